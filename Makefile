@@ -1,0 +1,181 @@
+# Every command of the project. `make help` lists them.
+#
+#   MODE=release  -O2, hardened: what users run   (the default)
+#   MODE=debug    -O1 -g, asserts on
+#   MODE=asan     debug + address and undefined-behaviour sanitizers
+#   MODE=tsan     debug + thread sanitizer
+#
+# build/cloche               the program, with what it needs beside it:
+#   build/lib  build/guest   libwasmtime; the baked guests
+# build/MODE                 objects, tests and the program of that MODE
+# build/deps                 links to what deps/fetch brought into the cache
+VERSION := 0.1.0
+MODE    ?= release
+OUT     := build/$(MODE)
+CC      := gcc
+DEPS    := build/deps
+
+# --- how the host program is compiled -------------------------------------------------
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+        -Wvla -Wundef -Werror
+LIBS := libmicrohttpd sqlite3 yaml-0.1 libpcre2-8 libsodium
+FLAGS_release := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+FLAGS_debug   := -O1 -g
+FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+                 -fno-sanitize-recover=undefined
+FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest \
+            -isystem $(DEPS)/wasmtime/include -isystem $(DEPS)/yyjson
+CFLAGS   := -std=gnu17 $(WARN) -pthread $(FLAGS_$(MODE))
+# libwasmtime is found beside the program that runs, wherever build/ was moved.
+LDFLAGS_release := -pie -Wl,-z,relro,-z,now
+LDFLAGS := -Lbuild/lib -Wl,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib' $(LDFLAGS_$(MODE))
+LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
+
+# --- how the guests are compiled (clang 21 out of the pinned zig) ---------------------
+ifndef HOME # some runners have none
+export HOME := $(shell getent passwd $$(id -u) | cut -d: -f6)
+endif
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cloche-build
+export ZIG_GLOBAL_CACHE_DIR := $(CACHE)/zig
+export ZIG_LOCAL_CACHE_DIR := $(CACHE)/zig
+ZIG := $(DEPS)/zig
+GUEST_CC      := $(ZIG) cc -target wasm32-wasi
+GUEST_CFLAGS  := -std=gnu23 -O3 -DNDEBUG -fno-sanitize=undefined -D_GNU_SOURCE \
+                 -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL
+GUEST_LDFLAGS := -mexec-model=reactor -lwasi-emulated-process-clocks \
+                 -lwasi-emulated-signal -Wl,-z,stack-size=2097152 -Wl,--strip-debug \
+                 -Wl,--export=__stack_pointer
+
+# --- what there is --------------------------------------------------------------------
+MAINS := $(wildcard src/*/*_main.c)
+TESTS := $(wildcard src/*/*_test.c)
+SRC   := $(filter-out $(MAINS) $(TESTS),$(wildcard src/*/*.c))
+OBJ   := $(SRC:%.c=$(OUT)/%.o) $(OUT)/yyjson.o
+BENCH := $(wildcard bench/*.c)
+FUZZ  := $(wildcard fuzz/*.c)
+# The bake is made before any guest, from the lower rooms alone.
+BAKE_OBJ   := $(foreach r,base os json crypto engine bake,$(filter $(OUT)/src/$r/%,$(OBJ))) \
+              $(OUT)/yyjson.o
+SCRIPT_SRC := $(wildcard guest/script/*.c)
+SCRIPT_OBJ := $(SCRIPT_SRC:%.c=build/%.o) \
+              $(patsubst %,build/guest/quickjs/%.o,quickjs dtoa libregexp libunicode)
+FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+.PHONY: all program guests unit asan tsan tests check rooms format format-check tidy deps help clean
+again = @$(MAKE) --no-print-directory
+
+all: program guests       ## the program and its guests, ready in build/
+unit: guests              ## unit tests in debug
+	$(again) MODE=debug tests
+asan: guests              ## unit tests under the address and UB sanitizers
+	$(again) MODE=asan tests
+tsan: guests              ## unit tests under the thread sanitizer
+	$(again) MODE=tsan tests
+tests: $(TESTS:%.c=$(OUT)/%)  ## unit tests of this MODE
+	@dev/unit $(OUT) $(TESTS:%.c=%)
+check:                    ## everything that a commit must pass (./check)
+	@./check
+rooms:                    ## includes go one way (src/rooms.txt)
+	@dev/rooms
+format: $(DEPS)/test.ok   ## lay out the code by .clang-format
+	@$(DEPS)/venv-test/bin/clang-format -i $(FORMATTED)
+format-check: $(DEPS)/test.ok  ## is it laid out so?
+	@$(DEPS)/venv-test/bin/clang-format --dry-run -Werror $(FORMATTED)
+tidy: $(SRC:%.c=$(OUT)/%.tidy)  ## clang-tidy on what changed since it last passed
+deps:                     ## fetch everything that building and checking need
+	@deps/fetch build test
+help:                     ## this list
+	@sed -nE -e 's/^([a-z-]+):.*  *## (.*)/  \1\t\2/p' -e 's/^#   (MODE=[a-z]+) +/  \1\t/p' \
+	    Makefile | expand -t 18
+clean:                    ## forget every build (the cache stays)
+	rm -rf build
+
+# --- what was fetched -----------------------------------------------------------------
+$(DEPS)/build.ok: deps/fetch deps/python-build.txt deps/python-sources.txt deps/rust/Cargo.lock
+	@deps/fetch build && touch $@
+$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
+	@deps/fetch test && touch $@
+build/lib/_libwasmtime.so: $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@cp -f $(DEPS)/wasmtime/lib/_libwasmtime.so $@ && touch $@
+
+# Asked once, and only when something is compiled.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(LIBS)))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)))$(PKG_LIBS)
+
+# --- the host program -----------------------------------------------------------------
+$(OUT)/%.o: %.c Makefile $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  cc    $(MODE) $<"
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+
+# Another's code: its warnings are not ours.
+$(OUT)/yyjson.o: Makefile $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  cc    $(MODE) yyjson.c"
+	@$(CC) -std=gnu17 -w $(FLAGS_$(MODE)) -c $(DEPS)/yyjson/yyjson.c -o $@
+
+# From an archive, a test takes only what it calls.
+$(OUT)/cloche.a: $(OBJ)
+	@rm -f $@ && ar rcs $@ $^
+
+link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
+$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link)
+$(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
+	$(call link)
+# Never shipped, and deep in build/: these know where the library is.
+$(TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
+$(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
+        $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib)
+, := ,
+
+$(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
+	@echo "  tidy  $<"
+	@$(DEPS)/venv-test/bin/clang-tidy --quiet $< -- -std=gnu17 $(CPPFLAGS) $(PKG_CFLAGS)
+	@touch $@
+
+# --- the guests, whatever the MODE of the host ------------------------------------------
+ifeq ($(MODE),release)
+program: build/cloche     ## the program of this MODE
+guests: build/guest/script.wasm  ## JavaScript's home, compiled to Wasm and baked
+
+build/cloche build/cloche-bake: build/%: $(OUT)/%
+	@ln -f $< $@
+
+# The bake runs the guest's start once and writes script.wasm and what belongs to it.
+build/guest/script.wasm: build/guest/script.raw.wasm build/cloche-bake
+	@echo "  bake  $@"
+	@build/cloche-bake $< -o $(@:.wasm=)
+else
+program: $(OUT)/cloche
+guests:
+	$(again) MODE=release guests
+endif
+
+build/guest/script.raw.wasm: $(SCRIPT_OBJ)
+	@echo "  link  $@"
+	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
+
+# One object a file: one `zig cc` over many writes no usable .d file. The JavaScript beside
+# it is taken in by #embed. What a guest exports is called from outside: no prototype.
+build/guest/script/%.o: guest/script/%.c Makefile $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  wasm  $<"
+	@$(GUEST_CC) $(GUEST_CFLAGS) $(WARN) -Wno-missing-prototypes -Iguest -isystem $(DEPS)/quickjs \
+	    -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+# QuickJS takes long to compile: its objects are kept in the cache.
+build/guest/quickjs/%.o: Makefile dev/kept $(DEPS)/build.ok
+	@echo "  wasm  quickjs/$*.c"
+	@dev/kept $@ deps/python-build.txt $(DEPS)/quickjs/*.[ch] -- \
+	    $(GUEST_CC) $(GUEST_CFLAGS) -w -c $(DEPS)/quickjs/$*.c -o $@
+
+-include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d)
+-include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d)

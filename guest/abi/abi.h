@@ -1,0 +1,79 @@
+/* abi/abi.h - numbers and layouts that the host and its guests share.
+ *
+ * Freestanding: only fixed-width types, little-endian, as Wasm is. Addresses and
+ * lengths are the guest's (u32). The host trusts none of them.
+ */
+#pragma once
+#include <stdint.h>
+
+/* ---- the JavaScript guest ----------------------------------------------- */
+
+/* Exports, in the order in which they are used:
+ *   bake()              once, when it is built: runtime, context, world
+ *   input(n) -> at      room for n bytes from the host
+ *   install(n)          the input is the table of host calls, as JSON
+ *   start(n) -> at      the input is a struct script_head and what follows;
+ *                       answers a struct script_answer
+ *   resume(n) -> at     the input is a row of struct script_settled
+ * start and resume run until nothing is left to do but wait for the host. */
+#define SCRIPT_ABI 3
+
+/* Imports, from the module "host":
+ *   call(row, at, n) -> size   performs a synchronous host call; the answer's
+ *                              size, or ~size where it is an error
+ *   take(at)                   copies that answer to `at`
+ *   random(at, n)              fills with random bytes
+ *   stop(why)                  ends the evaluation, one of SCRIPT_STOP_ */
+#define SCRIPT_STOP_CALLS 1u /* more host calls than allowed */
+
+struct script_head {
+    uint32_t abi;            /* SCRIPT_ABI */
+    uint32_t code_size;      /* bytes that follow this struct: the code, */
+    uint32_t context_size;   /* then a JSON object of injected values */
+    uint32_t result_max;     /* bytes of the result's JSON */
+    uint32_t logs_max;       /* bytes of log texts, over all */
+    uint32_t calls_max;      /* host calls */
+};
+
+enum script_status {
+    SCRIPT_DONE = 0,
+    SCRIPT_WAITING = 1, /* for host calls or for time to pass */
+};
+
+#define SCRIPT_FAILED_RUNNING 1u
+#define SCRIPT_FAILED_PARSING 2u
+
+/* Slices are (at, size) pairs in the guest's memory, valid until it runs again. */
+struct script_answer {
+    uint32_t status;
+    uint32_t failed; /* DONE: one of SCRIPT_FAILED_; `error` holds why, as JSON */
+    uint32_t result_at, result_size; /* DONE: JSON text */
+    uint32_t error_at, error_size;
+    uint32_t logs_at, logs_size;     /* a row of struct script_log */
+    uint32_t logs_dropped;           /* entries that did not fit */
+    uint32_t calls_at, calls_size;   /* a row of struct script_call: new ones */
+    uint32_t in_flight;              /* calls made and not settled, new ones too */
+    uint32_t has_timer;
+    uint32_t result_cut; /* DONE: the result was over result_max; a preview */
+    double timer_ms;     /* until the next timer is due, from now */
+};
+
+/* Each followed by its bytes, padded to 8. */
+struct script_log {
+    uint32_t level; /* 0 log, 1 info, 2 warn, 3 error, 4 debug */
+    uint32_t size;
+};
+struct script_call {
+    uint32_t id;   /* the guest's, given back when it is settled */
+    uint32_t row;  /* of the table */
+    uint32_t size; /* of the arguments: a JSON array */
+    uint32_t reserved;
+};
+struct script_settled {
+    uint32_t id;
+    uint32_t failed; /* the bytes are {"name", "code", "message", "retry"} */
+    uint32_t size;
+    uint32_t reserved;
+};
+
+#define SCRIPT_PAD(n) (((n) + 7u) & ~7u)

@@ -1,0 +1,128 @@
+/* Host calls. An asynchronous one is queued with its arguments and settled when
+ * the host resumes us; a synchronous one leaves and comes back at once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "script/guest.h"
+
+#define IMPORT(name) __attribute__((import_module("host"), import_name(#name)))
+IMPORT(call) int32_t host_call(uint32_t row, const void *at, uint32_t n);
+IMPORT(take) void host_take(void *at);
+IMPORT(stop) _Noreturn void host_stop(uint32_t why);
+IMPORT(random) void host_random(void *at, uint32_t n);
+
+struct bytes calls_queue = {.ceiling = UINT32_MAX / 4};
+uint32_t calls_left;
+
+/* One too many ends the evaluation here and now: an exception could be caught. */
+static void count_call(void)
+{
+    if (calls_left == 0)
+        host_stop(SCRIPT_STOP_CALLS);
+    calls_left--;
+}
+
+/* submit(row, id, args): queued until the guest has nothing else to do. */
+static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    struct script_call head = {0};
+    count_call();
+    if (JS_ToUint32(ctx, &head.row, argv[0]) < 0 ||
+        JS_ToUint32(ctx, &head.id, argv[1]) < 0)
+        return JS_EXCEPTION;
+    size_t at = calls_queue.n;
+    bytes_put(&calls_queue, &head, sizeof head);
+    size_t start = calls_queue.n;
+    if (!write_json(ctx, argv[2], &calls_queue)) {
+        bool memory = calls_queue.failed;
+        calls_queue.n = at;
+        calls_queue.failed = false;
+        return memory ? JS_ThrowOutOfMemory(ctx) : JS_EXCEPTION;
+    }
+    head.size = (uint32_t)(calls_queue.n - start);
+    memcpy(calls_queue.at + at, &head, sizeof head);
+    bytes_pad(&calls_queue);
+    return JS_UNDEFINED;
+}
+
+/* call(row, args): [failed, value] */
+static JSValue call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    static struct bytes args = {.ceiling = UINT32_MAX / 4};
+    uint32_t row;
+    count_call();
+    if (JS_ToUint32(ctx, &row, argv[0]) < 0)
+        return JS_EXCEPTION;
+    args.n = 0;
+    args.failed = false;
+    if (!write_json(ctx, argv[1], &args))
+        return args.failed ? JS_ThrowOutOfMemory(ctx) : JS_EXCEPTION;
+    int32_t answer = host_call(row, args.at, (uint32_t)args.n);
+    bool failed = answer < 0;
+    size_t n = (size_t)(failed ? ~answer : answer);
+    char *text = js_malloc(ctx, n + 1);
+    if (!text)
+        return JS_EXCEPTION;
+    host_take(text);
+    text[n] = '\0';
+    JSValue value = JS_ParseJSON(ctx, text, n, "<host>");
+    js_free(ctx, text);
+    if (JS_IsException(value))
+        return value;
+    JSValue pair[2] = {JS_NewBool(ctx, failed), value};
+    return JS_NewArrayFrom(ctx, 2, pair);
+}
+
+/* random(array): fills a Uint8Array. */
+static JSValue fill_random(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    size_t n;
+    uint8_t *at = JS_GetUint8Array(ctx, &n, argv[0]);
+    if (!at)
+        return JS_EXCEPTION;
+    host_random(at, (uint32_t)n);
+    return JS_UNDEFINED;
+}
+
+/* Math.random: xoshiro256**, seeded by the host when first used, since a baked
+ * seed would give every world the same numbers. */
+static uint64_t rotate(uint64_t x, int k)
+{
+    return x << k | x >> (64 - k);
+}
+
+static JSValue next_random(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    (void)argv;
+    static uint64_t s[4];
+    static bool seeded;
+    if (!seeded) {
+        host_random(s, sizeof s);
+        seeded = true;
+    }
+    uint64_t answer = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return JS_NewFloat64(ctx, (double)(answer >> 11) * 0x1p-53);
+}
+
+void calls_define(JSContext *ctx, JSValueConst natives)
+{
+    JS_SetPropertyStr(ctx, natives, "submit", JS_NewCFunction(ctx, submit, "submit", 3));
+    JS_SetPropertyStr(ctx, natives, "call", JS_NewCFunction(ctx, call, "call", 2));
+    JS_SetPropertyStr(ctx, natives, "fillRandom",
+                      JS_NewCFunction(ctx, fill_random, "fillRandom", 1));
+    JS_SetPropertyStr(ctx, natives, "random", JS_NewCFunction(ctx, next_random, "random", 0));
+}

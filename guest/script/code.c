@@ -1,0 +1,247 @@
+/* An agent's code as one promise of one result.
+ *
+ * The result is the value of a top-level `return`; else, where a top-level
+ * function `main` is declared, what `main()` answers; else the value of the last
+ * expression statement. JavaScript itself knows completion values only for
+ * scripts, and `return` only in functions, so there are two forms:
+ *
+ *   script     { __main(() => typeof main ...); CODE }    where there is no return
+ *   function   (async function () { __main(...); CODE     where there is one
+ *              ; return __nothing })
+ *
+ * The block keeps top-level variables local, which is several times faster than
+ * globals. In the function form the last expression statement, if it can be
+ * told apart, is turned into a return.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "script/guest.h"
+
+/* The code begins on a line of its own, the second: the bootstrap takes one from
+ * every position. */
+#define NOTE_MAIN "__main(()=>typeof main=='function'?main:void 0)"
+static const char script_head[] = "{" NOTE_MAIN ";\n";
+static const char script_tail[] = "\n}";
+static const char function_head[] = "(async function(){" NOTE_MAIN ";\n";
+static const char function_tail[] = "\n;return __nothing})";
+
+#define FLAGS_SCRIPT (JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_ASYNC)
+#define FLAGS_FUNCTION JS_EVAL_TYPE_GLOBAL
+
+static JSValue compile(JSContext *ctx, const char *text, size_t n, int flags)
+{
+    JSEvalOptions o = {.version = JS_EVAL_OPTIONS_VERSION,
+                       .eval_flags = flags | JS_EVAL_FLAG_COMPILE_ONLY,
+                       .filename = "code.js",
+                       .line_num = 1};
+    return JS_Eval2(ctx, text, n, &o);
+}
+
+/* head + parts + tail, NUL-terminated as JS_Eval wants it. */
+static struct bytes glue(const char *head, const char *code, size_t n, const char *tail)
+{
+    struct bytes b = {.ceiling = UINT32_MAX / 4};
+    bytes_text(&b, head);
+    bytes_put(&b, code, n);
+    bytes_put(&b, tail, strlen(tail) + 1);
+    b.n--;
+    return b;
+}
+
+static void forget_exception(JSContext *ctx)
+{
+    JS_FreeValue(ctx, JS_GetException(ctx));
+}
+
+/* Does it compile? For trials only: an exception is forgotten. */
+static bool compiles(JSContext *ctx, const char *head, const char *code, size_t n,
+                     const char *tail)
+{
+    struct bytes b = glue(head, code, n, tail);
+    JSValue f = b.failed ? JS_EXCEPTION : compile(ctx, b.at, b.n, FLAGS_FUNCTION);
+    free(b.at);
+    if (JS_IsException(f)) {
+        forget_exception(ctx);
+        return false;
+    }
+    JS_FreeValue(ctx, f);
+    return true;
+}
+
+static bool starts_with_word(const char *s, size_t n, const char *word)
+{
+    size_t length = strlen(word);
+    return n >= length && !memcmp(s, word, length) &&
+           (n == length || !(isalnum((unsigned char)s[length]) || s[length] == '_' ||
+                             s[length] == '$'));
+}
+
+/* ---- which form --------------------------------------------------------- */
+
+/* Skips a string, template or comment that begins at `i`; answers its end, or
+ * `i` where there is none. Regular expressions are not known: this is a guess
+ * about which form to try first, nothing more. */
+static size_t skip_quoted(const char *s, size_t i, size_t n)
+{
+    char c = s[i];
+    if (c == '"' || c == '\'' || c == '`') {
+        for (size_t k = i + 1; k < n; k++) {
+            if (s[k] == '\\')
+                k++;
+            else if (s[k] == c)
+                return k + 1;
+        }
+        return n;
+    }
+    if (c != '/' || i + 1 == n)
+        return i;
+    const char *end = s[i + 1] == '/'   ? memchr(s + i, '\n', n - i)
+                      : s[i + 1] == '*' ? memmem(s + i + 2, n - i - 2, "*/", 2)
+                                        : s + i;
+    return end ? (size_t)(end - s) + (s[i + 1] == '*' ? 2 : 0) : n;
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
+}
+
+/* Is there, as far as can be seen without parsing, a `return` outside all
+ * braces? */
+static bool seems_to_return(const char *s, size_t n)
+{
+    int depth = 0;
+    for (size_t i = 0; i < n;) {
+        size_t skipped = skip_quoted(s, i, n);
+        if (skipped != i) {
+            i = skipped;
+            continue;
+        }
+        depth += (s[i] == '{') - (s[i] == '}');
+        if (depth == 0 && s[i] == 'r' && (i == 0 || !in_word(s[i - 1])) &&
+            starts_with_word(s + i, n - i, "return"))
+            return true;
+        i++;
+    }
+    return false;
+}
+
+/* ---- the last expression statement of the function form ----------------- */
+
+/* Could a statement that begins so be an expression, and could it not be the
+ * rest of the statement before it? */
+static bool may_begin_expression(const char *s, size_t n, bool after_end)
+{
+    static const char *const declarations[] = {"function", "class", "async", "let",
+                                               "const",    "var"};
+    for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
+        if (starts_with_word(s, n, declarations[i]))
+            return false;
+    if (s[0] == '{')
+        return false;
+    return after_end || !strchr("([`+-*/.,?<>=&|^%:)]}", s[0]);
+}
+
+/* Where the last expression statement begins, or n. Tries the beginnings of
+ * lines, and what follows a semicolon, from the end: the text before must be
+ * whole statements, and the rest one expression. */
+static size_t find_last_expression(JSContext *ctx, const char *code, size_t n)
+{
+    size_t all = n;
+    while (n && (isspace((unsigned char)code[n - 1]) || code[n - 1] == ';'))
+        n--;
+    int tries = 20;
+    for (size_t at = n; at-- > 0 && tries > 0;) {
+        bool edge = at == 0 || code[at - 1] == '\n' || code[at - 1] == ';' ||
+                    code[at - 1] == '}';
+        if (!edge || isspace((unsigned char)code[at]))
+            continue;
+        if (starts_with_word(code + at, n - at, "return"))
+            return all; /* the common end of such code */
+        bool after_end = at == 0 || code[at - 1] == ';' || code[at - 1] == '}';
+        for (size_t b = at; !after_end && b-- > 0 && isspace((unsigned char)code[b]);)
+            after_end = b > 0 && (code[b - 1] == ';' || code[b - 1] == '}');
+        if (!may_begin_expression(code + at, n - at, after_end))
+            continue;
+        tries--;
+        if (compiles(ctx, "(async function(){return(\n", code + at, n - at, "\n)})") &&
+            compiles(ctx, "(async function(){", code, at, "\n})"))
+            return at;
+    }
+    return all;
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+struct shift code_shift;
+
+static JSValue run_function(JSContext *ctx, const char *code, size_t n)
+{
+    static const char wrap[] = "return __last(";
+    size_t at = find_last_expression(ctx, code, n);
+    struct bytes b = {.ceiling = UINT32_MAX / 4};
+    bytes_text(&b, function_head);
+    bytes_put(&b, code, at);
+    if (at < n) {
+        size_t end = n;
+        while (isspace((unsigned char)code[end - 1]) || code[end - 1] == ';')
+            end--;
+        bytes_text(&b, wrap);
+        bytes_put(&b, code + at, end - at);
+        bytes_text(&b, "\n)");
+        code_shift = (struct shift){.line = 1, .by = sizeof wrap - 1};
+        for (size_t i = 0; i < at; i++) {
+            code_shift.from++;
+            if (code[i] == '\n') {
+                code_shift.line++;
+                code_shift.from = 0;
+            }
+        }
+    }
+    bytes_put(&b, function_tail, sizeof function_tail);
+    b.n--;
+    JSValue function = compile(ctx, b.at, b.n, FLAGS_FUNCTION);
+    if (JS_IsException(function))
+        return function;
+    JSValue made = JS_EvalFunction(ctx, function);
+    if (JS_IsException(made))
+        return made;
+    JSValue promise = JS_Call(ctx, made, JS_UNDEFINED, 0, NULL);
+    JS_FreeValue(ctx, made);
+    return promise;
+}
+
+/* A promise of {value: the completion value}. */
+static JSValue run_script(JSContext *ctx, const char *code, size_t n)
+{
+    struct bytes b = glue(script_head, code, n, script_tail);
+    JSValue function = compile(ctx, b.at, b.n, FLAGS_SCRIPT);
+    if (!JS_IsException(function))
+        return JS_EvalFunction(ctx, function);
+    return function;
+}
+
+JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script)
+{
+    *is_script = !seems_to_return(code, n);
+    JSValue promise =
+        *is_script ? run_script(ctx, code, n) : run_function(ctx, code, n);
+    if (!JS_IsException(promise))
+        return promise;
+    forget_exception(ctx);
+
+    /* A script can begin with declarations only: an exception is a matter of
+     * syntax. Where the guess was a script, a return may be the reason. */
+    if (*is_script && compiles(ctx, function_head, code, n, function_tail)) {
+        *is_script = false;
+        return run_function(ctx, code, n);
+    }
+    /* Say what is wrong with the text as it stands. */
+    struct bytes b = glue("(async function(){\n", code, n, "\n})");
+    JSValue function = compile(ctx, b.at, b.n, FLAGS_FUNCTION);
+    if (!JS_IsException(function))
+        return JS_ThrowSyntaxError(ctx, "the code cannot be run as it stands");
+    return function;
+}

@@ -1,0 +1,57 @@
+/* script/guest.h - what the files of the JavaScript guest share.
+ *
+ * One runtime and one context, made when the guest is baked and used for one
+ * evaluation. Everything lives in the guest's own memory and is thrown away with
+ * it, so nothing is freed for its own sake.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/abi.h"
+#include "quickjs.h"
+
+/* Growing bytes with a ceiling; a failure sticks. */
+struct bytes {
+    char *at;
+    size_t n, capacity, ceiling;
+    bool failed;
+};
+bool bytes_put(struct bytes *b, const void *at, size_t n);
+bool bytes_text(struct bytes *b, const char *text);
+/* Zeros up to the next multiple of 8. */
+void bytes_pad(struct bytes *b);
+
+/* Writes `v` as JSON, so that as little as possible is lost: big integers as
+ * "123n", Map as an object or as pairs, Set and typed arrays as arrays, errors
+ * as objects with their name and message; what has no JSON (undefined, functions,
+ * symbols) is null in arrays and left out of objects. A value that contains
+ * itself is an error, as in JSON.stringify. false: an exception is pending, or
+ * the ceiling was hit (out->failed). */
+bool write_json(JSContext *ctx, JSValueConst v, struct bytes *out);
+
+/* Host calls: natives for the bootstrap, and the queue of new calls. */
+void calls_define(JSContext *ctx, JSValueConst natives);
+extern struct bytes calls_queue;
+extern uint32_t calls_left;
+
+/* console's sink and the like. */
+void logs_define(JSContext *ctx, JSValueConst natives);
+extern struct bytes logs;
+extern uint32_t logs_dropped;
+
+/* Runs the code until its first await: a promise of {value: result} for a
+ * script, of the result for a function. JS_EXCEPTION: it does not parse. */
+JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script);
+/* Where text of ours stands within the agent's: positions on `line` (from 1)
+ * behind column `from` (from 0) are too large by `by`. */
+struct shift {
+    uint32_t line, from, by;
+};
+extern struct shift code_shift;
+
+/* The allocator of the runtime, made for small objects. */
+extern const JSMallocFunctions heap_functions;
+/* Grows the heap once, so that a usual evaluation needs no new memory. */
+void heap_prepare(void);

@@ -1,0 +1,339 @@
+/* A value as JSON: ECMA-262's SerializeJSONProperty, widened where plain JSON
+ * would lose what an agent returned. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "script/guest.h"
+
+#define DEPTH_MAX 120 /* below the host's reader's limit */
+
+struct writer {
+    JSContext *ctx;
+    struct bytes *out;
+    unsigned depth;
+    JSValueConst above[DEPTH_MAX]; /* the objects around the present one */
+};
+
+static bool write_value(struct writer *w, JSValueConst v, bool *absent);
+
+/* ---- scalars ------------------------------------------------------------ */
+
+static bool write_text(struct bytes *out, const char *s, size_t n)
+{
+    static const char hex[] = "0123456789abcdef";
+    bytes_put(out, "\"", 1);
+    size_t plain = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c >= ' ' && c != '"' && c != '\\')
+            continue;
+        bytes_put(out, s + plain, i - plain);
+        plain = i + 1;
+        char escape[6] = {'\\', (char)c, '0', '0', hex[c >> 4], hex[c & 15]};
+        size_t length = 2;
+        switch (c) {
+        case '"':
+        case '\\':
+            break;
+        case '\n':
+            escape[1] = 'n';
+            break;
+        case '\r':
+            escape[1] = 'r';
+            break;
+        case '\t':
+            escape[1] = 't';
+            break;
+        default:
+            escape[1] = 'u';
+            length = 6;
+        }
+        bytes_put(out, escape, length);
+    }
+    bytes_put(out, s + plain, n - plain);
+    return bytes_put(out, "\"", 1);
+}
+
+/* Lone surrogates have no UTF-8: QuickJS writes them as three bytes each, which
+ * become U+FFFD. */
+static void mend_surrogates(char *s, size_t n)
+{
+    for (size_t i = 0; i + 2 < n; i++)
+        if ((unsigned char)s[i] == 0xed && (unsigned char)s[i + 1] >= 0xa0)
+            memcpy(s + i, "\xef\xbf\xbd", 3);
+}
+
+static bool write_string(struct writer *w, JSValueConst v)
+{
+    size_t n;
+    const char *s = JS_ToCStringLen(w->ctx, &n, v);
+    if (!s)
+        return false;
+    if (memchr(s, 0xed, n))
+        mend_surrogates((char *)(uintptr_t)s, n);
+    bool ok = write_text(w->out, s, n);
+    JS_FreeCString(w->ctx, s);
+    return ok;
+}
+
+static bool write_plain(struct writer *w, JSValueConst v)
+{
+    size_t n;
+    const char *s = JS_ToCStringLen(w->ctx, &n, v);
+    if (!s)
+        return false;
+    bool ok = bytes_put(w->out, s, n);
+    JS_FreeCString(w->ctx, s);
+    return ok;
+}
+
+static bool write_number(struct writer *w, JSValueConst v)
+{
+    double d;
+    if (JS_ToFloat64(w->ctx, &d, v) < 0)
+        return false;
+    return isfinite(d) ? write_plain(w, v) : bytes_text(w->out, "null");
+}
+
+static bool write_bigint(struct writer *w, JSValueConst v)
+{
+    return bytes_text(w->out, "\"") && write_plain(w, v) && bytes_text(w->out, "n\"");
+}
+
+/* ---- containers --------------------------------------------------------- */
+
+static bool enter(struct writer *w, JSValueConst v)
+{
+    for (unsigned i = 0; i < w->depth; i++) {
+        if (!JS_IsStrictEqual(w->ctx, w->above[i], v))
+            continue;
+        JS_ThrowTypeError(w->ctx, "the value contains itself, so it has no JSON");
+        return false;
+    }
+    if (w->depth == DEPTH_MAX) {
+        JS_ThrowRangeError(w->ctx, "the value is nested deeper than %d levels", DEPTH_MAX);
+        return false;
+    }
+    w->above[w->depth++] = v;
+    return true;
+}
+
+/* One element behind `count` others; absent ones are null. */
+static bool write_element(struct writer *w, JSValue v, uint64_t count)
+{
+    if (JS_IsException(v))
+        return false;
+    bool absent = false;
+    bool ok = (count == 0 || bytes_text(w->out, ",")) && write_value(w, v, &absent) &&
+              (!absent || bytes_text(w->out, "null"));
+    JS_FreeValue(w->ctx, v);
+    return ok;
+}
+
+static bool write_array(struct writer *w, JSValueConst v)
+{
+    int64_t n;
+    if (JS_GetLength(w->ctx, v, &n) < 0)
+        return false;
+    bytes_text(w->out, "[");
+    for (int64_t i = 0; i < n; i++)
+        if (!write_element(w, JS_GetPropertyInt64(w->ctx, v, i), (uint64_t)i))
+            return false;
+    return bytes_text(w->out, "]");
+}
+
+/* key: value behind `*count` others; absent values leave the key out. */
+static bool write_member(struct writer *w, JSAtom key, JSValue v, uint64_t *count)
+{
+    if (JS_IsException(v))
+        return false;
+    size_t before = w->out->n;
+    if (*count)
+        bytes_text(w->out, ",");
+    size_t n;
+    const char *name = JS_AtomToCStringLen(w->ctx, &n, key);
+    bool ok = name != NULL, absent = false;
+    if (ok && memchr(name, 0xed, n))
+        mend_surrogates((char *)(uintptr_t)name, n);
+    ok = ok && write_text(w->out, name, n) && bytes_text(w->out, ":") &&
+         write_value(w, v, &absent);
+    JS_FreeCString(w->ctx, name);
+    JS_FreeValue(w->ctx, v);
+    if (absent)
+        w->out->n = before;
+    else
+        (*count)++;
+    return ok;
+}
+
+static bool write_members(struct writer *w, JSValueConst v, uint64_t *count)
+{
+    JSPropertyEnum *keys;
+    uint32_t n;
+    if (JS_GetOwnPropertyNames(w->ctx, &keys, &n, v, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0)
+        return false;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++)
+        ok = write_member(w, keys[i].atom, JS_GetProperty(w->ctx, v, keys[i].atom), count);
+    JS_FreePropertyEnum(w->ctx, keys, n);
+    return ok;
+}
+
+static bool write_object(struct writer *w, JSValueConst v)
+{
+    uint64_t count = 0;
+    bytes_text(w->out, "{");
+    return write_members(w, v, &count) && bytes_text(w->out, "}");
+}
+
+/* An error's name and message are not enumerable, and what an agent wants. */
+static bool write_error(struct writer *w, JSValueConst v)
+{
+    static const char *const names[] = {"name", "message"};
+    uint64_t count = 0;
+    bytes_text(w->out, "{");
+    for (size_t i = 0; i < 2; i++) {
+        JSAtom key = JS_NewAtom(w->ctx, names[i]);
+        if (!write_member(w, key, JS_GetProperty(w->ctx, v, key), &count))
+            return false;
+    }
+    return write_members(w, v, &count) && bytes_text(w->out, "}");
+}
+
+/* Set: its values. Map: an object when all keys are strings, else pairs.
+ * Array.from and Object.fromEntries do the work, as the world found them. */
+static JSValue spread_collection(JSContext *ctx, JSValueConst v)
+{
+    JSValue global = JS_GetGlobalObject(ctx);
+    JSValue spread = JS_GetPropertyStr(ctx, global, "__spread");
+    JSValue plain = JS_Call(ctx, spread, JS_UNDEFINED, 1, &v);
+    JS_FreeValue(ctx, spread);
+    JS_FreeValue(ctx, global);
+    return plain;
+}
+
+static bool write_collection(struct writer *w, JSValueConst v)
+{
+    JSValue plain = spread_collection(w->ctx, v);
+    if (JS_IsException(plain))
+        return false;
+    bool ok = JS_IsArray(plain) ? write_array(w, plain) : write_object(w, plain);
+    JS_FreeValue(w->ctx, plain);
+    return ok;
+}
+
+static bool write_container(struct writer *w, JSValueConst v)
+{
+    if (!enter(w, v))
+        return false;
+    bool ok;
+    if (JS_IsArray(v) || JS_GetTypedArrayType(v) >= 0)
+        ok = write_array(w, v);
+    else if (JS_IsMap(v) || JS_IsSet(v))
+        ok = write_collection(w, v);
+    else if (JS_IsError(v))
+        ok = write_error(w, v);
+    else
+        ok = write_object(w, v);
+    w->depth--;
+    return ok;
+}
+
+/* ---- values ------------------------------------------------------------- */
+
+/* Boxed scalars read as what they hold (ECMA-262 25.5.2.2, step 4). */
+static JSValue unbox(JSContext *ctx, JSValueConst v)
+{
+    JSClassID id = JS_GetClassID(v);
+    JSAtom name = JS_GetClassName(JS_GetRuntime(ctx), id);
+    const char *s = JS_AtomToCString(ctx, name);
+    JSValue out = JS_UNDEFINED;
+    if (s && !strcmp(s, "Number"))
+        out = JS_ToNumber(ctx, v);
+    else if (s && !strcmp(s, "String"))
+        out = JS_ToString(ctx, v);
+    else if (s && (!strcmp(s, "Boolean") || !strcmp(s, "BigInt")))
+        out = JS_Invoke(ctx, v, JS_NewAtom(ctx, "valueOf"), 0, NULL);
+    JS_FreeCString(ctx, s);
+    JS_FreeAtom(ctx, name);
+    return out;
+}
+
+static bool write_made_json(struct writer *w, JSValueConst v, JSValueConst to_json,
+                            bool *absent)
+{
+    JSValue made = JS_Call(w->ctx, to_json, v, 0, NULL);
+    if (JS_IsException(made))
+        return false;
+    bool ok = true;
+    /* What toJSON answers is not asked for toJSON again. */
+    if (JS_IsObject(made) && !JS_IsFunction(w->ctx, made))
+        ok = write_container(w, made);
+    else
+        ok = write_value(w, made, absent);
+    JS_FreeValue(w->ctx, made);
+    return ok;
+}
+
+static bool write_thing(struct writer *w, JSValueConst v, bool *absent)
+{
+    JSValue to_json = JS_GetPropertyStr(w->ctx, v, "toJSON");
+    if (JS_IsException(to_json))
+        return false;
+    if (JS_IsFunction(w->ctx, to_json)) {
+        bool ok = write_made_json(w, v, to_json, absent);
+        JS_FreeValue(w->ctx, to_json);
+        return ok;
+    }
+    JS_FreeValue(w->ctx, to_json);
+    if (JS_IsFunction(w->ctx, v)) {
+        *absent = true;
+        return true;
+    }
+    JSValue inner = unbox(w->ctx, v);
+    if (JS_IsException(inner))
+        return false;
+    if (JS_IsUndefined(inner))
+        return write_container(w, v);
+    bool ok = write_value(w, inner, absent);
+    JS_FreeValue(w->ctx, inner);
+    return ok;
+}
+
+static bool write_value(struct writer *w, JSValueConst v, bool *absent)
+{
+    if (JS_IsString(v))
+        return write_string(w, v);
+    if (JS_IsNumber(v))
+        return write_number(w, v);
+    if (JS_IsBool(v))
+        return bytes_text(w->out, JS_VALUE_GET_BOOL(v) ? "true" : "false");
+    if (JS_IsNull(v))
+        return bytes_text(w->out, "null");
+    if (JS_IsBigInt(v))
+        return write_bigint(w, v);
+    if (JS_IsObject(v))
+        return write_thing(w, v, absent);
+    *absent = true; /* undefined, a symbol */
+    return true;
+}
+
+bool write_json(JSContext *ctx, JSValueConst v, struct bytes *out)
+{
+    struct writer *w = malloc(sizeof *w);
+    if (!w) {
+        out->failed = true;
+        return false;
+    }
+    w->ctx = ctx;
+    w->out = out;
+    w->depth = 0;
+    bool absent = false;
+    bool ok = write_value(w, v, &absent);
+    free(w);
+    if (ok && absent)
+        ok = bytes_text(out, "null");
+    return ok && !out->failed;
+}

@@ -1,0 +1,259 @@
+/* The joined rooms, and the way of every call through them. */
+#include <stdio.h>
+
+#include "actions/internal.h"
+#include "os/os.h"
+
+#define CALL_MEMORY ((size_t)64 << 20) /* working memory of one call */
+
+/* ---- opening ------------------------------------------------------------ */
+
+static bool has_guest(const char *dir)
+{
+    struct err none = {0};
+    scoped_fd int fd = os_dir_open(dir, &none);
+    struct os_stat st;
+    return fd >= 0 && os_stat_beneath(fd, "script.bare.wasm", &st, &none);
+}
+
+/* Beside the program, as it is built, or where an installation puts it. */
+static char *find_guest(struct err *e)
+{
+    static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};
+    scoped(free) char *program = os_program_dir(e);
+    if (!program)
+        return NULL;
+    for (size_t i = 0; i < LENGTH(places); i++) {
+        char *path = NULL;
+        must(asprintf(&path, "%s/%s", program, places[i]) > 0);
+        if (has_guest(path))
+            return path;
+        free(path);
+    }
+    err_set(e, ERR_NOT_FOUND, "the JavaScript guest is not beside the program (%s/guest); "
+                              "build it with 'make'", program);
+    return NULL;
+}
+
+static bool read_schemas(struct actions *a, struct err *e)
+{
+    must(action_count <= LENGTH(a->input));
+    a->schemas = arena_new((size_t)1 << 20);
+    for (size_t i = 0; i < action_count; i++) {
+        a->input[i] = json_read(str_of(action_rows[i].shown.input_schema), a->schemas, e);
+        if (!a->input[i])
+            return err_wrap(e, "schema of %s", action_rows[i].shown.name);
+    }
+    return true;
+}
+
+struct actions *actions_open(const struct actions_options *o, struct err *e)
+{
+    scoped(actions_close) struct actions *a = mem_new(sizeof *a);
+    pthread_mutex_init(&a->lock, NULL);
+    if (!read_schemas(a, e))
+        return NULL;
+    if (o->guest_dir)
+        a->guest_dir = mem_strdup(o->guest_dir);
+    if (o->vault_dir && !(a->vault = vault_open(o->vault_dir, e)))
+        return NULL;
+    return take(a);
+}
+
+void actions_close(struct actions *a)
+{
+    if (!a)
+        return;
+    script_close(atomic_load(&a->script));
+    engine_close(a->engine);
+    vault_close(a->vault);
+    arena_free(a->schemas);
+    free(a->guest_dir);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+struct vault *actions_vault(struct actions *a, struct err *e)
+{
+    if (!a->vault)
+        err_set(e, ERR_NO_VAULT, "no vault is open; start cloche with --vault DIR");
+    return a->vault;
+}
+
+/* Called with the lock held. */
+static struct script *make_script(struct actions *a, struct err *e)
+{
+    if (!a->guest_dir && !(a->guest_dir = find_guest(e)))
+        return NULL;
+    struct engine_options options = {0};
+    if (!a->engine && !(a->engine = engine_open(&options, e)))
+        return NULL;
+    static struct script_row rows[64];
+    must(host_call_count <= LENGTH(rows));
+    for (size_t i = 0; i < host_call_count; i++)
+        rows[i] = host_calls[i].row;
+    return script_open(a->engine, a->guest_dir, rows, host_call_count, e);
+}
+
+struct script *actions_script(struct actions *a, struct err *e)
+{
+    struct script *s = atomic_load_explicit(&a->script, memory_order_acquire);
+    if (s)
+        return s;
+    pthread_mutex_lock(&a->lock);
+    s = atomic_load(&a->script);
+    if (!s && (s = make_script(a, e)))
+        atomic_store_explicit(&a->script, s, memory_order_release);
+    pthread_mutex_unlock(&a->lock);
+    return s;
+}
+
+void actions_warm(struct actions *a)
+{
+    struct err e = {0};
+    struct caller nobody = {.name = "warm-up"};
+    struct action_call c = {.actions = a, .who = &nobody};
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    c.arena = arena;
+    c.arguments = json_read(STR("{\"code\":\"0\"}"), arena, &e);
+    struct answer out = {0};
+    buf_init(&out.json, CALL_MEMORY);
+    if (c.arguments)
+        (void)action_evaluate(&c, &out, &e);
+    buf_done(&out.json);
+}
+
+/* ---- calling ------------------------------------------------------------ */
+
+const struct action *actions_list(size_t *count)
+{
+    static struct action shown[16];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)once;
+    must(action_count <= LENGTH(shown));
+    for (size_t i = 0; i < action_count; i++)
+        shown[i] = action_rows[i].shown;
+    *count = action_count;
+    return shown;
+}
+
+static const struct action_row *row_of(struct str name, size_t *index)
+{
+    for (size_t i = 0; i < action_count; i++) {
+        if (!str_is(name, action_rows[i].shown.name))
+            continue;
+        *index = i;
+        return &action_rows[i];
+    }
+    return NULL;
+}
+
+const struct action *action_named(struct str name)
+{
+    size_t i;
+    const struct action_row *row = row_of(name, &i);
+    return row ? &row->shown : NULL;
+}
+
+bool actions_call(struct actions *a, const struct action *which,
+                  const struct json *arguments, const struct caller *who,
+                  struct answer *out, struct err *e)
+{
+    size_t index = 0;
+    const struct action_row *row = row_of(str_of(which->name), &index);
+    must(row != NULL);
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    if (!arguments)
+        arguments = json_read(STR("{}"), arena, e);
+    if (!arguments || !json_schema_check(a->input[index], arguments, "arguments", e))
+        return false;
+    if (row->needs && !level_allows(who->level, row->needs))
+        return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", which->name,
+                       level_limits(who->level)->name);
+    if (cancel_fired(who->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+    struct action_call c = {
+        .actions = a, .arguments = arguments, .who = who, .arena = arena};
+    return row->run(&c, out, e);
+}
+
+bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out, struct err *e)
+{
+    struct vault *vault = actions_vault(a, e);
+    struct json_writer w = json_writer(out);
+    return vault && notes_reindex(vault, from_scratch, &w, e) &&
+           buf_check(out, "the answer", e);
+}
+
+/* ---- doctor ------------------------------------------------------------- */
+
+struct check_list {
+    struct json_writer *w;
+    bool all_ok;
+};
+
+static void put_check(struct check_list *l, const char *name, bool ok, const char *detail)
+{
+    json_open_object(l->w);
+    json_pair_cstr(l->w, "name", name);
+    json_pair_bool(l->w, "ok", ok);
+    json_pair_cstr(l->w, "detail", detail);
+    json_close(l->w);
+    l->all_ok &= ok;
+}
+
+static void check_cache(struct check_list *l)
+{
+    struct err e = {0};
+    scoped(free) char *path = NULL;
+    scoped_fd int fd = os_cache_dir(&path, &e);
+    put_check(l, "cache of compiled modules", fd >= 0, fd >= 0 ? path : e.msg);
+}
+
+static void check_evaluation(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    const struct json *arguments = json_read(STR("{\"code\":\"return 6*7\"}"), arena, &e);
+    struct caller doctor = {.name = "doctor"};
+    struct answer out = {0};
+    buf_init(&out.json, CALL_MEMORY);
+    bool ok = actions_call(a, action_named(STR("evaluate_note_code")), arguments, &doctor,
+                           &out, &e) &&
+              !out.is_error;
+    buf_done(&out.json);
+    put_check(l, "evaluation of code", ok, ok ? "return 6*7 ran in a sandbox" : e.msg);
+    if (a->engine)
+        put_check(l, "memory of guests",
+                  engine_memory_used(a->engine) == ENGINE_MEMORY_SLOTS,
+                  engine_memory_name(engine_memory_used(a->engine)));
+}
+
+static void check_vault(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    scoped_buf struct buf found;
+    buf_init(&found, 4096);
+    if (!a->vault)
+        put_check(l, "vault", true, "none given (--vault DIR)");
+    else if (actions_reindex(a, false, &found, &e))
+        put_check(l, "vault", true, buf_cz(&found));
+    else
+        put_check(l, "vault", false, e.msg);
+}
+
+void actions_doctor(struct actions *a, struct buf *out)
+{
+    struct json_writer w = json_writer(out);
+    struct check_list l = {.w = &w, .all_ok = true};
+    json_open_object(&w);
+    json_key(&w, "checks");
+    json_open_array(&w);
+    put_check(&l, "engine", true, engine_version());
+    check_cache(&l);
+    check_evaluation(a, &l);
+    check_vault(a, &l);
+    json_close(&w);
+    json_pair_bool(&w, "ok", l.all_ok);
+    json_close(&w);
+}

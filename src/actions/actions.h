@@ -1,0 +1,80 @@
+/* actions/actions.h - what an agent can do: one function an action.
+ *
+ * Joins the rooms below and knows no transport: the Model Context Protocol,
+ * REST and the command line all come here. An action takes one JSON object and
+ * answers with one JSON object; its schemas say which.
+ * Threads: safe; each call runs on its caller's thread from start to end.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+struct actions;
+
+struct actions_options {
+    const char *vault_dir; /* NULL: no vault, notes.* answer ERR_NO_VAULT */
+    const char *guest_dir; /* the baked guests; NULL: found beside the program */
+};
+
+/* Opens the vault (ERR_NOT_FOUND, ERR_INVALID ...) but indexes nothing yet;
+ * engines and guests are made when first needed. NULL and *e. */
+struct actions *actions_open(const struct actions_options *o, struct err *e);
+void actions_close(struct actions *a); /* NULL is fine; no call may be running */
+SCOPED(actions, actions_close);
+
+/* Makes what a first call would otherwise wait for (compiled guest, worlds).
+ * For servers, on a thread of their own; failures show again at the call. */
+void actions_warm(struct actions *a);
+
+struct action {
+    const char *name;  /* "evaluate_note_code" */
+    const char *title; /* for people */
+    const char *description;  /* for agents; under 2,048 bytes */
+    const char *input_schema; /* JSON text, an object schema at its root */
+    const char *output_schema;
+    bool read_only, destructive, idempotent, open_world; /* hints for hosts */
+};
+
+/* All actions in the order in which they are shown, which never changes while
+ * the program runs. */
+const struct action *actions_list(size_t *count);
+const struct action *action_named(struct str name); /* NULL: there is none */
+
+/* How far a caller is trusted: a ceiling over limits and calls.
+ *   full     30 s, 256 MB, everything
+ *   limited  10 s, 64 MB, notes.get, list, create, update and utils
+ *   zero     2 s, 32 MB, notes.get, notes.list and utils */
+enum level { LEVEL_FULL, LEVEL_LIMITED, LEVEL_ZERO };
+/* false: no level of that name. */
+bool level_named(const char *name, enum level *out);
+
+/* Who asks. */
+struct caller {
+    const char *name;      /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
+    enum level level;
+    struct cancel *cancel; /* NULL: cannot be cancelled */
+};
+
+/* What came of a call. The JSON object is there in both cases when the action
+ * ran; `is_error` says that it ran and did not do what was asked (a failed
+ * evaluation). */
+struct answer {
+    struct buf json; /* the caller inits it with a ceiling, and ends it */
+    bool is_error;
+};
+
+/* Checks `arguments` (NULL reads as {}) against the action's schema and runs
+ * it. false and *e where the action did not run or failed without an answer of
+ * its own: ERR_INVALID says what would be accepted. */
+bool actions_call(struct actions *a, const struct action *which,
+                  const struct json *arguments, const struct caller *who,
+                  struct answer *out, struct err *e);
+
+/* Brings the vault's index up to date, or makes it anew. Counts of notes seen
+ * and of those read again go to `out` as a JSON object. */
+bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
+                     struct err *e);
+
+/* What this installation has and can do, as a JSON object: {"ok", "checks":
+ * [{"name", "ok", "detail"}]}. */
+void actions_doctor(struct actions *a, struct buf *out);

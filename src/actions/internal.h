@@ -1,0 +1,86 @@
+/* actions/internal.h - what the files of this room share. */
+#pragma once
+#include <pthread.h>
+
+#include "actions/actions.h"
+#include "engine/engine.h"
+#include "notes/notes.h"
+#include "script/script.h"
+
+struct actions {
+    struct vault *vault; /* NULL: none is open */
+    char *guest_dir;
+    pthread_mutex_t lock; /* guards the two below while they are made */
+    struct engine *engine;
+    struct script *_Atomic script;
+    struct arena *schemas; /* the actions' input schemas, read once */
+    const struct json *input[16];
+};
+
+/* The open vault; NULL and ERR_NO_VAULT. */
+struct vault *actions_vault(struct actions *a, struct err *e);
+/* The JavaScript guest, made when first needed. */
+struct script *actions_script(struct actions *a, struct err *e);
+
+/* ---- the actions -------------------------------------------------------- */
+
+struct action_call {
+    struct actions *actions;
+    const struct json *arguments; /* checked against the schema */
+    const struct caller *who;
+    struct arena *arena; /* of this call */
+};
+typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
+
+struct action_row {
+    struct action shown;
+    action_fn *run;
+    const char *needs; /* the host call that a level must allow, or NULL */
+};
+extern const struct action_row action_rows[];
+extern const size_t action_count;
+
+action_fn action_evaluate;
+action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
+
+/* ---- the host calls ----------------------------------------------------- */
+
+/* One evaluation, as its host calls see it. */
+struct evaluation {
+    struct actions *actions;
+    const struct caller *who;
+    const struct json *allowed; /* allowedAPIs; NULL: no list was given */
+    pthread_mutex_t lock;       /* guards what follows */
+    struct arena *arena;
+    struct seen *seen;
+};
+
+typedef bool host_call_fn(struct evaluation *v, const struct json *args,
+                          struct json_writer *out, struct err *e);
+
+/* A row of the one table from which the namespaces in code, what agents read and
+ * the names of permissions come. */
+struct host_call {
+    struct script_row row;
+    const char *signature; /* TypeScript, behind the name */
+    const char *summary;
+    host_call_fn *call;    /* NULL: it is code of the guest's own */
+    enum level level;      /* the least trusted level that may call it */
+};
+extern const struct host_call host_calls[];
+extern const size_t host_call_count;
+
+void evaluation_init(struct evaluation *v, const struct action_call *c,
+                     const struct json *allowed);
+void evaluation_done(struct evaluation *v);
+script_perform_fn host_perform;
+
+/* Is the call within this level? */
+bool level_allows(enum level level, const char *call);
+struct level_limits {
+    const char *name;
+    int64_t timeout_ms, memory_mb;
+};
+const struct level_limits *level_limits(enum level level);
+/* false and ERR_INVALID: a name that no call has; the nearest is suggested. */
+bool allowed_check(const struct json *allowed, struct err *e);

@@ -1,0 +1,206 @@
+/* base/base.h - the words every room speaks: errors, strings, buffers, arenas,
+ * cancellation, scoped cleanup, the log.
+ *
+ * Knows nothing about the product and includes nothing of ours.
+ */
+#pragma once
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ------------------------------------------------------------- */
+
+/* Each code is a reaction, not a cause; err_kind() maps them to the outside. */
+enum err_code {
+    ERR_NONE = 0,
+    ERR_INVALID,    /* the caller sent something malformed */
+    ERR_NOT_FOUND,  /* what was named does not exist */
+    ERR_CONFLICT,   /* it changed, or exists, under the caller's feet */
+    ERR_DENIED,     /* policy says no */
+    ERR_NO_VAULT,   /* no vault is open */
+    ERR_BUSY,       /* try again later */
+    ERR_CANCELLED,  /* the caller, or the server's end, stopped it */
+    ERR_TIMEOUT,    /* a deadline passed */
+    ERR_FUEL,       /* metered guest used its fuel up */
+    ERR_MEMORY,     /* guest asked for more memory than it may have */
+    ERR_STACK,      /* guest recursed too deeply */
+    ERR_OUTPUT,     /* a result is larger than it may be */
+    ERR_HOST_CALLS, /* guest made more host calls than it may */
+    ERR_SYNTAX,     /* guest code does not parse */
+    ERR_GUEST,      /* guest code failed by itself */
+    ERR_HOST_CALL,  /* a host call failed, with nothing more exact to say */
+    ERR_LIMIT,      /* any other size, count or quota would be exceeded */
+    ERR_IO,         /* the system refused: disk, descriptor, network */
+    ERR_BUG,        /* our own mistake */
+};
+
+/* One row a code: how the outside sees it. */
+struct err_kind {
+    const char *name;   /* "NotFound": errorDetails.type, and error.name in code */
+    const char *code;   /* "NOT_FOUND": errorDetails.code */
+    int http;           /* status of REST and of refusals over HTTP */
+    int jsonrpc;        /* code of a JSON-RPC error object */
+    bool retry;         /* may the same call succeed later, unchanged? */
+};
+
+/* Never NULL; an unknown code reads as ERR_BUG. */
+const struct err_kind *err_kind(enum err_code code);
+/* The code whose name or code this is ("NotFound", "NOT_FOUND"), or ERR_NONE. */
+enum err_code err_code_named(const char *name);
+
+/* One failure, on the stack of whoever started the work. Never allocates. */
+struct err {
+    enum err_code code;
+    char msg[400]; /* English, one line, NUL-terminated, valid UTF-8 */
+};
+
+/* Records a failure and returns false. The first failure wins: a call on an
+ * err that is already set changes nothing. `%m` works. */
+bool err_set(struct err *e, enum err_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Puts "CONTEXT: " before the message of an err that is set; returns false. */
+bool err_wrap(struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Ends the program with the place: for our own bugs only. Nothing from the
+ * network, a guest, a disk or a user may reach a must() that fails. */
+#define must(x) ((x) ? (void)0 : must_failed(#x, __FILE__, __LINE__))
+_Noreturn void must_failed(const char *what, const char *file, int line);
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* Zeroed memory for an object of our own; ends the program if there is none.
+ * Never for a size that came from outside: use an arena, which has a ceiling. */
+void *mem_new(size_t size);
+/* A heap copy of a C string, with the same rule. The caller frees. */
+char *mem_strdup(const char *s);
+
+#define SCOPED(type, end)                                                      \
+    static inline void end##_at(struct type **p)                               \
+    {                                                                          \
+        if (*p)                                                                \
+            end(*p);                                                           \
+    }                                                                          \
+    _Static_assert(1, "")
+#define scoped(end) __attribute__((cleanup(end##_at)))
+
+static inline void free_at(void *p)
+{
+    free(*(void **)p);
+}
+
+/* Hands ownership out of a scoped variable. */
+#define take(p)                                                                \
+    ({                                                                         \
+        __auto_type taken_ = (p);                                              \
+        (p) = NULL;                                                            \
+        taken_;                                                                \
+    })
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* Memory of one request: freed together, never singly. */
+struct arena;
+/* `ceiling` is in bytes and bounds the sum of all allocations. */
+struct arena *arena_new(size_t ceiling);
+void arena_free(struct arena *a); /* NULL is fine */
+SCOPED(arena, arena_free);
+/* Zeroed, aligned to 16. NULL and ERR_LIMIT at the ceiling. Threads: one. */
+void *arena_get(struct arena *a, size_t size, struct err *e);
+/* A NUL-terminated copy of `n` bytes. NULL and ERR_LIMIT at the ceiling. */
+char *arena_copy(struct arena *a, const void *at, size_t n, struct err *e);
+char *arena_printf(struct arena *a, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- strings ------------------------------------------------------------ */
+
+/* Borrowed bytes, UTF-8 unless a comment says otherwise; not terminated. */
+struct str {
+    const char *at;
+    size_t n;
+};
+#define STR(literal) ((struct str){"" literal, sizeof(literal) - 1})
+/* For printf: `"%.*s", STR_ARGS(s)`. */
+#define STR_ARGS(s) (int)((s).n), (s).at
+struct str str_of(const char *s); /* NULL reads as "" */
+bool str_eq(struct str a, struct str b);
+bool str_is(struct str a, const char *b);
+bool str_starts(struct str s, const char *prefix);
+bool str_ends(struct str s, const char *suffix);
+/* Orders by bytes, as memcmp, shorter first. */
+int str_cmp(struct str a, struct str b);
+/* Without spaces, tabs and line ends on both sides. */
+struct str str_trim(struct str s);
+/* A NUL-terminated copy in the arena; NULL and *e as arena_get, or ERR_INVALID
+ * when the string itself holds a NUL byte. */
+char *str_cz(struct str s, struct arena *a, struct err *e);
+/* Valid UTF-8 by RFC 3629: no surrogates, nothing overlong? */
+bool str_is_utf8(struct str s);
+/* The longest prefix of at most `max` bytes that does not cut a character. */
+struct str str_cut(struct str s, size_t max);
+/* Reads one character of valid UTF-8 at `*at` (below `end`) and steps over it. */
+uint32_t str_next_char(const char **at, const char *end);
+
+/* ---- growing buffers ---------------------------------------------------- */
+
+/* Bytes that grow up to a ceiling. The first failure sticks: appending to a
+ * failed buf does nothing, so that a sequence is checked once, at its end. */
+struct buf {
+    char *at;
+    size_t n;
+    size_t capacity;
+    size_t ceiling; /* bytes */
+    bool failed;
+};
+/* Allocates nothing yet. */
+void buf_init(struct buf *b, size_t ceiling);
+void buf_done(struct buf *b);
+void buf_clear(struct buf *b); /* empty again, keeps the memory */
+bool buf_put(struct buf *b, const void *at, size_t n);
+bool buf_str(struct buf *b, struct str s);
+bool buf_cstr(struct buf *b, const char *s);
+bool buf_char(struct buf *b, char c);
+bool buf_printf(struct buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Room for `n` more bytes, to be filled by the caller and then counted with
+ * `b->n += used`. NULL at the ceiling. */
+char *buf_room(struct buf *b, size_t n);
+/* A NUL after the bytes, not counted. "" when nothing was ever put. */
+const char *buf_cz(struct buf *b);
+struct str buf_view(const struct buf *b); /* until the next append */
+/* false and ERR_LIMIT if an append failed. `what` is named in the message. */
+bool buf_check(const struct buf *b, const char *what, struct err *e);
+#define scoped_buf __attribute__((cleanup(buf_done)))
+
+/* ---- cancellation ------------------------------------------------------- */
+
+/* One wish to stop, shared between the thread that works and those who may
+ * want to end it. Threads: safe. The owner outlives both. */
+struct cancel {
+    atomic_bool fired;
+    atomic_flag lock;
+    void (*stop)(void *arg);
+    void *arg;
+};
+void cancel_init(struct cancel *c);
+/* Whoever works says how it is stopped; `stop` may be called from any thread,
+ * at most once, and not after cancel_off() has returned. false: already fired,
+ * and `stop` is not registered. A NULL cancel never fires. */
+bool cancel_on(struct cancel *c, void (*stop)(void *arg), void *arg);
+void cancel_off(struct cancel *c);
+void cancel_fire(struct cancel *c);
+bool cancel_fired(const struct cancel *c);
+
+/* ---- log ---------------------------------------------------------------- */
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+/* To stderr, one line. Only transports, the command line and the engine's
+ * one-time warnings log; all other rooms return errors. */
+void log_line(enum log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Lines above this are dropped; LOG_WARN at the start. */
+void log_set_level(enum log_level level);

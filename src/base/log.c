@@ -1,0 +1,26 @@
+#include <stdio.h>
+#include <time.h>
+
+#include "base/base.h"
+
+static atomic_int level_now = LOG_WARN;
+
+void log_set_level(enum log_level level)
+{
+    atomic_store(&level_now, (int)level);
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    if ((int)level > atomic_load(&level_now))
+        return;
+
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    /* One call, so that lines of several threads do not mix. */
+    fprintf(stderr, "cloche: %s: %s\n", names[level], text);
+}

@@ -1,0 +1,136 @@
+#include "base/base.h"
+
+struct str str_of(const char *s)
+{
+    return s ? (struct str){s, strlen(s)} : (struct str){"", 0};
+}
+
+bool str_eq(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
+}
+
+bool str_is(struct str a, const char *b)
+{
+    return str_eq(a, str_of(b));
+}
+
+bool str_starts(struct str s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return s.n >= n && memcmp(s.at, prefix, n) == 0;
+}
+
+bool str_ends(struct str s, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return s.n >= n && memcmp(s.at + s.n - n, suffix, n) == 0;
+}
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int order = n ? memcmp(a.at, b.at, n) : 0;
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.n && is_space(s.at[0]))
+        s.at++, s.n--;
+    while (s.n && is_space(s.at[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+char *str_cz(struct str s, struct arena *a, struct err *e)
+{
+    if (s.n && memchr(s.at, '\0', s.n)) {
+        err_set(e, ERR_INVALID, "text with a NUL byte where none may be");
+        return NULL;
+    }
+    return arena_copy(a, s.at, s.n, e);
+}
+
+/* Bytes of the character at `p`, or 0 when it is not valid UTF-8. */
+static size_t char_length(const unsigned char *p, size_t left)
+{
+    unsigned char c = p[0];
+    if (c < 0x80)
+        return 1;
+    size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (c < 0xc2 || c > 0xf4 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (c == 0xe0 && p[1] < 0xa0) || (c == 0xf0 && p[1] < 0x90);
+    bool surrogate = c == 0xed && p[1] > 0x9f;
+    bool beyond = c == 0xf4 && p[1] > 0x8f;
+    return overlong || surrogate || beyond ? 0 : n;
+}
+
+bool str_is_utf8(struct str s)
+{
+    const unsigned char *p = (const unsigned char *)s.at;
+    for (size_t i = 0; i < s.n;) {
+        /* Eight plain bytes at a time: most text is. */
+        uint64_t eight;
+        if (s.n - i >= 8 && (memcpy(&eight, p + i, 8),
+                             (eight & 0x8080808080808080u) == 0)) {
+            i += 8;
+            continue;
+        }
+        size_t n = char_length(p + i, s.n - i);
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+struct str str_cut(struct str s, size_t max)
+{
+    size_t n = s.n < max ? s.n : max;
+    /* Step back over at most three continuation bytes to a start byte, and
+     * keep the last character only when all of it is there. */
+    size_t start = n;
+    while (start > 0 && n - start < 4 &&
+           ((unsigned char)s.at[start - 1] & 0xc0) == 0x80)
+        start--;
+    if (start > 0 && (unsigned char)s.at[start - 1] >= 0xc0) {
+        size_t at = start - 1;
+        size_t whole = char_length((const unsigned char *)s.at + at, s.n - at);
+        n = whole && at + whole <= n ? at + whole : at;
+    } else if (start != n) {
+        n = start;
+    }
+    return (struct str){s.at, n};
+}
+
+uint32_t str_next_char(const char **at, const char *end)
+{
+    const unsigned char *p = (const unsigned char *)*at;
+    size_t n = char_length(p, (size_t)(end - *at));
+    if (n == 0) {
+        (*at)++;
+        return 0xfffd;
+    }
+    *at += n;
+    switch (n) {
+    case 1:
+        return p[0];
+    case 2:
+        return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+    case 3:
+        return (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+    default:
+        return (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 |
+               (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
+    }
+}

@@ -1,0 +1,103 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+
+#include "cli/commands.h"
+#include "engine/engine.h"
+
+static const struct command {
+    const char *name, *words, *help;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run JavaScript over a vault", command_eval},
+    {"mcp", "[--vault DIR]", "serve an MCP client over stdio", command_mcp},
+    {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP over HTTP, at /mcp",
+     command_serve},
+    {"reindex", "[--vault DIR]", "bring the vault's index up to date", command_reindex},
+    {"doctor", "[--vault DIR]", "check this installation", command_doctor},
+};
+
+static void help(void)
+{
+    printf("Cloche " CLOCHE_VERSION ": a safe place for an agent to work over your Markdown "
+           "notes.\n\nusage: cloche COMMAND [OPTIONS]\n\n");
+    for (size_t i = 0; i < LENGTH(commands); i++)
+        printf("  %-8s %-42s %s\n", commands[i].name, commands[i].words, commands[i].help);
+    printf("\n  cloche COMMAND --help    says more; --version prints the version\n\n"
+           "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
+}
+
+int cli_fail(const struct err *e)
+{
+    fprintf(stderr, "cloche: %s\n", e->msg);
+    return e->code == ERR_INVALID ? EXIT_WRONG : EXIT_FAILED;
+}
+
+int cli_run(int argc, char **argv)
+{
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+        !strcmp(argv[1], "help")) {
+        help();
+        return argc < 2 ? EXIT_WRONG : EXIT_DONE;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < LENGTH(commands); i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run(argc, argv);
+    struct err e = {0};
+    err_set(&e, ERR_INVALID,
+            "there is no command '%.60s'; eval, mcp, serve, reindex and doctor are, and "
+            "--help tells of them",
+            argv[1]);
+    return cli_fail(&e);
+}
+
+/* ---- threads and signals ------------------------------------------------ */
+
+struct job {
+    void (*work)(void *arg);
+    void *arg;
+};
+
+static void *run_job(void *arg)
+{
+    struct job *job = arg;
+    job->work(job->arg);
+    return NULL;
+}
+
+bool cli_on_guest_stack(void (*work)(void *arg), void *arg, struct err *e)
+{
+    struct job job = {work, arg};
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
+    int failed = pthread_create(&thread, &attr, run_job, &job);
+    pthread_attr_destroy(&attr);
+    errno = failed;
+    if (failed)
+        return err_set(e, ERR_IO, "cannot start a thread: %m");
+    pthread_join(thread, NULL);
+    return true;
+}
+
+int cli_stop_signal(struct err *e)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC);
+    if (fd < 0)
+        err_set(e, ERR_IO, "cannot wait for signals: %m");
+    return fd;
+}

@@ -1,0 +1,23 @@
+/* cli/commands.h - the commands. Private to cli. */
+#pragma once
+#include "base/base.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2 };
+
+/* Each reads its own words from argv[2] on and answers the exit code. */
+int command_eval(int argc, char **argv);
+int command_mcp(int argc, char **argv);
+int command_serve(int argc, char **argv);
+int command_reindex(int argc, char **argv);
+int command_doctor(int argc, char **argv);
+
+/* One sentence on stderr; the exit code that fits. */
+int cli_fail(const struct err *e);
+
+/* Runs `work(arg)` on a thread whose stack is large enough for guests; false and
+ * ERR_IO: there is none to be had. */
+bool cli_on_guest_stack(void (*work)(void *arg), void *arg, struct err *e);
+
+/* A descriptor that becomes readable at SIGINT or SIGTERM; -1 and ERR_IO. Call
+ * before any thread is made. */
+int cli_stop_signal(struct err *e);

@@ -1,0 +1,172 @@
+/* cloche eval: one evaluation, its answer as one JSON object on stdout. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "actions/actions.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "json/json.h"
+#include "os/os.h"
+
+#define CODE_MAX ((size_t)64 << 20) /* the action has a lower limit, and says so */
+
+struct eval {
+    const char *vault, *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
+    bool help;
+    const char *file;
+    enum level trust;
+    int exit;
+};
+
+static bool read_code(const struct eval *o, struct buf *out, struct err *e)
+{
+    if (o->code)
+        return buf_cstr(out, o->code) || err_set(e, ERR_LIMIT, "the code is too long");
+    bool from_stdin = !strcmp(o->file, "-");
+    scoped_fd int fd =
+        from_stdin ? dup(STDIN_FILENO) : open(o->file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(e, ERR_INVALID, "cannot open the file %.200s: %m", o->file);
+    return os_read_fd(fd, out, e);
+}
+
+static void put_allowed(struct json_writer *w, const char *list)
+{
+    json_key(w, "allowedAPIs");
+    json_open_array(w);
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        struct str one = str_trim((struct str){list, n});
+        if (one.n)
+            json_put_str(w, one);
+        list += n + (list[n] == ',');
+    }
+    json_close(w);
+}
+
+static bool is_typescript(const struct eval *o)
+{
+    if (o->lang)
+        return !strcmp(o->lang, "ts") || !strcmp(o->lang, "typescript");
+    return o->file && str_ends(str_of(o->file), ".ts");
+}
+
+/* The action's arguments from the options. */
+static bool write_arguments(const struct eval *o, struct str code, struct buf *out,
+                            struct err *e)
+{
+    long long n;
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    json_pair_str(&w, "code", code);
+    if (is_typescript(o))
+        json_pair_cstr(&w, "language", "typescript");
+    if (o->timeout) {
+        if (!options_number("--timeout", o->timeout, 1, 1000000000, &n, e))
+            return false;
+        json_pair_int(&w, "timeout", n);
+    }
+    if (o->memory) {
+        if (!options_number("--memory", o->memory, 1, 1000000, &n, e))
+            return false;
+        json_pair_int(&w, "memoryLimit", n);
+    }
+    if (o->allow)
+        put_allowed(&w, o->allow);
+    if (o->context)
+        json_pair_raw(&w, "context", str_of(o->context));
+    json_close(&w);
+    return buf_check(out, "the call", e);
+}
+
+static bool check_words(struct eval *o, size_t words, struct err *e)
+{
+    if (o->lang && strcmp(o->lang, "js") != 0 && strcmp(o->lang, "javascript") != 0 &&
+        !is_typescript(o))
+        return err_set(e, ERR_INVALID, "--lang is '%.40s'; js and ts are accepted", o->lang);
+    if (o->level && !level_named(o->level, &o->trust))
+        return err_set(e, ERR_INVALID,
+                       "--level is '%.40s'; full, limited and zero are accepted", o->level);
+    if (o->session)
+        return err_set(e, ERR_INVALID, "--session is not available in this version");
+    if ((o->code != NULL) == (words > 0))
+        return err_set(e, ERR_INVALID, "give the code once: -e CODE, a FILE, or - for "
+                                       "standard input");
+    return true;
+}
+
+/* The context is the one option that is JSON itself: a mistake in it is named. */
+static bool check_context(const char *context, struct err *e)
+{
+    if (!context)
+        return true;
+    scoped(arena_free) struct arena *a = arena_new((size_t)256 << 20);
+    return json_read(str_of(context), a, e) || err_wrap(e, "--context");
+}
+
+static bool evaluate(const struct eval *o, struct answer *out, struct err *e)
+{
+    scoped_buf struct buf code;
+    scoped_buf struct buf text;
+    buf_init(&code, CODE_MAX);
+    buf_init(&text, 8 * CODE_MAX);
+    struct actions_options options = {.vault_dir = o->vault};
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    if (!check_context(o->context, e) || !read_code(o, &code, e) ||
+        !write_arguments(o, buf_view(&code), &text, e))
+        return false;
+    const struct json *arguments = json_read(buf_view(&text), a, e);
+    scoped(actions_close) struct actions *actions =
+        arguments ? actions_open(&options, e) : NULL;
+    struct caller terminal = {.name = "terminal", .level = o->trust};
+    return actions && actions_call(actions, action_named(STR("evaluate_note_code")),
+                                   arguments, &terminal, out, e);
+}
+
+static void run(void *arg)
+{
+    struct eval *o = arg;
+    struct err e = {0};
+    struct answer out = {0};
+    buf_init(&out.json, (size_t)256 << 20);
+    if (evaluate(o, &out, &e)) {
+        fwrite(out.json.at, 1, out.json.n, stdout);
+        putchar('\n');
+        o->exit = fflush(stdout) != 0 || out.is_error ? EXIT_FAILED : EXIT_DONE;
+    } else {
+        o->exit = cli_fail(&e);
+    }
+    buf_done(&out.json);
+}
+
+int command_eval(int argc, char **argv)
+{
+    struct eval o = {0};
+    const struct option_row rows[] = {
+        {"--vault", &o.vault, NULL, "DIR", "the folder of notes"},
+        {"-e", &o.code, NULL, "CODE", "the code itself, instead of a FILE or -"},
+        {"--lang", &o.lang, NULL, "js|ts", "the code's language (js)"},
+        {"--timeout", &o.timeout, NULL, "MS", "computing time (5000)"},
+        {"--memory", &o.memory, NULL, "MB", "memory (128)"},
+        {"--level", &o.level, NULL, "LEVEL", "full, limited or zero: how far it is trusted"},
+        {"--allow", &o.allow, NULL, "A,B", "only these calls, such as notes.get,utils"},
+        {"--context", &o.context, NULL, "JSON", "an object of values the code finds"},
+        {"--session", &o.session, NULL, "NAME", "a world that lasts (not in this version)"},
+        {"--help", NULL, &o.help, NULL, "this list"},
+    };
+    struct err e = {0};
+    size_t words;
+    if (!options_read(rows, LENGTH(rows), argc, argv, 2, &o.file, 1, &words, &e))
+        return cli_fail(&e);
+    if (o.help) {
+        printf("usage: cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
+               "Runs JavaScript in a sandbox and prints one JSON object; exit 0 when its\n"
+               "\"success\" is true.\n\n");
+        options_help(rows, LENGTH(rows));
+        return EXIT_DONE;
+    }
+    if (!check_words(&o, words, &e) || !cli_on_guest_stack(run, &o, &e))
+        return cli_fail(&e);
+    return o.exit;
+}

@@ -1,0 +1,89 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const struct option_row *find(const struct option_row *rows, size_t count,
+                                     const char *word)
+{
+    const char *equals = strchr(word, '=');
+    struct str name = {word, equals ? (size_t)(equals - word) : strlen(word)};
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}
+
+static bool refuse_unknown(const struct option_row *rows, size_t count, const char *word,
+                           struct err *e)
+{
+    scoped_buf struct buf known;
+    buf_init(&known, 300);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&known, "%s%s", i ? " " : "", rows[i].name);
+    return err_set(e, ERR_INVALID, "unknown option '%.60s'; known here: %s", word,
+                   buf_cz(&known));
+}
+
+static bool take_option(const struct option_row *row, int argc, char **argv, int *i,
+                        struct err *e)
+{
+    const char *equals = strchr(argv[*i], '=');
+    if (row->flag) {
+        *row->flag = true;
+        return !equals || err_set(e, ERR_INVALID, "%s takes no value", row->name);
+    }
+    if (*row->value)
+        return err_set(e, ERR_INVALID, "%s is given twice", row->name);
+    if (!equals && *i + 1 == argc)
+        return err_set(e, ERR_INVALID, "%s needs a value: %s", row->name, row->argument);
+    *row->value = equals ? equals + 1 : argv[++*i];
+    return true;
+}
+
+bool options_read(const struct option_row *rows, size_t count, int argc, char **argv,
+                  int at, const char **words, size_t max, size_t *word_count,
+                  struct err *e)
+{
+    bool options = true;
+    *word_count = 0;
+    for (int i = at; i < argc; i++) {
+        const char *word = argv[i];
+        if (options && !strcmp(word, "--")) {
+            options = false;
+        } else if (options && word[0] == '-' && word[1]) {
+            const struct option_row *row = find(rows, count, word);
+            if (!row)
+                return refuse_unknown(rows, count, word, e);
+            if (!take_option(row, argc, argv, &i, e))
+                return false;
+        } else if (*word_count == max) {
+            return err_set(e, ERR_INVALID, "'%.60s' is one word too many", word);
+        } else {
+            words[(*word_count)++] = word;
+        }
+    }
+    return true;
+}
+
+bool options_number(const char *name, const char *text, long long min, long long max,
+                    long long *out, struct err *e)
+{
+    char *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    if (end != text && !*end && errno == 0 && *out >= min && *out <= max)
+        return true;
+    return err_set(e, ERR_INVALID, "%s is '%.40s'; a whole number from %lld to %lld is accepted",
+                   name, text, min, max);
+}
+
+void options_help(const struct option_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char left[40];
+        (void)snprintf(left, sizeof left, "%s %s", rows[i].name,
+                       rows[i].argument ? rows[i].argument : "");
+        printf("  %-26s %s\n", left, rows[i].help);
+    }
+}

@@ -1,0 +1,22 @@
+/* cli/options.h - the command line's words, read from a table. Private to cli. */
+#pragma once
+#include "base/base.h"
+
+/* One option: `--name VALUE` or `--name=VALUE`, or a bare `--name`. */
+struct option_row {
+    const char *name;     /* "--vault", or "-e" */
+    const char **value;   /* where its value goes; NULL: it has none */
+    bool *flag;           /* where its being there goes; NULL: it has a value */
+    const char *argument; /* for help: "DIR" */
+    const char *help;
+};
+
+/* Reads `argv` from `*at` on; what is no option is collected in `words`, `max` at
+ * most. "--" ends the options. false and ERR_INVALID, with what is accepted. */
+bool options_read(const struct option_row *rows, size_t count, int argc, char **argv,
+                  int at, const char **words, size_t max, size_t *word_count,
+                  struct err *e);
+/* A whole number within bounds; false and ERR_INVALID names the option. */
+bool options_number(const char *name, const char *text, long long min, long long max,
+                    long long *out, struct err *e);
+void options_help(const struct option_row *rows, size_t count);

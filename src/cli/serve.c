@@ -1,0 +1,132 @@
+/* cloche mcp and cloche serve: the two ways in for agents. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "actions/actions.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "engine/engine.h"
+#include "http/http.h"
+#include "mcp/mcp.h"
+#include "os/os.h"
+
+#define DRAIN_MS 6000u
+
+/* What both need: a vault, the actions over it, and a thread that prepares the
+ * first evaluation while the client is still saying hello. */
+struct service {
+    const char *vault, *listen;
+    bool help;
+    struct actions *actions;
+    struct mcp *mcp;
+    int stop; /* readable at SIGINT or SIGTERM */
+    pthread_t warming;
+    bool is_warming;
+};
+
+static void *warm(void *arg)
+{
+    actions_warm(arg);
+    return NULL;
+}
+
+static bool service_open(struct service *s, struct err *e)
+{
+    s->stop = cli_stop_signal(e);
+    struct actions_options options = {.vault_dir = s->vault};
+    if (s->stop < 0 || !(s->actions = actions_open(&options, e)) ||
+        !(s->mcp = mcp_open(s->actions, e)))
+        return false;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
+    s->is_warming = pthread_create(&s->warming, &attr, warm, s->actions) == 0;
+    pthread_attr_destroy(&attr);
+    return true;
+}
+
+static void service_close(struct service *s)
+{
+    if (s->is_warming)
+        pthread_join(s->warming, NULL);
+    mcp_close(s->mcp);
+    actions_close(s->actions);
+    os_close(s->stop);
+}
+
+/* ---- over stdio --------------------------------------------------------- */
+
+int command_mcp(int argc, char **argv)
+{
+    struct service s = {.stop = -1};
+    const struct option_row rows[] = {
+        {"--vault", &s.vault, NULL, "DIR", "the folder of notes"},
+        {"--help", NULL, &s.help, NULL, "this list"},
+    };
+    struct err e = {0};
+    size_t words;
+    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
+        return cli_fail(&e);
+    if (s.help) {
+        printf("usage: cloche mcp [OPTIONS]\n\nServes one MCP client over standard input "
+               "and output.\n\n");
+        options_help(rows, LENGTH(rows));
+        return EXIT_DONE;
+    }
+    struct mcp_stdio_options how = {
+        .has_stop = true, .thread_stack = ENGINE_THREAD_STACK, .drain_ms = DRAIN_MS};
+    bool ok = service_open(&s, &e);
+    how.stop = s.stop;
+    ok = ok && mcp_serve_stdio(s.mcp, &how, &e);
+    service_close(&s);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}
+
+/* ---- over HTTP ---------------------------------------------------------- */
+
+static bool serve(struct service *s, struct err *e)
+{
+    struct http_route routes[] = {mcp_route(s->mcp)};
+    struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
+                                   .routes = routes,
+                                   .n_routes = LENGTH(routes),
+                                   .worker_stack = ENGINE_THREAD_STACK};
+    struct http_server *server = http_open(&options, e);
+    if (!server)
+        return false;
+    /* Scripts wait for this line. */
+    printf("%s\n", http_url(server));
+    fflush(stdout);
+    char signal_info[128];
+    while (read(s->stop, signal_info, sizeof signal_info) < 0)
+        ;
+    http_close(server, DRAIN_MS);
+    return true;
+}
+
+int command_serve(int argc, char **argv)
+{
+    struct service s = {.stop = -1};
+    const struct option_row rows[] = {
+        {"--vault", &s.vault, NULL, "DIR", "the folder of notes"},
+        {"--listen", &s.listen, NULL, "ADDRESS:PORT",
+         "a loopback address (127.0.0.1:7878); port 0: any"},
+        {"--help", NULL, &s.help, NULL, "this list"},
+    };
+    struct err e = {0};
+    size_t words;
+    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
+        return cli_fail(&e);
+    if (s.help) {
+        printf("usage: cloche serve [OPTIONS]\n\nServes MCP at /mcp; prints its address when "
+               "it is ready; ends at SIGTERM.\n\n");
+        options_help(rows, LENGTH(rows));
+        return EXIT_DONE;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    bool ok = service_open(&s, &e) && serve(&s, &e);
+    service_close(&s);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}

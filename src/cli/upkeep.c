@@ -1,0 +1,117 @@
+/* cloche reindex and cloche doctor. */
+#include <stdio.h>
+
+#include "actions/actions.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "json/json.h"
+
+struct upkeep {
+    const char *vault;
+    bool scratch, json, help;
+    int exit;
+};
+
+static void print_pairs(const struct json *object)
+{
+    struct json_iter it = json_iter(object);
+    while (json_next(&it)) {
+        scoped_buf struct buf value;
+        buf_init(&value, 4096);
+        struct json_writer w = json_writer(&value);
+        json_put(&w, it.value);
+        printf("%-12.*s %s\n", STR_ARGS(it.key), buf_cz(&value));
+    }
+}
+
+static bool reindex(const struct upkeep *o, struct err *e)
+{
+    struct actions_options options = {.vault_dir = o->vault};
+    scoped(actions_close) struct actions *a = actions_open(&options, e);
+    scoped(arena_free) struct arena *arena = arena_new(1 << 20);
+    scoped_buf struct buf out;
+    buf_init(&out, 1 << 16);
+    if (!a || !actions_reindex(a, o->scratch, &out, e))
+        return false;
+    if (o->json)
+        printf("%s\n", buf_cz(&out));
+    else
+        print_pairs(json_read(buf_view(&out), arena, e));
+    return true;
+}
+
+int command_reindex(int argc, char **argv)
+{
+    struct upkeep o = {0};
+    const struct option_row rows[] = {
+        {"--vault", &o.vault, NULL, "DIR", "the folder of notes"},
+        {"--scratch", NULL, &o.scratch, NULL, "forget the index and make it anew"},
+        {"--json", NULL, &o.json, NULL, "print JSON"},
+        {"--help", NULL, &o.help, NULL, "this list"},
+    };
+    struct err e = {0};
+    size_t words;
+    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
+        return cli_fail(&e);
+    if (o.help) {
+        printf("usage: cloche reindex [OPTIONS]\n\nBrings the index up to date with the "
+               "files.\n\n");
+        options_help(rows, LENGTH(rows));
+        return EXIT_DONE;
+    }
+    return reindex(&o, &e) ? EXIT_DONE : cli_fail(&e);
+}
+
+static void print_checks(const struct json *checks)
+{
+    struct json_iter it = json_iter(checks);
+    while (json_next(&it))
+        printf("%-4s %-28.*s %.*s\n", json_bool(json_get(it.value, "ok"), false) ? "ok" : "BAD",
+               STR_ARGS(json_str(json_get(it.value, "name"))),
+               STR_ARGS(json_str(json_get(it.value, "detail"))));
+}
+
+static void doctor(void *arg)
+{
+    struct upkeep *o = arg;
+    struct err e = {0};
+    struct actions_options options = {.vault_dir = o->vault};
+    scoped(actions_close) struct actions *a = actions_open(&options, &e);
+    scoped(arena_free) struct arena *arena = arena_new(1 << 20);
+    scoped_buf struct buf out;
+    buf_init(&out, 1 << 16);
+    if (!a) {
+        o->exit = cli_fail(&e);
+        return;
+    }
+    actions_doctor(a, &out);
+    const struct json *found = json_read(buf_view(&out), arena, &e);
+    if (o->json)
+        printf("%s\n", buf_cz(&out));
+    else
+        print_checks(json_get(found, "checks"));
+    o->exit = json_bool(json_get(found, "ok"), false) ? EXIT_DONE : EXIT_FAILED;
+}
+
+int command_doctor(int argc, char **argv)
+{
+    struct upkeep o = {0};
+    const struct option_row rows[] = {
+        {"--vault", &o.vault, NULL, "DIR", "a folder of notes to check too"},
+        {"--json", NULL, &o.json, NULL, "print JSON"},
+        {"--help", NULL, &o.help, NULL, "this list"},
+    };
+    struct err e = {0};
+    size_t words;
+    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
+        return cli_fail(&e);
+    if (o.help) {
+        printf("usage: cloche doctor [OPTIONS]\n\nChecks the engine, the cache, an evaluation "
+               "and, where given, the vault.\n\n");
+        options_help(rows, LENGTH(rows));
+        return EXIT_DONE;
+    }
+    if (!cli_on_guest_stack(doctor, &o, &e))
+        return cli_fail(&e);
+    return o.exit;
+}

@@ -1,0 +1,41 @@
+/* crypto/crypto.h - hashes, tokens and comparison that does not leak.
+ *
+ * A thin door before libsodium, so that algorithms are chosen in one place.
+ * Nothing here fails: inputs are in memory and outputs are of fixed size.
+ * Threads: safe.
+ */
+#pragma once
+#include "base/base.h"
+
+/* ---- hashes ------------------------------------------------------------- */
+
+#define CRYPTO_SHA256_HEX 65 /* 64 lower-case digits and a NUL */
+
+/* SHA-256 (FIPS 180-4), in hexadecimal: the public hash of a note's bytes. */
+void crypto_sha256_hex(struct str bytes, char out[static CRYPTO_SHA256_HEX]);
+
+#define CRYPTO_BLAKE2B 32   /* bytes */
+#define CRYPTO_HASH_HEX 65  /* 64 lower-case digits and a NUL */
+
+/* BLAKE2b-256 (RFC 7693): our own hash, the faster one, raw and in hexadecimal. */
+void crypto_blake2b(struct str bytes, unsigned char out[static CRYPTO_BLAKE2B]);
+void crypto_hash_hex(struct str bytes, char out[static CRYPTO_HASH_HEX]);
+
+#define CRYPTO_SUM_HEX 33 /* 32 lower-case digits and a NUL */
+
+/* A checksum, several times faster than the hashes: Poly1305 (RFC 8439) under a
+ * key made from `name`. Finds damage and what was stored under another name; not
+ * one who can compute it himself. */
+void crypto_sum_hex(struct str name, struct str bytes, char out[static CRYPTO_SUM_HEX]);
+
+/* ---- tokens ------------------------------------------------------------- */
+
+#define CRYPTO_TOKEN 44 /* 43 characters and a NUL */
+
+/* 256 random bits as base64url without padding (RFC 4648, section 5). */
+void crypto_token(char out[static CRYPTO_TOKEN]);
+/* Appends `n` bytes as base64url without padding. false at the buf's ceiling. */
+bool crypto_base64url(const void *bytes, size_t n, struct buf *out);
+
+/* Equal? The time taken depends on the lengths alone. */
+bool crypto_equal(struct str a, struct str b);

@@ -1,0 +1,81 @@
+/* Hashes against published vectors; tokens and comparison. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "crypto/crypto.h"
+
+static void sha256_gives_the_published_digests(void **state)
+{
+    (void)state;
+    char hex[CRYPTO_SHA256_HEX];
+    crypto_sha256_hex(STR(""), hex);
+    assert_string_equal(
+        hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    crypto_sha256_hex(STR("abc"), hex);
+    assert_string_equal(
+        hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+static void blake2b_256_gives_the_known_digest(void **state)
+{
+    (void)state;
+    char hex[CRYPTO_HASH_HEX];
+    crypto_hash_hex(STR("abc"), hex);
+    assert_string_equal(
+        hex, "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
+    unsigned char raw[CRYPTO_BLAKE2B];
+    crypto_blake2b(STR("abc"), raw);
+    assert_int_equal(raw[0], 0xbd);
+    assert_int_equal(raw[31], 0x19);
+}
+
+static void tokens_are_url_safe_and_never_alike(void **state)
+{
+    (void)state;
+    char one[CRYPTO_TOKEN], two[CRYPTO_TOKEN];
+    crypto_token(one);
+    crypto_token(two);
+    assert_string_not_equal(one, two);
+    assert_int_equal(strlen(one), 43);
+    assert_int_equal(strspn(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                 "0123456789-_"), 43);
+}
+
+static void base64url_has_no_padding(void **state)
+{
+    (void)state;
+    scoped_buf struct buf b;
+    buf_init(&b, 100);
+    assert_true(crypto_base64url("\xfb\xff\xfe", 3, &b));
+    buf_char(&b, ' ');
+    assert_true(crypto_base64url("f", 1, &b));
+    assert_true(crypto_base64url("", 0, &b));
+    assert_string_equal(buf_cz(&b), "-__- Zg");
+    scoped_buf struct buf small;
+    buf_init(&small, 3);
+    assert_false(crypto_base64url("abc", 3, &small));
+}
+
+static void comparison_tells_equal_from_different(void **state)
+{
+    (void)state;
+    assert_true(crypto_equal(STR("secret"), STR("secret")));
+    assert_false(crypto_equal(STR("secret"), STR("secreT")));
+    assert_false(crypto_equal(STR("secret"), STR("secre")));
+    assert_true(crypto_equal(STR(""), STR("")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sha256_gives_the_published_digests),
+        cmocka_unit_test(blake2b_256_gives_the_known_digest),
+        cmocka_unit_test(tokens_are_url_safe_and_never_alike),
+        cmocka_unit_test(base64url_has_no_padding),
+        cmocka_unit_test(comparison_tells_equal_from_different),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+#include "db/db.h"
+
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+#define WAIT_MS 30000
+#define CACHED_QUERIES 64
+#define LENGTH_MAX (64 * 1024 * 1024) /* bytes of one value or row */
+#define STEPS_BETWEEN_LOOKS 2000      /* of SQLite's machine, for the deadline */
+
+struct query {
+    struct db *db;
+    sqlite3_stmt *stmt;
+    struct query *next;
+    bool busy; /* handed out */
+    bool kept; /* in the connection's list */
+    int bind_failed;
+};
+
+struct db {
+    sqlite3 *raw;
+    struct query *queries;
+    unsigned query_count;
+    uint64_t until_ns;
+    bool damaged;
+};
+
+/* ---- errors ------------------------------------------------------------- */
+
+static enum err_code code_of(int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return ERR_BUSY;
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return ERR_DENIED;
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
+        return ERR_LIMIT;
+    case SQLITE_INTERRUPT:
+        return ERR_TIMEOUT;
+    case SQLITE_CONSTRAINT:
+        return ERR_CONFLICT;
+    default:
+        return ERR_IO;
+    }
+}
+
+static bool failed(struct db *d, int rc, const char *doing, struct err *e)
+{
+    if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+        d->damaged = true;
+    if (code_of(rc) == ERR_TIMEOUT)
+        return err_set(e, ERR_TIMEOUT, "a database query took too long and was stopped");
+    return err_set(e, code_of(rc), "cannot %s the database: %.200s", doing,
+                   d->raw ? sqlite3_errmsg(d->raw) : sqlite3_errstr(rc));
+}
+
+bool db_is_damaged(const struct db *d)
+{
+    return d->damaged;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static int look_at_clock(void *arg)
+{
+    const struct db *d = arg;
+    return d->until_ns && os_mono_ns() > d->until_ns;
+}
+
+void db_set_deadline(struct db *d, uint64_t until_ns)
+{
+    d->until_ns = until_ns;
+    sqlite3_progress_handler(d->raw, until_ns ? STEPS_BETWEEN_LOOKS : 0,
+                             until_ns ? look_at_clock : NULL, d);
+}
+
+/* The file may be a stranger's: its schema must not be able to do anything. */
+static void harden(struct db *d)
+{
+    static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+                              SQLITE_DBCONFIG_ENABLE_TRIGGER,
+                              SQLITE_DBCONFIG_ENABLE_VIEW,
+                              SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
+                              SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML};
+    for (size_t i = 0; i < LENGTH(off); i++)
+        (void)sqlite3_db_config(d->raw, off[i], 0, (int *)NULL);
+    (void)sqlite3_db_config(d->raw, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    (void)sqlite3_db_config(d->raw, SQLITE_DBCONFIG_ENABLE_FKEY, 1, (int *)NULL);
+    (void)sqlite3_limit(d->raw, SQLITE_LIMIT_ATTACHED, 0);
+    (void)sqlite3_limit(d->raw, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
+    (void)sqlite3_limit(d->raw, SQLITE_LIMIT_WORKER_THREADS, 0);
+    (void)sqlite3_extended_result_codes(d->raw, 1);
+    (void)sqlite3_busy_timeout(d->raw, WAIT_MS);
+}
+
+static bool user_version(struct db *d, int64_t *out, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(d, "PRAGMA user_version", e);
+    if (!q || !query_next(q, e))
+        return false;
+    *out = query_int(q, 0);
+    return true;
+}
+
+static bool migrate(struct db *d, const struct db_options *o, struct err *e)
+{
+    int64_t have;
+    if (!user_version(d, &have, e))
+        return false;
+    if (have == o->migration_count)
+        return true;
+
+    scoped_transaction struct transaction t = {0};
+    /* Asked again inside: another process may have been faster. */
+    if (!db_begin(&t, d, e) || !user_version(d, &have, e))
+        return false;
+    if (have < 0 || have > o->migration_count)
+        return err_set(e, ERR_CONFLICT, "the database was made by a newer version of "
+                       "this program (its version is %lld, known are up to %u)",
+                       (long long)have, o->migration_count);
+    for (unsigned i = (unsigned)have; i < o->migration_count; i++)
+        if (!db_exec(d, o->migrations[i], e))
+            return false;
+    char sql[64];
+    (void)snprintf(sql, sizeof sql, "PRAGMA user_version = %u", o->migration_count);
+    return db_exec(d, sql, e) && db_commit(&t, e);
+}
+
+static struct db *open_path(const char *path, const struct db_options *o,
+                            bool *damaged, struct err *e)
+{
+    scoped(db_close) struct db *d = mem_new(sizeof *d);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                SQLITE_OPEN_NOFOLLOW;
+    int rc = sqlite3_open_v2(path, &d->raw, flags, NULL);
+    if (rc != SQLITE_OK) {
+        failed(d, rc, "open", e);
+        return NULL;
+    }
+    harden(d);
+    const char *setup = o->durable ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                                   : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
+    bool ok = db_exec(d, setup, e) && db_exec(d, "PRAGMA temp_store = MEMORY", e) &&
+              migrate(d, o, e);
+    if (damaged)
+        *damaged = d->damaged;
+    return ok ? take(d) : NULL;
+}
+
+/* SQLite wants a path and refuses symbolic links on it. */
+static bool path_of(int dir, const char *name, char path[static PATH_MAX],
+                    struct err *e)
+{
+    char link[64];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+    ssize_t n = readlink(link, path, PATH_MAX);
+    size_t more = strlen(name) + 2;
+    if (n <= 0 || (size_t)n + more > PATH_MAX)
+        return err_set(e, ERR_IO, "cannot tell where the database \"%.100s\" lies", name);
+    path[n] = '/';
+    memcpy(path + n + 1, name, more - 1);
+    return true;
+}
+
+/* Held while a file is opened or removed: two that turn one new file to WAL at
+ * once would fail, not wait. */
+static int lock_of(int dir, const char *name, struct err *e)
+{
+    char lock_name[NAME_MAX + 1];
+    (void)snprintf(lock_name, sizeof lock_name, "%.200s.lock", name);
+    return os_lock(dir, lock_name, 0, WAIT_MS, e);
+}
+
+/* `count` of the companions; with all four also the file itself, last. */
+static bool remove_files(int dir, const char *name, size_t count, struct err *e)
+{
+    static const char *const tails[] = {"-wal", "-shm", "-journal", ""};
+    for (size_t i = 0; i < count; i++) {
+        char full[NAME_MAX + 1];
+        (void)snprintf(full, sizeof full, "%.200s%s", name, tails[i]);
+        struct err why = {0};
+        if (!os_remove_file(dir, full, &why) && why.code != ERR_NOT_FOUND) {
+            *e = e->code ? *e : why;
+            return false;
+        }
+    }
+    return true;
+}
+
+struct db *db_open(int dir, const char *name, const struct db_options *o,
+                   bool *damaged, struct err *e)
+{
+    if (damaged)
+        *damaged = false;
+    char path[PATH_MAX];
+    if (!path_of(dir, name, path, e))
+        return NULL;
+    scoped_fd int lock = lock_of(dir, name, e);
+    if (lock < 0)
+        return NULL;
+    struct os_stat st;
+    struct err why = {0};
+    if (os_stat_beneath(dir, name, &st, &why)) {
+        if (!st.is_file) {
+            err_set(e, ERR_DENIED, "the database \"%.100s\" is no regular file", name);
+            return NULL;
+        }
+    } else if (why.code != ERR_NOT_FOUND) {
+        *e = e->code ? *e : why;
+        return NULL;
+    } else if (!remove_files(dir, name, 3, e)) {
+        return NULL; /* companions of a file that was deleted would spoil a new one */
+    }
+    return open_path(path, o, damaged, e);
+}
+
+struct db *db_open_memory(const struct db_options *o, struct err *e)
+{
+    return open_path(":memory:", o, NULL, e);
+}
+
+void db_close(struct db *d)
+{
+    if (!d)
+        return;
+    for (struct query *q = d->queries, *next; q; q = next) {
+        next = q->next;
+        (void)sqlite3_finalize(q->stmt);
+        free(q);
+    }
+    (void)sqlite3_close_v2(d->raw);
+    free(d);
+}
+
+bool db_remove(int dir, const char *name, struct err *e)
+{
+    scoped_fd int lock = lock_of(dir, name, e);
+    return lock >= 0 && remove_files(dir, name, 4, e);
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+bool db_exec(struct db *d, const char *sql, struct err *e)
+{
+    int rc = sqlite3_exec(d->raw, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK || failed(d, rc, "use", e);
+}
+
+int64_t db_changes(const struct db *d)
+{
+    return sqlite3_changes64(d->raw);
+}
+
+int64_t db_last_id(const struct db *d)
+{
+    return sqlite3_last_insert_rowid(d->raw);
+}
+
+struct query *db_query(struct db *d, const char *sql, struct err *e)
+{
+    for (struct query *q = d->queries; q; q = q->next) {
+        if (!q->busy && !strcmp(sqlite3_sql(q->stmt), sql)) {
+            q->busy = true;
+            return q;
+        }
+    }
+    struct query *q = mem_new(sizeof *q);
+    q->db = d;
+    q->busy = true;
+    q->kept = d->query_count < CACHED_QUERIES;
+    int rc = sqlite3_prepare_v3(d->raw, sql, -1,
+                                q->kept ? SQLITE_PREPARE_PERSISTENT : 0, &q->stmt, NULL);
+    if (rc != SQLITE_OK || !q->stmt) {
+        /* Our own text is right: the tables are not what the migrations made. */
+        if ((rc & 0xff) == SQLITE_ERROR)
+            d->damaged = true;
+        failed(d, rc ? rc : SQLITE_ERROR, "prepare a query of", e);
+        free(q);
+        return NULL;
+    }
+    if (q->kept) {
+        q->next = d->queries;
+        d->queries = q;
+        d->query_count++;
+    }
+    return q;
+}
+
+void query_again(struct query *q)
+{
+    (void)sqlite3_reset(q->stmt);
+    (void)sqlite3_clear_bindings(q->stmt);
+    q->bind_failed = 0;
+}
+
+void query_end(struct query *q)
+{
+    if (!q)
+        return;
+    query_again(q);
+    q->busy = false;
+    if (!q->kept) {
+        (void)sqlite3_finalize(q->stmt);
+        free(q);
+    }
+}
+
+static void bound(struct query *q, int rc)
+{
+    if (!q->bind_failed)
+        q->bind_failed = rc;
+}
+
+void query_bind_int(struct query *q, int i, int64_t v)
+{
+    bound(q, sqlite3_bind_int64(q->stmt, i, v));
+}
+
+void query_bind_number(struct query *q, int i, double v)
+{
+    bound(q, sqlite3_bind_double(q->stmt, i, v));
+}
+
+void query_bind_str(struct query *q, int i, struct str v)
+{
+    bound(q, sqlite3_bind_text64(q->stmt, i, v.n ? v.at : "", v.n, SQLITE_STATIC,
+                                 SQLITE_UTF8));
+}
+
+void query_bind_cstr(struct query *q, int i, const char *v)
+{
+    if (v)
+        query_bind_str(q, i, str_of(v));
+    else
+        query_bind_null(q, i);
+}
+
+void query_bind_null(struct query *q, int i)
+{
+    bound(q, sqlite3_bind_null(q->stmt, i));
+}
+
+bool query_next(struct query *q, struct err *e)
+{
+    int rc = q->bind_failed ? q->bind_failed : sqlite3_step(q->stmt);
+    if (rc == SQLITE_ROW)
+        return true;
+    if (rc != SQLITE_DONE)
+        failed(q->db, rc, "read", e);
+    return false;
+}
+
+bool query_run(struct query *q, struct err *e)
+{
+    int rc = q->bind_failed;
+    while (!rc || rc == SQLITE_ROW)
+        rc = sqlite3_step(q->stmt);
+    return rc == SQLITE_DONE || failed(q->db, rc, "write", e);
+}
+
+int64_t query_int(struct query *q, int i)
+{
+    return sqlite3_column_int64(q->stmt, i);
+}
+
+double query_number(struct query *q, int i)
+{
+    return sqlite3_column_double(q->stmt, i);
+}
+
+struct str query_str(struct query *q, int i)
+{
+    const void *at = sqlite3_column_text(q->stmt, i);
+    return at ? (struct str){at, (size_t)sqlite3_column_bytes(q->stmt, i)} : STR("");
+}
+
+bool query_is_null(struct query *q, int i)
+{
+    return sqlite3_column_type(q->stmt, i) == SQLITE_NULL;
+}
+
+/* ---- transactions ------------------------------------------------------- */
+
+static bool begin(struct transaction *t, struct db *d, const char *sql, struct err *e)
+{
+    must(!t->db);
+    scoped(query_end) struct query *q = db_query(d, sql, e);
+    if (!q || !query_run(q, e))
+        return false;
+    t->db = d;
+    return true;
+}
+
+bool db_begin(struct transaction *t, struct db *d, struct err *e)
+{
+    return begin(t, d, "BEGIN IMMEDIATE", e);
+}
+
+bool db_begin_read(struct transaction *t, struct db *d, struct err *e)
+{
+    return begin(t, d, "BEGIN", e);
+}
+
+bool db_commit(struct transaction *t, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(t->db, "COMMIT", e);
+    if (!q || !query_run(q, e))
+        return false;
+    t->db = NULL;
+    return true;
+}
+
+void db_rollback(struct transaction *t)
+{
+    if (!t->db)
+        return;
+    /* The deadline that stopped the work must not stop its undoing. */
+    sqlite3_progress_handler(t->db->raw, 0, NULL, NULL);
+    (void)sqlite3_exec(t->db->raw, "ROLLBACK", NULL, NULL, NULL);
+    db_set_deadline(t->db, t->db->until_ns);
+    t->db = NULL;
+}

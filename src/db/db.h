@@ -1,0 +1,100 @@
+/* db/db.h - SQLite: open, migrate, prepare, bind, step, transactions.
+ *
+ * A database is one file beneath a directory handle, in WAL mode, so that any
+ * number of processes read and one writes; who must wait, waits up to 30 s. It
+ * may come from a stranger: triggers, views, ATTACH and functions with side
+ * effects are off, lengths are bounded.
+ *
+ * Threads: a struct db and its queries belong to one thread at a time. Any
+ * number of them may be open on one file.
+ */
+#pragma once
+#include "base/base.h"
+
+struct db;
+
+struct db_options {
+    /* Applied in order; the file remembers how many it has (user_version). */
+    const char *const *migrations;
+    unsigned migration_count;
+    /* Every commit outlasts a power failure; otherwise the last few may not. A
+     * crash of the program loses nothing in both. */
+    bool durable;
+};
+
+/* Opens, or makes, the file `name` beneath `dir` and brings it to the newest
+ * migration. `dir` may be closed afterwards. NULL and *e:
+ * ERR_DENIED    may not be written (or made) there, or is a symbolic link
+ * ERR_CONFLICT  made by a newer version of this program
+ * ERR_BUSY, ERR_LIMIT, ERR_IO
+ * `*damaged` (if not NULL) tells that the file is there but is no sound
+ * database: with ERR_IO; whoever can make it anew may delete it. */
+struct db *db_open(int dir, const char *name, const struct db_options *o,
+                   bool *damaged, struct err *e);
+/* The same in memory, seen by this connection alone. */
+struct db *db_open_memory(const struct db_options *o, struct err *e);
+void db_close(struct db *d); /* NULL is fine; all queries must have ended */
+SCOPED(db, db_close);
+
+/* Has any call on this connection found the file to be damaged, or its tables not
+ * to be what the migrations make? Latches. */
+bool db_is_damaged(const struct db *d);
+/* Removes the file `name` with its companions. Not there is fine. */
+bool db_remove(int dir, const char *name, struct err *e);
+
+/* Queries that run past this os_mono_ns() fail with ERR_TIMEOUT; 0: none. */
+void db_set_deadline(struct db *d, uint64_t until_ns);
+
+/* Runs statements that have no values to bind and whose rows nobody wants. */
+bool db_exec(struct db *d, const char *sql, struct err *e);
+/* Rows changed by the last INSERT, UPDATE or DELETE. */
+int64_t db_changes(const struct db *d);
+int64_t db_last_id(const struct db *d); /* rowid of the last INSERT */
+
+/* ---- queries ------------------------------------------------------------ */
+
+struct query;
+
+/* A statement ready to be bound; compiled once per text and connection. NULL and
+ * *e. The caller ends it with query_end(), before the connection is closed. */
+struct query *db_query(struct db *d, const char *sql, struct err *e);
+void query_end(struct query *q); /* NULL is fine */
+SCOPED(query, query_end);
+
+/* Binds parameter `i`, from 1. What is bound is borrowed until query_end() or
+ * query_again(). A failure shows at the next step. */
+void query_bind_int(struct query *q, int i, int64_t v);
+void query_bind_number(struct query *q, int i, double v);
+void query_bind_str(struct query *q, int i, struct str v);
+void query_bind_cstr(struct query *q, int i, const char *v); /* NULL: null */
+void query_bind_null(struct query *q, int i);
+
+/* Steps to the next row. false: there is none, or *e is set. */
+bool query_next(struct query *q, struct err *e);
+/* Runs to the end, rows unread. */
+bool query_run(struct query *q, struct err *e);
+/* Ready to be bound and run once more. */
+void query_again(struct query *q);
+
+/* Column `i`, from 0, of the current row; null reads as 0 and "". Strings are
+ * borrowed until the next step. */
+int64_t query_int(struct query *q, int i);
+double query_number(struct query *q, int i);
+struct str query_str(struct query *q, int i);
+bool query_is_null(struct query *q, int i);
+
+/* ---- transactions ------------------------------------------------------- */
+
+/* Rolled back at the end of its scope unless it was committed:
+ *     scoped_transaction struct transaction t = {0};
+ *     if (!db_begin(&t, d, e) || ... || !db_commit(&t, e)) return false;  */
+struct transaction {
+    struct db *db; /* NULL: none is open */
+};
+/* Takes the write lock at once, waiting for it. */
+bool db_begin(struct transaction *t, struct db *d, struct err *e);
+/* For reading alone: all queries see one state. */
+bool db_begin_read(struct transaction *t, struct db *d, struct err *e);
+bool db_commit(struct transaction *t, struct err *e);
+void db_rollback(struct transaction *t); /* none open is fine */
+#define scoped_transaction __attribute__((cleanup(db_rollback)))

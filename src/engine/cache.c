@@ -1,0 +1,159 @@
+/* The cache of compiled modules.
+ *
+ * $XDG_CACHE_HOME/cloche/modules, mode 0700, holds for each key K the files
+ * K.cwasm and K.sum. The key is a hash over the module's bytes, how they are
+ * compiled, wasmtime's version and the CPU's features; K.sum is a checksum of
+ * K.cwasm. wasmtime maps K.cwasm as code and runs it: it notices other settings
+ * but not damaged code, so that only our own sum decides. Whatever does not
+ * match is compiled again.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "crypto/crypto.h"
+#include "engine/internal.h"
+#include "os/os.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+static void cpu_features(struct buf *out)
+{
+    unsigned leaves[][2] = {{1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
+    for (size_t i = 0; i < LENGTH(leaves); i++) {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        __get_cpuid_count(leaves[i][0], leaves[i][1], &a, &b, &c, &d);
+        if (leaves[i][0] == 1)
+            b = 0; /* which core this is, not what it can do */
+        buf_printf(out, "%x %x %x ", b, c, d);
+    }
+}
+#else
+#include <sys/auxv.h>
+static void cpu_features(struct buf *out)
+{
+    buf_printf(out, "%lx %lx ", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+}
+#endif
+
+#define KEY_SIZE CRYPTO_HASH_HEX
+
+static void key_of(const struct engine *g, enum engine_kind kind, struct str wasm,
+                   char key[static KEY_SIZE])
+{
+    char content[CRYPTO_HASH_HEX];
+    crypto_hash_hex(wasm, content);
+    scoped_buf struct buf all;
+    buf_init(&all, 4096);
+    buf_printf(&all, "%s %d %d %s 3 ", content, (int)kind, (int)g->memory,
+               engine_version());
+    cpu_features(&all);
+    crypto_hash_hex(buf_view(&all), key);
+}
+
+/* -1: there is no cache; everything is compiled anew. */
+static int cache_folder(const struct engine *g)
+{
+    if (g->options.no_cache)
+        return -1;
+    struct err e = {0};
+    scoped_fd int base = os_cache_dir(NULL, &e);
+    if (base < 0)
+        return -1;
+    if (!os_make_dirs(base, "modules", &e))
+        return -1;
+    return os_open_beneath(base, "modules", O_RDONLY | O_DIRECTORY, 0, &e);
+}
+
+static bool sum_matches(int folder, const char *key, int fd)
+{
+    char name[KEY_SIZE + 8];
+    (void)snprintf(name, sizeof name, "%s.sum", key);
+    struct err e = {0};
+    scoped_buf struct buf sum;
+    buf_init(&sum, CRYPTO_SUM_HEX);
+    struct stat st;
+    if (!os_read_file(folder, name, &sum, NULL, &e) || fstat(fd, &st) != 0 ||
+        st.st_size <= 0)
+        return false;
+    size_t size = (size_t)st.st_size;
+    void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return false;
+    char now[CRYPTO_SUM_HEX];
+    crypto_sum_hex(str_of(key), (struct str){p, size}, now);
+    munmap(p, size);
+    return str_is(buf_view(&sum), now);
+}
+
+static wasmtime_module_t *load(wasm_engine_t *native, int folder, const char *key)
+{
+    char name[KEY_SIZE + 8], path[64];
+    (void)snprintf(name, sizeof name, "%s.cwasm", key);
+    struct err e = {0};
+    scoped_fd int fd = os_open_beneath(folder, name, O_RDONLY, 0, &e);
+    if (fd < 0 || !sum_matches(folder, key, fd))
+        return NULL;
+    /* By the descriptor, so that it is the file whose sum was taken. */
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    wasmtime_module_t *m = NULL;
+    wasmtime_error_t *error = wasmtime_module_deserialize_file(native, path, &m);
+    if (!error)
+        return m;
+    wasmtime_error_delete(error);
+    return NULL;
+}
+
+/* Best effort: a full disk must not keep a module from running. */
+static void store(wasmtime_module_t *m, int folder, const char *key)
+{
+    wasm_byte_vec_t bytes;
+    wasmtime_error_t *error = wasmtime_module_serialize(m, &bytes);
+    if (error) {
+        wasmtime_error_delete(error);
+        return;
+    }
+    struct str all = {bytes.data, bytes.size};
+    char sum[CRYPTO_SUM_HEX], name[KEY_SIZE + 8];
+    crypto_sum_hex(str_of(key), all, sum);
+    struct err e = {0};
+    (void)snprintf(name, sizeof name, "%s.cwasm", key);
+    bool ok = os_write_file(folder, name, all, OS_REPLACE, 0600, NULL, &e);
+    (void)snprintf(name, sizeof name, "%s.sum", key);
+    if (ok)
+        (void)os_write_file(folder, name, str_of(sum), OS_REPLACE, 0600, NULL, &e);
+    wasm_byte_vec_delete(&bytes);
+}
+
+wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
+                                 struct str wasm, struct err *e)
+{
+    wasm_engine_t *native = engine_native(g, kind, e);
+    if (!native)
+        return NULL;
+    char key[KEY_SIZE];
+    key_of(g, kind, wasm, key);
+    scoped_fd int folder = cache_folder(g);
+    wasmtime_module_t *m = folder >= 0 ? load(native, folder, key) : NULL;
+    if (m)
+        return m;
+
+    wasmtime_error_t *error =
+        wasmtime_module_new(native, (const uint8_t *)wasm.at, wasm.n, &m);
+    if (error) {
+        engine_failure(e, ERR_INVALID, "not a Wasm module that can be used", error, NULL);
+        return NULL;
+    }
+    if (folder < 0)
+        return m;
+    store(m, folder, key);
+    /* The mapped file rather than our copy of it: its pages can be given back
+     * and are shared between processes. */
+    wasmtime_module_t *mapped = load(native, folder, key);
+    if (!mapped)
+        return m;
+    wasmtime_module_delete(m);
+    return mapped;
+}

@@ -1,0 +1,218 @@
+/* Engines: how code is compiled and where its memory comes from. */
+#include <stdio.h>
+
+#include "engine/internal.h"
+#include "os/os.h"
+
+/* Deep enough for the JavaScript guest to meet its own limit first, mostly. */
+#define WASM_STACK (ENGINE_THREAD_STACK / 2)
+
+#define POOL_MEMORIES 64u
+#define POOL_MEMORY_BYTES ((size_t)1 << 30)
+
+const char *engine_version(void)
+{
+    return "wasmtime " WASMTIME_VERSION;
+}
+
+const char *engine_memory_name(enum engine_memory m)
+{
+    static const char *const names[] = {"own slots", "wasmtime's pool",
+                                        "small reservations"};
+    return names[m];
+}
+
+bool engine_failure(struct err *e, enum err_code code, const char *doing,
+                    wasmtime_error_t *error, wasm_trap_t *trap)
+{
+    wasm_byte_vec_t text = {0};
+    if (error)
+        wasmtime_error_message(error, &text);
+    else if (trap)
+        wasm_trap_message(trap, &text);
+    /* A trap's message ends in a NUL that is counted. */
+    struct str s = str_trim(str_of(text.data ? "" : "no reason given"));
+    if (text.data)
+        s = str_trim((struct str){text.data, strnlen(text.data, text.size)});
+    err_set(e, code, "%s: %.*s", doing, STR_ARGS(str_cut(s, 300)));
+    wasm_byte_vec_delete(&text);
+    if (error)
+        wasmtime_error_delete(error);
+    if (trap)
+        wasm_trap_delete(trap);
+    return false;
+}
+
+/* ---- memories ----------------------------------------------------------- */
+
+/* The creator's callbacks serve the world that this thread is opening. */
+static _Thread_local struct world *opening;
+
+void engine_opening(struct world *w)
+{
+    opening = w;
+}
+
+static uint8_t *slot_get(void *env, size_t *size, size_t *capacity)
+{
+    struct world *w = env;
+    *size = w->slot->size;
+    *capacity = w->slot->reserved;
+    return w->slot->base;
+}
+
+/* Growth is ours to allow: a refusal is seen here, latched, and the guest is
+ * stopped at its next access, whatever it makes of the refusal. */
+static wasmtime_error_t *slot_grow_to(void *env, size_t size)
+{
+    struct world *w = env;
+    atomic_store(&w->state, WORLD_HOST);
+    bool fits = size <= w->limits.memory_bytes && slot_grow(w->slot, size);
+    if (fits) {
+        w->memory_peak = size;
+    } else {
+        int none = ERR_NONE;
+        atomic_compare_exchange_strong(&w->verdict, &none, ERR_MEMORY);
+    }
+    atomic_store(&w->state, WORLD_GUEST);
+    /* A stop that came while we were in here was left for us to carry out. */
+    if (atomic_load(&w->verdict) != ERR_NONE)
+        slot_forbid(w->slot);
+    return fits ? NULL : wasmtime_error_new("memory limit");
+}
+
+static void slot_finalize(void *env)
+{
+    struct world *w = env;
+    slot_give_back(take(w->slot));
+}
+
+static wasmtime_error_t *slot_create(void *env, const wasm_memorytype_t *type,
+                                     size_t minimum, size_t maximum, size_t reserved,
+                                     size_t guard, wasmtime_linear_memory_t *out)
+{
+    (void)env;
+    (void)type;
+    (void)maximum;
+    struct world *w = opening;
+    if (!w || w->slot)
+        return wasmtime_error_new("one memory a guest, and only while it is opened");
+    w->slot = slot_take(w->module->image, minimum, reserved + guard, w->limits.tenant);
+    if (!w->slot)
+        return wasmtime_error_new("no address space for another memory");
+    w->memory_peak = minimum;
+    *out = (wasmtime_linear_memory_t){.env = w,
+                                      .get_memory = slot_get,
+                                      .grow_memory = slot_grow_to,
+                                      .finalizer = slot_finalize};
+    return NULL;
+}
+
+/* ---- engines ------------------------------------------------------------ */
+
+bool engine_uses_epochs(const struct engine *g, enum engine_kind kind)
+{
+    return kind != ENGINE_OWN || g->memory != ENGINE_MEMORY_SLOTS;
+}
+
+static void configure_pool(wasm_config_t *c)
+{
+    wasmtime_pooling_allocation_config_t *p = wasmtime_pooling_allocation_config_new();
+    wasmtime_pooling_allocation_config_total_memories_set(p, POOL_MEMORIES);
+    wasmtime_pooling_allocation_config_total_tables_set(p, POOL_MEMORIES);
+    wasmtime_pooling_allocation_config_total_core_instances_set(p, POOL_MEMORIES);
+    wasmtime_pooling_allocation_config_total_stacks_set(p, 0);
+    wasmtime_pooling_allocation_config_total_component_instances_set(p, 0);
+    wasmtime_pooling_allocation_config_max_memory_size_set(p, POOL_MEMORY_BYTES);
+    wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(p, (size_t)4 << 20);
+    wasmtime_pooling_allocation_config_table_keep_resident_set(p, (size_t)64 << 10);
+    wasmtime_pooling_allocation_strategy_set(c, p);
+    wasmtime_pooling_allocation_config_delete(p);
+}
+
+static wasm_engine_t *native_new(struct engine *g, enum engine_kind kind)
+{
+    wasm_config_t *c = wasm_config_new();
+    wasmtime_config_epoch_interruption_set(c, engine_uses_epochs(g, kind));
+    wasmtime_config_consume_fuel_set(c, kind == ENGINE_METERED);
+    /* wasmtime insists that a whole Wasm stack fits on an async one, which we
+     * never make. */
+    wasmtime_config_async_stack_size_set(c, 2 * WASM_STACK);
+    wasmtime_config_max_wasm_stack_set(c, WASM_STACK);
+    wasmtime_config_wasm_exceptions_set(c, true);
+
+    /* Copy-on-write images of wasmtime's own: impossible in memories of ours,
+     * and elsewhere they need the memfd_create that was refused. */
+    wasmtime_config_memory_init_cow_set(c, false);
+    if (g->memory == ENGINE_MEMORY_SLOTS) {
+        wasmtime_memory_creator_t creator = {.new_memory = slot_create};
+        wasmtime_config_host_memory_creator_set(c, &creator);
+    } else if (g->memory == ENGINE_MEMORY_POOL) {
+        configure_pool(c);
+    } else {
+        wasmtime_config_memory_reservation_set(c, 0);
+        wasmtime_config_memory_guard_size_set(c, 0);
+        wasmtime_config_memory_reservation_for_growth_set(c, (size_t)1 << 20);
+    }
+    return wasm_engine_new_with_config(c);
+}
+
+wasm_engine_t *engine_native(struct engine *g, enum engine_kind kind, struct err *e)
+{
+    pthread_mutex_lock(&g->lock);
+    if (!g->native[kind])
+        g->native[kind] = native_new(g, kind);
+    wasm_engine_t *native = g->native[kind];
+    pthread_mutex_unlock(&g->lock);
+    if (!native)
+        err_set(e, ERR_IO, "cannot start the Wasm engine");
+    return native;
+}
+
+/* What wasmtime's pool reserves ahead; asked for without touching it. */
+static enum engine_memory memory_possible(enum engine_memory wished)
+{
+    if (wished == ENGINE_MEMORY_SLOTS && slot_supported())
+        return ENGINE_MEMORY_SLOTS;
+    if (wished <= ENGINE_MEMORY_POOL && slot_reservable((size_t)POOL_MEMORIES * 6 << 30))
+        return ENGINE_MEMORY_POOL;
+    return ENGINE_MEMORY_SMALL;
+}
+
+struct engine *engine_open(const struct engine_options *o, struct err *e)
+{
+    struct engine *g = mem_new(sizeof *g);
+    g->options = *o;
+#ifndef NDEBUG
+    g->options.verify_resets = true;
+#endif
+    pthread_mutex_init(&g->lock, NULL);
+    g->memory = memory_possible(o->memory);
+    if (g->memory != o->memory)
+        log_line(LOG_WARN,
+                 "this system refuses %s; guests use %s, which works but is slower",
+                 engine_memory_name(o->memory), engine_memory_name(g->memory));
+    g->watchdog = watchdog_new(e);
+    if (!g->watchdog) {
+        engine_close(g);
+        return NULL;
+    }
+    return g;
+}
+
+void engine_close(struct engine *g)
+{
+    if (!g)
+        return;
+    watchdog_free(g->watchdog);
+    for (int k = 0; k < KINDS; k++)
+        if (g->native[k])
+            wasm_engine_delete(g->native[k]);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+enum engine_memory engine_memory_used(const struct engine *g)
+{
+    return g->memory;
+}

@@ -1,0 +1,150 @@
+/* engine/engine.h - the Wasm engines: compiled modules, fresh worlds, limits.
+ *
+ * A world is one store with one instance, made for one call and thrown away:
+ * nothing leaks from one to the next. Three engines, each made when first
+ * needed: own (guests that we built: no cost for being stoppable, they are
+ * stopped by taking their memory away), foreign (anyone's modules: epochs) and
+ * metered (fuel and epochs).
+ *
+ * Memory comes from slots of our own, mapped privately from a baked image and
+ * put back page by page after each world. Where the system refuses memfd_create
+ * or large reservations, wasmtime's pool or plain allocation takes over, with
+ * one warning; everything works there, slower.
+ */
+#pragma once
+#include "base/base.h"
+
+/* ---- the process's engines ---------------------------------------------- */
+
+struct engine;
+
+enum engine_kind { ENGINE_OWN, ENGINE_FOREIGN, ENGINE_METERED };
+
+/* Where linear memory comes from, best first. */
+enum engine_memory {
+    ENGINE_MEMORY_SLOTS, /* ours, reset after use */
+    ENGINE_MEMORY_POOL,  /* wasmtime's pool, images copied in */
+    ENGINE_MEMORY_SMALL, /* no large reservations: bounds-checked code */
+};
+
+struct engine_options {
+    enum engine_memory memory; /* the best that may be used */
+    bool no_cache;             /* compile anew each time */
+    bool verify_resets; /* compare every slot with its image after each reset,
+                           instead of one in a thousand */
+};
+
+/* Threads: safe. NULL and ERR_IO when the system gives us nothing to work with.
+ * All modules and worlds end before engine_close(). */
+struct engine *engine_open(const struct engine_options *o, struct err *e);
+void engine_close(struct engine *g); /* NULL is fine */
+SCOPED(engine, engine_close);
+
+enum engine_memory engine_memory_used(const struct engine *g);
+const char *engine_memory_name(enum engine_memory m); /* "own slots" ... */
+const char *engine_version(void);                     /* "wasmtime 50.0.1" */
+
+/* Bytes of stack that a thread needs to run guests: they may use half of it
+ * before they are stopped (ERR_STACK). On less, the process would die. */
+#define ENGINE_THREAD_STACK ((size_t)8 << 20)
+
+/* ---- modules ------------------------------------------------------------ */
+
+struct module;
+struct world;
+
+/* A function that guests import. `cells` holds the arguments, in order, each in
+ * its own cell (i32 in the low half, f32 and f64 by their bits); the result, if
+ * any, goes to cells[0]. Runs on the world's thread. false and *e: the guest is
+ * stopped and world_call() fails with *e. */
+typedef bool engine_import_fn(struct world *w, uint64_t *cells, struct err *e);
+
+struct engine_import {
+    const char *module, *name;
+    const char *type; /* "iI:i": i i32, I i64, f f32, F f64, result behind ':' */
+    engine_import_fn *call;
+};
+
+/* What a module is made from. Borrowed only during the call, except `imports`,
+ * which must outlive the module. */
+struct module_source {
+    struct str wasm;
+    /* The memory that each world starts with, instead of data segments, as made
+     * by the room bake: at most the module's minimum, in whole pages. Empty for
+     * a module that brings its own data. */
+    struct str image;
+    const struct engine_import *imports;
+    size_t import_count;
+};
+
+/* Compiles, or finds the compiled form in the cache ($XDG_CACHE_HOME/cloche,
+ * 0700, keyed by content, engine and CPU, checked by our own hash; what does
+ * not match is compiled again). NULL and ERR_INVALID (no valid module, or an
+ * import that is not there) or ERR_IO. Threads: safe afterwards. */
+struct module *module_open(struct engine *g, enum engine_kind kind,
+                           const struct module_source *s, struct err *e);
+void module_close(struct module *m); /* NULL is fine; no world may be open */
+SCOPED(module, module_close);
+
+/* The same code with the memory that `w` has now as its image: for our own
+ * baked guests only, between calls. The globals must be back at their initial
+ * values (the shadow stack is, between calls). */
+struct module *module_freeze(struct world *w, struct err *e);
+
+struct module_counts {
+    uint64_t worlds;       /* opened so far */
+    uint64_t resets;       /* slots put back page by page */
+    uint64_t remaps;       /* slots mapped afresh instead */
+    uint64_t verified;     /* resets that were compared with the image */
+    uint64_t slots;        /* now existing, in use or free */
+};
+struct module_counts module_count(const struct module *m);
+
+/* ---- worlds ------------------------------------------------------------- */
+
+struct world_limits {
+    uint64_t memory_bytes; /* linear memory, the image included; 0: 4 GiB */
+    uint64_t compute_ns;   /* CPU time in the guest over all calls; 0: none */
+    uint64_t until_ns;     /* os_mono_ns() at which all ends; 0: never */
+    uint64_t fuel;         /* ENGINE_METERED only; 0: no limit */
+    uint64_t tenant;       /* memory is not handed between tenants unmapped */
+    struct cancel *cancel; /* may be NULL */
+};
+
+/* NULL and ERR_MEMORY (the image alone is over the limit), ERR_CANCELLED,
+ * ERR_BUSY (no slot to be had) or ERR_GUEST (its start function failed).
+ * `data` is what world_data() answers. Threads: one at a time. */
+struct world *world_open(struct module *m, const struct world_limits *limits,
+                         void *data, struct err *e);
+void world_close(struct world *w); /* NULL is fine */
+SCOPED(world, world_close);
+void *world_data(const struct world *w);
+
+/* Calls an export with `n` cells (see engine_import_fn; room for one result even
+ * when there are no arguments). false and the limit that was hit (ERR_TIMEOUT,
+ * ERR_MEMORY, ERR_FUEL, ERR_STACK, ERR_CANCELLED), ERR_GUEST for any other trap,
+ * ERR_INVALID for a missing export, or what an import failed with. A limit
+ * latches: whatever the guest does next, the outcome stays, and every later
+ * call fails with it. */
+bool world_call(struct world *w, const char *name, uint64_t *cells, size_t n,
+                struct err *e);
+
+/* `n` bytes of the guest's memory from its address `at`: the only place where a
+ * guest's address becomes a pointer. NULL when any byte lies outside. Valid
+ * until the next call into the guest, or until memory grows. */
+void *world_slice(struct world *w, uint64_t at, uint64_t n);
+/* All of it. */
+struct str world_memory(struct world *w);
+
+bool world_get_global(struct world *w, const char *name, uint64_t *cell);
+/* How many entries the exported table has, -1 when there is none. */
+int64_t world_table_size(struct world *w, const char *name);
+/* Identity of an entry, 0 for null; equal for the same function. */
+uint64_t world_table_entry(struct world *w, const char *name, uint64_t index);
+
+struct world_usage {
+    uint64_t compute_ns;  /* CPU time in the guest so far */
+    uint64_t memory_peak; /* bytes of linear memory; it never shrinks */
+    uint64_t fuel;        /* used so far, ENGINE_METERED only */
+};
+struct world_usage world_usage(struct world *w);

@@ -1,0 +1,152 @@
+/* engine/internal.h - what the files of this room share. */
+#pragma once
+#include <pthread.h>
+#include <wasm.h>
+#include <wasmtime.h>
+
+#include "engine/engine.h"
+
+/* ---- engines ------------------------------------------------------------ */
+
+#define KINDS 3
+
+struct world;
+struct engine {
+    struct engine_options options;
+    enum engine_memory memory;
+    pthread_mutex_t lock; /* guards `native` */
+    wasm_engine_t *native[KINDS];
+    struct watchdog *watchdog;
+};
+
+/* The wasmtime engine of that kind, made when first asked for. */
+wasm_engine_t *engine_native(struct engine *g, enum engine_kind kind, struct err *e);
+/* Is this kind stopped by epochs, or by taking its memory away? */
+bool engine_uses_epochs(const struct engine *g, enum engine_kind kind);
+
+/* Turns wasmtime's error or trap into ours and frees it. */
+bool engine_failure(struct err *e, enum err_code code, const char *doing,
+                    wasmtime_error_t *error, wasm_trap_t *trap);
+
+/* ---- the cache of compiled modules -------------------------------------- */
+
+/* NULL and *e as module_open(). */
+wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
+                                 struct str wasm, struct err *e);
+
+/* ---- memory slots ------------------------------------------------------- */
+
+#define PAGE ((size_t)4096)
+
+/* A baked image and the slots that show it. Threads: safe. */
+struct image;
+struct image *image_new(const void *bytes, size_t size, bool verify_all, struct err *e);
+struct image *image_share(struct image *i);
+void image_drop(struct image *i); /* the last one unmaps; NULL is fine */
+size_t image_size(const struct image *i);
+/* Copies the pages that are not all zero to `to`, which is zero. */
+void image_copy(const struct image *i, void *to);
+
+/* One linear memory. */
+struct slot {
+    struct slot *next;
+    struct image *image; /* NULL: starts as zeros, never reused */
+    uint8_t *base;
+    size_t reserved; /* bytes of address space, guard included */
+    size_t size;     /* bytes that the guest may touch */
+    uint64_t tenant;
+    bool spoilt; /* grew, trapped or was killed: map afresh */
+};
+
+/* A slot of `size` accessible bytes, its content the image (or zeros).
+ * NULL when the system has no more address space. */
+struct slot *slot_take(struct image *image, size_t size, size_t reserved,
+                       uint64_t tenant);
+void slot_give_back(struct slot *s);
+bool slot_grow(struct slot *s, size_t size);
+/* Any access from now on traps. Threads: any. */
+void slot_forbid(struct slot *s);
+/* Can slots be reset on this system at all? */
+bool slot_supported(void);
+/* May this process reserve so many bytes of address space? */
+bool slot_reservable(size_t size);
+void image_count(const struct image *i, struct module_counts *out);
+
+/* Names the world that this thread is opening, whose memory the next slot is
+ * for; NULL when it is done. */
+void engine_opening(struct world *w);
+
+/* ---- modules and worlds ------------------------------------------------- */
+
+struct module {
+    struct engine *engine;
+    enum engine_kind kind;
+    wasmtime_module_t *native;
+    wasmtime_linker_t *linker;
+    wasmtime_instance_pre_t *pre;
+    struct image *image; /* NULL: the module brings its own data */
+    const struct engine_import *imports;
+    size_t import_count;
+    uint64_t memory_min; /* bytes */
+    _Atomic uint64_t worlds;
+};
+
+enum world_state {
+    WORLD_OUT,    /* no guest code is running */
+    WORLD_GUEST,  /* guest code is running: it may be stopped at any time */
+    WORLD_HOST,   /* one of our functions is running: stopped at its return */
+    WORLD_KILLED, /* its memory is gone */
+};
+
+#define CALL_CELLS 16   /* arguments of one call at most */
+#define WORLD_EXPORTS 8 /* functions whose lookup is remembered */
+
+struct world {
+    struct module *module;
+    wasmtime_store_t *store;
+    wasmtime_context_t *context;
+    wasmtime_instance_t instance;
+    struct slot *slot; /* NULL: memory is wasmtime's */
+    wasmtime_memory_t memory;
+    bool has_memory;
+    void *data;
+    struct world_limits limits;
+
+    _Atomic int state;   /* enum world_state */
+    _Atomic int verdict; /* enum err_code: the limit that was hit, latched */
+    struct err import_failure;
+
+    uint64_t compute_used_ns, memory_peak;
+    struct watch *watching; /* this call's entry, while one is running */
+
+    struct {
+        const char *name;
+        wasmtime_func_t func;
+    } exports[WORLD_EXPORTS];
+    size_t export_count;
+};
+
+/* Latches the verdict and stops the guest, now or at the return of the host
+ * function it is in. Threads: any, while the world is watched. */
+void world_stop(struct world *w, enum err_code why);
+
+/* ---- the watchdog ------------------------------------------------------- */
+
+/* One call that is being watched; lives on the caller's stack. */
+struct watch {
+    struct watch *next, *before;
+    struct world *world;
+    pthread_t thread;
+    clockid_t cpu_clock;
+    uint64_t cpu_end_ns;  /* on cpu_clock; UINT64_MAX: none */
+    uint64_t wall_end_ns; /* os_mono_ns(); UINT64_MAX: none */
+    uint64_t look_ns;     /* when to look next */
+};
+
+struct watchdog *watchdog_new(struct err *e);
+void watchdog_free(struct watchdog *d);
+void watchdog_add(struct watchdog *d, struct watch *w);
+/* After this returns nobody stops that world any more. */
+void watchdog_remove(struct watchdog *d, struct watch *w);
+/* Stops a watched world from outside (cancellation). */
+void watchdog_stop(struct watchdog *d, struct world *w, enum err_code why);

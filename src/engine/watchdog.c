@@ -1,0 +1,145 @@
+/* The one thread that keeps all deadlines.
+ *
+ * It sleeps until the earliest moment at which any running call could be due.
+ * Computing time is CPU time of the guest's thread, which runs no faster than
+ * the clock: so it looks when the time could be used up at the earliest, reads
+ * the thread's CPU clock, and looks again after what is left.
+ *
+ * Stopping happens under the lock that watchdog_remove() takes: once a call has
+ * been removed, its memory may serve another world.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "engine/internal.h"
+#include "os/os.h"
+
+struct watchdog {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    struct watch *first;
+    uint64_t sleeping_until_ns;
+    bool ending;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    if (clock_gettime(clock, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Stops the call if it is due; else sets when to look again. */
+static void look_at(struct watch *w, uint64_t now)
+{
+    if (now >= w->wall_end_ns) {
+        world_stop(w->world, ERR_TIMEOUT);
+        w->look_ns = UINT64_MAX;
+        return;
+    }
+    w->look_ns = w->wall_end_ns;
+    if (w->cpu_end_ns == UINT64_MAX)
+        return;
+    uint64_t used = clock_ns(w->cpu_clock);
+    if (used >= w->cpu_end_ns) {
+        world_stop(w->world, ERR_TIMEOUT);
+        w->look_ns = UINT64_MAX;
+    } else if (now + (w->cpu_end_ns - used) < w->look_ns) {
+        w->look_ns = now + (w->cpu_end_ns - used);
+    }
+}
+
+static void *keep_watch(void *arg)
+{
+    struct watchdog *d = arg;
+    pthread_mutex_lock(&d->lock);
+    while (!d->ending) {
+        uint64_t now = os_mono_ns(), next = UINT64_MAX;
+        for (struct watch *w = d->first; w; w = w->next) {
+            if (w->look_ns <= now)
+                look_at(w, now);
+            if (w->look_ns < next)
+                next = w->look_ns;
+        }
+        d->sleeping_until_ns = next;
+        if (next == UINT64_MAX) {
+            pthread_cond_wait(&d->wake, &d->lock);
+        } else {
+            struct timespec until = {.tv_sec = (time_t)(next / 1000000000u),
+                                     .tv_nsec = (long)(next % 1000000000u)};
+            pthread_cond_timedwait(&d->wake, &d->lock, &until);
+        }
+    }
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+struct watchdog *watchdog_new(struct err *e)
+{
+    struct watchdog *d = mem_new(sizeof *d);
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&d->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    d->sleeping_until_ns = UINT64_MAX;
+    int failed = pthread_create(&d->thread, NULL, keep_watch, d);
+    if (failed) {
+        free(d);
+        errno = failed;
+        err_set(e, ERR_IO, "cannot start the thread that keeps deadlines: %m");
+        return NULL;
+    }
+    return d;
+}
+
+void watchdog_free(struct watchdog *d)
+{
+    if (!d)
+        return;
+    pthread_mutex_lock(&d->lock);
+    must(d->first == NULL);
+    d->ending = true;
+    pthread_cond_signal(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->thread, NULL);
+    pthread_cond_destroy(&d->wake);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+void watchdog_add(struct watchdog *d, struct watch *w)
+{
+    pthread_mutex_lock(&d->lock);
+    w->before = NULL;
+    w->next = d->first;
+    if (d->first)
+        d->first->before = w;
+    d->first = w;
+    /* The common call is due later than what the thread already waits for. */
+    if (w->look_ns < d->sleeping_until_ns)
+        pthread_cond_signal(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void watchdog_remove(struct watchdog *d, struct watch *w)
+{
+    pthread_mutex_lock(&d->lock);
+    if (w->before)
+        w->before->next = w->next;
+    else
+        d->first = w->next;
+    if (w->next)
+        w->next->before = w->before;
+    pthread_mutex_unlock(&d->lock);
+}
+
+void watchdog_stop(struct watchdog *d, struct world *w, enum err_code why)
+{
+    pthread_mutex_lock(&d->lock);
+    world_stop(w, why);
+    pthread_mutex_unlock(&d->lock);
+}

@@ -1,0 +1,379 @@
+/* Worlds: one store, one instance, one call's limits.
+ *
+ * How a guest is stopped. `verdict` latches the first limit that is hit. With
+ * slots, world_stop() then takes the memory away (mprotect), and the guest's
+ * next access traps; QuickJS touches memory at every bytecode. `state` says who
+ * is in: while one of our functions runs, its memory must stay, so the stop is
+ * carried out at that function's return. Both sides write their own word first
+ * and read the other's second, so one of them always sees the other. Foreign
+ * modules, which may loop without touching memory, are stopped by their epoch:
+ * it is advanced only to stop somebody; whoever has no verdict goes on.
+ */
+#include <stdio.h>
+
+#include "engine/internal.h"
+#include "os/os.h"
+
+#define NEVER UINT64_MAX
+#define MEMORY_MAX ((uint64_t)4 << 30)
+
+/* ---- stopping ----------------------------------------------------------- */
+
+void world_stop(struct world *w, enum err_code why)
+{
+    int none = ERR_NONE;
+    if (!atomic_compare_exchange_strong(&w->verdict, &none, (int)why))
+        return;
+    const struct module *m = w->module;
+    if (engine_uses_epochs(m->engine, m->kind)) {
+        wasmtime_engine_increment_epoch(m->engine->native[m->kind]);
+        return;
+    }
+    int guest = WORLD_GUEST;
+    if (w->slot && atomic_compare_exchange_strong(&w->state, &guest, WORLD_KILLED))
+        slot_forbid(w->slot);
+}
+
+static void stop_cancelled(void *arg)
+{
+    struct world *w = arg;
+    watchdog_stop(w->module->engine->watchdog, w, ERR_CANCELLED);
+}
+
+static wasmtime_error_t *epoch_passed(const wasmtime_context_t *context, void *data,
+                                      uint64_t *delta,
+                                      wasmtime_update_deadline_kind_t *kind)
+{
+    (void)context;
+    struct world *w = data;
+    if (atomic_load(&w->verdict) != ERR_NONE)
+        return wasmtime_error_new("stopped by the host");
+    *delta = 1;
+    *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
+    return NULL;
+}
+
+static bool refuse_verdict(struct world *w, struct err *e)
+{
+    switch (atomic_load(&w->verdict)) {
+    case ERR_TIMEOUT:
+        if (w->limits.until_ns && os_mono_ns() >= w->limits.until_ns)
+            return err_set(e, ERR_TIMEOUT, "the whole call took longer than it may");
+        return err_set(e, ERR_TIMEOUT, "computed for more than %llu ms",
+                       (unsigned long long)(w->limits.compute_ns / 1000000u));
+    case ERR_MEMORY:
+        return err_set(e, ERR_MEMORY, "needs more than %llu MB of memory",
+                       (unsigned long long)(w->limits.memory_bytes >> 20));
+    case ERR_FUEL:
+        return err_set(e, ERR_FUEL, "used up its %llu units of fuel",
+                       (unsigned long long)w->limits.fuel);
+    case ERR_STACK:
+        return err_set(e, ERR_STACK, "recursed deeper than the stack is");
+    case ERR_CANCELLED:
+        return err_set(e, ERR_CANCELLED, "cancelled while it was running");
+    default:
+        return err_set(e, ERR_BUG, "stopped without a reason");
+    }
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static bool check_limits(struct world *w, struct err *e)
+{
+    uint64_t max = w->limits.memory_bytes;
+    w->limits.memory_bytes = max && max < MEMORY_MAX ? max : MEMORY_MAX;
+    if (w->module->memory_min > w->limits.memory_bytes)
+        return err_set(e, ERR_MEMORY,
+                       "starts with %llu MB of memory, but may only have %llu",
+                       (unsigned long long)(w->module->memory_min >> 20),
+                       (unsigned long long)(w->limits.memory_bytes >> 20));
+    if (cancel_fired(w->limits.cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+    return true;
+}
+
+static bool prepare_store(struct world *w, struct err *e)
+{
+    struct module *m = w->module;
+    w->store = wasmtime_store_new(m->engine->native[m->kind], w, NULL);
+    w->context = wasmtime_store_context(w->store);
+    if (engine_uses_epochs(m->engine, m->kind)) {
+        wasmtime_store_epoch_deadline_callback(w->store, epoch_passed, w, NULL);
+        wasmtime_context_set_epoch_deadline(w->context, 1);
+    }
+    if (m->kind == ENGINE_METERED) {
+        wasmtime_error_t *error = wasmtime_context_set_fuel(
+            w->context, w->limits.fuel ? w->limits.fuel : NEVER);
+        if (error)
+            return engine_failure(e, ERR_BUG, "fuel", error, NULL);
+    }
+    if (m->engine->memory != ENGINE_MEMORY_SLOTS)
+        wasmtime_store_limiter(w->store, (int64_t)w->limits.memory_bytes, -1, -1, -1, -1);
+    return true;
+}
+
+static bool find_memory(struct world *w)
+{
+    wasmtime_extern_t found;
+    if (!wasmtime_instance_export_get(w->context, &w->instance, "memory", 6, &found))
+        return false;
+    if (found.kind == WASMTIME_EXTERN_MEMORY) {
+        w->memory = found.of.memory;
+        w->has_memory = true;
+    }
+    wasmtime_extern_delete(&found);
+    return w->has_memory;
+}
+
+/* Runs `step` with the watchdog and the cancel told how to stop it. */
+static bool watched(struct world *w, bool (*step)(struct world *, void *, struct err *),
+                    void *arg, struct err *e)
+{
+    struct watchdog *dog = w->module->engine->watchdog;
+    uint64_t cpu_start = os_thread_cpu_ns();
+    struct watch entry = {.world = w,
+                          .thread = pthread_self(),
+                          .cpu_end_ns = NEVER,
+                          .wall_end_ns = w->limits.until_ns ? w->limits.until_ns : NEVER};
+    entry.look_ns = entry.wall_end_ns;
+    if (w->limits.compute_ns) {
+        uint64_t left = w->limits.compute_ns > w->compute_used_ns
+                            ? w->limits.compute_ns - w->compute_used_ns
+                            : 0;
+        pthread_getcpuclockid(entry.thread, &entry.cpu_clock);
+        entry.cpu_end_ns = cpu_start + left;
+        uint64_t soonest = os_mono_ns() + left;
+        entry.look_ns = soonest < entry.look_ns ? soonest : entry.look_ns;
+    }
+
+    if (!cancel_on(w->limits.cancel, stop_cancelled, w)) {
+        atomic_store(&w->verdict, ERR_CANCELLED);
+        return refuse_verdict(w, e);
+    }
+    atomic_store(&w->state, WORLD_GUEST);
+    watchdog_add(dog, &entry);
+    bool ok = step(w, arg, e);
+    watchdog_remove(dog, &entry);
+    cancel_off(w->limits.cancel);
+    atomic_store(&w->state, WORLD_OUT);
+    w->compute_used_ns += os_thread_cpu_ns() - cpu_start;
+    return ok;
+}
+
+static bool instantiate(struct world *w, void *arg, struct err *e)
+{
+    (void)arg;
+    wasm_trap_t *trap = NULL;
+    engine_opening(w);
+    wasmtime_error_t *error =
+        wasmtime_instance_pre_instantiate(w->module->pre, w->context, &w->instance, &trap);
+    engine_opening(NULL);
+    if (!error && !trap)
+        return true;
+    if (w->slot)
+        w->slot->spoilt = true;
+    if (atomic_load(&w->verdict) != ERR_NONE) {
+        struct err ignored = {0};
+        engine_failure(&ignored, ERR_GUEST, "", error, trap);
+        return refuse_verdict(w, e);
+    }
+    return engine_failure(e, trap ? ERR_GUEST : ERR_BUSY, "no world for this call", error,
+                          trap);
+}
+
+struct world *world_open(struct module *m, const struct world_limits *limits, void *data,
+                         struct err *e)
+{
+    scoped(world_close) struct world *w = mem_new(sizeof *w);
+    w->module = m;
+    w->limits = *limits;
+    w->data = data;
+    if (!check_limits(w, e) || !prepare_store(w, e) || !watched(w, instantiate, NULL, e))
+        return NULL;
+    atomic_fetch_add_explicit(&m->worlds, 1, memory_order_relaxed);
+    if (!w->slot && find_memory(w) && m->image) {
+        w->memory_peak = wasmtime_memory_data_size(w->context, &w->memory);
+        image_copy(m->image, wasmtime_memory_data(w->context, &w->memory));
+    }
+    return take(w);
+}
+
+void world_close(struct world *w)
+{
+    if (!w)
+        return;
+    if (w->store)
+        wasmtime_store_delete(w->store); /* gives the slot back */
+    free(w);
+}
+
+void *world_data(const struct world *w)
+{
+    return w->data;
+}
+
+/* ---- calling ------------------------------------------------------------ */
+
+struct call {
+    const wasmtime_func_t *func;
+    uint64_t *cells;
+    size_t n;
+};
+
+static const wasmtime_func_t *find_export(struct world *w, const char *name)
+{
+    for (size_t i = 0; i < w->export_count; i++)
+        if (!strcmp(w->exports[i].name, name))
+            return &w->exports[i].func;
+    wasmtime_extern_t found;
+    if (!wasmtime_instance_export_get(w->context, &w->instance, name, strlen(name),
+                                      &found))
+        return NULL;
+    if (found.kind != WASMTIME_EXTERN_FUNC)
+        return NULL;
+    size_t i = w->export_count < WORLD_EXPORTS ? w->export_count++ : 0;
+    w->exports[i].name = name;
+    w->exports[i].func = found.of.func;
+    return &w->exports[i].func;
+}
+
+/* What a trap means, when no limit of ours was latched before it. */
+static bool explain(struct world *w, wasmtime_error_t *error, wasm_trap_t *trap,
+                    struct err *e)
+{
+    int none = ERR_NONE;
+    wasmtime_trap_code_t code = UINT8_MAX;
+    if (trap && wasmtime_trap_code(trap, &code)) {
+        if (code == WASMTIME_TRAP_CODE_STACK_OVERFLOW)
+            atomic_compare_exchange_strong(&w->verdict, &none, ERR_STACK);
+        if (code == WASMTIME_TRAP_CODE_OUT_OF_FUEL)
+            atomic_compare_exchange_strong(&w->verdict, &none, ERR_FUEL);
+    }
+    struct err own = {0};
+    engine_failure(&own, ERR_GUEST, "the guest failed", error, trap);
+    if (atomic_load(&w->verdict) != ERR_NONE)
+        return refuse_verdict(w, e);
+    const struct err *why = w->import_failure.code ? &w->import_failure : &own;
+    return err_set(e, why->code, "%s", why->msg);
+}
+
+static bool call_guest(struct world *w, void *arg, struct err *e)
+{
+    struct call *c = arg;
+    wasmtime_val_raw_t raw[CALL_CELLS];
+    for (size_t i = 0; i < c->n; i++)
+        memcpy(&raw[i], &c->cells[i], sizeof c->cells[i]);
+    wasm_trap_t *trap = NULL;
+    wasmtime_error_t *error = wasmtime_func_call_unchecked(
+        w->context, c->func, raw, c->n ? c->n : 1, &trap);
+    if (!error && !trap && atomic_load(&w->verdict) == ERR_NONE) {
+        memcpy(&c->cells[0], &raw[0], sizeof c->cells[0]);
+        return true;
+    }
+    if (w->slot)
+        w->slot->spoilt = true;
+    if (!error && !trap)
+        return refuse_verdict(w, e);
+    return explain(w, error, trap, e);
+}
+
+bool world_call(struct world *w, const char *name, uint64_t *cells, size_t n,
+                struct err *e)
+{
+    must(n <= CALL_CELLS);
+    if (atomic_load(&w->verdict) != ERR_NONE)
+        return refuse_verdict(w, e);
+    const wasmtime_func_t *func = find_export(w, name);
+    if (!func)
+        return err_set(e, ERR_INVALID, "the module exports no function '%s'", name);
+    struct call c = {.func = func, .cells = cells, .n = n};
+    return watched(w, call_guest, &c, e);
+}
+
+/* ---- looking in --------------------------------------------------------- */
+
+struct str world_memory(struct world *w)
+{
+    if (w->slot)
+        return (struct str){(char *)w->slot->base, w->slot->size};
+    if (!w->has_memory)
+        return STR("");
+    return (struct str){(char *)wasmtime_memory_data(w->context, &w->memory),
+                        wasmtime_memory_data_size(w->context, &w->memory)};
+}
+
+void *world_slice(struct world *w, uint64_t at, uint64_t n)
+{
+    struct str all = world_memory(w);
+    if (at > all.n || n > all.n - at || atomic_load(&w->verdict) != ERR_NONE)
+        return NULL;
+    return (char *)(uintptr_t)all.at + at;
+}
+
+bool world_get_global(struct world *w, const char *name, uint64_t *cell)
+{
+    wasmtime_extern_t found;
+    if (!wasmtime_instance_export_get(w->context, &w->instance, name, strlen(name),
+                                      &found))
+        return false;
+    bool is_global = found.kind == WASMTIME_EXTERN_GLOBAL;
+    if (is_global) {
+        wasmtime_val_t v;
+        wasmtime_global_get(w->context, &found.of.global, &v);
+        *cell = 0;
+        size_t size = v.kind == WASMTIME_I32 || v.kind == WASMTIME_F32 ? 4 : 8;
+        is_global = v.kind <= WASMTIME_F64;
+        memcpy(cell, &v.of, size);
+    }
+    wasmtime_extern_delete(&found);
+    return is_global;
+}
+
+static bool find_table(struct world *w, const char *name, wasmtime_table_t *out)
+{
+    wasmtime_extern_t found;
+    if (!wasmtime_instance_export_get(w->context, &w->instance, name, strlen(name),
+                                      &found))
+        return false;
+    bool is_table = found.kind == WASMTIME_EXTERN_TABLE;
+    if (is_table)
+        *out = found.of.table;
+    wasmtime_extern_delete(&found);
+    return is_table;
+}
+
+int64_t world_table_size(struct world *w, const char *name)
+{
+    wasmtime_table_t t;
+    return find_table(w, name, &t) ? (int64_t)wasmtime_table_size(w->context, &t) : -1;
+}
+
+uint64_t world_table_entry(struct world *w, const char *name, uint64_t index)
+{
+    wasmtime_table_t t;
+    wasmtime_val_t v;
+    if (!find_table(w, name, &t) || !wasmtime_table_get(w->context, &t, index, &v))
+        return 0;
+    uint64_t id = 0;
+    if (v.kind == WASMTIME_FUNCREF && !wasmtime_funcref_is_null(&v.of.funcref))
+        id = (uint64_t)(uintptr_t)wasmtime_func_to_raw(w->context, &v.of.funcref);
+    wasmtime_val_unroot(&v);
+    return id;
+}
+
+struct world_usage world_usage(struct world *w)
+{
+    struct world_usage u = {.compute_ns = w->compute_used_ns,
+                            .memory_peak = w->memory_peak};
+    if (!w->slot && w->has_memory)
+        u.memory_peak = wasmtime_memory_data_size(w->context, &w->memory);
+    uint64_t left = 0;
+    if (w->module->kind == ENGINE_METERED) {
+        wasmtime_error_t *error = wasmtime_context_get_fuel(w->context, &left);
+        if (error)
+            wasmtime_error_delete(error);
+        else
+            u.fuel = (w->limits.fuel ? w->limits.fuel : NEVER) - left;
+    }
+    return u;
+}

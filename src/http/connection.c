@@ -1,0 +1,324 @@
+/* A request from its first line to its last byte, on the library's threads:
+ * who may not come in is refused, the body is collected, the route is asked.
+ */
+#include <arpa/inet.h>
+#include <strings.h>
+
+#include "http/server.h"
+
+/* ---- looks at a request ------------------------------------------------- */
+
+struct str http_method(const struct http_request *rq)
+{
+    return str_of(rq->method);
+}
+
+struct str http_path(const struct http_request *rq)
+{
+    return str_of(rq->path);
+}
+
+struct str http_body(const struct http_request *rq)
+{
+    return buf_view(&rq->body);
+}
+
+static bool same_name(struct str a, const char *name, size_t n)
+{
+    return a.n == n && strncasecmp(a.at, name, n) == 0;
+}
+
+struct str http_header(const struct http_request *rq, const char *name)
+{
+    size_t n = strlen(name);
+    for (unsigned i = 0; i < rq->n_fields; i++)
+        if (same_name(rq->fields[i].name, name, n))
+            return rq->fields[i].value;
+    return (struct str){0};
+}
+
+size_t http_header_count(const struct http_request *rq, const char *name)
+{
+    size_t n = strlen(name), count = 0;
+    for (unsigned i = 0; i < rq->n_fields; i++)
+        count += same_name(rq->fields[i].name, name, n);
+    return count;
+}
+
+struct str http_query(const struct http_request *rq, const char *name)
+{
+    struct str value = {0};
+    const char *at = NULL;
+    if (MHD_lookup_connection_value_n(rq->connection, MHD_GET_ARGUMENT_KIND, name,
+                                      strlen(name), &at, &value.n) == MHD_YES)
+        value.at = at ? at : "";
+    return value;
+}
+
+const char *http_peer(struct http_request *rq)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        rq->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *sa = info ? info->client_addr : NULL;
+    const void *at = NULL;
+    if (sa && sa->sa_family == AF_INET)
+        at = &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
+    else if (sa && sa->sa_family == AF_INET6)
+        at = &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
+    if (!at || !inet_ntop(sa->sa_family, at, rq->peer, sizeof rq->peer))
+        return "unknown";
+    return rq->peer;
+}
+
+struct cancel *http_cancel(struct http_request *rq)
+{
+    return &rq->cancel;
+}
+
+/* ---- the door's guard --------------------------------------------------- */
+
+static bool refuse(struct http_request *rq, int status, const char *why)
+{
+    struct http_response rs;
+    response_init(&rs);
+    http_say(&rs, status, "%s", why);
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        http_set_header(&rs, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    response_put(rq, &rs);
+    /* What was read so far is of no use any more. */
+    buf_done(&rq->body);
+    return false;
+}
+
+/* Without tokens only those on this machine may come in, and who stands behind
+ * a proxy cannot be told. */
+static bool was_forwarded(const struct http_request *rq)
+{
+    for (unsigned i = 0; i < rq->n_fields; i++) {
+        struct str name = rq->fields[i].name;
+        if (same_name(name, "Forwarded", 9) || same_name(name, "Via", 3) ||
+            same_name(name, "X-Real-IP", 9) ||
+            (name.n > 12 && strncasecmp(name.at, "X-Forwarded-", 12) == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool check_caller(struct http_request *rq)
+{
+    if (http_header_count(rq, "Host") != 1)
+        return refuse(rq, MHD_HTTP_BAD_REQUEST, "one Host header is needed");
+    if (!endpoint_is_host(&rq->server->self, http_header(rq, "Host")))
+        return refuse(rq, MHD_HTTP_FORBIDDEN,
+                      "refused: Host must be localhost, 127.0.0.1 or [::1], with "
+                      "the port of this server");
+    size_t origins = http_header_count(rq, "Origin");
+    if (origins > 1 || (origins && !endpoint_is_origin(http_header(rq, "Origin"))))
+        return refuse(rq, MHD_HTTP_FORBIDDEN,
+                      "refused: Origin must be absent, or http or https at "
+                      "localhost, 127.0.0.1 or [::1]");
+    if (was_forwarded(rq))
+        return refuse(rq, MHD_HTTP_FORBIDDEN,
+                      "refused: this came through a proxy, and only programs on "
+                      "this machine may come in without a token");
+    return true;
+}
+
+static bool find_route(struct http_request *rq)
+{
+    const struct http_options *o = &rq->server->o;
+    struct str path = str_of(rq->path);
+    if (path.n > 1 && path.at[path.n - 1] == '/')
+        path.n--;
+    for (size_t i = 0; i < o->n_routes; i++) {
+        if (str_is(path, o->routes[i].path)) {
+            rq->route = &o->routes[i];
+            return true;
+        }
+    }
+    return refuse(rq, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
+}
+
+/* How long the body will be, by its header; SIZE_MAX when that is no number.
+ * Two lengths, or a length and chunks, are how requests are smuggled. */
+static bool check_length(struct http_request *rq)
+{
+    struct str text = http_header(rq, "Content-Length");
+    if (!text.at)
+        return true;
+    size_t length = 0;
+    bool wrong = text.n == 0 || http_header_count(rq, "Content-Length") > 1 ||
+                 http_header(rq, "Transfer-Encoding").at;
+    for (size_t i = 0; i < text.n && !wrong; i++) {
+        wrong = text.at[i] < '0' || text.at[i] > '9';
+        length = length > SIZE_MAX / 16 ? length
+                                        : length * 10 + (size_t)(text.at[i] - '0');
+    }
+    if (wrong)
+        return refuse(rq, MHD_HTTP_BAD_REQUEST, "the body's length is not clear");
+    if (length > rq->server->o.body_max)
+        return refuse(rq, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
+    /* Room at once for the usual body; a large one has to arrive first. */
+    if (length && length <= 64 * 1024)
+        (void)buf_room(&rq->body, length);
+    return true;
+}
+
+static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind,
+                                  const char *key, size_t key_size,
+                                  const char *value, size_t value_size)
+{
+    (void)kind;
+    struct http_request *rq = cls;
+    if (rq->n_fields == FIELDS_MAX) {
+        rq->n_fields++; /* seen by the guard as one too many */
+        return MHD_NO;
+    }
+    struct str v = {value ? value : "", value ? value_size : 0};
+    rq->fields[rq->n_fields++] = (struct field){{key, key_size}, str_trim(v)};
+    return MHD_YES;
+}
+
+static bool screen(struct http_request *rq)
+{
+    struct http_server *s = rq->server;
+    (void)MHD_get_connection_values_n(rq->connection, MHD_HEADER_KIND, keep_field, rq);
+    if (rq->n_fields > FIELDS_MAX) {
+        rq->n_fields = 0;
+        return refuse(rq, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
+                      "too many header fields");
+    }
+    if (rq->bad_target)
+        return refuse(rq, MHD_HTTP_BAD_REQUEST, "the path holds a NUL byte");
+    if (!check_caller(rq))
+        return false;
+    if (atomic_load(&s->stopping))
+        return refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
+    return find_route(rq) && check_length(rq);
+}
+
+/* ---- the body ----------------------------------------------------------- */
+
+static void collect(struct http_request *rq, const char *at, size_t n)
+{
+    struct http_server *s = rq->server;
+    if (!buf_put(&rq->body, at, n)) {
+        refuse(rq, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
+        return;
+    }
+    size_t grown = rq->body.capacity - rq->body_held;
+    if (grown == 0)
+        return;
+    rq->body_held += grown;
+    if (atomic_fetch_add(&s->bodies, grown) + grown > s->o.bodies_max)
+        refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE,
+               "too many large requests at a time: try again");
+}
+
+/* ---- answering ---------------------------------------------------------- */
+
+static enum MHD_Result send_answer(struct http_request *rq)
+{
+    enum MHD_Result r = MHD_queue_response(rq->connection, rq->status, rq->answer);
+    MHD_destroy_response(rq->answer);
+    rq->answer = NULL;
+    return r;
+}
+
+/* All of the request is there. */
+static enum MHD_Result dispatch(struct http_request *rq)
+{
+    struct http_server *s = rq->server;
+    const struct http_route *route = rq->route;
+    if (route->begin) {
+        struct http_response rs;
+        response_init(&rs);
+        if (route->begin(route->arg, rq, &rs, &rq->work)) {
+            response_put(rq, &rs);
+            return send_answer(rq);
+        }
+        buf_done(&rs.body);
+    }
+    MHD_suspend_connection(rq->connection);
+    if (pool_put(s, rq))
+        return MHD_YES;
+    if (rq->work && route->drop)
+        route->drop(route->arg, take(rq->work));
+    refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "all workers are busy: try again");
+    MHD_resume_connection(rq->connection);
+    return MHD_YES;
+}
+
+/* Before the body: with no answer yet, or where the client waits for leave to
+ * send a body that nobody wants. Other refusals read what was sent first, so
+ * that the connection lives on and the answer is not lost with it. */
+static enum MHD_Result begin(struct http_request *rq)
+{
+    if (screen(rq)) {
+        rq->stage = STAGE_BODY;
+        return MHD_YES;
+    }
+    if (rq->status == MHD_HTTP_CONTENT_TOO_LARGE || http_header(rq, "Expect").at)
+        return send_answer(rq);
+    return MHD_YES;
+}
+
+enum MHD_Result connection_request(void *cls, struct MHD_Connection *c,
+                                   const char *url, const char *method,
+                                   const char *version, const char *upload,
+                                   size_t *upload_size, void **con_cls)
+{
+    (void)cls;
+    (void)version;
+    struct http_request *rq = *con_cls;
+    if (rq->stage == STAGE_NEW) {
+        rq->connection = c;
+        rq->path = url;
+        rq->method = method;
+        return begin(rq);
+    }
+    if (*upload_size == 0)
+        return rq->stage == STAGE_ANSWERED ? send_answer(rq) : dispatch(rq);
+
+    if (rq->stage == STAGE_BODY) {
+        collect(rq, upload, *upload_size);
+    } else {
+        /* One that sends without end is cut off. */
+        rq->skipped += *upload_size;
+        if (rq->skipped > 4 * rq->server->o.body_max)
+            return MHD_NO;
+    }
+    *upload_size = 0;
+    return MHD_YES;
+}
+
+void *connection_target(void *cls, const char *uri, struct MHD_Connection *c)
+{
+    struct http_server *s = cls;
+    struct http_request *rq = mem_new(sizeof *rq);
+    rq->server = s;
+    rq->connection = c;
+    rq->bad_target = strstr(uri, "%00") != NULL;
+    cancel_init(&rq->cancel);
+    buf_init(&rq->body, s->o.body_max);
+    atomic_fetch_add(&s->requests, 1);
+    return rq;
+}
+
+void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
+                     enum MHD_RequestTerminationCode why)
+{
+    struct http_server *s = cls;
+    struct http_request *rq = *con_cls;
+    (void)c;
+    (void)why;
+    if (!rq)
+        return;
+    *con_cls = NULL;
+    if (rq->answer)
+        MHD_destroy_response(rq->answer);
+    buf_done(&rq->body);
+    atomic_fetch_sub(&s->bodies, rq->body_held);
+    free(rq);
+    atomic_fetch_sub(&s->requests, 1);
+}

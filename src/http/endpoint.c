@@ -1,0 +1,153 @@
+#include "http/endpoint.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <strings.h>
+
+/* "HOST", "HOST:PORT", "[V6]", "[V6]:PORT". `port` keeps `at` NULL when there
+ * is no colon for one. */
+static bool split(struct str text, struct str *host, struct str *port)
+{
+    *port = (struct str){0};
+    const char *end = text.at + text.n;
+    const char *colon;
+    if (text.n && text.at[0] == '[') {
+        const char *close = memchr(text.at, ']', text.n);
+        if (!close)
+            return false;
+        colon = close + 1;
+        if (colon < end && *colon != ':')
+            return false;
+    } else {
+        colon = memchr(text.at, ':', text.n);
+        if (!colon)
+            colon = end;
+    }
+    *host = (struct str){text.at, (size_t)(colon - text.at)};
+    if (colon < end)
+        *port = (struct str){colon + 1, (size_t)(end - colon - 1)};
+    return host->n > 0;
+}
+
+/* Digits only, 0 to 65535. */
+static bool read_port(struct str text, uint16_t *port)
+{
+    unsigned n = 0;
+    if (text.n == 0 || text.n > 5)
+        return false;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return false;
+        n = n * 10 + (unsigned)(text.at[i] - '0');
+    }
+    *port = (uint16_t)n;
+    return n <= UINT16_MAX;
+}
+
+static bool same_name(struct str a, const char *b)
+{
+    return a.n == strlen(b) && strncasecmp(a.at, b, a.n) == 0;
+}
+
+/* ---- listening ---------------------------------------------------------- */
+
+static bool parse_v4(struct endpoint *ep, const char *host)
+{
+    struct sockaddr_in *in = (struct sockaddr_in *)&ep->address;
+    *in = (struct sockaddr_in){.sin_family = AF_INET};
+    ep->size = sizeof *in;
+    return inet_pton(AF_INET, host, &in->sin_addr) == 1;
+}
+
+static bool parse_v6(struct endpoint *ep, const char *host)
+{
+    struct sockaddr_in6 *in = (struct sockaddr_in6 *)&ep->address;
+    *in = (struct sockaddr_in6){.sin6_family = AF_INET6};
+    ep->size = sizeof *in;
+    return inet_pton(AF_INET6, host, &in->sin6_addr) == 1;
+}
+
+static bool is_loopback(const struct endpoint *ep)
+{
+    if (ep->address.ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(
+            &((const struct sockaddr_in6 *)&ep->address)->sin6_addr);
+    const struct sockaddr_in *in = (const struct sockaddr_in *)&ep->address;
+    return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+}
+
+void endpoint_set_port(struct endpoint *ep, uint16_t port)
+{
+    ep->port = port;
+    if (ep->address.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&ep->address)->sin6_port = htons(port);
+    else
+        ((struct sockaddr_in *)&ep->address)->sin_port = htons(port);
+}
+
+bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
+{
+    *ep = (struct endpoint){0};
+    struct str host, port;
+    uint16_t number;
+    if (!split(str_of(text), &host, &port) || !port.at || !read_port(port, &number))
+        return err_set(e, ERR_INVALID,
+                       "cannot listen on '%.80s': ADDRESS:PORT is needed, such as "
+                       "127.0.0.1:7878 or [::1]:0 (0 is any free port)", text);
+
+    /* Names are not looked up: what `localhost` means is not for a resolver to
+     * say. */
+    char name[48] = "127.0.0.1";
+    bool v6 = host.at[0] == '[';
+    struct str inner = v6 ? (struct str){host.at + 1, host.n - 2} : host;
+    if (!same_name(host, "localhost"))
+        (void)snprintf(name, sizeof name, "%.*s",
+                       inner.n < sizeof name ? (int)inner.n : 0, inner.at);
+    if (!(v6 ? parse_v6(ep, name) : parse_v4(ep, name)))
+        return err_set(e, ERR_INVALID,
+                       "cannot listen on '%.80s': not a numeric address; 127.0.0.1, "
+                       "[::1] and localhost are accepted", text);
+    if (!is_loopback(ep))
+        return err_set(e, ERR_DENIED,
+                       "cannot listen on '%.80s': only this machine's own addresses "
+                       "(127.0.0.1, [::1]) are accepted, because other machines may "
+                       "only come in with tokens and TLS, which are not there yet",
+                       text);
+    (void)snprintf(ep->host, sizeof ep->host, v6 ? "[%s]" : "%s", name);
+    endpoint_set_port(ep, number);
+    return true;
+}
+
+/* ---- who speaks --------------------------------------------------------- */
+
+static bool is_local_name(struct str host)
+{
+    return same_name(host, "localhost") || same_name(host, "127.0.0.1") ||
+           same_name(host, "[::1]");
+}
+
+bool endpoint_is_host(const struct endpoint *ep, struct str host)
+{
+    struct str name, port;
+    uint16_t number;
+    if (!split(host, &name, &port))
+        return false;
+    if (!is_local_name(name) && !same_name(name, ep->host))
+        return false;
+    return !port.at || (read_port(port, &number) && number == ep->port);
+}
+
+bool endpoint_is_origin(struct str origin)
+{
+    if (str_starts(origin, "http://"))
+        origin.at += 7, origin.n -= 7;
+    else if (str_starts(origin, "https://"))
+        origin.at += 8, origin.n -= 8;
+    else
+        return false;
+
+    struct str name, port;
+    uint16_t number;
+    return split(origin, &name, &port) && is_local_name(name) &&
+           (!port.at || read_port(port, &number));
+}

@@ -1,0 +1,30 @@
+/* http/endpoint.h - where we listen, and who may speak to us there.
+ *
+ * Pure functions over text. Private to the room http.
+ */
+#pragma once
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/base.h"
+
+struct endpoint {
+    struct sockaddr_storage address;
+    socklen_t size;
+    uint16_t port;
+    char host[48]; /* as it stands in a URL: "127.0.0.1", "[::1]" */
+};
+
+/* Reads ADDRESS:PORT. false and *e: ERR_INVALID, or ERR_DENIED for an address
+ * that is not loopback. */
+bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e);
+/* Notes the port that the system chose. */
+void endpoint_set_port(struct endpoint *ep, uint16_t port);
+
+/* Is this value of Host one by which a program on this machine calls us:
+ * localhost, 127.0.0.1, [::1] or our own address, with our port or none? A page
+ * from elsewhere whose name was made to point here (DNS rebinding) sends its
+ * own name. */
+bool endpoint_is_host(const struct endpoint *ep, struct str host);
+/* Is this value of Origin a page served by this machine? "null" is not. */
+bool endpoint_is_origin(struct str origin);

@@ -1,0 +1,162 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "http/endpoint.h"
+
+static void an_address_and_a_port_are_read(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct endpoint ep;
+    assert_true(endpoint_parse(&ep, "127.0.0.1:7878", &e));
+    assert_string_equal(ep.host, "127.0.0.1");
+    assert_int_equal(ep.port, 7878);
+    assert_int_equal(ep.address.ss_family, AF_INET);
+
+    assert_true(endpoint_parse(&ep, "[::1]:0", &e));
+    assert_string_equal(ep.host, "[::1]");
+    assert_int_equal(ep.port, 0);
+    assert_int_equal(ep.address.ss_family, AF_INET6);
+
+    assert_true(endpoint_parse(&ep, "LocalHost:65535", &e));
+    assert_string_equal(ep.host, "127.0.0.1");
+    assert_int_equal(ep.port, 65535);
+
+    assert_true(endpoint_parse(&ep, "127.9.9.9:1", &e));
+    assert_string_equal(ep.host, "127.9.9.9");
+}
+
+static void what_is_no_address_with_a_port_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",           ":",           "127.0.0.1",     "127.0.0.1:",
+        ":7878",      "7878",        "127.0.0.1:x",   "127.0.0.1:65536",
+        "[::1]",      "[::1",        "[::1]7878",     "127.0.0.1:-1",
+        "::1:80",     "example.com:80", "127.0.0.1: 80", "[127.0.0.1]:80",
+        "127.1:80",   "127.0.0.1:000080",
+        "[0000:0000:0000:0000:0000:0000:0000:0000:0000:0001]:80",
+    };
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        struct err e = {0};
+        struct endpoint ep;
+        assert_false(endpoint_parse(&ep, wrong[i], &e));
+        assert_int_equal(e.code, ERR_INVALID);
+    }
+}
+
+static void other_machines_may_not_be_listened_to(void **state)
+{
+    (void)state;
+    static const char *const open[] = {"0.0.0.0:80",     "[::]:80",
+                                       "192.168.1.1:80", "128.0.0.1:80",
+                                       "[fe80::1]:80",   "[::ffff:127.0.0.1]:80"};
+    for (size_t i = 0; i < LENGTH(open); i++) {
+        struct err e = {0};
+        struct endpoint ep;
+        assert_false(endpoint_parse(&ep, open[i], &e));
+        assert_int_equal(e.code, ERR_DENIED);
+        assert_non_null(strstr(e.msg, "tokens and TLS"));
+    }
+}
+
+static bool is_host(const char *listen, uint16_t port, const char *host)
+{
+    struct err e = {0};
+    struct endpoint ep;
+    assert_true(endpoint_parse(&ep, listen, &e));
+    endpoint_set_port(&ep, port);
+    return endpoint_is_host(&ep, str_of(host));
+}
+
+static void this_machines_names_with_our_port_are_hosts(void **state)
+{
+    (void)state;
+    assert_true(is_host("127.0.0.1:0", 7878, "127.0.0.1:7878"));
+    assert_true(is_host("127.0.0.1:0", 7878, "localhost:7878"));
+    assert_true(is_host("127.0.0.1:0", 7878, "LOCALHOST:7878"));
+    assert_true(is_host("127.0.0.1:0", 7878, "[::1]:7878"));
+    assert_true(is_host("127.0.0.1:0", 7878, "localhost"));
+    assert_true(is_host("127.0.0.5:0", 7878, "127.0.0.5:7878"));
+    assert_true(is_host("[::1]:0", 7878, "[::1]:7878"));
+}
+
+static void other_names_and_ports_are_no_hosts(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",
+        "evil.example:7878",
+        "localhost.evil.example:7878",
+        "evil.localhost:7878",
+        "localhost:7879",
+        "localhost:",
+        "localhost:7878x",
+        "localhost:7878:7878",
+        "127.0.0.1.evil.example",
+        "127.0.0.2:7878",
+        "[::1]x",
+        "[::1",
+        "::1",
+        "user@localhost:7878",
+        "localhost:7878/",
+        " localhost",
+        "localhost:07878000",
+    };
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        assert_false(is_host("127.0.0.1:0", 7878, wrong[i]));
+}
+
+static void pages_of_this_machine_are_origins(void **state)
+{
+    (void)state;
+    static const char *const right[] = {
+        "http://localhost",      "http://localhost:3000", "https://127.0.0.1:8443",
+        "http://[::1]:6274",     "https://localhost",     "http://LOCALHOST:1",
+    };
+    for (size_t i = 0; i < LENGTH(right); i++)
+        assert_true(endpoint_is_origin(str_of(right[i])));
+}
+
+static void pages_from_elsewhere_are_no_origins(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",
+        "null",
+        "http://",
+        "http://evil.example",
+        "http://localhost.evil.example",
+        "http://localhost:80:80",
+        "http://localhost@evil.example",
+        "http://evil.example#localhost",
+        "http://localhost/path",
+        "ftp://localhost",
+        "file://localhost",
+        "localhost",
+        "HTTP//localhost",
+        "http://localhost, http://evil.example",
+        "http://127.0.0.1.nip.example",
+        "chrome-extension://localhost",
+    };
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        assert_false(endpoint_is_origin(str_of(wrong[i])));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_and_a_port_are_read),
+        cmocka_unit_test(what_is_no_address_with_a_port_is_refused),
+        cmocka_unit_test(other_machines_may_not_be_listened_to),
+        cmocka_unit_test(this_machines_names_with_our_port_are_hosts),
+        cmocka_unit_test(other_names_and_ports_are_no_hosts),
+        cmocka_unit_test(pages_of_this_machine_are_origins),
+        cmocka_unit_test(pages_from_elsewhere_are_no_origins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

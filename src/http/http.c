@@ -1,0 +1,174 @@
+/* The server as a whole: options, listening, start and end. */
+#include "http/http.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "http/server.h"
+#include "os/os.h"
+
+#define WORKER_STACK ((size_t)4 * 1024 * 1024)
+/* Holds a request's line and headers, then pieces of its body. */
+#define CONNECTION_MEMORY ((size_t)16 * 1024)
+/* How long the last answers may take to leave. */
+#define FLUSH_MS 1000u
+
+static void library_log(void *cls, const char *fmt, va_list ap)
+{
+    (void)cls;
+    char text[400];
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    log_line(LOG_DEBUG, "http: %.*s", (int)str_trim(str_of(text)).n, text);
+}
+
+static unsigned cpus(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > 32 ? 32 : (unsigned)n;
+}
+
+static void put_defaults(struct http_options *o)
+{
+    if (!o->workers)
+        o->workers = cpus() > 2 ? 2 * cpus() : 4;
+    if (o->worker_stack < WORKER_STACK)
+        o->worker_stack = WORKER_STACK;
+    if (!o->queue_max)
+        o->queue_max = 256;
+    if (!o->body_max)
+        o->body_max = (size_t)4 * 1024 * 1024;
+    if (!o->bodies_max)
+        o->bodies_max = (size_t)64 * 1024 * 1024;
+    if (!o->connections_max)
+        o->connections_max = 1024;
+    if (!o->idle_s)
+        o->idle_s = 120;
+}
+
+/* ---- listening ---------------------------------------------------------- */
+
+static bool bind_to(int fd, struct endpoint *ep, struct err *e)
+{
+    int on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    const struct sockaddr *sa = (const struct sockaddr *)&ep->address;
+    if (bind(fd, sa, ep->size) < 0 || listen(fd, 511) < 0)
+        return err_set(e, errno == EADDRINUSE ? ERR_CONFLICT : ERR_IO,
+                       "cannot listen on %s:%u: %m", ep->host, ep->port);
+
+    struct sockaddr_storage real = {0};
+    socklen_t size = sizeof real;
+    if (getsockname(fd, (struct sockaddr *)&real, &size) < 0)
+        return err_set(e, ERR_IO, "cannot tell the port: %m");
+    endpoint_set_port(ep, ntohs(real.ss_family == AF_INET6
+                                    ? ((struct sockaddr_in6 *)&real)->sin6_port
+                                    : ((struct sockaddr_in *)&real)->sin_port));
+    return true;
+}
+
+/* The daemon takes the descriptor over only if it starts. */
+static bool start_daemon(struct http_server *s, struct err *e)
+{
+    int fd = socket(s->self.address.ss_family,
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_set(e, ERR_IO, "cannot make a socket: %m");
+    if (!bind_to(fd, &s->self, e)) {
+        close(fd);
+        return false;
+    }
+    (void)snprintf(s->url, sizeof s->url, "http://%s:%u", s->self.host,
+                   s->self.port);
+    /* One thread moves some 80,000 small answers a second: more of them only
+     * help where there are processors to spare. */
+    unsigned threads = cpus() > 4 ? cpus() / 4 : 1;
+    unsigned connections = s->o.connections_max > threads ? s->o.connections_max
+                                                          : threads;
+    s->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+        0, NULL, NULL, connection_request, s,
+        MHD_OPTION_EXTERNAL_LOGGER, library_log, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_URI_LOG_CALLBACK, connection_target, s,
+        MHD_OPTION_NOTIFY_COMPLETED, connection_done, s,
+        MHD_OPTION_THREAD_POOL_SIZE, threads > 1 ? threads : 0,
+        MHD_OPTION_CONNECTION_LIMIT, connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, s->o.idle_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
+    if (s->daemon)
+        return true;
+    close(fd);
+    return err_set(e, ERR_IO, "cannot start the HTTP server: %m");
+}
+
+struct http_server *http_open(const struct http_options *o, struct err *e)
+{
+    struct http_server *s = mem_new(sizeof *s);
+    s->o = *o;
+    put_defaults(&s->o);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->work, NULL);
+    pthread_cond_init(&s->quiet, NULL);
+    s->watcher.epoll = s->watcher.wake = -1;
+
+    if (endpoint_parse(&s->self, o->listen, e) && pool_start(s, e) &&
+        watch_start(s, e) && start_daemon(s, e))
+        return s;
+    http_close(s, 0);
+    return NULL;
+}
+
+const char *http_url(const struct http_server *s)
+{
+    return s->url;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* What has been answered still has to leave; a client that does not read may
+ * not hold us up. */
+static void flush(struct http_server *s)
+{
+    uint64_t until = os_mono_ns() + FLUSH_MS * 1000000u;
+    while (atomic_load(&s->requests) && os_mono_ns() < until) {
+        struct timespec pause = {.tv_nsec = 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void stop_daemon(struct http_server *s, unsigned drain_ms)
+{
+    /* The library's thread may still look at the socket: it is shut now, and
+     * closed when that thread is gone. */
+    int listener = MHD_quiesce_daemon(s->daemon);
+    if (listener >= 0)
+        (void)shutdown(listener, SHUT_RDWR);
+    atomic_store(&s->stopping, true);
+    (void)pool_wait(s, os_mono_ns() + (uint64_t)drain_ms * 1000000u);
+    /* Nothing may be suspended when the library is told to stop. */
+    pool_end(s);
+    do
+        pool_cancel_all(s);
+    while (!pool_wait(s, os_mono_ns() + 100u * 1000000u));
+    flush(s);
+    MHD_stop_daemon(s->daemon);
+    if (listener >= 0)
+        close(listener);
+}
+
+void http_close(struct http_server *s, unsigned drain_ms)
+{
+    if (!s)
+        return;
+    if (s->daemon)
+        stop_daemon(s, drain_ms);
+    pool_end(s);
+    pool_join(s);
+    watch_stop(s);
+    pthread_cond_destroy(&s->quiet);
+    pthread_cond_destroy(&s->work);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}

@@ -1,0 +1,205 @@
+/* The workers: a fixed number of threads, a bounded queue before them, and the
+ * list of all requests that are with them.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "http/server.h"
+
+/* ---- the flight: what waits or runs ------------------------------------- */
+
+static void enter_flight(struct http_server *s, struct http_request *rq)
+{
+    rq->serial = ++s->serials;
+    rq->later = NULL;
+    rq->earlier = s->flight_last;
+    if (rq->earlier)
+        rq->earlier->later = rq;
+    else
+        s->flight_first = rq;
+    s->flight_last = rq;
+    s->n_flight++;
+    watch_enter(s, rq);
+}
+
+static void leave_flight(struct http_server *s, struct http_request *rq)
+{
+    /* Whoever is firing its cancel still needs it. */
+    while (rq->pinned)
+        pthread_cond_wait(&s->quiet, &s->lock);
+    watch_leave(s, rq);
+    *(rq->earlier ? &rq->earlier->later : &s->flight_first) = rq->later;
+    *(rq->later ? &rq->later->earlier : &s->flight_last) = rq->earlier;
+}
+
+void pool_fire(struct http_server *s, struct http_request *rq)
+{
+    if (rq->gone)
+        return;
+    rq->pinned = true;
+    rq->gone = true;
+    pthread_mutex_unlock(&s->lock);
+    cancel_fire(&rq->cancel);
+    pthread_mutex_lock(&s->lock);
+    rq->pinned = false;
+    pthread_cond_broadcast(&s->quiet);
+}
+
+void pool_cancel_all(struct http_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    /* From the start after each: the lock was given away in between. */
+    for (struct http_request *rq = s->flight_first; rq;) {
+        if (rq->gone) {
+            rq = rq->later;
+        } else {
+            pool_fire(s, rq);
+            rq = s->flight_first;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool pool_wait(struct http_server *s, uint64_t until_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+                             .tv_nsec = (long)(until_ns % 1000000000u)};
+    pthread_mutex_lock(&s->lock);
+    int late = 0;
+    while (s->n_flight && !late)
+        late = pthread_cond_clockwait(&s->quiet, &s->lock, CLOCK_MONOTONIC, &until);
+    bool quiet = s->n_flight == 0;
+    pthread_mutex_unlock(&s->lock);
+    return quiet;
+}
+
+/* ---- the queue ---------------------------------------------------------- */
+
+/* One worker at a time is woken, and wakes the next if there is still work when
+ * it comes: for short requests that is seldom so, and switching between threads
+ * would cost more than the requests. */
+static bool may_wake(struct http_server *s)
+{
+    bool wake = s->idle > 0 && !s->waking;
+    s->waking = s->waking || wake;
+    return wake;
+}
+
+bool pool_put(struct http_server *s, struct http_request *rq)
+{
+    pthread_mutex_lock(&s->lock);
+    bool room = s->queued < s->o.queue_max && !s->ending;
+    if (room) {
+        enter_flight(s, rq);
+        rq->next_queued = NULL;
+        if (s->queue_last)
+            s->queue_last->next_queued = rq;
+        else
+            s->queue_first = rq;
+        s->queue_last = rq;
+        s->queued++;
+    }
+    bool wake = room && may_wake(s);
+    pthread_mutex_unlock(&s->lock);
+    if (wake)
+        pthread_cond_signal(&s->work);
+    return room;
+}
+
+static struct http_request *next_request(struct http_server *s)
+{
+    while (!s->queue_first && !s->ending) {
+        s->idle++;
+        pthread_cond_wait(&s->work, &s->lock);
+        s->idle--;
+        s->waking = false;
+    }
+    struct http_request *rq = s->queue_first;
+    if (rq) {
+        s->queue_first = rq->next_queued;
+        if (!s->queue_first)
+            s->queue_last = NULL;
+        s->queued--;
+    }
+    if (s->queue_first && may_wake(s))
+        pthread_cond_signal(&s->work);
+    return rq;
+}
+
+static void run(struct http_request *rq, bool gone)
+{
+    const struct http_route *route = rq->route;
+    struct http_response rs;
+    response_init(&rs);
+    void *work = take(rq->work);
+    if (gone) {
+        if (work && route->drop)
+            route->drop(route->arg, work);
+        http_say(&rs, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
+    } else {
+        route->work(route->arg, rq, work, &rs);
+    }
+    response_put(rq, &rs);
+}
+
+static void *worker_main(void *arg)
+{
+    struct http_server *s = arg;
+    struct http_request *rq;
+    pthread_mutex_lock(&s->lock);
+    while ((rq = next_request(s))) {
+        bool gone = rq->gone;
+        pthread_mutex_unlock(&s->lock);
+        run(rq, gone);
+        pthread_mutex_lock(&s->lock);
+        leave_flight(s, rq);
+        pthread_mutex_unlock(&s->lock);
+        /* From here on the request is its connection's again. It is counted
+         * until then: once nothing is in flight, no connection is suspended,
+         * which the end of the server relies on. */
+        MHD_resume_connection(rq->connection);
+        pthread_mutex_lock(&s->lock);
+        if (--s->n_flight == 0)
+            pthread_cond_broadcast(&s->quiet);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* ---- threads ------------------------------------------------------------ */
+
+bool pool_start(struct http_server *s, struct err *e)
+{
+    s->threads = mem_new(s->o.workers * sizeof *s->threads);
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, s->o.worker_stack);
+    int failed = 0;
+    while (!failed && s->n_threads < s->o.workers) {
+        failed = pthread_create(&s->threads[s->n_threads], &attr, worker_main, s);
+        if (!failed)
+            (void)pthread_setname_np(s->threads[s->n_threads++], "http-work");
+    }
+    pthread_attr_destroy(&attr);
+    if (failed) {
+        errno = failed;
+        return err_set(e, ERR_IO, "cannot start worker %u of %u: %m",
+                       s->n_threads + 1, s->o.workers);
+    }
+    return true;
+}
+
+void pool_end(struct http_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->ending = true;
+    pthread_cond_broadcast(&s->work);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void pool_join(struct http_server *s)
+{
+    for (unsigned i = 0; i < s->n_threads; i++)
+        pthread_join(s->threads[i], NULL);
+    free(s->threads);
+}

@@ -1,0 +1,134 @@
+/* http/server.h - what the parts of the room share: a server and its requests.
+ *
+ * A request's way: connection.c collects it on one of the library's threads and
+ * answers it there or suspends the connection and hands it to pool.c; a worker
+ * makes the answer and resumes the connection; connection.c sends it. While it
+ * is with pool.c it stands in the list `flight`, which watch.c looks through for
+ * clients that hung up. Private to the room http.
+ */
+#pragma once
+#include <microhttpd.h>
+#include <pthread.h>
+
+#include "http/endpoint.h"
+#include "http/http.h"
+
+/* Header fields of one request; more are refused with 431. */
+#define FIELDS_MAX 64u
+
+struct field {
+    struct str name, value; /* the library's memory, as long as the request */
+};
+
+/* Where a request is. Changes only on its connection's thread, but for
+ * STAGE_ANSWERED, which a worker sets before it resumes the connection. */
+enum stage {
+    STAGE_NEW,      /* only the request line has been seen */
+    STAGE_BODY,     /* headers are there and fine */
+    STAGE_ANSWERED, /* `answer` is there; what is left of the body is skipped */
+};
+
+struct http_request {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    const struct http_route *route;
+    enum stage stage;
+    const char *method, *path;
+    struct buf body;
+    size_t body_held; /* bytes counted in the server's `bodies` */
+    size_t skipped;   /* bytes of body read after the answer was known */
+    bool bad_target;  /* the request line holds an encoded NUL */
+
+    struct MHD_Response *answer;
+    unsigned status;
+
+    void *work; /* the route's own, between begin() and work() */
+    struct cancel cancel;
+
+    /* Under the server's lock, while in flight. */
+    struct http_request *earlier, *later; /* in `flight` */
+    struct http_request *next_queued;
+    uint64_t serial;
+    unsigned tick;  /* the watcher's, when it came */
+    bool watched;   /* its socket is in the watcher's set */
+    bool gone;      /* nobody waits for its answer */
+    bool pinned;    /* somebody is firing its cancel, because of that */
+
+    char peer[48];
+    unsigned n_fields;
+    struct field fields[FIELDS_MAX];
+};
+
+struct watcher {
+    int epoll, wake; /* descriptors */
+    pthread_t thread;
+    bool running;
+    bool asleep;   /* under the server's lock: waits for `wake`, not for a tick */
+    unsigned tick; /* under the server's lock */
+};
+
+struct http_server {
+    struct http_options o; /* with the defaults put in */
+    struct endpoint self;
+    char url[80];
+    struct MHD_Daemon *daemon;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work;  /* a request was queued, or the workers shall end */
+    pthread_cond_t quiet; /* a request left the flight, or was unpinned */
+    struct http_request *flight_first, *flight_last; /* oldest first */
+    size_t n_flight;
+    struct http_request *queue_first, *queue_last;
+    unsigned queued, idle;
+    bool waking; /* an idle worker has been signalled, and is not there yet */
+    uint64_t serials;
+    bool ending; /* workers return when the queue is empty */
+
+    pthread_t *threads;
+    unsigned n_threads;
+    struct watcher watcher;
+
+    atomic_bool stopping;  /* new requests are refused */
+    atomic_size_t bodies;  /* bytes of body held by all requests */
+    atomic_uint requests;  /* between their first byte and their last */
+};
+
+/* ---- connection.c ------------------------------------------------------- */
+
+/* The callbacks for the library; `cls` is the server. */
+void *connection_target(void *cls, const char *uri, struct MHD_Connection *c);
+enum MHD_Result connection_request(void *cls, struct MHD_Connection *c,
+                                   const char *url, const char *method,
+                                   const char *version, const char *upload,
+                                   size_t *upload_size, void **con_cls);
+void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
+                     enum MHD_RequestTerminationCode why);
+
+/* ---- response.c --------------------------------------------------------- */
+
+void response_init(struct http_response *rs);
+/* Makes `rs` the request's answer and ends it. */
+void response_put(struct http_request *rq, struct http_response *rs);
+
+/* ---- pool.c ------------------------------------------------------------- */
+
+bool pool_start(struct http_server *s, struct err *e);
+/* false: the queue is full. Otherwise the request, whose connection is already
+ * suspended, is a worker's. */
+bool pool_put(struct http_server *s, struct http_request *rq);
+/* Waits until nothing is in flight, at most until `until_ns` (monotonic). */
+bool pool_wait(struct http_server *s, uint64_t until_ns);
+void pool_cancel_all(struct http_server *s);
+/* Takes no more requests; the workers end once the queue is empty. */
+void pool_end(struct http_server *s);
+void pool_join(struct http_server *s);
+/* Fires a request's cancel; the lock is held before and after, not during. */
+void pool_fire(struct http_server *s, struct http_request *rq);
+
+/* ---- watch.c ------------------------------------------------------------ */
+
+bool watch_start(struct http_server *s, struct err *e);
+void watch_stop(struct http_server *s);
+/* A request entered, or leaves, the flight. The lock is held. */
+void watch_enter(struct http_server *s, struct http_request *rq);
+void watch_leave(struct http_server *s, struct http_request *rq);

@@ -1,0 +1,534 @@
+#include "json/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <yyjson.h>
+
+/* A struct json is a yyjson_val: the casts below are the only place that
+ * knows. */
+static yyjson_val *raw(const struct json *v)
+{
+    return (yyjson_val *)(uintptr_t)v;
+}
+
+static const struct json *wrap(yyjson_val *v)
+{
+    return (const struct json *)v;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+struct arena_hook {
+    struct arena *arena;
+    struct err err;
+};
+
+static void *hook_malloc(void *ctx, size_t size)
+{
+    struct arena_hook *h = ctx;
+    return arena_get(h->arena, size, &h->err);
+}
+
+static void *hook_realloc(void *ctx, void *old, size_t old_size, size_t size)
+{
+    void *fresh = hook_malloc(ctx, size);
+    if (fresh)
+        memcpy(fresh, old, old_size < size ? old_size : size);
+    return fresh;
+}
+
+static void hook_free(void *ctx, void *p)
+{
+    (void)ctx;
+    (void)p;
+}
+
+static bool check_nesting(yyjson_val *v, unsigned depth, struct err *e);
+
+static bool check_object(yyjson_val *v, unsigned depth, struct err *e)
+{
+    size_t i, n;
+    yyjson_val *key, *child;
+    yyjson_obj_foreach(v, i, n, key, child)
+    {
+        /* The reader keeps both of two equal keys: a second one hides what the
+         * first one said from whoever looks at the text. Small objects are
+         * compared pairwise, large ones by their first hit. */
+        yyjson_val *first = yyjson_obj_getn(v, unsafe_yyjson_get_str(key),
+                                            unsafe_yyjson_get_len(key));
+        if (n <= 256 && first != child)
+            return err_set(e, ERR_INVALID, "the key \"%.60s\" stands twice in one object",
+                           unsafe_yyjson_get_str(key));
+        if (!check_nesting(child, depth, e))
+            return false;
+    }
+    return true;
+}
+
+static bool check_nesting(yyjson_val *v, unsigned depth, struct err *e)
+{
+    if (!yyjson_is_ctn(v))
+        return true;
+    if (depth >= JSON_DEPTH_MAX)
+        return err_set(e, ERR_INVALID, "nested deeper than %u levels",
+                       JSON_DEPTH_MAX);
+    if (yyjson_is_obj(v))
+        return check_object(v, depth + 1, e);
+    size_t i, n;
+    yyjson_val *child;
+    yyjson_arr_foreach(v, i, n, child)
+    {
+        if (!check_nesting(child, depth + 1, e))
+            return false;
+    }
+    return true;
+}
+
+/* The reader itself does not recurse, but counts no depth either: a cheap scan
+ * refuses a bomb of brackets before any memory is spent on it. */
+static bool too_deep(struct str text)
+{
+    unsigned depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.at[i];
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > JSON_DEPTH_MAX)
+                return true;
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            depth--;
+        }
+    }
+    return false;
+}
+
+const struct json *json_read(struct str text, struct arena *a, struct err *e)
+{
+    if (too_deep(text)) {
+        err_set(e, ERR_INVALID, "JSON nested deeper than %u levels", JSON_DEPTH_MAX);
+        return NULL;
+    }
+    struct arena_hook hook = {.arena = a};
+    yyjson_alc alc = {hook_malloc, hook_realloc, hook_free, &hook};
+    yyjson_read_err why;
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text.at, text.n,
+                                       YYJSON_READ_BIGNUM_AS_RAW, &alc, &why);
+    if (!doc) {
+        if (hook.err.code)
+            *e = e->code ? *e : hook.err;
+        else
+            err_set(e, ERR_INVALID, "not JSON: %s at byte %zu", why.msg, why.pos);
+        return NULL;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    return check_nesting(root, 0, e) ? wrap(root) : NULL;
+}
+
+enum json_type json_type(const struct json *v)
+{
+    if (!v)
+        return JSON_ABSENT;
+    switch (yyjson_get_type(raw(v))) {
+    case YYJSON_TYPE_NULL:
+        return JSON_NULL;
+    case YYJSON_TYPE_BOOL:
+        return JSON_BOOL;
+    case YYJSON_TYPE_NUM:
+    case YYJSON_TYPE_RAW:
+        return JSON_NUMBER;
+    case YYJSON_TYPE_STR:
+        return JSON_STRING;
+    case YYJSON_TYPE_ARR:
+        return JSON_ARRAY;
+    default:
+        return JSON_OBJECT;
+    }
+}
+
+const char *json_type_name(enum json_type t)
+{
+    static const char *const names[] = {"absent", "null",  "boolean", "number",
+                                        "string", "array", "object"};
+    return names[t];
+}
+
+struct str json_str(const struct json *v)
+{
+    if (!json_is(v, JSON_STRING))
+        return STR("");
+    return (struct str){yyjson_get_str(raw(v)), yyjson_get_len(raw(v))};
+}
+
+double json_number(const struct json *v, double fallback)
+{
+    if (!json_is(v, JSON_NUMBER))
+        return fallback;
+    if (yyjson_is_raw(raw(v)))
+        return strtod(yyjson_get_raw(raw(v)), NULL);
+    return yyjson_get_num(raw(v));
+}
+
+bool json_is_int(const struct json *v)
+{
+    if (!json_is(v, JSON_NUMBER) || yyjson_is_raw(raw(v)))
+        return false;
+    if (yyjson_is_sint(raw(v)))
+        return true;
+    if (yyjson_is_uint(raw(v)))
+        return yyjson_get_uint(raw(v)) <= INT64_MAX;
+    double d = yyjson_get_real(raw(v));
+    return d >= -9007199254740992.0 && d <= 9007199254740992.0 && d == floor(d);
+}
+
+int64_t json_int(const struct json *v, int64_t fallback)
+{
+    if (!json_is_int(v))
+        return fallback;
+    return yyjson_is_real(raw(v)) ? (int64_t)yyjson_get_real(raw(v))
+                                  : yyjson_get_sint(raw(v));
+}
+
+bool json_bool(const struct json *v, bool fallback)
+{
+    return json_is(v, JSON_BOOL) ? yyjson_get_bool(raw(v)) : fallback;
+}
+
+size_t json_length(const struct json *v)
+{
+    return v && yyjson_is_ctn(raw(v)) ? unsafe_yyjson_get_len(raw(v)) : 0;
+}
+
+const struct json *json_at(const struct json *array, size_t i)
+{
+    return json_is(array, JSON_ARRAY) ? wrap(yyjson_arr_get(raw(array), i)) : NULL;
+}
+
+const struct json *json_get_str(const struct json *object, struct str key)
+{
+    if (!json_is(object, JSON_OBJECT))
+        return NULL;
+    return wrap(yyjson_obj_getn(raw(object), key.at, key.n));
+}
+
+const struct json *json_get(const struct json *object, const char *key)
+{
+    return json_get_str(object, str_of(key));
+}
+
+struct json_iter json_iter(const struct json *container)
+{
+    struct json_iter it = {.container = container, .left = json_length(container)};
+    if (it.left)
+        it.cursor = wrap(unsafe_yyjson_get_first(raw(container)));
+    return it;
+}
+
+bool json_next(struct json_iter *it)
+{
+    if (it->left == 0)
+        return false;
+    it->left--;
+    yyjson_val *at = raw(it->cursor);
+    if (json_is(it->container, JSON_OBJECT)) {
+        it->key = json_str(it->cursor);
+        at++; /* a key's value lies right behind it */
+    }
+    it->value = wrap(at);
+    it->cursor = wrap(unsafe_yyjson_get_next(at));
+    return true;
+}
+
+bool json_equal(const struct json *a, const struct json *b)
+{
+    if (json_type(a) != json_type(b) || json_length(a) != json_length(b))
+        return false;
+    struct json_iter x = json_iter(a), y = json_iter(b);
+    switch (json_type(a)) {
+    case JSON_ABSENT:
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return json_bool(a, false) == json_bool(b, false);
+    case JSON_NUMBER:
+        return json_is_int(a) && json_is_int(b)
+                   ? json_int(a, 0) == json_int(b, 0)
+                   : json_number(a, 0) == json_number(b, 0);
+    case JSON_STRING:
+        return str_eq(json_str(a), json_str(b));
+    case JSON_ARRAY:
+        while (json_next(&x) && json_next(&y))
+            if (!json_equal(x.value, y.value))
+                return false;
+        return true;
+    case JSON_OBJECT:
+        while (json_next(&x)) {
+            const struct json *other = json_get_str(b, x.key);
+            if (!other || !json_equal(x.value, other))
+                return false;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+struct json_writer json_writer(struct buf *out)
+{
+    return (struct json_writer){.out = out};
+}
+
+static void before_value(struct json_writer *w)
+{
+    if (w->comma && !w->after_key)
+        buf_char(w->out, ',');
+    w->after_key = false;
+    w->comma = true;
+}
+
+static void open_container(struct json_writer *w, bool object)
+{
+    must(w->depth < JSON_DEPTH_MAX);
+    before_value(w);
+    uint64_t bit = (uint64_t)1 << (w->depth % 64);
+    if (object)
+        w->is_object[w->depth / 64] |= bit;
+    else
+        w->is_object[w->depth / 64] &= ~bit;
+    w->depth++;
+    w->comma = false;
+    buf_char(w->out, object ? '{' : '[');
+}
+
+void json_open_object(struct json_writer *w)
+{
+    open_container(w, true);
+}
+
+void json_open_array(struct json_writer *w)
+{
+    open_container(w, false);
+}
+
+void json_close(struct json_writer *w)
+{
+    must(w->depth > 0);
+    w->depth--;
+    bool object = w->is_object[w->depth / 64] >> (w->depth % 64) & 1;
+    buf_char(w->out, object ? '}' : ']');
+    w->comma = true;
+}
+
+static void put_escaped(struct buf *out, unsigned char c)
+{
+    switch (c) {
+    case '"':
+        buf_cstr(out, "\\\"");
+        break;
+    case '\\':
+        buf_cstr(out, "\\\\");
+        break;
+    case '\n':
+        buf_cstr(out, "\\n");
+        break;
+    case '\r':
+        buf_cstr(out, "\\r");
+        break;
+    case '\t':
+        buf_cstr(out, "\\t");
+        break;
+    default:
+        buf_printf(out, "\\u%04x", c);
+    }
+}
+
+static void put_string(struct buf *out, struct str s)
+{
+    buf_char(out, '"');
+    bool valid = str_is_utf8(s);
+    const char *p = s.at, *end = s.at + s.n, *plain = p;
+    while (p < end) {
+        unsigned char c = (unsigned char)*p;
+        bool special = c < ' ' || c == '"' || c == '\\';
+        if (!special && (valid || c < 0x80)) {
+            p++;
+            continue;
+        }
+        buf_put(out, plain, (size_t)(p - plain));
+        if (special) {
+            put_escaped(out, c);
+            p++;
+        } else {
+            const char *before = p;
+            if (str_next_char(&p, end) == 0xfffd && p == before + 1)
+                buf_cstr(out, "\xef\xbf\xbd");
+            else
+                buf_put(out, before, (size_t)(p - before));
+        }
+        plain = p;
+    }
+    buf_put(out, plain, (size_t)(p - plain));
+    buf_char(out, '"');
+}
+
+void json_key_str(struct json_writer *w, struct str key)
+{
+    if (w->comma)
+        buf_char(w->out, ',');
+    put_string(w->out, key);
+    buf_char(w->out, ':');
+    w->after_key = true;
+    w->comma = true;
+}
+
+void json_key(struct json_writer *w, const char *key)
+{
+    json_key_str(w, str_of(key));
+}
+
+void json_put_null(struct json_writer *w)
+{
+    json_put_raw(w, STR("null"));
+}
+
+void json_put_bool(struct json_writer *w, bool v)
+{
+    json_put_raw(w, v ? STR("true") : STR("false"));
+}
+
+void json_put_int(struct json_writer *w, int64_t v)
+{
+    before_value(w);
+    buf_printf(w->out, "%lld", (long long)v);
+}
+
+void json_put_number(struct json_writer *w, double v)
+{
+    if (!isfinite(v)) {
+        json_put_null(w);
+        return;
+    }
+    if (v == floor(v) && fabs(v) < 9007199254740992.0) {
+        json_put_int(w, (int64_t)v);
+        return;
+    }
+    /* The fewest digits that read back as the same number. */
+    char text[32];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    json_put_raw(w, str_of(text));
+}
+
+void json_put_str(struct json_writer *w, struct str v)
+{
+    before_value(w);
+    put_string(w->out, v);
+}
+
+void json_put_cstr(struct json_writer *w, const char *v)
+{
+    json_put_str(w, str_of(v));
+}
+
+void json_put_raw(struct json_writer *w, struct str json)
+{
+    before_value(w);
+    buf_str(w->out, json);
+}
+
+void json_put(struct json_writer *w, const struct json *v)
+{
+    struct json_iter it = json_iter(v);
+    switch (json_type(v)) {
+    case JSON_ABSENT:
+    case JSON_NULL:
+        json_put_null(w);
+        break;
+    case JSON_BOOL:
+        json_put_bool(w, json_bool(v, false));
+        break;
+    case JSON_NUMBER:
+        if (yyjson_is_raw(raw(v)))
+            json_put_raw(w, (struct str){yyjson_get_raw(raw(v)),
+                                         yyjson_get_len(raw(v))});
+        else if (yyjson_is_real(raw(v)))
+            json_put_number(w, yyjson_get_real(raw(v)));
+        else if (yyjson_is_sint(raw(v)))
+            json_put_int(w, yyjson_get_sint(raw(v)));
+        else {
+            before_value(w);
+            buf_printf(w->out, "%llu",
+                       (unsigned long long)yyjson_get_uint(raw(v)));
+        }
+        break;
+    case JSON_STRING:
+        json_put_str(w, json_str(v));
+        break;
+    case JSON_ARRAY:
+        json_open_array(w);
+        while (json_next(&it))
+            json_put(w, it.value);
+        json_close(w);
+        break;
+    case JSON_OBJECT:
+        json_open_object(w);
+        while (json_next(&it)) {
+            json_key_str(w, it.key);
+            json_put(w, it.value);
+        }
+        json_close(w);
+        break;
+    }
+}
+
+void json_pair_str(struct json_writer *w, const char *key, struct str v)
+{
+    json_key(w, key);
+    json_put_str(w, v);
+}
+
+void json_pair_cstr(struct json_writer *w, const char *key, const char *v)
+{
+    json_key(w, key);
+    json_put_cstr(w, v);
+}
+
+void json_pair_int(struct json_writer *w, const char *key, int64_t v)
+{
+    json_key(w, key);
+    json_put_int(w, v);
+}
+
+void json_pair_bool(struct json_writer *w, const char *key, bool v)
+{
+    json_key(w, key);
+    json_put_bool(w, v);
+}
+
+void json_pair_number(struct json_writer *w, const char *key, double v)
+{
+    json_key(w, key);
+    json_put_number(w, v);
+}
+
+void json_pair_raw(struct json_writer *w, const char *key, struct str json)
+{
+    json_key(w, key);
+    json_put_raw(w, json);
+}
+
+void json_pair(struct json_writer *w, const char *key, const struct json *v)
+{
+    json_key(w, key);
+    json_put(w, v);
+}

@@ -1,0 +1,218 @@
+#include <stdio.h>
+
+#include "json/json.h"
+
+/* Where in the value we are, for messages: "arguments.timeout". */
+struct place {
+    const struct place *outer;
+    const char *name; /* of the whole, at the outermost */
+    struct str key;   /* or, when it is empty, the index */
+    size_t index;
+};
+
+static void place_write(const struct place *p, struct buf *out)
+{
+    if (p->outer)
+        place_write(p->outer, out);
+    if (p->name)
+        buf_cstr(out, p->name);
+    else if (p->key.at)
+        buf_printf(out, ".%.*s", (int)str_cut(p->key, 60).n, p->key.at);
+    else
+        buf_printf(out, "[%zu]", p->index);
+}
+
+static bool refuse(const struct place *p, struct err *e, const char *what)
+{
+    scoped_buf struct buf at;
+    buf_init(&at, 200);
+    place_write(p, &at);
+    return err_set(e, ERR_INVALID, "%s %s", at.n ? buf_cz(&at) : "the value", what);
+}
+
+static bool type_fits(struct str name, const struct json *v)
+{
+    if (str_is(name, "integer"))
+        return json_is_int(v);
+    return str_is(name, json_type_name(json_type(v)));
+}
+
+static bool check_type(const struct json *type, const struct json *v,
+                       const struct place *p, struct err *e)
+{
+    if (json_is(type, JSON_STRING) && type_fits(json_str(type), v))
+        return true;
+    scoped_buf struct buf want;
+    buf_init(&want, 120);
+    if (json_is(type, JSON_STRING))
+        buf_str(&want, json_str(type));
+    struct json_iter it = json_iter(type);
+    while (json_next(&it)) {
+        if (type_fits(json_str(it.value), v))
+            return true;
+        buf_printf(&want, "%s%.*s", want.n ? " or " : "", STR_ARGS(json_str(it.value)));
+    }
+    if (!want.n)
+        return true;
+    char text[200];
+    (void)snprintf(text, sizeof text, "must be %s, not %s", buf_cz(&want),
+                   json_type_name(json_type(v)));
+    return refuse(p, e, text);
+}
+
+static bool check_enum(const struct json *allowed, const struct json *v,
+                       const struct place *p, struct err *e)
+{
+    scoped_buf struct buf list;
+    buf_init(&list, 160);
+    struct json_writer w = json_writer(&list);
+    struct json_iter it = json_iter(allowed);
+    while (json_next(&it)) {
+        if (json_equal(it.value, v))
+            return true;
+        w.comma = false;
+        if (list.n)
+            buf_cstr(&list, ", ");
+        json_put(&w, it.value);
+    }
+    char text[200];
+    (void)snprintf(text, sizeof text, "must be one of %s", buf_cz(&list));
+    return refuse(p, e, text);
+}
+
+static bool check_range(double n, const struct json *min, const struct json *max,
+                        const char *what, const struct place *p, struct err *e)
+{
+    char text[120];
+    if (min && n < json_number(min, n))
+        (void)snprintf(text, sizeof text, "%s %g, at least %g is accepted", what, n,
+                       json_number(min, 0));
+    else if (max && n > json_number(max, n))
+        (void)snprintf(text, sizeof text, "%s %g, at most %g is accepted", what, n,
+                       json_number(max, 0));
+    else
+        return true;
+    return refuse(p, e, text);
+}
+
+static size_t count_chars(struct str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.at[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static bool check(const struct json *schema, const struct json *v,
+                  const struct place *p, struct err *e);
+
+static bool check_known_key(const struct json *properties, struct str key,
+                            const struct place *p, struct err *e)
+{
+    scoped_buf struct buf known;
+    buf_init(&known, 220);
+    struct json_iter it = json_iter(properties);
+    while (json_next(&it) && !known.failed)
+        buf_printf(&known, "%s%.*s", known.n ? ", " : "", STR_ARGS(it.key));
+    char text[330];
+    (void)snprintf(text, sizeof text, "has no field '%.*s'; known are: %s",
+                   (int)str_cut(key, 60).n, key.at, buf_cz(&known));
+    return refuse(p, e, text);
+}
+
+static bool check_object(const struct json *schema, const struct json *v,
+                         const struct place *p, struct err *e)
+{
+    struct json_iter it = json_iter(json_get(schema, "required"));
+    while (json_next(&it)) {
+        struct str key = json_str(it.value);
+        if (json_get_str(v, key))
+            continue;
+        char text[120];
+        (void)snprintf(text, sizeof text, "needs the field '%.*s'", STR_ARGS(key));
+        return refuse(p, e, text);
+    }
+
+    const struct json *properties = json_get(schema, "properties");
+    const struct json *more = json_get(schema, "additionalProperties");
+    it = json_iter(v);
+    while (json_next(&it)) {
+        const struct json *sub = json_get_str(properties, it.key);
+        if (!sub && json_is(more, JSON_BOOL) && !json_bool(more, true))
+            return check_known_key(properties, it.key, p, e);
+        if (!sub && json_is(more, JSON_OBJECT))
+            sub = more;
+        struct place inner = {.outer = p, .key = it.key};
+        if (sub && !check(sub, it.value, &inner, e))
+            return false;
+    }
+    return true;
+}
+
+static bool check_array(const struct json *schema, const struct json *v,
+                        const struct place *p, struct err *e)
+{
+    if (!check_range((double)json_length(v), json_get(schema, "minItems"),
+                     json_get(schema, "maxItems"), "has a length of", p, e))
+        return false;
+    const struct json *items = json_get(schema, "items");
+    struct json_iter it = json_iter(v);
+    for (size_t i = 0; items && json_next(&it); i++) {
+        struct place inner = {.outer = p, .index = i};
+        if (!check(items, it.value, &inner, e))
+            return false;
+    }
+    return true;
+}
+
+static bool check_any(const struct json *choices, const struct json *v,
+                      const struct place *p, struct err *e)
+{
+    struct err first = {0};
+    struct json_iter it = json_iter(choices);
+    while (json_next(&it)) {
+        struct err one = {0};
+        if (check(it.value, v, p, &one))
+            return true;
+        if (!first.code)
+            first = one;
+    }
+    return first.code ? err_set(e, first.code, "%s", first.msg) : true;
+}
+
+static bool check(const struct json *schema, const struct json *v,
+                  const struct place *p, struct err *e)
+{
+    const struct json *rule;
+    if ((rule = json_get(schema, "type")) && !check_type(rule, v, p, e))
+        return false;
+    if ((rule = json_get(schema, "enum")) && !check_enum(rule, v, p, e))
+        return false;
+    if ((rule = json_get(schema, "const")) && !json_equal(rule, v))
+        return refuse(p, e, "is not the one value that is accepted");
+    if ((rule = json_get(schema, "anyOf")) && !check_any(rule, v, p, e))
+        return false;
+
+    switch (json_type(v)) {
+    case JSON_NUMBER:
+        return check_range(json_number(v, 0), json_get(schema, "minimum"),
+                           json_get(schema, "maximum"), "is", p, e);
+    case JSON_STRING:
+        return check_range((double)count_chars(json_str(v)),
+                           json_get(schema, "minLength"),
+                           json_get(schema, "maxLength"), "has a length of", p, e);
+    case JSON_ARRAY:
+        return check_array(schema, v, p, e);
+    case JSON_OBJECT:
+        return check_object(schema, v, p, e);
+    default:
+        return true;
+    }
+}
+
+bool json_schema_check(const struct json *schema, const struct json *value,
+                       const char *place, struct err *e)
+{
+    struct place whole = {.name = place};
+    return check(schema, value, &whole, e);
+}

@@ -1,0 +1,291 @@
+/* tools/call: from its parameters to its result, and the list of the calls that
+ * wait or run, by which they can be cancelled.
+ */
+#include "mcp/core.h"
+
+/* Of an action's JSON. The answer carries it twice, once inside a string. */
+#define ANSWER_MAX ((size_t)32 * 1024 * 1024)
+#define BATCH_MAX 64u
+
+/* ---- who runs ----------------------------------------------------------- */
+
+void calls_init(struct calls *c)
+{
+    *c = (struct calls){0};
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->unpinned, NULL);
+}
+
+void calls_done(struct calls *c)
+{
+    pthread_cond_destroy(&c->unpinned);
+    pthread_mutex_destroy(&c->lock);
+}
+
+static void calls_enter(struct calls *c, struct call *call)
+{
+    pthread_mutex_lock(&c->lock);
+    call->listed = true;
+    call->before = NULL;
+    call->after = c->first;
+    if (call->after)
+        call->after->before = call;
+    c->first = call;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Answers whether its client still wants to hear of it. */
+static bool calls_leave(struct calls *c, struct call *call)
+{
+    if (!call->listed)
+        return true;
+    pthread_mutex_lock(&c->lock);
+    while (call->pins)
+        pthread_cond_wait(&c->unpinned, &c->lock);
+    *(call->before ? &call->before->after : &c->first) = call->after;
+    if (call->after)
+        call->after->before = call->before;
+    call->listed = false;
+    pthread_mutex_unlock(&c->lock);
+    return !call->unwanted;
+}
+
+static bool is_meant(const struct call *call, const struct session *session,
+                     const struct json *id)
+{
+    return memcmp(call->session.id, session->id, sizeof session->id) == 0 &&
+           (!id || json_equal(call->id, id)) && !cancel_fired(call->cancel);
+}
+
+void calls_cancel(struct calls *c, const struct session *session,
+                  const struct json *id, bool unwanted)
+{
+    pthread_mutex_lock(&c->lock);
+    for (struct call *call = c->first; call;) {
+        if (call->pins || !is_meant(call, session, id)) {
+            call = call->after;
+            continue;
+        }
+        /* What stops a call is not called with our lock held: pinned, the call
+         * stays until we are back. Then from the start, for the list may be
+         * another by now. */
+        call->unwanted = call->unwanted || unwanted;
+        call->pins++;
+        pthread_mutex_unlock(&c->lock);
+        cancel_fire(call->cancel);
+        pthread_mutex_lock(&c->lock);
+        call->pins--;
+        pthread_cond_broadcast(&c->unpinned);
+        call = c->first;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- checking ----------------------------------------------------------- */
+
+static struct call *call_new(struct exchange *x)
+{
+    struct call *c = mem_new(sizeof *c);
+    c->m = x->m;
+    c->id = x->id;
+    c->era = x->era;
+    c->http = x->env->http;
+    c->session = *x->env->session;
+    cancel_init(&c->own);
+    c->cancel = x->env->cancel ? x->env->cancel : &c->own;
+    return c;
+}
+
+void call_prepare(struct exchange *x)
+{
+    const struct json *name = json_get(x->params, "name");
+    if (!json_is(name, JSON_STRING)) {
+        reply_error(x, RPC_PARAMS,
+                    "Invalid params: tools/call needs name, a string, not %s",
+                    json_type_name(json_type(name)));
+        return;
+    }
+    const struct action *action = x->m->backend.named(json_str(name));
+    if (!action) {
+        reply_error(x, RPC_PARAMS, "Unknown tool: %.*s; there are: %.*s",
+                    STR_ARGS(str_cut(json_str(name), 128)),
+                    STR_ARGS(str_cut(buf_view(&x->m->names), 400)));
+        return;
+    }
+    struct call *c = call_new(x);
+    c->action = action;
+    c->arguments = json_get(x->params, "arguments");
+    if (json_is(c->arguments, JSON_NULL))
+        c->arguments = NULL;
+    /* A call of nobody's session can only be cancelled by hanging up. */
+    if (c->session.there)
+        calls_enter(&c->m->calls, c);
+    x->call = c;
+}
+
+void call_prepare_batch(struct exchange *x, const struct json *batch)
+{
+    const char *version = x->env->session->version;
+    bool known = (version && str_is(str_of(version), VERSION_BATCHES)) ||
+                 (!version && str_is(x->env->version, VERSION_BATCHES));
+    if (!known) {
+        reply_error(x, RPC_REQUEST,
+                    "Invalid Request: batches of messages are only part of "
+                    VERSION_BATCHES "; send one message at a time");
+    } else if (json_length(batch) == 0 || json_length(batch) > BATCH_MAX) {
+        reply_error(x, RPC_REQUEST,
+                    "Invalid Request: a batch holds 1 to %u messages, not %zu",
+                    BATCH_MAX, json_length(batch));
+    } else if (!x->env->http || era_check_header(x)) {
+        x->call = call_new(x);
+        x->call->batch = batch;
+        if (x->call->session.there)
+            calls_enter(&x->m->calls, x->call);
+    }
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static void put_content(struct json_writer *w, struct str text)
+{
+    json_key(w, "content");
+    json_open_array(w);
+    json_open_object(w);
+    json_pair_raw(w, "type", STR("\"text\""));
+    json_pair_str(w, "text", text);
+    json_close(w);
+    json_close(w);
+}
+
+static void put_failure(const struct call *c, struct buf *out, const struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, sizeof e->msg + 100);
+    enum err_code code = e->code ? e->code : ERR_BUG;
+    buf_printf(&text, "%s: %s", err_kind(code)->name, e->msg);
+    struct json_writer w = result_open(out, c->id, c->era);
+    put_content(&w, buf_view(&text));
+    json_pair_bool(&w, "isError", true);
+    result_close(&w, c->era);
+}
+
+static void put_answer(const struct call *c, struct buf *out, const struct answer *a)
+{
+    /* The common answer fits at once. */
+    (void)buf_room(out, 2 * a->json.n + 512);
+    struct json_writer w = result_open(out, c->id, c->era);
+    put_content(&w, buf_view(&a->json));
+    if (a->json.n)
+        json_pair_raw(&w, "structuredContent", buf_view(&a->json));
+    json_pair_bool(&w, "isError", a->is_error);
+    result_close(&w, c->era);
+}
+
+/* Over HTTP something has to be answered even to who cancelled. */
+static void put_cancelled(const struct call *c, struct reply *r)
+{
+    if (!c->http)
+        return;
+    struct json_writer w =
+        error_open(r->out, c->id, err_kind(ERR_CANCELLED)->jsonrpc);
+    json_pair_cstr(&w, "message", "the request was cancelled by its client");
+    json_close(&w);
+    json_close(&w);
+}
+
+static void run_one(struct call *c, const char *who, struct reply *r)
+{
+    struct err e = {0};
+    struct answer a = {.is_error = false};
+    buf_init(&a.json, ANSWER_MAX);
+    /* Whoever comes in so far is on this machine. */
+    struct caller caller = {.name = who, .level = LEVEL_FULL, .cancel = c->cancel};
+
+    bool answered;
+    if (cancel_fired(c->cancel))
+        answered = err_set(&e, ERR_CANCELLED, "cancelled before it began; nothing ran");
+    else
+        answered = c->m->backend.call(c->m->backend.arg, c->action, c->arguments,
+                                      &caller, &a, &e) &&
+                   buf_check(&a.json, "the answer", &e);
+    if (!calls_leave(&c->m->calls, c))
+        put_cancelled(c, r);
+    else if (answered)
+        put_answer(c, r->out, &a);
+    else
+        put_failure(c, r->out, &e);
+    buf_done(&a.json);
+    if (r->out->failed) {
+        err_set(&e, ERR_OUTPUT, "it ran, but its answer is too large to be sent");
+        buf_clear(r->out);
+        put_failure(c, r->out, &e);
+    }
+}
+
+/* One after the other; an array of what there is to answer. */
+static void run_batch(struct call *c, const char *who, struct reply *r)
+{
+    struct envelope env = {.http = c->http, .session = &c->session, .cancel = c->cancel};
+    struct buf *whole = r->out;
+    struct json_iter it = json_iter(c->batch);
+    while (json_next(&it)) {
+        scoped_buf struct buf one;
+        buf_init(&one, whole->ceiling);
+        struct reply part = {.out = &one};
+        struct exchange x = {.m = c->m, .env = &env, .reply = &part, .era = ERA_LEGACY};
+        if (str_is(json_str(json_get(it.value, "method")), "initialize")) {
+            const struct json *id = json_get(it.value, "id");
+            x.id = json_is(id, JSON_STRING) || json_is_int(id) ? id : NULL;
+            reply_error(&x, RPC_REQUEST, "Invalid Request: initialize stands alone");
+        } else {
+            struct call *inner = take_value(c->m, c->arena, it.value, &env, &part);
+            if (inner)
+                call_run(inner, who, &part);
+        }
+        if (one.n) {
+            buf_char(whole, whole->n ? ',' : '[');
+            buf_str(whole, buf_view(&one));
+        }
+        whole->failed = whole->failed || one.failed;
+    }
+    if (whole->n)
+        buf_char(whole, ']');
+    r->status = whole->n ? 200 : 202;
+    if (whole->failed) {
+        struct exchange x = {.m = c->m, .env = &env, .reply = r, .era = ERA_LEGACY};
+        buf_clear(whole);
+        reply_error(&x, err_kind(ERR_OUTPUT)->jsonrpc,
+                    "the batch ran, but its answers are too large to be sent together");
+    }
+}
+
+void call_run(struct call *c, const char *who, struct reply *r)
+{
+    r->status = 200;
+    if (c->batch)
+        run_batch(c, who, r);
+    else
+        run_one(c, who, r);
+    call_drop(c);
+}
+
+void call_refuse(struct call *c, enum err_code code, const char *why, struct reply *r)
+{
+    struct err e = {0};
+    err_set(&e, code, "%s", why);
+    if (c->batch) {
+        struct envelope env = {.session = &c->session};
+        struct exchange x = {.m = c->m, .env = &env, .reply = r, .era = c->era};
+        reply_error(&x, err_kind(code)->jsonrpc, "%s", why);
+    } else {
+        put_failure(c, r->out, &e);
+    }
+    call_drop(c);
+}
+
+void call_drop(struct call *c)
+{
+    (void)calls_leave(&c->m->calls, c);
+    arena_free(c->arena);
+    free(c);
+}

@@ -1,0 +1,173 @@
+/* mcp/core.h - one message, from its text to its answer, whatever carried it.
+ *
+ * A transport gives take_message() a text and what it knows besides (an
+ * envelope). Everything but a tool's call is answered there, at once. A call
+ * comes back checked and registered, for the transport to run where it likes:
+ * call_run() blocks. Private to the room mcp.
+ */
+#pragma once
+#include <pthread.h>
+
+#include "actions/actions.h"
+#include "base/base.h"
+#include "json/json.h"
+#include "mcp/session.h"
+
+#ifndef CLOCHE_VERSION /* the build says it */
+#define CLOCHE_VERSION "0.0.0"
+#endif
+
+/* What answers the calls: the actions, or a test. Threads: safe. */
+struct backend {
+    const struct action *(*list)(size_t *count);
+    const struct action *(*named)(struct str name);
+    bool (*call)(void *arg, const struct action *which, const struct json *arguments,
+                 const struct caller *who, struct answer *out, struct err *e);
+    void *arg;
+};
+
+enum era { ERA_LEGACY = 1, ERA_MODERN = 2, ERA_BOTH = 3 };
+
+/* The calls that run or wait, for those who want to cancel them. */
+struct calls {
+    pthread_mutex_t lock;
+    pthread_cond_t unpinned;
+    struct call *first;
+};
+
+struct mcp {
+    struct backend backend;
+    struct buf tools; /* the value of "tools" in tools/list, made once */
+    struct buf names; /* the tools' names, for who asks for another */
+    struct sessions sessions;
+    struct calls calls;
+};
+
+struct mcp *mcp_open_on(const struct backend *b, struct err *e);
+
+/* What a transport knows of a message besides its text. In a header that is
+ * absent `at` is NULL. */
+struct envelope {
+    bool http;
+    struct str version, method, name; /* MCP-Protocol-Version, Mcp-Method, Mcp-Name */
+    bool repeated;                    /* one of the three stands there twice */
+    bool lost_session;                /* named one that is not there (any more) */
+    struct session *session;          /* whose it is; initialize writes it */
+    struct cancel *cancel;            /* of the request; NULL: the call's own */
+};
+
+struct reply {
+    struct buf *out; /* one line of JSON; stays empty when nothing is to be said */
+    int status;      /* for HTTP */
+    bool opened;     /* initialize made the envelope's session */
+};
+
+/* A tools/call (or a batch of messages) that is checked but has yet to run. */
+struct call {
+    struct mcp *m;
+    struct arena *arena; /* everything below; NULL: its batch's */
+    const struct json *id, *arguments;
+    const struct action *action;
+    enum era era;
+    bool http;
+    struct session session;
+    struct cancel own, *cancel;
+
+    /* Instead of one call. All in it share one cancel: who cancels one of them
+     * stops the rest too. */
+    const struct json *batch;
+
+    /* Under the lock of `calls`. */
+    struct call *before, *after;
+    bool listed;
+    unsigned pins;
+    bool unwanted; /* its client cancelled it: no answer */
+
+    struct call *next; /* free for whoever has the call */
+};
+
+/* One message on its way through the room. */
+struct exchange {
+    struct mcp *m;
+    struct arena *arena;
+    const struct envelope *env;
+    struct reply *reply;
+    const struct json *id, *params; /* id: NULL when unknown */
+    struct str method;
+    enum era era;
+    struct call *call; /* what is left to run */
+};
+
+/* ---- message.c ---------------------------------------------------------- */
+
+/* NULL: answered, as far as there is something to answer. */
+struct call *take_message(struct mcp *m, struct str text, const struct envelope *env,
+                          struct reply *r);
+/* The same for one message that is read already, of a batch. */
+struct call *take_value(struct mcp *m, struct arena *arena, const struct json *root,
+                        const struct envelope *env, struct reply *r);
+
+enum {
+    RPC_PARSE = -32700,
+    RPC_REQUEST = -32600,
+    RPC_METHOD = -32601,
+    RPC_PARAMS = -32602,
+    MCP_HEADER_MISMATCH = -32020,
+    MCP_UNSUPPORTED_VERSION = -32022,
+};
+
+/* Answers with an error and returns false. The HTTP status follows from code
+ * and era. */
+bool reply_error(struct exchange *x, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* UnsupportedProtocolVersionError. */
+bool reply_unsupported(struct exchange *x, struct str requested);
+
+/* The start of a result, up to where its own fields stand, and its end. */
+struct json_writer result_open(struct buf *out, const struct json *id, enum era era);
+void result_close(struct json_writer *w, enum era era);
+/* The part of an error before its message is put. */
+struct json_writer error_open(struct buf *out, const struct json *id, int code);
+
+/* ---- era.c -------------------------------------------------------------- */
+
+#define VERSION_MODERN "2026-07-28"
+#define VERSION_LEGACY "2025-11-25" /* the newest of them */
+#define VERSION_BATCHES "2025-03-26" /* the only one that knows batches */
+
+/* The version as a literal of ours; NULL: not one of initialize's. */
+const char *legacy_version(struct str name);
+/* Finds the era of a request and checks what it demands of `_meta` and headers.
+ * false: answered with an error. */
+bool era_check(struct exchange *x);
+/* For what is no request. */
+bool era_check_header(struct exchange *x);
+
+/* ---- methods.c ---------------------------------------------------------- */
+
+/* Answers a request, or leaves a call. */
+void method_answer(struct exchange *x);
+void notification_take(struct exchange *x);
+/* Fills in m->tools and m->names. false and ERR_BUG: a schema is broken. */
+bool tools_write(struct mcp *m, struct err *e);
+
+/* ---- call.c ------------------------------------------------------------- */
+
+void calls_init(struct calls *c);
+void calls_done(struct calls *c);
+/* Fires the calls of a session that have this id; NULL: all of them. `unwanted`:
+ * their client does not want to hear of them any more. */
+void calls_cancel(struct calls *c, const struct session *session,
+                  const struct json *id, bool unwanted);
+
+/* tools/call: checks and leaves x->call, or answers with an error. */
+void call_prepare(struct exchange *x);
+/* Leaves x->call for a batch. */
+void call_prepare_batch(struct exchange *x, const struct json *batch);
+/* Runs it to its end on this thread, writes the answer and frees it. `who` is
+ * named to the audit. */
+void call_run(struct call *c, const char *who, struct reply *r);
+/* Answers that it did not run, and frees it. */
+void call_refuse(struct call *c, enum err_code code, const char *why, struct reply *r);
+/* Frees a call that will not run and that nobody waits for. */
+void call_drop(struct call *c);

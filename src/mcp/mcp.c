@@ -1,0 +1,45 @@
+#include "mcp/mcp.h"
+
+#include "mcp/core.h"
+
+#define TOOLS_MAX ((size_t)16 * 1024 * 1024) /* bytes of tools/list */
+
+struct mcp *mcp_open_on(const struct backend *b, struct err *e)
+{
+    struct mcp *m = mem_new(sizeof *m);
+    m->backend = *b;
+    buf_init(&m->tools, TOOLS_MAX);
+    buf_init(&m->names, TOOLS_MAX);
+    sessions_init(&m->sessions);
+    calls_init(&m->calls);
+    if (tools_write(m, e))
+        return m;
+    mcp_close(m);
+    return NULL;
+}
+
+static bool call_action(void *arg, const struct action *which,
+                        const struct json *arguments, const struct caller *who,
+                        struct answer *out, struct err *e)
+{
+    return actions_call(arg, which, arguments, who, out, e);
+}
+
+struct mcp *mcp_open(struct actions *a, struct err *e)
+{
+    struct backend b = {
+        .list = actions_list, .named = action_named, .call = call_action, .arg = a};
+    return mcp_open_on(&b, e);
+}
+
+void mcp_close(struct mcp *m)
+{
+    if (!m)
+        return;
+    must(m->calls.first == NULL);
+    calls_done(&m->calls);
+    sessions_done(&m->sessions);
+    buf_done(&m->names);
+    buf_done(&m->tools);
+    free(m);
+}

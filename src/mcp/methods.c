@@ -1,0 +1,193 @@
+/* The methods of the protocol, one row each, and the short ones' answers. */
+#include "mcp/core.h"
+
+#include "os/os.h"
+
+/* Clients cut this at 2,048 bytes. */
+static const char instructions[] =
+    "Cloche is a sandbox over a folder of linked Markdown notes. "
+    "For anything that takes more than one step, call evaluate_note_code with the "
+    "body of an async JavaScript function: it can search, read, create and update "
+    "notes with `await notes.*` and helpers with `utils.*`, loop and filter over many "
+    "notes in one call, and answer with `return` (any JSON value). Do the selecting "
+    "and counting in the code and return only what you need: that saves round trips "
+    "and context. Each call runs in a fresh WebAssembly world without network, files "
+    "or memory of earlier calls, within limits of time and memory that an error "
+    "names when one is hit. For a single step there are get_note, search_notes, "
+    "create_note and update_note. A note's identifier is `type/stem` as it is listed. "
+    "An update is refused when the note has changed since it was read: read it again "
+    "and repeat. A result with isError says what was wrong and what would be accepted.";
+_Static_assert(sizeof instructions <= 2048, "clients cut longer instructions");
+
+/* How long a client may keep what discover and tools/list say. What is served
+ * does not change while the program runs, but it may depend on who asks. */
+#define CACHE_MS 300000
+
+static void put_cache_hints(struct json_writer *w)
+{
+    json_pair_int(w, "ttlMs", CACHE_MS);
+    json_pair_raw(w, "cacheScope", STR("\"private\""));
+}
+
+static void put_capabilities(struct json_writer *w)
+{
+    json_pair_raw(w, "capabilities", STR("{\"tools\":{}}"));
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static void answer_initialize(struct exchange *x)
+{
+    const struct json *asked = json_get(x->params, "protocolVersion");
+    if (!json_is(asked, JSON_STRING)) {
+        reply_error(x, RPC_PARAMS,
+                    "Invalid params: initialize needs protocolVersion, a string such "
+                    "as \"" VERSION_LEGACY "\"");
+        return;
+    }
+    const char *version = legacy_version(json_str(asked));
+    if (!version)
+        version = VERSION_LEGACY;
+    if (x->env->http) {
+        sessions_add(&x->m->sessions, version, (int64_t)(os_mono_ns() / 1000000),
+                     x->env->session);
+        x->reply->opened = true;
+    } else {
+        x->env->session->version = version;
+    }
+
+    struct json_writer w = result_open(x->reply->out, x->id, x->era);
+    json_pair_cstr(&w, "protocolVersion", version);
+    put_capabilities(&w);
+    json_key(&w, "serverInfo");
+    json_open_object(&w);
+    json_pair_cstr(&w, "name", "cloche");
+    json_pair_cstr(&w, "title", "Cloche");
+    json_pair_cstr(&w, "version", CLOCHE_VERSION);
+    json_close(&w);
+    json_pair_cstr(&w, "instructions", instructions);
+    result_close(&w, x->era);
+}
+
+static void answer_discover(struct exchange *x)
+{
+    struct json_writer w = result_open(x->reply->out, x->id, x->era);
+    json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
+    put_capabilities(&w);
+    json_pair_cstr(&w, "instructions", instructions);
+    put_cache_hints(&w);
+    result_close(&w, x->era);
+}
+
+static void answer_ping(struct exchange *x)
+{
+    struct json_writer w = result_open(x->reply->out, x->id, x->era);
+    result_close(&w, x->era);
+}
+
+/* ---- tools/list --------------------------------------------------------- */
+
+/* Read and written again: compact, and on one line. */
+static bool put_schema(struct json_writer *w, const char *key, const char *text,
+                       const struct action *of, struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new((size_t)4 * 1024 * 1024);
+    struct err why = {0};
+    const struct json *schema = json_read(str_of(text), arena, &why);
+    if (!json_is(schema, JSON_OBJECT))
+        return err_set(e, ERR_BUG, "%s of the action %s is no JSON object: %s", key,
+                       of->name, why.msg);
+    json_pair(w, key, schema);
+    return true;
+}
+
+static bool put_tool(struct json_writer *w, const struct action *a, struct err *e)
+{
+    json_open_object(w);
+    json_pair_cstr(w, "name", a->name);
+    json_pair_cstr(w, "title", a->title);
+    json_pair_cstr(w, "description", a->description);
+    if (!put_schema(w, "inputSchema", a->input_schema, a, e))
+        return false;
+    if (a->output_schema && !put_schema(w, "outputSchema", a->output_schema, a, e))
+        return false;
+    json_key(w, "annotations");
+    json_open_object(w);
+    json_pair_cstr(w, "title", a->title);
+    json_pair_bool(w, "readOnlyHint", a->read_only);
+    json_pair_bool(w, "destructiveHint", a->destructive);
+    json_pair_bool(w, "idempotentHint", a->idempotent);
+    json_pair_bool(w, "openWorldHint", a->open_world);
+    json_close(w);
+    json_close(w);
+    return true;
+}
+
+bool tools_write(struct mcp *m, struct err *e)
+{
+    size_t n;
+    const struct action *list = m->backend.list(&n);
+    struct json_writer w = json_writer(&m->tools);
+    json_open_array(&w);
+    for (size_t i = 0; i < n; i++) {
+        if (!put_tool(&w, &list[i], e))
+            return false;
+        buf_printf(&m->names, "%s%s", i ? ", " : "", list[i].name);
+    }
+    json_close(&w);
+    return buf_check(&m->tools, "the list of tools", e) &&
+           buf_check(&m->names, "the list of tools' names", e);
+}
+
+static void answer_tools_list(struct exchange *x)
+{
+    /* All tools are on the one page, so no cursor was ever handed out. */
+    const struct json *cursor = json_get(x->params, "cursor");
+    if (cursor && !json_is(cursor, JSON_NULL)) {
+        reply_error(x, RPC_PARAMS,
+                    "Invalid params: unknown cursor; tools/list has one page, without "
+                    "a cursor");
+        return;
+    }
+    struct json_writer w = result_open(x->reply->out, x->id, x->era);
+    json_pair_raw(&w, "tools", buf_view(&x->m->tools));
+    if (x->era == ERA_MODERN)
+        put_cache_hints(&w);
+    result_close(&w, x->era);
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+static const struct method {
+    const char *name;
+    enum era eras;
+    void (*answer)(struct exchange *x);
+} methods[] = {
+    {"tools/call", ERA_BOTH, call_prepare},
+    {"tools/list", ERA_BOTH, answer_tools_list},
+    {"server/discover", ERA_MODERN, answer_discover},
+    {"initialize", ERA_LEGACY, answer_initialize},
+    {"ping", ERA_LEGACY, answer_ping},
+};
+
+void method_answer(struct exchange *x)
+{
+    for (size_t i = 0; i < LENGTH(methods); i++) {
+        if ((methods[i].eras & x->era) && str_is(x->method, methods[i].name)) {
+            methods[i].answer(x);
+            return;
+        }
+    }
+    reply_error(x, RPC_METHOD, "Method not found: %.*s",
+                STR_ARGS(str_cut(x->method, 100)));
+}
+
+/* Those that are not known, or not well formed, are passed over in silence. */
+void notification_take(struct exchange *x)
+{
+    if (!str_is(x->method, "notifications/cancelled"))
+        return;
+    const struct json *id = json_get(x->params, "requestId");
+    if (id && x->env->session->there)
+        calls_cancel(&x->m->calls, x->env->session, id, true);
+}

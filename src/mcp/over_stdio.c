@@ -1,0 +1,379 @@
+/* MCP over a pair of descriptors: a message a line.
+ *
+ * The threads take turns at reading: the one that reads a call lets another
+ * read on and runs the call itself, so that no call waits for a thread to wake
+ * up. One thread always reads, lest a ping or a cancellation be left lying
+ * behind long calls: when no other is free, the reader queues calls instead.
+ * Source: 2025-11-25 basic/transports (stdio), 2026-07-28 basic/transports/stdio.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mcp/core.h"
+#include "mcp/lines.h"
+#include "mcp/mcp.h"
+
+#define THREAD_STACK ((size_t)4 * 1024 * 1024)
+#define THREADS_MAX 64u
+/* Of one answer's line. */
+#define LINE_CEILING ((size_t)256 * 1024 * 1024)
+/* Between looks at whether the client is still there to be answered. */
+#define DRAIN_LOOK_MS 50u
+
+/* A thread that waits for its turn. The last to wait is the first to be woken:
+ * its caches are warm. */
+struct waiter {
+    pthread_cond_t wake;
+    struct waiter *below;
+    bool woken;
+};
+
+struct stdio {
+    struct mcp *m;
+    struct mcp_stdio_options o;
+    struct session session; /* the one client's */
+    struct lines lines;     /* the reader's */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* for the end: nothing left, or nobody there */
+    struct waiter *waiting; /* a stack */
+    bool reading;           /* a thread has the turn */
+    bool ended;             /* no more input */
+    unsigned running;
+    struct call *first, *last; /* calls that wait for a thread */
+    unsigned queued;
+    struct err failure;
+
+    pthread_mutex_t out_lock;
+    atomic_bool broken; /* the client reads no more */
+};
+
+/* ---- writing ------------------------------------------------------------ */
+
+static bool write_all(int fd, const char *at, size_t n)
+{
+    while (n) {
+        ssize_t wrote = write(fd, at, n);
+        if (wrote > 0) {
+            at += wrote;
+            n -= (size_t)wrote;
+        } else if (wrote < 0 && errno == EAGAIN) {
+            struct pollfd p = {.fd = fd, .events = POLLOUT};
+            (void)poll(&p, 1, -1);
+        } else if (wrote < 0 && errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_line(struct stdio *s, struct buf *line)
+{
+    /* Within JSON a line end can only stand between values. */
+    for (char *c = line->at; (c = memchr(c, '\n', (size_t)(line->at + line->n - c)));)
+        *c = ' ';
+    if (!buf_char(line, '\n'))
+        return;
+    pthread_mutex_lock(&s->out_lock);
+    if (!atomic_load(&s->broken) && !write_all(s->o.out, line->at, line->n)) {
+        atomic_store(&s->broken, true);
+        lines_stop(&s->lines);
+    }
+    pthread_mutex_unlock(&s->out_lock);
+}
+
+static void refuse_line(struct stdio *s)
+{
+    scoped_buf struct buf line;
+    buf_init(&line, LINE_CEILING);
+    struct json_writer w = error_open(&line, NULL, RPC_REQUEST);
+    json_pair_cstr(&w, "message", "Invalid Request: a message is larger than 16 MiB");
+    json_close(&w);
+    json_close(&w);
+    put_line(s, &line);
+}
+
+static void refuse_call(struct stdio *s, struct call *c)
+{
+    scoped_buf struct buf line;
+    buf_init(&line, LINE_CEILING);
+    struct reply r = {.out = &line};
+    call_refuse(c, ERR_BUSY, "too many calls are waiting; this one did not run, try again",
+                &r);
+    put_line(s, &line);
+}
+
+static void run(struct stdio *s, struct call *c)
+{
+    scoped_buf struct buf line;
+    buf_init(&line, LINE_CEILING);
+    struct reply r = {.out = &line};
+    call_run(c, "stdio", &r);
+    if (line.n)
+        put_line(s, &line);
+}
+
+/* ---- taking turns ------------------------------------------------------- */
+
+/* The lock is held here and below. */
+static void wake_one(struct stdio *s)
+{
+    struct waiter *top = s->waiting;
+    if (!top)
+        return;
+    s->waiting = top->below;
+    top->woken = true;
+    pthread_cond_signal(&top->wake);
+}
+
+static void wait_turn(struct stdio *s, struct waiter *self)
+{
+    self->woken = false;
+    self->below = s->waiting;
+    s->waiting = self;
+    while (!self->woken)
+        pthread_cond_wait(&self->wake, &s->lock);
+}
+
+static bool is_quiet(const struct stdio *s)
+{
+    return s->ended && !s->reading && !s->running && !s->first;
+}
+
+/* Hands a call that was read to whoever can run it soonest: true, this thread
+ * (which has given up its turn); false, a thread that is busy now. */
+static bool place_call(struct stdio *s, struct call *c, bool *full)
+{
+    pthread_mutex_lock(&s->lock);
+    bool mine = s->waiting != NULL;
+    *full = !mine && s->queued >= s->o.queue_max;
+    if (mine) {
+        s->reading = false;
+        s->running++;
+        wake_one(s);
+    } else if (!*full) {
+        c->next = NULL;
+        *(s->last ? &s->last->next : &s->first) = c;
+        s->last = c;
+        s->queued++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return mine;
+}
+
+static struct call *next_queued(struct stdio *s)
+{
+    struct call *c = s->first;
+    if (c) {
+        s->first = c->next;
+        if (!s->first)
+            s->last = NULL;
+        s->queued--;
+    }
+    return c;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static struct call *take_line(struct stdio *s, struct str text)
+{
+    scoped_buf struct buf line;
+    buf_init(&line, LINE_CEILING);
+    struct reply r = {.out = &line};
+    struct envelope env = {.session = &s->session};
+    struct call *c = take_message(s->m, text, &env, &r);
+    if (line.n)
+        put_line(s, &line);
+    return c;
+}
+
+/* Reads until there is a call for this thread to run (the turn is then given
+ * up), or the input has ended: NULL, still with the turn. */
+static struct call *read_turn(struct stdio *s)
+{
+    struct str text;
+    for (;;) {
+        switch (lines_next(&s->lines, &text)) {
+        case LINES_END:
+            return NULL;
+        case LINES_TOO_LONG:
+            refuse_line(s);
+            continue;
+        case LINES_LINE:
+            break;
+        }
+        struct call *c = take_line(s, text);
+        bool full = false;
+        if (c && place_call(s, c, &full))
+            return c;
+        if (full)
+            refuse_call(s, c);
+    }
+}
+
+static void *thread_main(void *arg)
+{
+    struct stdio *s = arg;
+    struct waiter self = {.wake = PTHREAD_COND_INITIALIZER};
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        struct call *c = next_queued(s);
+        if (c) {
+            s->running++;
+        } else if (s->ended) {
+            break;
+        } else if (s->reading) {
+            wait_turn(s, &self);
+            continue;
+        } else {
+            s->reading = true;
+            pthread_mutex_unlock(&s->lock);
+            c = read_turn(s);
+            pthread_mutex_lock(&s->lock);
+            if (!c) {
+                s->reading = false;
+                s->ended = true;
+                while (s->waiting)
+                    wake_one(s);
+                pthread_cond_signal(&s->changed);
+                continue;
+            }
+        }
+        pthread_mutex_unlock(&s->lock);
+        run(s, c);
+        pthread_mutex_lock(&s->lock);
+        s->running--;
+        if (is_quiet(s))
+            pthread_cond_signal(&s->changed);
+    }
+    pthread_mutex_unlock(&s->lock);
+    pthread_cond_destroy(&self.wake);
+    return NULL;
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+/* Nobody reads at the other end any more, or we were told to stop. */
+static bool is_in_vain(const struct stdio *s)
+{
+    struct pollfd p[2] = {{.fd = s->o.out},
+                          {.fd = s->o.has_stop ? s->o.stop : -1, .events = POLLIN}};
+    return atomic_load(&s->broken) ||
+           (poll(p, 2, 0) > 0 &&
+            ((p[0].revents & (POLLERR | POLLHUP | POLLNVAL)) || p[1].revents));
+}
+
+static void wait_a_look(struct stdio *s)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)DRAIN_LOOK_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC, &until);
+}
+
+/* Until all that was read is answered; calls that take too long, or whose
+ * answers nobody would read, are cancelled. */
+static void drain(struct stdio *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->ended)
+        pthread_cond_wait(&s->changed, &s->lock);
+    for (unsigned waited = 0; !is_quiet(s); waited += DRAIN_LOOK_MS) {
+        if (waited >= s->o.drain_ms || is_in_vain(s)) {
+            pthread_mutex_unlock(&s->lock);
+            calls_cancel(&s->m->calls, &s->session, NULL, false);
+            pthread_mutex_lock(&s->lock);
+            if (is_quiet(s))
+                break;
+        }
+        wait_a_look(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool serve(struct stdio *s, struct err *e)
+{
+    pthread_t threads[THREADS_MAX];
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, s->o.thread_stack);
+    unsigned n = 0;
+    int failed = 0;
+    while (!failed && n < s->o.threads) {
+        failed = pthread_create(&threads[n], &attr, thread_main, s);
+        if (!failed)
+            (void)pthread_setname_np(threads[n++], "mcp-stdio");
+    }
+    pthread_attr_destroy(&attr);
+    if (n >= 2)
+        drain(s); /* fewer threads than wished for do */
+    else
+        lines_stop(&s->lines);
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    if (n >= 2)
+        return true;
+    errno = failed;
+    return err_set(e, ERR_IO, "cannot start threads to serve with: %m");
+}
+
+static void put_defaults(struct mcp_stdio_options *o)
+{
+    if (!o->in && !o->out)
+        o->out = STDOUT_FILENO;
+    if (!o->threads)
+        o->threads = 8;
+    o->threads = o->threads < 2 ? 2 : o->threads > THREADS_MAX ? THREADS_MAX : o->threads;
+    if (o->thread_stack < THREAD_STACK)
+        o->thread_stack = THREAD_STACK;
+    if (!o->queue_max)
+        o->queue_max = 256;
+    if (!o->drain_ms)
+        o->drain_ms = 6000;
+}
+
+bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct err *e)
+{
+    struct stdio s = {.m = m, .o = *o, .session = {.there = true}};
+    put_defaults(&s.o);
+    pthread_mutex_init(&s.lock, NULL);
+    pthread_mutex_init(&s.out_lock, NULL);
+    pthread_cond_init(&s.changed, NULL);
+
+    /* A client that goes away is an error of write(), not the end of the
+     * program. */
+    sigset_t pipe, before;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    /* Nothing but MCP may reach the client. */
+    int own = s.o.out == STDOUT_FILENO ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+    if (own >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        s.o.out = own;
+
+    bool ok = lines_init(&s.lines, s.o.in, s.o.out, s.o.has_stop ? s.o.stop : -1,
+                         MCP_LINE_MAX, e) &&
+              serve(&s, e);
+    if (ok && s.lines.failure.code) {
+        *e = s.lines.failure;
+        ok = false;
+    }
+    lines_done(&s.lines);
+    if (own >= 0) {
+        (void)dup2(own, STDOUT_FILENO);
+        close(own);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_cond_destroy(&s.changed);
+    pthread_mutex_destroy(&s.out_lock);
+    pthread_mutex_destroy(&s.lock);
+    return ok;
+}

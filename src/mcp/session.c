@@ -1,0 +1,168 @@
+#include "mcp/session.h"
+
+#include "os/os.h"
+
+#define BUCKETS 1024u /* a power of two */
+
+struct seat {
+    struct session session;
+    int64_t used_ms;
+    uint32_t chain;        /* next in its bucket, or among the free */
+    uint32_t newer, older; /* neighbours by last use */
+};
+
+void sessions_init(struct sessions *s)
+{
+    *s = (struct sessions){0};
+    pthread_mutex_init(&s->lock, NULL);
+}
+
+void sessions_done(struct sessions *s)
+{
+    free(s->seats);
+    free(s->buckets);
+    pthread_mutex_destroy(&s->lock);
+}
+
+/* Seats are named by their number plus one, so that zero is none. */
+static struct seat *seat(struct sessions *s, uint32_t name)
+{
+    return &s->seats[name - 1];
+}
+
+/* The ids are random: any of their bits do. */
+static uint32_t *bucket(struct sessions *s, const unsigned char id[static 16])
+{
+    return &s->buckets[(id[0] | (unsigned)id[1] << 8) & (BUCKETS - 1)];
+}
+
+/* ---- the order of use --------------------------------------------------- */
+
+static void unlink_use(struct sessions *s, uint32_t name)
+{
+    struct seat *t = seat(s, name);
+    *(t->newer ? &seat(s, t->newer)->older : &s->newest) = t->older;
+    *(t->older ? &seat(s, t->older)->newer : &s->oldest) = t->newer;
+}
+
+static void link_newest(struct sessions *s, uint32_t name, int64_t now_ms)
+{
+    struct seat *t = seat(s, name);
+    t->used_ms = now_ms;
+    t->newer = 0;
+    t->older = s->newest;
+    *(t->older ? &seat(s, t->older)->newer : &s->oldest) = name;
+    s->newest = name;
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+static uint32_t lookup(struct sessions *s, const unsigned char id[static 16])
+{
+    if (!s->seats)
+        return 0;
+    uint32_t name = *bucket(s, id);
+    while (name && memcmp(seat(s, name)->session.id, id, 16) != 0)
+        name = seat(s, name)->chain;
+    return name;
+}
+
+static void drop(struct sessions *s, uint32_t name)
+{
+    struct seat *t = seat(s, name);
+    uint32_t *link = bucket(s, t->session.id);
+    while (*link != name)
+        link = &seat(s, *link)->chain;
+    *link = t->chain;
+    unlink_use(s, name);
+    *t = (struct seat){.chain = s->free};
+    s->free = name;
+}
+
+static void drop_silent(struct sessions *s, int64_t now_ms)
+{
+    while (s->oldest && now_ms - seat(s, s->oldest)->used_ms >= SESSION_IDLE_MS)
+        drop(s, s->oldest);
+}
+
+void sessions_add(struct sessions *s, const char *version, int64_t now_ms,
+                  struct session *out)
+{
+    *out = (struct session){.there = true, .version = version};
+    os_random(out->id, sizeof out->id);
+
+    pthread_mutex_lock(&s->lock);
+    if (!s->seats) {
+        s->seats = mem_new(SESSIONS_MAX * sizeof *s->seats);
+        s->buckets = mem_new(BUCKETS * sizeof *s->buckets);
+    }
+    drop_silent(s, now_ms);
+    if (!s->free && s->used == SESSIONS_MAX)
+        drop(s, s->oldest);
+    uint32_t name = s->free;
+    if (name)
+        s->free = seat(s, name)->chain;
+    else
+        name = ++s->used;
+    uint32_t *head = bucket(s, out->id);
+    *seat(s, name) = (struct seat){.session = *out, .chain = *head};
+    *head = name;
+    link_newest(s, name, now_ms);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_id(struct str text, unsigned char id[static 16])
+{
+    if (text.n != SESSION_TEXT)
+        return false;
+    for (size_t i = 0; i < 16; i++) {
+        int high = hex_digit(text.at[2 * i]), low = hex_digit(text.at[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        id[i] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
+bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
+                   struct session *out)
+{
+    unsigned char bytes[16];
+    if (!read_id(id, bytes))
+        return false;
+    pthread_mutex_lock(&s->lock);
+    drop_silent(s, now_ms);
+    uint32_t name = lookup(s, bytes);
+    if (name) {
+        unlink_use(s, name);
+        link_newest(s, name, now_ms);
+        *out = seat(s, name)->session;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return name != 0;
+}
+
+bool sessions_remove(struct sessions *s, const struct session *which)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t name = lookup(s, which->id);
+    if (name)
+        drop(s, name);
+    pthread_mutex_unlock(&s->lock);
+    return name != 0;
+}
+
+void session_text(const struct session *s, char out[static SESSION_TEXT + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < sizeof s->id; i++) {
+        out[2 * i] = digits[s->id[i] >> 4];
+        out[2 * i + 1] = digits[s->id[i] & 15];
+    }
+    out[SESSION_TEXT] = '\0';
+}

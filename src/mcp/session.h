@@ -1,0 +1,40 @@
+/* mcp/session.h - the sessions that initialize opens over HTTP.
+ *
+ * A bounded table: when it is full the one that was silent longest goes, and
+ * one that is silent for a day goes too. Its client is then told 404 and opens
+ * another. Threads: safe. Private to the room mcp.
+ */
+#pragma once
+#include <pthread.h>
+
+#include "base/base.h"
+
+#define SESSIONS_MAX 4096u
+#define SESSION_IDLE_MS ((int64_t)24 * 60 * 60 * 1000)
+#define SESSION_TEXT 32u /* characters of an id: 128 random bits in hex */
+
+struct session {
+    bool there;           /* else nobody's: its calls are nobody's to cancel */
+    unsigned char id[16]; /* zeros for the one client of stdio */
+    const char *version;  /* as negotiated, a literal; NULL: not yet */
+};
+
+struct sessions {
+    pthread_mutex_t lock;
+    struct seat *seats; /* SESSIONS_MAX, made at the first session */
+    uint32_t *buckets;  /* heads of chains, by id; seat number + 1, 0 is none */
+    uint32_t newest, oldest; /* by last use; seat number + 1 */
+    uint32_t used;           /* seats that were ever taken */
+    uint32_t free;           /* chain of those given back */
+};
+
+void sessions_init(struct sessions *s);
+void sessions_done(struct sessions *s);
+/* A new session with a fresh id; `now_ms` is monotonic. */
+void sessions_add(struct sessions *s, const char *version, int64_t now_ms,
+                  struct session *out);
+/* false: there is none by this id. */
+bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
+                   struct session *out);
+bool sessions_remove(struct sessions *s, const struct session *which);
+void session_text(const struct session *s, char out[static SESSION_TEXT + 1]);

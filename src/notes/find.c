@@ -1,0 +1,310 @@
+/* Many notes: list, the state of the vault, reindex. */
+#include <stdio.h>
+
+#include "notes/find.h"
+#include "notes/name.h"
+
+void find_put_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    char text[25];
+    os_format_utc(ms, text);
+    json_pair_cstr(w, key, text);
+}
+
+/* What a call found is gathered aside, so that a failure half way leaves nothing. */
+bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,
+              struct json_writer *out, struct err *e)
+{
+    if (!index_use(v->index, work, arg, e) || !buf_check(rows, "the answer", e))
+        return false;
+    json_put_raw(out, buf_view(rows));
+    return buf_check(out->out, "the answer", e);
+}
+
+/* ---- list --------------------------------------------------------------- */
+
+enum field {
+    FIELD_ID,
+    FIELD_TITLE,
+    FIELD_TYPE,
+    FIELD_CREATED,
+    FIELD_UPDATED,
+    FIELD_SIZE,
+    FIELD_TAGS,
+    FIELD_PATH,
+    FIELD_DEFAULTS, /* those before */
+    FIELD_UID = FIELD_DEFAULTS,
+    FIELD_FILENAME,
+    FIELD_HASH,
+    FIELD_METADATA,
+    FIELD_COUNT,
+};
+
+static const char *const field_names[FIELD_COUNT] = {
+    [FIELD_ID] = "id",           [FIELD_TITLE] = "title",
+    [FIELD_TYPE] = "type",       [FIELD_CREATED] = "created",
+    [FIELD_UPDATED] = "updated", [FIELD_SIZE] = "size",
+    [FIELD_TAGS] = "tags",       [FIELD_PATH] = "path",
+    [FIELD_UID] = "uid",         [FIELD_FILENAME] = "filename",
+    [FIELD_HASH] = "content_hash", [FIELD_METADATA] = "metadata",
+};
+
+struct listing {
+    struct vault *v;
+    struct str type, cursor;
+    int64_t limit;
+    bool wanted[FIELD_COUNT];
+    struct buf rows;
+};
+
+static bool read_fields(const struct json *fields, struct listing *l, struct err *e)
+{
+    for (size_t i = 0; i < FIELD_DEFAULTS; i++)
+        l->wanted[i] = true;
+    if (!fields || json_is(fields, JSON_NULL))
+        return true;
+    memset(l->wanted, 0, sizeof l->wanted);
+    struct json_iter it = json_iter(fields);
+    while (json_is(fields, JSON_ARRAY) && json_next(&it)) {
+        size_t i = 0;
+        while (i < FIELD_COUNT && !str_is(json_str(it.value), field_names[i]))
+            i++;
+        if (i == FIELD_COUNT)
+            return err_set(e, ERR_INVALID, "fields knows no \"%.*s\"; it takes id, title, "
+                           "type, created, updated, size, tags, path, uid, filename, "
+                           "content_hash, metadata",
+                           STR_ARGS(str_cut(json_str(it.value), 60)));
+        l->wanted[i] = true;
+    }
+    return json_length(fields) > 0 && json_is(fields, JSON_ARRAY)
+               ? true
+               : err_set(e, ERR_INVALID, "fields must be an array of field names, such as "
+                         "[\"id\", \"title\"]");
+}
+
+static bool read_listing(const struct json *o, struct listing *l, struct err *e)
+{
+    static const char *const keys[] = {"typeName", "type", "limit", "cursor", "fields",
+                                       NULL};
+    bool none = !o || json_is(o, JSON_NULL);
+    l->type = json_str(o);
+    if (json_is(o, JSON_STRING) || none) {
+        l->limit = 1000;
+        return read_fields(NULL, l, e);
+    }
+    return options_check(o, "notes.list", keys, e) &&
+           options_str(o, "typeName", "type", &l->type, e) &&
+           options_str(o, "cursor", NULL, &l->cursor, e) &&
+           options_limit(o, 1000, 10000, &l->limit, e) &&
+           read_fields(json_get(o, "fields"), l, e);
+}
+
+static void put_row(struct listing *l, struct query *q, struct json_writer *w)
+{
+    struct str path = query_str(q, 7);
+    json_open_object(w);
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        if (!l->wanted[i])
+            continue;
+        const char *name = field_names[i];
+        switch ((enum field)i) {
+        case FIELD_CREATED:
+        case FIELD_UPDATED:
+            find_put_time(w, name, query_int(q, i));
+            break;
+        case FIELD_SIZE:
+            json_pair_int(w, name, query_int(q, i));
+            break;
+        case FIELD_TAGS:
+        case FIELD_METADATA:
+            json_pair_raw(w, name, query_str(q, i));
+            break;
+        case FIELD_UID:
+            json_key(w, name);
+            if (query_is_null(q, i))
+                json_put_null(w);
+            else
+                json_put_str(w, query_str(q, i));
+            break;
+        case FIELD_FILENAME:
+            json_pair_str(w, name, name_file(path));
+            break;
+        default:
+            json_pair_str(w, name, query_str(q, i));
+        }
+    }
+    json_close(w);
+}
+
+#define LIST_COLUMNS                                                              \
+    "SELECT " FIND_ID " AS public, n.title, n.type, n.created, n.updated,"      \
+    " n.size, n.tags, n.path, n.uid, n.stem, n.hash, n.metadata FROM notes n "
+#define LIST_END " ORDER BY n.updated DESC, n.id, n.path LIMIT ?2"
+/* What stands behind the row whose date, id and path are ?3, ?4 and ?5. */
+#define LIST_AFTER                                                                \
+    "(n.updated < ?3 OR (n.updated = ?3 AND (n.id, n.path) > (?4, ?5)))"
+
+/* Where the page before ended. */
+struct mark {
+    int64_t updated;
+    char path[PATH_MAX];
+    struct buf id;
+};
+
+static bool find_mark(struct db *db, struct listing *l, struct mark *m, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(
+        db, "SELECT n.updated, n.id, n.path FROM notes n WHERE (n.id = ?1 AND NOT "
+        FIND_SHADOWED ") OR n.path = ?1 ORDER BY n.path <> ?1 LIMIT 1", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, l->cursor);
+    if (!query_next(q, e))
+        return err_set(e, ERR_INVALID, "cursor must be the id of the last note of the "
+                       "page before; there is no note \"%.*s\" (any more)",
+                       STR_ARGS(str_cut(l->cursor, 80)));
+    struct str path = query_str(q, 2);
+    m->updated = query_int(q, 0);
+    (void)snprintf(m->path, sizeof m->path, "%.*s", STR_ARGS(path));
+    return buf_str(&m->id, query_str(q, 1)) || buf_check(&m->id, "an id", e);
+}
+
+static bool list_rows(struct db *db, struct listing *l, const struct mark *m,
+                      struct err *e)
+{
+    static const char *const queries[2][2] = {
+        {LIST_COLUMNS LIST_END, LIST_COLUMNS "WHERE " LIST_AFTER LIST_END},
+        {LIST_COLUMNS "WHERE n.type = ?1" LIST_END,
+         LIST_COLUMNS "WHERE n.type = ?1 AND " LIST_AFTER LIST_END},
+    };
+    bool typed = l->type.n > 0, paged = l->cursor.n > 0;
+    scoped(query_end) struct query *q = db_query(db, queries[typed][paged], e);
+    if (!q)
+        return false;
+    if (typed)
+        query_bind_str(q, 1, l->type);
+    query_bind_int(q, 2, l->limit);
+    if (paged) {
+        query_bind_int(q, 3, m->updated);
+        query_bind_str(q, 4, buf_view(&m->id));
+        query_bind_cstr(q, 5, m->path);
+    }
+    struct json_writer w = json_writer(&l->rows);
+    json_open_array(&w);
+    while (query_next(q, e))
+        put_row(l, q, &w);
+    json_close(&w);
+    return e->code == ERR_NONE;
+}
+
+static bool list_work(struct db *db, void *arg, struct err *e)
+{
+    struct listing *l = arg;
+    buf_clear(&l->rows);
+    struct mark m = {0};
+    buf_init(&m.id, PATH_MAX + 8);
+    /* The mark and the rows must be of one state. */
+    scoped_transaction struct transaction t = {0};
+    bool ok = db_begin_read(&t, db, e) && (!l->cursor.n || find_mark(db, l, &m, e)) &&
+              list_rows(db, l, &m, e);
+    buf_done(&m.id);
+    return ok;
+}
+
+bool notes_list(struct vault *v, const struct json *options, struct json_writer *out,
+                struct err *e)
+{
+    struct listing l = {.v = v};
+    if (!read_listing(options, &l, e))
+        return false;
+    buf_init(&l.rows, FIND_ANSWER_MAX);
+    bool ok = find_use(v, list_work, &l, &l.rows, out, e);
+    buf_done(&l.rows);
+    return ok;
+}
+
+/* ---- status and reindex ------------------------------------------------- */
+
+struct status {
+    struct buf text;
+};
+
+static bool count_rows(struct db *db, const char *key, const char *sql,
+                       struct json_writer *w, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(db, sql, e);
+    if (!q || !query_next(q, e))
+        return false;
+    json_pair_int(w, key, query_int(q, 0));
+    return true;
+}
+
+static bool status_work(struct db *db, void *arg, struct err *e)
+{
+    static const struct {
+        const char *key, *sql;
+    } counts[] = {
+        {"notes", "SELECT count(*) FROM notes"},
+        {"broken_frontmatter", "SELECT count(*) FROM notes WHERE state = 1"},
+        {"too_large", "SELECT count(*) FROM notes WHERE state = 2"},
+        {"unreadable", "SELECT count(*) FROM notes WHERE state = 3"},
+        {"links", "SELECT count(*) FROM links"},
+    };
+    struct status *s = arg;
+    buf_clear(&s->text);
+    struct json_writer w = json_writer(&s->text);
+    json_open_object(&w);
+    for (size_t i = 0; i < LENGTH(counts); i++)
+        if (!count_rows(db, counts[i].key, counts[i].sql, &w, e))
+            return false;
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT type, count(*) FROM notes GROUP BY type ORDER BY type", e);
+    if (!q)
+        return false;
+    json_key(&w, "types");
+    json_open_object(&w);
+    while (query_next(q, e)) {
+        json_key_str(&w, query_str(q, 0));
+        json_put_int(&w, query_int(q, 1));
+    }
+    json_close(&w);
+    json_close(&w);
+    return e->code == ERR_NONE;
+}
+
+bool notes_status(struct vault *v, struct json_writer *out, struct err *e)
+{
+    struct status s;
+    buf_init(&s.text, FIND_ANSWER_MAX);
+    bool ok = index_use(v->index, status_work, &s, e) &&
+              buf_check(&s.text, "the answer", e);
+    if (ok) {
+        struct err why = {0};
+        scoped_fd int lock = vault_lock(v, STR("a try"), &why);
+        /* The object is open at its end: what the index cannot know comes behind. */
+        s.text.n--;
+        buf_printf(&s.text, ",\"index\":\"%s\",\"watched\":%s,\"writable\":%s}",
+                   index_place(v->index), index_is_watched(v->index) ? "true" : "false",
+                   why.code == ERR_DENIED ? "false" : "true");
+        json_put_raw(out, buf_view(&s.text));
+    }
+    buf_done(&s.text);
+    return ok;
+}
+
+bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
+                   struct err *e)
+{
+    struct index_counts counts = {0};
+    uint64_t start = os_mono_ns();
+    if (!index_rebuild(v->index, from_scratch, &counts, e))
+        return false;
+    json_open_object(out);
+    json_pair_int(out, "notes", (int64_t)counts.notes);
+    json_pair_int(out, "read", (int64_t)counts.read);
+    json_pair_int(out, "removed", (int64_t)counts.removed);
+    json_pair_cstr(out, "index", index_place(v->index));
+    json_pair_int(out, "milliseconds", (int64_t)((os_mono_ns() - start) / 1000000));
+    json_close(out);
+    return buf_check(out->out, "the answer", e);
+}

@@ -1,0 +1,419 @@
+/* The index's place, its connections, and when it is brought up to date.
+ *
+ * Lives in the vault; where that cannot be written, in the user's cache; where that
+ * cannot be written either, in memory. Deleted or damaged, it is made anew. */
+#include "notes/index.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "crypto/crypto.h"
+
+static const char *const migrations[] = {
+    "CREATE TABLE notes("
+    " key INTEGER PRIMARY KEY,"
+    " path TEXT NOT NULL UNIQUE,"
+    " id TEXT NOT NULL,"
+    " uid TEXT,"
+    " type TEXT NOT NULL,"
+    " stem TEXT NOT NULL,"
+    " title TEXT NOT NULL,"
+    " created INTEGER NOT NULL," /* ms */
+    " updated INTEGER NOT NULL," /* ms */
+    " size INTEGER NOT NULL,"
+    " mtime_ns INTEGER NOT NULL,"
+    " inode INTEGER NOT NULL,"
+    " racy INTEGER NOT NULL," /* changed so shortly before that a change may hide */
+    " state INTEGER NOT NULL,"
+    " hash TEXT NOT NULL,"
+    " tags TEXT NOT NULL,"      /* JSON */
+    " metadata TEXT NOT NULL);" /* JSON */
+    "CREATE INDEX notes_by_uid ON notes(uid) WHERE uid IS NOT NULL;"
+    "CREATE INDEX notes_by_title ON notes(title);"
+    "CREATE INDEX notes_by_stem ON notes(stem);"
+    "CREATE INDEX notes_by_date ON notes(updated DESC, id);"
+    "CREATE INDEX notes_by_type ON notes(type, updated DESC, id);"
+    "CREATE TABLE links("
+    " source INTEGER NOT NULL REFERENCES notes(key) ON DELETE CASCADE,"
+    " target TEXT NOT NULL COLLATE NOCASE,"
+    " line INTEGER NOT NULL);"
+    "CREATE INDEX links_by_source ON links(source);"
+    "CREATE INDEX links_by_target ON links(target);"
+    "CREATE VIRTUAL TABLE texts USING fts5(title, body, tags,"
+    " tokenize = 'unicode61 remove_diacritics 2');",
+};
+static const struct db_options options = {migrations, LENGTH(migrations), false};
+
+enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
+
+struct connection {
+    struct db *db;
+    unsigned generation;
+    bool in_memory; /* one for all, and `memory` is held */
+    struct connection *next;
+};
+
+#define IDLE_MAX 8 /* connections kept open; more are closed when given back */
+
+struct index {
+    struct vault *vault;
+    pthread_mutex_t sync; /* bringing up to date: one at a time. Before `pool`. */
+    struct os_watch *watch;
+    bool watch_tried;
+    bool walked; /* everything was looked at since the watch began */
+
+    pthread_mutex_t pool; /* the rest */
+    enum place place;
+    int folder; /* -1 before the first connection */
+    char name[CRYPTO_HASH_HEX + 8];
+    uint64_t inode; /* of the file: another one has taken its place if it differs */
+    unsigned generation;
+    struct connection *idle;
+    unsigned idle_count;
+    bool damaged;
+    pthread_mutex_t memory; /* the one connection of PLACE_MEMORY */
+    struct db *memory_db;
+};
+
+struct index *index_new(struct vault *v)
+{
+    struct index *x = mem_new(sizeof *x);
+    x->vault = v;
+    x->folder = -1;
+    must(pthread_mutex_init(&x->sync, NULL) == 0);
+    must(pthread_mutex_init(&x->pool, NULL) == 0);
+    must(pthread_mutex_init(&x->memory, NULL) == 0);
+    return x;
+}
+
+static void close_connection(struct connection *c)
+{
+    db_close(c->db);
+    free(c);
+}
+
+static void close_idle(struct index *x)
+{
+    for (struct connection *c = x->idle, *next; c; c = next) {
+        next = c->next;
+        close_connection(c);
+    }
+    x->idle = NULL;
+    x->idle_count = 0;
+}
+
+void index_free(struct index *x)
+{
+    if (!x)
+        return;
+    os_watch_close(x->watch);
+    close_idle(x);
+    db_close(x->memory_db);
+    os_close(x->folder);
+    (void)pthread_mutex_destroy(&x->sync);
+    (void)pthread_mutex_destroy(&x->pool);
+    (void)pthread_mutex_destroy(&x->memory);
+    free(x);
+}
+
+const char *index_place(struct index *x)
+{
+    static const char *const names[] = {"vault", "cache", "memory"};
+    pthread_mutex_lock(&x->pool);
+    const char *name = names[x->place];
+    pthread_mutex_unlock(&x->pool);
+    return name;
+}
+
+bool index_is_watched(struct index *x)
+{
+    pthread_mutex_lock(&x->sync);
+    bool watched = x->watch != NULL;
+    pthread_mutex_unlock(&x->sync);
+    return watched;
+}
+
+/* ---- the place ---------------------------------------------------------- */
+
+/* Opens the folder that holds the index. */
+static int open_place(struct index *x, struct err *e)
+{
+    if (x->place == PLACE_VAULT) {
+        (void)snprintf(x->name, sizeof x->name, "index.db");
+        if (!os_make_dirs(x->vault->dir, OWN_DIR, e))
+            return -1;
+        return os_open_beneath(x->vault->dir, OWN_DIR,
+                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
+    }
+    /* One file for each folder that is a vault, wherever it is mounted. */
+    struct os_stat st;
+    scoped_fd int cache = os_cache_dir(NULL, e);
+    if (cache < 0 || !os_make_dirs(cache, "index", e) ||
+        !os_stat_fd(x->vault->dir, &st, e))
+        return -1;
+    char text[PATH_MAX + 32], hash[CRYPTO_HASH_HEX];
+    int n = snprintf(text, sizeof text, "%llu %s", (unsigned long long)st.inode,
+                     x->vault->path);
+    crypto_hash_hex((struct str){text, n > 0 ? strlen(text) : 0}, hash);
+    (void)snprintf(x->name, sizeof x->name, "%.32s.db", hash);
+    return os_open_beneath(cache, "index", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
+}
+
+static uint64_t inode_now(const struct index *x)
+{
+    struct os_stat st;
+    struct err none = {0};
+    return x->folder >= 0 && os_stat_beneath(x->folder, x->name, &st, &none) ? st.inode
+                                                                             : 0;
+}
+
+static struct db *open_db(struct index *x, struct err *e)
+{
+    bool damaged;
+    struct err why = {0};
+    struct db *db = db_open(x->folder, x->name, &options, &damaged, &why);
+    if (!db && damaged) {
+        why = (struct err){0};
+        if (db_remove(x->folder, x->name, &why))
+            db = db_open(x->folder, x->name, &options, &damaged, &why);
+    }
+    if (!db)
+        err_set(e, why.code, "%s", why.msg);
+    return db;
+}
+
+/* The first connection decides on the place: the first that works. */
+static struct db *open_anywhere(struct index *x, struct err *e)
+{
+    while (x->place != PLACE_MEMORY) {
+        struct err why = {0};
+        if (x->folder < 0)
+            x->folder = open_place(x, &why);
+        struct db *db = x->folder >= 0 ? open_db(x, &why) : NULL;
+        if (db) {
+            x->inode = inode_now(x);
+            return db;
+        }
+        if (why.code == ERR_BUSY) {
+            err_set(e, why.code, "%s", why.msg);
+            return NULL;
+        }
+        os_close(x->folder);
+        x->folder = -1;
+        x->place++;
+    }
+    if (!x->memory_db)
+        x->memory_db = db_open_memory(&options, e);
+    return x->memory_db;
+}
+
+/* ---- connections -------------------------------------------------------- */
+
+static struct connection *take_connection(struct index *x, struct err *e)
+{
+    pthread_mutex_lock(&x->pool);
+    struct connection *c = x->idle;
+    if (c) {
+        x->idle = c->next;
+        x->idle_count--;
+        pthread_mutex_unlock(&x->pool);
+        return c;
+    }
+    struct db *db = open_anywhere(x, e);
+    if (db) {
+        c = mem_new(sizeof *c);
+        c->db = db;
+        c->generation = x->generation;
+        c->in_memory = db == x->memory_db;
+    }
+    pthread_mutex_unlock(&x->pool);
+    if (c && c->in_memory)
+        pthread_mutex_lock(&x->memory);
+    return c;
+}
+
+static void give_back(struct index *x, struct connection *c)
+{
+    if (c->in_memory) {
+        pthread_mutex_unlock(&x->memory);
+        free(c);
+        return;
+    }
+    pthread_mutex_lock(&x->pool);
+    bool stale = c->generation != x->generation || db_is_damaged(c->db);
+    if (db_is_damaged(c->db) && c->generation == x->generation)
+        x->damaged = true;
+    if (!stale && x->idle_count < IDLE_MAX) {
+        c->next = x->idle;
+        x->idle = c;
+        x->idle_count++;
+        c = NULL;
+    }
+    pthread_mutex_unlock(&x->pool);
+    if (c)
+        close_connection(c);
+}
+
+/* Another file stands in the index's place, or none, or it is damaged: start
+ * anew. With `remove` even if all is well. */
+static void check_file(struct index *x, bool remove)
+{
+    pthread_mutex_lock(&x->pool);
+    bool same = x->folder < 0 || inode_now(x) == x->inode;
+    if (!same || x->damaged || remove) {
+        struct err ignored = {0};
+        close_idle(x);
+        if (same && x->folder >= 0)
+            (void)db_remove(x->folder, x->name, &ignored);
+        os_close(x->folder);
+        x->folder = -1;
+        x->generation++;
+        x->damaged = false;
+        x->walked = false;
+        if (x->place != PLACE_MEMORY)
+            x->place = PLACE_VAULT;
+    }
+    pthread_mutex_unlock(&x->pool);
+}
+
+/* ---- bringing up to date ------------------------------------------------ */
+
+#define NAMES_MAX 4096 /* changed names; more, and everything is looked at */
+
+struct changes {
+    struct buf names; /* each with its NUL */
+    size_t count;
+};
+
+static void gather(void *arg, const char *name)
+{
+    struct changes *c = arg;
+    /* One save gives several notices in a row: one is enough. */
+    size_t n = strlen(name) + 1;
+    if (c->names.n >= n && !memcmp(c->names.at + c->names.n - n, name, n) &&
+        (c->names.n == n || c->names.at[c->names.n - n - 1] == '\0'))
+        return;
+    buf_put(&c->names, name, n);
+    c->count++;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool sync_changes(struct index *x, struct db *db, const struct changes *c,
+                         struct index_counts *counts, struct err *e)
+{
+    const char **names = mem_new((c->count + 1) * sizeof *names);
+    size_t n = 0;
+    for (const char *at = c->names.at; n < c->count; at += strlen(at) + 1)
+        names[n++] = at;
+    qsort(names, n, sizeof *names, by_bytes);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
+            names[kept++] = names[i];
+    bool ok = sync_names(x->vault, db, names, kept, counts, e);
+    free(names);
+    return ok;
+}
+
+/* Begins to watch before everything is looked at, so that nothing falls between. */
+static void start_watch(struct index *x)
+{
+    if (x->watch_tried)
+        return;
+    x->watch_tried = true;
+    struct err ignored = {0}; /* without notices every call looks at everything */
+    x->watch = os_watch_open(x->vault->dir, x->vault->path, &ignored);
+}
+
+static bool up_to_date(struct index *x, struct db *db, struct index_counts *counts,
+                       struct err *e)
+{
+    start_watch(x);
+    struct changes c = {0};
+    buf_init(&c.names, 4u << 20);
+    bool told = x->watch && os_watch_drain(x->watch, gather, &c);
+    bool enough = told && x->walked && !c.names.failed && c.count <= NAMES_MAX;
+    bool ok = true;
+    if (!enough) {
+        /* Until it has worked, what was drained counts as unseen. */
+        x->walked = false;
+        ok = sync_all(x->vault, db, counts, e);
+        x->walked = ok;
+    } else if (c.count) {
+        ok = sync_changes(x, db, &c, counts, e);
+        x->walked = ok;
+    }
+    buf_done(&c.names);
+    return ok;
+}
+
+static bool is_damaged(struct index *x)
+{
+    pthread_mutex_lock(&x->pool);
+    bool damaged = x->damaged;
+    pthread_mutex_unlock(&x->pool);
+    return damaged;
+}
+
+/* Work is done on the connection that was brought up to date: were it another, the
+ * file might have been deleted in between. */
+static bool use_once(struct index *x, index_work *work, void *arg, struct err *e)
+{
+    struct index_counts counts = {0};
+    pthread_mutex_lock(&x->sync);
+    check_file(x, false);
+    struct connection *c = take_connection(x, e);
+    bool ok = c && up_to_date(x, c->db, &counts, e);
+    pthread_mutex_unlock(&x->sync);
+    ok = ok && work(c->db, arg, e);
+    if (c)
+        give_back(x, c);
+    return ok;
+}
+
+bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
+{
+    struct err why = {0};
+    bool ok = use_once(x, work, arg, &why);
+    if (!ok && is_damaged(x)) {
+        why = (struct err){0};
+        ok = use_once(x, work, arg, &why);
+    }
+    return ok || err_set(e, why.code, "%s", why.msg);
+}
+
+static bool forget_all(struct db *db, struct err *e)
+{
+    return db_exec(db, "DELETE FROM texts; DELETE FROM links; DELETE FROM notes", e);
+}
+
+static bool rebuild_once(struct index *x, bool from_scratch, struct index_counts *counts,
+                         struct err *e)
+{
+    pthread_mutex_lock(&x->sync);
+    check_file(x, from_scratch);
+    x->walked = false;
+    struct connection *c = take_connection(x, e);
+    bool ok = c && (!from_scratch || !c->in_memory || forget_all(c->db, e)) &&
+              up_to_date(x, c->db, counts, e);
+    if (c)
+        give_back(x, c);
+    pthread_mutex_unlock(&x->sync);
+    return ok;
+}
+
+bool index_rebuild(struct index *x, bool from_scratch, struct index_counts *counts,
+                   struct err *e)
+{
+    struct err why = {0};
+    bool ok = rebuild_once(x, from_scratch, counts, &why);
+    if (!ok && is_damaged(x)) {
+        why = (struct err){0};
+        ok = rebuild_once(x, from_scratch, counts, &why);
+    }
+    return ok || err_set(e, why.code, "%s", why.msg);
+}

@@ -1,0 +1,45 @@
+/* notes/index.h - the index over a vault: tables, who may use them, bringing them
+ * up to date.
+ *
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include "db/db.h"
+#include "notes/vault.h"
+
+struct index *index_new(struct vault *v); /* opens nothing yet */
+void index_free(struct index *x);         /* NULL is fine */
+
+/* Brings the index up to date and calls `work` with a connection of its own. When
+ * the file turns out to be damaged it is made anew and `work` called once more. */
+typedef bool index_work(struct db *db, void *arg, struct err *e);
+bool index_use(struct index *x, index_work *work, void *arg, struct err *e);
+
+struct index_counts {
+    size_t notes;   /* seen */
+    size_t read;    /* read again */
+    size_t removed; /* dropped from the index */
+};
+
+/* Looks at every note's file; `from_scratch` forgets all before. */
+bool index_rebuild(struct index *x, bool from_scratch, struct index_counts *counts,
+                   struct err *e);
+const char *index_place(struct index *x); /* "vault", "cache", "memory" */
+bool index_is_watched(struct index *x);
+
+/* ---- for the files index.c and sync.c ----------------------------------- */
+
+/* The state column of a note. */
+enum index_state {
+    INDEX_GOOD,
+    INDEX_BROKEN,     /* its frontmatter is no YAML */
+    INDEX_TOO_LARGE,  /* known by name only */
+    INDEX_UNREADABLE, /* the same, and looked at each time */
+};
+
+/* Compares all files (or, not NULL, the `names` alone, which are sorted) with the
+ * index and reads again what differs. */
+bool sync_all(struct vault *v, struct db *db, struct index_counts *counts,
+              struct err *e);
+bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t count,
+                struct index_counts *counts, struct err *e);

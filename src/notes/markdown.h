@@ -1,0 +1,37 @@
+/* notes/markdown.h - what the index needs of Markdown: the title and the links.
+ *
+ * No renderer: knows enough of CommonMark 0.31 to pass over code (fenced, indented,
+ * inline) and to find [[wiki]] links, [inline](links), <autolinks>, bare URLs and
+ * [reference]: definitions. Linear in the text's length, whatever the text.
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include "base/base.h"
+
+enum link_kind {
+    LINK_WIKI,     /* [[target#heading|label]]; the heading is cut off */
+    LINK_MARKDOWN, /* [label](target), to a file */
+    LINK_EXTERNAL, /* to an address with a scheme */
+};
+const char *link_kind_name(enum link_kind kind); /* "wiki", "markdown", "external" */
+
+#define LINKS_MAX 10000u /* of one note; more are passed over */
+
+/* Borrowed from the text. */
+struct link {
+    struct str target, label;
+    enum link_kind kind;
+    size_t line; /* from 1 */
+};
+
+/* In the order in which they stand. */
+void markdown_links(struct str text, void (*each)(void *arg, const struct link *l),
+                    void *arg);
+
+/* The text of the first heading of level 1; empty if there is none. */
+struct str markdown_title(struct str text);
+
+/* Appends the path that a LINK_MARKDOWN's target means, seen from the note `from`:
+ * percent signs decoded, "." and ".." taken away, fragment and query cut off.
+ * false: it leads out of the vault. */
+bool markdown_resolve(struct str target, struct str from, struct buf *out);

@@ -1,0 +1,230 @@
+#include "notes/name.h"
+
+#include <limits.h>
+#include <strings.h>
+#include <time.h>
+
+/* ---- paths -------------------------------------------------------------- */
+
+bool name_is_path(struct str path)
+{
+    if (path.n < 4 || path.n >= PATH_MAX || !str_ends(path, ".md") ||
+        memchr(path.at, '\0', path.n) || !str_is_utf8(path))
+        return false;
+    size_t start = 0;
+    for (size_t i = 0; i <= path.n; i++) {
+        if (i < path.n && path.at[i] != '/')
+            continue;
+        if (i == start || i - start > NAME_MAX || path.at[start] == '.')
+            return false;
+        start = i + 1;
+    }
+    return true;
+}
+
+struct str name_file(struct str path)
+{
+    const char *slash = memrchr(path.at, '/', path.n);
+    size_t skip = slash ? (size_t)(slash + 1 - path.at) : 0;
+    return (struct str){path.at + skip, path.n - skip};
+}
+
+struct str name_stem(struct str path)
+{
+    struct str file = name_file(path);
+    file.n -= str_ends(file, ".md") ? 3 : 0;
+    return file;
+}
+
+bool name_at_root(struct str path)
+{
+    return !memchr(path.at, '/', path.n);
+}
+
+struct str name_type(struct str path)
+{
+    const char *slash = memchr(path.at, '/', path.n);
+    return slash ? (struct str){path.at, (size_t)(slash - path.at)} : STR("note");
+}
+
+void name_put_id(struct str path, struct buf *out)
+{
+    if (name_at_root(path))
+        buf_cstr(out, "note/");
+    buf_put(out, path.at, path.n - (str_ends(path, ".md") ? 3 : 0));
+}
+
+/* ---- names from titles -------------------------------------------------- */
+
+/* Not visible, or turns the reading direction: two names that look the same
+ * would differ. The joiners U+200C and U+200D stay, scripts and emoji need them. */
+static bool is_invisible(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x200b ||
+           (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c & 0xfffe) == 0xfffe ||
+           (c >= 0xfff0 && c <= 0xfffb);
+}
+
+/* Path separators, what Windows refuses, and what ends a [[link]]. */
+static bool is_unsafe(uint32_t c)
+{
+    return c < 0x80 && strchr("/\\:*?\"<>|#^[]", (int)c) != NULL;
+}
+
+static bool is_space(uint32_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == 0xa0 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x3000;
+}
+
+/* Device names of Windows, with any ending. */
+static bool is_reserved(struct str name)
+{
+    static const char *const whole[] = {"con", "prn", "aux", "nul"};
+    const char *dot = memchr(name.at, '.', name.n);
+    struct str base = str_trim((struct str){name.at,
+                                            dot ? (size_t)(dot - name.at) : name.n});
+    for (size_t i = 0; i < LENGTH(whole); i++)
+        if (base.n == 3 && !strncasecmp(base.at, whole[i], 3))
+            return true;
+    return base.n == 4 && base.at[3] >= '0' && base.at[3] <= '9' &&
+           (!strncasecmp(base.at, "com", 3) || !strncasecmp(base.at, "lpt", 3));
+}
+
+static bool ends_badly(const struct buf *b, size_t start)
+{
+    return b->n > start && (b->at[b->n - 1] == ' ' || b->at[b->n - 1] == '.');
+}
+
+bool name_from_title(struct str title, struct buf *out)
+{
+    size_t start = out->n;
+    bool space = false;
+    for (const char *at = title.at, *end = at + title.n; at < end;) {
+        const char *from = at;
+        uint32_t c = str_next_char(&at, end);
+        if (is_space(c)) {
+            space = true;
+            continue;
+        }
+        if (is_invisible(c) || is_unsafe(c) || (c == '.' && out->n == start))
+            continue;
+        size_t more = (size_t)(at - from) + (space && out->n > start);
+        if (out->n - start + more > NAME_STEM_MAX)
+            break;
+        if (space && out->n > start)
+            buf_char(out, ' ');
+        space = false;
+        buf_put(out, from, (size_t)(at - from));
+    }
+    while (ends_badly(out, start))
+        out->n--;
+    if (out->n == start)
+        return false;
+    struct str name = {out->at + start, out->n - start};
+    return is_reserved(name) ? buf_char(out, '_') : true;
+}
+
+bool name_is_type(struct str type)
+{
+    if (type.n == 0 || type.n > 100 || !str_is_utf8(type))
+        return false;
+    scoped_buf struct buf safe;
+    buf_init(&safe, 256);
+    return name_from_title(type, &safe) && str_eq(buf_view(&safe), type);
+}
+
+void name_put_title(struct str title, struct buf *out)
+{
+    title = str_cut(str_trim(title), NAME_TITLE_MAX);
+    for (size_t i = 0; i < title.n; i++) {
+        unsigned char c = (unsigned char)title.at[i];
+        buf_char(out, c < ' ' || c == 0x7f ? ' ' : (char)c);
+    }
+}
+
+/* ---- dates -------------------------------------------------------------- */
+
+/* Reads exactly `digits` digits. */
+static bool number(struct str *s, unsigned digits, int *out)
+{
+    if (s->n < digits)
+        return false;
+    *out = 0;
+    for (unsigned i = 0; i < digits; i++) {
+        if (s->at[i] < '0' || s->at[i] > '9')
+            return false;
+        *out = *out * 10 + (s->at[i] - '0');
+    }
+    s->at += digits;
+    s->n -= digits;
+    return true;
+}
+
+static bool sign(struct str *s, const char *accepted, char *which)
+{
+    if (s->n == 0 || !s->at[0] || !strchr(accepted, s->at[0]))
+        return false;
+    *which = s->at[0];
+    s->at++;
+    s->n--;
+    return true;
+}
+
+static bool clock_time(struct str *s, struct tm *t, int *milli)
+{
+    char which;
+    if (!number(s, 2, &t->tm_hour) || !sign(s, ":", &which) || !number(s, 2, &t->tm_min))
+        return false;
+    if (!sign(s, ":", &which))
+        return true;
+    if (!number(s, 2, &t->tm_sec))
+        return false;
+    if (!sign(s, ".,", &which))
+        return true;
+    int scale = 100, digit, digits = 0;
+    for (; number(s, 1, &digit); digits++, scale /= 10)
+        *milli += digit * scale;
+    return digits > 0;
+}
+
+static bool zone(struct str *s, int *minutes)
+{
+    char which;
+    *minutes = 0;
+    *s = str_trim(*s);
+    if (s->n == 0 || sign(s, "Zz", &which))
+        return true;
+    int h, m = 0;
+    if (!sign(s, "+-", &which) || !number(s, 2, &h))
+        return false;
+    char colon;
+    (void)sign(s, ":", &colon);
+    if (s->n && !number(s, 2, &m))
+        return false;
+    *minutes = (h * 60 + m) * (which == '-' ? -1 : 1);
+    return h <= 23 && m <= 59;
+}
+
+bool name_date(struct str text, int64_t *ms)
+{
+    struct str s = str_trim(text);
+    struct tm t = {.tm_mday = 1};
+    int milli = 0, minutes = 0;
+    char which;
+    if (!number(&s, 4, &t.tm_year) || !sign(&s, "-", &which) ||
+        !number(&s, 2, &t.tm_mon) || !sign(&s, "-", &which) || !number(&s, 2, &t.tm_mday))
+        return false;
+    if (sign(&s, "Tt ", &which) && (!clock_time(&s, &t, &milli) || !zone(&s, &minutes)))
+        return false;
+    static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (s.n || t.tm_mon < 1 || t.tm_mon > 12 || t.tm_mday < 1 ||
+        t.tm_mday > days[t.tm_mon - 1] || t.tm_hour > 24 || t.tm_min > 59 ||
+        t.tm_sec > 60)
+        return false;
+    t.tm_year -= 1900;
+    t.tm_mon -= 1;
+    *ms = ((int64_t)timegm(&t) - minutes * 60) * 1000 + milli;
+    return true;
+}

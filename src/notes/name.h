@@ -1,0 +1,36 @@
+/* notes/name.h - paths, ids, file names and dates of notes. Pure text, no files.
+ *
+ * A path is relative to the vault ("project/sub/Plan.md"); an id is the path
+ * without its ending, and "note/..." for notes at the root of the vault.
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include "base/base.h"
+
+#define NAME_TITLE_MAX 1000u /* bytes of a title, longer ones are cut */
+#define NAME_STEM_MAX 200u   /* bytes of a file name that we make, less ".md" */
+
+/* Can this be the path of a note? UTF-8, ends with ".md", no empty component,
+ * none that begins with a dot, no NUL, components and whole of bearable length.
+ * Only such a path is ever opened, whatever an input or the index says. */
+bool name_is_path(struct str path);
+/* One folder name that is safe on every system, as a note's type must be. */
+bool name_is_type(struct str type);
+
+/* Of a note's path; borrowed from it. */
+struct str name_file(struct str path); /* "Plan.md" */
+struct str name_stem(struct str path); /* "Plan" */
+struct str name_type(struct str path); /* "project"; "note" at the root */
+bool name_at_root(struct str path);
+/* Appends the id that belongs to the path. */
+void name_put_id(struct str path, struct buf *out);
+
+/* Appends what is left of a title as a file name: Unicode letters, digits, spaces
+ * and harmless signs, at most NAME_STEM_MAX bytes. false: nothing is left. */
+bool name_from_title(struct str title, struct buf *out);
+/* Appends the title as one line: control characters become spaces. */
+void name_put_title(struct str title, struct buf *out);
+
+/* "2026-11-21", "2026-11-21T05:16:00Z", "2026-11-21 05:16:00.5+02:00": without a
+ * zone UTC. false: it is none of these. */
+bool name_date(struct str text, int64_t *ms);

@@ -1,0 +1,158 @@
+/* Paths that may be opened, names that titles become, dates that are read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "notes/name.h"
+
+static void paths_beneath_the_vault_are_accepted(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"X.md", "project/Plan.md", "a/b/c/d.md",
+                                       "Überblick/日本 語.md", "a/x..md", "a\\b.md"};
+    for (size_t i = 0; i < LENGTH(good); i++)
+        assert_true(name_is_path(str_of(good[i])));
+}
+
+static void paths_that_could_lead_elsewhere_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",        ".md",      "/X.md",      "../X.md",    "a/../X.md", "a//X.md",
+        "a/./X.md", "./X.md",  ".cloche/X.md", "a/.b/X.md", "a/.X.md",  "X.txt",
+        "X",       "a/",       "a/X.md/",    "..",         "X.MD",      "\xff\xfe.md"};
+    for (size_t i = 0; i < LENGTH(bad); i++)
+        if (name_is_path(str_of(bad[i])))
+            fail_msg("accepted %s", bad[i]);
+    assert_false(name_is_path((struct str){"a\0b.md", 6}));
+    char longest[5000];
+    memset(longest, 'a', sizeof longest);
+    memcpy(longest + 256, ".md", 3);
+    assert_false(name_is_path((struct str){longest, 259}));
+    for (size_t i = 100; i < sizeof longest; i += 100)
+        longest[i] = '/';
+    memcpy(longest + sizeof longest - 3, ".md", 3);
+    assert_false(name_is_path((struct str){longest, sizeof longest}));
+}
+
+static void an_id_is_the_path_without_its_ending(void **state)
+{
+    (void)state;
+    scoped_buf struct buf b;
+    buf_init(&b, 1000);
+    name_put_id(STR("project/sub/Plan.md"), &b);
+    buf_char(&b, ' ');
+    name_put_id(STR("Root.md"), &b);
+    assert_string_equal(buf_cz(&b), "project/sub/Plan note/Root");
+    assert_true(str_is(name_type(STR("project/sub/Plan.md")), "project"));
+    assert_true(str_is(name_type(STR("Root.md")), "note"));
+    assert_true(str_is(name_stem(STR("project/sub/Plan.md")), "Plan"));
+    assert_true(str_is(name_file(STR("project/sub/Plan.md")), "Plan.md"));
+}
+
+static void titles_become_safe_file_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *title, *name;
+    } rows[] = {
+        {"Weekly Standup", "Weekly Standup"},
+        {"  a \t\n b  ", "a b"},
+        {"../../etc/passwd", "etcpasswd"},
+        {"..\\..\\x", "x"},
+        {"Q1/Q2: \"Plan\"?", "Q1Q2 Plan"},
+        {".hidden", "hidden"},
+        {"ends. . .", "ends"},
+        {"CON", "CON_"},
+        {"com1.txt", "com1.txt_"},
+        {"console", "console"},
+        {"Grüße, 世界 🌍 (2026) & co!", "Grüße, 世界 🌍 (2026) & co!"},
+        {"a\x01\x7f\xe2\x80\xae" "b", "ab"},
+        {"[[x]]#y^z|w", "xyzw"},
+        {"👩‍👩‍👧", "👩‍👩‍👧"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        scoped_buf struct buf b;
+        buf_init(&b, 1000);
+        assert_true(name_from_title(str_of(rows[i].title), &b));
+        assert_string_equal(buf_cz(&b), rows[i].name);
+    }
+    static const char *const empty[] = {"", "  ", "...", "///", ". . .", "\xe2\x80\x8b", "?*"};
+    for (size_t i = 0; i < LENGTH(empty); i++) {
+        scoped_buf struct buf b;
+        buf_init(&b, 1000);
+        assert_false(name_from_title(str_of(empty[i]), &b));
+    }
+}
+
+static void long_titles_are_cut_between_characters(void **state)
+{
+    (void)state;
+    char title[3 * 400 + 1];
+    for (size_t i = 0; i < 400; i++)
+        memcpy(title + 3 * i, "語", 3);
+    scoped_buf struct buf b;
+    buf_init(&b, 1000);
+    assert_true(name_from_title((struct str){title, 1200}, &b));
+    assert_int_equal(b.n, 198);
+    assert_true(str_is_utf8(buf_view(&b)));
+}
+
+static void a_type_is_one_plain_folder_name(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"project", "daily-note", "Über uns", "a.b"};
+    static const char *const bad[] = {"",  "..", ".",    ".cloche", "a/b", "a\\b", " a",
+                                      "a.", "a:b", "nul", "a\n"};
+    for (size_t i = 0; i < LENGTH(good); i++)
+        assert_true(name_is_type(str_of(good[i])));
+    for (size_t i = 0; i < LENGTH(bad); i++)
+        if (name_is_type(str_of(bad[i])))
+            fail_msg("accepted %s", bad[i]);
+}
+
+static void dates_are_read_in_their_usual_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } rows[] = {
+        {"1970-01-01", 0},
+        {"2026-11-21T05:16:00.000Z", 1795238160000},
+        {"2026-11-21T05:16:00Z", 1795238160000},
+        {"2026-11-21 05:16", 1795238160000},
+        {"2026-11-21T07:16:00+02:00", 1795238160000},
+        {"2026-11-21T07:16:00.5+0200", 1795238160500},
+        {" 2026-11-20T23:16:00 -06 ", 1795238160000},
+        {"2026-11-21T05:16:00.123456Z", 1795238160123},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        int64_t ms = -1;
+        assert_true(name_date(str_of(rows[i].text), &ms));
+        assert_int_equal(ms, rows[i].ms);
+    }
+    static const char *const bad[] = {"", "2026", "2026-13-01", "2026-02-30", "tomorrow",
+                                      "2026-11-21T", "2026-11-21T05:16:00.", "2026-11-21x",
+                                      "2026-11-21T05:16Zz", "2026-11-21T99:00"};
+    int64_t ms;
+    for (size_t i = 0; i < LENGTH(bad); i++)
+        if (name_date(str_of(bad[i]), &ms))
+            fail_msg("accepted %s", bad[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_beneath_the_vault_are_accepted),
+        cmocka_unit_test(paths_that_could_lead_elsewhere_are_refused),
+        cmocka_unit_test(an_id_is_the_path_without_its_ending),
+        cmocka_unit_test(titles_become_safe_file_names),
+        cmocka_unit_test(long_titles_are_cut_between_characters),
+        cmocka_unit_test(a_type_is_one_plain_folder_name),
+        cmocka_unit_test(dates_are_read_in_their_usual_forms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* notes/notes.h - a vault of Markdown notes: create, get, update, delete, list,
+ * search.
+ *
+ * Files are the truth; an index (SQLite, FTS5) that may be deleted at any time is
+ * brought up to date by the first call that needs it, and afterwards by change
+ * notices, so that an edit by another program is seen by the next call. Any number
+ * of processes may work on one vault. Nothing outside the vault, nothing whose name
+ * begins with a dot and no symbolic link is ever read or written; what is ours lies
+ * in ".cloche" inside the vault (for a vault that cannot be written: the index in
+ * the cache folder or in memory).
+ *
+ * Calls take a JSON value (seed 000's option objects) and append one JSON value to
+ * `out`. false and *e: nothing was appended, and unless the message says otherwise
+ * nothing was changed. Unknown fields are ERR_INVALID, as are wrong types; the
+ * message names the field and what is accepted.
+ *
+ * Words: an id is "type/stem" (the path without ".md"; "note/stem" at the root of
+ * the vault; where root X.md and note/X.md both exist, the root one has the id
+ * "X.md"). A type is the first folder of the path, "note" at the root. The uid is
+ * the frontmatter's `id`. An identifier is an id, uid, path, or a title that only
+ * one note has (else ERR_CONFLICT, which names them).
+ *
+ * Threads: safe, except open and close.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+#define NOTE_SIZE_MAX (16u << 20) /* bytes of a note's file; ERR_LIMIT above */
+
+struct vault;
+
+/* Opens the folder; reads and writes nothing in it. NULL and *e: ERR_NOT_FOUND,
+ * ERR_DENIED, ERR_INVALID (no folder) or ERR_IO. */
+struct vault *vault_open(const char *path, struct err *e);
+/* NULL is fine; no call may be running. */
+void vault_close(struct vault *v);
+SCOPED(vault, vault_close);
+
+/* {type (or type_id; "note"), title, content?, metadata?}
+ * -> {id, type, title, filename, path, created}
+ * The title becomes a safe file name. ERR_CONFLICT names the id that has it
+ * already. Metadata keys id, type, title and updated are refused. */
+bool notes_create(struct vault *v, const struct json *options,
+                  struct json_writer *out, struct err *e);
+
+/* "identifier" or {identifier} -> null, or {id, uid, title, content, metadata,
+ * content_hash, links, type, created, updated, path, filename, size, tags} and,
+ * where the frontmatter is no YAML, frontmatter_error.
+ * `content` is what stands behind the frontmatter; bytes that are no UTF-8 read as
+ * U+FFFD. `metadata` is the frontmatter less id, type, title, created, updated.
+ * `links`: [{target, label, kind: wiki | markdown | external, line}]. `uid` may be
+ * null. Needs the index only for uids and titles. */
+bool notes_get(struct vault *v, const struct json *identifier,
+               struct json_writer *out, struct err *e);
+
+/* {identifier, content?, contentHash (or content_hash), metadata?, force?}
+ * -> {id, updated, timestamp, content_hash}
+ * ERR_CONFLICT with both hashes unless contentHash is the file's now; without one
+ * ERR_INVALID, unless `force`. Metadata is merged key by key, null removes; id,
+ * type and updated are refused. All other bytes of the frontmatter stay, also of
+ * one that is no YAML (then metadata is ERR_INVALID). A file with CRLF line ends
+ * keeps them. `updated` in a frontmatter that has it becomes now. */
+bool notes_update(struct vault *v, const struct json *options,
+                  struct json_writer *out, struct err *e);
+
+/* "identifier" or {identifier, confirm?}
+ * -> {id, deleted, timestamp, backup_path} or, where other notes link to it and
+ * confirm is not true, {id, deleted: false, timestamp, warnings}. The file is moved
+ * to backup_path (relative to the vault). */
+bool notes_delete(struct vault *v, const struct json *options,
+                  struct json_writer *out, struct err *e);
+
+/* null, "type" or {typeName (or type)?, limit? (1000, at most 10000), cursor?,
+ * fields?} -> [{id, title, type, created, updated, size, tags, path}], the one
+ * updated last first, then by id. `cursor` is the id of the last row of the page
+ * before. `fields` picks among these and uid, filename, content_hash, metadata. */
+bool notes_list(struct vault *v, const struct json *options, struct json_writer *out,
+                struct err *e);
+
+/* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
+ * exact?} -> [{id, note_id, title, excerpt, score, type, created}], best first.
+ * Words are joined by AND, where that finds nothing by OR, and at last looked for
+ * inside of words; "quotes" make a phrase; the last word may be unfinished. exact:
+ * title or file name is the query, whatever the case. useRegex: PCRE2 over titles
+ * and single lines, case matters; ERR_LIMIT when it backtracks without end. */
+bool notes_search(struct vault *v, const struct json *options,
+                  struct json_writer *out, struct err *e);
+
+/* Brings the index up to date, or makes it anew. -> {notes, read, removed, index,
+ * milliseconds} */
+bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
+                   struct err *e);
+
+/* For `doctor`. -> {notes, types: {name: count}, broken_frontmatter, too_large,
+ * unreadable, links, index: "vault" | "cache" | "memory", watched, writable} */
+bool notes_status(struct vault *v, struct json_writer *out, struct err *e);
+
+/* Appends the title as a file name of ours would have it; "" when nothing of it is
+ * left. */
+void notes_sanitize_title(struct str title, struct buf *out);

@@ -1,0 +1,468 @@
+/* Comparing the vault's files with the index and reading again what differs.
+ *
+ * Whether a file is there and what it holds is asked inside of the transaction
+ * that writes the answer down: of several processes that see one change, the last
+ * to write has looked last. */
+#include <stdio.h>
+
+#include "notes/index.h"
+#include "notes/markdown.h"
+#include "notes/name.h"
+
+#define RACY_NS 2000000000   /* a file changed twice within this may look the same */
+#define BATCH_FILES 1000     /* of one transaction */
+#define BATCH_BYTES (16u << 20)
+#define PARSE_MAX (64u << 20) /* bytes of working memory for one note */
+
+struct sync {
+    struct vault *v;
+    struct db *db;
+    struct index_counts *counts;
+    struct transaction t;
+    size_t batch_files, batch_bytes;
+    struct buf bytes, tags, tag_words, metadata;
+};
+
+static void sync_init(struct sync *s, struct vault *v, struct db *db,
+                      struct index_counts *counts)
+{
+    *s = (struct sync){.v = v, .db = db, .counts = counts};
+    buf_init(&s->bytes, NOTE_SIZE_MAX + 4096);
+    buf_init(&s->tags, YML_JSON_MAX * 2);
+    buf_init(&s->tag_words, YML_JSON_MAX * 2);
+    buf_init(&s->metadata, YML_JSON_MAX * 2);
+}
+
+static void sync_done(struct sync *s)
+{
+    db_rollback(&s->t);
+    buf_done(&s->bytes);
+    buf_done(&s->tags);
+    buf_done(&s->tag_words);
+    buf_done(&s->metadata);
+}
+
+/* ---- what the index knows of a note ------------------------------------- */
+
+struct row {
+    int64_t key; /* 0: it knows none */
+    struct os_stat st;
+    bool racy;
+    int state;
+    char hash[HASH_SIZE];
+};
+
+#define ROW_COLUMNS "key, size, mtime_ns, inode, racy, state, hash"
+
+static void read_row(struct query *q, struct row *r)
+{
+    *r = (struct row){
+        .key = query_int(q, 0),
+        .st = {.size = (uint64_t)query_int(q, 1),
+               .mtime_ns = query_int(q, 2),
+               .inode = (uint64_t)query_int(q, 3)},
+        .racy = query_int(q, 4) != 0,
+        .state = (int)query_int(q, 5),
+    };
+    struct str hash = query_str(q, 6);
+    if (hash.n < sizeof r->hash)
+        memcpy(r->hash, hash.at, hash.n);
+}
+
+static bool find_row(struct sync *s, const char *path, struct row *r, struct err *e)
+{
+    *r = (struct row){0};
+    scoped(query_end) struct query *q =
+        db_query(s->db, "SELECT " ROW_COLUMNS " FROM notes WHERE path = ?", e);
+    if (!q)
+        return false;
+    query_bind_cstr(q, 1, path);
+    if (query_next(q, e))
+        read_row(q, r);
+    return e->code == ERR_NONE;
+}
+
+static bool is_current(const struct row *r, const struct os_stat *st)
+{
+    return r->key && !r->racy && r->state != INDEX_UNREADABLE &&
+           r->st.size == st->size && r->st.mtime_ns == st->mtime_ns &&
+           r->st.inode == st->inode;
+}
+
+static bool is_racy(const struct os_stat *st)
+{
+    return os_real_ms() * 1000000 - st->mtime_ns < RACY_NS;
+}
+
+/* A file to look at. Without a path: a row to drop, which no file can have. */
+struct file {
+    const char *path;
+    int64_t key;
+    struct os_stat st;
+};
+
+/* ---- writing it down ---------------------------------------------------- */
+
+static bool run_with_key(struct sync *s, const char *sql, int64_t key, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(s->db, sql, e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, key);
+    return query_run(q, e);
+}
+
+static bool drop_row(struct sync *s, int64_t key, struct err *e)
+{
+    s->counts->removed++;
+    return run_with_key(s, "DELETE FROM texts WHERE rowid = ?", key, e) &&
+           run_with_key(s, "DELETE FROM notes WHERE key = ?", key, e);
+}
+
+struct link_writer {
+    struct sync *s;
+    struct str from;
+    int64_t key;
+    struct err *e;
+};
+
+static void write_link(void *arg, const struct link *l)
+{
+    struct link_writer *w = arg;
+    scoped_buf struct buf path;
+    buf_init(&path, PATH_MAX);
+    struct str target = l->target;
+    if (l->kind == LINK_EXTERNAL || w->e->code)
+        return;
+    if (l->kind == LINK_MARKDOWN) {
+        if (!markdown_resolve(l->target, w->from, &path))
+            return;
+        target = buf_view(&path);
+    }
+    scoped(query_end) struct query *q =
+        db_query(w->s->db, "INSERT INTO links(source, target, line) VALUES(?, ?, ?)",
+                 w->e);
+    if (!q)
+        return;
+    query_bind_int(q, 1, w->key);
+    query_bind_str(q, 2, target);
+    query_bind_int(q, 3, (int64_t)l->line);
+    (void)query_run(q, w->e);
+}
+
+static bool write_note(struct sync *s, const struct note *n, int state, struct row *r,
+                       struct err *e)
+{
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    name_put_id(n->path, &id);
+    scoped(query_end) struct query *q = db_query(
+        s->db,
+        "INSERT INTO notes(path, id, uid, type, stem, title, created, updated, size,"
+        " mtime_ns, inode, racy, state, hash, tags, metadata)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+        " ON CONFLICT(path) DO UPDATE SET uid = ?3, title = ?6, created = ?7,"
+        " updated = ?8, size = ?9, mtime_ns = ?10, inode = ?11, racy = ?12, state = ?13,"
+        " hash = ?14, tags = ?15, metadata = ?16", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, n->path);
+    query_bind_str(q, 2, buf_view(&id));
+    if (n->uid.n)
+        query_bind_str(q, 3, n->uid);
+    query_bind_str(q, 4, name_type(n->path));
+    query_bind_str(q, 5, name_stem(n->path));
+    query_bind_str(q, 6, n->title);
+    query_bind_int(q, 7, n->created_ms);
+    query_bind_int(q, 8, n->updated_ms);
+    query_bind_int(q, 9, (int64_t)n->st.size);
+    query_bind_int(q, 10, n->st.mtime_ns);
+    query_bind_int(q, 11, (int64_t)n->st.inode);
+    query_bind_int(q, 12, is_racy(&n->st));
+    query_bind_int(q, 13, state);
+    query_bind_cstr(q, 14, n->hash);
+    query_bind_str(q, 15, buf_view(&s->tags));
+    query_bind_str(q, 16, buf_view(&s->metadata));
+    if (!query_run(q, e))
+        return false;
+    if (!r->key)
+        r->key = db_last_id(s->db);
+    return true;
+}
+
+static bool write_text(struct sync *s, const struct note *n, const struct row *r,
+                       bool is_new, struct err *e)
+{
+    if (!is_new && (!run_with_key(s, "DELETE FROM texts WHERE rowid = ?", r->key, e) ||
+                    !run_with_key(s, "DELETE FROM links WHERE source = ?", r->key, e)))
+        return false;
+    scoped(query_end) struct query *q = db_query(
+        s->db, "INSERT INTO texts(rowid, title, body, tags) VALUES(?, ?, ?, ?)", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, r->key);
+    query_bind_str(q, 2, n->title);
+    query_bind_str(q, 3, n->front.body);
+    query_bind_str(q, 4, buf_view(&s->tag_words));
+    if (!query_run(q, e))
+        return false;
+    struct link_writer w = {s, n->path, r->key, e};
+    markdown_links(n->front.body, write_link, &w);
+    return e->code == ERR_NONE;
+}
+
+/* ---- one note ----------------------------------------------------------- */
+
+/* A note that cannot be read is known by its name. */
+static void stand_in(struct note *n, struct str path, const struct os_stat *st)
+{
+    *n = (struct note){.path = path, .st = *st, .title = name_stem(path)};
+    n->created_ms = n->updated_ms = st->mtime_ns / 1000000;
+}
+
+static bool gather_metadata(struct sync *s, const struct note *n, struct err *e)
+{
+    buf_clear(&s->tags);
+    buf_clear(&s->metadata);
+    buf_clear(&s->tag_words);
+    if (!n->front.yml.all)
+        return buf_cstr(&s->tags, "[]") && buf_cstr(&s->metadata, "{}");
+    struct json_writer w = json_writer(&s->tags), m = json_writer(&s->metadata);
+    note_put_tags(n, &w);
+    note_put_metadata(n, &m);
+    /* The search takes anything but letters for a space. */
+    buf_str(&s->tag_words, buf_view(&s->tags));
+    return buf_check(&s->metadata, "a note's metadata", e);
+}
+
+static bool write_down(struct sync *s, const struct note *n, int state, struct row *r,
+                       struct err *e)
+{
+    bool is_new = !r->key;
+    bool same_text = !is_new && n->hash[0] && !strcmp(r->hash, n->hash) &&
+                     r->state == state;
+    s->counts->read++;
+    return gather_metadata(s, n, e) && write_note(s, n, state, r, e) &&
+           (same_text || write_text(s, n, r, is_new, e));
+}
+
+/* Reads the file and writes down what it says; a file that is gone, too. */
+static bool refresh_note(struct sync *s, const char *path, struct row *r, struct err *e)
+{
+    struct os_stat st = {0};
+    struct err why = {0};
+    struct note n;
+    bool found;
+    buf_clear(&s->bytes);
+    bool ok = vault_read(s->v, path, &s->bytes, &st, &found, &why);
+    s->batch_bytes += s->bytes.n;
+    if (!found && !ok)
+        return err_set(e, why.code, "%s", why.msg);
+    if (!found)
+        return !r->key || drop_row(s, r->key, e);
+    if (!ok) {
+        int state = why.code == ERR_LIMIT ? INDEX_TOO_LARGE : INDEX_UNREADABLE;
+        struct err ignored = {0};
+        if (!st.is_file && !os_stat_beneath(s->v->dir, path, &st, &ignored))
+            return true; /* gone in between: its removal will be told of */
+        stand_in(&n, str_of(path), &st);
+        return write_down(s, &n, state, r, e);
+    }
+    scoped(arena_free) struct arena *a = arena_new(PARSE_MAX);
+    if (!note_parse(str_of(path), buf_view(&s->bytes), &st, a, &n, e))
+        return false;
+    int state = n.front.state == FRONTMATTER_BROKEN ? INDEX_BROKEN : INDEX_GOOD;
+    return write_down(s, &n, state, r, e);
+}
+
+static bool commit_batch(struct sync *s, struct err *e)
+{
+    s->batch_files = s->batch_bytes = 0;
+    return !s->t.db || db_commit(&s->t, e);
+}
+
+/* Makes the index say of `path` what the file says. */
+static bool refresh_path(struct sync *s, const char *path, struct err *e)
+{
+    struct row r;
+    struct os_stat st;
+    struct err none = {0};
+    if (!find_row(s, path, &r, e))
+        return false;
+    bool there = os_stat_beneath(s->v->dir, path, &st, &none) && st.is_file;
+    if (there ? is_current(&r, &st) : !r.key)
+        return true;
+    return refresh_note(s, path, &r, e) || err_wrap(e, "%.100s", path);
+}
+
+static bool refresh(struct sync *s, const struct file *f, struct err *e)
+{
+    if (!s->t.db && !db_begin(&s->t, s->db, e))
+        return false;
+    if (f->path ? !refresh_path(s, f->path, e) : !drop_row(s, f->key, e))
+        return false;
+    s->batch_files++;
+    bool full = s->batch_files >= BATCH_FILES || s->batch_bytes >= BATCH_BYTES;
+    return !full || commit_batch(s, e);
+}
+
+/* ---- everything --------------------------------------------------------- */
+
+struct files {
+    struct arena *arena;
+    struct file *all;
+    size_t count, capacity;
+};
+
+static bool push(struct files *f, struct file file, struct err *e)
+{
+    if (f->count == f->capacity) {
+        size_t more = f->capacity ? 2 * f->capacity : 1024;
+        struct file *grown = reallocarray(f->all, more, sizeof *grown);
+        if (!grown)
+            return err_set(e, ERR_LIMIT, "no memory for a list of %zu notes", more);
+        f->all = grown;
+        f->capacity = more;
+    }
+    f->all[f->count++] = file;
+    return true;
+}
+
+static bool add_file(void *arg, const char *name, const struct os_stat *st,
+                     struct err *e)
+{
+    struct files *f = arg;
+    if (!st->is_file || !name_is_path(str_of(name)))
+        return true;
+    const char *copy = arena_copy(f->arena, name, strlen(name), e);
+    return copy && push(f, (struct file){.path = copy, .st = *st}, e);
+}
+
+/* A path that the index has. It may be a stranger's index: what is no path of a
+ * note is dropped without a look at any file. */
+static bool add_row(struct files *f, int64_t key, struct str path, struct err *e)
+{
+    if (!name_is_path(path))
+        return push(f, (struct file){.key = key}, e);
+    const char *copy = arena_copy(f->arena, path.at, path.n, e);
+    return copy && push(f, (struct file){.path = copy}, e);
+}
+
+static void files_done(struct files *f)
+{
+    arena_free(f->arena);
+    free(f->all);
+}
+#define scoped_files __attribute__((cleanup(files_done)))
+
+static struct files files_new(void)
+{
+    return (struct files){.arena = arena_new((size_t)1 << 30)};
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+/* Walks files and rows side by side, both in the order of their paths, and gathers
+ * the paths where they differ. */
+static bool compare(struct sync *s, const struct files *files, struct files *differ,
+                    struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(s->db, "SELECT " ROW_COLUMNS ", path FROM notes ORDER BY path", e);
+    if (!q)
+        return false;
+    size_t i = 0;
+    bool more = query_next(q, e), ok = true;
+    while (ok && e->code == ERR_NONE && (more || i < files->count)) {
+        int order = !more ? -1 : i == files->count ? 1
+                    : str_cmp(str_of(files->all[i].path), query_str(q, 7));
+        struct row r = {0};
+        if (order >= 0)
+            read_row(q, &r);
+        if (order > 0)
+            ok = add_row(differ, r.key, query_str(q, 7), e);
+        else if (order < 0 || !is_current(&r, &files->all[i].st))
+            ok = push(differ, files->all[i], e);
+        i += order <= 0;
+        if (order >= 0)
+            more = query_next(q, e);
+    }
+    return ok && e->code == ERR_NONE;
+}
+
+static bool refresh_all(struct sync *s, const struct files *files, struct err *e)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (!refresh(s, &files->all[i], e))
+            return false;
+    return commit_batch(s, e);
+}
+
+bool sync_all(struct vault *v, struct db *db, struct index_counts *counts,
+              struct err *e)
+{
+    scoped_files struct files files = files_new(), differ = files_new();
+    if (!os_walk(v->dir, add_file, &files, e))
+        return false;
+    qsort(files.all, files.count, sizeof *files.all, by_path);
+    counts->notes = files.count;
+
+    struct sync s;
+    sync_init(&s, v, db, counts);
+    bool ok = compare(&s, &files, &differ, e) && refresh_all(&s, &differ, e);
+    sync_done(&s);
+    return ok;
+}
+
+/* ---- single names ------------------------------------------------------- */
+
+/* Rows of the note `name` and of all notes in the folder `name`. */
+static bool add_known(struct sync *s, const char *name, struct files *out, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(
+        s->db, "SELECT key, path FROM notes WHERE path = ?1"
+               " OR (path > ?1 || '/' AND path < ?1 || '0')", e);
+    if (!q)
+        return false;
+    query_bind_cstr(q, 1, name);
+    while (query_next(q, e))
+        if (!add_row(out, query_int(q, 0), query_str(q, 1), e))
+            return false;
+    return e->code == ERR_NONE;
+}
+
+/* The notes that a changed name may concern. */
+static bool add_changed(struct sync *s, const char *name, struct files *out,
+                        struct err *e)
+{
+    struct os_stat st;
+    struct err none = {0};
+    bool there = os_stat_beneath(s->v->dir, name, &st, &none);
+    if (there && st.is_file)
+        return add_file(out, name, &st, e);
+    if (there && st.is_dir) {
+        struct err walk = {0};
+        if (!os_walk_from(s->v->dir, name, add_file, out, &walk) &&
+            walk.code != ERR_NOT_FOUND && walk.code != ERR_DENIED)
+            return err_set(e, walk.code, "%s", walk.msg);
+    }
+    return add_known(s, name, out, e);
+}
+
+bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t count,
+                struct index_counts *counts, struct err *e)
+{
+    scoped_files struct files changed = files_new();
+    struct sync s;
+    sync_init(&s, v, db, counts);
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = add_changed(&s, names[i], &changed, e);
+    if (ok && changed.count)
+        ok = refresh_all(&s, &changed, e);
+    sync_done(&s);
+    return ok;
+}

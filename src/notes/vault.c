@@ -1,0 +1,412 @@
+/* Opening a vault; its files; the checks of option objects. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "crypto/crypto.h"
+#include "notes/index.h"
+#include "notes/markdown.h"
+#include "notes/name.h"
+
+#define LOCK_NAME OWN_DIR "/notes.lock"
+#define LOCK_WAIT_MS 15000
+
+/* ---- opening ------------------------------------------------------------ */
+
+struct vault *vault_open(const char *path, struct err *e)
+{
+    scoped(vault_close) struct vault *v = mem_new(sizeof *v);
+    v->path = mem_strdup(path);
+    v->dir = os_dir_open(path, e);
+    if (v->dir < 0)
+        return NULL;
+    v->index = index_new(v);
+    return take(v);
+}
+
+void vault_close(struct vault *v)
+{
+    if (!v)
+        return;
+    index_free(v->index);
+    os_close(v->dir);
+    free(v->path);
+    free(v);
+}
+
+/* ---- reading one note --------------------------------------------------- */
+
+/* A link, a folder or a pipe in the place of a note is no note; a file that we may
+ * not read is one, and the caller should hear of it. */
+static bool is_no_note(struct vault *v, const char *path, const struct err *why)
+{
+    if (why->code == ERR_NOT_FOUND)
+        return true;
+    struct os_stat st;
+    struct err ignored = {0};
+    return why->code == ERR_DENIED &&
+           !(os_stat_beneath(v->dir, path, &st, &ignored) && st.is_file);
+}
+
+bool vault_read(struct vault *v, const char *path, struct buf *bytes,
+                struct os_stat *st, bool *found, struct err *e)
+{
+    *found = false;
+    struct err why = {0};
+    scoped_fd int fd = os_open_beneath(v->dir, path,
+                                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
+                                       &why);
+    if (fd < 0) {
+        if (is_no_note(v, path, &why))
+            return true;
+        *found = true;
+        return err_set(e, why.code, "%s", why.msg);
+    }
+    if (!os_stat_fd(fd, st, e))
+        return false;
+    if (!st->is_file)
+        return true;
+    *found = true;
+    if (st->size > NOTE_SIZE_MAX)
+        return err_set(e, ERR_LIMIT, "\"%.200s\" is %llu bytes; notes may have at most "
+                       "%u", path, (unsigned long long)st->size, NOTE_SIZE_MAX);
+    return os_read_fd(fd, bytes, e) || err_wrap(e, "%.100s", path);
+}
+
+void note_hash(struct str bytes, char out[static HASH_SIZE])
+{
+    memcpy(out, "sha256:", 7);
+    crypto_sha256_hex(bytes, out + 7);
+}
+
+/* A key of the frontmatter as text: `title: 2026` means "2026". */
+static struct str text_of(const struct json *v, struct arena *a, struct err *e)
+{
+    if (json_is(v, JSON_STRING))
+        return json_str(v);
+    if (!json_is(v, JSON_NUMBER) && !json_is(v, JSON_BOOL))
+        return STR("");
+    scoped_buf struct buf b;
+    buf_init(&b, 64);
+    struct json_writer w = json_writer(&b);
+    json_put(&w, v);
+    char *copy = arena_copy(a, b.at, b.n, e);
+    return copy ? (struct str){copy, b.n} : STR("");
+}
+
+static struct str one_line(struct str s, struct arena *a, struct err *e)
+{
+    scoped_buf struct buf b;
+    buf_init(&b, NAME_TITLE_MAX);
+    name_put_title(s, &b);
+    char *copy = arena_copy(a, buf_view(&b).at, b.n, e);
+    return copy ? (struct str){copy, b.n} : STR("");
+}
+
+static int64_t date_or(const struct json *v, int64_t fallback_ms)
+{
+    int64_t ms;
+    return name_date(json_str(v), &ms) ? ms : fallback_ms;
+}
+
+bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
+                struct arena *a, struct note *out, struct err *e)
+{
+    *out = (struct note){.path = path, .bytes = bytes, .st = *st};
+    note_hash(bytes, out->hash);
+    if (!frontmatter_read(bytes, a, &out->front, e))
+        return false;
+    const struct json *all = out->front.yml.all;
+    struct err full = {0};
+    out->uid = str_trim(text_of(json_get(all, "id"), a, &full));
+    struct str title = str_trim(text_of(json_get(all, "title"), a, &full));
+    if (!title.n)
+        title = markdown_title(out->front.body);
+    out->title = one_line(title.n ? title : name_stem(path), a, &full);
+    if (full.code)
+        return err_set(e, full.code, "%s", full.msg);
+
+    int64_t mtime_ms = st->mtime_ns / 1000000;
+    int64_t birth_ms = st->birth_ns && st->birth_ns < st->mtime_ns
+                           ? st->birth_ns / 1000000
+                           : mtime_ms;
+    out->created_ms = date_or(json_get(all, "created"), birth_ms);
+    out->updated_ms = date_or(json_get(all, "updated"), mtime_ms);
+    return true;
+}
+
+static bool is_own_key(struct str key)
+{
+    static const char *const own[] = {"id", "type", "title", "created", "updated"};
+    for (size_t i = 0; i < LENGTH(own); i++)
+        if (str_is(key, own[i]))
+            return true;
+    return false;
+}
+
+void note_put_metadata(const struct note *n, struct json_writer *w)
+{
+    json_open_object(w);
+    struct json_iter it = json_iter(n->front.yml.all);
+    while (json_next(&it)) {
+        if (is_own_key(it.key))
+            continue;
+        json_key_str(w, it.key);
+        json_put(w, it.value);
+    }
+    json_close(w);
+}
+
+static void put_tag(struct json_writer *w, struct str tag)
+{
+    tag = str_trim(tag);
+    while (tag.n && tag.at[0] == '#')
+        tag.at++, tag.n--;
+    if (tag.n)
+        json_put_str(w, tag);
+}
+
+void note_put_tags(const struct note *n, struct json_writer *w)
+{
+    const struct json *tags = json_get(n->front.yml.all, "tags");
+    json_open_array(w);
+    struct str text = json_str(tags); /* "a, b" means two */
+    for (size_t i = 0; i < text.n;) {
+        const char *comma = memchr(text.at + i, ',', text.n - i);
+        size_t len = comma ? (size_t)(comma - text.at) - i : text.n - i;
+        put_tag(w, (struct str){text.at + i, len});
+        i += len + 1;
+    }
+    struct json_iter it = json_iter(json_is(tags, JSON_ARRAY) ? tags : NULL);
+    while (json_next(&it)) {
+        if (json_is(it.value, JSON_STRING))
+            put_tag(w, json_str(it.value));
+        else if (json_is(it.value, JSON_NUMBER)) {
+            char number[40];
+            (void)snprintf(number, sizeof number, "%.15g", json_number(it.value, 0));
+            put_tag(w, str_of(number));
+        }
+    }
+    json_close(w);
+}
+
+/* ---- finding ------------------------------------------------------------ */
+
+bool vault_has(struct vault *v, struct str path)
+{
+    char name[PATH_MAX];
+    if (!name_is_path(path))
+        return false;
+    memcpy(name, path.at, path.n);
+    name[path.n] = '\0';
+    struct os_stat st;
+    struct err none = {0};
+    return os_stat_beneath(v->dir, name, &st, &none) && st.is_file;
+}
+
+/* "note/X.md" for "X.md" */
+static struct str in_note_folder(struct str path, char space[static PATH_MAX])
+{
+    int n = snprintf(space, PATH_MAX, "note/%.*s", STR_ARGS(path));
+    return n > 0 && n < PATH_MAX ? (struct str){space, (size_t)n} : STR("");
+}
+
+void vault_put_id(struct vault *v, struct str path, struct buf *out)
+{
+    char space[PATH_MAX];
+    if (name_at_root(path) && vault_has(v, in_note_folder(path, space)))
+        buf_str(out, path);
+    else
+        name_put_id(path, out);
+}
+
+/* Takes the path if there is such a note. */
+static bool try_path(struct vault *v, struct str folder, struct str name,
+                     const char *ending, char path[static PATH_MAX])
+{
+    char space[PATH_MAX];
+    if (folder.n + name.n + 4 >= PATH_MAX || memchr(name.at, '\0', name.n))
+        return false;
+    (void)snprintf(space, sizeof space, "%.*s%.*s%s", STR_ARGS(folder), STR_ARGS(name),
+                   ending);
+    if (!vault_has(v, str_of(space)))
+        return false;
+    memcpy(path, space, strlen(space) + 1);
+    return true;
+}
+
+struct lookup {
+    struct vault *v;
+    struct str wanted;
+    char *path;
+    bool found;
+};
+
+/* The notes that a query gives: none, one, or too many. */
+static bool take_only(struct db *db, struct lookup *l, const char *sql, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(db, sql, e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, l->wanted);
+    scoped_buf struct buf ids;
+    buf_init(&ids, 300);
+    size_t count = 0;
+    while (query_next(q, e)) {
+        struct str path = query_str(q, 0);
+        if (!vault_has(l->v, path))
+            continue;
+        memcpy(l->path, path.at, path.n);
+        l->path[path.n] = '\0';
+        buf_cstr(&ids, count ? ", " : "");
+        vault_put_id(l->v, path, &ids);
+        count++;
+    }
+    if (e->code)
+        return false;
+    if (count > 1) {
+        bool all = !ids.failed;
+        return err_set(e, ERR_CONFLICT, "%zu notes are called \"%.*s\": %.*s%s; use one "
+                       "of these ids", count, STR_ARGS(str_cut(l->wanted, 60)),
+                       STR_ARGS(str_cut(buf_view(&ids), 240)), all ? "" : " ...");
+    }
+    l->found = count == 1;
+    return true;
+}
+
+static bool look_up(struct db *db, void *arg, struct err *e)
+{
+    static const char *const ways[] = {
+        "SELECT path FROM notes WHERE uid = ? ORDER BY path LIMIT 20",
+        "SELECT path FROM notes WHERE title = ? ORDER BY path LIMIT 20",
+        "SELECT path FROM notes WHERE stem = ? ORDER BY path LIMIT 20",
+    };
+    struct lookup *l = arg;
+    l->found = false;
+    for (size_t i = 0; i < LENGTH(ways) && !l->found; i++)
+        if (!take_only(db, l, ways[i], e))
+            return false;
+    return true;
+}
+
+bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
+                   bool *found, struct err *e)
+{
+    *found = true;
+    bool folder = identifier.n && memchr(identifier.at, '/', identifier.n);
+    if (folder && try_path(v, STR(""), identifier, ".md", path))
+        return true;
+    if (try_path(v, STR(""), identifier, "", path))
+        return true;
+    if (str_starts(identifier, "note/") &&
+        try_path(v, STR(""), (struct str){identifier.at + 5, identifier.n - 5}, ".md",
+                 path) &&
+        name_at_root(str_of(path)))
+        return true;
+    struct lookup l = {.v = v, .wanted = identifier, .path = path};
+    bool ok = index_use(v->index, look_up, &l, e);
+    *found = ok && l.found;
+    return ok;
+}
+
+/* ---- locking ------------------------------------------------------------ */
+
+int vault_lock(struct vault *v, struct str path, struct err *e)
+{
+    /* Where the file system knows no case, "Plan" and "plan" are one file. */
+    char folded[PATH_MAX];
+    size_t n = path.n < sizeof folded ? path.n : sizeof folded;
+    for (size_t i = 0; i < n; i++)
+        folded[i] = (char)(path.at[i] >= 'A' && path.at[i] <= 'Z' ? path.at[i] + 32
+                                                                 : path.at[i]);
+    unsigned char hash[CRYPTO_BLAKE2B];
+    uint64_t key;
+    crypto_blake2b((struct str){folded, n}, hash);
+    memcpy(&key, hash, sizeof key);
+
+    struct err why = {0};
+    int fd = os_lock(v->dir, LOCK_NAME, key, LOCK_WAIT_MS, &why);
+    if (fd < 0 && why.code == ERR_NOT_FOUND && os_make_dirs(v->dir, OWN_DIR, e))
+        return os_lock(v->dir, LOCK_NAME, key, LOCK_WAIT_MS, e);
+    if (fd < 0)
+        err_set(e, why.code, why.code == ERR_DENIED
+                                 ? "the vault may not be written: %s" : "%s", why.msg);
+    return fd;
+}
+
+/* ---- option objects ----------------------------------------------------- */
+
+bool options_check(const struct json *o, const char *what, const char *const *keys,
+                   struct err *e)
+{
+    scoped_buf struct buf names;
+    buf_init(&names, 300);
+    for (size_t i = 0; keys[i]; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", keys[i]);
+    if (!json_is(o, JSON_OBJECT))
+        return err_set(e, ERR_INVALID, "%s takes an object with %s, not a value of type "
+                       "%s", what, buf_cz(&names), json_type_name(json_type(o)));
+    struct json_iter it = json_iter(o);
+    while (json_next(&it)) {
+        size_t i = 0;
+        while (keys[i] && !str_is(it.key, keys[i]))
+            i++;
+        if (!keys[i])
+            return err_set(e, ERR_INVALID, "%s knows no field \"%.*s\"; it takes %s",
+                           what, STR_ARGS(str_cut(it.key, 60)), buf_cz(&names));
+    }
+    return true;
+}
+
+static const struct json *option(const struct json *o, const char *key)
+{
+    const struct json *v = json_get(o, key);
+    return json_is(v, JSON_NULL) ? NULL : v;
+}
+
+bool options_str(const struct json *o, const char *key, const char *other,
+                 struct str *out, struct err *e)
+{
+    const struct json *v = option(o, key), *second = other ? option(o, other) : NULL;
+    const struct json *both[] = {v, second};
+    for (size_t i = 0; i < 2; i++)
+        if (both[i] && !json_is(both[i], JSON_STRING))
+            return err_set(e, ERR_INVALID, "%s must be a string, not a value of type %s",
+                           i ? other : key, json_type_name(json_type(both[i])));
+    if (v && second && !json_equal(v, second))
+        return err_set(e, ERR_INVALID, "%s and %s are two names of one field and say "
+                       "different things", key, other);
+    *out = json_str(v ? v : second);
+    return true;
+}
+
+bool options_bool(const struct json *o, const char *key, bool *out, struct err *e)
+{
+    const struct json *v = option(o, key);
+    if (v && !json_is(v, JSON_BOOL))
+        return err_set(e, ERR_INVALID, "%s must be true or false, not a value of type "
+                       "%s", key, json_type_name(json_type(v)));
+    *out = json_bool(v, false);
+    return true;
+}
+
+bool options_limit(const struct json *o, int64_t fallback, int64_t max, int64_t *out,
+                   struct err *e)
+{
+    const struct json *v = option(o, "limit");
+    *out = json_int(v, v ? 0 : fallback);
+    return (*out >= 1 && *out <= max) ||
+           err_set(e, ERR_INVALID, "limit must be a whole number from 1 to %lld",
+                   (long long)max);
+}
+
+bool options_identifier(const struct json *o, struct str *out, struct err *e)
+{
+    *out = json_str(o);
+    if (json_is(o, JSON_OBJECT) && !options_str(o, "identifier", NULL, out, e))
+        return false;
+    return out->n > 0 ||
+           err_set(e, ERR_INVALID, "identifier must be a string that is not empty: a "
+                   "note's id (\"type/name\"), uid, path or title");
+}

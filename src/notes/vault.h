@@ -1,0 +1,81 @@
+/* notes/vault.h - the vault's files: read one, find one, lock one.
+ *
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include <limits.h>
+#include <pthread.h>
+
+#include "notes/frontmatter.h"
+#include "notes/notes.h"
+#include "os/os.h"
+
+#define OWN_DIR ".cloche" /* ours, inside the vault */
+
+struct index;
+
+struct vault {
+    int dir;
+    char *path;
+    struct index *index;
+};
+
+/* ---- one note, read ----------------------------------------------------- */
+
+#define HASH_SIZE (sizeof "sha256:" + 64) /* with its NUL */
+
+/* A note's file cut into what it says. Strings are borrowed from `bytes` or live
+ * in the arena it was parsed with. */
+struct note {
+    struct str path;
+    struct str bytes;
+    struct os_stat st;
+    char hash[HASH_SIZE];
+    struct frontmatter front;
+    struct str title;
+    struct str uid; /* empty: it has none */
+    int64_t created_ms, updated_ms;
+};
+
+/* Reads the file `path` (which must be a name_is_path()) to `bytes`. *found tells
+ * whether there is such a note; symbolic links and folders are none. false and *e:
+ * ERR_LIMIT (too large; `st` is set), ERR_DENIED (may not be read), ERR_IO. */
+bool vault_read(struct vault *v, const char *path, struct buf *bytes,
+                struct os_stat *st, bool *found, struct err *e);
+/* Any bytes are a note. false only with ERR_LIMIT. */
+bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
+                struct arena *a, struct note *out, struct err *e);
+void note_hash(struct str bytes, char out[static HASH_SIZE]);
+
+/* The value for the key "metadata" or "tags". */
+void note_put_metadata(const struct note *n, struct json_writer *w);
+void note_put_tags(const struct note *n, struct json_writer *w);
+
+/* ---- finding ------------------------------------------------------------ */
+
+/* Is there a note of this path? Also checks the path itself. */
+bool vault_has(struct vault *v, struct str path);
+/* Appends the public id of the path: see notes.h, "Words". */
+void vault_put_id(struct vault *v, struct str path, struct buf *out);
+/* The path that an identifier means. *found false: none. ERR_CONFLICT: several. */
+bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
+                   bool *found, struct err *e);
+
+/* Held while a note is read, compared and written: see os_lock(). -1 and *e. */
+int vault_lock(struct vault *v, struct str path, struct err *e);
+
+/* ---- option objects ----------------------------------------------------- */
+
+/* Is it an object whose keys all stand in the list (ends with NULL)? `what` is
+ * named in the message: "notes.create". */
+bool options_check(const struct json *o, const char *what, const char *const *keys,
+                   struct err *e);
+/* Looks the key up, under its second name too (or NULL). *out is empty when it is
+ * absent or null. false and ERR_INVALID: of another type. */
+bool options_str(const struct json *o, const char *key, const char *other,
+                 struct str *out, struct err *e);
+bool options_bool(const struct json *o, const char *key, bool *out, struct err *e);
+bool options_limit(const struct json *o, int64_t fallback, int64_t max, int64_t *out,
+                   struct err *e);
+/* The identifier of a string or an object. */
+bool options_identifier(const struct json *o, struct str *out, struct err *e);

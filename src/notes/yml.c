@@ -1,0 +1,630 @@
+#include "notes/yml.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <strings.h>
+#include <yaml.h>
+
+/* ---- scalars by the core schema ----------------------------------------- */
+
+static bool is_one_of(struct str s, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is(s, words[i]))
+            return true;
+    return false;
+}
+
+static size_t digits(struct str s, size_t from, const char *accepted)
+{
+    size_t n = 0;
+    while (from + n < s.n && s.at[from + n] && strchr(accepted, s.at[from + n]))
+        n++;
+    return n;
+}
+
+#define DECIMAL "0123456789"
+
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? */
+static bool is_number(struct str s, bool *whole)
+{
+    size_t i = s.n && (s.at[0] == '-' || s.at[0] == '+');
+    size_t before = digits(s, i, DECIMAL), after = 0;
+    i += before;
+    *whole = i == s.n;
+    if (i < s.n && s.at[i] == '.') {
+        after = digits(s, i + 1, DECIMAL);
+        i += 1 + after;
+    }
+    if (before + after == 0)
+        return false;
+    if (i < s.n && (s.at[i] == 'e' || s.at[i] == 'E')) {
+        i++;
+        i += i < s.n && (s.at[i] == '-' || s.at[i] == '+');
+        size_t n = digits(s, i, DECIMAL);
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return i == s.n;
+}
+
+#define WHOLE_MAX 9007199254740992.0 /* 2^53 */
+
+/* 0o17 and 0x1f */
+static bool based_number(struct str s, double *out)
+{
+    bool octal = str_starts(s, "0o"), hex = str_starts(s, "0x");
+    const char *accepted = octal ? "01234567" : "0123456789abcdefABCDEF";
+    if ((!octal && !hex) || s.n < 3 || digits(s, 2, accepted) != s.n - 2 || s.n > 20)
+        return false;
+    char text[24] = "";
+    memcpy(text, s.at + 2, s.n - 2);
+    *out = (double)strtoull(text, NULL, octal ? 8 : 16);
+    return true;
+}
+
+static bool number_value(struct str s, double *out)
+{
+    bool whole;
+    if (based_number(s, out))
+        return fabs(*out) < WHOLE_MAX;
+    if (s.n == 0 || s.n > 300 || !is_number(s, &whole))
+        return false;
+    char text[304];
+    memcpy(text, s.at, s.n);
+    text[s.n] = '\0';
+    *out = strtod(text, NULL);
+    return isfinite(*out) && (!whole || fabs(*out) < WHOLE_MAX);
+}
+
+static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
+static const char *const trues[] = {"true", "True", "TRUE"};
+static const char *const falses[] = {"false", "False", "FALSE"};
+
+static void put_plain(struct json_writer *w, struct str s)
+{
+    double number;
+    if (is_one_of(s, nulls, LENGTH(nulls)))
+        json_put_null(w);
+    else if (is_one_of(s, trues, LENGTH(trues)))
+        json_put_bool(w, true);
+    else if (is_one_of(s, falses, LENGTH(falses)))
+        json_put_bool(w, false);
+    else if (number_value(s, &number))
+        json_put_number(w, number);
+    else
+        json_put_str(w, s);
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+struct anchor {
+    const char *name;
+    size_t from, to; /* in the JSON text; `to` is 0 while it is open */
+    struct anchor *next;
+};
+
+struct level {
+    bool mapping, wants_key;
+    struct anchor *anchor;
+};
+
+struct reader {
+    yaml_parser_t parser;
+    struct arena *arena;
+    struct buf json;
+    struct json_writer w;
+    struct level levels[YML_DEPTH_MAX + 1];
+    unsigned depth;
+    unsigned nodes;
+    struct anchor *anchors;
+    unsigned anchor_count;
+    struct yml *out;
+    size_t key_capacity;
+    struct err *e;
+};
+
+static bool bad(struct reader *r, const yaml_mark_t *at, const char *what)
+{
+    return err_set(r->e, ERR_INVALID, "%s (line %zu)", what, at->line + 1);
+}
+
+static bool add_key(struct reader *r, struct str name, const yaml_mark_t *at)
+{
+    struct yml *y = r->out;
+    if (y->key_count == r->key_capacity) {
+        size_t more = r->key_capacity ? 2 * r->key_capacity : 16;
+        struct yml_key *grown = arena_get(r->arena, more * sizeof *grown, r->e);
+        if (!grown)
+            return false;
+        if (y->key_count)
+            memcpy(grown, y->keys, y->key_count * sizeof *grown);
+        y->keys = grown;
+        r->key_capacity = more;
+    }
+    char *copy = arena_copy(r->arena, name.at, name.n, r->e);
+    if (!copy)
+        return false;
+    if (y->key_count == 0)
+        y->column = at->column;
+    else if (y->keys[y->key_count - 1].line == at->line)
+        y->by_lines = false;
+    y->keys[y->key_count++] = (struct yml_key){{copy, name.n}, at->line, at->line + 1};
+    return true;
+}
+
+/* A value of the outermost mapping ends here for sure. */
+static void value_ends(struct reader *r, const yaml_mark_t *at)
+{
+    if (r->depth == 1 && r->out->key_count && at->line >= r->out->keys[r->out->key_count - 1].stop)
+        r->out->keys[r->out->key_count - 1].stop = at->line + 1;
+}
+
+/* Where the text of the value that is written next will begin. */
+static size_t value_start(const struct reader *r)
+{
+    return r->json.n + (r->w.comma && !r->w.after_key);
+}
+
+static bool new_anchor(struct reader *r, const yaml_char_t *name, struct anchor **out)
+{
+    *out = NULL;
+    if (!name)
+        return true;
+    if (++r->anchor_count > YML_ANCHORS_MAX)
+        return err_set(r->e, ERR_INVALID, "more than %u anchors", YML_ANCHORS_MAX);
+    struct anchor *a = arena_get(r->arena, sizeof *a, r->e);
+    if (!a)
+        return false;
+    a->name = arena_copy(r->arena, name, strlen((const char *)name), r->e);
+    if (!a->name)
+        return false;
+    a->from = value_start(r);
+    a->next = r->anchors;
+    r->anchors = a;
+    *out = a;
+    return true;
+}
+
+static void end_anchor(struct reader *r, struct anchor *a)
+{
+    if (a)
+        a->to = r->json.n;
+}
+
+static bool put_alias(struct reader *r, const yaml_event_t *ev)
+{
+    const char *name = (const char *)ev->data.alias.anchor;
+    for (struct anchor *a = r->anchors; a; a = a->next) {
+        if (strcmp(a->name, name) != 0)
+            continue;
+        if (!a->to)
+            return bad(r, &ev->start_mark, "an alias stands inside its own anchor");
+        /* The buf may move while it grows: copy from a copy. */
+        size_t n = a->to - a->from;
+        if (n > r->json.ceiling - r->json.n)
+            return bad(r, &ev->start_mark, "its aliases expand to more than it may hold");
+        char *copy = malloc(n ? n : 1);
+        must(copy != NULL);
+        memcpy(copy, r->json.at + a->from, n);
+        json_put_raw(&r->w, (struct str){copy, n});
+        free(copy);
+        return true;
+    }
+    return bad(r, &ev->start_mark, "an alias without its anchor");
+}
+
+static bool put_key(struct reader *r, const yaml_event_t *ev)
+{
+    if (ev->type != YAML_SCALAR_EVENT)
+        return bad(r, &ev->start_mark, "a key that is no plain text");
+    struct str name = {(const char *)ev->data.scalar.value, ev->data.scalar.length};
+    if (ev->data.scalar.anchor)
+        return bad(r, &ev->start_mark, "an anchor at a key");
+    if (r->depth == 1 && !add_key(r, name, &ev->start_mark))
+        return false;
+    json_key_str(&r->w, name);
+    return true;
+}
+
+static bool put_scalar(struct reader *r, const yaml_event_t *ev)
+{
+    struct anchor *anchor;
+    if (!new_anchor(r, ev->data.scalar.anchor, &anchor))
+        return false;
+    struct str s = {(const char *)ev->data.scalar.value, ev->data.scalar.length};
+    bool plain = ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+                 ev->data.scalar.plain_implicit;
+    const char *tag = (const char *)ev->data.scalar.tag;
+    bool typed = tag && (!strcmp(tag, YAML_INT_TAG) || !strcmp(tag, YAML_FLOAT_TAG) ||
+                         !strcmp(tag, YAML_BOOL_TAG) || !strcmp(tag, YAML_NULL_TAG));
+    if (plain || typed)
+        put_plain(&r->w, s);
+    else
+        json_put_str(&r->w, s);
+    end_anchor(r, anchor);
+    bool exact = ev->data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
+                 ev->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    if (exact)
+        value_ends(r, &ev->end_mark);
+    return true;
+}
+
+static bool open_level(struct reader *r, const yaml_event_t *ev)
+{
+    bool mapping = ev->type == YAML_MAPPING_START_EVENT;
+    if (r->depth == YML_DEPTH_MAX)
+        return bad(r, &ev->start_mark, "nested too deeply");
+    struct anchor *anchor;
+    if (!new_anchor(r, mapping ? ev->data.mapping_start.anchor
+                               : ev->data.sequence_start.anchor, &anchor))
+        return false;
+    if (r->depth == 0)
+        r->out->by_lines = ev->data.mapping_start.style != YAML_FLOW_MAPPING_STYLE &&
+                           !ev->data.mapping_start.anchor && !ev->data.mapping_start.tag;
+    if (mapping)
+        json_open_object(&r->w);
+    else
+        json_open_array(&r->w);
+    r->levels[++r->depth] = (struct level){mapping, mapping, anchor};
+    return true;
+}
+
+static void close_level(struct reader *r, const yaml_event_t *ev)
+{
+    json_close(&r->w);
+    end_anchor(r, r->levels[r->depth].anchor);
+    r->depth--;
+    /* A block's end is where the next token stands; a flow's is exact. */
+    if (ev->end_mark.index > ev->start_mark.index)
+        value_ends(r, &ev->end_mark);
+}
+
+static bool put_node(struct reader *r, const yaml_event_t *ev)
+{
+    struct level *l = &r->levels[r->depth];
+    if (++r->nodes > YML_NODES_MAX)
+        return bad(r, &ev->start_mark, "more values than it may hold");
+    if (r->depth && l->mapping && l->wants_key) {
+        l->wants_key = false;
+        return put_key(r, ev);
+    }
+    l->wants_key = true;
+    switch (ev->type) {
+    case YAML_SCALAR_EVENT:
+        return put_scalar(r, ev);
+    case YAML_ALIAS_EVENT:
+        value_ends(r, &ev->end_mark);
+        return put_alias(r, ev);
+    default:
+        return open_level(r, ev);
+    }
+}
+
+/* The outermost value: a mapping, or nothing at all. */
+static bool put_root(struct reader *r, const yaml_event_t *ev)
+{
+    if (ev->type == YAML_MAPPING_START_EVENT)
+        return put_node(r, ev);
+    struct str s = {(const char *)ev->data.scalar.value, ev->data.scalar.length};
+    if (ev->type == YAML_SCALAR_EVENT && is_one_of(s, nulls, LENGTH(nulls)) &&
+        ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
+        r->out->by_lines = s.n == 0; /* a "~" is in the way of keys */
+        return true;
+    }
+    return bad(r, &ev->start_mark, "not a list of \"key: value\" lines");
+}
+
+static bool one_event(struct reader *r, const yaml_event_t *ev, unsigned *documents)
+{
+    switch (ev->type) {
+    case YAML_DOCUMENT_START_EVENT:
+        return ++*documents == 1 ? true
+                                 : bad(r, &ev->start_mark, "more than one document");
+    case YAML_SCALAR_EVENT:
+    case YAML_ALIAS_EVENT:
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_MAPPING_START_EVENT:
+        return r->depth ? put_node(r, ev) : put_root(r, ev);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        close_level(r, ev);
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool all_events(struct reader *r)
+{
+    unsigned documents = 0;
+    for (bool end = false; !end;) {
+        yaml_event_t ev;
+        if (!yaml_parser_parse(&r->parser, &ev))
+            return bad(r, &r->parser.problem_mark,
+                       r->parser.problem ? r->parser.problem : "not YAML");
+        bool ok = one_event(r, &ev, &documents);
+        end = ev.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&ev);
+        if (!ok)
+            return false;
+        if (r->json.failed)
+            return err_set(r->e, ERR_INVALID, "expands to more than %u bytes",
+                           YML_JSON_MAX);
+    }
+    return true;
+}
+
+bool yml_read(struct str text, struct arena *a, struct yml *out, struct err *e)
+{
+    *out = (struct yml){.by_lines = true};
+    if (text.n > YML_TEXT_MAX)
+        return err_set(e, ERR_INVALID, "longer than %u bytes", YML_TEXT_MAX);
+    if (!str_is_utf8(text))
+        return err_set(e, ERR_INVALID, "not valid UTF-8");
+    struct reader *r = mem_new(sizeof *r);
+    r->arena = a;
+    r->out = out;
+    r->e = e;
+    buf_init(&r->json, YML_JSON_MAX);
+    r->w = json_writer(&r->json);
+    must(yaml_parser_initialize(&r->parser));
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)text.at, text.n);
+
+    bool ok = all_events(r);
+    /* Reading it once more finds keys that stand twice, at every depth. */
+    if (ok)
+        out->all = json_read(r->json.n ? buf_view(&r->json) : STR("{}"), a, e);
+    yaml_parser_delete(&r->parser);
+    buf_done(&r->json);
+    free(r);
+    return ok && out->all;
+}
+
+/* Bytes of the line end at `p`, 0 if there is none. */
+static size_t line_end(const unsigned char *p, size_t left)
+{
+    if (p[0] == '\r')
+        return left > 1 && p[1] == '\n' ? 2 : 1;
+    if (p[0] == '\n')
+        return 1;
+    if (left > 1 && p[0] == 0xc2 && p[1] == 0x85)
+        return 2;
+    bool separator = left > 2 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] & 0xfe) == 0xa8;
+    return separator ? 3 : 0;
+}
+
+size_t *yml_lines(struct str text, struct arena *a, size_t *count, struct err *e)
+{
+    const unsigned char *p = (const unsigned char *)text.at;
+    size_t *starts = NULL;
+    for (int counting = 1; counting >= 0; counting--) {
+        size_t n = 0, line = 0;
+        for (size_t i = 0; i < text.n;) {
+            size_t end = line_end(p + i, text.n - i);
+            i += end ? end : 1;
+            if (!end && i < text.n)
+                continue;
+            if (starts)
+                starts[n] = line;
+            n++;
+            line = i;
+        }
+        if (starts)
+            starts[n] = text.n;
+        else if (!(starts = arena_get(a, (n + 1) * sizeof *starts, e)))
+            return NULL;
+        *count = n;
+    }
+    return starts;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+/* Words that some reader of YAML takes for more than a word. */
+static bool is_word_with_meaning(struct str s)
+{
+    static const char *const words[] = {"null", "true", "false", "yes", "no", "on",
+                                        "off",  "y",    "n",     "inf", "nan"};
+    for (size_t i = 0; i < LENGTH(words); i++)
+        if (s.n == strlen(words[i]) && !strncasecmp(s.at, words[i], s.n))
+            return true;
+    return false;
+}
+
+static bool is_letter(uint32_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (c > 0xa0 && c < 0xd800 && c != 0x2028 && c != 0x2029) ||
+           (c >= 0xe000 && c <= 0xfffd && c != 0xfeff) || (c >= 0x10000 && (c & 0xfffe) != 0xfffe);
+}
+
+/* 2026-11-21 or 2026-11-21T05:16:00.000Z: other programs want dates plain. */
+static bool is_date(struct str s)
+{
+    static const char pattern[] = "0000-00-00T00:00:00.000Z";
+    if (s.n != 10 && s.n != 20 && s.n != 24)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char want = s.n == 20 && i == 19 ? 'Z' : pattern[i];
+        if (want == '0' ? s.at[i] < '0' || s.at[i] > '9' : s.at[i] != want)
+            return false;
+    }
+    return true;
+}
+
+static bool can_be_plain(struct str s)
+{
+    if (is_date(s))
+        return true;
+    if (s.n == 0 || s.n > 500 || s.at[s.n - 1] == ' ' || is_word_with_meaning(s))
+        return false;
+    bool first = true;
+    for (const char *at = s.at, *end = at + s.n; at < end; first = false) {
+        uint32_t c = str_next_char(&at, end);
+        bool inner = (c >= '0' && c <= '9') || (c < 0x80 && strchr(" -./()+", (int)c));
+        if (c == 0 || !(is_letter(c) || (inner && !first)))
+            return false;
+    }
+    return true;
+}
+
+static void put_quoted(struct buf *out, struct str s)
+{
+    buf_char(out, '"');
+    for (const char *at = s.at, *end = at + s.n; at < end;) {
+        const char *from = at;
+        uint32_t c = str_next_char(&at, end);
+        if (c == '"' || c == '\\')
+            buf_printf(out, "\\%c", (int)c);
+        else if (c == '\n')
+            buf_cstr(out, "\\n");
+        else if (c == '\t')
+            buf_cstr(out, "\\t");
+        else if (c == '\r')
+            buf_cstr(out, "\\r");
+        else if ((c >= 0x20 && c < 0x7f) || is_letter(c))
+            buf_put(out, from, (size_t)(at - from));
+        else if (c < 0x100)
+            buf_printf(out, "\\x%02X", c);
+        else if (c < 0x10000)
+            buf_printf(out, "\\u%04X", c);
+        else
+            buf_printf(out, "\\U%08X", c);
+    }
+    buf_char(out, '"');
+}
+
+static void put_text(struct buf *out, struct str s)
+{
+    if (can_be_plain(s))
+        buf_str(out, s);
+    else
+        put_quoted(out, s);
+}
+
+static void put_number(struct buf *out, const struct json *v)
+{
+    double d = json_number(v, 0);
+    if (d == floor(d) && fabs(d) < WHOLE_MAX) {
+        buf_printf(out, "%.0f", d == 0 ? 0.0 : d);
+        return;
+    }
+    char text[40];
+    for (int precision = 15; precision <= 17; precision++) {
+        (void)snprintf(text, sizeof text, "%.*g", precision, d);
+        if (strtod(text, NULL) == d)
+            break;
+    }
+    /* More than 2^53 but without exponent would be read as a string. */
+    if (!strpbrk(text, ".e"))
+        (void)snprintf(text, sizeof text, "%.16e", d);
+    buf_cstr(out, text);
+}
+
+/* In one line, as JSON would be, which is YAML too. */
+static void put_flow(struct buf *out, const struct json *v)
+{
+    struct json_iter it = json_iter(v);
+    bool object = json_is(v, JSON_OBJECT), first = true;
+    switch (json_type(v)) {
+    case JSON_ABSENT:
+    case JSON_NULL:
+        buf_cstr(out, "null");
+        break;
+    case JSON_BOOL:
+        buf_cstr(out, json_bool(v, false) ? "true" : "false");
+        break;
+    case JSON_NUMBER:
+        put_number(out, v);
+        break;
+    case JSON_STRING:
+        put_text(out, json_str(v));
+        break;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        buf_char(out, object ? '{' : '[');
+        for (; json_next(&it); first = false) {
+            if (!first)
+                buf_cstr(out, ", ");
+            if (object) {
+                put_text(out, it.key);
+                buf_cstr(out, ": ");
+            }
+            put_flow(out, it.value);
+        }
+        buf_char(out, object ? '}' : ']');
+        break;
+    }
+}
+
+static void put_spaces(struct buf *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_char(out, ' ');
+}
+
+void yml_put_pair(struct buf *out, size_t column, const char *eol, struct str key,
+                  const struct json *value)
+{
+    put_spaces(out, column);
+    put_text(out, key);
+    buf_char(out, ':');
+    if (json_length(value) == 0) {
+        buf_char(out, ' ');
+        put_flow(out, value);
+        buf_cstr(out, eol);
+        return;
+    }
+    buf_cstr(out, eol);
+    struct json_iter it = json_iter(value);
+    while (json_next(&it)) {
+        put_spaces(out, column + 2);
+        if (json_is(value, JSON_ARRAY)) {
+            buf_cstr(out, "- ");
+        } else {
+            put_text(out, it.key);
+            buf_cstr(out, ": ");
+        }
+        put_flow(out, it.value);
+        buf_cstr(out, eol);
+    }
+}
+
+void yml_put_string(struct buf *out, size_t column, const char *eol, const char *key,
+                    struct str value)
+{
+    put_spaces(out, column);
+    buf_printf(out, "%s: ", key);
+    put_text(out, value);
+    buf_cstr(out, eol);
+}
+
+static bool can_write(struct str top, const struct json *v, unsigned depth, struct err *e)
+{
+    if (depth > YML_DEPTH_MAX - 2)
+        return err_set(e, ERR_INVALID, "metadata.%.60s is nested deeper than %u levels",
+                       top.at, YML_DEPTH_MAX - 2);
+    if (json_is(v, JSON_NUMBER) && !isfinite(json_number(v, 0)))
+        return err_set(e, ERR_INVALID, "metadata.%.60s holds a number that is too large",
+                       top.at);
+    struct json_iter it = json_iter(v);
+    while (json_next(&it)) {
+        if (json_is(v, JSON_OBJECT) && it.key.n > YML_KEY_MAX)
+            return err_set(e, ERR_INVALID, "metadata.%.60s holds a key longer than %u "
+                           "bytes", top.at, YML_KEY_MAX);
+        if (!can_write(top, it.value, depth + 1, e))
+            return false;
+    }
+    return true;
+}
+
+bool yml_can_write(struct str key, const struct json *value, struct err *e)
+{
+    if (key.n == 0 || key.n > YML_KEY_MAX)
+        return err_set(e, ERR_INVALID, "a metadata key must have 1 to %u bytes",
+                       YML_KEY_MAX);
+    return can_write(key, value, 1, e);
+}

@@ -1,0 +1,95 @@
+/* The user's folders and the program's own. */
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+static bool home_of_user(char out[static PATH_MAX])
+{
+    const char *home = getenv("HOME");
+    char space[4096];
+    struct passwd entry, *found = NULL;
+    if (!home || home[0] != '/') {
+        home = NULL;
+        if (getpwuid_r(geteuid(), &entry, space, sizeof space, &found) == 0 && found)
+            home = found->pw_dir;
+    }
+    if (!home || home[0] != '/' || strlen(home) >= PATH_MAX)
+        return false;
+    memcpy(out, home, strlen(home) + 1);
+    return true;
+}
+
+/* Who may write there could change what we believe or run. */
+static bool is_ours(int fd, const char *path, struct err *e)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return err_set(e, ERR_IO, "cannot look at the folder \"%.200s\": %m", path);
+    if (st.st_uid != geteuid())
+        return err_set(e, ERR_DENIED, "the folder \"%.200s\" belongs to another user "
+                       "(%u)", path, (unsigned)st.st_uid);
+    if (st.st_mode & 022)
+        return err_set(e, ERR_DENIED, "other users may write to the folder "
+                       "\"%.200s\"; take that right away (chmod go-w)", path);
+    return true;
+}
+
+static int user_dir(const char *variable, const char *fallback, char **path,
+                    struct err *e)
+{
+    /* The specification says to ignore relative ones. */
+    const char *set = getenv(variable);
+    char home[PATH_MAX];
+    char full[PATH_MAX];
+    int n;
+    if (set && set[0] == '/') {
+        n = snprintf(full, sizeof full, "%s/cloche", set);
+    } else if (home_of_user(home)) {
+        n = snprintf(full, sizeof full, "%s/%s/cloche", home, fallback);
+    } else {
+        err_set(e, ERR_NOT_FOUND, "no place for the user's files: neither %s nor "
+                "HOME is set to an absolute path", variable);
+        return -1;
+    }
+    if (n < 0 || (size_t)n >= sizeof full) {
+        err_set(e, ERR_INVALID, "the path in %s or HOME is too long", variable);
+        return -1;
+    }
+    scoped_fd int fd = os_dir_make(full, 0700, e);
+    if (fd < 0 || !is_ours(fd, full, e))
+        return -1;
+    if (path)
+        *path = mem_strdup(full);
+    int kept = fd;
+    fd = -1;
+    return kept;
+}
+
+int os_config_dir(char **path, struct err *e)
+{
+    return user_dir("XDG_CONFIG_HOME", ".config", path, e);
+}
+
+int os_cache_dir(char **path, struct err *e)
+{
+    return user_dir("XDG_CACHE_HOME", ".cache", path, e);
+}
+
+char *os_program_dir(struct err *e)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) {
+        err_set(e, ERR_IO, "cannot find where the program lies: %m");
+        return NULL;
+    }
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    slash[slash == path] = '\0'; /* "/cloche" lies in "/" */
+    return mem_strdup(path);
+}

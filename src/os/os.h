@@ -1,0 +1,140 @@
+/* os/os.h - the host system in our own error words: clocks, randomness, files
+ * beneath a directory handle, locks, change notices, the user's folders.
+ *
+ * Every file is named relative to an open directory and never leaves it: "..",
+ * absolute names, and symbolic links that lead outside are ERR_DENIED
+ * (openat2 with RESOLVE_BENEATH; component by component where the kernel has no
+ * openat2: there every symbolic link is refused). Whatever writes, moves or
+ * removes follows no link at all. Names are NUL-terminated with '/' between
+ * components.
+ * Threads: safe, unless a function says otherwise.
+ */
+#pragma once
+#include "base/base.h"
+
+/* ---- clocks and randomness ---------------------------------------------- */
+
+uint64_t os_mono_ns(void);       /* since some start, never backwards */
+int64_t os_real_ms(void);        /* since 1970-01-01T00:00:00Z */
+uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
+/* `ms` since 1970 as "2026-11-21T05:16:00.000Z" (24 bytes and a NUL). */
+void os_format_utc(int64_t ms, char out[static 25]);
+void os_random(void *out, size_t n); /* from the kernel; cannot fail */
+
+/* ---- files -------------------------------------------------------------- */
+
+struct os_stat {
+    uint64_t size;     /* bytes */
+    int64_t mtime_ns;  /* since 1970 */
+    int64_t birth_ns;  /* since 1970; 0 where the file system does not know */
+    uint64_t inode;
+    bool is_dir, is_file;
+};
+
+void os_close(int fd); /* -1 is fine */
+static inline void os_close_at(int *fd)
+{
+    os_close(*fd);
+}
+#define scoped_fd __attribute__((cleanup(os_close_at)))
+
+/* A directory by a path of the user's own (the terminal, an option). -1 and
+ * ERR_NOT_FOUND, ERR_DENIED, ERR_INVALID (no directory) or ERR_IO. */
+int os_dir_open(const char *path, struct err *e);
+/* The same, but made first, with its parents, where it is missing. */
+int os_dir_make(const char *path, unsigned mode, struct err *e);
+
+/* Opens `name` beneath `dir` with open(2)'s flags; O_CLOEXEC is added. With
+ * O_NOFOLLOW no component may be a symbolic link, also not the inner ones. -1
+ * and ERR_NOT_FOUND, ERR_DENIED (outside, or no permission, or a read-only file
+ * system), ERR_CONFLICT (O_EXCL and it exists), ERR_INVALID (empty or overlong
+ * name) or ERR_IO. All functions that take a name answer with these. */
+int os_open_beneath(int dir, const char *name, int flags, unsigned mode,
+                    struct err *e);
+/* Of the file itself: symbolic links are ERR_DENIED. */
+bool os_stat_beneath(int dir, const char *name, struct os_stat *out, struct err *e);
+bool os_stat_fd(int fd, struct os_stat *out, struct err *e);
+/* Appends the whole file to `out`; `st` may be NULL. ERR_LIMIT when it does not
+ * fit below the buf's ceiling, ERR_INVALID when it is no regular file. */
+bool os_read_file(int dir, const char *name, struct buf *out, struct os_stat *st,
+                  struct err *e);
+/* Appends all from where `fd` stands to its end. */
+bool os_read_fd(int fd, struct buf *out, struct err *e);
+
+/* The whole file as memory that can only be read, until os_unmap(). For files
+ * that nobody changes while we run (what lies beside the program): shortened
+ * under our feet, they would end the process. An empty file is ERR_INVALID. */
+bool os_map_file(int dir, const char *name, struct str *out, struct err *e);
+void os_unmap(struct str *mapped); /* then empty; an empty one is fine */
+
+enum os_write {
+    OS_REPLACE, /* whatever was there is replaced as a whole */
+    OS_CREATE,  /* ERR_CONFLICT when the name exists */
+};
+/* Whole or not at all, also over a crash: write beside, fsync, rename, fsync
+ * the folder. Folders on the way must exist. A new file gets `mode`, a replaced
+ * one keeps its own. `st`, if not NULL, tells of the file as written. Where
+ * the file system knows no nameless files a crash may leave ".cloche-*.tmp". */
+bool os_write_file(int dir, const char *name, struct str bytes, enum os_write how,
+                   unsigned mode, struct os_stat *st, struct err *e);
+/* Replaces `name` only while it is the very file that `expect` tells of (inode,
+ * size, mtime); else ERR_CONFLICT, and nothing has changed. */
+bool os_replace_file(int dir, const char *name, struct str bytes,
+                     const struct os_stat *expect, struct os_stat *st, struct err *e);
+/* Makes the folder `name` and those on the way to it; existing ones are fine. */
+bool os_make_dirs(int dir, const char *name, struct err *e);
+/* Moves beneath one directory, never over an existing name (ERR_CONFLICT), and
+ * makes it last (fsync of both folders). ERR_INVALID: to another file system. */
+bool os_move(int dir, const char *from, const char *to, struct err *e);
+/* No folders (ERR_INVALID). */
+bool os_remove_file(int dir, const char *name, struct err *e);
+
+/* Calls `each` for every file and folder beneath `dir`, folders before what is
+ * in them, in no other order. Names whose last component begins with '.' are
+ * passed over with all beneath; so are symbolic links, devices, folders that may
+ * not be read, and what lies deeper than 64 folders. `each` answers false to stop
+ * (and then has set *e or not, as it likes). */
+typedef bool os_walk_fn(void *arg, const char *name, const struct os_stat *st,
+                        struct err *e);
+bool os_walk(int dir, os_walk_fn *each, void *arg, struct err *e);
+/* The same from the folder `name` on; names stay relative to `dir`. */
+bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg,
+                  struct err *e);
+
+/* ---- locks between processes and threads -------------------------------- */
+
+/* Waits at most `timeout_ms` for the exclusive lock number `key` of the lock
+ * file `name` (made when missing). The answer is a descriptor that holds it
+ * until it is closed; also lost when the process dies. -1 and ERR_BUSY or
+ * ERR_IO. Open-file-description locks: they hold between threads too. */
+int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms,
+            struct err *e);
+
+/* ---- change notices ----------------------------------------------------- */
+
+/* Notices what others do to a tree (inotify). Threads: one at a time. */
+struct os_watch;
+/* Watches all folders beneath `dir`, dot-folders left out. NULL and ERR_LIMIT
+ * when the system has no watches left or when the file system does not tell of
+ * changes that others make (network, FUSE), ERR_IO. `path` is where `dir` is;
+ * it is used only where there is no /proc. */
+struct os_watch *os_watch_open(int dir, const char *path, struct err *e);
+void os_watch_close(struct os_watch *w); /* NULL is fine */
+SCOPED(os_watch, os_watch_close);
+/* Never waits. Calls `changed` for each name that was made, written, moved or
+ * removed since the last call (a folder's name stands for all beneath it; names
+ * may come twice). false: notices were lost, look at everything again; the watch
+ * itself goes on. */
+bool os_watch_drain(struct os_watch *w,
+                    void (*changed)(void *arg, const char *name), void *arg);
+
+/* ---- the user's folders ------------------------------------------------- */
+
+/* $XDG_CONFIG_HOME/cloche, $XDG_CACHE_HOME/cloche (or their defaults beneath
+ * $HOME), made with mode 0700. -1 and *e when there is no place for them or
+ * when another user could write there (ERR_DENIED). `path`, if not NULL,
+ * receives the path; the caller frees it. */
+int os_config_dir(char **path, struct err *e);
+int os_cache_dir(char **path, struct err *e);
+/* The folder that holds the running program; the caller frees. NULL and ERR_IO. */
+char *os_program_dir(struct err *e);

@@ -1,0 +1,322 @@
+/* Writing, moving and removing beneath a directory handle: atomic and durable. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/beneath.h"
+
+static bool write_all(int fd, struct str bytes)
+{
+    while (bytes.n > 0) {
+        ssize_t n = write(fd, bytes.at, bytes.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        bytes.at += n;
+        bytes.n -= (size_t)n;
+    }
+    return true;
+}
+
+/* Some file systems cannot sync a folder and say EINVAL: nothing to be done. */
+static bool sync_folder(int fd)
+{
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
+/* Renames without replacing, also where the file system has no such flag: a hard
+ * link never replaces, and where there are none either, an empty file made by us
+ * alone holds the place. errno EEXIST when the name is taken. */
+static bool rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
+        return true;
+    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
+        return false;
+    if (linkat(from_dir, from, to_dir, to, 0) == 0)
+        return unlinkat(from_dir, from, 0) == 0;
+    if (errno == EEXIST || errno == EXDEV || errno == ENOENT)
+        return false;
+    int place = openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (place < 0)
+        return false;
+    os_close(place);
+    return renameat(from_dir, from, to_dir, to) == 0;
+}
+
+/* The bits of the file that is replaced, else those asked for. */
+static unsigned mode_for(int folder, const char *base, unsigned mode)
+{
+    struct stat st;
+    if (fstatat(folder, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+        return st.st_mode & 0777u;
+    mode_t mask = umask(0777);
+    umask(mask);
+    return mode & ~mask;
+}
+
+/* ---- a file under way --------------------------------------------------- */
+
+/* New bytes on their way to a name. Where the file system can, they have none
+ * until they are whole and on disk, so that a crash leaves no rubbish behind. */
+struct draft {
+    int folder;
+    int fd;
+    char name[40]; /* "" as long as it has none */
+};
+
+static void draft_name(struct draft *d)
+{
+    uint64_t unique;
+    os_random(&unique, sizeof unique);
+    (void)snprintf(d->name, sizeof d->name, ".cloche-%016" PRIx64 ".tmp", unique);
+}
+
+/* `named`: the short way was tried and did not lead to the end. */
+static bool draft_open(struct draft *d, int folder, bool named)
+{
+    *d = (struct draft){.folder = folder, .fd = -1};
+    if (!named)
+        d->fd = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    if (d->fd >= 0)
+        return true;
+    draft_name(d);
+    d->fd = openat(folder, d->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (d->fd < 0)
+        d->name[0] = '\0';
+    return d->fd >= 0;
+}
+
+static void draft_end(struct draft *d)
+{
+    int saved = errno;
+    if (d->name[0])
+        (void)unlinkat(d->folder, d->name, 0);
+    os_close(d->fd);
+    errno = saved;
+}
+
+static bool draft_fill(struct draft *d, struct str bytes, unsigned mode,
+                       struct os_stat *st, struct err *e)
+{
+    if (!write_all(d->fd, bytes))
+        return false;
+    /* The mode may be less than we need to write, so it comes last. A file system
+     * without modes refuses, and has none to lose. */
+    (void)fchmod(d->fd, mode);
+    return fsync(d->fd) == 0 && (!st || os_stat_fd(d->fd, st, e));
+}
+
+/* Links a nameless draft to `to`. false and errno. */
+static bool draft_link(const struct draft *d, const char *to)
+{
+    char link[64];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", d->fd);
+    return linkat(AT_FDCWD, link, d->folder, to, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* Gives the draft a name of its own beside the target. */
+static bool draft_beside(struct draft *d)
+{
+    if (d->name[0])
+        return true;
+    draft_name(d);
+    if (draft_link(d, d->name))
+        return true;
+    d->name[0] = '\0';
+    return false;
+}
+
+static bool draft_create(struct draft *d, const char *base)
+{
+    if (!d->name[0])
+        return draft_link(d, base);
+    if (!rename_new(d->folder, d->name, d->folder, base))
+        return false;
+    d->name[0] = '\0';
+    return true;
+}
+
+static bool draft_replace(struct draft *d, const char *base)
+{
+    if (!draft_beside(d) || renameat(d->folder, d->name, d->folder, base) < 0)
+        return false;
+    d->name[0] = '\0';
+    return true;
+}
+
+static bool is_expected(int folder, const char *name, const struct os_stat *expect)
+{
+    struct statx stx;
+    struct os_stat st;
+    if (statx(folder, name, AT_SYMLINK_NOFOLLOW, BENEATH_STATX, &stx) < 0)
+        return false;
+    beneath_stat(&stx, &st);
+    return st.is_file && st.inode == expect->inode && st.size == expect->size &&
+           st.mtime_ns == expect->mtime_ns;
+}
+
+/* Swaps first and looks then at what came out: between a look and a rename
+ * another program's save could be lost. errno ESTALE: it is not what we knew. */
+static bool draft_replace_expected(struct draft *d, const char *base,
+                                   const struct os_stat *expect)
+{
+    if (!draft_beside(d))
+        return false;
+    if (!is_expected(d->folder, base, expect)) {
+        errno = ESTALE;
+        return false;
+    }
+    if (renameat2(d->folder, d->name, d->folder, base, RENAME_EXCHANGE) < 0)
+        return (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) &&
+               draft_replace(d, base);
+    if (is_expected(d->folder, d->name, expect))
+        return true; /* draft_end() removes the old file */
+    if (renameat2(d->folder, d->name, d->folder, base, RENAME_EXCHANGE) == 0)
+        errno = ESTALE;
+    else
+        d->name[0] = '\0'; /* keep what another wrote, under whatever name */
+    return false;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+struct job {
+    const char *name; /* as the caller gave it */
+    int folder;
+    const char *base;
+    struct str bytes;
+    enum os_write how;
+    unsigned mode;
+    const struct os_stat *expect; /* NULL: whatever is there */
+    struct os_stat *st;
+};
+
+static bool put_in_place(struct draft *d, const struct job *j)
+{
+    if (j->expect)
+        return draft_replace_expected(d, j->base, j->expect);
+    return j->how == OS_REPLACE ? draft_replace(d, j->base) : draft_create(d, j->base);
+}
+
+static bool run_job(const struct job *j, bool named, struct err *e)
+{
+    struct draft d;
+    if (!draft_open(&d, j->folder, named))
+        return beneath_failed(e, "write", j->name);
+    bool filled = draft_fill(&d, j->bytes, mode_for(j->folder, j->base, j->mode),
+                             j->st, e);
+    bool nameless = !d.name[0];
+    bool ok = filled && put_in_place(&d, j);
+    /* No /proc: nameless files cannot get a name. */
+    bool again = filled && !ok && nameless && !d.name[0] && errno == ENOENT;
+    draft_end(&d);
+    if (again)
+        return run_job(j, true, e);
+    if (!ok)
+        return errno == ESTALE
+                   ? err_set(e, ERR_CONFLICT, "\"%.200s\" was changed by another "
+                             "program", j->name)
+                   : beneath_failed(e, "write", j->name);
+    /* In place but perhaps not lasting: the caller must not take it as done. */
+    return sync_folder(j->folder) || beneath_failed(e, "make lasting", j->name);
+}
+
+static bool start_job(struct job *j, int dir, struct err *e)
+{
+    j->folder = beneath_parent(dir, j->name, &j->base, e);
+    if (j->folder < 0)
+        return false;
+    return strlen(j->base) <= NAME_MAX
+               ? run_job(j, false, e)
+               : err_set(e, ERR_INVALID, "the file name \"%.60s...\" is longer than "
+                         "%d bytes", j->base, NAME_MAX);
+}
+
+bool os_write_file(int dir, const char *name, struct str bytes, enum os_write how,
+                   unsigned mode, struct os_stat *st, struct err *e)
+{
+    struct job j = {.name = name, .bytes = bytes, .how = how, .mode = mode, .st = st};
+    bool ok = start_job(&j, dir, e);
+    os_close(j.folder);
+    return ok;
+}
+
+bool os_replace_file(int dir, const char *name, struct str bytes,
+                     const struct os_stat *expect, struct os_stat *st, struct err *e)
+{
+    struct job j = {.name = name, .bytes = bytes, .how = OS_REPLACE, .mode = 0600,
+                    .expect = expect, .st = st};
+    bool ok = start_job(&j, dir, e);
+    os_close(j.folder);
+    return ok;
+}
+
+/* ---- folders, moving, removing ------------------------------------------ */
+
+bool os_make_dirs(int dir, const char *name, struct err *e)
+{
+    if (!beneath_check(name, e))
+        return false;
+    char part[PATH_MAX];
+    size_t n = strlen(name);
+    memcpy(part, name, n + 1);
+    for (size_t i = 1; i <= n; i++) {
+        if (part[i] != '/' && part[i] != '\0')
+            continue;
+        if (part[i - 1] == '/')
+            continue;
+        part[i] = '\0';
+        const char *base;
+        scoped_fd int folder = beneath_parent(dir, part, &base, e);
+        if (folder < 0)
+            return false;
+        if (mkdirat(folder, base, 0777) == 0)
+            (void)sync_folder(folder);
+        else if (errno != EEXIST)
+            return beneath_failed(e, "make the folder", part);
+        struct stat st;
+        if (fstatat(folder, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return beneath_failed(e, "make the folder", part);
+        if (S_ISLNK(st.st_mode))
+            return err_set(e, ERR_DENIED, "\"%.200s\" is a symbolic link; they are "
+                           "not followed", part);
+        if (!S_ISDIR(st.st_mode))
+            return err_set(e, ERR_CONFLICT, "\"%.200s\" exists and is no folder", part);
+        part[i] = i < n ? '/' : '\0';
+    }
+    return true;
+}
+
+bool os_move(int dir, const char *from, const char *to, struct err *e)
+{
+    const char *from_base, *to_base;
+    scoped_fd int from_dir = beneath_parent(dir, from, &from_base, e);
+    scoped_fd int to_dir = from_dir < 0 ? -1 : beneath_parent(dir, to, &to_base, e);
+    if (from_dir < 0 || to_dir < 0)
+        return false;
+    if (!rename_new(from_dir, from_base, to_dir, to_base)) {
+        if (errno == EXDEV)
+            return err_set(e, ERR_INVALID, "\"%.100s\" and \"%.100s\" are on two file "
+                           "systems", from, to);
+        return beneath_failed(e, "move", errno == EEXIST ? to : from);
+    }
+    return (sync_folder(to_dir) && sync_folder(from_dir)) ||
+           beneath_failed(e, "make lasting", to);
+}
+
+bool os_remove_file(int dir, const char *name, struct err *e)
+{
+    const char *base;
+    scoped_fd int folder = beneath_parent(dir, name, &base, e);
+    if (folder < 0)
+        return false;
+    if (unlinkat(folder, base, 0) < 0)
+        return beneath_failed(e, "remove", name);
+    return sync_folder(folder) || beneath_failed(e, "make lasting", name);
+}

@@ -1,0 +1,68 @@
+/* script/internal.h - what the files of this room share. */
+#pragma once
+#include <pthread.h>
+
+#include "abi/abi.h"
+#include "script/script.h"
+
+struct script {
+    struct module *module;
+    const struct script_row *rows;
+    size_t row_count;
+    struct hands *hands;
+};
+
+/* ---- hands: threads that perform slow host calls ------------------------ */
+
+struct run;
+
+/* One host call on its way. Owned by its run; `next` is the list it is in. */
+struct errand {
+    struct errand *next;
+    struct run *run;
+    uint32_t id, row;
+    struct str args; /* in the errand's own memory, behind it */
+    struct buf out;
+    struct err err;
+    bool ok;
+};
+
+struct hands *hands_new(void);
+void hands_free(struct hands *h); /* no errand may be on its way; NULL is fine */
+/* Performs it soon, on a thread of ours, then calls run_done(). */
+void hands_take(struct hands *h, struct errand *errand);
+
+/* ---- one evaluation ----------------------------------------------------- */
+
+struct run {
+    struct script *script;
+    const struct script_request *q;
+    struct script_outcome *out;
+    uint64_t started_ns, until_ns, host_ns;
+
+    /* Answer of the last synchronous call, until the guest takes it. */
+    struct buf sync_answer;
+    bool stopped_for_calls;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t change;
+    struct errand *finished;
+    size_t away; /* errands that the hands have */
+    bool cancelled;
+};
+
+/* Performs an errand; any thread. */
+void run_perform(struct errand *errand);
+/* An errand is back. */
+void run_done(struct errand *errand);
+
+/* ---- errors for people -------------------------------------------------- */
+
+/* Fills the outcome's failure from the guest's error object (JSON text). */
+void explain_error(struct script_outcome *out, struct str code, struct str json,
+                   uint32_t failed);
+/* The same for a limit or failure that the host saw. */
+void explain_limit(struct script_outcome *out, const struct err *why);
+
+/* Are the keys of the context identifiers that hide nothing? */
+bool check_context(const struct script *s, struct str context, struct err *e);

@@ -1,0 +1,90 @@
+/* script/script.h - evaluate an agent's JavaScript in a fresh world.
+ *
+ * The guest is QuickJS, baked. What the code may ask of the host is a table of
+ * host calls, handed in by the caller: this room does not know what they do.
+ */
+#pragma once
+#include "base/base.h"
+#include "engine/engine.h"
+
+/* ---- the guest with its table ------------------------------------------- */
+
+/* One host call, reached in code by its dotted name. */
+struct script_row {
+    const char *name; /* "notes.get" */
+    bool sync;        /* answers at once instead of with a promise; must be quick */
+    bool slow;        /* waits for something: performed on a thread of its own */
+    bool writes;      /* changes something when it succeeds */
+    /* A JavaScript function expression that does it inside, without the host;
+     * NULL for all others. */
+    const char *source;
+};
+
+struct script;
+
+/* Loads the baked guest from the folder `guest_dir` and installs the table,
+ * which must outlive it. NULL and ERR_NOT_FOUND (no guest there), ERR_INVALID or
+ * ERR_IO. Threads: safe afterwards, any number of evaluations at once. */
+struct script *script_open(struct engine *g, const char *guest_dir,
+                           const struct script_row *rows, size_t row_count,
+                           struct err *e);
+void script_close(struct script *s); /* NULL is fine */
+SCOPED(script, script_close);
+struct module_counts script_count(const struct script *s);
+
+/* ---- an evaluation ------------------------------------------------------ */
+
+/* Performs host call `row`: `args` is a JSON array as text, the answer is JSON
+ * text appended to `out` (nothing reads as null). false and *e: the promise is
+ * rejected with an error of that kind. Threads: `slow` rows run on others,
+ * several at once; none runs any more when script_run() returns. */
+typedef bool script_perform_fn(void *arg, uint32_t row, struct str args, struct buf *out,
+                               struct err *e);
+
+struct script_request {
+    struct str code;
+    struct str context;       /* a JSON object of values to inject, or empty */
+    uint64_t compute_ms;      /* CPU time of the guest */
+    uint64_t total_ms;        /* wall time, waiting for host calls included */
+    uint64_t memory_bytes;
+    size_t result_max;        /* bytes of JSON */
+    size_t logs_max;          /* bytes over all log texts */
+    uint32_t calls_max;
+    uint64_t tenant;
+    struct cancel *cancel;    /* may be NULL */
+    script_perform_fn *perform;
+    void *perform_arg;
+};
+
+struct script_stats {
+    double compute_ms, host_ms, total_ms;
+    uint64_t memory_peak; /* bytes */
+    uint32_t host_calls;
+};
+
+/* What came of it. All texts live in the buf `text` or are constants. */
+struct script_outcome {
+    bool success;
+    struct buf result; /* JSON text, when success */
+    struct buf logs;   /* a JSON array of {"level", "message"} */
+    uint32_t logs_dropped;
+    bool changed;      /* a call that writes has succeeded */
+    struct script_stats stats;
+
+    /* When not success. */
+    enum err_code type;
+    struct buf name;    /* of the JavaScript error, "TypeError"; else empty */
+    struct buf message;
+    struct buf stack;   /* frames in the agent's code, one a line, or empty */
+    struct buf frame;   /* the lines of code around the place, or empty */
+    struct buf preview; /* of a result that was too large, or empty */
+    uint32_t line, column; /* from 1; 0: not known */
+};
+void script_outcome_init(struct script_outcome *o);
+void script_outcome_done(struct script_outcome *o);
+
+/* Runs the code in a world of its own. Every end of the code itself, limits
+ * included, is an outcome. false and *e only where it did not run at all:
+ * ERR_INVALID (context, its keys) or ERR_BUSY. */
+bool script_run(struct script *s, const struct script_request *q,
+                struct script_outcome *out, struct err *e);
