@@ -40,7 +40,8 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cloche-build
 export ZIG_GLOBAL_CACHE_DIR := $(CACHE)/zig
 export ZIG_LOCAL_CACHE_DIR := $(CACHE)/zig
 ZIG := $(DEPS)/zig
-GUEST_CC      := $(ZIG) cc -target wasm32-wasi
+# No bulk memory: guest/script/memory.c says why. The bake refuses a guest that has it.
+GUEST_CC      := $(ZIG) cc -target wasm32-wasi -mcpu=generic+simd128-bulk_memory-bulk_memory_opt
 GUEST_CFLAGS  := -std=gnu23 -O3 -DNDEBUG -fno-sanitize=undefined -D_GNU_SOURCE \
                  -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_SIGNAL
 GUEST_LDFLAGS := -mexec-model=reactor -lwasi-emulated-process-clocks \

@@ -36,13 +36,13 @@ const counter = () => {
 };
 
 let area = 0;
-for (let i = 0; i < 16000; i++) {
+for (let i = 0; i < 24000; i++) {
   const shape = i % 2 ? new Box(i, i % 7, i % 11) : new Disc(i, i % 5);
   area += shape.area() + (shape.id & 1);
 }
 
 let seed = 42, tree = null;
-for (let i = 0; i < 6000; i++) {
+for (let i = 0; i < 9000; i++) {
   seed = (seed * 1103515245 + 12345) & 0x7fffffff;
   tree = insert(tree, (seed >> 8) % 3000);
 }

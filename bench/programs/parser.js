@@ -85,6 +85,7 @@ class Parser {
     }
     const token = this.take();
     if (token.kind === 'number') return { type: 'number', value: token.value };
+    if (token.kind !== 'name') throw new SyntaxError(`'${token.value}' at ${token.at} begins no value`);
     if (!this.accept('(')) return { type: 'get', name: token.value };
     const args = [];
     while (!this.accept(')')) { args.push(this.expression(0)); this.accept(','); }

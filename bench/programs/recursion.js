@@ -21,5 +21,5 @@ function hanoi(n, from, to, by) {
 const sum = (n) => (n === 0 ? 0 : n + sum(n - 1));
 
 let deep = 0;
-for (let i = 0; i < 100; i++) deep += sum(500);
-return [fib(23), queens(7, 0, 0, 0, 0), hanoi(15, 'a', 'b', 'c'), deep].join(' ');
+for (let i = 0; i < 300; i++) deep += sum(500);
+return [fib(26), queens(8, 0, 0, 0, 0), hanoi(16, 'a', 'b', 'c'), deep].join(' ');

@@ -8,7 +8,7 @@ https://example.org/notes/${i}?q=a%20b&x=${i * 7}#top and [the plan](../plans/pl
 > "Quoted, with \\"escapes\\" in it", they said...   twice
 `;
 let text = '';
-for (let i = 0; i < 70; i++) text += part(i);
+for (let i = 0; i < 210; i++) text += part(i);
 
 const count = (re) => (text.match(re) || []).length;
 const counts = [
@@ -36,6 +36,6 @@ for (const m of text.matchAll(/\[\[(?<type>[^/\]]+)\/(?<name>[^\]|]+)[^\]]*\]\]/
 
 let valid = 0;
 const version = /^v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
-for (let i = 0; i < 800; i++) if (version.test(`${i % 2 ? 'v' : ''}${i}.${i % 7}.3${i % 3 ? '' : '-rc.' + i}`)) valid++;
+for (let i = 0; i < 4000; i++) if (version.test(`${i % 2 ? 'v' : ''}${i}.${i % 7}.3${i % 3 ? '' : '-rc.' + i}`)) valid++;
 const sentences = text.split(/(?<=[.;!?])\s+|\n/).length;
 return [counts, html.length, JSON.stringify(links), valid, sentences].join(' ');

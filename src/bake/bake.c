@@ -170,8 +170,9 @@ static void instrument(const struct wasm_module *m, struct buf *out)
 
 /* ---- running the start -------------------------------------------------- */
 
-static bool check_shape(const struct wasm_module *m, struct err *e)
+static bool check_shape(const struct wasm_module *m, bool own, struct err *e)
 {
+    bool bulk;
     if (m->memories != 1 || m->imported_memories || !m->memory_is_plain)
         return err_set(e, ERR_INVALID,
                        "needs exactly one memory of its own, of 32 bits, not shared");
@@ -182,7 +183,10 @@ static bool check_shape(const struct wasm_module *m, struct err *e)
             return err_set(e, ERR_INVALID, "keeps a mutable global that is no number");
     for (size_t i = 0; i < m->export_count; i++)
         if (m->exports[i].kind == 2 && str_is(m->exports[i].name, "memory"))
-            return wasm_check_code(m, e);
+            return wasm_check_code(m, &bulk, e) &&
+                   (!own || !bulk ||
+                    err_set(e, ERR_INVALID, "uses memory.copy or memory.fill, inside which "
+                                            "it could not be stopped"));
     return err_set(e, ERR_INVALID, "does not export its memory as 'memory'");
 }
 
@@ -420,7 +424,7 @@ bool bake_module(struct engine *g, struct str wasm, const struct bake_options *o
         return false;
     b->arena = a;
     b->options = o;
-    if (!wasm_parse(wasm, &b->module, a, e) || !check_shape(&b->module, e))
+    if (!wasm_parse(wasm, &b->module, a, e) || !check_shape(&b->module, o->own, e))
         return false;
     struct engine_import *imports = make_imports(b, e);
     if (!imports)

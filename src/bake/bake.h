@@ -13,6 +13,10 @@ struct bake_options {
      * the baked module. "_initialize", where there is one, comes before them. */
     const char *const *init;
     size_t init_count;
+    /* It will run on ENGINE_OWN, whose guests are stopped by taking their memory
+     * away: then memory.copy and memory.fill, which the host performs, are
+     * refused. */
+    bool own;
 };
 
 /* Two forms of one result. The caller inits the bufs, whose ceilings bound what

@@ -55,8 +55,8 @@ static bool bake_file(const char *in, const char *out, struct err *e)
     buf_init(&r.dense, MODULE_MAX);
     buf_init(&r.bare, MODULE_MAX);
     buf_init(&r.image, BAKE_IMAGE_MAX);
-    bool ok = bake_module(g, buf_view(&wasm), &(struct bake_options){init, LENGTH(init)},
-                          &r, e) &&
+    struct bake_options how = {.init = init, .init_count = LENGTH(init), .own = true};
+    bool ok = bake_module(g, buf_view(&wasm), &how, &r, e) &&
               write_beside(out, ".bare.wasm", &r.bare, e) &&
               write_beside(out, ".img", &r.image, e) &&
               write_beside(out, ".wasm", &r.dense, e);

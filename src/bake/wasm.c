@@ -348,7 +348,7 @@ static void skip_instruction(struct reader *r, uint32_t *prefixed)
     }
 }
 
-static bool check_body(struct str body, struct err *e)
+static bool check_body(struct str body, bool *bulk, struct err *e)
 {
     struct reader r = reader_of(body);
     for (uint32_t n = read_u32(&r); n > 0 && !r.failed; n--) { /* locals */
@@ -358,6 +358,7 @@ static bool check_body(struct str body, struct err *e)
     while (r.at < r.end && !r.failed) {
         uint32_t prefixed;
         skip_instruction(&r, &prefixed);
+        *bulk |= prefixed == 10 || prefixed == 11;
         if (prefixed == 8 || prefixed == 9 || prefixed == 12 || prefixed == 13)
             return err_set(e, ERR_INVALID,
                            "the module's code uses segments at run time, whose state "
@@ -367,14 +368,15 @@ static bool check_body(struct str body, struct err *e)
                     : true;
 }
 
-bool wasm_check_code(const struct wasm_module *m, struct err *e)
+bool wasm_check_code(const struct wasm_module *m, bool *bulk, struct err *e)
 {
+    *bulk = false;
     for (size_t i = 0; i < m->part_count; i++) {
         if (m->parts[i].id != WASM_CODE)
             continue;
         struct reader r = reader_of(m->parts[i].bytes);
         for (uint32_t n = read_u32(&r); n > 0 && !r.failed; n--)
-            if (!check_body(read_name(&r), e))
+            if (!check_body(read_name(&r), bulk, e))
                 return false;
         if (r.failed)
             return err_set(e, ERR_INVALID, "the module's code cannot be read");

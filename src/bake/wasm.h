@@ -52,8 +52,9 @@ struct wasm_module {
 /* ERR_INVALID: the bytes are no module, or use what is not known here. */
 bool wasm_parse(struct str bytes, struct wasm_module *m, struct arena *a, struct err *e);
 /* false and ERR_INVALID when the code can drop or copy from segments, whose
- * state no module can express. */
-bool wasm_check_code(const struct wasm_module *m, struct err *e);
+ * state no module can express. `*bulk`: does it copy or fill memory by single
+ * instructions? */
+bool wasm_check_code(const struct wasm_module *m, bool *bulk, struct err *e);
 
 /* Writing. */
 void wasm_put_u32(struct buf *out, uint32_t v);

@@ -3,7 +3,8 @@
  * A world is one store with one instance, made for one call and thrown away:
  * nothing leaks from one to the next. Three engines, each made when first
  * needed: own (guests that we built: no cost for being stoppable, they are
- * stopped by taking their memory away), foreign (anyone's modules: epochs) and
+ * stopped by taking their memory away; their code must not use memory.copy or
+ * memory.fill, which the engine performs in code of its own), foreign (anyone's modules: epochs) and
  * metered (fuel and epochs).
  *
  * Memory comes from slots of our own, mapped privately from a baked image and
@@ -54,7 +55,8 @@ struct module;
 struct world;
 
 /* A function that guests import. `cells` holds the arguments, in order, each in
- * its own cell (i32 in the low half, f32 and f64 by their bits); the result, if
+ * its own cell (i32 in the low half, whatever in the high one; f32 and f64 by their
+ * bits); the result, if
  * any, goes to cells[0]. Runs on the world's thread. false and *e: the guest is
  * stopped and world_call() fails with *e. */
 typedef bool engine_import_fn(struct world *w, uint64_t *cells, struct err *e);

@@ -64,7 +64,8 @@ struct slot *slot_take(struct image *image, size_t size, size_t reserved,
                        uint64_t tenant);
 void slot_give_back(struct slot *s);
 bool slot_grow(struct slot *s, size_t size);
-/* Any access from now on traps. Threads: any. */
+/* Any access from now on traps; whoever uses the slot then marks it as spoilt.
+ * Threads: any. */
 void slot_forbid(struct slot *s);
 /* Can slots be reset on this system at all? */
 bool slot_supported(void);

@@ -405,7 +405,6 @@ bool slot_grow(struct slot *s, size_t size)
 void slot_forbid(struct slot *s)
 {
     (void)mprotect(s->base, s->reserved, PROT_NONE);
-    s->spoilt = true;
 }
 
 /* Copies the image back over what was written. false: map afresh instead. */

@@ -150,16 +150,22 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
         atomic_store(&w->verdict, ERR_CANCELLED);
         return refuse_verdict(w, e);
     }
-    atomic_store(&w->state, WORLD_GUEST);
     watchdog_add(dog, &entry);
     bool ok = step(w, arg, e);
     watchdog_remove(dog, &entry);
     cancel_off(w->limits.cancel);
-    atomic_store(&w->state, WORLD_OUT);
     w->compute_used_ns += os_thread_cpu_ns() - cpu_start;
-    return ok;
+    /* Nobody stops it from here on; but it may have been stopped in the instant
+     * after it was done. */
+    if (atomic_load(&w->verdict) == ERR_NONE)
+        return ok;
+    if (w->slot)
+        w->slot->spoilt = true;
+    return ok ? refuse_verdict(w, e) : false;
 }
 
+/* The state stays WORLD_OUT: data segments are copied by code of wasmtime's, under
+ * which memory must not be taken away. */
 static bool instantiate(struct world *w, void *arg, struct err *e)
 {
     (void)arg;
@@ -264,8 +270,13 @@ static bool call_guest(struct world *w, void *arg, struct err *e)
     for (size_t i = 0; i < c->n; i++)
         memcpy(&raw[i], &c->cells[i], sizeof c->cells[i]);
     wasm_trap_t *trap = NULL;
-    wasmtime_error_t *error = wasmtime_func_call_unchecked(
-        w->context, c->func, raw, c->n ? c->n : 1, &trap);
+    wasmtime_error_t *error = NULL;
+    atomic_store(&w->state, WORLD_GUEST);
+    /* A stop before this line was only noted; one behind it takes the memory. */
+    if (atomic_load(&w->verdict) == ERR_NONE)
+        error = wasmtime_func_call_unchecked(w->context, c->func, raw, c->n ? c->n : 1,
+                                             &trap);
+    atomic_store(&w->state, WORLD_OUT);
     if (!error && !trap && atomic_load(&w->verdict) == ERR_NONE) {
         memcpy(&c->cells[0], &raw[0], sizeof c->cells[0]);
         return true;

@@ -6,6 +6,9 @@
 
 #include "http/server.h"
 
+/* Bytes of a body that is not wanted any more. */
+#define SKIP_MAX ((size_t)1024 * 1024 * 1024)
+
 /* ---- looks at a request ------------------------------------------------- */
 
 struct str http_method(const struct http_request *rq)
@@ -57,8 +60,8 @@ struct str http_query(const struct http_request *rq, const char *name)
 
 const char *http_peer(struct http_request *rq)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-        rq->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(rq->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const struct sockaddr *sa = info ? info->client_addr : NULL;
     const void *at = NULL;
     if (sa && sa->sa_family == AF_INET)
@@ -139,8 +142,7 @@ static bool find_route(struct http_request *rq)
     return refuse(rq, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
 }
 
-/* How long the body will be, by its header; SIZE_MAX when that is no number.
- * Two lengths, or a length and chunks, are how requests are smuggled. */
+/* Two lengths, or a length and chunks, are how requests are smuggled. */
 static bool check_length(struct http_request *rq)
 {
     struct str text = http_header(rq, "Content-Length");
@@ -151,8 +153,8 @@ static bool check_length(struct http_request *rq)
                  http_header(rq, "Transfer-Encoding").at;
     for (size_t i = 0; i < text.n && !wrong; i++) {
         wrong = text.at[i] < '0' || text.at[i] > '9';
-        length = length > SIZE_MAX / 16 ? length
-                                        : length * 10 + (size_t)(text.at[i] - '0');
+        if (length < SIZE_MAX / 16)
+            length = length * 10 + (size_t)(text.at[i] - '0');
     }
     if (wrong)
         return refuse(rq, MHD_HTTP_BAD_REQUEST, "the body's length is not clear");
@@ -164,9 +166,8 @@ static bool check_length(struct http_request *rq)
     return true;
 }
 
-static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind,
-                                  const char *key, size_t key_size,
-                                  const char *value, size_t value_size)
+static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind, const char *key,
+                                  size_t key_size, const char *value, size_t value_size)
 {
     (void)kind;
     struct http_request *rq = cls;
@@ -263,10 +264,10 @@ static enum MHD_Result begin(struct http_request *rq)
     return MHD_YES;
 }
 
-enum MHD_Result connection_request(void *cls, struct MHD_Connection *c,
-                                   const char *url, const char *method,
-                                   const char *version, const char *upload,
-                                   size_t *upload_size, void **con_cls)
+enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const char *url,
+                                   const char *method, const char *version,
+                                   const char *upload, size_t *upload_size,
+                                   void **con_cls)
 {
     (void)cls;
     (void)version;
@@ -283,9 +284,10 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c,
     if (rq->stage == STAGE_BODY) {
         collect(rq, upload, *upload_size);
     } else {
-        /* One that sends without end is cut off. */
+        /* Skipping costs little, and only at the end can the library answer; but
+         * one that sends without end is cut off. */
         rq->skipped += *upload_size;
-        if (rq->skipped > 4 * rq->server->o.body_max)
+        if (rq->skipped > SKIP_MAX)
             return MHD_NO;
     }
     *upload_size = 0;

@@ -93,7 +93,8 @@ bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
     if (!split(str_of(text), &host, &port) || !port.at || !read_port(port, &number))
         return err_set(e, ERR_INVALID,
                        "cannot listen on '%.80s': ADDRESS:PORT is needed, such as "
-                       "127.0.0.1:7878 or [::1]:0 (0 is any free port)", text);
+                       "127.0.0.1:7878 or [::1]:0 (0 is any free port)",
+                       text);
 
     /* Names are not looked up: what `localhost` means is not for a resolver to
      * say. */
@@ -106,7 +107,8 @@ bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
     if (!(v6 ? parse_v6(ep, name) : parse_v4(ep, name)))
         return err_set(e, ERR_INVALID,
                        "cannot listen on '%.80s': not a numeric address; 127.0.0.1, "
-                       "[::1] and localhost are accepted", text);
+                       "[::1] and localhost are accepted",
+                       text);
     if (!is_loopback(ep))
         return err_set(e, ERR_DENIED,
                        "cannot listen on '%.80s': only this machine's own addresses "

@@ -34,11 +34,24 @@ static void what_is_no_address_with_a_port_is_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "",           ":",           "127.0.0.1",     "127.0.0.1:",
-        ":7878",      "7878",        "127.0.0.1:x",   "127.0.0.1:65536",
-        "[::1]",      "[::1",        "[::1]7878",     "127.0.0.1:-1",
-        "::1:80",     "example.com:80", "127.0.0.1: 80", "[127.0.0.1]:80",
-        "127.1:80",   "127.0.0.1:000080",
+        "",
+        ":",
+        "127.0.0.1",
+        "127.0.0.1:",
+        ":7878",
+        "7878",
+        "127.0.0.1:x",
+        "127.0.0.1:65536",
+        "[::1]",
+        "[::1",
+        "[::1]7878",
+        "127.0.0.1:-1",
+        "::1:80",
+        "example.com:80",
+        "127.0.0.1: 80",
+        "[127.0.0.1]:80",
+        "127.1:80",
+        "127.0.0.1:000080",
         "[0000:0000:0000:0000:0000:0000:0000:0000:0000:0001]:80",
     };
     for (size_t i = 0; i < LENGTH(wrong); i++) {
@@ -115,8 +128,8 @@ static void pages_of_this_machine_are_origins(void **state)
 {
     (void)state;
     static const char *const right[] = {
-        "http://localhost",      "http://localhost:3000", "https://127.0.0.1:8443",
-        "http://[::1]:6274",     "https://localhost",     "http://LOCALHOST:1",
+        "http://localhost",  "http://localhost:3000", "https://127.0.0.1:8443",
+        "http://[::1]:6274", "https://localhost",     "http://LOCALHOST:1",
     };
     for (size_t i = 0; i < LENGTH(right); i++)
         assert_true(endpoint_is_origin(str_of(right[i])));

@@ -68,39 +68,45 @@ static bool bind_to(int fd, struct endpoint *ep, struct err *e)
     return true;
 }
 
-/* The daemon takes the descriptor over only if it starts. */
-static bool start_daemon(struct http_server *s, struct err *e)
+/* The library takes the descriptor over only if it starts. */
+static struct MHD_Daemon *start_library(struct http_server *s, int fd)
 {
-    int fd = socket(s->self.address.ss_family,
-                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_set(e, ERR_IO, "cannot make a socket: %m");
-    if (!bind_to(fd, &s->self, e)) {
-        close(fd);
-        return false;
-    }
-    (void)snprintf(s->url, sizeof s->url, "http://%s:%u", s->self.host,
-                   s->self.port);
     /* One thread moves some 80,000 small answers a second: more of them only
      * help where there are processors to spare. */
-    unsigned threads = cpus() > 4 ? cpus() / 4 : 1;
-    unsigned connections = s->o.connections_max > threads ? s->o.connections_max
-                                                          : threads;
-    s->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
-        0, NULL, NULL, connection_request, s,
-        MHD_OPTION_EXTERNAL_LOGGER, library_log, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_URI_LOG_CALLBACK, connection_target, s,
-        MHD_OPTION_NOTIFY_COMPLETED, connection_done, s,
-        MHD_OPTION_THREAD_POOL_SIZE, threads > 1 ? threads : 0,
-        MHD_OPTION_CONNECTION_LIMIT, connections,
-        MHD_OPTION_CONNECTION_TIMEOUT, s->o.idle_s,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_END);
-    if (s->daemon)
-        return true;
+    unsigned threads = cpus() > 4 ? cpus() / 4 : 0;
+    unsigned connections =
+        s->o.connections_max > threads ? s->o.connections_max : threads;
+    struct MHD_OptionItem options[] = {
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)library_log, NULL},
+        {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)connection_target, s},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)connection_done, s},
+        {MHD_OPTION_THREAD_POOL_SIZE, threads, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, s->o.idle_s, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    return MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        NULL, NULL, connection_request, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+static bool start_listening(struct http_server *s, struct err *e)
+{
+    int family = s->self.address.ss_family;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_set(e, ERR_IO, "cannot make a socket: %m");
+    if (bind_to(fd, &s->self, e)) {
+        (void)snprintf(s->url, sizeof s->url, "http://%s:%u", s->self.host, s->self.port);
+        s->daemon = start_library(s, fd);
+        if (s->daemon)
+            return true;
+        err_set(e, ERR_IO, "cannot start the HTTP server: %m");
+    }
     close(fd);
-    return err_set(e, ERR_IO, "cannot start the HTTP server: %m");
+    return false;
 }
 
 struct http_server *http_open(const struct http_options *o, struct err *e)
@@ -113,8 +119,8 @@ struct http_server *http_open(const struct http_options *o, struct err *e)
     pthread_cond_init(&s->quiet, NULL);
     s->watcher.epoll = s->watcher.wake = -1;
 
-    if (endpoint_parse(&s->self, o->listen, e) && pool_start(s, e) &&
-        watch_start(s, e) && start_daemon(s, e))
+    if (endpoint_parse(&s->self, o->listen, e) && pool_start(s, e) && watch_start(s, e) &&
+        start_listening(s, e))
         return s;
     http_close(s, 0);
     return NULL;

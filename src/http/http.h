@@ -51,8 +51,7 @@ struct http_response {
 };
 
 /* For values of our own, which fit: neither may hold a line end. */
-void http_set_header(struct http_response *rs, const char *name,
-                     const char *value);
+void http_set_header(struct http_response *rs, const char *name, const char *value);
 /* A status and one sentence of plain text, in place of any body. */
 void http_say(struct http_response *rs, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -79,7 +78,7 @@ struct http_route {
 
 /* Zero means the value in brackets. */
 struct http_options {
-    const char *listen; /* "127.0.0.1:7878", "[::1]:0", "localhost:0" */
+    const char *listen;              /* "127.0.0.1:7878", "[::1]:0", "localhost:0" */
     const struct http_route *routes; /* borrowed until http_close() */
     size_t n_routes;
     unsigned workers;         /* [two a CPU, at least 4] */

@@ -52,8 +52,7 @@ static void open_gate(bool open)
 
 /* ---- routes ------------------------------------------------------------- */
 
-static void echo(void *arg, struct http_request *rq, void *work,
-                 struct http_response *rs)
+static void echo(void *arg, struct http_request *rq, void *work, struct http_response *rs)
 {
     (void)arg;
     (void)work;
@@ -70,8 +69,7 @@ static void echo(void *arg, struct http_request *rq, void *work,
 }
 
 /* Waits at the gate. */
-static void gate(void *arg, struct http_request *rq, void *work,
-                 struct http_response *rs)
+static void gate(void *arg, struct http_request *rq, void *work, struct http_response *rs)
 {
     (void)arg;
     (void)rq;
@@ -247,7 +245,7 @@ static const char *get(const char *target, const char *headers)
     return hear(fd);
 }
 
-#define assert_status(text, status)                                            \
+#define assert_status(text, status) \
     assert_memory_equal((text), "HTTP/1.1 " #status " ", sizeof "HTTP/1.1 " #status)
 #define assert_says(text, part) assert_non_null(strstr((text), (part)))
 
@@ -258,7 +256,8 @@ static void a_request_reaches_its_route_whole(void **state)
     (void)state;
     int fd = call();
     ask(fd, "POST", "/echo?name=a%20b");
-    say(fd, "X-Seen:   twice over \t\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhe");
+    say(fd,
+        "X-Seen:   twice over \t\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhe");
     say(fd, "llo");
     const char *heard = hear(fd);
     assert_status(heard, 200);
@@ -282,7 +281,8 @@ static void one_connection_serves_request_after_request(void **state)
     int fd = call();
     for (int i = 0; i < 3; i++) {
         ask(fd, "POST", "/echo");
-        say(fd, "Content-Length: 1\r\n%s\r\n%d", i == 2 ? "Connection: close\r\n" : "", i);
+        say(fd, "Content-Length: 1\r\n%s\r\n%d", i == 2 ? "Connection: close\r\n" : "",
+            i);
     }
     const char *heard = hear(fd);
     assert_says(heard, "seen= 0");
@@ -344,7 +344,8 @@ static void a_foreign_host_or_origin_is_refused(void **state)
     assert_status(get("/nowhere", "Origin: http://evil.example\r\n"), 403);
     assert_status(get("/echo", "Origin: http://localhost:1\r\n"), 200);
     assert_status(get("/echo", "Origin: http://localhost\r\n"
-                               "Origin: http://evil.example\r\n"), 403);
+                               "Origin: http://evil.example\r\n"),
+                  403);
 }
 
 static void one_host_has_to_be_named(void **state)

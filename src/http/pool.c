@@ -183,8 +183,8 @@ bool pool_start(struct http_server *s, struct err *e)
     pthread_attr_destroy(&attr);
     if (failed) {
         errno = failed;
-        return err_set(e, ERR_IO, "cannot start worker %u of %u: %m",
-                       s->n_threads + 1, s->o.workers);
+        return err_set(e, ERR_IO, "cannot start worker %u of %u: %m", s->n_threads + 1,
+                       s->o.workers);
     }
     return true;
 }

@@ -49,10 +49,10 @@ struct http_request {
     struct http_request *earlier, *later; /* in `flight` */
     struct http_request *next_queued;
     uint64_t serial;
-    unsigned tick;  /* the watcher's, when it came */
-    bool watched;   /* its socket is in the watcher's set */
-    bool gone;      /* nobody waits for its answer */
-    bool pinned;    /* somebody is firing its cancel, because of that */
+    unsigned tick; /* the watcher's, when it came */
+    bool watched;  /* its socket is in the watcher's set */
+    bool gone;     /* nobody waits for its answer */
+    bool pinned;   /* somebody is firing its cancel, because of that */
 
     char peer[48];
     unsigned n_fields;
@@ -88,19 +88,19 @@ struct http_server {
     unsigned n_threads;
     struct watcher watcher;
 
-    atomic_bool stopping;  /* new requests are refused */
-    atomic_size_t bodies;  /* bytes of body held by all requests */
-    atomic_uint requests;  /* between their first byte and their last */
+    atomic_bool stopping; /* new requests are refused */
+    atomic_size_t bodies; /* bytes of body held by all requests */
+    atomic_uint requests; /* between their first byte and their last */
 };
 
 /* ---- connection.c ------------------------------------------------------- */
 
 /* The callbacks for the library; `cls` is the server. */
 void *connection_target(void *cls, const char *uri, struct MHD_Connection *c);
-enum MHD_Result connection_request(void *cls, struct MHD_Connection *c,
-                                   const char *url, const char *method,
-                                   const char *version, const char *upload,
-                                   size_t *upload_size, void **con_cls);
+enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const char *url,
+                                   const char *method, const char *version,
+                                   const char *upload, size_t *upload_size,
+                                   void **con_cls);
 void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
                      enum MHD_RequestTerminationCode why);
 

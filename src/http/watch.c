@@ -50,8 +50,7 @@ static bool watch_older(struct http_server *s)
 {
     struct watcher *w = &s->watcher;
     bool newer = false;
-    for (struct http_request *rq = s->flight_last; rq && !rq->watched;
-         rq = rq->earlier) {
+    for (struct http_request *rq = s->flight_last; rq && !rq->watched; rq = rq->earlier) {
         if (w->tick - rq->tick < 2) {
             newer = true;
             continue;

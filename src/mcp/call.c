@@ -57,8 +57,8 @@ static bool is_meant(const struct call *call, const struct session *session,
            (!id || json_equal(call->id, id)) && !cancel_fired(call->cancel);
 }
 
-void calls_cancel(struct calls *c, const struct session *session,
-                  const struct json *id, bool unwanted)
+void calls_cancel(struct calls *c, const struct session *session, const struct json *id,
+                  bool unwanted)
 {
     pthread_mutex_lock(&c->lock);
     for (struct call *call = c->first; call;) {
@@ -129,13 +129,14 @@ void call_prepare_batch(struct exchange *x, const struct json *batch)
     bool known = (version && str_is(str_of(version), VERSION_BATCHES)) ||
                  (!version && str_is(x->env->version, VERSION_BATCHES));
     if (!known) {
-        reply_error(x, RPC_REQUEST,
-                    "Invalid Request: batches of messages are only part of "
-                    VERSION_BATCHES "; send one message at a time");
+        reply_error(
+            x, RPC_REQUEST,
+            "Invalid Request: batches of messages are only part of " VERSION_BATCHES
+            "; send one message at a time");
     } else if (json_length(batch) == 0 || json_length(batch) > BATCH_MAX) {
         reply_error(x, RPC_REQUEST,
-                    "Invalid Request: a batch holds 1 to %u messages, not %zu",
-                    BATCH_MAX, json_length(batch));
+                    "Invalid Request: a batch holds 1 to %u messages, not %zu", BATCH_MAX,
+                    json_length(batch));
     } else if (!x->env->http || era_check_header(x)) {
         x->call = call_new(x);
         x->call->batch = batch;
@@ -186,8 +187,7 @@ static void put_cancelled(const struct call *c, struct reply *r)
 {
     if (!c->http)
         return;
-    struct json_writer w =
-        error_open(r->out, c->id, err_kind(ERR_CANCELLED)->jsonrpc);
+    struct json_writer w = error_open(r->out, c->id, err_kind(ERR_CANCELLED)->jsonrpc);
     json_pair_cstr(&w, "message", "the request was cancelled by its client");
     json_close(&w);
     json_close(&w);
@@ -205,8 +205,8 @@ static void run_one(struct call *c, const char *who, struct reply *r)
     if (cancel_fired(c->cancel))
         answered = err_set(&e, ERR_CANCELLED, "cancelled before it began; nothing ran");
     else
-        answered = c->m->backend.call(c->m->backend.arg, c->action, c->arguments,
-                                      &caller, &a, &e) &&
+        answered = c->m->backend.call(c->m->backend.arg, c->action, c->arguments, &caller,
+                                      &a, &e) &&
                    buf_check(&a.json, "the answer", &e);
     if (!calls_leave(&c->m->calls, c))
         put_cancelled(c, r);

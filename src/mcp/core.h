@@ -10,8 +10,8 @@
 
 #include "actions/actions.h"
 #include "base/base.h"
-#include "json/json.h"
 #include "mcp/session.h"
+#include "json/json.h"
 
 #ifndef CLOCHE_VERSION /* the build says it */
 #define CLOCHE_VERSION "0.0.0"
@@ -132,7 +132,7 @@ struct json_writer error_open(struct buf *out, const struct json *id, int code);
 /* ---- era.c -------------------------------------------------------------- */
 
 #define VERSION_MODERN "2026-07-28"
-#define VERSION_LEGACY "2025-11-25" /* the newest of them */
+#define VERSION_LEGACY "2025-11-25"  /* the newest of them */
 #define VERSION_BATCHES "2025-03-26" /* the only one that knows batches */
 
 /* The version as a literal of ours; NULL: not one of initialize's. */
@@ -157,8 +157,8 @@ void calls_init(struct calls *c);
 void calls_done(struct calls *c);
 /* Fires the calls of a session that have this id; NULL: all of them. `unwanted`:
  * their client does not want to hear of them any more. */
-void calls_cancel(struct calls *c, const struct session *session,
-                  const struct json *id, bool unwanted);
+void calls_cancel(struct calls *c, const struct session *session, const struct json *id,
+                  bool unwanted);
 
 /* tools/call: checks and leaves x->call, or answers with an error. */
 void call_prepare(struct exchange *x);

@@ -65,8 +65,7 @@ static bool base64_is(struct str coded, struct str plain)
 static bool header_names(struct str header, struct str value)
 {
     static const size_t around = sizeof "=?base64?" - 1 + sizeof "?=" - 1;
-    if (header.n >= around && str_starts(header, "=?base64?") &&
-        str_ends(header, "?=")) {
+    if (header.n >= around && str_starts(header, "=?base64?") && str_ends(header, "?=")) {
         struct str coded = {header.at + sizeof "=?base64?" - 1, header.n - around};
         return base64_is(coded, value);
     }
@@ -78,11 +77,12 @@ static bool mismatch(struct exchange *x, const char *header, struct str there,
 {
     if (!there.at)
         return reply_error(x, MCP_HEADER_MISMATCH,
-                           "Header mismatch: %s is missing; the body says '%.*s'",
-                           header, STR_ARGS(str_cut(wanted, 100)));
+                           "Header mismatch: %s is missing; the body says '%.*s'", header,
+                           STR_ARGS(str_cut(wanted, 100)));
     return reply_error(x, MCP_HEADER_MISMATCH,
                        "Header mismatch: %s header value '%.*s' does not match body "
-                       "value '%.*s'", header, STR_ARGS(str_cut(there, 100)),
+                       "value '%.*s'",
+                       header, STR_ARGS(str_cut(there, 100)),
                        STR_ARGS(str_cut(wanted, 100)));
 }
 

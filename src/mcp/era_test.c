@@ -49,18 +49,18 @@ static void headers(const char *version, const char *method, const char *name)
     env.name = name ? str_of(name) : (struct str){0};
 }
 
-#define MODERN                                                                 \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","  \
+#define MODERN                                                               \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
-#define REQUEST(method, params)                                                \
+#define REQUEST(method, params) \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
 #define LIST REQUEST("tools/list", MODERN)
 #define CALL(name) REQUEST("tools/call", "\"name\":\"" name "\"," MODERN)
 
-#define assert_mismatch()                                                      \
-    do {                                                                       \
-        assert_int_equal(code(), MCP_HEADER_MISMATCH);                         \
-        assert_int_equal(reply.status, 400);                                   \
+#define assert_mismatch()                              \
+    do {                                               \
+        assert_int_equal(code(), MCP_HEADER_MISMATCH); \
+        assert_int_equal(reply.status, 400);           \
     } while (0)
 
 static void headers_that_repeat_the_body_are_fine(void **state)
@@ -82,16 +82,11 @@ static void headers_that_say_something_else_are_a_mismatch(void **state)
     static const struct {
         const char *version, *method, *name;
     } rows[] = {
-        {NULL, "tools/call", "echo"},
-        {"2025-11-25", "tools/call", "echo"},
-        {"2099-01-01", "tools/call", "echo"},
-        {"2026-07-28", NULL, "echo"},
-        {"2026-07-28", "tools/list", "echo"},
-        {"2026-07-28", "TOOLS/CALL", "echo"},
-        {"2026-07-28", "", "echo"},
-        {"2026-07-28", "tools/call", NULL},
-        {"2026-07-28", "tools/call", "fail"},
-        {"2026-07-28", "tools/call", "ECHO"},
+        {NULL, "tools/call", "echo"},         {"2025-11-25", "tools/call", "echo"},
+        {"2099-01-01", "tools/call", "echo"}, {"2026-07-28", NULL, "echo"},
+        {"2026-07-28", "tools/list", "echo"}, {"2026-07-28", "TOOLS/CALL", "echo"},
+        {"2026-07-28", "", "echo"},           {"2026-07-28", "tools/call", NULL},
+        {"2026-07-28", "tools/call", "fail"}, {"2026-07-28", "tools/call", "ECHO"},
         {"2026-07-28", "tools/call", ""},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -122,7 +117,7 @@ static void a_name_may_be_encoded(void **state)
         {"echo", "=?base64?ZWNobw?=", false},   /* without its padding */
         {"echo", "=?base64?ZWNobx==?=", false}, /* the same bytes, bits left over */
         {"echo", "=?BASE64?ZWNobw==?=", false},
-        {"echo", "=?base64?" "?=", false},
+        {"echo", "=?base64?\?=", false},
         {"echo", "=?base64?ZWNo?=", false},
         {"echo", "=?base64?ZWNobyE=?=", false},
         {"abc", "=?base64?YWJj?=", true},
@@ -132,13 +127,13 @@ static void a_name_may_be_encoded(void **state)
         {"h\xc3\xa9", "h\xc3\xa9", false}, /* not to be sent plain */
         {"=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?=", true},
         {"=?base64?x?=", "=?base64?x?=", false},
-        {"", "=?base64?" "?=", true},
+        {"", "=?base64?\?=", true},
         {"a", "=?base64?=", false},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char text[400];
-        (void)snprintf(text, sizeof text, REQUEST("tools/call", "\"name\":\"%s\"," MODERN),
-                       rows[i].plain);
+        (void)snprintf(text, sizeof text,
+                       REQUEST("tools/call", "\"name\":\"%s\"," MODERN), rows[i].plain);
         headers("2026-07-28", "tools/call", rows[i].coded);
         send(text);
         assert_int_equal(code() != MCP_HEADER_MISMATCH, rows[i].same);
@@ -178,7 +173,8 @@ static void a_version_nobody_knows_is_400_for_all(void **state)
 {
     (void)state;
     static const char *const messages[] = {
-        REQUEST("tools/list", ""), REQUEST("ping", ""),
+        REQUEST("tools/list", ""),
+        REQUEST("ping", ""),
         REQUEST("initialize", "\"protocolVersion\":\"2025-11-25\""),
     };
     for (size_t i = 0; i < LENGTH(messages); i++) {
@@ -194,7 +190,8 @@ static void a_version_nobody_knows_is_400_for_all(void **state)
 static void older_versions_need_no_more_than_their_name(void **state)
 {
     (void)state;
-    static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", NULL};
+    static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
+                                           NULL};
     for (size_t i = 0; i < LENGTH(versions); i++) {
         headers(versions[i], NULL, NULL);
         send(REQUEST("tools/call", "\"name\":\"echo\""));

@@ -57,11 +57,12 @@ static bool make_room(struct lines *l)
     }
     if (l->to < l->size)
         return true;
-    char *grown = realloc(l->at, l->size * 2);
+    size_t size = l->size < USUAL_SIZE ? USUAL_SIZE : 2 * l->size;
+    char *grown = realloc(l->at, size);
     if (!grown)
         return err_set(&l->failure, ERR_LIMIT, "out of memory for a line");
     l->at = grown;
-    l->size *= 2;
+    l->size = size;
     return true;
 }
 

@@ -9,11 +9,11 @@ struct lines {
     int in, out, stop; /* borrowed; -1: none */
     int wake;
     size_t max;
-    char *at; /* what was read: [from, to), of `size` bytes */
+    char *at;                    /* what was read: [from, to), of `size` bytes */
     size_t size, from, to, seen; /* up to `seen` there is no line end */
-    bool skipping;       /* the rest of a line that was too long */
+    bool skipping;               /* the rest of a line that was too long */
     bool ended;
-    struct err failure;  /* why it ended, when not by its end */
+    struct err failure; /* why it ended, when not by its end */
 };
 
 enum lines_got { LINES_LINE, LINES_TOO_LONG, LINES_END };

@@ -40,5 +40,4 @@ struct mcp_stdio_options {
  * answered. While it serves standard output, what anything else prints there
  * goes to standard error. false and ERR_IO: no threads, or the input cannot be
  * read. */
-bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o,
-                     struct err *e);
+bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct err *e);

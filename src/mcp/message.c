@@ -86,8 +86,9 @@ bool reply_error(struct exchange *x, int code, const char *fmt, ...)
 bool reply_unsupported(struct exchange *x, struct str requested)
 {
     struct json_writer w = error_open(x->reply->out, x->id, MCP_UNSUPPORTED_VERSION);
-    json_pair_cstr(&w, "message", "Unsupported protocol version; " VERSION_MODERN
-                                  " is served, and older ones by initialize");
+    json_pair_cstr(&w, "message",
+                   "Unsupported protocol version; " VERSION_MODERN
+                   " is served, and older ones by initialize");
     json_key(&w, "data");
     json_open_object(&w);
     json_pair_raw(&w, "supported", STR("[\"" VERSION_MODERN "\"]"));
@@ -140,8 +141,7 @@ static void take_request(struct exchange *x, const struct json *params)
 static void classify(struct exchange *x, const struct json *root)
 {
     if (!json_is(root, JSON_OBJECT)) {
-        reply_error(x, RPC_REQUEST,
-                    "Invalid Request: a message is a JSON object, not %s",
+        reply_error(x, RPC_REQUEST, "Invalid Request: a message is a JSON object, not %s",
                     json_type_name(json_type(root)));
         return;
     }

@@ -63,12 +63,13 @@ static int code_of(const struct json *v)
     return (int)json_int(fake_at(v, "error.code"), 0);
 }
 
-#define META(version, more)                                                    \
+#define META(version, more)                                                   \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" version "\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}" more "}"
 #define MODERN META("2026-07-28", "")
-#define REQUEST(id, method, params)                                            \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params "}}"
+#define REQUEST(id, method, params)                                                    \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params \
+    "}}"
 #define OPEN(version) REQUEST("1", "initialize", "\"protocolVersion\":\"" version "\"")
 
 /* ---- messages ----------------------------------------------------------- */
@@ -77,7 +78,13 @@ static void what_is_no_json_is_a_parse_error(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "", "{", "junk", "{\"jsonrpc\":\"2.0\"", "{} {}", "{\"a\":1,}", "nul",
+        "",
+        "{",
+        "junk",
+        "{\"jsonrpc\":\"2.0\"",
+        "{} {}",
+        "{\"a\":1,}",
+        "nul",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\xff\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}",
     };
@@ -128,8 +135,14 @@ static void an_id_comes_back_as_it_was(void **state)
 {
     (void)state;
     static const char *const ids[] = {
-        "0", "-7", "9007199254740993", "123456789012345678901234567890",
-        "\"\"", "\"a\"", "\"1\"", "\"\\u0000\\\"\xc3\xa9\"",
+        "0",
+        "-7",
+        "9007199254740993",
+        "123456789012345678901234567890",
+        "\"\"",
+        "\"a\"",
+        "\"1\"",
+        "\"\\u0000\\\"\xc3\xa9\"",
     };
     for (size_t i = 0; i < LENGTH(ids); i++) {
         char text[200], want[100];
@@ -150,11 +163,13 @@ static void parameters_of_a_wrong_type_are_refused(void **state)
         char text[200];
         (void)snprintf(text, sizeof text,
                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\","
-                       "\"params\":%s}", wrong[i]);
+                       "\"params\":%s}",
+                       wrong[i]);
         assert_int_equal(code_of(send(text)), RPC_PARAMS);
     }
     assert_non_null(json_get(send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\","
-                                  "\"params\":null}"), "result"));
+                                  "\"params\":null}"),
+                             "result"));
     assert_int_equal(code_of(send(REQUEST("1", "ping", "\"_meta\":7"))), RPC_PARAMS);
 }
 
@@ -222,8 +237,8 @@ static void initialize_agrees_on_a_version(void **state)
         assert_null(fake_at(v, "result.resultType"));
     }
     assert_int_equal(code_of(send(REQUEST("1", "initialize", ""))), RPC_PARAMS);
-    assert_int_equal(
-        code_of(send(REQUEST("1", "initialize", "\"protocolVersion\":7"))), RPC_PARAMS);
+    assert_int_equal(code_of(send(REQUEST("1", "initialize", "\"protocolVersion\":7"))),
+                     RPC_PARAMS);
 }
 
 static void the_list_of_tools_is_whole_and_on_one_line(void **state)
@@ -239,7 +254,8 @@ static void the_list_of_tools_is_whole_and_on_one_line(void **state)
         assert_int_equal(json_is(json_get(tool, "outputSchema"), JSON_OBJECT),
                          fake_actions[i].output_schema != NULL);
     }
-    assert_true(json_bool(fake_at(v, "result.tools.3.annotations.destructiveHint"), false));
+    assert_true(
+        json_bool(fake_at(v, "result.tools.3.annotations.destructiveHint"), false));
     assert_null(fake_at(v, "result.ttlMs"));
     assert_null(fake_at(v, "result.nextCursor"));
 }
@@ -284,8 +300,8 @@ static void discover_tells_what_is_served(void **state)
     assert_true(json_int(fake_at(v, "result.ttlMs"), -1) >= 0);
     assert_true(json_is(fake_at(v, "result.capabilities.tools"), JSON_OBJECT));
     const struct json *meta = fake_at(v, "result._meta");
-    assert_true(text_is(json_get(meta, "io.modelcontextprotocol/serverInfo"), "name",
-                        "cloche"));
+    assert_true(
+        text_is(json_get(meta, "io.modelcontextprotocol/serverInfo"), "name", "cloche"));
 }
 
 static void what_a_newer_request_needs_is_asked_for(void **state)
@@ -390,7 +406,8 @@ static void a_failure_is_an_error_result_that_says_what_would_do(void **state)
     (void)state;
     const struct json *v = send(REQUEST("1", "tools/call", "\"name\":\"fail\""));
     assert_true(json_bool(fake_at(v, "result.isError"), false));
-    assert_true(text_is(v, "result.content.0.text", "NotFound: no note 'x'; known are: y"));
+    assert_true(
+        text_is(v, "result.content.0.text", "NotFound: no note 'x'; known are: y"));
     assert_null(fake_at(v, "result.structuredContent"));
 
     v = send(REQUEST("1", "tools/call", "\"name\":\"echo\",\"arguments\":[1]"));
@@ -423,7 +440,8 @@ static void send_while_waiting(const char *id, const char *text)
     char ask[200];
     (void)snprintf(ask, sizeof ask,
                    "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\","
-                   "\"params\":{\"name\":\"wait\"}}", id);
+                   "\"params\":{\"name\":\"wait\"}}",
+                   id);
     reply = (struct reply){.out = &out};
     struct call *c = take_message(m, str_of(ask), &env, &reply);
     assert_non_null(c);
@@ -462,7 +480,8 @@ static void only_the_call_that_is_meant_is_cancelled(void **state)
         char ask[200];
         (void)snprintf(ask, sizeof ask,
                        "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\","
-                       "\"params\":{\"name\":\"wait\"}}", ids[i]);
+                       "\"params\":{\"name\":\"wait\"}}",
+                       ids[i]);
         calls[i] = take_message(m, str_of(ask), &env, &reply);
         assert_non_null(calls[i]);
     }
@@ -491,8 +510,8 @@ static void batches_are_for_the_one_version_that_knows_them(void **state)
 {
     (void)state;
     const char *batch =
-        "[" REQUEST("1", "ping", "") ",{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"},"
-        REQUEST("2", "tools/call", "\"name\":\"echo\"") "," OPEN("2025-11-25") ",7]";
+        "[" REQUEST("1", "ping", "") ",{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}," REQUEST(
+            "2", "tools/call", "\"name\":\"echo\"") "," OPEN("2025-11-25") ",7]";
     assert_int_equal(code_of(send(batch)), RPC_REQUEST);
     send(OPEN("2025-06-18"));
     assert_int_equal(code_of(send(batch)), RPC_REQUEST);

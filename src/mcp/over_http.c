@@ -60,12 +60,11 @@ static bool accepts_answer(const struct http_request *rq)
 
 /* ---- messages ----------------------------------------------------------- */
 
-static bool has_session(struct mcp *m, const struct http_request *rq,
-                        struct session *out)
+static bool has_session(struct mcp *m, const struct http_request *rq, struct session *out)
 {
     struct str id = http_header(rq, "Mcp-Session-Id");
-    return id.at && sessions_find(&m->sessions, id,
-                                  (int64_t)(os_mono_ns() / 1000000), out);
+    return id.at &&
+           sessions_find(&m->sessions, id, (int64_t)(os_mono_ns() / 1000000), out);
 }
 
 static void finish(const struct reply *r, struct http_response *rs)
@@ -90,8 +89,8 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
         .session = &session,
         .cancel = http_cancel(rq),
     };
-    env.lost_session = http_header(rq, "Mcp-Session-Id").at &&
-                       !has_session(m, rq, &session);
+    env.lost_session =
+        http_header(rq, "Mcp-Session-Id").at && !has_session(m, rq, &session);
     struct reply r = {.out = &rs->body};
     struct call *c = take_message(m, http_body(rq), &env, &r);
     if (!c)
@@ -112,8 +111,7 @@ static void refuse_method(struct http_response *rs)
     http_set_header(rs, "Allow", ALLOWED);
 }
 
-static void end_session(struct mcp *m, struct http_request *rq,
-                        struct http_response *rs)
+static void end_session(struct mcp *m, struct http_request *rq, struct http_response *rs)
 {
     struct session session;
     if (!http_header(rq, "Mcp-Session-Id").at) {
@@ -153,8 +151,7 @@ static bool begin(void *arg, struct http_request *rq, struct http_response *rs,
     return true;
 }
 
-static void work(void *arg, struct http_request *rq, void *left,
-                 struct http_response *rs)
+static void work(void *arg, struct http_request *rq, void *left, struct http_response *rs)
 {
     struct call *c = left ? left : take_post(arg, rq, rs);
     if (!c)

@@ -81,11 +81,10 @@ static const char *hear(int fd)
 }
 
 #define JSON "Content-Type: application/json\r\n"
-#define assert_status(text, status)                                            \
+#define assert_status(text, status) \
     assert_memory_equal((text), "HTTP/1.1 " #status " ", sizeof "HTTP/1.1 " #status)
 #define assert_says(text, part) assert_non_null(strstr((text), (part)))
-#define assert_silent(text)                                                    \
-    assert_string_equal(strstr((text), "\r\n\r\n"), "\r\n\r\n")
+#define assert_silent(text) assert_string_equal(strstr((text), "\r\n\r\n"), "\r\n\r\n")
 
 static const char *post(const char *headers, const char *body)
 {
@@ -95,10 +94,10 @@ static const char *post(const char *headers, const char *body)
 }
 
 #define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
-#define OPEN                                                                   \
-    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"     \
+#define OPEN                                                               \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{" \
     "\"protocolVersion\":\"2025-06-18\"}}"
-#define CALL(id, name)                                                         \
+#define CALL(id, name)                                                          \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{" \
     "\"name\":\"" name "\"}}"
 #define CANCEL(id)                                                             \
@@ -155,22 +154,29 @@ static void only_json_is_taken(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "", "Content-Type: text/plain\r\n", "Content-Type: application/jsonx\r\n",
-        "Content-Type: application/x-www-form-urlencoded\r\n", "Content-Type:\r\n",
+        "",
+        "Content-Type: text/plain\r\n",
+        "Content-Type: application/jsonx\r\n",
+        "Content-Type: application/x-www-form-urlencoded\r\n",
+        "Content-Type:\r\n",
     };
     for (size_t i = 0; i < LENGTH(wrong); i++)
         assert_status(hear(ask("POST", wrong[i], PING)), 415);
-    assert_status(hear(ask("POST", "content-type: Application/JSON ; charset=utf-8\r\n",
-                           PING)), 200);
+    assert_status(
+        hear(ask("POST", "content-type: Application/JSON ; charset=utf-8\r\n", PING)),
+        200);
 }
 
 static void accept_is_read_kindly(void **state)
 {
     (void)state;
     static const char *const fine[] = {
-        "", "Accept: */*\r\n", "Accept: application/json\r\n",
+        "",
+        "Accept: */*\r\n",
+        "Accept: application/json\r\n",
         "Accept: application/json, text/event-stream\r\n",
-        "Accept: text/event-stream\r\n", "Accept: text/html, application/*;q=0.1\r\n",
+        "Accept: text/event-stream\r\n",
+        "Accept: text/html, application/*;q=0.1\r\n",
         "Accept:\r\n",
     };
     for (size_t i = 0; i < LENGTH(fine); i++)
@@ -293,24 +299,31 @@ static void a_large_message_is_read_by_a_worker(void **state)
 static void the_newer_era_answers_by_status(void **state)
 {
     (void)state;
-#define META                                                                   \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","  \
+#define META                                                                 \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
     const char *discover = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\","
                            "\"params\":{" META "}}";
     assert_status(post("MCP-Protocol-Version: 2026-07-28\r\n"
-                       "Mcp-Method: server/discover\r\n", discover), 200);
+                       "Mcp-Method: server/discover\r\n",
+                       discover),
+                  200);
     assert_status(post("mcp-protocol-version: 2026-07-28\r\n"
-                       "MCP-METHOD:   server/discover  \r\n", discover), 200);
+                       "MCP-METHOD:   server/discover  \r\n",
+                       discover),
+                  200);
     assert_status(post("MCP-Protocol-Version: 2026-07-28\r\n"
                        "Mcp-Method: server/discover\r\n"
-                       "Mcp-Method: server/discover\r\n", discover), 400);
+                       "Mcp-Method: server/discover\r\n",
+                       discover),
+                  400);
     const char *text = post("MCP-Protocol-Version: 2026-07-28\r\n", discover);
     assert_status(text, 400);
     assert_says(text, "-32020");
     assert_null(strstr(text, "Mcp-Session-Id"));
-    text = post("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: ping\r\n",
-                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{" META "}}");
+    text =
+        post("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: ping\r\n",
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{" META "}}");
     assert_status(text, 404);
     assert_says(text, "-32601");
 }

@@ -104,8 +104,8 @@ static void refuse_call(struct stdio *s, struct call *c)
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
     struct reply r = {.out = &line};
-    call_refuse(c, ERR_BUSY, "too many calls are waiting; this one did not run, try again",
-                &r);
+    call_refuse(c, ERR_BUSY,
+                "too many calls are waiting; this one did not run, try again", &r);
     put_line(s, &line);
 }
 

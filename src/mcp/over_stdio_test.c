@@ -88,7 +88,7 @@ static void assert_answer(const char *part)
 }
 
 #define PING(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"ping\"}\n"
-#define CALL(id, name)                                                         \
+#define CALL(id, name)                                                          \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{" \
     "\"name\":\"" name "\"}}\n"
 #define CANCEL(id)                                                             \
@@ -173,7 +173,8 @@ static void too_many_waiting_calls_are_told_so(void **state)
     put(CALL("1", "wait"));
     fake_await(&fake.waiting, 1);
     put(CALL("2", "echo") CALL("3", "echo") PING("4"));
-    assert_answer("\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"Busy: ");
+    assert_answer(
+        "\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"Busy: ");
     assert_answer("\"id\":4");
     put(CANCEL("1"));
     assert_answer("\"id\":2,\"result\"");

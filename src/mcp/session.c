@@ -129,8 +129,7 @@ static bool read_id(struct str text, unsigned char id[static 16])
     return true;
 }
 
-bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
-                   struct session *out)
+bool sessions_find(struct sessions *s, struct str id, int64_t now_ms, struct session *out)
 {
     unsigned char bytes[16];
     if (!read_id(id, bytes))

@@ -21,8 +21,8 @@ struct session {
 
 struct sessions {
     pthread_mutex_t lock;
-    struct seat *seats; /* SESSIONS_MAX, made at the first session */
-    uint32_t *buckets;  /* heads of chains, by id; seat number + 1, 0 is none */
+    struct seat *seats;      /* SESSIONS_MAX, made at the first session */
+    uint32_t *buckets;       /* heads of chains, by id; seat number + 1, 0 is none */
     uint32_t newest, oldest; /* by last use; seat number + 1 */
     uint32_t used;           /* seats that were ever taken */
     uint32_t free;           /* chain of those given back */

@@ -29,8 +29,8 @@ static bool find(const struct session *s, int64_t now_ms)
     struct session found;
     session_text(s, text);
     return sessions_find(&all, str_of(text), now_ms, &found) &&
-           memcmp(found.id, s->id, sizeof s->id) == 0 &&
-           found.version == s->version && found.there;
+           memcmp(found.id, s->id, sizeof s->id) == 0 && found.version == s->version &&
+           found.there;
 }
 
 static void a_session_is_found_by_its_id(void **state)

@@ -324,7 +324,7 @@ static void every_value_is_read_back_equal(void **state)
         "\"...\"", "\"--- a\"", "\"a\\n---\\nb\"", "\"http://x.y/z?a=b#c\"", "\"C:\\\\x\"",
         "\"a:\"", "\":a\"", "\"Grüße 世界 🌍\"", "\"\\u200b\\u202e\"",
         "true", "false", "0", "-0.0", "1", "-1", "1.5", "1e21", "1e-7", "0.1",
-        "1.7976931348623157e308", "5e-324", "9007199254740991", "9007199254740993",
+        "1.7976931348623157e308", "5e-324", "9007199254740991", "9007199254740992",
         "12345678901234567890", "-9223372036854775808",
         "[]", "{}", "[[]]", "[{}]", "{\"a\":{}}", "{\"a\":[]}", "[null]", "[\"\"]",
         "[\"a: b\", \"- c\", \"#d\"]", "{\"\":1}", "{\"a b\":\"c: d\"}", "{\"a: b\":1}",
@@ -391,6 +391,9 @@ static void what_yaml_cannot_hold_is_refused(void **state)
     for (int i = 0; i < 40; i++)
         strcat(deep, "]");
     assert_false(yml_can_write(STR("k"), json(deep), &e));
+    assert_int_equal(e.code, ERR_INVALID);
+    e = (struct err){0};
+    assert_false(yml_can_write(STR("k"), json("[9007199254740993]"), &e));
     assert_int_equal(e.code, ERR_INVALID);
     e = (struct err){0};
     assert_false(yml_can_write(STR(""), json("1"), &e));

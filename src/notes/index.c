@@ -29,8 +29,8 @@ static const char *const migrations[] = {
     " tags TEXT NOT NULL,"      /* JSON */
     " metadata TEXT NOT NULL);" /* JSON */
     "CREATE INDEX notes_by_uid ON notes(uid) WHERE uid IS NOT NULL;"
-    "CREATE INDEX notes_by_title ON notes(title);"
-    "CREATE INDEX notes_by_stem ON notes(stem);"
+    "CREATE INDEX notes_by_title ON notes(title COLLATE NOCASE);"
+    "CREATE INDEX notes_by_stem ON notes(stem COLLATE NOCASE);"
     "CREATE INDEX notes_by_date ON notes(updated DESC, id);"
     "CREATE INDEX notes_by_type ON notes(type, updated DESC, id);"
     "CREATE TABLE links("

@@ -407,7 +407,8 @@ bool sync_all(struct vault *v, struct db *db, struct index_counts *counts,
     scoped_files struct files files = files_new(), differ = files_new();
     if (!os_walk(v->dir, add_file, &files, e))
         return false;
-    qsort(files.all, files.count, sizeof *files.all, by_path);
+    if (files.count)
+        qsort(files.all, files.count, sizeof *files.all, by_path);
     counts->notes = files.count;
 
     struct sync s;

@@ -279,8 +279,11 @@ static bool look_up(struct db *db, void *arg, struct err *e)
 {
     static const char *const ways[] = {
         "SELECT path FROM notes WHERE uid = ? ORDER BY path LIMIT 20",
-        "SELECT path FROM notes WHERE title = ? ORDER BY path LIMIT 20",
-        "SELECT path FROM notes WHERE stem = ? ORDER BY path LIMIT 20",
+        /* The index over titles knows no case; names do. */
+        "SELECT path FROM notes WHERE title = ?1 COLLATE NOCASE AND title = ?1"
+        " ORDER BY path LIMIT 20",
+        "SELECT path FROM notes WHERE stem = ?1 COLLATE NOCASE AND stem = ?1"
+        " ORDER BY path LIMIT 20",
     };
     struct lookup *l = arg;
     l->found = false;

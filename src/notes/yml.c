@@ -602,6 +602,12 @@ void yml_put_string(struct buf *out, size_t column, const char *eol, const char 
     buf_cstr(out, eol);
 }
 
+static bool is_exact(int64_t whole)
+{
+    double d = (double)whole;
+    return d < 0x1p63 && (int64_t)d == whole;
+}
+
 static bool can_write(struct str top, const struct json *v, unsigned depth, struct err *e)
 {
     if (depth > YML_DEPTH_MAX - 2)
@@ -610,6 +616,10 @@ static bool can_write(struct str top, const struct json *v, unsigned depth, stru
     if (json_is(v, JSON_NUMBER) && !isfinite(json_number(v, 0)))
         return err_set(e, ERR_INVALID, "metadata.%.60s holds a number that is too large",
                        top.at);
+    if (json_is_int(v) && !is_exact(json_int(v, 0)))
+        return err_set(e, ERR_INVALID, "metadata.%.60s holds %lld, which JavaScript "
+                       "cannot hold exactly; give it as a string", top.at,
+                       (long long)json_int(v, 0));
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
         if (json_is(v, JSON_OBJECT) && it.key.n > YML_KEY_MAX)

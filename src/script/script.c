@@ -99,7 +99,7 @@ static bool import_random(struct world *w, uint64_t *cells, struct err *e)
 static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
 {
     struct run *r = world_data(w);
-    if (cells[0] == SCRIPT_STOP_CALLS)
+    if ((uint32_t)cells[0] == SCRIPT_STOP_CALLS)
         return err_set(e, ERR_HOST_CALLS, "made more than %u host calls", r->q->calls_max);
     return err_set(e, ERR_GUEST, "the guest gave up");
 }

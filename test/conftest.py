@@ -1,0 +1,53 @@
+"""What the tests of the real program share: where it is, a vault, a running server."""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test"))
+# All traffic is to this machine, whatever proxies the environment names.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
+
+from wire import Server, Stdio  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def cloche():
+    """The program under test: $CLOCHE_BIN, or the one that was built."""
+    program = Path(os.environ.get("CLOCHE_BIN", ROOT / "build" / "cloche")).resolve()
+    if not program.exists():
+        pytest.fail(f"{program} is not there: build it, or set CLOCHE_BIN")
+    return str(program)
+
+
+@pytest.fixture
+def vault(tmp_path):
+    """A copy of the sample vault, to be changed at will."""
+    return shutil.copytree(ROOT / "examples" / "vault", tmp_path / "vault")
+
+
+@pytest.fixture
+def stdio(cloche, vault):
+    """`cloche mcp` over the vault, spoken to line by line."""
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        yield client
+
+
+@pytest.fixture
+def server(cloche, vault):
+    """`cloche serve` over the vault, on a port of its own."""
+    with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]) as s:
+        yield s
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm(cloche):
+    """The guest is compiled once, so that no test has to wait for that."""
+    line = ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":'
+            '"evaluate_note_code","arguments":{"code":"return 1"}}}\n')
+    subprocess.run([cloche, "mcp"], input=line, text=True, capture_output=True, timeout=300,
+                   check=True)

@@ -1,0 +1,158 @@
+"""The command line, as scripts rely on it."""
+
+import json
+import subprocess
+
+import pytest
+
+
+def run(cloche, *words, stdin=None, env=None):
+    return subprocess.run([cloche, *words], input=stdin, capture_output=True, text=True, timeout=120, env=env)
+
+
+def test_eval_prints_one_json_object_and_exits_0(cloche):
+    done = run(cloche, "eval", "-e", "return {a: [1, null, false, '']}")
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    answer = json.loads(done.stdout)
+    assert answer["success"] is True
+    assert answer["result"] == {"a": [1, None, False, ""]}
+    assert answer["logs"] == []
+    assert {"compute_ms", "host_ms", "peak_memory_bytes", "host_calls"} <= set(answer["stats"])
+    assert done.stderr == ""
+
+
+def test_eval_that_fails_exits_1_with_the_error_in_the_object(cloche):
+    done = run(cloche, "eval", "-e", "const a = 1;\nthrow new RangeError('too far')")
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert answer["success"] is False
+    assert answer["error"] == "RangeError: too far"
+    details = answer["errorDetails"]
+    assert details["type"] == "ExecutionError"
+    assert details["code"] == "EXECUTION"
+    assert details["name"] == "RangeError"
+    assert (details["line"], details["column"]) == (2, 11)
+    assert "> " in details["frame"] and "^" in details["frame"]
+    assert details["changed"] is False
+
+
+def test_eval_reads_a_file_and_standard_input(cloche, tmp_path):
+    (tmp_path / "x.js").write_text("return 'from a file'")
+    assert json.loads(run(cloche, "eval", str(tmp_path / "x.js")).stdout)["result"] == "from a file"
+    assert json.loads(run(cloche, "eval", "-", stdin="return 'from stdin'").stdout)["result"] == "from stdin"
+
+
+def test_eval_injects_the_context(cloche):
+    done = run(cloche, "eval", "--context", '{"n": 20, "who": {"name": "Ada"}}', "-e", "return who.name + (n + 1)")
+    assert json.loads(done.stdout)["result"] == "Ada21"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["eval"], "give the code once"),
+        (["eval", "-e", "1", "x.js"], "give the code once"),
+        (["eval", "-e", "1", "--nonsense"], "unknown option '--nonsense'"),
+        (["eval", "-e", "1", "--timeout", "soon"], "--timeout is 'soon'"),
+        (["eval", "-e", "1", "--timeout", "30001"], "30000"),
+        (["eval", "-e", "1", "--memory", "257"], "256"),
+        (["eval", "-e", "1", "--level", "zero", "--timeout", "3000"], "2000"),
+        (["eval", "-e", "1", "--level", "boss"], "full, limited and zero"),
+        (["eval", "-e", "1", "--lang", "cobol"], "js and ts"),
+        (["eval", "-e", "1", "--context", "[1"], "--context"),
+        (["eval", "-e", "1", "--context", '{"1x": 1}'], "identifier"),
+        (["eval", "-e", "1", "--context", '{"notes": 1}'], "hide"),
+        (["eval", "-e", "1", "--allow", "notes.gte"], "notes.gte"),
+        (["frobnicate"], "there is no command 'frobnicate'"),
+        ([], ""),
+    ],
+)
+def test_a_wrong_call_exits_2_and_says_what_would_be_accepted(cloche, words, said):
+    done = run(cloche, *words)
+    assert done.returncode == 2
+    if words:
+        assert done.stdout == ""
+        assert done.stderr.count("\n") == 1
+        assert said in done.stderr
+
+
+def test_without_a_vault_notes_say_so(cloche):
+    answer = json.loads(run(cloche, "eval", "-e", "return await notes.list()").stdout)
+    assert answer["errorDetails"]["type"] == "NoVault"
+
+
+def test_a_vault_that_is_not_there_is_named(cloche, tmp_path):
+    done = run(cloche, "eval", "--vault", str(tmp_path / "nowhere"), "-e", "1")
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words, code, kind",
+    [
+        (["--allow", "notes.get,utils"], "await notes.list()", "PermissionDenied"),
+        (["--allow", "notes"], "await notes.list()", None),
+        (["--allow", "notes.*"], "await notes.list()", None),
+        (["--level", "zero"], "await notes.search({query: 'a'})", "PermissionDenied"),
+        (["--level", "zero"], "await notes.create({type: 'a', title: 'b', content: ''})", "PermissionDenied"),
+        (["--level", "limited"], "await notes.delete({identifier: 'a/b'})", "PermissionDenied"),
+        (["--level", "zero"], "utils.formatDate(0)", None),
+    ],
+)
+def test_levels_and_allowed_apis_hold(cloche, vault, words, code, kind):
+    answer = json.loads(run(cloche, "eval", "--vault", str(vault), *words, "-e", code).stdout)
+    assert answer["success"] is (kind is None), answer
+    if kind:
+        assert answer["errorDetails"]["type"] == kind
+
+
+@pytest.mark.parametrize(
+    "code, kind",
+    [
+        ("for(;;);", "Timeout"),
+        ("Promise.resolve().then(() => { while (true); }); await new Promise(() => {})", "Timeout"),
+        ("/^(a+)+$/.test('a'.repeat(50) + 'b')", "Timeout"),
+        ("[3, 2, 1].sort(() => { for (;;); })", "Timeout"),
+        ("for (;;) { try { for (;;); } catch {} }", "Timeout"),
+        ("JSON.stringify({ toJSON() { for (;;); } })", "Timeout"),
+        ("'x'.repeat(2 ** 29)", "MemoryExceeded"),
+        ("const a = []; for (;;) { try { for (;;) a.push(new Array(1000).fill(a)); } catch {} }", "MemoryExceeded"),
+        ("const f = () => f() + 1; f()", "StackOverflow"),
+        ("'x'.repeat(2_000_000)", "OutputTooLarge"),
+        ("for (;;) { try { notes.get('a/b').catch(() => {}); } catch {} }", "TooManyHostCalls"),
+        ("const x = {; ", "SyntaxError"),
+        ("null.x", "ExecutionError"),
+        ("await notes.update({identifier: 'none/such', content: ''})", None),
+    ],
+)
+def test_limits_stop_for_real_each_with_its_own_name(cloche, vault, code, kind):
+    done = run(cloche, "eval", "--vault", str(vault), "--timeout", "1000", "--memory", "32", "-e", code)
+    assert done.returncode == 1
+    details = json.loads(done.stdout)["errorDetails"]
+    if kind:
+        assert details["type"] == kind
+    assert details["message"]
+
+
+def test_doctor_reindex_version_and_help(cloche, vault):
+    doctor = run(cloche, "doctor", "--vault", str(vault), "--json")
+    report = json.loads(doctor.stdout)
+    assert {c["name"] for c in report["checks"]} >= {"engine", "evaluation of code", "vault"}
+    assert all(c["ok"] for c in report["checks"] if c["name"] in ("evaluation of code", "vault")), report
+    counts = json.loads(run(cloche, "reindex", "--vault", str(vault), "--json").stdout)
+    assert counts["notes"] == len(list(vault.rglob("*.md")))
+    assert run(cloche, "--version").stdout.startswith("cloche ")
+    for words in (["--help"], ["eval", "--help"], ["mcp", "--help"], ["serve", "--help"], ["reindex", "--help"]):
+        done = run(cloche, *words)
+        assert done.returncode == 0 and "usage: cloche" in done.stdout
+
+
+def test_it_runs_where_there_is_no_home_and_no_cache(cloche, tmp_path):
+    env = {"PATH": "/usr/bin:/bin"}
+    done = run(cloche, "eval", "-e", "return 7", env=env)
+    assert json.loads(done.stdout)["result"] == 7
+    readonly = tmp_path / "cache"
+    readonly.write_text("a file, where a folder should be")
+    done = run(cloche, "eval", "-e", "return 8", env={**env, "XDG_CACHE_HOME": str(readonly)})
+    assert json.loads(done.stdout)["result"] == 8

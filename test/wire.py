@@ -1,0 +1,208 @@
+"""MCP as it is on the wire: raw clients for stdio and HTTP, and the protocol's schemas."""
+import json
+import queue
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import httpx
+import jsonschema
+
+MODERN = "2026-07-28"
+LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26"]
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+}
+WAIT_S = 60  # for what should come at once; only a failing test waits so long
+
+_SCHEMAS = Path(__file__).resolve().parent.parent.parent / "shared" / "mcp"
+_RESULTS = {
+    "initialize": "InitializeResult",
+    "server/discover": "DiscoverResult",
+    "ping": "EmptyResult",
+    "tools/list": "ListToolsResult",
+    "tools/call": "CallToolResult",
+}
+
+
+def request(method, params=None, *, id=1, modern=False):
+    """One request; modern: with the `_meta` that every newer one carries."""
+    params = dict(params or {})
+    if modern:
+        params["_meta"] = META
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def notification(method, params=None):
+    return {"jsonrpc": "2.0", "method": method, "params": params or {}}
+
+
+def call(name, arguments=None, *, id=1, modern=False):
+    params = {"name": name, "arguments": arguments or {}}
+    return request("tools/call", params, id=id, modern=modern)
+
+
+def initialize(version="2025-11-25", id=0):
+    return request("initialize", {"protocolVersion": version, "capabilities": {},
+                                  "clientInfo": {"name": "test", "version": "1"}}, id=id)
+
+
+def validate(message, method=None, version=LEGACY[0]):
+    """Fails if the specification's schema does not allow this message, where it is at
+    hand. An error that answers nothing has the id null, as JSON-RPC wants it."""
+    if "error" in message and message.get("id") is None:
+        assert message["jsonrpc"] == "2.0"
+        assert isinstance(message["error"]["code"], int)
+        assert isinstance(message["error"]["message"], str)
+        return
+    path = _SCHEMAS / version / "schema.json"
+    if not path.exists():
+        path = _SCHEMAS / f"schema-{version}.json"
+    if not path.exists():
+        return
+    schema = json.loads(path.read_text())
+    defs = "$defs" if "$defs" in schema else "definitions"
+
+    def check(value, name):
+        jsonschema.Draft202012Validator(
+            {"$ref": f"#/{defs}/{name}", defs: schema[defs]}).validate(value)
+
+    check(message, "JSONRPCMessage")
+    if "result" in message and method in _RESULTS and _RESULTS[method] in schema[defs]:
+        check(message["result"], _RESULTS[method])
+
+
+def structured(message):
+    """The structured content of a call's answer, which its text repeats."""
+    result = message["result"]
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    return result["structuredContent"]
+
+
+class Stdio:
+    """A server on standard input and output. Every line that it writes is kept in `lines`
+    and must be one JSON-RPC message."""
+
+    def __init__(self, command, **how):
+        self.lines = []
+        self._queue = queue.Queue()
+        self._kept = []
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, **how)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._queue.put(line)
+        self._queue.put(None)
+
+    def write(self, data):
+        self.process.stdin.write(data if isinstance(data, bytes) else data.encode())
+        self.process.stdin.flush()
+
+    def send(self, *messages):
+        self.write("".join(json.dumps(m) + "\n" for m in messages))
+
+    def receive(self, timeout=WAIT_S):
+        """The next message; None at the end."""
+        if self._kept:
+            return self._kept.pop(0)
+        line = self._queue.get(timeout=timeout)
+        if line is None:
+            return None
+        assert line.endswith(b"\n")
+        self.lines.append(line)
+        message = json.loads(line)
+        assert isinstance(message, (dict, list))
+        return message
+
+    def ask(self, message, timeout=WAIT_S):
+        """Sends a request and waits for its own answer; others are kept."""
+        self.send(message)
+        others = []
+        while True:
+            answer = self.receive(timeout)
+            assert answer is not None, "the server has gone"
+            if isinstance(answer, dict) and answer.get("id") == message["id"]:
+                self._kept = others + self._kept
+                return answer
+            others.append(answer)
+
+    def end(self, timeout=WAIT_S):
+        """Closes the input; what was still to come, and the exit code."""
+        self.process.stdin.close()
+        rest = []
+        while (message := self.receive(timeout)) is not None:
+            rest.append(message)
+        return rest, self.process.wait(timeout)
+
+
+class Server:
+    """`cloche serve` and a client for it."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http://"), "no address was printed"
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        self.host, self.port = host.strip("[]"), int(port)
+        self.http = httpx.Client(base_url=self.url, timeout=WAIT_S, trust_env=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.http.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(WAIT_S)
+
+    def post(self, message, headers=None, **how):
+        """One message; a newer request gets the headers that repeat its body."""
+        all_headers = {"Accept": "application/json, text/event-stream"}
+        params = message.get("params") if isinstance(message, dict) else None
+        if isinstance(params, dict) and "_meta" in params:
+            all_headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": message["method"]}
+            if message["method"] == "tools/call":
+                all_headers["Mcp-Name"] = params["name"]
+        all_headers |= headers or {}
+        return self.http.post("/mcp", json=message,
+                              headers={k: v for k, v in all_headers.items() if v is not None},
+                              **how)
+
+    def session(self, version="2025-11-25"):
+        """The headers of a session that was opened in the older way."""
+        answer = self.post(initialize(version))
+        assert answer.status_code == 200
+        return {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"],
+                "MCP-Protocol-Version": answer.json()["result"]["protocolVersion"]}
+
+    def dial(self):
+        return socket.create_connection((self.host, self.port), timeout=WAIT_S)
+
+    def send_post(self, message, headers=None):
+        """A POST on a socket of its own, whose answer is not waited for."""
+        body = json.dumps(message).encode()
+        lines = {"Host": f"{self.host}:{self.port}", "Content-Type": "application/json",
+                 "Accept": "application/json, text/event-stream",
+                 "Content-Length": len(body)} | (headers or {})
+        connection = self.dial()
+        connection.sendall("POST /mcp HTTP/1.1\r\n".encode() + "".join(
+            f"{k}: {v}\r\n" for k, v in lines.items()).encode() + b"\r\n" + body)
+        return connection
