@@ -1,7 +1,7 @@
 """The official conformance suite over HTTP: the scenarios that need no fixtures.
 
-$CLOCHE_CONFORMANCE is the folder of the installed npm package
-@modelcontextprotocol/conformance, $CLOCHE_NODE a node of version 22 or newer.
+The npm package and node come from build/deps; $CLOCHE_CONFORMANCE (the folder of an
+installed @modelcontextprotocol/conformance) and $CLOCHE_NODE (22 or newer) name others.
 """
 import json
 import os
@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = os.environ.get("CLOCHE_CONFORMANCE")
-NODE = os.environ.get("CLOCHE_NODE")
+DEPS = Path(__file__).resolve().parent.parent / "build" / "deps"
+PACKAGE = Path(os.environ.get("CLOCHE_CONFORMANCE") or
+               DEPS / "npm-test/node_modules/@modelcontextprotocol/conformance")
+NODE = Path(os.environ.get("CLOCHE_NODE") or DEPS / "node")
 
 pytestmark = pytest.mark.skipif(
-    not PACKAGE or not NODE,
-    reason="CLOCHE_CONFORMANCE (the suite's package folder) and CLOCHE_NODE (node 22 or "
-           "newer) are not both set")
+    not PACKAGE.exists() or not NODE.exists(),
+    reason="the conformance suite is not installed: deps/fetch test brings it")
 
 SCENARIOS = [
     ("2025-11-25", "server-initialize"),
@@ -41,9 +42,9 @@ NOT_OFFERED = ("Not testable:", "prompts/list returned JSON-RPC error -32601",
 
 @pytest.mark.parametrize("version, scenario", SCENARIOS)
 def test_scenario(server, tmp_path, version, scenario):
-    entry = Path(PACKAGE) / "dist" / "index.js"
+    entry = PACKAGE / "dist" / "index.js"
     done = subprocess.run(
-        [NODE, str(entry), "server", "--url", server.url + "/mcp", "--scenario", scenario,
+        [str(NODE), str(entry), "server", "--url", server.url + "/mcp", "--scenario", scenario,
          "--spec-version", version, "--output-dir", str(tmp_path)],
         capture_output=True, text=True, timeout=120)
     reports = list(tmp_path.glob("**/checks.json"))

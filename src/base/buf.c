@@ -4,7 +4,8 @@
 
 void buf_init(struct buf *b, size_t ceiling)
 {
-    *b = (struct buf){.ceiling = ceiling};
+    /* One less than all, so that a NUL behind it is no overflow. */
+    *b = (struct buf){.ceiling = ceiling < SIZE_MAX ? ceiling : SIZE_MAX - 1};
 }
 
 void buf_done(struct buf *b)

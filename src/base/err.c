@@ -43,14 +43,19 @@ enum err_code err_code_named(const char *name)
 }
 
 /* vsnprintf may cut a character in two, and names from outside may hold line
- * ends: the message promises neither. */
+ * ends, or be no UTF-8: the message promises neither. */
 static void tidy(char *msg)
 {
     struct str whole = str_cut(str_of(msg), strlen(msg));
     msg[whole.n] = '\0';
-    for (char *c = msg; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
+    for (const char *at = msg, *end = msg + whole.n; at < end;) {
+        char *c = msg + (at - msg);
+        uint32_t read = str_next_char(&at, end);
+        if (read < ' ' || read == 0x7f)
             *c = ' ';
+        else if (read == 0xfffd && at == c + 1)
+            *c = '?';
+    }
 }
 
 bool err_set(struct err *e, enum err_code code, const char *fmt, ...)

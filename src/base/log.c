@@ -21,6 +21,9 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = ' '; /* names from outside may hold line ends */
     /* One call, so that lines of several threads do not mix. */
     fprintf(stderr, "cloche: %s: %s\n", names[level], text);
 }

@@ -52,7 +52,7 @@ void arena_free(struct arena *a)
 
 static struct chunk *chunk_new(size_t size)
 {
-    struct chunk *c = malloc(sizeof *c + size);
+    struct chunk *c = size <= SIZE_MAX - sizeof *c ? malloc(sizeof *c + size) : NULL;
     if (c)
         *c = (struct chunk){.size = size};
     return c;
@@ -69,11 +69,13 @@ void *arena_get(struct arena *a, size_t size, struct err *e)
         return NULL;
     }
     struct chunk *c = a->chunks;
+    size_t room = need > ARENA_CHUNK ? need : ARENA_CHUNK;
 #ifdef __SANITIZE_ADDRESS__
     c = NULL; /* one allocation each, so that the sanitizer sees overruns */
+    room = size;
 #endif
     if (!c || need > c->size - c->used) {
-        struct chunk *fresh = chunk_new(need > ARENA_CHUNK ? need : ARENA_CHUNK);
+        struct chunk *fresh = chunk_new(room);
         if (!fresh) {
             err_set(e, ERR_LIMIT, "out of memory for %zu bytes", size);
             return NULL;
@@ -98,7 +100,7 @@ void *arena_get(struct arena *a, size_t size, struct err *e)
 
 char *arena_copy(struct arena *a, const void *at, size_t n, struct err *e)
 {
-    char *p = n < SIZE_MAX ? arena_get(a, n + 1, e) : NULL;
+    char *p = arena_get(a, n < SIZE_MAX ? n + 1 : n, e);
     if (p && n)
         memcpy(p, at, n);
     return p;

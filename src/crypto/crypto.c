@@ -28,8 +28,7 @@ void crypto_sha256_hex(struct str bytes, char out[static CRYPTO_SHA256_HEX])
 void crypto_blake2b(struct str bytes, unsigned char out[static CRYPTO_BLAKE2B])
 {
     ready();
-    must(crypto_generichash(out, CRYPTO_BLAKE2B, bytes_of(bytes), bytes.n, NULL, 0) ==
-         0);
+    must(crypto_generichash(out, CRYPTO_BLAKE2B, bytes_of(bytes), bytes.n, NULL, 0) == 0);
 }
 
 void crypto_hash_hex(struct str bytes, char out[static CRYPTO_HASH_HEX])

@@ -14,8 +14,8 @@
 /* SHA-256 (FIPS 180-4), in hexadecimal: the public hash of a note's bytes. */
 void crypto_sha256_hex(struct str bytes, char out[static CRYPTO_SHA256_HEX]);
 
-#define CRYPTO_BLAKE2B 32   /* bytes */
-#define CRYPTO_HASH_HEX 65  /* 64 lower-case digits and a NUL */
+#define CRYPTO_BLAKE2B 32  /* bytes */
+#define CRYPTO_HASH_HEX 65 /* 64 lower-case digits and a NUL */
 
 /* BLAKE2b-256 (RFC 7693): our own hash, the faster one, raw and in hexadecimal. */
 void crypto_blake2b(struct str bytes, unsigned char out[static CRYPTO_BLAKE2B]);

@@ -41,7 +41,8 @@ static void tokens_are_url_safe_and_never_alike(void **state)
     assert_string_not_equal(one, two);
     assert_int_equal(strlen(one), 43);
     assert_int_equal(strspn(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                 "0123456789-_"), 43);
+                                 "0123456789-_"),
+                     43);
 }
 
 static void base64url_has_no_padding(void **state)

@@ -87,11 +87,10 @@ void db_set_deadline(struct db *d, uint64_t until_ns)
 /* The file may be a stranger's: its schema must not be able to do anything. */
 static void harden(struct db *d)
 {
-    static const int off[] = {SQLITE_DBCONFIG_TRUSTED_SCHEMA,
-                              SQLITE_DBCONFIG_ENABLE_TRIGGER,
-                              SQLITE_DBCONFIG_ENABLE_VIEW,
-                              SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
-                              SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML};
+    static const int off[] = {
+        SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+        SQLITE_DBCONFIG_ENABLE_VIEW,    SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION,
+        SQLITE_DBCONFIG_DQS_DDL,        SQLITE_DBCONFIG_DQS_DML};
     for (size_t i = 0; i < LENGTH(off); i++)
         (void)sqlite3_db_config(d->raw, off[i], 0, (int *)NULL);
     (void)sqlite3_db_config(d->raw, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
@@ -125,7 +124,8 @@ static bool migrate(struct db *d, const struct db_options *o, struct err *e)
     if (!db_begin(&t, d, e) || !user_version(d, &have, e))
         return false;
     if (have < 0 || have > o->migration_count)
-        return err_set(e, ERR_CONFLICT, "the database was made by a newer version of "
+        return err_set(e, ERR_CONFLICT,
+                       "the database was made by a newer version of "
                        "this program (its version is %lld, known are up to %u)",
                        (long long)have, o->migration_count);
     for (unsigned i = (unsigned)have; i < o->migration_count; i++)
@@ -136,8 +136,8 @@ static bool migrate(struct db *d, const struct db_options *o, struct err *e)
     return db_exec(d, sql, e) && db_commit(&t, e);
 }
 
-static struct db *open_path(const char *path, const struct db_options *o,
-                            bool *damaged, struct err *e)
+static struct db *open_path(const char *path, const struct db_options *o, bool *damaged,
+                            struct err *e)
 {
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
@@ -148,8 +148,9 @@ static struct db *open_path(const char *path, const struct db_options *o,
         return NULL;
     }
     harden(d);
-    const char *setup = o->durable ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                                   : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
+    const char *setup = o->durable
+                            ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                            : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
     bool ok = db_exec(d, setup, e) && db_exec(d, "PRAGMA temp_store = MEMORY", e) &&
               migrate(d, o, e);
     if (damaged)
@@ -158,8 +159,7 @@ static struct db *open_path(const char *path, const struct db_options *o,
 }
 
 /* SQLite wants a path and refuses symbolic links on it. */
-static bool path_of(int dir, const char *name, char path[static PATH_MAX],
-                    struct err *e)
+static bool path_of(int dir, const char *name, char path[static PATH_MAX], struct err *e)
 {
     char link[64];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
@@ -197,8 +197,8 @@ static bool remove_files(int dir, const char *name, size_t count, struct err *e)
     return true;
 }
 
-struct db *db_open(int dir, const char *name, const struct db_options *o,
-                   bool *damaged, struct err *e)
+struct db *db_open(int dir, const char *name, const struct db_options *o, bool *damaged,
+                   struct err *e)
 {
     if (damaged)
         *damaged = false;
@@ -278,8 +278,8 @@ struct query *db_query(struct db *d, const char *sql, struct err *e)
     q->db = d;
     q->busy = true;
     q->kept = d->query_count < CACHED_QUERIES;
-    int rc = sqlite3_prepare_v3(d->raw, sql, -1,
-                                q->kept ? SQLITE_PREPARE_PERSISTENT : 0, &q->stmt, NULL);
+    int rc = sqlite3_prepare_v3(d->raw, sql, -1, q->kept ? SQLITE_PREPARE_PERSISTENT : 0,
+                                &q->stmt, NULL);
     if (rc != SQLITE_OK || !q->stmt) {
         /* Our own text is right: the tables are not what the migrations made. */
         if ((rc & 0xff) == SQLITE_ERROR)

@@ -29,8 +29,8 @@ struct db_options {
  * ERR_BUSY, ERR_LIMIT, ERR_IO
  * `*damaged` (if not NULL) tells that the file is there but is no sound
  * database: with ERR_IO; whoever can make it anew may delete it. */
-struct db *db_open(int dir, const char *name, const struct db_options *o,
-                   bool *damaged, struct err *e);
+struct db *db_open(int dir, const char *name, const struct db_options *o, bool *damaged,
+                   struct err *e);
 /* The same in memory, seen by this connection alone. */
 struct db *db_open_memory(const struct db_options *o, struct err *e);
 void db_close(struct db *d); /* NULL is fine; all queries must have ended */

@@ -230,7 +230,9 @@ static void foreign_tables_count_as_damage(void **state)
 {
     (void)state;
     static const char *const other[] = {"CREATE TABLE other(x);"};
-    { scoped(db_close) struct db *d = open_it(&(struct db_options){other, 1, false}); }
+    {
+        scoped(db_close) struct db *d = open_it(&(struct db_options){other, 1, false});
+    }
     struct err e = {0};
     scoped(db_close) struct db *d = open_it(&one_step);
     assert_null(db_query(d, "SELECT n FROM a", &e));
@@ -240,7 +242,9 @@ static void foreign_tables_count_as_damage(void **state)
 static void a_link_in_the_place_of_a_database_is_denied(void **state)
 {
     (void)state;
-    { scoped(db_close) struct db *d = open_it(&one_step); }
+    {
+        scoped(db_close) struct db *d = open_it(&one_step);
+    }
     assert_int_equal(symlinkat("x.db", dir, "link.db"), 0);
     struct err e = {0};
     assert_null(db_open(dir, "link.db", &one_step, NULL, &e));
@@ -265,8 +269,10 @@ static void a_query_past_its_deadline_is_stopped(void **state)
     scoped(db_close) struct db *d = db_open_memory(&one_step, &e);
     assert_non_null(d);
     db_set_deadline(d, os_mono_ns() + 1000000);
-    assert_false(db_exec(d, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
-                            "FROM c) SELECT sum(i) FROM c", &e));
+    assert_false(db_exec(d,
+                         "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+                         "FROM c) SELECT sum(i) FROM c",
+                         &e));
     assert_int_equal(e.code, ERR_TIMEOUT);
     db_set_deadline(d, 0);
     assert_int_equal(ask(d, "SELECT 7"), 7);
@@ -297,7 +303,8 @@ static void processes_that_open_and_write_at_once_all_succeed(void **state)
         if (children[i] == 0) {
             for (int k = 0; k < 40; k++) {
                 struct err e = {0};
-                scoped(db_close) struct db *d = db_open(dir, "x.db", &two_steps, NULL, &e);
+                scoped(db_close) struct db *d =
+                    db_open(dir, "x.db", &two_steps, NULL, &e);
                 scoped_transaction struct transaction t = {0};
                 if (!d || !db_begin(&t, d, &e) ||
                     !db_exec(d, "INSERT INTO a(n) SELECT 1 + coalesce(max(n), 0) FROM a",

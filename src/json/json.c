@@ -43,29 +43,74 @@ static void hook_free(void *ctx, void *p)
     (void)p;
 }
 
-static bool check_nesting(yyjson_val *v, unsigned depth, struct err *e);
+#define PAIRWISE_MAX 16u /* keys; beyond it, sorting them is faster */
 
-static bool check_object(yyjson_val *v, unsigned depth, struct err *e)
+static struct str key_text(yyjson_val *key)
+{
+    return (struct str){unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
+}
+
+static bool refuse_key(yyjson_val *key, struct err *e)
+{
+    return err_set(e, ERR_INVALID, "the key \"%.*s\" stands twice in one object",
+                   STR_ARGS(str_cut(key_text(key), 60)));
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return str_cmp(key_text(*(yyjson_val *const *)a), key_text(*(yyjson_val *const *)b));
+}
+
+static bool check_sorted_keys(yyjson_val *v, struct arena *a, struct err *e)
+{
+    size_t i, n = unsafe_yyjson_get_len(v);
+    yyjson_val *key, *child;
+    yyjson_val **keys = arena_get(a, n * sizeof *keys, e);
+    if (!keys)
+        return false;
+    yyjson_obj_foreach(v, i, n, key, child)
+        keys[i] = key;
+    qsort(keys, n, sizeof *keys, compare_keys);
+    for (i = 1; i < n; i++)
+        if (compare_keys(&keys[i - 1], &keys[i]) == 0)
+            return refuse_key(keys[i], e);
+    return true;
+}
+
+/* The reader keeps both of two equal keys: a second one hides what the first one
+ * said from whoever looks at the text. */
+static bool check_keys(yyjson_val *v, struct arena *a, struct err *e)
 {
     size_t i, n;
     yyjson_val *key, *child;
+    if (unsafe_yyjson_get_len(v) > PAIRWISE_MAX)
+        return check_sorted_keys(v, a, e);
     yyjson_obj_foreach(v, i, n, key, child)
     {
-        /* The reader keeps both of two equal keys: a second one hides what the
-         * first one said from whoever looks at the text. Small objects are
-         * compared pairwise, large ones by their first hit. */
-        yyjson_val *first = yyjson_obj_getn(v, unsafe_yyjson_get_str(key),
-                                            unsafe_yyjson_get_len(key));
-        if (n <= 256 && first != child)
-            return err_set(e, ERR_INVALID, "the key \"%.60s\" stands twice in one object",
-                           unsafe_yyjson_get_str(key));
-        if (!check_nesting(child, depth, e))
+        struct str text = key_text(key);
+        if (yyjson_obj_getn(v, text.at, text.n) != child)
+            return refuse_key(key, e);
+    }
+    return true;
+}
+
+static bool check_nesting(yyjson_val *v, unsigned depth, struct arena *a, struct err *e);
+
+static bool check_object(yyjson_val *v, unsigned depth, struct arena *a, struct err *e)
+{
+    size_t i, n;
+    yyjson_val *key, *child;
+    if (!check_keys(v, a, e))
+        return false;
+    yyjson_obj_foreach(v, i, n, key, child)
+    {
+        if (!check_nesting(child, depth, a, e))
             return false;
     }
     return true;
 }
 
-static bool check_nesting(yyjson_val *v, unsigned depth, struct err *e)
+static bool check_nesting(yyjson_val *v, unsigned depth, struct arena *a, struct err *e)
 {
     if (!yyjson_is_ctn(v))
         return true;
@@ -73,12 +118,12 @@ static bool check_nesting(yyjson_val *v, unsigned depth, struct err *e)
         return err_set(e, ERR_INVALID, "nested deeper than %u levels",
                        JSON_DEPTH_MAX);
     if (yyjson_is_obj(v))
-        return check_object(v, depth + 1, e);
+        return check_object(v, depth + 1, a, e);
     size_t i, n;
     yyjson_val *child;
     yyjson_arr_foreach(v, i, n, child)
     {
-        if (!check_nesting(child, depth + 1, e))
+        if (!check_nesting(child, depth + 1, a, e))
             return false;
     }
     return true;
@@ -128,7 +173,7 @@ const struct json *json_read(struct str text, struct arena *a, struct err *e)
         return NULL;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
-    return check_nesting(root, 0, e) ? wrap(root) : NULL;
+    return check_nesting(root, 0, a, e) ? wrap(root) : NULL;
 }
 
 enum json_type json_type(const struct json *v)
@@ -245,6 +290,19 @@ bool json_next(struct json_iter *it)
     return true;
 }
 
+/* Exactly where both are whole, however large: doubles would take neighbours for
+ * the same. */
+static bool same_number(const struct json *a, const struct json *b)
+{
+    if (json_is_int(a) && json_is_int(b))
+        return json_int(a, 0) == json_int(b, 0);
+    if (yyjson_is_uint(raw(a)) && yyjson_is_uint(raw(b)))
+        return yyjson_get_uint(raw(a)) == yyjson_get_uint(raw(b));
+    if (yyjson_is_raw(raw(a)) && yyjson_is_raw(raw(b)))
+        return !strcmp(yyjson_get_raw(raw(a)), yyjson_get_raw(raw(b)));
+    return json_number(a, 0) == json_number(b, 0);
+}
+
 bool json_equal(const struct json *a, const struct json *b)
 {
     if (json_type(a) != json_type(b) || json_length(a) != json_length(b))
@@ -257,9 +315,7 @@ bool json_equal(const struct json *a, const struct json *b)
     case JSON_BOOL:
         return json_bool(a, false) == json_bool(b, false);
     case JSON_NUMBER:
-        return json_is_int(a) && json_is_int(b)
-                   ? json_int(a, 0) == json_int(b, 0)
-                   : json_number(a, 0) == json_number(b, 0);
+        return same_number(a, b);
     case JSON_STRING:
         return str_eq(json_str(a), json_str(b));
     case JSON_ARRAY:
@@ -449,6 +505,11 @@ void json_put_raw(struct json_writer *w, struct str json)
 void json_put(struct json_writer *w, const struct json *v)
 {
     struct json_iter it = json_iter(v);
+    bool is_container = json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT);
+    if (is_container && w->depth == JSON_DEPTH_MAX) {
+        w->out->failed = true; /* as deep as was read, inside something of ours */
+        return;
+    }
     switch (json_type(v)) {
     case JSON_ABSENT:
     case JSON_NULL:

@@ -43,10 +43,9 @@ void excerpt_put(struct str text, size_t at, size_t n, struct buf *out)
         n = EXCERPT_BYTES;
     size_t from = 0;
     if (text.n > EXCERPT_BYTES)
-        from = reach_back(text, at < text.n - EXCERPT_BYTES / 2
-                                    ? at
-                                    : text.n - EXCERPT_BYTES / 2,
-                          (EXCERPT_BYTES - n) / 3);
+        from = reach_back(
+            text, at < text.n - EXCERPT_BYTES / 2 ? at : text.n - EXCERPT_BYTES / 2,
+            (EXCERPT_BYTES - n) / 3);
     size_t to = reach_on(text, from, EXCERPT_BYTES);
     if (from > 0)
         buf_cstr(out, "...");

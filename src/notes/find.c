@@ -41,12 +41,18 @@ enum field {
 };
 
 static const char *const field_names[FIELD_COUNT] = {
-    [FIELD_ID] = "id",           [FIELD_TITLE] = "title",
-    [FIELD_TYPE] = "type",       [FIELD_CREATED] = "created",
-    [FIELD_UPDATED] = "updated", [FIELD_SIZE] = "size",
-    [FIELD_TAGS] = "tags",       [FIELD_PATH] = "path",
-    [FIELD_UID] = "uid",         [FIELD_FILENAME] = "filename",
-    [FIELD_HASH] = "content_hash", [FIELD_METADATA] = "metadata",
+    [FIELD_ID] = "id",
+    [FIELD_TITLE] = "title",
+    [FIELD_TYPE] = "type",
+    [FIELD_CREATED] = "created",
+    [FIELD_UPDATED] = "updated",
+    [FIELD_SIZE] = "size",
+    [FIELD_TAGS] = "tags",
+    [FIELD_PATH] = "path",
+    [FIELD_UID] = "uid",
+    [FIELD_FILENAME] = "filename",
+    [FIELD_HASH] = "content_hash",
+    [FIELD_METADATA] = "metadata",
 };
 
 struct listing {
@@ -70,7 +76,8 @@ static bool read_fields(const struct json *fields, struct listing *l, struct err
         while (i < FIELD_COUNT && !str_is(json_str(it.value), field_names[i]))
             i++;
         if (i == FIELD_COUNT)
-            return err_set(e, ERR_INVALID, "fields knows no \"%.*s\"; it takes id, title, "
+            return err_set(e, ERR_INVALID,
+                           "fields knows no \"%.*s\"; it takes id, title, "
                            "type, created, updated, size, tags, path, uid, filename, "
                            "content_hash, metadata",
                            STR_ARGS(str_cut(json_str(it.value), 60)));
@@ -78,14 +85,15 @@ static bool read_fields(const struct json *fields, struct listing *l, struct err
     }
     return json_length(fields) > 0 && json_is(fields, JSON_ARRAY)
                ? true
-               : err_set(e, ERR_INVALID, "fields must be an array of field names, such as "
+               : err_set(e, ERR_INVALID,
+                         "fields must be an array of field names, such as "
                          "[\"id\", \"title\"]");
 }
 
 static bool read_listing(const struct json *o, struct listing *l, struct err *e)
 {
-    static const char *const keys[] = {"typeName", "type", "limit", "cursor", "fields",
-                                       NULL};
+    static const char *const keys[] = {"typeName", "type",   "limit",
+                                       "cursor",   "fields", NULL};
     bool none = !o || json_is(o, JSON_NULL);
     l->type = json_str(o);
     if (json_is(o, JSON_STRING) || none) {
@@ -136,13 +144,12 @@ static void put_row(struct listing *l, struct query *q, struct json_writer *w)
     json_close(w);
 }
 
-#define LIST_COLUMNS                                                              \
-    "SELECT " FIND_ID " AS public, n.title, n.type, n.created, n.updated,"      \
+#define LIST_COLUMNS                                                       \
+    "SELECT " FIND_ID " AS public, n.title, n.type, n.created, n.updated," \
     " n.size, n.tags, n.path, n.uid, n.stem, n.hash, n.metadata FROM notes n "
 #define LIST_END " ORDER BY n.updated DESC, n.id, n.path LIMIT ?2"
 /* What stands behind the row whose date, id and path are ?3, ?4 and ?5. */
-#define LIST_AFTER                                                                \
-    "(n.updated < ?3 OR (n.updated = ?3 AND (n.id, n.path) > (?4, ?5)))"
+#define LIST_AFTER "(n.updated < ?3 OR (n.updated = ?3 AND (n.id, n.path) > (?4, ?5)))"
 
 /* Where the page before ended. */
 struct mark {
@@ -154,13 +161,16 @@ struct mark {
 static bool find_mark(struct db *db, struct listing *l, struct mark *m, struct err *e)
 {
     scoped(query_end) struct query *q = db_query(
-        db, "SELECT n.updated, n.id, n.path FROM notes n WHERE (n.id = ?1 AND NOT "
-        FIND_SHADOWED ") OR n.path = ?1 ORDER BY n.path <> ?1 LIMIT 1", e);
+        db,
+        "SELECT n.updated, n.id, n.path FROM notes n WHERE (n.id = ?1 AND NOT " FIND_SHADOWED
+        ") OR n.path = ?1 ORDER BY n.path <> ?1 LIMIT 1",
+        e);
     if (!q)
         return false;
     query_bind_str(q, 1, l->cursor);
     if (!query_next(q, e))
-        return err_set(e, ERR_INVALID, "cursor must be the id of the last note of the "
+        return err_set(e, ERR_INVALID,
+                       "cursor must be the id of the last note of the "
                        "page before; there is no note \"%.*s\" (any more)",
                        STR_ARGS(str_cut(l->cursor, 80)));
     struct str path = query_str(q, 2);
@@ -276,8 +286,8 @@ bool notes_status(struct vault *v, struct json_writer *out, struct err *e)
 {
     struct status s;
     buf_init(&s.text, FIND_ANSWER_MAX);
-    bool ok = index_use(v->index, status_work, &s, e) &&
-              buf_check(&s.text, "the answer", e);
+    bool ok =
+        index_use(v->index, status_work, &s, e) && buf_check(&s.text, "the answer", e);
     if (ok) {
         struct err why = {0};
         scoped_fd int lock = vault_lock(v, STR("a try"), &why);

@@ -15,7 +15,7 @@ bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,
               struct json_writer *out, struct err *e);
 
 /* An expression for the public id of the note `n`. */
-#define FIND_SHADOWED                                                             \
-    "(instr(n.path, '/') = 0 AND"                                                 \
+#define FIND_SHADOWED             \
+    "(instr(n.path, '/') = 0 AND" \
     " EXISTS(SELECT 1 FROM notes f WHERE f.path = 'note/' || n.path))"
 #define FIND_ID "CASE WHEN " FIND_SHADOWED " THEN n.path ELSE n.id END"

@@ -249,7 +249,8 @@ static bool verify(const struct edit *d, struct str yaml, struct arena *a, struc
     }
     if (ok && json_length(now.all) == expected)
         return true;
-    return err_set(e, ERR_INVALID, "the metadata was not changed: this note's "
+    return err_set(e, ERR_INVALID,
+                   "the metadata was not changed: this note's "
                    "frontmatter is laid out so that single keys cannot be replaced "
                    "safely (%.100s); edit the file by hand",
                    why.code ? why.msg : "anchors or an unusual layout");
@@ -263,13 +264,14 @@ bool frontmatter_edit(const struct frontmatter *f,
     if (changes_nothing(&d))
         return buf_str(out, f->head) || buf_check(out, "the note", e);
     if (f->state == FRONTMATTER_BROKEN)
-        return err_set(e, ERR_INVALID, "the metadata cannot be changed, because %s; "
-                       "mend the file by hand (its content can be updated)", f->error);
+        return err_set(e, ERR_INVALID,
+                       "the metadata cannot be changed, because %s; "
+                       "mend the file by hand (its content can be updated)",
+                       f->error);
 
     bool none = f->state == FRONTMATTER_NONE;
     size_t start = none ? f->head.n : (size_t)(f->yaml.at - f->head.at);
-    struct str after = {f->yaml.at + f->yaml.n,
-                        none ? 0 : f->head.n - start - f->yaml.n};
+    struct str after = {f->yaml.at + f->yaml.n, none ? 0 : f->head.n - start - f->yaml.n};
     d.eol = frontmatter_is_crlf(none ? f->body : f->head) ? "\r\n" : "\n";
     d.lines = yml_lines(f->yaml, a, &d.line_count, e);
     if (!d.lines)
@@ -285,8 +287,8 @@ bool frontmatter_edit(const struct frontmatter *f,
         put_all(&d);
     for (size_t i = 0; i < count; i++)
         if (!json_get_str(f->yml.all, changes[i].key) && !removes(&changes[i]))
-            yml_put_pair(out, f->yml.by_lines ? f->yml.column : 0, d.eol,
-                         changes[i].key, changes[i].value);
+            yml_put_pair(out, f->yml.by_lines ? f->yml.column : 0, d.eol, changes[i].key,
+                         changes[i].value);
     if (!buf_check(out, "the note", e) ||
         !verify(&d, (struct str){out->at + yaml, out->n - yaml}, a, e))
         return false;

@@ -20,7 +20,7 @@ struct frontmatter {
     struct str yaml; /* between the fences */
     bool spaced;     /* the head ends with a blank line */
     struct str body;
-    struct yml yml;  /* all is {} unless the state is GOOD */
+    struct yml yml; /* all is {} unless the state is GOOD */
     char error[200];
 };
 

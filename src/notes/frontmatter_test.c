@@ -101,20 +101,23 @@ static void a_note_is_cut_into_head_and_body(void **state)
 static void values_follow_the_core_schema(void **state)
 {
     (void)state;
-    assert_reads("a: 1\nb: -2\nc: 1.5\nd: 1e3\ne: .5\nf: +7\ng: 0x1F\nh: 0o17\n",
-                 "{\"a\":1,\"b\":-2,\"c\":1.5,\"d\":1000,\"e\":0.5,\"f\":7,\"g\":31,\"h\":15}");
+    assert_reads(
+        "a: 1\nb: -2\nc: 1.5\nd: 1e3\ne: .5\nf: +7\ng: 0x1F\nh: 0o17\n",
+        "{\"a\":1,\"b\":-2,\"c\":1.5,\"d\":1000,\"e\":0.5,\"f\":7,\"g\":31,\"h\":15}");
     assert_reads("a: true\nb: False\nc: null\nd: ~\ne:\nf: yes\ng: on\n",
                  "{\"a\":true,\"b\":false,\"c\":null,\"d\":null,\"e\":null,\"f\":\"yes\","
                  "\"g\":\"on\"}");
     assert_reads("a: 2026-11-21\nb: 2026-11-21T05:16:00Z\nc: 12:30\n",
                  "{\"a\":\"2026-11-21\",\"b\":\"2026-11-21T05:16:00Z\",\"c\":\"12:30\"}");
-    assert_reads("a: \"1\"\nb: '2'\nc: !!str 3\nd: !!int \"4\"\ne: .inf\nf: 1e999\n",
-                 "{\"a\":\"1\",\"b\":\"2\",\"c\":\"3\",\"d\":4,\"e\":\".inf\",\"f\":\"1e999\"}");
+    assert_reads(
+        "a: \"1\"\nb: '2'\nc: !!str 3\nd: !!int \"4\"\ne: .inf\nf: 1e999\n",
+        "{\"a\":\"1\",\"b\":\"2\",\"c\":\"3\",\"d\":4,\"e\":\".inf\",\"f\":\"1e999\"}");
     assert_reads("a: 12345678901234567890\nb: 9007199254740993\n",
                  "{\"a\":\"12345678901234567890\",\"b\":\"9007199254740993\"}");
-    assert_reads("a: [x, {y: 1}]\nb:\n  - 1\n  - k: v\nc: |\n  two\n  lines\nd: >-\n  one\n  line\n",
-                 "{\"a\":[\"x\",{\"y\":1}],\"b\":[1,{\"k\":\"v\"}],\"c\":\"two\\nlines\\n\","
-                 "\"d\":\"one line\"}");
+    assert_reads(
+        "a: [x, {y: 1}]\nb:\n  - 1\n  - k: v\nc: |\n  two\n  lines\nd: >-\n  one\n  line\n",
+        "{\"a\":[\"x\",{\"y\":1}],\"b\":[1,{\"k\":\"v\"}],\"c\":\"two\\nlines\\n\","
+        "\"d\":\"one line\"}");
     assert_reads("a: &x [1, 2]\nb: *x\n", "{\"a\":[1,2],\"b\":[1,2]}");
     assert_reads("# only a comment\n", "{}");
     assert_reads("1: x\ntrue: y\n", "{\"1\":\"x\",\"true\":\"y\"}");
@@ -124,10 +127,10 @@ static void what_is_no_list_of_keys_is_broken(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "just text\n",  "- a\n- b\n",      "a: 1\na: 2\n",     "b: {x: 1, x: 2}\n",
-        "a: *none\n",   "a: &x [*x]\n",    "? [a]\n: b\n",     "a: [\n",
-        "a: \"x\n",     "\tx: 1\n",        "a: b: c\n",        "a: \xff\xfe\n",
-        "a: \x01\n",    "a: 1\n b: 2\n",   "%YAML 9\n",
+        "just text\n", "- a\n- b\n",    "a: 1\na: 2\n", "b: {x: 1, x: 2}\n",
+        "a: *none\n",  "a: &x [*x]\n",  "? [a]\n: b\n", "a: [\n",
+        "a: \"x\n",    "\tx: 1\n",      "a: b: c\n",    "a: \xff\xfe\n",
+        "a: \x01\n",   "a: 1\n b: 2\n", "%YAML 9\n",
     };
     for (size_t i = 0; i < LENGTH(bad); i++) {
         scoped_buf struct buf b;
@@ -199,8 +202,8 @@ static void assert_edits(const char *text, const char *changes, const char *expe
     assert_string_equal(got, expected);
 }
 
-#define LAID_OUT                                                                 \
-    "---\n# about this note\ntitle:   'A  title'   # keep\n\ntags: [ a,b ]\n"     \
+#define LAID_OUT                                                              \
+    "---\n# about this note\ntitle:   'A  title'   # keep\n\ntags: [ a,b ]\n" \
     "# before list\nlist:\n- x\n# inside\n- y\n\n# at the end\n---\n\nbody\n"
 
 static void one_key_changes_and_the_rest_stays(void **state)
@@ -209,9 +212,10 @@ static void one_key_changes_and_the_rest_stays(void **state)
     assert_edits(LAID_OUT, "{}", LAID_OUT);
     assert_edits(LAID_OUT, "{\"title\":\"A  title\",\"tags\":[\"a\",\"b\"]}", LAID_OUT);
     assert_edits(LAID_OUT, "{\"none\":null}", LAID_OUT);
-    assert_edits(LAID_OUT, "{\"title\":\"New\"}",
-                 "---\n# about this note\ntitle: New\n\ntags: [ a,b ]\n"
-                 "# before list\nlist:\n- x\n# inside\n- y\n\n# at the end\n---\n\nbody\n");
+    assert_edits(
+        LAID_OUT, "{\"title\":\"New\"}",
+        "---\n# about this note\ntitle: New\n\ntags: [ a,b ]\n"
+        "# before list\nlist:\n- x\n# inside\n- y\n\n# at the end\n---\n\nbody\n");
     assert_edits(LAID_OUT, "{\"list\":null}",
                  "---\n# about this note\ntitle:   'A  title'   # keep\n\ntags: [ a,b ]\n"
                  "# before list\n\n# at the end\n---\n\nbody\n");
@@ -275,7 +279,8 @@ static void joining_cuts_at_the_same_place_again(void **state)
     (void)state;
     static const char *const heads[] = {"", "---\na: 1\n---\n", "---\na: 1\n---\n\n",
                                         "---\na: 1\n---", "---\nbroken\n---\n"};
-    static const char *const bodies[] = {"", "x", "\nx", "\n\n", "  \nx", "# x\n", "\r\nx"};
+    static const char *const bodies[] = {"",      "x",     "\nx",  "\n\n",
+                                         "  \nx", "# x\n", "\r\nx"};
     for (size_t h = 0; h < LENGTH(heads); h++) {
         for (size_t b = 0; b < LENGTH(bodies); b++) {
             scoped_buf struct buf all;
@@ -302,7 +307,8 @@ static void assert_survives(const struct json *value)
     if (!frontmatter_edit(&none, &change, 1, arena, &head, &e))
         fail_msg("%s", e.msg);
     struct frontmatter f = cut_str(buf_view(&head));
-    bool same = f.state == FRONTMATTER_GOOD && json_equal(value, json_get(f.yml.all, "k"));
+    bool same =
+        f.state == FRONTMATTER_GOOD && json_equal(value, json_get(f.yml.all, "k"));
     if (!same)
         fail_msg("comes back differently: %s", buf_cz(&head));
 }
@@ -311,25 +317,110 @@ static void every_value_is_read_back_equal(void **state)
 {
     (void)state;
     static const char *const values[] = {
-        "\"\"", "\" \"", "\"a\"", "\" a\"", "\"a \"", "\"a: b\"", "\"a #b\"", "\"#a\"",
-        "\"- a\"", "\"-\"", "\"? a\"", "\"[a]\"", "\"{a}\"", "\"a]\"", "\"a,b\"", "\"*a\"",
-        "\"&a\"", "\"!a\"", "\"|\"", "\">\"", "\"%a\"", "\"@a\"", "\"`a\"", "\"'\"",
-        "\"it's\"", "\"\\\"\"", "\"\\\\\"", "\"a\\nb\"", "\"a\\n\"", "\"\\n\"", "\"\\r\\n\"",
-        "\"\\t\"", "\"\\u0000\"", "\"\\u0001\\u001f\\u007f\\u0080\\u0085\\u009f\\u00a0\"",
-        "\"\\u2028\\u2029\\ufeff\\ufffe\\uffff\\ufffd\"", "\"\\ud83d\\ude00\"",
-        "\"null\"", "\"~\"", "\"true\"", "\"False\"", "\"yes\"", "\"NO\"", "\"on\"", "\"y\"",
-        "\"1\"", "\"-1\"", "\"1.5\"", "\"1e3\"", "\"0x1F\"", "\"0o7\"", "\"007\"", "\"1_000\"",
-        "\".5\"", "\".inf\"", "\"nan\"", "\"12:30:45\"", "\"2026-11-21\"",
-        "\"2026-11-21T05:16:00.000Z\"", "\"2026-11-21 05:16\"", "\"=\"", "\"<<\"", "\"---\"",
-        "\"...\"", "\"--- a\"", "\"a\\n---\\nb\"", "\"http://x.y/z?a=b#c\"", "\"C:\\\\x\"",
-        "\"a:\"", "\":a\"", "\"Grüße 世界 🌍\"", "\"\\u200b\\u202e\"",
-        "true", "false", "0", "-0.0", "1", "-1", "1.5", "1e21", "1e-7", "0.1",
-        "1.7976931348623157e308", "5e-324", "9007199254740991", "9007199254740992",
-        "12345678901234567890", "-9223372036854775808",
-        "[]", "{}", "[[]]", "[{}]", "{\"a\":{}}", "{\"a\":[]}", "[null]", "[\"\"]",
-        "[\"a: b\", \"- c\", \"#d\"]", "{\"\":1}", "{\"a b\":\"c: d\"}", "{\"a: b\":1}",
-        "{\"true\":1,\"1\":2,\"null\":3}", "{\"\\n\":\"\\n\"}", "[[1,[2,[3,[4]]]]]",
-        "{\"a\":{\"b\":{\"c\":[{\"d\":\"e, f\"}]}}}", "[\"a\",[\"b\",{\"c\":\"d}\"}]]",
+        "\"\"",
+        "\" \"",
+        "\"a\"",
+        "\" a\"",
+        "\"a \"",
+        "\"a: b\"",
+        "\"a #b\"",
+        "\"#a\"",
+        "\"- a\"",
+        "\"-\"",
+        "\"? a\"",
+        "\"[a]\"",
+        "\"{a}\"",
+        "\"a]\"",
+        "\"a,b\"",
+        "\"*a\"",
+        "\"&a\"",
+        "\"!a\"",
+        "\"|\"",
+        "\">\"",
+        "\"%a\"",
+        "\"@a\"",
+        "\"`a\"",
+        "\"'\"",
+        "\"it's\"",
+        "\"\\\"\"",
+        "\"\\\\\"",
+        "\"a\\nb\"",
+        "\"a\\n\"",
+        "\"\\n\"",
+        "\"\\r\\n\"",
+        "\"\\t\"",
+        "\"\\u0000\"",
+        "\"\\u0001\\u001f\\u007f\\u0080\\u0085\\u009f\\u00a0\"",
+        "\"\\u2028\\u2029\\ufeff\\ufffe\\uffff\\ufffd\"",
+        "\"\\ud83d\\ude00\"",
+        "\"null\"",
+        "\"~\"",
+        "\"true\"",
+        "\"False\"",
+        "\"yes\"",
+        "\"NO\"",
+        "\"on\"",
+        "\"y\"",
+        "\"1\"",
+        "\"-1\"",
+        "\"1.5\"",
+        "\"1e3\"",
+        "\"0x1F\"",
+        "\"0o7\"",
+        "\"007\"",
+        "\"1_000\"",
+        "\".5\"",
+        "\".inf\"",
+        "\"nan\"",
+        "\"12:30:45\"",
+        "\"2026-11-21\"",
+        "\"2026-11-21T05:16:00.000Z\"",
+        "\"2026-11-21 05:16\"",
+        "\"=\"",
+        "\"<<\"",
+        "\"---\"",
+        "\"...\"",
+        "\"--- a\"",
+        "\"a\\n---\\nb\"",
+        "\"http://x.y/z?a=b#c\"",
+        "\"C:\\\\x\"",
+        "\"a:\"",
+        "\":a\"",
+        "\"Grüße 世界 🌍\"",
+        "\"\\u200b\\u202e\"",
+        "true",
+        "false",
+        "0",
+        "-0.0",
+        "1",
+        "-1",
+        "1.5",
+        "1e21",
+        "1e-7",
+        "0.1",
+        "1.7976931348623157e308",
+        "5e-324",
+        "9007199254740991",
+        "9007199254740992",
+        "12345678901234567890",
+        "-9223372036854775808",
+        "[]",
+        "{}",
+        "[[]]",
+        "[{}]",
+        "{\"a\":{}}",
+        "{\"a\":[]}",
+        "[null]",
+        "[\"\"]",
+        "[\"a: b\", \"- c\", \"#d\"]",
+        "{\"\":1}",
+        "{\"a b\":\"c: d\"}",
+        "{\"a: b\":1}",
+        "{\"true\":1,\"1\":2,\"null\":3}",
+        "{\"\\n\":\"\\n\"}",
+        "[[1,[2,[3,[4]]]]]",
+        "{\"a\":{\"b\":{\"c\":[{\"d\":\"e, f\"}]}}}",
+        "[\"a\",[\"b\",{\"c\":\"d}\"}]]",
         "{\"2026-11-21T05:16:00Z\":\"2026-11-21T05:16:00Z\"}",
         "[{\"2026-11-21T05:16:00Z\":\"2026-11-21T05:16:00Z\"}]",
     };
@@ -341,10 +432,11 @@ static void every_value_is_read_back_equal(void **state)
 static void random_strings_are_read_back_equal(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"a", " ", ":", "#", "-", "\\n", "'", "\\\"", "\\\\",
-                                        "[", "]", "{", "}", ",", "&", "*", "!", "|", ">",
-                                        "%", "@", "?", "\\t", "\\r", "0", "1", ".", "e",
-                                        "\\u0085", "\\u2028", "é", "世", "~", "\\u0000"};
+    static const char *const parts[] = {
+        "a", " ",       ":",       "#", "-",   "\\n", "'",      "\\\"", "\\\\",
+        "[", "]",       "{",       "}", ",",   "&",   "*",      "!",    "|",
+        ">", "%",       "@",       "?", "\\t", "\\r", "0",      "1",    ".",
+        "e", "\\u0085", "\\u2028", "é", "世",  "~",   "\\u0000"};
     unsigned seed = 12345;
     for (int round = 0; round < 4000; round++) {
         char text[200] = "\"";
@@ -367,9 +459,10 @@ static void random_strings_are_read_back_equal(void **state)
 static void odd_keys_are_read_back_equal(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"a", "a b", "a:b", "a: b", "#a", "- a", "true", "1",
-                                       "null", "'", "\"", "[", "{", "?", "? a", "é", "a\nb",
-                                       "<<", "=", "2026-11-21", "*a", "&a", "!a", " a", "a "};
+    static const char *const keys[] = {
+        "a", "a b",        "a:b", "a: b", "#a", "- a", "true", "1",    "null",
+        "'", "\"",         "[",   "{",    "?",  "? a", "é",    "a\nb", "<<",
+        "=", "2026-11-21", "*a",  "&a",   "!a", " a",  "a "};
     struct err e = {0};
     for (size_t i = 0; i < LENGTH(keys); i++) {
         struct frontmatter_change change = {str_of(keys[i]), json("\"v\"")};

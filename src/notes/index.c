@@ -140,6 +140,11 @@ static int open_place(struct index *x, struct err *e)
 {
     if (x->place == PLACE_VAULT) {
         (void)snprintf(x->name, sizeof x->name, "index.db");
+        /* Another machine may have the vault open, and WAL needs shared memory. */
+        if (!os_is_local(x->vault->dir)) {
+            err_set(e, ERR_DENIED, "the vault lies on another machine's disk");
+            return -1;
+        }
         if (!os_make_dirs(x->vault->dir, OWN_DIR, e))
             return -1;
         return os_open_beneath(x->vault->dir, OWN_DIR,

@@ -39,7 +39,6 @@ enum index_state {
 
 /* Compares all files (or, not NULL, the `names` alone, which are sorted) with the
  * index and reads again what differs. */
-bool sync_all(struct vault *v, struct db *db, struct index_counts *counts,
-              struct err *e);
+bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e);
 bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t count,
                 struct index_counts *counts, struct err *e);

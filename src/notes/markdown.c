@@ -109,7 +109,8 @@ static bool fenced_line(struct scan *s)
     size_t start = column;
     i = skip_indent(s->line, i, &column);
     if (quotes < s->fence_quotes ||
-        (!blank && s->fence_base && column - (s->fence_quotes ? start : 0) < s->fence_base)) {
+        (!blank && s->fence_base &&
+         column - (s->fence_quotes ? start : 0) < s->fence_base)) {
         s->fence = 0;
         return false;
     }
@@ -262,8 +263,8 @@ struct str markdown_title(struct str text)
 #define TICKS_MAX 64    /* longer runs of backticks never close */
 
 struct finder {
-    struct str s; /* the run: a paragraph, a heading */
-    size_t line;  /* of its first byte */
+    struct str s;   /* the run: a paragraph, a heading */
+    size_t line;    /* of its first byte */
     size_t counted; /* bytes of it that `line` has been moved over */
     unsigned found;
     void (*each)(void *arg, const struct link *l);
@@ -299,8 +300,8 @@ static bool is_external(struct str target)
     if (str_starts(target, "//"))
         return true;
     size_t i = 0;
-    while (i < target.n && (is_alnum(target.at[i]) || (i && strchr("+-.", target.at[i]) &&
-                                                       target.at[i])))
+    while (i < target.n &&
+           (is_alnum(target.at[i]) || (i && strchr("+-.", target.at[i]) && target.at[i])))
         i++;
     return i >= 2 && i < 32 && i < target.n && target.at[i] == ':' &&
            !(target.at[0] >= '0' && target.at[0] <= '9');
@@ -449,7 +450,8 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
 static size_t definition(struct finder *f, size_t i)
 {
     size_t close = closing_bracket(f, i);
-    if (!close || close + 1 >= f->s.n || f->s.at[close + 1] != ':' || f->s.at[i + 1] == '^')
+    if (!close || close + 1 >= f->s.n || f->s.at[close + 1] != ':' ||
+        f->s.at[i + 1] == '^')
         return 0;
     struct str target;
     size_t k = destination(f, skip_space(f, close + 2), &target);
@@ -475,7 +477,9 @@ static size_t autolink(struct finder *f, size_t i)
 static size_t bare_address(struct finder *f, size_t i)
 {
     struct str left = part(f, i, f->s.n);
-    size_t scheme = str_starts(left, "https://") ? 8 : str_starts(left, "http://") ? 7 : 0;
+    size_t scheme = str_starts(left, "https://")  ? 8
+                    : str_starts(left, "http://") ? 7
+                                                  : 0;
     if (!scheme || (i && is_alnum(f->s.at[i - 1])))
         return 0;
     size_t k = i + scheme;

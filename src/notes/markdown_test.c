@@ -11,8 +11,10 @@
 static void put(void *arg, const struct link *l)
 {
     buf_printf(arg, "%s%zu:%.*s|%.*s;",
-               l->kind == LINK_WIKI ? "w" : l->kind == LINK_MARKDOWN ? "m" : "e", l->line,
-               STR_ARGS(l->target), STR_ARGS(l->label));
+               l->kind == LINK_WIKI       ? "w"
+               : l->kind == LINK_MARKDOWN ? "m"
+                                          : "e",
+               l->line, STR_ARGS(l->target), STR_ARGS(l->label));
 }
 
 static void assert_links(const char *text, const char *expected)
@@ -29,7 +31,8 @@ static void wiki_links_are_found(void **state)
     (void)state;
     assert_links("See [[Plan]] and [[project/Plan|the plan]].",
                  "w1:Plan|Plan;w1:project/Plan|the plan;");
-    assert_links("a\n[[Plan#Goals]]\n\n![[Image]] [[#here]] [[ ]]", "w2:Plan|Plan#Goals;w4:Image|Image;");
+    assert_links("a\n[[Plan#Goals]]\n\n![[Image]] [[#here]] [[ ]]",
+                 "w2:Plan|Plan#Goals;w4:Image|Image;");
     assert_links("| a | b |\n|--|--|\n| [[X\\|y]] | z |", "w3:X|y;");
     assert_links("- item [[A]]\n  - [[B]]\n1. [[C]]\n> [[D]]\n# [[E]]",
                  "w1:A|A;w2:B|B;w3:C|C;w4:D|D;w5:E|E;");
@@ -42,9 +45,10 @@ static void markdown_links_are_found(void **state)
     (void)state;
     assert_links("[a](b.md) [c](<d e.md> \"t\") [x [y]](z.md 't')",
                  "m1:b.md|a;m1:d e.md|c;m1:z.md|x [y];");
-    assert_links("[a](https://x.y/z) <https://u.v> [m](mailto:a@b.c) http://bare.org/x_(y), ok.",
-                 "e1:https://x.y/z|a;e1:https://u.v|https://u.v;e1:mailto:a@b.c|m;"
-                 "e1:http://bare.org/x_(y)|http://bare.org/x_(y);");
+    assert_links(
+        "[a](https://x.y/z) <https://u.v> [m](mailto:a@b.c) http://bare.org/x_(y), ok.",
+        "e1:https://x.y/z|a;e1:https://u.v|https://u.v;e1:mailto:a@b.c|m;"
+        "e1:http://bare.org/x_(y)|http://bare.org/x_(y);");
     assert_links("![alt](pic.png) [![alt](pic.png)](page.md) [a](#here) [a]() [a](b",
                  "m1:page.md|![alt](pic.png);");
     assert_links("[ref]: ../other.md \"title\"\n\ntext [ref]", "m1:../other.md|ref;");
@@ -137,9 +141,11 @@ static void targets_are_resolved_inside_the_vault(void **state)
 static void hostile_text_takes_no_longer(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"[", "[[", "[a](", "`", "``a`", "<", "<a:", "![",
-                                        "[a](b '", "> ", "- ", "h", "http://", "[a]:",
-                                        "\\", "*", "(", "[a](<", "`` ` ", "\t", "1. "};
+    static const char *const parts[] = {"[",  "[[",  "[a](",    "`",       "``a`",
+                                        "<",  "<a:", "![",      "[a](b '", "> ",
+                                        "- ", "h",   "http://", "[a]:",    "\\",
+                                        "*",  "(",   "[a](<",   "`` ` ",   "\t",
+                                        "1. "};
     for (size_t i = 0; i < LENGTH(parts); i++) {
         scoped_buf struct buf b, found;
         buf_init(&b, 8u << 20);

@@ -83,8 +83,8 @@ static bool is_reserved(struct str name)
 {
     static const char *const whole[] = {"con", "prn", "aux", "nul"};
     const char *dot = memchr(name.at, '.', name.n);
-    struct str base = str_trim((struct str){name.at,
-                                            dot ? (size_t)(dot - name.at) : name.n});
+    struct str base =
+        str_trim((struct str){name.at, dot ? (size_t)(dot - name.at) : name.n});
     for (size_t i = 0; i < LENGTH(whole); i++)
         if (base.n == 3 && !strncasecmp(base.at, whole[i], 3))
             return true;

@@ -10,8 +10,9 @@
 static void paths_beneath_the_vault_are_accepted(void **state)
 {
     (void)state;
-    static const char *const good[] = {"X.md", "project/Plan.md", "a/b/c/d.md",
-                                       "Überblick/日本 語.md", "a/x..md", "a\\b.md"};
+    static const char *const good[] = {"X.md",       "project/Plan.md",
+                                       "a/b/c/d.md", "Überblick/日本 語.md",
+                                       "a/x..md",    "a\\b.md"};
     for (size_t i = 0; i < LENGTH(good); i++)
         assert_true(name_is_path(str_of(good[i])));
 }
@@ -20,9 +21,9 @@ static void paths_that_could_lead_elsewhere_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "",        ".md",      "/X.md",      "../X.md",    "a/../X.md", "a//X.md",
-        "a/./X.md", "./X.md",  ".cloche/X.md", "a/.b/X.md", "a/.X.md",  "X.txt",
-        "X",       "a/",       "a/X.md/",    "..",         "X.MD",      "\xff\xfe.md"};
+        "",         ".md",    "/X.md",        "../X.md",   "a/../X.md", "a//X.md",
+        "a/./X.md", "./X.md", ".cloche/X.md", "a/.b/X.md", "a/.X.md",   "X.txt",
+        "X",        "a/",     "a/X.md/",      "..",        "X.MD",      "\xff\xfe.md"};
     for (size_t i = 0; i < LENGTH(bad); i++)
         if (name_is_path(str_of(bad[i])))
             fail_msg("accepted %s", bad[i]);
@@ -69,7 +70,9 @@ static void titles_become_safe_file_names(void **state)
         {"com1.txt", "com1.txt_"},
         {"console", "console"},
         {"Grüße, 世界 🌍 (2026) & co!", "Grüße, 世界 🌍 (2026) & co!"},
-        {"a\x01\x7f\xe2\x80\xae" "b", "ab"},
+        {"a\x01\x7f\xe2\x80\xae"
+         "b",
+         "ab"},
         {"[[x]]#y^z|w", "xyzw"},
         {"👩‍👩‍👧", "👩‍👩‍👧"},
     };
@@ -79,7 +82,8 @@ static void titles_become_safe_file_names(void **state)
         assert_true(name_from_title(str_of(rows[i].title), &b));
         assert_string_equal(buf_cz(&b), rows[i].name);
     }
-    static const char *const empty[] = {"", "  ", "...", "///", ". . .", "\xe2\x80\x8b", "?*"};
+    static const char *const empty[] = {"",      "  ",           "...", "///",
+                                        ". . .", "\xe2\x80\x8b", "?*"};
     for (size_t i = 0; i < LENGTH(empty); i++) {
         scoped_buf struct buf b;
         buf_init(&b, 1000);
@@ -104,8 +108,8 @@ static void a_type_is_one_plain_folder_name(void **state)
 {
     (void)state;
     static const char *const good[] = {"project", "daily-note", "Über uns", "a.b"};
-    static const char *const bad[] = {"",  "..", ".",    ".cloche", "a/b", "a\\b", " a",
-                                      "a.", "a:b", "nul", "a\n"};
+    static const char *const bad[] = {"",   "..", ".",   ".cloche", "a/b", "a\\b",
+                                      " a", "a.", "a:b", "nul",     "a\n"};
     for (size_t i = 0; i < LENGTH(good); i++)
         assert_true(name_is_type(str_of(good[i])));
     for (size_t i = 0; i < LENGTH(bad); i++)
@@ -134,9 +138,16 @@ static void dates_are_read_in_their_usual_forms(void **state)
         assert_true(name_date(str_of(rows[i].text), &ms));
         assert_int_equal(ms, rows[i].ms);
     }
-    static const char *const bad[] = {"", "2026", "2026-13-01", "2026-02-30", "tomorrow",
-                                      "2026-11-21T", "2026-11-21T05:16:00.", "2026-11-21x",
-                                      "2026-11-21T05:16Zz", "2026-11-21T99:00"};
+    static const char *const bad[] = {"",
+                                      "2026",
+                                      "2026-13-01",
+                                      "2026-02-30",
+                                      "tomorrow",
+                                      "2026-11-21T",
+                                      "2026-11-21T05:16:00.",
+                                      "2026-11-21x",
+                                      "2026-11-21T05:16Zz",
+                                      "2026-11-21T99:00"};
     int64_t ms;
     for (size_t i = 0; i < LENGTH(bad); i++)
         if (name_date(str_of(bad[i]), &ms))

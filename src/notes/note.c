@@ -26,7 +26,8 @@ static void pair_id(struct vault *v, struct json_writer *w, struct str path)
 
 static bool no_such_note(struct str identifier, struct err *e)
 {
-    return err_set(e, ERR_NOT_FOUND, "there is no note \"%.*s\"; an identifier is an id "
+    return err_set(e, ERR_NOT_FOUND,
+                   "there is no note \"%.*s\"; an identifier is an id "
                    "(\"type/name\"), a uid, a path or an exact title",
                    STR_ARGS(str_cut(identifier, 100)));
 }
@@ -117,22 +118,28 @@ static bool check_metadata(const struct json *metadata, const char *const *refus
     if (!metadata || json_is(metadata, JSON_NULL))
         return true;
     if (!json_is(metadata, JSON_OBJECT))
-        return err_set(e, ERR_INVALID, "metadata must be an object, not a value of type "
-                       "%s", json_type_name(json_type(metadata)));
+        return err_set(e, ERR_INVALID,
+                       "metadata must be an object, not a value of type "
+                       "%s",
+                       json_type_name(json_type(metadata)));
     struct json_iter it = json_iter(metadata);
     while (json_next(&it)) {
         for (size_t i = 0; refused[i]; i++)
             if (str_is(it.key, refused[i]))
-                return err_set(e, ERR_INVALID, "metadata may not hold the key \"%s\": it "
-                               "is kept by the vault itself", refused[i]);
+                return err_set(e, ERR_INVALID,
+                               "metadata may not hold the key \"%s\": it "
+                               "is kept by the vault itself",
+                               refused[i]);
         int64_t ms;
         if (str_is(it.key, "created") && !json_is(it.value, JSON_NULL) &&
             !name_date(json_str(it.value), &ms))
-            return err_set(e, ERR_INVALID, "metadata.created must be a date such as "
+            return err_set(e, ERR_INVALID,
+                           "metadata.created must be a date such as "
                            "\"2026-11-21T05:16:00Z\"");
         if (str_is(it.key, "title") && !json_is(it.value, JSON_NULL) &&
             str_trim(json_str(it.value)).n == 0)
-            return err_set(e, ERR_INVALID, "metadata.title must be a string that is not "
+            return err_set(e, ERR_INVALID,
+                           "metadata.title must be a string that is not "
                            "empty");
         if (!yml_can_write(it.key, it.value, e))
             return false;
@@ -151,8 +158,8 @@ struct creation {
 
 static bool read_creation(const struct json *o, struct creation *c, struct err *e)
 {
-    static const char *const keys[] = {"type", "type_id", "title", "content", "metadata",
-                                       NULL};
+    static const char *const keys[] = {"type",    "type_id",  "title",
+                                       "content", "metadata", NULL};
     static const char *const refused[] = {"id", "type", "title", "updated", NULL};
     if (!options_check(o, "notes.create", keys, e) ||
         !options_str(o, "type", "type_id", &c->type, e) ||
@@ -165,16 +172,19 @@ static bool read_creation(const struct json *o, struct creation *c, struct err *
     if (!json_get(o, "type") && !json_get(o, "type_id"))
         c->type = STR("note");
     if (!name_is_type(c->type))
-        return err_set(e, ERR_INVALID, "type \"%.*s\" is no name of one folder: letters, "
+        return err_set(e, ERR_INVALID,
+                       "type \"%.*s\" is no name of one folder: letters, "
                        "digits, spaces and signs other than / \\ : * ? \" < > | # ^ [ ], "
-                       "no dot at the head", STR_ARGS(str_cut(c->type, 60)));
+                       "no dot at the head",
+                       STR_ARGS(str_cut(c->type, 60)));
     if (c->content.n > NOTE_SIZE_MAX)
         return err_set(e, ERR_LIMIT, "content is %zu bytes; notes may have at most %u",
                        c->content.n, NOTE_SIZE_MAX);
     scoped_buf struct buf name;
     buf_init(&name, 512);
     if (!name_from_title(c->title, &name))
-        return err_set(e, ERR_INVALID, "title must be a string with at least one letter, "
+        return err_set(e, ERR_INVALID,
+                       "title must be a string with at least one letter, "
                        "digit or sign that a file name may have");
     (void)snprintf(c->path, sizeof c->path, "%.*s/%s.md", STR_ARGS(c->type),
                    buf_cz(&name));
@@ -234,9 +244,10 @@ static bool taken(struct vault *v, const struct creation *c, struct str path,
     scoped_buf struct buf id;
     buf_init(&id, PATH_MAX + 8);
     vault_put_id(v, path, &id);
-    return err_set(e, ERR_CONFLICT, "a note of that name exists: its id is \"%s\". Take "
-                   "another title than \"%.*s\", or update that note", buf_cz(&id),
-                   STR_ARGS(str_cut(c->title, 60)));
+    return err_set(e, ERR_CONFLICT,
+                   "a note of that name exists: its id is \"%s\". Take "
+                   "another title than \"%.*s\", or update that note",
+                   buf_cz(&id), STR_ARGS(str_cut(c->title, 60)));
 }
 
 bool notes_create(struct vault *v, const struct json *options, struct json_writer *out,
@@ -295,9 +306,9 @@ struct revision {
 
 static bool read_revision(const struct json *o, struct revision *r, struct err *e)
 {
-    static const char *const keys[] = {"identifier", "content", "contentHash",
-                                       "content_hash", "metadata", "force", "dry_run",
-                                       NULL};
+    static const char *const keys[] = {"identifier",   "content",  "contentHash",
+                                       "content_hash", "metadata", "force",
+                                       "dry_run",      NULL};
     static const char *const refused[] = {"id", "type", "updated", NULL};
     struct str content;
     bool dry;
@@ -305,8 +316,7 @@ static bool read_revision(const struct json *o, struct revision *r, struct err *
         !options_identifier(o, &r->identifier, e) ||
         !options_str(o, "contentHash", "content_hash", &r->hash, e) ||
         !options_str(o, "content", NULL, &content, e) ||
-        !options_bool(o, "force", &r->force, e) ||
-        !options_bool(o, "dry_run", &dry, e))
+        !options_bool(o, "force", &r->force, e) || !options_bool(o, "dry_run", &dry, e))
         return false;
     const struct json *given = json_get(o, "content");
     r->content = json_is(given, JSON_STRING) ? given : NULL;
@@ -314,10 +324,12 @@ static bool read_revision(const struct json *o, struct revision *r, struct err *
     if (!check_metadata(r->metadata, refused, e))
         return false;
     if (!r->content && !json_is(r->metadata, JSON_OBJECT))
-        return err_set(e, ERR_INVALID, "nothing to update: give content (a string), "
+        return err_set(e, ERR_INVALID,
+                       "nothing to update: give content (a string), "
                        "metadata (an object), or both");
     if (r->hash.n == 0 && !r->force)
-        return err_set(e, ERR_INVALID, "contentHash is missing: read the note first and "
+        return err_set(e, ERR_INVALID,
+                       "contentHash is missing: read the note first and "
                        "give its content_hash, so that nobody's change is lost (or "
                        "force: true to overwrite)");
     return true;
@@ -352,8 +364,8 @@ static size_t list_changes(const struct revision *r, const struct note *n,
         char text[40];
         (void)snprintf(text, sizeof text, "\"%s\"", r->now);
         struct err none = {0};
-        changes[count++] = (struct frontmatter_change){
-            STR("updated"), json_read(str_of(text), a, &none)};
+        changes[count++] = (struct frontmatter_change){STR("updated"),
+                                                       json_read(str_of(text), a, &none)};
     }
     return count;
 }
@@ -372,8 +384,8 @@ static bool revise(const struct revision *r, const struct note *n, struct arena 
     size_t count = list_changes(r, n, !str_eq(body, n->front.body), a, changes);
     if (!frontmatter_edit(&n->front, changes, count, a, &head, e))
         return false;
-    frontmatter_join(buf_view(&head), body,
-                     r->content && frontmatter_is_crlf(n->bytes), out);
+    frontmatter_join(buf_view(&head), body, r->content && frontmatter_is_crlf(n->bytes),
+                     out);
     return buf_check(out, "the note", e);
 }
 
@@ -381,9 +393,11 @@ static bool compare_hash(const struct revision *r, const struct note *n, struct 
 {
     if (r->hash.n == 0 || same_hash(r->hash, n->hash) || r->force)
         return true;
-    return err_set(e, ERR_CONFLICT, "the note was changed since it was read: contentHash "
+    return err_set(e, ERR_CONFLICT,
+                   "the note was changed since it was read: contentHash "
                    "is %.*s but the file's is %s. Nothing was written; read it again and "
-                   "update from there", STR_ARGS(str_cut(r->hash, 80)), n->hash);
+                   "update from there",
+                   STR_ARGS(str_cut(r->hash, 80)), n->hash);
 }
 
 static bool update_file(struct vault *v, const struct revision *r, const char *path,
@@ -416,7 +430,8 @@ bool notes_update(struct vault *v, const struct json *options, struct json_write
     struct revision r = {0};
     char path[PATH_MAX], hash[HASH_SIZE];
     bool found;
-    if (!read_revision(options, &r, e) || !vault_resolve(v, r.identifier, path, &found, e))
+    if (!read_revision(options, &r, e) ||
+        !vault_resolve(v, r.identifier, path, &found, e))
         return false;
     if (!found)
         return no_such_note(r.identifier, e);
@@ -463,13 +478,14 @@ static bool find_backlinks(struct db *db, void *arg, struct err *e)
     buf_clear(&b->warnings);
     b->w = json_writer(&b->warnings);
     json_open_array(&b->w);
-    scoped(query_end) struct query *q = db_query(
-        db,
-        "SELECT s.path, min(l.line) FROM notes n JOIN links l ON l.target IN"
-        " (n.id, n.path, n.stem, n.title, n.uid, n.stem || '.md',"
-        "  substr(n.path, 1, length(n.path) - 3))"
-        " JOIN notes s ON s.key = l.source"
-        " WHERE n.path = ? AND s.key <> n.key GROUP BY s.key ORDER BY s.path", e);
+    scoped(query_end) struct query *q =
+        db_query(db,
+                 "SELECT s.path, min(l.line) FROM notes n JOIN links l ON l.target IN"
+                 " (n.id, n.path, n.stem, n.title, n.uid, n.stem || '.md',"
+                 "  substr(n.path, 1, length(n.path) - 3))"
+                 " JOIN notes s ON s.key = l.source"
+                 " WHERE n.path = ? AND s.key <> n.key GROUP BY s.key ORDER BY s.path",
+                 e);
     if (!q)
         return false;
     query_bind_str(q, 1, b->path);
@@ -520,10 +536,11 @@ static bool name_backup(const char *path, int64_t now, char out[static PATH_MAX]
     compact[n] = '\0';
     unsigned random;
     os_random(&random, sizeof random);
-    int length = snprintf(out, PATH_MAX, OWN_DIR "/trash/%sZ-%08x/%s", compact, random,
-                          path);
+    int length =
+        snprintf(out, PATH_MAX, OWN_DIR "/trash/%sZ-%08x/%s", compact, random, path);
     return (length > 0 && length < PATH_MAX) ||
-           err_set(e, ERR_INVALID, "the note's path is too long to be moved to the trash");
+           err_set(e, ERR_INVALID,
+                   "the note's path is too long to be moved to the trash");
 }
 
 static bool delete_file(struct vault *v, const char *path, const char *backup,

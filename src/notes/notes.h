@@ -41,8 +41,8 @@ SCOPED(vault, vault_close);
  * -> {id, type, title, filename, path, created}
  * The title becomes a safe file name. ERR_CONFLICT names the id that has it
  * already. Metadata keys id, type, title and updated are refused. */
-bool notes_create(struct vault *v, const struct json *options,
-                  struct json_writer *out, struct err *e);
+bool notes_create(struct vault *v, const struct json *options, struct json_writer *out,
+                  struct err *e);
 
 /* "identifier" or {identifier} -> null, or {id, uid, title, content, metadata,
  * content_hash, links, type, created, updated, path, filename, size, tags} and,
@@ -51,8 +51,8 @@ bool notes_create(struct vault *v, const struct json *options,
  * U+FFFD. `metadata` is the frontmatter less id, type, title, created, updated.
  * `links`: [{target, label, kind: wiki | markdown | external, line}]. `uid` may be
  * null. Needs the index only for uids and titles. */
-bool notes_get(struct vault *v, const struct json *identifier,
-               struct json_writer *out, struct err *e);
+bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
+               struct err *e);
 
 /* {identifier, content?, contentHash (or content_hash), metadata?, force?}
  * -> {id, updated, timestamp, content_hash}
@@ -61,15 +61,15 @@ bool notes_get(struct vault *v, const struct json *identifier,
  * type and updated are refused. All other bytes of the frontmatter stay, also of
  * one that is no YAML (then metadata is ERR_INVALID). A file with CRLF line ends
  * keeps them. `updated` in a frontmatter that has it becomes now. */
-bool notes_update(struct vault *v, const struct json *options,
-                  struct json_writer *out, struct err *e);
+bool notes_update(struct vault *v, const struct json *options, struct json_writer *out,
+                  struct err *e);
 
 /* "identifier" or {identifier, confirm?}
  * -> {id, deleted, timestamp, backup_path} or, where other notes link to it and
  * confirm is not true, {id, deleted: false, timestamp, warnings}. The file is moved
  * to backup_path (relative to the vault). */
-bool notes_delete(struct vault *v, const struct json *options,
-                  struct json_writer *out, struct err *e);
+bool notes_delete(struct vault *v, const struct json *options, struct json_writer *out,
+                  struct err *e);
 
 /* null, "type" or {typeName (or type)?, limit? (1000, at most 10000), cursor?,
  * fields?} -> [{id, title, type, created, updated, size, tags, path}], the one
@@ -84,8 +84,8 @@ bool notes_list(struct vault *v, const struct json *options, struct json_writer 
  * inside of words; "quotes" make a phrase; the last word may be unfinished. exact:
  * title or file name is the query, whatever the case. useRegex: PCRE2 over titles
  * and single lines, case matters; ERR_LIMIT when it backtracks without end. */
-bool notes_search(struct vault *v, const struct json *options,
-                  struct json_writer *out, struct err *e);
+bool notes_search(struct vault *v, const struct json *options, struct json_writer *out,
+                  struct err *e);
 
 /* Brings the index up to date, or makes it anew. -> {notes, read, removed, index,
  * milliseconds} */

@@ -17,8 +17,10 @@ static bool say_why(struct err *e, int error, size_t at)
 {
     PCRE2_UCHAR why[160] = "";
     (void)pcre2_get_error_message(error, why, sizeof why);
-    return err_set(e, ERR_INVALID, "query is no regular expression: %s, at character %zu; "
-                   "for plain words leave useRegex out", (const char *)why, at + 1);
+    return err_set(e, ERR_INVALID,
+                   "query is no regular expression: %s, at character %zu; "
+                   "for plain words leave useRegex out",
+                   (const char *)why, at + 1);
 }
 
 struct regex *regex_new(struct str pattern, struct err *e)
@@ -71,7 +73,10 @@ bool regex_match(struct regex *r, struct str text, bool *found, size_t *at,
     }
     if (rc == PCRE2_ERROR_NOMATCH || rc == PCRE2_ERROR_PARTIAL)
         return true;
-    return err_set(e, ERR_LIMIT, "the regular expression backtracks too much on a line of "
-                   "%zu bytes and was stopped; make it plainer (no nested repeats such as "
-                   "(a+)+)", text.n);
+    return err_set(
+        e, ERR_LIMIT,
+        "the regular expression backtracks too much on a line of "
+        "%zu bytes and was stopped; make it plainer (no nested repeats such as "
+        "(a+)+)",
+        text.n);
 }

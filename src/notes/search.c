@@ -7,6 +7,7 @@
 
 #define QUERY_MAX 1000u /* bytes */
 #define WORDS_MAX 32u
+#define LOOK_MAX (256u * 1024)  /* bytes of a note looked through for the excerpt */
 #define TIME_MAX_NS 3000000000u /* for all of one search */
 
 enum joint { JOIN_AND, JOIN_OR };
@@ -38,7 +39,8 @@ static bool has_letter(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.at[i];
-        if ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c >= 0x80)
+        if ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+            c >= 0x80)
             return true;
     }
     return false;
@@ -61,7 +63,8 @@ static void split_query(struct search *s)
             i++;
             continue;
         }
-        const char *close = q.at[i] == '"' ? memchr(q.at + i + 1, '"', q.n - i - 1) : NULL;
+        const char *close =
+            q.at[i] == '"' ? memchr(q.at + i + 1, '"', q.n - i - 1) : NULL;
         if (close) {
             size_t end = (size_t)(close - q.at);
             add_word(s, (struct str){q.at + i + 1, end - i - 1}, true);
@@ -116,11 +119,10 @@ static void put_row(struct search *s, struct query *q, struct str excerpt, doubl
     s->found++;
 }
 
-/* A row with the text around the first of the words. */
-static void put_place(struct search *s, struct query *q, struct str body, double score)
+/* A row with the text around the place; its head when the place is not known. */
+static void put_place(struct search *s, struct query *q, struct str body, size_t at,
+                      size_t length, double score)
 {
-    size_t length;
-    size_t at = excerpt_find(body, s->places, s->count, &length);
     scoped_buf struct buf text;
     buf_init(&text, 4 * EXCERPT_BYTES);
     excerpt_put(body, at < body.n ? at : 0, length, &text);
@@ -130,7 +132,8 @@ static void put_place(struct search *s, struct query *q, struct str body, double
 static bool is_late(const struct search *s, struct err *e)
 {
     return os_mono_ns() > s->until_ns &&
-           !err_set(e, ERR_LIMIT, "the search took longer than %u s and was stopped; narrow "
+           !err_set(e, ERR_LIMIT,
+                    "the search took longer than %u s and was stopped; narrow "
                     "it with typeFilter or a plainer query",
                     (unsigned)(TIME_MAX_NS / 1000000000u));
 }
@@ -139,8 +142,7 @@ static bool is_late(const struct search *s, struct err *e)
 
 /* Letters in the index count without their marks, in both cases: it has found the
  * note, but the place may be known to it alone. */
-static bool search_words(struct search *s, struct db *db, enum joint joint,
-                         struct err *e)
+static bool search_words(struct search *s, struct db *db, enum joint joint, struct err *e)
 {
     scoped_buf struct buf match;
     buf_init(&match, 8 * QUERY_MAX);
@@ -152,14 +154,18 @@ static bool search_words(struct search *s, struct db *db, enum joint joint,
         "  JOIN notes n ON n.key = t.rowid WHERE texts MATCH ?2 AND " TYPE_FILTER
         "  ORDER BY score, n.updated DESC, n.path LIMIT ?3) m"
         " JOIN notes n ON n.key = m.key JOIN texts ON texts.rowid = m.key"
-        " ORDER BY m.score, n.updated DESC, n.path", e);
+        " ORDER BY m.score, n.updated DESC, n.path",
+        e);
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, buf_view(&match));
     query_bind_int(q, 3, s->limit);
-    while (query_next(q, e) && !is_late(s, e))
-        put_place(s, q, query_str(q, 6), -query_number(q, 5));
+    while (query_next(q, e) && !is_late(s, e)) {
+        struct str body = str_cut(query_str(q, 6), LOOK_MAX);
+        size_t length, at = excerpt_find(body, s->places, s->count, &length);
+        put_place(s, q, body, at, length, -query_number(q, 5));
+    }
     return e->code == ERR_NONE;
 }
 
@@ -168,8 +174,10 @@ static bool search_words(struct search *s, struct db *db, enum joint joint,
 static bool search_inside(struct search *s, struct db *db, struct err *e)
 {
     scoped(query_end) struct query *q = db_query(
-        db, "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
-        " WHERE " TYPE_FILTER " ORDER BY n.updated DESC, n.path", e);
+        db,
+        "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
+        " WHERE " TYPE_FILTER " ORDER BY n.updated DESC, n.path",
+        e);
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
@@ -179,8 +187,9 @@ static bool search_inside(struct search *s, struct db *db, struct err *e)
         size_t length;
         struct str title = query_str(q, 1), body = query_str(q, 6);
         bool in_title = excerpt_find(title, s->places, 1, &length) < title.n;
-        if (in_title || excerpt_find(body, s->places, 1, &length) < body.n)
-            put_place(s, q, body, in_title ? 0.2 : 0.1);
+        size_t at = excerpt_find(body, s->places, 1, &length);
+        if (in_title || at < body.n)
+            put_place(s, q, body, at, length, in_title ? 0.2 : 0.1);
     }
     return e->code == ERR_NONE;
 }
@@ -188,16 +197,18 @@ static bool search_inside(struct search *s, struct db *db, struct err *e)
 static bool search_exact(struct search *s, struct db *db, struct err *e)
 {
     scoped(query_end) struct query *q = db_query(
-        db, "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
+        db,
+        "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
         " WHERE " TYPE_FILTER " AND (n.title = ?2 COLLATE NOCASE OR"
-        " n.stem = ?2 COLLATE NOCASE) ORDER BY n.updated DESC, n.path LIMIT ?3", e);
+        " n.stem = ?2 COLLATE NOCASE) ORDER BY n.updated DESC, n.path LIMIT ?3",
+        e);
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, str_trim(s->query));
     query_bind_int(q, 3, s->limit);
     while (query_next(q, e))
-        put_place(s, q, query_str(q, 6), 1);
+        put_place(s, q, query_str(q, 6), 0, 0, 1);
     return e->code == ERR_NONE;
 }
 
@@ -233,8 +244,10 @@ static bool match_note(struct search *s, struct query *q, bool *found, struct er
 static bool search_regex(struct search *s, struct db *db, struct err *e)
 {
     scoped(query_end) struct query *q = db_query(
-        db, "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
-        " WHERE " TYPE_FILTER " ORDER BY n.updated DESC, n.path", e);
+        db,
+        "SELECT " ROW_COLUMNS ", 0, t.body FROM notes n JOIN texts t ON t.rowid = n.key"
+        " WHERE " TYPE_FILTER " ORDER BY n.updated DESC, n.path",
+        e);
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
@@ -285,17 +298,16 @@ static bool search_work(struct db *db, void *arg, struct err *e)
 
 static bool read_search(const struct json *o, struct search *s, struct err *e)
 {
-    static const char *const keys[] = {"query", "typeFilter", "type", "limit", "useRegex",
-                                       "exact", NULL};
+    static const char *const keys[] = {"query",    "typeFilter", "type", "limit",
+                                       "useRegex", "exact",      NULL};
     s->query = json_str(o);
     s->limit = 50;
-    if (!json_is(o, JSON_STRING) &&
-        (!options_check(o, "notes.search", keys, e) ||
-         !options_str(o, "query", NULL, &s->query, e) ||
-         !options_str(o, "typeFilter", "type", &s->type, e) ||
-         !options_limit(o, 50, 1000, &s->limit, e) ||
-         !options_bool(o, "useRegex", &s->use_regex, e) ||
-         !options_bool(o, "exact", &s->exact, e)))
+    if (!json_is(o, JSON_STRING) && (!options_check(o, "notes.search", keys, e) ||
+                                     !options_str(o, "query", NULL, &s->query, e) ||
+                                     !options_str(o, "typeFilter", "type", &s->type, e) ||
+                                     !options_limit(o, 50, 1000, &s->limit, e) ||
+                                     !options_bool(o, "useRegex", &s->use_regex, e) ||
+                                     !options_bool(o, "exact", &s->exact, e)))
         return false;
     if (str_trim(s->query).n == 0)
         return err_set(e, ERR_INVALID, "query must be a string that is not empty");

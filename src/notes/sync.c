@@ -9,8 +9,8 @@
 #include "notes/markdown.h"
 #include "notes/name.h"
 
-#define RACY_NS 2000000000   /* a file changed twice within this may look the same */
-#define BATCH_FILES 1000     /* of one transaction */
+#define RACY_NS 2000000000 /* a file changed twice within this may look the same */
+#define BATCH_FILES 1000   /* of one transaction */
 #define BATCH_BYTES (16u << 20)
 #define PARSE_MAX (64u << 20) /* bytes of working memory for one note */
 
@@ -84,9 +84,8 @@ static bool find_row(struct sync *s, const char *path, struct row *r, struct err
 
 static bool is_current(const struct row *r, const struct os_stat *st)
 {
-    return r->key && !r->racy && r->state != INDEX_UNREADABLE &&
-           r->st.size == st->size && r->st.mtime_ns == st->mtime_ns &&
-           r->st.inode == st->inode;
+    return r->key && !r->racy && r->state != INDEX_UNREADABLE && r->st.size == st->size &&
+           r->st.mtime_ns == st->mtime_ns && r->st.inode == st->inode;
 }
 
 static bool is_racy(const struct os_stat *st)
@@ -139,9 +138,8 @@ static void write_link(void *arg, const struct link *l)
             return;
         target = buf_view(&path);
     }
-    scoped(query_end) struct query *q =
-        db_query(w->s->db, "INSERT INTO links(source, target, line) VALUES(?, ?, ?)",
-                 w->e);
+    scoped(query_end) struct query *q = db_query(
+        w->s->db, "INSERT INTO links(source, target, line) VALUES(?, ?, ?)", w->e);
     if (!q)
         return;
     query_bind_int(q, 1, w->key);
@@ -163,7 +161,8 @@ static bool write_note(struct sync *s, const struct note *n, int state, struct r
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
         " ON CONFLICT(path) DO UPDATE SET uid = ?3, title = ?6, created = ?7,"
         " updated = ?8, size = ?9, mtime_ns = ?10, inode = ?11, racy = ?12, state = ?13,"
-        " hash = ?14, tags = ?15, metadata = ?16", e);
+        " hash = ?14, tags = ?15, metadata = ?16",
+        e);
     if (!q)
         return false;
     query_bind_str(q, 1, n->path);
@@ -239,8 +238,8 @@ static bool write_down(struct sync *s, const struct note *n, int state, struct r
                        struct err *e)
 {
     bool is_new = !r->key;
-    bool same_text = !is_new && n->hash[0] && !strcmp(r->hash, n->hash) &&
-                     r->state == state;
+    bool same_text =
+        !is_new && n->hash[0] && !strcmp(r->hash, n->hash) && r->state == state;
     s->counts->read++;
     return gather_metadata(s, n, e) && write_note(s, n, state, r, e) &&
            (same_text || write_text(s, n, r, is_new, e));
@@ -328,8 +327,7 @@ static bool push(struct files *f, struct file file, struct err *e)
     return true;
 }
 
-static bool add_file(void *arg, const char *name, const struct os_stat *st,
-                     struct err *e)
+static bool add_file(void *arg, const char *name, const struct os_stat *st, struct err *e)
 {
     struct files *f = arg;
     if (!st->is_file || !name_is_path(str_of(name)))
@@ -377,8 +375,10 @@ static bool compare(struct sync *s, const struct files *files, struct files *dif
     size_t i = 0;
     bool more = query_next(q, e), ok = true;
     while (ok && e->code == ERR_NONE && (more || i < files->count)) {
-        int order = !more ? -1 : i == files->count ? 1
-                    : str_cmp(str_of(files->all[i].path), query_str(q, 7));
+        int order = !more ? -1
+                    : i == files->count
+                        ? 1
+                        : str_cmp(str_of(files->all[i].path), query_str(q, 7));
         struct row r = {0};
         if (order >= 0)
             read_row(q, &r);
@@ -401,8 +401,7 @@ static bool refresh_all(struct sync *s, const struct files *files, struct err *e
     return commit_batch(s, e);
 }
 
-bool sync_all(struct vault *v, struct db *db, struct index_counts *counts,
-              struct err *e)
+bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e)
 {
     scoped_files struct files files = files_new(), differ = files_new();
     if (!os_walk(v->dir, add_file, &files, e))
@@ -423,9 +422,11 @@ bool sync_all(struct vault *v, struct db *db, struct index_counts *counts,
 /* Rows of the note `name` and of all notes in the folder `name`. */
 static bool add_known(struct sync *s, const char *name, struct files *out, struct err *e)
 {
-    scoped(query_end) struct query *q = db_query(
-        s->db, "SELECT key, path FROM notes WHERE path = ?1"
-               " OR (path > ?1 || '/' AND path < ?1 || '0')", e);
+    scoped(query_end) struct query *q =
+        db_query(s->db,
+                 "SELECT key, path FROM notes WHERE path = ?1"
+                 " OR (path > ?1 || '/' AND path < ?1 || '0')",
+                 e);
     if (!q)
         return false;
     query_bind_cstr(q, 1, name);

@@ -49,14 +49,13 @@ static bool is_no_note(struct vault *v, const char *path, const struct err *why)
            !(os_stat_beneath(v->dir, path, &st, &ignored) && st.is_file);
 }
 
-bool vault_read(struct vault *v, const char *path, struct buf *bytes,
-                struct os_stat *st, bool *found, struct err *e)
+bool vault_read(struct vault *v, const char *path, struct buf *bytes, struct os_stat *st,
+                bool *found, struct err *e)
 {
     *found = false;
     struct err why = {0};
-    scoped_fd int fd = os_open_beneath(v->dir, path,
-                                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
-                                       &why);
+    scoped_fd int fd = os_open_beneath(
+        v->dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &why);
     if (fd < 0) {
         if (is_no_note(v, path, &why))
             return true;
@@ -69,14 +68,16 @@ bool vault_read(struct vault *v, const char *path, struct buf *bytes,
         return true;
     *found = true;
     if (st->size > NOTE_SIZE_MAX)
-        return err_set(e, ERR_LIMIT, "\"%.200s\" is %llu bytes; notes may have at most "
-                       "%u", path, (unsigned long long)st->size, NOTE_SIZE_MAX);
+        return err_set(e, ERR_LIMIT,
+                       "\"%.200s\" is %llu bytes; notes may have at most "
+                       "%u",
+                       path, (unsigned long long)st->size, NOTE_SIZE_MAX);
     return os_read_fd(fd, bytes, e) || err_wrap(e, "%.100s", path);
 }
 
 void note_hash(struct str bytes, char out[static HASH_SIZE])
 {
-    memcpy(out, "sha256:", 7);
+    (void)snprintf(out, HASH_SIZE, "sha256:");
     crypto_sha256_hex(bytes, out + 7);
 }
 
@@ -128,9 +129,8 @@ bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
         return err_set(e, full.code, "%s", full.msg);
 
     int64_t mtime_ms = st->mtime_ns / 1000000;
-    int64_t birth_ms = st->birth_ns && st->birth_ns < st->mtime_ns
-                           ? st->birth_ns / 1000000
-                           : mtime_ms;
+    int64_t birth_ms =
+        st->birth_ns && st->birth_ns < st->mtime_ns ? st->birth_ns / 1000000 : mtime_ms;
     out->created_ms = date_or(json_get(all, "created"), birth_ms);
     out->updated_ms = date_or(json_get(all, "updated"), mtime_ms);
     return true;
@@ -267,8 +267,10 @@ static bool take_only(struct db *db, struct lookup *l, const char *sql, struct e
         return false;
     if (count > 1) {
         bool all = !ids.failed;
-        return err_set(e, ERR_CONFLICT, "%zu notes are called \"%.*s\": %.*s%s; use one "
-                       "of these ids", count, STR_ARGS(str_cut(l->wanted, 60)),
+        return err_set(e, ERR_CONFLICT,
+                       "%zu notes are called \"%.*s\": %.*s%s; use one "
+                       "of these ids",
+                       count, STR_ARGS(str_cut(l->wanted, 60)),
                        STR_ARGS(str_cut(buf_view(&ids), 240)), all ? "" : " ...");
     }
     l->found = count == 1;
@@ -321,8 +323,8 @@ int vault_lock(struct vault *v, struct str path, struct err *e)
     char folded[PATH_MAX];
     size_t n = path.n < sizeof folded ? path.n : sizeof folded;
     for (size_t i = 0; i < n; i++)
-        folded[i] = (char)(path.at[i] >= 'A' && path.at[i] <= 'Z' ? path.at[i] + 32
-                                                                 : path.at[i]);
+        folded[i] =
+            (char)(path.at[i] >= 'A' && path.at[i] <= 'Z' ? path.at[i] + 32 : path.at[i]);
     unsigned char hash[CRYPTO_BLAKE2B];
     uint64_t key;
     crypto_blake2b((struct str){folded, n}, hash);
@@ -333,8 +335,9 @@ int vault_lock(struct vault *v, struct str path, struct err *e)
     if (fd < 0 && why.code == ERR_NOT_FOUND && os_make_dirs(v->dir, OWN_DIR, e))
         return os_lock(v->dir, LOCK_NAME, key, LOCK_WAIT_MS, e);
     if (fd < 0)
-        err_set(e, why.code, why.code == ERR_DENIED
-                                 ? "the vault may not be written: %s" : "%s", why.msg);
+        err_set(e, why.code,
+                why.code == ERR_DENIED ? "the vault may not be written: %s" : "%s",
+                why.msg);
     return fd;
 }
 
@@ -348,8 +351,10 @@ bool options_check(const struct json *o, const char *what, const char *const *ke
     for (size_t i = 0; keys[i]; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", keys[i]);
     if (!json_is(o, JSON_OBJECT))
-        return err_set(e, ERR_INVALID, "%s takes an object with %s, not a value of type "
-                       "%s", what, buf_cz(&names), json_type_name(json_type(o)));
+        return err_set(e, ERR_INVALID,
+                       "%s takes an object with %s, not a value of type "
+                       "%s",
+                       what, buf_cz(&names), json_type_name(json_type(o)));
     struct json_iter it = json_iter(o);
     while (json_next(&it)) {
         size_t i = 0;
@@ -378,8 +383,10 @@ bool options_str(const struct json *o, const char *key, const char *other,
             return err_set(e, ERR_INVALID, "%s must be a string, not a value of type %s",
                            i ? other : key, json_type_name(json_type(both[i])));
     if (v && second && !json_equal(v, second))
-        return err_set(e, ERR_INVALID, "%s and %s are two names of one field and say "
-                       "different things", key, other);
+        return err_set(e, ERR_INVALID,
+                       "%s and %s are two names of one field and say "
+                       "different things",
+                       key, other);
     *out = json_str(v ? v : second);
     return true;
 }
@@ -388,8 +395,10 @@ bool options_bool(const struct json *o, const char *key, bool *out, struct err *
 {
     const struct json *v = option(o, key);
     if (v && !json_is(v, JSON_BOOL))
-        return err_set(e, ERR_INVALID, "%s must be true or false, not a value of type "
-                       "%s", key, json_type_name(json_type(v)));
+        return err_set(e, ERR_INVALID,
+                       "%s must be true or false, not a value of type "
+                       "%s",
+                       key, json_type_name(json_type(v)));
     *out = json_bool(v, false);
     return true;
 }
@@ -409,7 +418,7 @@ bool options_identifier(const struct json *o, struct str *out, struct err *e)
     *out = json_str(o);
     if (json_is(o, JSON_OBJECT) && !options_str(o, "identifier", NULL, out, e))
         return false;
-    return out->n > 0 ||
-           err_set(e, ERR_INVALID, "identifier must be a string that is not empty: a "
-                   "note's id (\"type/name\"), uid, path or title");
+    return out->n > 0 || err_set(e, ERR_INVALID,
+                                 "identifier must be a string that is not empty: a "
+                                 "note's id (\"type/name\"), uid, path or title");
 }

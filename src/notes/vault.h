@@ -40,8 +40,8 @@ struct note {
 /* Reads the file `path` (which must be a name_is_path()) to `bytes`. *found tells
  * whether there is such a note; symbolic links and folders are none. false and *e:
  * ERR_LIMIT (too large; `st` is set), ERR_DENIED (may not be read), ERR_IO. */
-bool vault_read(struct vault *v, const char *path, struct buf *bytes,
-                struct os_stat *st, bool *found, struct err *e);
+bool vault_read(struct vault *v, const char *path, struct buf *bytes, struct os_stat *st,
+                bool *found, struct err *e);
 /* Any bytes are a note. false only with ERR_LIMIT. */
 bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
                 struct arena *a, struct note *out, struct err *e);

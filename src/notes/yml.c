@@ -157,7 +157,8 @@ static bool add_key(struct reader *r, struct str name, const yaml_mark_t *at)
 /* A value of the outermost mapping ends here for sure. */
 static void value_ends(struct reader *r, const yaml_mark_t *at)
 {
-    if (r->depth == 1 && r->out->key_count && at->line >= r->out->keys[r->out->key_count - 1].stop)
+    if (r->depth == 1 && r->out->key_count &&
+        at->line >= r->out->keys[r->out->key_count - 1].stop)
         r->out->keys[r->out->key_count - 1].stop = at->line + 1;
 }
 
@@ -257,8 +258,9 @@ static bool open_level(struct reader *r, const yaml_event_t *ev)
     if (r->depth == YML_DEPTH_MAX)
         return bad(r, &ev->start_mark, "nested too deeply");
     struct anchor *anchor;
-    if (!new_anchor(r, mapping ? ev->data.mapping_start.anchor
-                               : ev->data.sequence_start.anchor, &anchor))
+    if (!new_anchor(
+            r, mapping ? ev->data.mapping_start.anchor : ev->data.sequence_start.anchor,
+            &anchor))
         return false;
     if (r->depth == 0)
         r->out->by_lines = ev->data.mapping_start.style != YAML_FLOW_MAPPING_STYLE &&
@@ -438,7 +440,8 @@ static bool is_letter(uint32_t c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
            (c > 0xa0 && c < 0xd800 && c != 0x2028 && c != 0x2029) ||
-           (c >= 0xe000 && c <= 0xfffd && c != 0xfeff) || (c >= 0x10000 && (c & 0xfffe) != 0xfffe);
+           (c >= 0xe000 && c <= 0xfffd && c != 0xfeff) ||
+           (c >= 0x10000 && (c & 0xfffe) != 0xfffe);
 }
 
 /* 2026-11-21 or 2026-11-21T05:16:00.000Z: other programs want dates plain. */
@@ -617,14 +620,17 @@ static bool can_write(struct str top, const struct json *v, unsigned depth, stru
         return err_set(e, ERR_INVALID, "metadata.%.60s holds a number that is too large",
                        top.at);
     if (json_is_int(v) && !is_exact(json_int(v, 0)))
-        return err_set(e, ERR_INVALID, "metadata.%.60s holds %lld, which JavaScript "
-                       "cannot hold exactly; give it as a string", top.at,
-                       (long long)json_int(v, 0));
+        return err_set(e, ERR_INVALID,
+                       "metadata.%.60s holds %lld, which JavaScript "
+                       "cannot hold exactly; give it as a string",
+                       top.at, (long long)json_int(v, 0));
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
         if (json_is(v, JSON_OBJECT) && it.key.n > YML_KEY_MAX)
-            return err_set(e, ERR_INVALID, "metadata.%.60s holds a key longer than %u "
-                           "bytes", top.at, YML_KEY_MAX);
+            return err_set(e, ERR_INVALID,
+                           "metadata.%.60s holds a key longer than %u "
+                           "bytes",
+                           top.at, YML_KEY_MAX);
         if (!can_write(top, it.value, depth + 1, e))
             return false;
     }

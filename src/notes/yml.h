@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "json/json.h"
 
-#define YML_TEXT_MAX (256u * 1024) /* bytes read */
+#define YML_TEXT_MAX (256u * 1024)  /* bytes read */
 #define YML_JSON_MAX (1024u * 1024) /* bytes it may expand to */
 #define YML_DEPTH_MAX 32u
 #define YML_NODES_MAX 20000u
@@ -20,8 +20,8 @@
 /* Where a key of the outermost mapping stands. */
 struct yml_key {
     struct str name;
-    size_t line;    /* its first, from 0 */
-    size_t stop;    /* the value reaches at least to the end of the line before */
+    size_t line; /* its first, from 0 */
+    size_t stop; /* the value reaches at least to the end of the line before */
 };
 
 struct yml {

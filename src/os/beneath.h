@@ -19,5 +19,12 @@ int beneath_open_slow(int dir, const char *name, int flags, unsigned mode);
  * component, inside `name`. -1 and *e. */
 int beneath_parent(int dir, const char *name, const char **base, struct err *e);
 
+/* Gives the file `fd`, which is about to replace `name` in `folder`, what belongs to
+ * the old one and not to its bytes: owner, mode, extended attributes, and the time of
+ * its birth. As far as the file system goes. */
+void beneath_keep(int folder, const char *name, int fd);
+/* The birth that a file was given so; 0 when it was not. */
+int64_t beneath_kept_birth(int fd);
+
 void beneath_stat(const struct statx *from, struct os_stat *to);
 #define BENEATH_STATX (STATX_BASIC_STATS | STATX_BTIME)

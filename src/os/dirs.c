@@ -31,11 +31,15 @@ static bool is_ours(int fd, const char *path, struct err *e)
     if (fstat(fd, &st) < 0)
         return err_set(e, ERR_IO, "cannot look at the folder \"%.200s\": %m", path);
     if (st.st_uid != geteuid())
-        return err_set(e, ERR_DENIED, "the folder \"%.200s\" belongs to another user "
-                       "(%u)", path, (unsigned)st.st_uid);
+        return err_set(e, ERR_DENIED,
+                       "the folder \"%.200s\" belongs to another user "
+                       "(%u)",
+                       path, (unsigned)st.st_uid);
     if (st.st_mode & 022)
-        return err_set(e, ERR_DENIED, "other users may write to the folder "
-                       "\"%.200s\"; take that right away (chmod go-w)", path);
+        return err_set(e, ERR_DENIED,
+                       "other users may write to the folder "
+                       "\"%.200s\"; take that right away (chmod go-w)",
+                       path);
     return true;
 }
 
@@ -52,8 +56,10 @@ static int user_dir(const char *variable, const char *fallback, char **path,
     } else if (home_of_user(home)) {
         n = snprintf(full, sizeof full, "%s/%s/cloche", home, fallback);
     } else {
-        err_set(e, ERR_NOT_FOUND, "no place for the user's files: neither %s nor "
-                "HOME is set to an absolute path", variable);
+        err_set(e, ERR_NOT_FOUND,
+                "no place for the user's files: neither %s nor "
+                "HOME is set to an absolute path",
+                variable);
         return -1;
     }
     if (n < 0 || (size_t)n >= sizeof full) {

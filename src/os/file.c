@@ -24,20 +24,21 @@ bool beneath_failed(struct err *e, const char *doing, const char *name)
     switch (errno) {
     case ENOENT:
     case ENOTDIR:
-        return err_set(e, ERR_NOT_FOUND, "cannot %s \"%.200s\": not there", doing,
-                       name);
+        return err_set(e, ERR_NOT_FOUND, "cannot %s \"%.200s\": not there", doing, name);
     case EXDEV:
     case ELOOP:
-        return err_set(e, ERR_DENIED, "cannot %s \"%.200s\": symbolic links out of "
-                       "the folder are not followed", doing, name);
+        return err_set(e, ERR_DENIED,
+                       "cannot %s \"%.200s\": symbolic links out of "
+                       "the folder are not followed",
+                       doing, name);
     case EACCES:
     case EPERM:
     case EROFS:
         return err_set(e, ERR_DENIED, "cannot %s \"%.200s\": %m", doing, name);
     case EEXIST:
     case ENOTEMPTY:
-        return err_set(e, ERR_CONFLICT, "cannot %s \"%.200s\": it exists already",
-                       doing, name);
+        return err_set(e, ERR_CONFLICT, "cannot %s \"%.200s\": it exists already", doing,
+                       name);
     case ENAMETOOLONG:
     case EISDIR:
     case EINVAL:
@@ -55,8 +56,10 @@ bool beneath_check(const char *name, struct err *e)
         return err_set(e, ERR_INVALID, "a file name is longer than %d bytes",
                        PATH_MAX - 1);
     if (*name == '/')
-        return err_set(e, ERR_DENIED, "\"%.200s\" is an absolute name; it must be "
-                       "relative", name);
+        return err_set(e, ERR_DENIED,
+                       "\"%.200s\" is an absolute name; it must be "
+                       "relative",
+                       name);
     for (const char *c = name; c; c = strchr(c, '/')) {
         c += *c == '/';
         if (c[0] == '.' && c[1] == '.' && (c[2] == '/' || c[2] == '\0'))
@@ -94,8 +97,7 @@ int beneath_open_slow(int dir, const char *name, int flags, unsigned mode)
             memcpy(part, name, n);
             part[n] = '\0';
             fd = last ? openat(at, part, flags | O_NOFOLLOW | O_CLOEXEC, mode)
-                      : openat(at, part,
-                               O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                      : openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             /* O_DIRECTORY on a link says "no directory"; O_PATH opens the link. */
             struct stat st;
             if (fd < 0 && errno == ENOTDIR &&
@@ -141,8 +143,7 @@ static int open_name(int dir, const char *name, int flags, unsigned mode)
     }
 }
 
-int os_open_beneath(int dir, const char *name, int flags, unsigned mode,
-                    struct err *e)
+int os_open_beneath(int dir, const char *name, int flags, unsigned mode, struct err *e)
 {
     if (!beneath_check(name, e))
         return -1;
@@ -240,6 +241,9 @@ bool os_stat_fd(int fd, struct os_stat *out, struct err *e)
     if (statx(fd, "", AT_EMPTY_PATH, BENEATH_STATX, &st) < 0)
         return err_set(e, ERR_IO, "cannot look at an open file: %m");
     beneath_stat(&st, out);
+    int64_t kept = out->is_file ? beneath_kept_birth(fd) : 0;
+    if (kept)
+        out->birth_ns = kept;
     return true;
 }
 
@@ -270,8 +274,10 @@ bool os_read_fd(int fd, struct buf *out, struct err *e)
             return true;
         if (!left) {
             out->failed = true;
-            return err_set(e, ERR_LIMIT, "a file is larger than the %zu bytes that "
-                           "are accepted", out->ceiling);
+            return err_set(e, ERR_LIMIT,
+                           "a file is larger than the %zu bytes that "
+                           "are accepted",
+                           out->ceiling);
         }
         out->n += (size_t)got;
         want = 64 * 1024;
@@ -283,10 +289,12 @@ bool os_read_file(int dir, const char *name, struct buf *out, struct os_stat *st
 {
     /* Without O_NONBLOCK a pipe of this name would hold us for ever. */
     scoped_fd int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK, 0, e);
-    struct os_stat own;
-    if (fd < 0 || !os_stat_fd(fd, st ? st : &own, e))
+    struct os_stat own = {0};
+    if (!st)
+        st = &own;
+    if (fd < 0 || !os_stat_fd(fd, st, e))
         return false;
-    if (!(st ? st : &own)->is_file)
+    if (!st->is_file)
         return err_set(e, ERR_INVALID, "\"%.200s\" is no regular file", name);
     return os_read_fd(fd, out, e) || err_wrap(e, "%.100s", name);
 }

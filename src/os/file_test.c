@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -84,6 +85,48 @@ static void a_replaced_file_keeps_its_mode(void **state)
     assert_int_equal(st.st_mode & 0777, 0640);
 }
 
+static void a_replaced_file_hands_on_what_is_not_its_bytes(void **state)
+{
+    (void)state;
+    put("a", "one");
+    struct err e = {0};
+    struct os_stat old, now;
+    scoped_fd int before = openat(dir, "a", O_RDONLY);
+    assert_true(os_stat_fd(before, &old, &e));
+    bool attributes = fsetxattr(before, "user.colour", "red", 3, 0) == 0;
+    if (geteuid() == 0)
+        assert_int_equal(fchown(before, 1234, 5678), 0);
+    for (int i = 0; i < 3; i++)
+        put("a", "two");
+    scoped_fd int after = openat(dir, "a", O_RDONLY);
+    struct stat st;
+    assert_int_equal(fstat(after, &st), 0);
+    if (geteuid() == 0)
+        assert_true(st.st_uid == 1234 && st.st_gid == 5678);
+    if (!attributes)
+        skip();
+    char colour[8];
+    assert_int_equal(fgetxattr(after, "user.colour", colour, sizeof colour), 3);
+    assert_true(os_stat_fd(after, &now, &e));
+    assert_true(old.birth_ns != 0 && old.inode != now.inode);
+    assert_int_equal(now.birth_ns, old.birth_ns);
+}
+
+static void a_new_file_gets_the_mode_less_the_umask(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    mode_t old = umask(027);
+    assert_true(os_write_file(dir, "a", STR("x"), OS_CREATE, 0666, NULL, &e));
+    assert_true(os_write_file(dir, "b", STR("x"), OS_REPLACE, 0600, NULL, &e));
+    assert_int_equal(umask(old), 027);
+    struct stat st;
+    assert_int_equal(fstatat(dir, "a", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(fstatat(dir, "b", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
 static void creating_never_replaces(void **state)
 {
     (void)state;
@@ -145,8 +188,8 @@ static void a_failed_write_leaves_nothing_behind(void **state)
 static void names_that_lead_out_are_denied(void **state)
 {
     (void)state;
-    static const char *const names[] = {"..", "../x", "a/../../x", "a/..", "/etc/passwd",
-                                        "./../x", "a/../b"};
+    static const char *const names[] = {"..",          "../x",   "a/../../x", "a/..",
+                                        "/etc/passwd", "./../x", "a/../b"};
     for (size_t i = 0; i < LENGTH(names); i++) {
         struct err e = {0};
         assert_open_fails(names[i], ERR_DENIED);
@@ -216,8 +259,11 @@ static void inner_links_are_followed_only_without_nofollow(void **state)
     assert_int_equal(mkdirat(dir, "real", 0755), 0);
     put("real/a", "one");
     assert_int_equal(symlinkat("real", dir, "link"), 0);
-    assert_holds("link/a", "one");
     struct err e = {0};
+    scoped_fd int followed = os_open_beneath(dir, "link/a", O_RDONLY, 0, &e);
+    if (followed < 0 && e.code == ERR_DENIED)
+        skip(); /* a kernel without openat2: see the next test */
+    assert_holds("link/a", "one");
     assert_int_equal(os_open_beneath(dir, "link/a", O_RDONLY | O_NOFOLLOW, 0, &e), -1);
     assert_int_equal(e.code, ERR_DENIED);
 }
@@ -382,6 +428,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(what_is_written_is_read_back),
         T(a_replaced_file_keeps_its_mode),
+        T(a_replaced_file_hands_on_what_is_not_its_bytes),
+        T(a_new_file_gets_the_mode_less_the_umask),
         T(creating_never_replaces),
         T(only_the_expected_file_is_replaced),
         T(a_failed_write_leaves_nothing_behind),

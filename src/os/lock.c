@@ -5,13 +5,11 @@
 
 #include "os/os.h"
 
-int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms,
-            struct err *e)
+int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms, struct err *e)
 {
     /* A description of its own for each holder: that is what makes the lock hold
      * between threads too. */
-    scoped_fd int fd = os_open_beneath(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW,
-                                       0600, e);
+    scoped_fd int fd = os_open_beneath(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, e);
     if (fd < 0)
         return -1;
     struct flock range = {
@@ -28,8 +26,10 @@ int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms,
             return -1;
         }
         if (os_mono_ns() >= until) {
-            err_set(e, ERR_BUSY, "waited %u ms in vain for another that holds the "
-                    "lock \"%.100s\"; try again", timeout_ms, name);
+            err_set(e, ERR_BUSY,
+                    "waited %u ms in vain for another that holds the "
+                    "lock \"%.100s\"; try again",
+                    timeout_ms, name);
             return -1;
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);

@@ -24,9 +24,9 @@ void os_random(void *out, size_t n); /* from the kernel; cannot fail */
 /* ---- files -------------------------------------------------------------- */
 
 struct os_stat {
-    uint64_t size;     /* bytes */
-    int64_t mtime_ns;  /* since 1970 */
-    int64_t birth_ns;  /* since 1970; 0 where the file system does not know */
+    uint64_t size;    /* bytes */
+    int64_t mtime_ns; /* since 1970 */
+    int64_t birth_ns; /* since 1970; 0 where nobody knows */
     uint64_t inode;
     bool is_dir, is_file;
 };
@@ -49,8 +49,7 @@ int os_dir_make(const char *path, unsigned mode, struct err *e);
  * and ERR_NOT_FOUND, ERR_DENIED (outside, or no permission, or a read-only file
  * system), ERR_CONFLICT (O_EXCL and it exists), ERR_INVALID (empty or overlong
  * name) or ERR_IO. All functions that take a name answer with these. */
-int os_open_beneath(int dir, const char *name, int flags, unsigned mode,
-                    struct err *e);
+int os_open_beneath(int dir, const char *name, int flags, unsigned mode, struct err *e);
 /* Of the file itself: symbolic links are ERR_DENIED. */
 bool os_stat_beneath(int dir, const char *name, struct os_stat *out, struct err *e);
 bool os_stat_fd(int fd, struct os_stat *out, struct err *e);
@@ -72,8 +71,9 @@ enum os_write {
     OS_CREATE,  /* ERR_CONFLICT when the name exists */
 };
 /* Whole or not at all, also over a crash: write beside, fsync, rename, fsync
- * the folder. Folders on the way must exist. A new file gets `mode`, a replaced
- * one keeps its own. `st`, if not NULL, tells of the file as written. Where
+ * the folder. Folders on the way must exist. A new file gets `mode` less
+ * the umask; a replaced one hands on its mode, owner, extended attributes and (by
+ * one of these) birth_ns. `st`, if not NULL, tells of the file as written. Where
  * the file system knows no nameless files a crash may leave ".cloche-*.tmp". */
 bool os_write_file(int dir, const char *name, struct str bytes, enum os_write how,
                    unsigned mode, struct os_stat *st, struct err *e);
@@ -98,8 +98,7 @@ typedef bool os_walk_fn(void *arg, const char *name, const struct os_stat *st,
                         struct err *e);
 bool os_walk(int dir, os_walk_fn *each, void *arg, struct err *e);
 /* The same from the folder `name` on; names stay relative to `dir`. */
-bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg,
-                  struct err *e);
+bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e);
 
 /* ---- locks between processes and threads -------------------------------- */
 
@@ -107,10 +106,13 @@ bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg,
  * file `name` (made when missing). The answer is a descriptor that holds it
  * until it is closed; also lost when the process dies. -1 and ERR_BUSY or
  * ERR_IO. Open-file-description locks: they hold between threads too. */
-int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms,
-            struct err *e);
+int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms, struct err *e);
 
 /* ---- change notices ----------------------------------------------------- */
+
+/* Is the file system of this folder our machine's own? Elsewhere (network, FUSE)
+ * others' changes are not told of, and memory cannot be shared with them. */
+bool os_is_local(int dir);
 
 /* Notices what others do to a tree (inotify). Threads: one at a time. */
 struct os_watch;
@@ -125,8 +127,8 @@ SCOPED(os_watch, os_watch_close);
  * removed since the last call (a folder's name stands for all beneath it; names
  * may come twice). false: notices were lost, look at everything again; the watch
  * itself goes on. */
-bool os_watch_drain(struct os_watch *w,
-                    void (*changed)(void *arg, const char *name), void *arg);
+bool os_watch_drain(struct os_watch *w, void (*changed)(void *arg, const char *name),
+                    void *arg);
 
 /* ---- the user's folders ------------------------------------------------- */
 

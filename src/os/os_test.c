@@ -104,7 +104,7 @@ static void a_held_lock_makes_others_busy(void **state)
     assert_true(again >= 0);
 }
 
-static int shared_count;
+static atomic_int shared_count;
 
 static void *count_up(void *arg)
 {
@@ -114,9 +114,9 @@ static void *count_up(void *arg)
         scoped_fd int held = os_lock(dir, "lock", 1, 30000, &e);
         if (held < 0)
             return "no lock";
-        int seen = *(volatile int *)&shared_count;
+        int seen = atomic_load(&shared_count); /* not one step: the lock makes it so */
         sched_yield();
-        *(volatile int *)&shared_count = seen + 1;
+        atomic_store(&shared_count, seen + 1);
     }
     return NULL;
 }
@@ -125,7 +125,7 @@ static void a_lock_holds_between_threads(void **state)
 {
     (void)state;
     pthread_t threads[4];
-    shared_count = 0;
+    atomic_store(&shared_count, 0);
     for (size_t i = 0; i < LENGTH(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, count_up, NULL), 0);
     for (size_t i = 0; i < LENGTH(threads); i++) {
@@ -133,7 +133,7 @@ static void a_lock_holds_between_threads(void **state)
         assert_int_equal(pthread_join(threads[i], &failed), 0);
         assert_null(failed);
     }
-    assert_int_equal(shared_count, 800);
+    assert_int_equal(atomic_load(&shared_count), 800);
 }
 
 static void a_lock_ends_with_its_process(void **state)

@@ -16,8 +16,7 @@ struct walk {
     char name[PATH_MAX];
 };
 
-static bool walk_folder(struct walk *w, int fd, size_t length, int depth,
-                        struct err *e);
+static bool walk_folder(struct walk *w, int fd, size_t length, int depth, struct err *e);
 
 static void closedir_at(DIR **d)
 {
@@ -25,8 +24,8 @@ static void closedir_at(DIR **d)
         (void)closedir(*d);
 }
 
-static bool walk_entry(struct walk *w, int folder, const struct dirent *d,
-                       size_t length, int depth, struct err *e)
+static bool walk_entry(struct walk *w, int folder, const struct dirent *d, size_t length,
+                       int depth, struct err *e)
 {
     bool maybe = d->d_type == DT_REG || d->d_type == DT_DIR || d->d_type == DT_UNKNOWN;
     size_t n = strlen(d->d_name);
@@ -46,8 +45,8 @@ static bool walk_entry(struct walk *w, int folder, const struct dirent *d,
     memcpy(w->name + start, d->d_name, n + 1);
     bool ok = w->each(w->arg, w->name, &st, e);
     if (ok && st.is_dir && depth < DEPTH_MAX) {
-        int fd = openat(folder, d->d_name,
-                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd =
+            openat(folder, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
             ok = walk_folder(w, fd, start + n, depth + 1, e);
         else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
@@ -58,8 +57,7 @@ static bool walk_entry(struct walk *w, int folder, const struct dirent *d,
 }
 
 /* Takes over `fd`. `length` is that of the folder's own name in w->name. */
-static bool walk_folder(struct walk *w, int fd, size_t length, int depth,
-                        struct err *e)
+static bool walk_folder(struct walk *w, int fd, size_t length, int depth, struct err *e)
 {
     __attribute__((cleanup(closedir_at))) DIR *dir = fdopendir(fd);
     if (!dir) {
@@ -76,8 +74,7 @@ static bool walk_folder(struct walk *w, int fd, size_t length, int depth,
     }
 }
 
-bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg,
-                  struct err *e)
+bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e)
 {
     int fd = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
     if (fd < 0)
@@ -94,8 +91,8 @@ bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg,
     }
     w->each = each;
     w->arg = arg;
-    bool ok = depth > DEPTH_MAX ? (os_close(fd), true)
-                                : walk_folder(w, fd, length, depth, e);
+    bool ok =
+        depth > DEPTH_MAX ? (os_close(fd), true) : walk_folder(w, fd, length, depth, e);
     free(w);
     return ok;
 }

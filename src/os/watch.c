@@ -18,10 +18,9 @@
 #define GFS2_MAGIC_ 0x01161970u
 #define VBOX_MAGIC 0x786f4256u
 
-#define MASK                                                                   \
-    (IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM |       \
-     IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW |   \
-     IN_EXCL_UNLINK)
+#define MASK                                                                            \
+    (IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | \
+     IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK)
 
 struct folder {
     int wd;
@@ -32,10 +31,29 @@ struct os_watch {
     int fd;
     int dir;
     char *path;
-    bool blind; /* some folder could not be watched: all may have changed */
+    bool blind;             /* some folder could not be watched: all may have changed */
     struct folder *folders; /* ordered by wd */
     size_t count, capacity;
 };
+
+/* ---- file systems ------------------------------------------------------- */
+
+bool os_is_local(int dir)
+{
+    static const unsigned silent[] = {
+        NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,   CIFS_MAGIC,       SMB2_MAGIC,
+        FUSE_MAGIC,       V9FS_MAGIC,        CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,
+        CODA_SUPER_MAGIC, OCFS2_SUPER_MAGIC, LUSTRE_MAGIC,     GFS2_MAGIC_,
+        VBOX_MAGIC,
+    };
+    struct statfs fs;
+    if (fstatfs(dir, &fs) < 0)
+        return false;
+    for (size_t i = 0; i < LENGTH(silent); i++)
+        if ((unsigned)fs.f_type == silent[i])
+            return false;
+    return true;
+}
 
 /* ---- the table of folders ----------------------------------------------- */
 
@@ -102,23 +120,6 @@ static void forget_tree(struct os_watch *w, const char *folder)
 
 /* ---- adding folders ----------------------------------------------------- */
 
-/* Changes made elsewhere never reach our kernel there. */
-static bool tells_of_changes(int fd)
-{
-    static const unsigned silent[] = {
-        NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_MAGIC, SMB2_MAGIC, FUSE_MAGIC,
-        V9FS_MAGIC,      CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC, CODA_SUPER_MAGIC,
-        OCFS2_SUPER_MAGIC, LUSTRE_MAGIC, GFS2_MAGIC_, VBOX_MAGIC,
-    };
-    struct statfs fs;
-    if (fstatfs(fd, &fs) < 0)
-        return false;
-    for (size_t i = 0; i < LENGTH(silent); i++)
-        if ((unsigned)fs.f_type == silent[i])
-            return false;
-    return true;
-}
-
 static bool add_folder(struct os_watch *w, const char *name, struct err *e)
 {
     struct err gone = {0};
@@ -126,9 +127,11 @@ static bool add_folder(struct os_watch *w, const char *name, struct err *e)
                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &gone);
     if (fd < 0)
         return true; /* removed since, or not ours to see: nothing to watch */
-    if (!tells_of_changes(fd))
-        return err_set(e, ERR_LIMIT, "the file system of \"%.200s\" does not tell of "
-                       "changes", *name ? name : w->path);
+    if (!os_is_local(fd))
+        return err_set(e, ERR_LIMIT,
+                       "the file system of \"%.200s\" does not tell of "
+                       "changes",
+                       *name ? name : w->path);
 
     /* By descriptor, so that no rename on the way can lead elsewhere. */
     char link[64];
@@ -241,8 +244,8 @@ static void one_event(struct drain *d, const struct inotify_event *ev)
     d->changed(d->arg, name);
 }
 
-bool os_watch_drain(struct os_watch *w,
-                    void (*changed)(void *arg, const char *name), void *arg)
+bool os_watch_drain(struct os_watch *w, void (*changed)(void *arg, const char *name),
+                    void *arg)
 {
     struct drain d = {.w = w, .changed = changed, .arg = arg};
     _Alignas(struct inotify_event) char space[16 * 1024];

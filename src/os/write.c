@@ -49,17 +49,6 @@ static bool rename_new(int from_dir, const char *from, int to_dir, const char *t
     return renameat(from_dir, from, to_dir, to) == 0;
 }
 
-/* The bits of the file that is replaced, else those asked for. */
-static unsigned mode_for(int folder, const char *base, unsigned mode)
-{
-    struct stat st;
-    if (fstatat(folder, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-        return st.st_mode & 0777u;
-    mode_t mask = umask(0777);
-    umask(mask);
-    return mode & ~mask;
-}
-
 /* ---- a file under way --------------------------------------------------- */
 
 /* New bytes on their way to a name. Where the file system can, they have none
@@ -77,16 +66,17 @@ static void draft_name(struct draft *d)
     (void)snprintf(d->name, sizeof d->name, ".cloche-%016" PRIx64 ".tmp", unique);
 }
 
-/* `named`: the short way was tried and did not lead to the end. */
-static bool draft_open(struct draft *d, int folder, bool named)
+/* `named`: the short way was tried and did not lead to the end. The kernel takes the
+ * umask off `mode`. */
+static bool draft_open(struct draft *d, int folder, unsigned mode, bool named)
 {
     *d = (struct draft){.folder = folder, .fd = -1};
     if (!named)
-        d->fd = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+        d->fd = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
     if (d->fd >= 0)
         return true;
     draft_name(d);
-    d->fd = openat(folder, d->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    d->fd = openat(folder, d->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (d->fd < 0)
         d->name[0] = '\0';
     return d->fd >= 0;
@@ -101,15 +91,11 @@ static void draft_end(struct draft *d)
     errno = saved;
 }
 
-static bool draft_fill(struct draft *d, struct str bytes, unsigned mode,
-                       struct os_stat *st, struct err *e)
+static bool draft_fill(struct draft *d, struct str bytes, struct os_stat *st,
+                       struct err *e)
 {
-    if (!write_all(d->fd, bytes))
-        return false;
-    /* The mode may be less than we need to write, so it comes last. A file system
-     * without modes refuses, and has none to lose. */
-    (void)fchmod(d->fd, mode);
-    return fsync(d->fd) == 0 && (!st || os_stat_fd(d->fd, st, e));
+    return write_all(d->fd, bytes) && fsync(d->fd) == 0 &&
+           (!st || os_stat_fd(d->fd, st, e));
 }
 
 /* Links a nameless draft to `to`. false and errno. */
@@ -207,10 +193,11 @@ static bool put_in_place(struct draft *d, const struct job *j)
 static bool run_job(const struct job *j, bool named, struct err *e)
 {
     struct draft d;
-    if (!draft_open(&d, j->folder, named))
+    if (!draft_open(&d, j->folder, j->mode, named))
         return beneath_failed(e, "write", j->name);
-    bool filled = draft_fill(&d, j->bytes, mode_for(j->folder, j->base, j->mode),
-                             j->st, e);
+    if (j->how == OS_REPLACE)
+        beneath_keep(j->folder, j->base, d.fd);
+    bool filled = draft_fill(&d, j->bytes, j->st, e);
     bool nameless = !d.name[0];
     bool ok = filled && put_in_place(&d, j);
     /* No /proc: nameless files cannot get a name. */
@@ -219,10 +206,11 @@ static bool run_job(const struct job *j, bool named, struct err *e)
     if (again)
         return run_job(j, true, e);
     if (!ok)
-        return errno == ESTALE
-                   ? err_set(e, ERR_CONFLICT, "\"%.200s\" was changed by another "
-                             "program", j->name)
-                   : beneath_failed(e, "write", j->name);
+        return errno == ESTALE ? err_set(e, ERR_CONFLICT,
+                                         "\"%.200s\" was changed by another "
+                                         "program",
+                                         j->name)
+                               : beneath_failed(e, "write", j->name);
     /* In place but perhaps not lasting: the caller must not take it as done. */
     return sync_folder(j->folder) || beneath_failed(e, "make lasting", j->name);
 }
@@ -234,8 +222,10 @@ static bool start_job(struct job *j, int dir, struct err *e)
         return false;
     return strlen(j->base) <= NAME_MAX
                ? run_job(j, false, e)
-               : err_set(e, ERR_INVALID, "the file name \"%.60s...\" is longer than "
-                         "%d bytes", j->base, NAME_MAX);
+               : err_set(e, ERR_INVALID,
+                         "the file name \"%.60s...\" is longer than "
+                         "%d bytes",
+                         j->base, NAME_MAX);
 }
 
 bool os_write_file(int dir, const char *name, struct str bytes, enum os_write how,
@@ -250,8 +240,12 @@ bool os_write_file(int dir, const char *name, struct str bytes, enum os_write ho
 bool os_replace_file(int dir, const char *name, struct str bytes,
                      const struct os_stat *expect, struct os_stat *st, struct err *e)
 {
-    struct job j = {.name = name, .bytes = bytes, .how = OS_REPLACE, .mode = 0600,
-                    .expect = expect, .st = st};
+    struct job j = {.name = name,
+                    .bytes = bytes,
+                    .how = OS_REPLACE,
+                    .mode = 0600,
+                    .expect = expect,
+                    .st = st};
     bool ok = start_job(&j, dir, e);
     os_close(j.folder);
     return ok;
@@ -284,8 +278,10 @@ bool os_make_dirs(int dir, const char *name, struct err *e)
         if (fstatat(folder, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
             return beneath_failed(e, "make the folder", part);
         if (S_ISLNK(st.st_mode))
-            return err_set(e, ERR_DENIED, "\"%.200s\" is a symbolic link; they are "
-                           "not followed", part);
+            return err_set(e, ERR_DENIED,
+                           "\"%.200s\" is a symbolic link; they are "
+                           "not followed",
+                           part);
         if (!S_ISDIR(st.st_mode))
             return err_set(e, ERR_CONFLICT, "\"%.200s\" exists and is no folder", part);
         part[i] = i < n ? '/' : '\0';
@@ -302,8 +298,10 @@ bool os_move(int dir, const char *from, const char *to, struct err *e)
         return false;
     if (!rename_new(from_dir, from_base, to_dir, to_base)) {
         if (errno == EXDEV)
-            return err_set(e, ERR_INVALID, "\"%.100s\" and \"%.100s\" are on two file "
-                           "systems", from, to);
+            return err_set(e, ERR_INVALID,
+                           "\"%.100s\" and \"%.100s\" are on two file "
+                           "systems",
+                           from, to);
         return beneath_failed(e, "move", errno == EEXIST ? to : from);
     }
     return (sync_folder(to_dir) && sync_folder(from_dir)) ||
