@@ -19,7 +19,7 @@ DEPS    := build/deps
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wvla -Wundef -Werror
 LIBS := libmicrohttpd sqlite3 yaml-0.1 libpcre2-8 libsodium
-FLAGS_release := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+FLAGS_release := -O2 -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 FLAGS_debug   := -O1 -g
 FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
                  -fno-sanitize-recover=undefined

@@ -91,12 +91,32 @@ static bool call_get(struct evaluation *v, const struct json *args, struct json_
     return true;
 }
 
+/* What the code has just made counts as read: it may go on to change it. */
+static void remember_new(struct evaluation *v, struct vault *vault, const struct buf *out,
+                         size_t from)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(ARGS_MAX);
+    const struct json *made =
+        json_read((struct str){out->at + from, out->n - from}, a, &none);
+    scoped_buf struct buf note;
+    buf_init(&note, ARGS_MAX);
+    struct json_writer w = json_writer(&note);
+    const struct json *id = json_get(made, "id");
+    if (id && notes_get(vault, id, &w, &none))
+        remember(v, json_str(id), &note, 0);
+}
+
 static bool call_create(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
     struct vault *vault = actions_vault(v->actions, e);
     const struct json *o = options_of(args, "notes.create", e);
-    return vault && o && notes_create(vault, o, out, e);
+    size_t from = out->out->n;
+    if (!vault || !o || !notes_create(vault, o, out, e))
+        return false;
+    remember_new(v, vault, out->out, from);
+    return true;
 }
 
 /* The options as they came, with what the caller may leave out: the identifier
