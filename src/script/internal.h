@@ -42,7 +42,8 @@ struct run {
 
     /* Answer of the last synchronous call, until the guest takes it. */
     struct buf sync_answer;
-    bool stopped_for_calls;
+    /* Quick calls that are not performed yet, in their order. */
+    struct errand *queue, **queue_end;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t change;

@@ -17,6 +17,7 @@
 #include "script/internal.h"
 
 #define CALL_ANSWER_MAX ((size_t)64 << 20) /* bytes of one host call's answer */
+#define ANSWERS_AT_ONCE ((size_t)8 << 20)  /* bytes, before the guest goes on */
 #define TEXT_MAX ((size_t)64 << 10)        /* of an error's parts */
 #define MEMORY_MAX ((uint64_t)1 << 30)     /* as far as the guest's heap reaches */
 
@@ -306,30 +307,27 @@ static void errand_free(struct errand *x)
     free(x);
 }
 
-/* Takes over the calls that the guest has made: sends the slow ones out first,
- * then performs the quick ones here, in their order. */
+/* Takes over the calls that the guest has made: the slow ones go out at once, the
+ * quick ones into the queue. */
 static bool take_calls(struct run *r, struct world *w, const struct script_answer *a,
                        struct err *e)
 {
     struct str all = {0};
     if (!guest_text(w, a->calls_at, a->calls_size, &all, e))
         return false;
-    struct errand *quick = NULL, **last = &quick;
     for (size_t at = 0; all.n - at >= sizeof(struct script_call);) {
         struct script_call c;
         memcpy(&c, all.at + at, sizeof c);
         at += sizeof c;
         size_t padded = SCRIPT_PAD((size_t)c.size);
         struct errand *x = padded <= all.n - at ? errand_new(r, &c, all.at + at) : NULL;
-        if (!x) {
-            err_set(e, ERR_GUEST, "the guest's host calls cannot be read");
-            break;
-        }
+        if (!x)
+            return err_set(e, ERR_GUEST, "the guest's host calls cannot be read");
         at += padded;
         if (++r->out->stats.host_calls > r->q->calls_max) {
             errand_free(x);
-            err_set(e, ERR_HOST_CALLS, "made more than %u host calls", r->q->calls_max);
-            break;
+            return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
+                           r->q->calls_max);
         }
         if (c.row < r->script->row_count && r->script->rows[c.row].slow) {
             pthread_mutex_lock(&r->lock);
@@ -337,23 +335,31 @@ static bool take_calls(struct run *r, struct world *w, const struct script_answe
             pthread_mutex_unlock(&r->lock);
             hands_take(r->script->hands, x);
         } else {
-            *last = x;
-            last = &x->next;
+            *r->queue_end = x;
+            r->queue_end = &x->next;
         }
     }
-    for (struct errand *x = quick, *next; x; x = next) {
-        next = x->next;
-        if (e->code || os_mono_ns() > r->until_ns || cancel_fired(r->q->cancel)) {
-            errand_free(x); /* the run ends anyway */
-            continue;
-        }
+    return true;
+}
+
+/* Performs quick calls, in their order, until their answers together are large
+ * enough to be handed over: a thousand large notes are not held at once. */
+static void perform_quick(struct run *r)
+{
+    for (size_t bytes = 0; r->queue && bytes < ANSWERS_AT_ONCE;) {
+        if (os_mono_ns() > r->until_ns || cancel_fired(r->q->cancel))
+            return; /* the run ends, and with it the queue */
+        struct errand *x = r->queue;
+        r->queue = x->next;
+        if (!r->queue)
+            r->queue_end = &r->queue;
         run_perform(x);
+        bytes += x->out.n;
         pthread_mutex_lock(&r->lock);
         r->away++;
         pthread_mutex_unlock(&r->lock);
         run_done(x);
     }
-    return !e->code;
 }
 
 static void wake_cancelled(void *arg)
@@ -457,6 +463,7 @@ static void end_errands(struct run *r)
     for (struct errand *x = r->finished; x; x = x->next)
         r->out->changed |= x->ok && r->script->rows[x->row].writes;
     free_errands(take(r->finished));
+    free_errands(take(r->queue));
 }
 
 /* ---- the outcome -------------------------------------------------------- */
@@ -555,7 +562,10 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
         return false;
     while (a.status == SCRIPT_WAITING) {
         uint64_t start = os_mono_ns();
-        bool ok = take_calls(r, w, &a, e) && wait_for_change(r, &a, e);
+        bool ok = take_calls(r, w, &a, e);
+        if (ok)
+            perform_quick(r);
+        ok = ok && wait_for_change(r, &a, e);
         r->host_ns += os_mono_ns() - start;
         if (!ok || !settle(r, w, &a, e))
             return false;
@@ -568,6 +578,7 @@ static bool run_init(struct run *r, struct script *s, const struct script_reques
 {
     *r = (struct run){.script = s, .q = q, .out = out, .started_ns = os_mono_ns()};
     r->until_ns = q->total_ms ? r->started_ns + q->total_ms * 1000000u : UINT64_MAX / 2;
+    r->queue_end = &r->queue;
     buf_init(&r->sync_answer, CALL_ANSWER_MAX);
     pthread_mutex_init(&r->lock, NULL);
     pthread_condattr_t attr;
