@@ -14,9 +14,9 @@
 
 #include "base/base.h"
 #include "engine/engine.h"
-#include "json/json.h"
 #include "os/os.h"
 #include "script/script.h"
+#include "json/json.h"
 
 #define THREADS_MAX 64
 #define COUNT_MAX 1000000
@@ -33,7 +33,8 @@ static const struct script_row rows[] = {
     {.name = "utils.parseLinks",
      .source = "(s) => Array.from(s.matchAll(/\\[\\[([^\\]]+)\\]\\]/g), (m) => m[1])"},
     {.name = "utils.formatDate", .source = "(date) => new Date(date).toISOString()"},
-    {.name = "utils.sanitizeTitle", .source = "(s) => s.replace(/[^\\w\\s-]/g, '').trim()"},
+    {.name = "utils.sanitizeTitle",
+     .source = "(s) => s.replace(/[^\\w\\s-]/g, '').trim()"},
 };
 
 static bool no_host_call(void *arg, uint32_t row, struct str args, struct buf *out,

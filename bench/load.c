@@ -260,12 +260,14 @@ static void print_result(double seconds)
 int main(int argc, char **argv)
 {
     if (argc != 8)
-        give_up("usage", STR("load ADDRESS PORT CONNECTIONS SECONDS TOOL ARGUMENTS EXPECTED"));
+        give_up("usage",
+                STR("load ADDRESS PORT CONNECTIONS SECONDS TOOL ARGUMENTS EXPECTED"));
     size_t n = strtoul(argv[3], NULL, 10);
     double seconds = strtod(argv[4], NULL);
-    load.to = (struct sockaddr_in){.sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)strtoul(argv[2], NULL, 10))};
-    if (inet_pton(AF_INET, argv[1], &load.to.sin_addr) != 1 || n == 0 || n > CONNECTIONS_MAX)
+    load.to = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(argv[2], NULL, 10))};
+    if (inet_pton(AF_INET, argv[1], &load.to.sin_addr) != 1 || n == 0 ||
+        n > CONNECTIONS_MAX)
         give_up("usage", STR("an IPv4 address, and 1 to 1024 connections"));
     load.expected = argv[7];
     buf_init(&load.ns, (size_t)1 << 30);

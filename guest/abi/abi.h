@@ -27,12 +27,12 @@
 #define SCRIPT_STOP_CALLS 1u /* more host calls than allowed */
 
 struct script_head {
-    uint32_t abi;            /* SCRIPT_ABI */
-    uint32_t code_size;      /* bytes that follow this struct: the code, */
-    uint32_t context_size;   /* then a JSON object of injected values */
-    uint32_t result_max;     /* bytes of the result's JSON */
-    uint32_t logs_max;       /* bytes of log texts, over all */
-    uint32_t calls_max;      /* host calls */
+    uint32_t abi;          /* SCRIPT_ABI */
+    uint32_t code_size;    /* bytes that follow this struct: the code, */
+    uint32_t context_size; /* then a JSON object of injected values */
+    uint32_t result_max;   /* bytes of the result's JSON */
+    uint32_t logs_max;     /* bytes of log texts, over all */
+    uint32_t calls_max;    /* host calls */
 };
 
 enum script_status {
@@ -49,10 +49,10 @@ struct script_answer {
     uint32_t failed; /* DONE: one of SCRIPT_FAILED_; `error` holds why, as JSON */
     uint32_t result_at, result_size; /* DONE: JSON text */
     uint32_t error_at, error_size;
-    uint32_t logs_at, logs_size;     /* a row of struct script_log */
-    uint32_t logs_dropped;           /* entries that did not fit */
-    uint32_t calls_at, calls_size;   /* a row of struct script_call: new ones */
-    uint32_t in_flight;              /* calls made and not settled, new ones too */
+    uint32_t logs_at, logs_size;   /* a row of struct script_log */
+    uint32_t logs_dropped;         /* entries that did not fit */
+    uint32_t calls_at, calls_size; /* a row of struct script_call: new ones */
+    uint32_t in_flight;            /* calls made and not settled, new ones too */
     uint32_t has_timer;
     uint32_t result_cut; /* DONE: the result was over result_max; a preview */
     double timer_ms;     /* until the next timer is due, from now */

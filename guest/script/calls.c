@@ -78,7 +78,8 @@ static JSValue call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *a
 }
 
 /* random(array): fills a Uint8Array. */
-static JSValue fill_random(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+static JSValue fill_random(JSContext *ctx, JSValueConst self, int argc,
+                           JSValueConst *argv)
 {
     (void)self;
     (void)argc;
@@ -97,7 +98,8 @@ static uint64_t rotate(uint64_t x, int k)
     return x << k | x >> (64 - k);
 }
 
-static JSValue next_random(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+static JSValue next_random(JSContext *ctx, JSValueConst self, int argc,
+                           JSValueConst *argv)
 {
     (void)self;
     (void)argc;
@@ -124,5 +126,6 @@ void calls_define(JSContext *ctx, JSValueConst natives)
     JS_SetPropertyStr(ctx, natives, "call", JS_NewCFunction(ctx, call, "call", 2));
     JS_SetPropertyStr(ctx, natives, "fillRandom",
                       JS_NewCFunction(ctx, fill_random, "fillRandom", 1));
-    JS_SetPropertyStr(ctx, natives, "random", JS_NewCFunction(ctx, next_random, "random", 0));
+    JS_SetPropertyStr(ctx, natives, "random",
+                      JS_NewCFunction(ctx, next_random, "random", 0));
 }

@@ -74,8 +74,8 @@ static bool starts_with_word(const char *s, size_t n, const char *word)
 {
     size_t length = strlen(word);
     return n >= length && !memcmp(s, word, length) &&
-           (n == length || !(isalnum((unsigned char)s[length]) || s[length] == '_' ||
-                             s[length] == '$'));
+           (n == length ||
+            !(isalnum((unsigned char)s[length]) || s[length] == '_' || s[length] == '$'));
 }
 
 /* ---- which form --------------------------------------------------------- */
@@ -134,8 +134,8 @@ static bool seems_to_return(const char *s, size_t n)
  * rest of the statement before it? */
 static bool may_begin_expression(const char *s, size_t n, bool after_end)
 {
-    static const char *const declarations[] = {"function", "class", "async", "let",
-                                               "const",    "var"};
+    static const char *const declarations[] = {"function", "class", "async",
+                                               "let",      "const", "var"};
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
         if (starts_with_word(s, n, declarations[i]))
             return false;
@@ -154,8 +154,8 @@ static size_t find_last_expression(JSContext *ctx, const char *code, size_t n)
         n--;
     int tries = 20;
     for (size_t at = n; at-- > 0 && tries > 0;) {
-        bool edge = at == 0 || code[at - 1] == '\n' || code[at - 1] == ';' ||
-                    code[at - 1] == '}';
+        bool edge =
+            at == 0 || code[at - 1] == '\n' || code[at - 1] == ';' || code[at - 1] == '}';
         if (!edge || isspace((unsigned char)code[at]))
             continue;
         if (starts_with_word(code + at, n - at, "return"))
@@ -226,8 +226,7 @@ static JSValue run_script(JSContext *ctx, const char *code, size_t n)
 JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script)
 {
     *is_script = !seems_to_return(code, n);
-    JSValue promise =
-        *is_script ? run_script(ctx, code, n) : run_function(ctx, code, n);
+    JSValue promise = *is_script ? run_script(ctx, code, n) : run_function(ctx, code, n);
     if (!JS_IsException(promise))
         return promise;
     forget_exception(ctx);

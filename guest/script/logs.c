@@ -67,8 +67,8 @@ static bool valid_utf8(const uint8_t *p, size_t n)
             if ((p[i + k] & 0xc0) != 0x80)
                 return false;
         uint8_t d = length > 1 ? p[i + 1] : 0;
-        if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) ||
-            (c == 0xf4 && d > 0x8f))
+        if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) ||
+            (c == 0xf0 && d < 0x90) || (c == 0xf4 && d > 0x8f))
             return false;
         i += length;
     }

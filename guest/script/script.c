@@ -92,7 +92,8 @@ static JSValue get_shift(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     (void)self;
     (void)argc;
     (void)argv;
-    JSValue three[3] = {JS_NewUint32(ctx, code_shift.line), JS_NewUint32(ctx, code_shift.from),
+    JSValue three[3] = {JS_NewUint32(ctx, code_shift.line),
+                        JS_NewUint32(ctx, code_shift.from),
                         JS_NewUint32(ctx, code_shift.by)};
     return JS_NewArrayFrom(ctx, 3, three);
 }
@@ -110,7 +111,8 @@ static JSValue get_code(JSContext *ctx, JSValueConst self, int argc, JSValueCons
 }
 
 /* compile(text): its value; for the table's own sources. */
-static JSValue compile_own(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+static JSValue compile_own(JSContext *ctx, JSValueConst self, int argc,
+                           JSValueConst *argv)
 {
     (void)self;
     (void)argc;
@@ -157,12 +159,14 @@ EXPORT(bake) void bake(void)
     JSValue natives = JS_NewObject(context);
     calls_define(context, natives);
     logs_define(context, natives);
-    JS_SetPropertyStr(context, natives, "done", JS_NewCFunction(context, note_done, "done", 2));
+    JS_SetPropertyStr(context, natives, "done",
+                      JS_NewCFunction(context, note_done, "done", 2));
     JS_SetPropertyStr(context, natives, "shift",
                       JS_NewCFunction(context, get_shift, "shift", 0));
     JS_SetPropertyStr(context, natives, "compile",
                       JS_NewCFunction(context, compile_own, "compile", 1));
-    JS_SetPropertyStr(context, natives, "code", JS_NewCFunction(context, get_code, "code", 0));
+    JS_SetPropertyStr(context, natives, "code",
+                      JS_NewCFunction(context, get_code, "code", 0));
 
     JSValue make_url = eval_own(url_source, "<url>");
     JSValue make_world = eval_own(bootstrap_source, "<world>");
@@ -216,7 +220,9 @@ static void put_error(JSValueConst reason)
         JS_FreeValue(context, JS_GetException(context));
         error_text.n = 0;
         error_text.failed = false;
-        bytes_text(&error_text, "{\"name\":\"Error\",\"message\":\"the error itself cannot be shown\"}");
+        bytes_text(
+            &error_text,
+            "{\"name\":\"Error\",\"message\":\"the error itself cannot be shown\"}");
     }
     answer.error_at = (uint32_t)(uintptr_t)error_text.at;
     answer.error_size = (uint32_t)error_text.n;
@@ -298,7 +304,8 @@ static struct script_answer *look(void)
         finish();
     else if (answer.in_flight == 0 && !answer.has_timer) {
         answer.status = SCRIPT_DONE;
-        put_own_error("ExecutionError", "the code waits for a promise that nothing will settle");
+        put_own_error("ExecutionError",
+                      "the code waits for a promise that nothing will settle");
     }
     answer.logs_at = (uint32_t)(uintptr_t)logs.at;
     answer.logs_size = (uint32_t)logs.n;
@@ -363,8 +370,8 @@ EXPORT(resume) struct script_answer *resume(uint32_t n)
             s.failed = 1;
             value = JS_GetException(context);
         }
-        JSValue args[3] = {JS_NewUint32(context, s.id), JS_NewBool(context, s.failed != 0),
-                           value};
+        JSValue args[3] = {JS_NewUint32(context, s.id),
+                           JS_NewBool(context, s.failed != 0), value};
         call_own(js.settle, 3, args);
         JS_FreeValue(context, value);
         at += SCRIPT_PAD(s.size);

@@ -113,7 +113,8 @@ static bool enter(struct writer *w, JSValueConst v)
         return false;
     }
     if (w->depth == DEPTH_MAX) {
-        JS_ThrowRangeError(w->ctx, "the value is nested deeper than %d levels", DEPTH_MAX);
+        JS_ThrowRangeError(w->ctx, "the value is nested deeper than %d levels",
+                           DEPTH_MAX);
         return false;
     }
     w->above[w->depth++] = v;
@@ -172,11 +173,13 @@ static bool write_members(struct writer *w, JSValueConst v, uint64_t *count)
 {
     JSPropertyEnum *keys;
     uint32_t n;
-    if (JS_GetOwnPropertyNames(w->ctx, &keys, &n, v, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0)
+    if (JS_GetOwnPropertyNames(w->ctx, &keys, &n, v,
+                               JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0)
         return false;
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++)
-        ok = write_member(w, keys[i].atom, JS_GetProperty(w->ctx, v, keys[i].atom), count);
+        ok =
+            write_member(w, keys[i].atom, JS_GetProperty(w->ctx, v, keys[i].atom), count);
     JS_FreePropertyEnum(w->ctx, keys, n);
     return ok;
 }

@@ -30,8 +30,10 @@ static char *find_guest(struct err *e)
             return path;
         free(path);
     }
-    err_set(e, ERR_NOT_FOUND, "the JavaScript guest is not beside the program (%s/guest); "
-                              "build it with 'make'", program);
+    err_set(e, ERR_NOT_FOUND,
+            "the JavaScript guest is not beside the program (%s/guest); "
+            "build it with 'make'",
+            program);
     return NULL;
 }
 

@@ -27,8 +27,8 @@ SCOPED(actions, actions_close);
 void actions_warm(struct actions *a);
 
 struct action {
-    const char *name;  /* "evaluate_note_code" */
-    const char *title; /* for people */
+    const char *name;         /* "evaluate_note_code" */
+    const char *title;        /* for people */
     const char *description;  /* for agents; under 2,048 bytes */
     const char *input_schema; /* JSON text, an object schema at its root */
     const char *output_schema;
@@ -50,7 +50,7 @@ bool level_named(const char *name, enum level *out);
 
 /* Who asks. */
 struct caller {
-    const char *name;      /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
+    const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
     enum level level;
     struct cancel *cancel; /* NULL: cannot be cancelled */
 };

@@ -79,8 +79,8 @@ static struct str name_of(const struct json *v)
 
 /* ---- notes -------------------------------------------------------------- */
 
-static bool call_get(struct evaluation *v, const struct json *args, struct json_writer *out,
-                     struct err *e)
+static bool call_get(struct evaluation *v, const struct json *args,
+                     struct json_writer *out, struct err *e)
 {
     struct vault *vault = actions_vault(v->actions, e);
     const struct json *identifier = json_at(args, 0);
@@ -162,7 +162,8 @@ static bool call_update(struct evaluation *v, const struct json *args,
     if (!vault)
         return false;
     if (!json_is(o, JSON_OBJECT))
-        return err_set(e, ERR_INVALID, "notes.update needs an object with what changes, not %s",
+        return err_set(e, ERR_INVALID,
+                       "notes.update needs an object with what changes, not %s",
                        json_type_name(json_type(o)));
     scoped(arena_free) struct arena *a = arena_new(ARGS_MAX);
     size_t from = out->out->n;
@@ -180,8 +181,8 @@ static bool call_delete(struct evaluation *v, const struct json *args,
     return vault && notes_delete(vault, json_at(args, 0), out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args, struct json_writer *out,
-                      struct err *e)
+static bool call_list(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
 {
     struct vault *vault = actions_vault(v->actions, e);
     return vault && notes_list(vault, json_at(args, 0), out, e);
@@ -220,36 +221,58 @@ static const char sanitize_title[] =
 const struct host_call host_calls[] = {
     {{.name = "notes.create", .writes = true},
      "({type, title, content, metadata?}): Promise<{id, type, title, filename, path, created}>",
-     "creates a note; Conflict if its name is taken", call_create, LEVEL_LIMITED},
+     "creates a note; Conflict if its name is taken",
+     call_create,
+     LEVEL_LIMITED},
     {{.name = "notes.get"},
      "(identifier): Promise<{id, title, content, metadata, content_hash, links, type, "
      "created, updated, path} | null>",
-     "one note by id ('type/name'), uid, path or unique title", call_get, LEVEL_ZERO},
+     "one note by id ('type/name'), uid, path or unique title",
+     call_get,
+     LEVEL_ZERO},
     {{.name = "notes.update", .writes = true},
      "({identifier, content?, contentHash?, metadata?}): Promise<{id, updated, timestamp}>",
      "replaces the body and merges metadata (null removes a key); Conflict if the note "
      "changed since contentHash, or since this code last read it",
-     call_update, LEVEL_LIMITED},
+     call_update,
+     LEVEL_LIMITED},
     {{.name = "notes.delete", .writes = true},
      "({identifier, confirm?}): Promise<{id, deleted, timestamp, backup_path?, warnings?}>",
-     "moves a note to the trash; refuses where others link to it, unless confirm", call_delete,
+     "moves a note to the trash; refuses where others link to it, unless confirm",
+     call_delete,
      LEVEL_FULL},
     {{.name = "notes.list"},
      "({typeName?, limit?, cursor?, fields?}?): Promise<{id, title, type, created, updated, "
      "size, tags, path}[]>",
-     "newest first", call_list, LEVEL_ZERO},
+     "newest first",
+     call_list,
+     LEVEL_ZERO},
     {{.name = "notes.search", .slow = true},
      "({query, typeFilter?, limit?, useRegex?}): Promise<{id, note_id, title, excerpt, score, "
      "type, created}[]>",
-     "full text, best first", call_search, LEVEL_FULL},
-    {{.name = "utils.generateId", .source = generate_id}, "(): string", "a new random id", NULL,
+     "full text, best first",
+     call_search,
+     LEVEL_FULL},
+    {{.name = "utils.generateId", .source = generate_id},
+     "(): string",
+     "a new random id",
+     NULL,
      LEVEL_ZERO},
-    {{.name = "utils.parseLinks", .source = parse_links}, "(content): string[]",
-     "what stands inside [[...]]", NULL, LEVEL_ZERO},
-    {{.name = "utils.formatDate", .source = format_date}, "(date, pattern?): string",
-     "ISO 8601, or by a pattern such as 'YYYY-MM-DD HH:mm' (UTC)", NULL, LEVEL_ZERO},
-    {{.name = "utils.sanitizeTitle", .source = sanitize_title}, "(title): string",
-     "letters, digits, spaces and hyphens only", NULL, LEVEL_ZERO},
+    {{.name = "utils.parseLinks", .source = parse_links},
+     "(content): string[]",
+     "what stands inside [[...]]",
+     NULL,
+     LEVEL_ZERO},
+    {{.name = "utils.formatDate", .source = format_date},
+     "(date, pattern?): string",
+     "ISO 8601, or by a pattern such as 'YYYY-MM-DD HH:mm' (UTC)",
+     NULL,
+     LEVEL_ZERO},
+    {{.name = "utils.sanitizeTitle", .source = sanitize_title},
+     "(title): string",
+     "letters, digits, spaces and hyphens only",
+     NULL,
+     LEVEL_ZERO},
 };
 const size_t host_call_count = LENGTH(host_calls);
 
@@ -304,10 +327,11 @@ bool allowed_check(const struct json *allowed, struct err *e)
         for (size_t i = 0; i < host_call_count && !known; i++)
             known = pattern_fits(json_str(it.value), host_calls[i].row.name);
         if (!known)
-            return err_set(e, ERR_INVALID,
-                           "allowedAPIs: there is no '%.*s'; a method such as 'notes.get' or "
-                           "a namespace such as 'utils' is accepted",
-                           STR_ARGS(str_cut(json_str(it.value), 60)));
+            return err_set(
+                e, ERR_INVALID,
+                "allowedAPIs: there is no '%.*s'; a method such as 'notes.get' or "
+                "a namespace such as 'utils' is accepted",
+                STR_ARGS(str_cut(json_str(it.value), 60)));
     }
     return true;
 }
@@ -320,17 +344,20 @@ bool level_allows(enum level level, const char *call)
     return false;
 }
 
-static bool check_permission(struct evaluation *v, const struct host_call *c, struct err *e)
+static bool check_permission(struct evaluation *v, const struct host_call *c,
+                             struct err *e)
 {
     if (v->who->level > c->level)
         return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", c->row.name,
                        level_limits(v->who->level)->name);
     if (!is_listed(v->allowed, c->row.name))
-        return err_set(e, ERR_DENIED, "%s is not among this call's allowedAPIs", c->row.name);
+        return err_set(e, ERR_DENIED, "%s is not among this call's allowedAPIs",
+                       c->row.name);
     return true;
 }
 
-bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out, struct err *e)
+bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
+                  struct err *e)
 {
     struct evaluation *v = arg;
     const struct host_call *c = &host_calls[row];

@@ -45,8 +45,8 @@ static bool read_limit(const struct json *arguments, const char *key, int64_t mi
     const struct json *given = json_get(arguments, key);
     int64_t v = json_int(given, usual < ceiling ? usual : ceiling);
     if (v < min || v > ceiling)
-        return err_set(e, ERR_INVALID, "%s is %lld %s; %lld to %lld is accepted here", key,
-                       (long long)v, unit, (long long)min, (long long)ceiling);
+        return err_set(e, ERR_INVALID, "%s is %lld %s; %lld to %lld is accepted here",
+                       key, (long long)v, unit, (long long)min, (long long)ceiling);
     *out = (uint64_t)v;
     return true;
 }
@@ -58,7 +58,8 @@ static bool refuse_unavailable(const struct json *arguments, struct err *e)
                        "language 'typescript' is not available in this version; plain "
                        "JavaScript is accepted");
     if (json_bool(json_get(arguments, "enableFileSystem"), false))
-        return err_set(e, ERR_INVALID, "enableFileSystem is not available in this version");
+        return err_set(e, ERR_INVALID,
+                       "enableFileSystem is not available in this version");
     if (json_bool(json_get(arguments, "enableNetwork"), false))
         return err_set(e, ERR_INVALID, "enableNetwork is not available in this version");
     return true;
@@ -71,11 +72,11 @@ static bool read_request(const struct action_call *c, struct script_request *q,
     uint64_t memory_mb;
     q->code = json_str(json_get(c->arguments, "code"));
     if (q->code.n > CODE_MAX)
-        return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted", q->code.n,
-                       CODE_MAX);
+        return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
+                       q->code.n, CODE_MAX);
     if (!refuse_unavailable(c->arguments, e) ||
-        !read_limit(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS, ceiling->timeout_ms, "ms",
-                    &q->compute_ms, e) ||
+        !read_limit(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS, ceiling->timeout_ms,
+                    "ms", &q->compute_ms, e) ||
         !read_limit(c->arguments, "memoryLimit", MEMORY_MB_MIN, DEFAULT_MEMORY_MB,
                     ceiling->memory_mb, "MB", &memory_mb, e) ||
         !allowed_check(json_get(c->arguments, "allowedAPIs"), e))

@@ -64,8 +64,8 @@ struct host_call {
     struct script_row row;
     const char *signature; /* TypeScript, behind the name */
     const char *summary;
-    host_call_fn *call;    /* NULL: it is code of the guest's own */
-    enum level level;      /* the least trusted level that may call it */
+    host_call_fn *call; /* NULL: it is code of the guest's own */
+    enum level level;   /* the least trusted level that may call it */
 };
 extern const struct host_call host_calls[];
 extern const size_t host_call_count;

@@ -30,10 +30,9 @@ static const char evaluate_description[] =
     "return open;";
 
 #define STRING "{\"type\":\"string\"}"
-#define NOTE_TYPE                                                                          \
+#define NOTE_TYPE \
     "{\"type\":\"string\",\"description\":\"folder of the note, such as 'meeting'\"}"
-#define METADATA                                                                           \
-    "{\"type\":\"object\",\"description\":\"frontmatter values by key\"}"
+#define METADATA "{\"type\":\"object\",\"description\":\"frontmatter values by key\"}"
 
 static const char evaluate_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -78,7 +77,8 @@ static const char get_input[] =
 
 static const char get_output[] =
     "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"title\":" STRING ","
-    "\"content\":" STRING ",\"metadata\":{\"type\":\"object\"},\"content_hash\":" STRING ","
+    "\"content\":" STRING ",\"metadata\":{\"type\":\"object\"},\"content_hash\":" STRING
+    ","
     "\"links\":{\"type\":\"array\"},\"type\":" STRING ",\"created\":" STRING ","
     "\"updated\":" STRING ",\"path\":" STRING "},"
     "\"required\":[\"id\",\"title\",\"content\",\"content_hash\",\"type\"]}";
@@ -105,7 +105,8 @@ static const char create_input[] =
 
 static const char create_output[] =
     "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"type\":" STRING ","
-    "\"title\":" STRING ",\"filename\":" STRING ",\"path\":" STRING ",\"created\":" STRING "},"
+    "\"title\":" STRING ",\"filename\":" STRING ",\"path\":" STRING ",\"created\":" STRING
+    "},"
     "\"required\":[\"id\",\"path\"]}";
 
 static const char update_input[] =
@@ -118,9 +119,10 @@ static const char update_input[] =
     "\"description\":\"change it whatever it is now\"}},"
     "\"required\":[\"identifier\"],\"additionalProperties\":false}";
 
-static const char update_output[] =
-    "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"updated\":{\"type\":\"boolean\"},"
-    "\"timestamp\":" STRING ",\"content_hash\":" STRING "},\"required\":[\"id\",\"updated\"]}";
+static const char update_output[] = "{\"type\":\"object\",\"properties\":{\"id\":" STRING
+                                    ",\"updated\":{\"type\":\"boolean\"},"
+                                    "\"timestamp\":" STRING ",\"content_hash\":" STRING
+                                    "},\"required\":[\"id\",\"updated\"]}";
 
 const struct action_row action_rows[] = {
     {{.name = "evaluate_note_code",
@@ -129,7 +131,8 @@ const struct action_row action_rows[] = {
       .input_schema = evaluate_input,
       .output_schema = evaluate_output,
       .destructive = true},
-     action_evaluate, NULL},
+     action_evaluate,
+     NULL},
     {{.name = "get_note",
       .title = "Read a note",
       .description = "Read one note: its Markdown, metadata, links and content_hash.",
@@ -137,31 +140,38 @@ const struct action_row action_rows[] = {
       .output_schema = get_output,
       .read_only = true,
       .idempotent = true},
-     action_get_note, "notes.get"},
+     action_get_note,
+     "notes.get"},
     {{.name = "search_notes",
       .title = "Search the notes",
-      .description = "Full-text search over titles, bodies and tags, best first. With useRegex "
-                     "the query is a regular expression (PCRE2).",
+      .description =
+          "Full-text search over titles, bodies and tags, best first. With useRegex "
+          "the query is a regular expression (PCRE2).",
       .input_schema = search_input,
       .output_schema = search_output,
       .read_only = true,
       .idempotent = true},
-     action_search_notes, "notes.search"},
+     action_search_notes,
+     "notes.search"},
     {{.name = "create_note",
       .title = "Create a note",
-      .description = "Create a Markdown note in the folder of its type. Fails if the name is "
-                     "taken.",
+      .description =
+          "Create a Markdown note in the folder of its type. Fails if the name is "
+          "taken.",
       .input_schema = create_input,
       .output_schema = create_output},
-     action_create_note, "notes.create"},
+     action_create_note,
+     "notes.create"},
     {{.name = "update_note",
       .title = "Change a note",
-      .description = "Replace a note's body and merge its metadata (null removes a key). Give "
-                     "the contentHash from get_note: if the note has changed since, nothing "
-                     "is written.",
+      .description =
+          "Replace a note's body and merge its metadata (null removes a key). Give "
+          "the contentHash from get_note: if the note has changed since, nothing "
+          "is written.",
       .input_schema = update_input,
       .output_schema = update_output,
       .destructive = true},
-     action_update_note, "notes.update"},
+     action_update_note,
+     "notes.update"},
 };
 const size_t action_count = LENGTH(action_rows);

@@ -14,10 +14,11 @@ bool action_get_note(const struct action_call *c, struct answer *out, struct err
         return false;
     if (str_is(buf_view(&out->json), "null")) {
         struct str name = json_str(json_get(c->arguments, "identifier"));
-        return err_set(e, ERR_NOT_FOUND,
-                       "no note '%.*s'; an id such as 'meeting/standup', a path or a unique "
-                       "title is accepted, and search_notes finds them",
-                       STR_ARGS(str_cut(name, 100)));
+        return err_set(
+            e, ERR_NOT_FOUND,
+            "no note '%.*s'; an id such as 'meeting/standup', a path or a unique "
+            "title is accepted, and search_notes finds them",
+            STR_ARGS(str_cut(name, 100)));
     }
     return note_answer(out, e);
 }

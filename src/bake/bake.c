@@ -18,9 +18,9 @@ struct baking {
     struct arena *arena;
     struct wasm_module module;
     const struct bake_options *options;
-    uint64_t *globals;      /* values after the start, by defined global */
-    struct str memory;      /* borrowed from the world */
-    uint64_t **tables;      /* their entries before the start */
+    uint64_t *globals; /* values after the start, by defined global */
+    struct str memory; /* borrowed from the world */
+    uint64_t **tables; /* their entries before the start */
     int64_t *table_sizes;
 };
 
@@ -177,7 +177,8 @@ static bool check_shape(const struct wasm_module *m, bool own, struct err *e)
         return err_set(e, ERR_INVALID,
                        "needs exactly one memory of its own, of 32 bits, not shared");
     if (m->imported_globals || m->imported_tables)
-        return err_set(e, ERR_INVALID, "imports globals or tables, which cannot be baked");
+        return err_set(e, ERR_INVALID,
+                       "imports globals or tables, which cannot be baked");
     for (size_t i = 0; i < m->global_count; i++)
         if (m->globals[i].is_mutable && !type_letter(m->globals[i].kind))
             return err_set(e, ERR_INVALID, "keeps a mutable global that is no number");
@@ -185,8 +186,9 @@ static bool check_shape(const struct wasm_module *m, bool own, struct err *e)
         if (m->exports[i].kind == 2 && str_is(m->exports[i].name, "memory"))
             return wasm_check_code(m, &bulk, e) &&
                    (!own || !bulk ||
-                    err_set(e, ERR_INVALID, "uses memory.copy or memory.fill, inside which "
-                                            "it could not be stopped"));
+                    err_set(e, ERR_INVALID,
+                            "uses memory.copy or memory.fill, inside which "
+                            "it could not be stopped"));
     return err_set(e, ERR_INVALID, "does not export its memory as 'memory'");
 }
 
@@ -277,7 +279,8 @@ static bool is_init(const struct baking *b, struct str name)
 
 static void put_constant(struct buf *out, unsigned char kind, uint64_t value)
 {
-    static const unsigned char ops[] = {['i'] = 0x41, ['I'] = 0x42, ['f'] = 0x43, ['F'] = 0x44};
+    static const unsigned char ops[] = {
+        ['i'] = 0x41, ['I'] = 0x42, ['f'] = 0x43, ['F'] = 0x44};
     char letter = type_letter(kind);
     buf_char(out, (char)ops[(unsigned char)letter]);
     if (letter == 'i')
@@ -406,7 +409,8 @@ static bool bake_world(struct baking *b, struct world *w, struct bake_result *ou
         return false;
     b->memory = world_memory(w);
     if (b->memory.n > BAKE_IMAGE_MAX)
-        return err_set(e, ERR_LIMIT, "its memory is larger than %zu bytes", BAKE_IMAGE_MAX);
+        return err_set(e, ERR_LIMIT, "its memory is larger than %zu bytes",
+                       BAKE_IMAGE_MAX);
     put_module(b, true, &out->dense);
     put_module(b, false, &out->bare);
     buf_str(&out->image, b->memory);

@@ -294,7 +294,12 @@ static void skip_instruction(struct reader *r, uint32_t *prefixed)
     *prefixed = 0;
     unsigned char op = read_byte(r);
     switch (op) {
-    case 0x02: case 0x03: case 0x04: case 0x06: case 0x41: case 0xd0: /* one signed */
+    case 0x02:
+    case 0x03:
+    case 0x04:
+    case 0x06:
+    case 0x41:
+    case 0xd0: /* one signed */
         (void)read_leb(r, 35);
         return;
     case 0x42:
@@ -306,13 +311,32 @@ static void skip_instruction(struct reader *r, uint32_t *prefixed)
     case 0x44:
         (void)read_bytes(r, 8);
         return;
-    case 0x07: case 0x08: case 0x09: case 0x0c: case 0x0d: case 0x10: case 0x12:
-    case 0x14: case 0x15: case 0x18: case 0x20: case 0x21: case 0x22: case 0x23:
-    case 0x24: case 0x25: case 0x26: case 0x3f: case 0x40: case 0xd2: case 0xd5:
+    case 0x07:
+    case 0x08:
+    case 0x09:
+    case 0x0c:
+    case 0x0d:
+    case 0x10:
+    case 0x12:
+    case 0x14:
+    case 0x15:
+    case 0x18:
+    case 0x20:
+    case 0x21:
+    case 0x22:
+    case 0x23:
+    case 0x24:
+    case 0x25:
+    case 0x26:
+    case 0x3f:
+    case 0x40:
+    case 0xd2:
+    case 0xd5:
     case 0xd6: /* one index */
         (void)read_u32(r);
         return;
-    case 0x11: case 0x13: /* two */
+    case 0x11:
+    case 0x13: /* two */
         (void)read_u32(r);
         (void)read_u32(r);
         return;

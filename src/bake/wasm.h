@@ -6,9 +6,20 @@
 #include "base/base.h"
 
 enum wasm_section {
-    WASM_CUSTOM, WASM_TYPE, WASM_IMPORT, WASM_FUNCTION, WASM_TABLE, WASM_MEMORY,
-    WASM_GLOBAL, WASM_EXPORT, WASM_START, WASM_ELEMENT, WASM_CODE, WASM_DATA,
-    WASM_DATA_COUNT, WASM_TAG,
+    WASM_CUSTOM,
+    WASM_TYPE,
+    WASM_IMPORT,
+    WASM_FUNCTION,
+    WASM_TABLE,
+    WASM_MEMORY,
+    WASM_GLOBAL,
+    WASM_EXPORT,
+    WASM_START,
+    WASM_ELEMENT,
+    WASM_CODE,
+    WASM_DATA,
+    WASM_DATA_COUNT,
+    WASM_TAG,
 };
 
 struct wasm_part {
@@ -45,7 +56,7 @@ struct wasm_module {
     struct str *types;           /* each function type's bytes */
     size_t global_count, export_count, import_count, type_count;
     size_t imported_globals, imported_tables, imported_memories, tables, memories;
-    struct str memory; /* the limits of its memory */
+    struct str memory;    /* the limits of its memory */
     bool memory_is_plain; /* 32 bits, not shared */
 };
 

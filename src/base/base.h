@@ -40,11 +40,11 @@ enum err_code {
 
 /* One row a code: how the outside sees it. */
 struct err_kind {
-    const char *name;   /* "NotFound": errorDetails.type, and error.name in code */
-    const char *code;   /* "NOT_FOUND": errorDetails.code */
-    int http;           /* status of REST and of refusals over HTTP */
-    int jsonrpc;        /* code of a JSON-RPC error object */
-    bool retry;         /* may the same call succeed later, unchanged? */
+    const char *name; /* "NotFound": errorDetails.type, and error.name in code */
+    const char *code; /* "NOT_FOUND": errorDetails.code */
+    int http;         /* status of REST and of refusals over HTTP */
+    int jsonrpc;      /* code of a JSON-RPC error object */
+    bool retry;       /* may the same call succeed later, unchanged? */
 };
 
 /* Never NULL; an unknown code reads as ERR_BUG. */
@@ -63,8 +63,7 @@ struct err {
 bool err_set(struct err *e, enum err_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Puts "CONTEXT: " before the message of an err that is set; returns false. */
-bool err_wrap(struct err *e, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+bool err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Ends the program with the place: for our own bugs only. Nothing from the
  * network, a guest, a disk or a user may reach a must() that fails. */
@@ -79,12 +78,12 @@ void *mem_new(size_t size);
 /* A heap copy of a C string, with the same rule. The caller frees. */
 char *mem_strdup(const char *s);
 
-#define SCOPED(type, end)                                                      \
-    static inline void end##_at(struct type **p)                               \
-    {                                                                          \
-        if (*p)                                                                \
-            end(*p);                                                           \
-    }                                                                          \
+#define SCOPED(type, end)                        \
+    static inline void end##_at(struct type **p) \
+    {                                            \
+        if (*p)                                  \
+            end(*p);                             \
+    }                                            \
     _Static_assert(1, "")
 #define scoped(end) __attribute__((cleanup(end##_at)))
 
@@ -94,11 +93,11 @@ static inline void free_at(void *p)
 }
 
 /* Hands ownership out of a scoped variable. */
-#define take(p)                                                                \
-    ({                                                                         \
-        __auto_type taken_ = (p);                                              \
-        (p) = NULL;                                                            \
-        taken_;                                                                \
+#define take(p)                   \
+    ({                            \
+        __auto_type taken_ = (p); \
+        (p) = NULL;               \
+        taken_;                   \
     })
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -101,7 +101,7 @@ struct str buf_view(const struct buf *b)
 
 bool buf_check(const struct buf *b, const char *what, struct err *e)
 {
-    return b->failed ? err_set(e, ERR_LIMIT, "%s is larger than %zu bytes", what,
-                               b->ceiling)
-                     : true;
+    return b->failed
+               ? err_set(e, ERR_LIMIT, "%s is larger than %zu bytes", what, b->ceiling)
+               : true;
 }

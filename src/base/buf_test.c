@@ -83,7 +83,8 @@ static void the_largest_ceiling_is_no_overflow(void **state)
         assert_true(buf_put(&b, text, sizeof text));
     assert_int_equal(b.n, 30000);
     assert_int_equal(b.at[29999], 'x');
-    assert_null(buf_room(&b, SIZE_MAX - 30000)); /* no such memory: fails, does not wrap */
+    assert_null(
+        buf_room(&b, SIZE_MAX - 30000)); /* no such memory: fails, does not wrap */
     assert_true(b.failed);
 }
 

@@ -64,8 +64,10 @@ void *arena_get(struct arena *a, size_t size, struct err *e)
                       ? (size + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1)
                       : SIZE_MAX;
     if (need > a->left) {
-        err_set(e, ERR_LIMIT, "this request needs more working memory than it "
-                              "may have (%zu bytes more)", size);
+        err_set(e, ERR_LIMIT,
+                "this request needs more working memory than it "
+                "may have (%zu bytes more)",
+                size);
         return NULL;
     }
     struct chunk *c = a->chunks;

@@ -82,8 +82,8 @@ static void exactly_the_ceiling_is_allowed_and_one_more_is_not(void **state)
 static void sizes_that_overflow_are_refused(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 15, SIZE_MAX - 16,
-                                   SIZE_MAX - 31, SIZE_MAX / 2 + 1};
+    static const size_t sizes[] = {SIZE_MAX,      SIZE_MAX - 1,  SIZE_MAX - 15,
+                                   SIZE_MAX - 16, SIZE_MAX - 31, SIZE_MAX / 2 + 1};
     static const size_t ceilings[] = {1000, SIZE_MAX};
     for (size_t c = 0; c < LENGTH(ceilings); c++) {
         scoped(arena_free) struct arena *a = arena_new(ceilings[c]);

@@ -81,8 +81,8 @@ bool str_is_utf8(struct str s)
     for (size_t i = 0; i < s.n;) {
         /* Eight plain bytes at a time: most text is. */
         uint64_t eight;
-        if (s.n - i >= 8 && (memcpy(&eight, p + i, 8),
-                             (eight & 0x8080808080808080u) == 0)) {
+        if (s.n - i >= 8 &&
+            (memcpy(&eight, p + i, 8), (eight & 0x8080808080808080u) == 0)) {
             i += 8;
             continue;
         }
@@ -100,8 +100,7 @@ struct str str_cut(struct str s, size_t max)
     /* Step back over at most three continuation bytes to a start byte, and
      * keep the last character only when all of it is there. */
     size_t start = n;
-    while (start > 0 && n - start < 4 &&
-           ((unsigned char)s.at[start - 1] & 0xc0) == 0x80)
+    while (start > 0 && n - start < 4 && ((unsigned char)s.at[start - 1] & 0xc0) == 0x80)
         start--;
     if (start > 0 && (unsigned char)s.at[start - 1] >= 0xc0) {
         size_t at = start - 1;
@@ -130,7 +129,7 @@ uint32_t str_next_char(const char **at, const char *end)
     case 3:
         return (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
     default:
-        return (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 |
-               (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
+        return (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 | (p[2] & 0x3fu) << 6 |
+               (p[3] & 0x3fu);
     }
 }

@@ -63,10 +63,19 @@ static void only_that_many_sequences_of_three_bytes_are_characters(void **state)
 static void pieces_of_characters_are_refused_anywhere(void **state)
 {
     (void)state;
-    static const char *const broken[] = {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc2",
-                                         "\xe0\x9f\xbf", "\xe2\x82", "\xed\xa0\x80",
-                                         "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
-                                         "\xf5\x80\x80\x80", "\xff", "\xfe"};
+    static const char *const broken[] = {"\x80",
+                                         "\xbf",
+                                         "\xc0\x80",
+                                         "\xc1\xbf",
+                                         "\xc2",
+                                         "\xe0\x9f\xbf",
+                                         "\xe2\x82",
+                                         "\xed\xa0\x80",
+                                         "\xf0\x8f\xbf\xbf",
+                                         "\xf4\x90\x80\x80",
+                                         "\xf5\x80\x80\x80",
+                                         "\xff",
+                                         "\xfe"};
     for (size_t i = 0; i < LENGTH(broken); i++)
         for (size_t before = 0; before < 20; before++) {
             char text[40];

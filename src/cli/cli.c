@@ -13,7 +13,8 @@ static const struct command {
     const char *name, *words, *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run JavaScript over a vault", command_eval},
+    {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run JavaScript over a vault",
+     command_eval},
     {"mcp", "[--vault DIR]", "serve an MCP client over stdio", command_mcp},
     {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP over HTTP, at /mcp",
      command_serve},
@@ -23,10 +24,12 @@ static const struct command {
 
 static void help(void)
 {
-    printf("Cloche " CLOCHE_VERSION ": a safe place for an agent to work over your Markdown "
+    printf("Cloche " CLOCHE_VERSION
+           ": a safe place for an agent to work over your Markdown "
            "notes.\n\nusage: cloche COMMAND [OPTIONS]\n\n");
     for (size_t i = 0; i < LENGTH(commands); i++)
-        printf("  %-8s %-42s %s\n", commands[i].name, commands[i].words, commands[i].help);
+        printf("  %-8s %-42s %s\n", commands[i].name, commands[i].words,
+               commands[i].help);
     printf("\n  cloche COMMAND --help    says more; --version prints the version\n\n"
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }

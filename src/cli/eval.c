@@ -6,13 +6,14 @@
 #include "actions/actions.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "json/json.h"
 #include "os/os.h"
+#include "json/json.h"
 
 #define CODE_MAX ((size_t)64 << 20) /* the action has a lower limit, and says so */
 
 struct eval {
-    const char *vault, *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
+    const char *vault, *lang, *timeout, *memory, *level, *allow, *context, *session,
+        *code;
     bool help;
     const char *file;
     enum level trust;
@@ -84,15 +85,18 @@ static bool check_words(struct eval *o, size_t words, struct err *e)
 {
     if (o->lang && strcmp(o->lang, "js") != 0 && strcmp(o->lang, "javascript") != 0 &&
         !is_typescript(o))
-        return err_set(e, ERR_INVALID, "--lang is '%.40s'; js and ts are accepted", o->lang);
+        return err_set(e, ERR_INVALID, "--lang is '%.40s'; js and ts are accepted",
+                       o->lang);
     if (o->level && !level_named(o->level, &o->trust))
         return err_set(e, ERR_INVALID,
-                       "--level is '%.40s'; full, limited and zero are accepted", o->level);
+                       "--level is '%.40s'; full, limited and zero are accepted",
+                       o->level);
     if (o->session)
         return err_set(e, ERR_INVALID, "--session is not available in this version");
     if ((o->code != NULL) == (words > 0))
-        return err_set(e, ERR_INVALID, "give the code once: -e CODE, a FILE, or - for "
-                                       "standard input");
+        return err_set(e, ERR_INVALID,
+                       "give the code once: -e CODE, a FILE, or - for "
+                       "standard input");
     return true;
 }
 
@@ -149,10 +153,12 @@ int command_eval(int argc, char **argv)
         {"--lang", &o.lang, NULL, "js|ts", "the code's language (js)"},
         {"--timeout", &o.timeout, NULL, "MS", "computing time (5000)"},
         {"--memory", &o.memory, NULL, "MB", "memory (128)"},
-        {"--level", &o.level, NULL, "LEVEL", "full, limited or zero: how far it is trusted"},
+        {"--level", &o.level, NULL, "LEVEL",
+         "full, limited or zero: how far it is trusted"},
         {"--allow", &o.allow, NULL, "A,B", "only these calls, such as notes.get,utils"},
         {"--context", &o.context, NULL, "JSON", "an object of values the code finds"},
-        {"--session", &o.session, NULL, "NAME", "a world that lasts (not in this version)"},
+        {"--session", &o.session, NULL, "NAME",
+         "a world that lasts (not in this version)"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
     struct err e = {0};
@@ -160,9 +166,10 @@ int command_eval(int argc, char **argv)
     if (!options_read(rows, LENGTH(rows), argc, argv, 2, &o.file, 1, &words, &e))
         return cli_fail(&e);
     if (o.help) {
-        printf("usage: cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
-               "Runs JavaScript in a sandbox and prints one JSON object; exit 0 when its\n"
-               "\"success\" is true.\n\n");
+        printf(
+            "usage: cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
+            "Runs JavaScript in a sandbox and prints one JSON object; exit 0 when its\n"
+            "\"success\" is true.\n\n");
         options_help(rows, LENGTH(rows));
         return EXIT_DONE;
     }

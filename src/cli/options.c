@@ -74,8 +74,9 @@ bool options_number(const char *name, const char *text, long long min, long long
     *out = strtoll(text, &end, 10);
     if (end != text && !*end && errno == 0 && *out >= min && *out <= max)
         return true;
-    return err_set(e, ERR_INVALID, "%s is '%.40s'; a whole number from %lld to %lld is accepted",
-                   name, text, min, max);
+    return err_set(e, ERR_INVALID,
+                   "%s is '%.40s'; a whole number from %lld to %lld is accepted", name,
+                   text, min, max);
 }
 
 void options_help(const struct option_row *rows, size_t count)

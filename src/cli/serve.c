@@ -120,8 +120,9 @@ int command_serve(int argc, char **argv)
     if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
         return cli_fail(&e);
     if (s.help) {
-        printf("usage: cloche serve [OPTIONS]\n\nServes MCP at /mcp; prints its address when "
-               "it is ready; ends at SIGTERM.\n\n");
+        printf(
+            "usage: cloche serve [OPTIONS]\n\nServes MCP at /mcp; prints its address when "
+            "it is ready; ends at SIGTERM.\n\n");
         options_help(rows, LENGTH(rows));
         return EXIT_DONE;
     }

@@ -66,7 +66,8 @@ static void print_checks(const struct json *checks)
 {
     struct json_iter it = json_iter(checks);
     while (json_next(&it))
-        printf("%-4s %-28.*s %.*s\n", json_bool(json_get(it.value, "ok"), false) ? "ok" : "BAD",
+        printf("%-4s %-28.*s %.*s\n",
+               json_bool(json_get(it.value, "ok"), false) ? "ok" : "BAD",
                STR_ARGS(json_str(json_get(it.value, "name"))),
                STR_ARGS(json_str(json_get(it.value, "detail"))));
 }
@@ -106,8 +107,9 @@ int command_doctor(int argc, char **argv)
     if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
         return cli_fail(&e);
     if (o.help) {
-        printf("usage: cloche doctor [OPTIONS]\n\nChecks the engine, the cache, an evaluation "
-               "and, where given, the vault.\n\n");
+        printf(
+            "usage: cloche doctor [OPTIONS]\n\nChecks the engine, the cache, an evaluation "
+            "and, where given, the vault.\n\n");
         options_help(rows, LENGTH(rows));
         return EXIT_DONE;
     }

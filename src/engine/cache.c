@@ -127,8 +127,8 @@ static void store(wasmtime_module_t *m, int folder, const char *key)
     wasm_byte_vec_delete(&bytes);
 }
 
-wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
-                                 struct str wasm, struct err *e)
+wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind, struct str wasm,
+                                 struct err *e)
 {
     wasm_engine_t *native = engine_native(g, kind, e);
     if (!native)

@@ -124,7 +124,8 @@ static void configure_pool(wasm_config_t *c)
     wasmtime_pooling_allocation_config_total_stacks_set(p, 0);
     wasmtime_pooling_allocation_config_total_component_instances_set(p, 0);
     wasmtime_pooling_allocation_config_max_memory_size_set(p, POOL_MEMORY_BYTES);
-    wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(p, (size_t)4 << 20);
+    wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(p,
+                                                                       (size_t)4 << 20);
     wasmtime_pooling_allocation_config_table_keep_resident_set(p, (size_t)64 << 10);
     wasmtime_pooling_allocation_strategy_set(c, p);
     wasmtime_pooling_allocation_config_delete(p);

@@ -31,7 +31,7 @@ enum engine_memory {
 struct engine_options {
     enum engine_memory memory; /* the best that may be used */
     bool no_cache;             /* compile anew each time */
-    bool verify_resets; /* compare every slot with its image after each reset,
+    bool verify_resets;        /* compare every slot with its image after each reset,
                            instead of one in a thousand */
 };
 
@@ -94,11 +94,11 @@ SCOPED(module, module_close);
 struct module *module_freeze(struct world *w, struct err *e);
 
 struct module_counts {
-    uint64_t worlds;       /* opened so far */
-    uint64_t resets;       /* slots put back page by page */
-    uint64_t remaps;       /* slots mapped afresh instead */
-    uint64_t verified;     /* resets that were compared with the image */
-    uint64_t slots;        /* now existing, in use or free */
+    uint64_t worlds;   /* opened so far */
+    uint64_t resets;   /* slots put back page by page */
+    uint64_t remaps;   /* slots mapped afresh instead */
+    uint64_t verified; /* resets that were compared with the image */
+    uint64_t slots;    /* now existing, in use or free */
 };
 struct module_counts module_count(const struct module *m);
 
@@ -116,8 +116,8 @@ struct world_limits {
 /* NULL and ERR_MEMORY (the image alone is over the limit), ERR_CANCELLED,
  * ERR_BUSY (no slot to be had) or ERR_GUEST (its start function failed).
  * `data` is what world_data() answers. Threads: one at a time. */
-struct world *world_open(struct module *m, const struct world_limits *limits,
-                         void *data, struct err *e);
+struct world *world_open(struct module *m, const struct world_limits *limits, void *data,
+                         struct err *e);
 void world_close(struct world *w); /* NULL is fine */
 SCOPED(world, world_close);
 void *world_data(const struct world *w);

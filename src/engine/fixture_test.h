@@ -90,7 +90,8 @@ static inline struct module *try_module(enum engine_kind kind, const char *text,
 }
 
 static inline struct module *module_importing(enum engine_kind kind, const char *text,
-                                              const struct engine_import *imports, size_t n)
+                                              const struct engine_import *imports,
+                                              size_t n)
 {
     struct err e = {0};
     struct module *m = try_module(kind, text, imports, n, &e);
@@ -148,7 +149,8 @@ static inline uint32_t call(struct world *w, const char *name)
 }
 
 /* The call must fail so; its message goes to `msg`, if not NULL. */
-static inline void assert_call_fails(struct world *w, const char *name, enum err_code code)
+static inline void assert_call_fails(struct world *w, const char *name,
+                                     enum err_code code)
 {
     struct err e = {0};
     uint64_t cell = 0;

@@ -40,13 +40,13 @@ struct stretch {
 struct image {
     atomic_int users; /* modules, and slots that are in use */
     bool verify_all;
-    int fd;           /* sealed memfd; -1 where slots are not used */
+    int fd; /* sealed memfd; -1 where slots are not used */
     size_t size;
-    const uint8_t *pristine; /* shared mapping of fd, or memory of our own */
-    uint8_t *holds;          /* for each page: is it not all zero? */
+    const uint8_t *pristine;   /* shared mapping of fd, or memory of our own */
+    uint8_t *holds;            /* for each page: is it not all zero? */
     struct stretch *stretches; /* of pages to map from fd */
     size_t stretch_count;
-    pthread_mutex_t lock;    /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows */
     struct slot *free;
     size_t free_count;
     uint64_t resets, remaps, verified, slots;
@@ -65,7 +65,7 @@ struct pm_scan_arg {
 };
 #define SCAN_PAGEMAP _IOWR('f', 16, struct pm_scan_arg)
 enum {
-    PAGE_FILE = 1 << 2,    /* still the image's own page */
+    PAGE_FILE = 1 << 2, /* still the image's own page */
     PAGE_PRESENT = 1 << 3,
     PAGE_SWAPPED = 1 << 4, /* written, then moved out of memory */
     PAGE_ZERO = 1 << 5,    /* only ever read */
@@ -151,8 +151,8 @@ static bool finds_it(enum finder f, int fd)
     *(volatile uint8_t *)(p + 2 * PAGE) = 1;
     struct page_region r[REGIONS_MAX];
     int n = f == FIND_SCAN ? scan_regions(p, 4 * PAGE, r) : read_bits(p, 4 * PAGE, r);
-    bool right = n == 1 && r[0].start == (uintptr_t)p + 2 * PAGE &&
-                 r[0].end == r[0].start + PAGE;
+    bool right =
+        n == 1 && r[0].start == (uintptr_t)p + 2 * PAGE && r[0].end == r[0].start + PAGE;
     munmap(p, 4 * PAGE);
     return right;
 }
@@ -180,8 +180,8 @@ bool slot_supported(void)
 
 bool slot_reservable(size_t size)
 {
-    void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
+    void *p =
+        mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return false;
     munmap(p, size);
@@ -204,7 +204,8 @@ static void survey(struct image *i, const uint8_t *bytes)
         if (page_is_zero(bytes + at))
             continue;
         i->holds[at / PAGE] = 1;
-        struct stretch *last = i->stretch_count ? &i->stretches[i->stretch_count - 1] : NULL;
+        struct stretch *last =
+            i->stretch_count ? &i->stretches[i->stretch_count - 1] : NULL;
         if (last && at - last->to <= GAP_MAX)
             last->to = at + PAGE;
         else
@@ -227,11 +228,12 @@ static bool fill(struct image *i, const uint8_t *bytes, struct err *e)
 {
     i->fd = memfd_create("cloche-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     bool shared = i->fd >= 0 && ftruncate(i->fd, (off_t)i->size) == 0;
-    uint8_t *p = mmap(NULL, i->size, PROT_READ | PROT_WRITE,
-                      shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
-                      shared ? i->fd : -1, 0);
+    uint8_t *p =
+        mmap(NULL, i->size, PROT_READ | PROT_WRITE,
+             shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, shared ? i->fd : -1, 0);
     if (p == MAP_FAILED)
-        return err_set(e, ERR_IO, "no memory for a guest's image of %zu bytes: %m", i->size);
+        return err_set(e, ERR_IO, "no memory for a guest's image of %zu bytes: %m",
+                       i->size);
     i->pristine = p;
     for (size_t at = 0; at < i->size; at += PAGE)
         if (i->holds[at / PAGE])
@@ -340,8 +342,8 @@ static bool slot_map(struct slot *s)
 static struct slot *slot_new(struct image *image, size_t reserved)
 {
     struct slot *s = mem_new(sizeof *s);
-    void *p = mmap(NULL, reserved, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
     if (p == MAP_FAILED) {
         free(s);
         return NULL;
@@ -358,8 +360,7 @@ static struct slot *slot_new(struct image *image, size_t reserved)
     return s;
 }
 
-struct slot *slot_take(struct image *image, size_t size, size_t reserved,
-                       uint64_t tenant)
+struct slot *slot_take(struct image *image, size_t size, size_t reserved, uint64_t tenant)
 {
     struct slot *s = NULL;
     if (image) {
@@ -460,7 +461,8 @@ void slot_give_back(struct slot *s)
     pthread_mutex_lock(&image->lock);
     uint64_t turn = image->resets + image->remaps;
     pthread_mutex_unlock(&image->lock);
-    bool compare = reset && (image->verify_all || turn % VERIFY_EVERY == VERIFY_EVERY - 1);
+    bool compare =
+        reset && (image->verify_all || turn % VERIFY_EVERY == VERIFY_EVERY - 1);
     if (compare && !slot_verify(s))
         reset = false;
     /* Reading all of it has mapped all of it, which the next scan would have to

@@ -171,8 +171,8 @@ static bool instantiate(struct world *w, void *arg, struct err *e)
     (void)arg;
     wasm_trap_t *trap = NULL;
     engine_opening(w);
-    wasmtime_error_t *error =
-        wasmtime_instance_pre_instantiate(w->module->pre, w->context, &w->instance, &trap);
+    wasmtime_error_t *error = wasmtime_instance_pre_instantiate(
+        w->module->pre, w->context, &w->instance, &trap);
     engine_opening(NULL);
     if (!error && !trap)
         return true;

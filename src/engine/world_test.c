@@ -72,12 +72,12 @@ static void what_is_not_exported_so_is_not_found(void **state)
 static void globals_of_every_kind_are_read(void **state)
 {
     (void)state;
-    scoped(module_close) struct module *m = module_of(
-        ENGINE_OWN, "(module (global (export \"i\") i32 (i32.const -2))"
-                    "(global (export \"I\") (mut i64) (i64.const -3))"
-                    "(global (export \"f\") f32 (f32.const 1.5))"
-                    "(global (export \"F\") f64 (f64.const -0.25))"
-                    "(global (export \"r\") funcref (ref.null func)))");
+    scoped(module_close) struct module *m =
+        module_of(ENGINE_OWN, "(module (global (export \"i\") i32 (i32.const -2))"
+                              "(global (export \"I\") (mut i64) (i64.const -3))"
+                              "(global (export \"f\") f32 (f32.const 1.5))"
+                              "(global (export \"F\") f64 (f64.const -0.25))"
+                              "(global (export \"r\") funcref (ref.null func)))");
     scoped(world_close) struct world *w = world_of(m);
     uint64_t cell;
     assert_true(world_get_global(w, "i", &cell));
@@ -135,7 +135,8 @@ static void memory_grows_to_exactly_its_limit(void **state)
         assert_int_equal(call_with(w, "grow", 4), 1);
         assert_int_equal(call_with(w, "grow", 5), 5);
         assert_int_equal(world_usage(w).memory_peak, 10 * WASM_PAGE);
-        for (const char *at = world_slice(w, 0, 10 * WASM_PAGE), *end = at + 10 * WASM_PAGE;
+        for (const char *at = world_slice(w, 0, 10 * WASM_PAGE),
+                        *end = at + 10 * WASM_PAGE;
              at < end; at++)
             assert_int_equal(*at, 0);
         memset(world_slice(w, 9 * WASM_PAGE, WASM_PAGE), 1, WASM_PAGE);
@@ -145,10 +146,10 @@ static void memory_grows_to_exactly_its_limit(void **state)
 static void growth_beyond_the_modules_own_maximum_is_no_limit_of_ours(void **state)
 {
     (void)state;
-    scoped(module_close) struct module *m = module_of(
-        ENGINE_FOREIGN, "(module (memory (export \"memory\") 1 2)"
-                        "  (func (export \"grow\") (param i32) (result i32)"
-                        "    (memory.grow (local.get 0))))");
+    scoped(module_close) struct module *m =
+        module_of(ENGINE_FOREIGN, "(module (memory (export \"memory\") 1 2)"
+                                  "  (func (export \"grow\") (param i32) (result i32)"
+                                  "    (memory.grow (local.get 0))))");
     scoped(world_close) struct world *w = world_of(m);
     assert_int_equal((int32_t)call_with(w, "grow", 2), -1);
     assert_int_equal(call_with(w, "grow", 1), 1);
@@ -203,7 +204,8 @@ static void an_endless_loop_ends_with_its_computing_time(void **state)
     for (size_t k = 0; k < LENGTH(kinds); k++) {
         scoped(module_close) struct module *m = module_of(kinds[k], looping);
         for (int spin = 0; spin < 2; spin++) {
-            if (spin && kinds[k] == ENGINE_OWN && engine_memory_used(g) == ENGINE_MEMORY_SLOTS)
+            if (spin && kinds[k] == ENGINE_OWN &&
+                engine_memory_used(g) == ENGINE_MEMORY_SLOTS)
                 continue;
             scoped(world_close) struct world *w = world_with(m, limits);
             assert_call_fails(w, spin ? "spin" : "touch", ERR_TIMEOUT);
@@ -247,8 +249,9 @@ static void waiting_is_not_computing(void **state)
     (void)state;
     static const struct engine_import imports[] = {{"t", "sleep", ":", sleep_a_while}};
     scoped(module_close) struct module *m = module_importing(
-        ENGINE_OWN, "(module (import \"t\" \"sleep\" (func $s))"
-                    "  (memory (export \"memory\") 1) (func (export \"run\") (call $s)))",
+        ENGINE_OWN,
+        "(module (import \"t\" \"sleep\" (func $s))"
+        "  (memory (export \"memory\") 1) (func (export \"run\") (call $s)))",
         imports, 1);
     scoped(world_close) struct world *w =
         world_with(m, (struct world_limits){.compute_ns = 40 * MS});
@@ -309,12 +312,11 @@ static void fuel_is_used_up_at_the_same_place_each_time(void **state)
     assert_true(world_usage(free).fuel > 50000);
 }
 
-static const char recursing[] =
-    "(module (memory (export \"memory\") 1)"
-    "  (func $r (export \"recurse\") (result i32)"
-    "    (i32.store (i32.const 0) (i32.const 1))"
-    "    (i32.add (call $r) (i32.const 1)))"
-    "  (func (export \"nothing\")))";
+static const char recursing[] = "(module (memory (export \"memory\") 1)"
+                                "  (func $r (export \"recurse\") (result i32)"
+                                "    (i32.store (i32.const 0) (i32.const 1))"
+                                "    (i32.add (call $r) (i32.const 1)))"
+                                "  (func (export \"nothing\")))";
 
 static void recursion_without_end_is_a_limit_of_its_own(void **state)
 {
@@ -360,9 +362,10 @@ static void a_trap_of_the_guests_own_is_no_limit(void **state)
     for (size_t k = 0; k < LENGTH(kinds); k++)
         for (size_t i = 0; i < LENGTH(traps); i++) {
             char text[300];
-            (void)snprintf(text, sizeof text, "(module (memory (export \"memory\") 1)"
-                                              "  (func (export \"trap\") %s)"
-                                              "  (func (export \"nothing\")))",
+            (void)snprintf(text, sizeof text,
+                           "(module (memory (export \"memory\") 1)"
+                           "  (func (export \"trap\") %s)"
+                           "  (func (export \"nothing\")))",
                            traps[i]);
             scoped(module_close) struct module *m = module_of(kinds[k], text);
             scoped(world_close) struct world *w = world_of(m);
@@ -568,8 +571,8 @@ static void a_slice_lies_wholly_inside_the_memory(void **state)
 static void a_guest_without_memory_has_no_slices(void **state)
 {
     (void)state;
-    scoped(module_close) struct module *m =
-        module_of(ENGINE_FOREIGN, "(module (func (export \"one\") (result i32) (i32.const 1)))");
+    scoped(module_close) struct module *m = module_of(
+        ENGINE_FOREIGN, "(module (func (export \"one\") (result i32) (i32.const 1)))");
     scoped(world_close) struct world *w = world_of(m);
     assert_int_equal(world_memory(w).n, 0);
     assert_null(world_slice(w, 0, 1));
@@ -689,11 +692,11 @@ static void a_start_function_may_call_imports(void **state)
 static void a_start_function_that_fails_or_never_ends_is_told(void **state)
 {
     (void)state;
-    scoped(module_close) struct module *trap = module_of(
-        ENGINE_FOREIGN, "(module (memory 1) (func $s unreachable) (start $s))");
+    scoped(module_close) struct module *trap =
+        module_of(ENGINE_FOREIGN, "(module (memory 1) (func $s unreachable) (start $s))");
     assert_open_fails(trap, (struct world_limits){0}, ERR_GUEST);
-    scoped(module_close) struct module *endless =
-        module_of(ENGINE_FOREIGN, "(module (memory 1) (func $s (loop (br 0))) (start $s))");
+    scoped(module_close) struct module *endless = module_of(
+        ENGINE_FOREIGN, "(module (memory 1) (func $s (loop (br 0))) (start $s))");
     assert_open_fails(endless, (struct world_limits){.compute_ns = 20 * MS}, ERR_TIMEOUT);
     scoped(module_close) struct module *data =
         module_of(ENGINE_FOREIGN, "(module (memory 1) (data (i32.const 65535) \"ab\"))");
@@ -770,8 +773,8 @@ static void bytes_that_are_no_module_are_refused(void **state)
     assemble(importing, &wasm);
     for (size_t n = 0; n < wasm.n; n++) {
         struct err e = {0};
-        struct module_source s = {.wasm = {wasm.at, n}, .imports = host,
-                                  .import_count = LENGTH(host)};
+        struct module_source s = {
+            .wasm = {wasm.at, n}, .imports = host, .import_count = LENGTH(host)};
         struct module *m = module_open(g, ENGINE_FOREIGN, &s, &e);
         if (m) /* ends between two sections: a smaller module */
             module_close(m);
@@ -800,7 +803,8 @@ static void an_image_must_fit_the_memory(void **state)
         struct err e = {0};
         scoped_buf struct buf wasm;
         assemble(rows[i].text, &wasm);
-        struct module_source s = {.wasm = buf_view(&wasm), .image = {bytes, rows[i].size}};
+        struct module_source s = {.wasm = buf_view(&wasm),
+                                  .image = {bytes, rows[i].size}};
         assert_null(module_open(g, ENGINE_OWN, &s, &e));
         assert_int_equal(e.code, ERR_INVALID);
     }
@@ -874,31 +878,31 @@ static void a_world_that_grew_cannot_be_frozen(void **state)
 }
 
 /* Everywhere. */
-#define CORE                                                                              \
-    cmocka_unit_test(a_world_is_fresh_each_time),                                         \
-        cmocka_unit_test(what_is_not_exported_so_is_not_found),                           \
-        cmocka_unit_test(globals_of_every_kind_are_read),                                 \
-        cmocka_unit_test(memory_grows_to_exactly_its_limit),                              \
-        cmocka_unit_test(growth_beyond_the_modules_own_maximum_is_no_limit_of_ours),      \
-        cmocka_unit_test(a_module_that_begins_with_too_much_memory_is_not_begun),         \
-        cmocka_unit_test(tables_do_not_grow_without_end),                                 \
-        cmocka_unit_test(an_endless_loop_ends_with_its_computing_time),                   \
-        cmocka_unit_test(computing_time_is_that_of_all_calls_together),                   \
-        cmocka_unit_test(waiting_is_not_computing),                                       \
-        cmocka_unit_test(the_whole_may_only_last_until_a_moment),                         \
-        cmocka_unit_test(fuel_is_used_up_at_the_same_place_each_time),                    \
-        cmocka_unit_test(recursion_without_end_is_a_limit_of_its_own),                    \
-        cmocka_unit_test(a_trap_of_the_guests_own_is_no_limit),                           \
-        cmocka_unit_test(another_thread_stops_a_guest_at_once),                           \
-        cmocka_unit_test(a_call_that_was_cancelled_before_does_not_begin),                \
-        cmocka_unit_test(a_stop_during_a_host_function_comes_at_its_return),              \
-        cmocka_unit_test(a_slice_lies_wholly_inside_the_memory),                          \
-        cmocka_unit_test(a_guest_without_memory_has_no_slices),                           \
-        cmocka_unit_test(values_of_every_kind_go_in_and_out),                             \
-        cmocka_unit_test(an_import_that_fails_stops_the_guest_with_its_error),            \
-        cmocka_unit_test(a_start_function_may_call_imports),                              \
-        cmocka_unit_test(modules_that_cannot_be_linked_are_refused),                      \
-        cmocka_unit_test(worlds_begin_with_the_image),                                    \
+#define CORE                                                                         \
+    cmocka_unit_test(a_world_is_fresh_each_time),                                    \
+        cmocka_unit_test(what_is_not_exported_so_is_not_found),                      \
+        cmocka_unit_test(globals_of_every_kind_are_read),                            \
+        cmocka_unit_test(memory_grows_to_exactly_its_limit),                         \
+        cmocka_unit_test(growth_beyond_the_modules_own_maximum_is_no_limit_of_ours), \
+        cmocka_unit_test(a_module_that_begins_with_too_much_memory_is_not_begun),    \
+        cmocka_unit_test(tables_do_not_grow_without_end),                            \
+        cmocka_unit_test(an_endless_loop_ends_with_its_computing_time),              \
+        cmocka_unit_test(computing_time_is_that_of_all_calls_together),              \
+        cmocka_unit_test(waiting_is_not_computing),                                  \
+        cmocka_unit_test(the_whole_may_only_last_until_a_moment),                    \
+        cmocka_unit_test(fuel_is_used_up_at_the_same_place_each_time),               \
+        cmocka_unit_test(recursion_without_end_is_a_limit_of_its_own),               \
+        cmocka_unit_test(a_trap_of_the_guests_own_is_no_limit),                      \
+        cmocka_unit_test(another_thread_stops_a_guest_at_once),                      \
+        cmocka_unit_test(a_call_that_was_cancelled_before_does_not_begin),           \
+        cmocka_unit_test(a_stop_during_a_host_function_comes_at_its_return),         \
+        cmocka_unit_test(a_slice_lies_wholly_inside_the_memory),                     \
+        cmocka_unit_test(a_guest_without_memory_has_no_slices),                      \
+        cmocka_unit_test(values_of_every_kind_go_in_and_out),                        \
+        cmocka_unit_test(an_import_that_fails_stops_the_guest_with_its_error),       \
+        cmocka_unit_test(a_start_function_may_call_imports),                         \
+        cmocka_unit_test(modules_that_cannot_be_linked_are_refused),                 \
+        cmocka_unit_test(worlds_begin_with_the_image),                               \
         cmocka_unit_test(a_frozen_world_is_the_beginning_of_others)
 
 int main(void)

@@ -68,8 +68,7 @@ static bool check_sorted_keys(yyjson_val *v, struct arena *a, struct err *e)
     yyjson_val **keys = arena_get(a, n * sizeof *keys, e);
     if (!keys)
         return false;
-    yyjson_obj_foreach(v, i, n, key, child)
-        keys[i] = key;
+    yyjson_obj_foreach(v, i, n, key, child) keys[i] = key;
     qsort(keys, n, sizeof *keys, compare_keys);
     for (i = 1; i < n; i++)
         if (compare_keys(&keys[i - 1], &keys[i]) == 0)
@@ -115,8 +114,7 @@ static bool check_nesting(yyjson_val *v, unsigned depth, struct arena *a, struct
     if (!yyjson_is_ctn(v))
         return true;
     if (depth >= JSON_DEPTH_MAX)
-        return err_set(e, ERR_INVALID, "nested deeper than %u levels",
-                       JSON_DEPTH_MAX);
+        return err_set(e, ERR_INVALID, "nested deeper than %u levels", JSON_DEPTH_MAX);
     if (yyjson_is_obj(v))
         return check_object(v, depth + 1, a, e);
     size_t i, n;
@@ -520,16 +518,14 @@ void json_put(struct json_writer *w, const struct json *v)
         break;
     case JSON_NUMBER:
         if (yyjson_is_raw(raw(v)))
-            json_put_raw(w, (struct str){yyjson_get_raw(raw(v)),
-                                         yyjson_get_len(raw(v))});
+            json_put_raw(w, (struct str){yyjson_get_raw(raw(v)), yyjson_get_len(raw(v))});
         else if (yyjson_is_real(raw(v)))
             json_put_number(w, yyjson_get_real(raw(v)));
         else if (yyjson_is_sint(raw(v)))
             json_put_int(w, yyjson_get_sint(raw(v)));
         else {
             before_value(w);
-            buf_printf(w->out, "%llu",
-                       (unsigned long long)yyjson_get_uint(raw(v)));
+            buf_printf(w->out, "%llu", (unsigned long long)yyjson_get_uint(raw(v)));
         }
         break;
     case JSON_STRING:

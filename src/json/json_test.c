@@ -73,8 +73,12 @@ static void values_have_their_types(void **state)
     static const struct {
         const char *text;
         enum json_type type;
-    } rows[] = {{"null", JSON_NULL},   {" true ", JSON_BOOL},  {"-0.5e3", JSON_NUMBER},
-                {"\"x\"", JSON_STRING}, {"\t[1]\n", JSON_ARRAY}, {"{}", JSON_OBJECT},
+    } rows[] = {{"null", JSON_NULL},
+                {" true ", JSON_BOOL},
+                {"-0.5e3", JSON_NUMBER},
+                {"\"x\"", JSON_STRING},
+                {"\t[1]\n", JSON_ARRAY},
+                {"{}", JSON_OBJECT},
                 {"123456789012345678901234567890", JSON_NUMBER}};
     for (size_t i = 0; i < LENGTH(rows); i++)
         assert_int_equal(json_type(read_text(rows[i].text)), rows[i].type);
@@ -119,14 +123,16 @@ static void text_must_be_utf8_without_lone_surrogates(void **state)
     assert_refused("\"\\ud800\"", "not JSON");
     assert_refused("\"\\udc00\"", "not JSON");
     assert_refused("\"\\ud800\\u0041\"", "not JSON");
-    assert_true(str_eq(json_str(read_text("\"\\ud83d\\udd14\"")), STR("\xf0\x9f\x94\x94")));
+    assert_true(
+        str_eq(json_str(read_text("\"\\ud83d\\udd14\"")), STR("\xf0\x9f\x94\x94")));
 }
 
 static void escapes_are_read(void **state)
 {
     (void)state;
-    assert_true(str_eq(json_str(read_text("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\"")),
-                       STR("\"\\/\b\f\n\r\tA\xc3\xa9")));
+    assert_true(
+        str_eq(json_str(read_text("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\"")),
+               STR("\"\\/\b\f\n\r\tA\xc3\xa9")));
     assert_true(str_eq(json_str(read_text("\"a\\u0000b\"")), STR("a\0b")));
     const struct json *v = read_text("{\"a\\u0000b\": 1, \"a\": 2}");
     assert_int_equal(json_int(json_get_str(v, STR("a\0b")), 0), 1);
@@ -164,7 +170,8 @@ static void a_bomb_of_brackets_costs_nothing(void **state)
     scoped(arena_free) struct arena *small = arena_new(1000);
     memset(bomb, '[', sizeof bomb);
     assert_null(json_read((struct str){bomb, sizeof bomb}, small, &e));
-    assert_int_equal(e.code, ERR_INVALID); /* and not ERR_LIMIT: the arena was not asked */
+    assert_int_equal(e.code,
+                     ERR_INVALID); /* and not ERR_LIMIT: the arena was not asked */
     brackets(bomb, 100000, "{\"a\":");
     assert_refused(bomb, "deeper");
     /* Brackets inside strings do not count. */
@@ -434,11 +441,11 @@ static void commas_and_escapes_are_the_writers(void **state)
     json_pair_cstr(&w, "k\n\"", "");
     json_pair(&w, "absent", NULL);
     json_close(&w);
-    assert_string_equal(buf_cz(&b),
-                        "{\"s\":\"q\\\" b\\\\ n\\n t\\t r\\r nul\\u0000 e\\u001b \xc3\xa9\","
-                        "\"list\":[-1,{},true,null,[],\"x\"],\"raw\":{\"a\":1},\"no\":false,"
-                        "\"min\":-9223372036854775808,\"half\":0.5,\"k\\n\\\"\":\"\","
-                        "\"absent\":null}");
+    assert_string_equal(
+        buf_cz(&b), "{\"s\":\"q\\\" b\\\\ n\\n t\\t r\\r nul\\u0000 e\\u001b \xc3\xa9\","
+                    "\"list\":[-1,{},true,null,[],\"x\"],\"raw\":{\"a\":1},\"no\":false,"
+                    "\"min\":-9223372036854775808,\"half\":0.5,\"k\\n\\\"\":\"\","
+                    "\"absent\":null}");
     read_text(buf_cz(&b));
 }
 
@@ -450,9 +457,10 @@ static void bytes_that_are_no_utf8_are_replaced(void **state)
     struct json_writer w = json_writer(&b);
     json_put_str(&w, STR("a\xff\"\xc3(\xe2\x82\xac\xed\xa0\x80\xf0\x9f"));
     assert_true(str_is_utf8(buf_view(&b)));
-    assert_true(str_eq(json_str(read_text(buf_cz(&b))),
-                       STR("a\xef\xbf\xbd\"\xef\xbf\xbd(\xe2\x82\xac\xef\xbf\xbd\xef\xbf\xbd"
-                           "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd")));
+    assert_true(
+        str_eq(json_str(read_text(buf_cz(&b))),
+               STR("a\xef\xbf\xbd\"\xef\xbf\xbd(\xe2\x82\xac\xef\xbf\xbd\xef\xbf\xbd"
+                   "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd")));
 }
 
 static void every_value_survives_reading_and_writing(void **state)

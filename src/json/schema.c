@@ -103,8 +103,8 @@ static size_t count_chars(struct str s)
     return n;
 }
 
-static bool check(const struct json *schema, const struct json *v,
-                  const struct place *p, struct err *e);
+static bool check(const struct json *schema, const struct json *v, const struct place *p,
+                  struct err *e);
 
 static bool check_known_key(const struct json *properties, struct str key,
                             const struct place *p, struct err *e)
@@ -180,8 +180,8 @@ static bool check_any(const struct json *choices, const struct json *v,
     return first.code ? err_set(e, first.code, "%s", first.msg) : true;
 }
 
-static bool check(const struct json *schema, const struct json *v,
-                  const struct place *p, struct err *e)
+static bool check(const struct json *schema, const struct json *v, const struct place *p,
+                  struct err *e)
 {
     const struct json *rule;
     if ((rule = json_get(schema, "type")) && !check_type(rule, v, p, e))
@@ -199,8 +199,8 @@ static bool check(const struct json *schema, const struct json *v,
                            json_get(schema, "maximum"), "is", p, e);
     case JSON_STRING:
         return check_range((double)count_chars(json_str(v)),
-                           json_get(schema, "minLength"),
-                           json_get(schema, "maxLength"), "has a length of", p, e);
+                           json_get(schema, "minLength"), json_get(schema, "maxLength"),
+                           "has a length of", p, e);
     case JSON_ARRAY:
         return check_array(schema, v, p, e);
     case JSON_OBJECT:

@@ -81,7 +81,8 @@ static void the_place_is_named(void **state)
     (void)state;
     static const struct row rows[] = {
         {"{\"properties\":{\"a\":{\"items\":{\"properties\":{\"b\":{\"type\":\"string\"}}}}}}",
-         "{\"a\":[{\"b\":\"x\"},{\"b\":1}]}", "arguments.a[1].b must be string, not number"},
+         "{\"a\":[{\"b\":\"x\"},{\"b\":1}]}",
+         "arguments.a[1].b must be string, not number"},
         {"{\"items\":{\"items\":{\"type\":\"null\"}}}", "[[],[null,2]]",
          "arguments[1][1] must be null, not number"},
     };
@@ -91,15 +92,17 @@ static void the_place_is_named(void **state)
 static void objects_have_the_fields_they_need_and_no_others(void **state)
 {
     (void)state;
-    static const char strict[] = "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\"],"
-                                 "\"additionalProperties\":false}";
+    static const char strict[] =
+        "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\"],"
+        "\"additionalProperties\":false}";
     const struct row rows[] = {
         {strict, "{\"a\":1}", NULL},
         {strict, "{\"a\":null,\"b\":2}", NULL},
         {strict, "{\"b\":1}", "arguments needs the field 'a'"},
         {strict, "{\"a\":1,\"c\":1}", "arguments has no field 'c'; known are: a, b"},
         {strict, "{\"a\":1,\"A\":1}", "arguments has no field 'A'; known are: a, b"},
-        {strict, "{\"a\":1,\"a\\u0000\":1}", "arguments has no field 'a'; known are: a, b"},
+        {strict, "{\"a\":1,\"a\\u0000\":1}",
+         "arguments has no field 'a'; known are: a, b"},
         {strict, "[]", NULL}, /* not an object: `type` says so, if it is to */
         {"{\"additionalProperties\":{\"type\":\"string\"}}", "{\"x\":\"y\"}", NULL},
         {"{\"additionalProperties\":{\"type\":\"string\"}}", "{\"x\":1}",
@@ -135,16 +138,20 @@ static void ranges_and_lengths_include_their_ends(void **state)
         {"{\"minimum\":1,\"maximum\":3}", "1", NULL},
         {"{\"minimum\":1,\"maximum\":3}", "3", NULL},
         {"{\"minimum\":1,\"maximum\":3}", "0", "arguments is 0, at least 1 is accepted"},
-        {"{\"minimum\":1,\"maximum\":3}", "3.5", "arguments is 3.5, at most 3 is accepted"},
+        {"{\"minimum\":1,\"maximum\":3}", "3.5",
+         "arguments is 3.5, at most 3 is accepted"},
         {"{\"maximum\":3}", "1e999", "arguments is inf, at most 3 is accepted"},
         {"{\"maximum\":3}", "99999999999999999999999",
          "arguments is 1e+23, at most 3 is accepted"},
         {"{\"minLength\":1}", "\"\"",
          "arguments has a length of 0, at least 1 is accepted"},
-        {"{\"maxLength\":3}", "\"\\u20ac\\ud83d\\udd14x\"", NULL}, /* characters, not bytes */
-        {"{\"maxLength\":3}", "\"abcd\"", "arguments has a length of 4, at most 3 is accepted"},
+        {"{\"maxLength\":3}", "\"\\u20ac\\ud83d\\udd14x\"",
+         NULL}, /* characters, not bytes */
+        {"{\"maxLength\":3}", "\"abcd\"",
+         "arguments has a length of 4, at most 3 is accepted"},
         {"{\"minItems\":1}", "[]", "arguments has a length of 0, at least 1 is accepted"},
-        {"{\"maxItems\":1}", "[1,2]", "arguments has a length of 2, at most 1 is accepted"},
+        {"{\"maxItems\":1}", "[1,2]",
+         "arguments has a length of 2, at most 1 is accepted"},
         {"{\"minimum\":5}", "\"1\"", NULL}, /* says nothing about strings */
     };
     CHECK(rows);
@@ -208,7 +215,8 @@ static void what_is_missing_is_called_absent(void **state)
 {
     (void)state;
     struct err e = {0};
-    assert_false(json_schema_check(read_text("{\"type\":\"object\"}"), NULL, "params", &e));
+    assert_false(
+        json_schema_check(read_text("{\"type\":\"object\"}"), NULL, "params", &e));
     assert_string_equal(e.msg, "params must be object, not absent");
 }
 

@@ -12,9 +12,9 @@
 #include <time.h>
 
 #include "abi/abi.h"
-#include "json/json.h"
 #include "os/os.h"
 #include "script/internal.h"
+#include "json/json.h"
 
 #define CALL_ANSWER_MAX ((size_t)64 << 20) /* bytes of one host call's answer */
 #define ANSWERS_AT_ONCE ((size_t)8 << 20)  /* bytes, before the guest goes on */
@@ -28,7 +28,8 @@ static bool perform(struct run *r, uint32_t row, struct str args, struct buf *ou
 {
     if (row >= r->script->row_count)
         return err_set(e, ERR_NOT_FOUND, "there is no host call number %u", row);
-    if (!r->q->perform(r->q->perform_arg, row, args, out, e) || !buf_check(out, "the answer", e))
+    if (!r->q->perform(r->q->perform_arg, row, args, out, e) ||
+        !buf_check(out, "the answer", e))
         return false;
     if (out->n == 0)
         buf_cstr(out, "null");
@@ -101,7 +102,8 @@ static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
 {
     struct run *r = world_data(w);
     if ((uint32_t)cells[0] == SCRIPT_STOP_CALLS)
-        return err_set(e, ERR_HOST_CALLS, "made more than %u host calls", r->q->calls_max);
+        return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
+                       r->q->calls_max);
     return err_set(e, ERR_GUEST, "the guest gave up");
 }
 
@@ -240,8 +242,7 @@ static bool open_module(struct script *s, struct engine *g, int dir, struct err 
 }
 
 struct script *script_open(struct engine *g, const char *guest_dir,
-                           const struct script_row *rows, size_t row_count,
-                           struct err *e)
+                           const struct script_row *rows, size_t row_count, struct err *e)
 {
     scoped(script_close) struct script *s = mem_new(sizeof *s);
     s->rows = rows;
@@ -273,7 +274,8 @@ struct module_counts script_count(const struct script *s)
 
 void run_perform(struct errand *errand)
 {
-    errand->ok = perform(errand->run, errand->row, errand->args, &errand->out, &errand->err);
+    errand->ok =
+        perform(errand->run, errand->row, errand->args, &errand->out, &errand->err);
 }
 
 void run_done(struct errand *errand)
@@ -287,16 +289,15 @@ void run_done(struct errand *errand)
     pthread_mutex_unlock(&r->lock);
 }
 
-static struct errand *errand_new(struct run *r, const struct script_call *c, const char *args)
+static struct errand *errand_new(struct run *r, const struct script_call *c,
+                                 const char *args)
 {
     struct errand *x = malloc(sizeof *x + c->size);
     if (!x)
         return NULL;
     memcpy(x + 1, args, c->size);
-    *x = (struct errand){.run = r,
-                         .id = c->id,
-                         .row = c->row,
-                         .args = {(char *)(x + 1), c->size}};
+    *x = (struct errand){
+        .run = r, .id = c->id, .row = c->row, .args = {(char *)(x + 1), c->size}};
     buf_init(&x->out, CALL_ANSWER_MAX);
     return x;
 }
@@ -393,7 +394,8 @@ static bool wait_for_change(struct run *r, const struct script_answer *a, struct
     if (cancelled)
         return err_set(e, ERR_CANCELLED, "cancelled while it was waiting");
     if (os_mono_ns() >= r->until_ns)
-        return err_set(e, ERR_TIMEOUT, "took longer than %llu ms in all, waiting included",
+        return err_set(e, ERR_TIMEOUT,
+                       "took longer than %llu ms in all, waiting included",
                        (unsigned long long)r->q->total_ms);
     return true;
 }
@@ -442,7 +444,8 @@ static bool settle(struct run *r, struct world *w, struct script_answer *a, stru
     size_t n = settled_size(list);
     char *to = guest_room(w, n, e);
     for (struct errand *x = list; to && x; x = x->next) {
-        struct script_settled s = {.id = x->id, .failed = !x->ok, .size = (uint32_t)x->out.n};
+        struct script_settled s = {
+            .id = x->id, .failed = !x->ok, .size = (uint32_t)x->out.n};
         memcpy(to, &s, sizeof s);
         memcpy(to + sizeof s, x->out.at, x->out.n);
         to += sizeof s + SCRIPT_PAD(x->out.n);
@@ -473,7 +476,8 @@ void script_outcome_init(struct script_outcome *o)
     *o = (struct script_outcome){0};
     buf_init(&o->result, SIZE_MAX / 2);
     buf_init(&o->logs, SIZE_MAX / 2);
-    struct buf *const texts[] = {&o->name, &o->message, &o->stack, &o->frame, &o->preview};
+    struct buf *const texts[] = {&o->name, &o->message, &o->stack, &o->frame,
+                                 &o->preview};
     for (size_t i = 0; i < LENGTH(texts); i++)
         buf_init(texts[i], TEXT_MAX);
 }
@@ -538,11 +542,11 @@ static bool send_request(struct run *r, struct world *w, size_t *size, struct er
 {
     const struct script_request *q = r->q;
     struct script_head head = {.abi = SCRIPT_ABI,
-                                  .code_size = (uint32_t)q->code.n,
-                                  .context_size = (uint32_t)q->context.n,
-                                  .result_max = (uint32_t)q->result_max,
-                                  .logs_max = (uint32_t)q->logs_max,
-                                  .calls_max = q->calls_max};
+                               .code_size = (uint32_t)q->code.n,
+                               .context_size = (uint32_t)q->context.n,
+                               .result_max = (uint32_t)q->result_max,
+                               .logs_max = (uint32_t)q->logs_max,
+                               .calls_max = q->calls_max};
     *size = sizeof head + q->code.n + q->context.n;
     char *to = guest_room(w, *size, e);
     if (!to)

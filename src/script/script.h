@@ -43,15 +43,15 @@ typedef bool script_perform_fn(void *arg, uint32_t row, struct str args, struct 
 
 struct script_request {
     struct str code;
-    struct str context;       /* a JSON object of values to inject, or empty */
-    uint64_t compute_ms;      /* CPU time of the guest */
-    uint64_t total_ms;        /* wall time, waiting for host calls included */
+    struct str context;  /* a JSON object of values to inject, or empty */
+    uint64_t compute_ms; /* CPU time of the guest */
+    uint64_t total_ms;   /* wall time, waiting for host calls included */
     uint64_t memory_bytes;
-    size_t result_max;        /* bytes of JSON */
-    size_t logs_max;          /* bytes over all log texts */
+    size_t result_max; /* bytes of JSON */
+    size_t logs_max;   /* bytes over all log texts */
     uint32_t calls_max;
     uint64_t tenant;
-    struct cancel *cancel;    /* may be NULL */
+    struct cancel *cancel; /* may be NULL */
     script_perform_fn *perform;
     void *perform_arg;
 };
@@ -68,16 +68,16 @@ struct script_outcome {
     struct buf result; /* JSON text, when success */
     struct buf logs;   /* a JSON array of {"level", "message"} */
     uint32_t logs_dropped;
-    bool changed;      /* a call that writes has succeeded */
+    bool changed; /* a call that writes has succeeded */
     struct script_stats stats;
 
     /* When not success. */
     enum err_code type;
-    struct buf name;    /* of the JavaScript error, "TypeError"; else empty */
+    struct buf name; /* of the JavaScript error, "TypeError"; else empty */
     struct buf message;
-    struct buf stack;   /* frames in the agent's code, one a line, or empty */
-    struct buf frame;   /* the lines of code around the place, or empty */
-    struct buf preview; /* of a result that was too large, or empty */
+    struct buf stack;      /* frames in the agent's code, one a line, or empty */
+    struct buf frame;      /* the lines of code around the place, or empty */
+    struct buf preview;    /* of a result that was too large, or empty */
     uint32_t line, column; /* from 1; 0: not known */
 };
 void script_outcome_init(struct script_outcome *o);
