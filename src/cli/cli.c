@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,6 +43,10 @@ int cli_fail(const struct err *e)
 
 int cli_run(int argc, char **argv)
 {
+    /* Large buffers go back to the system when they are freed; by itself the C
+     * library would soon keep them, in an arena for each thread. */
+    (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+    (void)mallopt(M_ARENA_MAX, 4);
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
         !strcmp(argv[1], "help")) {
         help();

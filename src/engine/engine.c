@@ -66,7 +66,7 @@ static uint8_t *slot_get(void *env, size_t *size, size_t *capacity)
 static wasmtime_error_t *slot_grow_to(void *env, size_t size)
 {
     struct world *w = env;
-    atomic_store(&w->state, WORLD_HOST);
+    int before = atomic_exchange(&w->state, WORLD_HOST);
     bool fits = size <= w->limits.memory_bytes && slot_grow(w->slot, size);
     if (fits) {
         w->memory_peak = size;
@@ -74,10 +74,10 @@ static wasmtime_error_t *slot_grow_to(void *env, size_t size)
         int none = ERR_NONE;
         atomic_compare_exchange_strong(&w->verdict, &none, ERR_MEMORY);
     }
-    atomic_store(&w->state, WORLD_GUEST);
+    atomic_store(&w->state, before);
     /* A stop that came while we were in here was left for us to carry out. */
     if (atomic_load(&w->verdict) != ERR_NONE)
-        slot_forbid(w->slot);
+        world_carry_out_stop(w);
     return fits ? NULL : wasmtime_error_new("memory limit");
 }
 
@@ -97,6 +97,11 @@ static wasmtime_error_t *slot_create(void *env, const wasm_memorytype_t *type,
     struct world *w = opening;
     if (!w || w->slot)
         return wasmtime_error_new("one memory a guest, and only while it is opened");
+    /* A memory that is not exported is not known before. */
+    if (minimum > w->limits.memory_bytes) {
+        atomic_store(&w->verdict, ERR_MEMORY);
+        return wasmtime_error_new("memory limit");
+    }
     w->slot = slot_take(w->module->image, minimum, reserved + guard, w->limits.tenant);
     if (!w->slot)
         return wasmtime_error_new("no address space for another memory");
@@ -141,6 +146,7 @@ static wasm_engine_t *native_new(struct engine *g, enum engine_kind kind)
     wasmtime_config_async_stack_size_set(c, 2 * WASM_STACK);
     wasmtime_config_max_wasm_stack_set(c, WASM_STACK);
     wasmtime_config_wasm_exceptions_set(c, true);
+    wasmtime_config_wasm_multi_memory_set(c, false);
 
     /* Copy-on-write images of wasmtime's own: impossible in memories of ours,
      * and elsewhere they need the memfd_create that was refused. */

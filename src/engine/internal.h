@@ -100,7 +100,8 @@ enum world_state {
 };
 
 #define CALL_CELLS 16   /* arguments of one call at most */
-#define WORLD_EXPORTS 8 /* functions whose lookup is remembered */
+#define WORLD_EXPORTS 8 /* functions whose lookup is remembered, */
+#define EXPORT_NAME 24  /* if their names are shorter than this */
 
 struct world {
     struct module *module;
@@ -120,9 +121,10 @@ struct world {
     uint64_t compute_used_ns, memory_peak;
     struct watch *watching; /* this call's entry, while one is running */
 
-    struct {
-        const char *name;
+    struct export {
+        char name[EXPORT_NAME];
         wasmtime_func_t func;
+        size_t params;
     } exports[WORLD_EXPORTS];
     size_t export_count;
 };
@@ -130,6 +132,8 @@ struct world {
 /* Latches the verdict and stops the guest, now or at the return of the host
  * function it is in. Threads: any, while the world is watched. */
 void world_stop(struct world *w, enum err_code why);
+/* Stops a guest whose verdict is there, from one of our functions that it called. */
+void world_carry_out_stop(struct world *w);
 
 /* ---- the watchdog ------------------------------------------------------- */
 

@@ -5,8 +5,9 @@
 
 /* ---- imports ------------------------------------------------------------ */
 
-/* Brackets each function of ours: while it runs, the guest's memory stays;
- * a stop that comes meanwhile is carried out here. */
+/* Brackets each function of ours: while it runs, the guest's memory stays; a stop
+ * that comes meanwhile is carried out here. A start function runs with the state
+ * WORLD_OUT, which nobody takes memory away from. */
 static wasm_trap_t *enter_host(void *env, wasmtime_caller_t *caller,
                                wasmtime_val_raw_t *raw, size_t raw_count)
 {
@@ -17,16 +18,17 @@ static wasm_trap_t *enter_host(void *env, wasmtime_caller_t *caller,
     for (size_t i = 0; i < n; i++)
         memcpy(&cells[i], &raw[i], sizeof cells[i]);
 
-    int running = WORLD_GUEST;
-    bool alive = atomic_compare_exchange_strong(&w->state, &running, WORLD_HOST);
-    bool ok = alive && import->call(w, cells, &w->import_failure);
-    if (alive)
+    int state = WORLD_GUEST;
+    bool in_call = atomic_compare_exchange_strong(&w->state, &state, WORLD_HOST);
+    bool ok = state != WORLD_KILLED && import->call(w, cells, &w->import_failure);
+    if (in_call)
         atomic_store(&w->state, WORLD_GUEST);
     if (!ok || atomic_load(&w->verdict) != ERR_NONE) {
         static const char why[] = "stopped by the host";
         return wasmtime_trap_new(why, sizeof why - 1);
     }
-    memcpy(&raw[0], &cells[0], sizeof cells[0]);
+    if (raw_count) /* without arguments and result there is no room behind `raw` */
+        memcpy(&raw[0], &cells[0], sizeof cells[0]);
     return NULL;
 }
 

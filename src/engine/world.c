@@ -15,6 +15,7 @@
 #include "os/os.h"
 
 #define NEVER UINT64_MAX
+#define TABLE_ENTRIES_MAX (1 << 20) /* they are the host's memory, not the guest's */
 #define MEMORY_MAX ((uint64_t)4 << 30)
 
 /* ---- stopping ----------------------------------------------------------- */
@@ -31,6 +32,17 @@ void world_stop(struct world *w, enum err_code why)
     }
     int guest = WORLD_GUEST;
     if (w->slot && atomic_compare_exchange_strong(&w->state, &guest, WORLD_KILLED))
+        slot_forbid(w->slot);
+}
+
+/* Memory is taken away only from our own guests: others may have it written by
+ * code of wasmtime's (memory.fill), where a bad access would end the process. */
+void world_carry_out_stop(struct world *w)
+{
+    const struct module *m = w->module;
+    if (engine_uses_epochs(m->engine, m->kind))
+        wasmtime_engine_increment_epoch(m->engine->native[m->kind]);
+    else
         slot_forbid(w->slot);
 }
 
@@ -107,8 +119,10 @@ static bool prepare_store(struct world *w, struct err *e)
         if (error)
             return engine_failure(e, ERR_BUG, "fuel", error, NULL);
     }
-    if (m->engine->memory != ENGINE_MEMORY_SLOTS)
-        wasmtime_store_limiter(w->store, (int64_t)w->limits.memory_bytes, -1, -1, -1, -1);
+    bool slots = m->engine->memory == ENGINE_MEMORY_SLOTS;
+    if (!slots || m->kind != ENGINE_OWN)
+        wasmtime_store_limiter(w->store, slots ? -1 : (int64_t)w->limits.memory_bytes,
+                               TABLE_ENTRIES_MAX, -1, -1, -1);
     return true;
 }
 
@@ -125,11 +139,22 @@ static bool find_memory(struct world *w)
     return w->has_memory;
 }
 
+/* Were its limits reached by what it did before? */
+static bool is_late(const struct world *w)
+{
+    return (w->limits.compute_ns && w->compute_used_ns >= w->limits.compute_ns) ||
+           (w->limits.until_ns && os_mono_ns() >= w->limits.until_ns);
+}
+
 /* Runs `step` with the watchdog and the cancel told how to stop it. */
 static bool watched(struct world *w, bool (*step)(struct world *, void *, struct err *),
                     void *arg, struct err *e)
 {
     struct watchdog *dog = w->module->engine->watchdog;
+    if (is_late(w)) {
+        atomic_store(&w->verdict, ERR_TIMEOUT);
+        return refuse_verdict(w, e);
+    }
     uint64_t cpu_start = os_thread_cpu_ns();
     struct watch entry = {.world = w,
                           .thread = pthread_self(),
@@ -137,9 +162,7 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
                           .wall_end_ns = w->limits.until_ns ? w->limits.until_ns : NEVER};
     entry.look_ns = entry.wall_end_ns;
     if (w->limits.compute_ns) {
-        uint64_t left = w->limits.compute_ns > w->compute_used_ns
-                            ? w->limits.compute_ns - w->compute_used_ns
-                            : 0;
+        uint64_t left = w->limits.compute_ns - w->compute_used_ns;
         pthread_getcpuclockid(entry.thread, &entry.cpu_clock);
         entry.cpu_end_ns = cpu_start + left;
         uint64_t soonest = os_mono_ns() + left;
@@ -226,21 +249,56 @@ struct call {
     size_t n;
 };
 
-static const wasmtime_func_t *find_export(struct world *w, const char *name)
+/* Calls are made without wasmtime looking at the types, so we do. Of our own
+ * guests' exports we know them. */
+static bool has_type(struct world *w, const wasmtime_func_t *func, size_t *params)
 {
-    for (size_t i = 0; i < w->export_count; i++)
-        if (!strcmp(w->exports[i].name, name))
-            return &w->exports[i].func;
+    wasm_functype_t *type = wasmtime_func_type(w->context, func);
+    const wasm_valtype_vec_t *in = wasm_functype_params(type);
+    const wasm_valtype_vec_t *out = wasm_functype_results(type);
+    bool fits = in->size <= CALL_CELLS && out->size <= 1;
+    for (size_t i = 0; fits && i < in->size; i++)
+        fits = wasm_valtype_kind(in->data[i]) <= WASM_F64;
+    for (size_t i = 0; fits && i < out->size; i++)
+        fits = wasm_valtype_kind(out->data[i]) <= WASM_F64;
+    *params = in->size;
+    wasm_functype_delete(type);
+    return fits;
+}
+
+static bool look_up(struct world *w, const char *name, struct export *out, struct err *e)
+{
     wasmtime_extern_t found;
-    if (!wasmtime_instance_export_get(w->context, &w->instance, name, strlen(name),
-                                      &found))
-        return NULL;
-    if (found.kind != WASMTIME_EXTERN_FUNC)
-        return NULL;
-    size_t i = w->export_count < WORLD_EXPORTS ? w->export_count++ : 0;
-    w->exports[i].name = name;
-    w->exports[i].func = found.of.func;
-    return &w->exports[i].func;
+    bool there = wasmtime_instance_export_get(w->context, &w->instance, name,
+                                              strlen(name), &found);
+    if (!there || found.kind != WASMTIME_EXTERN_FUNC) {
+        if (there)
+            wasmtime_extern_delete(&found);
+        return err_set(e, ERR_INVALID, "the module exports no function '%s'", name);
+    }
+    out->func = found.of.func;
+    if (w->module->kind != ENGINE_OWN && !has_type(w, &out->func, &out->params))
+        return err_set(e, ERR_INVALID, "the export '%s' is no function over a few numbers",
+                       name);
+    return true;
+}
+
+static bool find_export(struct world *w, const char *name, struct export *out,
+                        struct err *e)
+{
+    for (size_t i = 0; i < w->export_count; i++) {
+        if (strcmp(w->exports[i].name, name) != 0)
+            continue;
+        *out = w->exports[i];
+        return true;
+    }
+    if (!look_up(w, name, out, e))
+        return false;
+    if (w->export_count < WORLD_EXPORTS && strlen(name) < sizeof out->name) {
+        strcpy(out->name, name);
+        w->exports[w->export_count++] = *out;
+    }
+    return true;
 }
 
 /* What a trap means, when no limit of ours was latched before it. */
@@ -294,10 +352,13 @@ bool world_call(struct world *w, const char *name, uint64_t *cells, size_t n,
     must(n <= CALL_CELLS);
     if (atomic_load(&w->verdict) != ERR_NONE)
         return refuse_verdict(w, e);
-    const wasmtime_func_t *func = find_export(w, name);
-    if (!func)
-        return err_set(e, ERR_INVALID, "the module exports no function '%s'", name);
-    struct call c = {.func = func, .cells = cells, .n = n};
+    struct export found = {.params = n};
+    if (!find_export(w, name, &found, e))
+        return false;
+    if (found.params != n)
+        return err_set(e, ERR_INVALID, "the export '%s' takes %zu values, not %zu", name,
+                       found.params, n);
+    struct call c = {.func = &found.func, .cells = cells, .n = n};
     return watched(w, call_guest, &c, e);
 }
 
