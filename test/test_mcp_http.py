@@ -412,7 +412,7 @@ def await_idle(server):
 def test_hanging_up_stops_the_call(server, modern):
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call",
                "Mcp-Name": "evaluate_note_code"} if modern else {}
-    for _ in range(8):  # more than there are workers
+    for _ in range(20):  # one after the other they would hold all workers
         connection = server.send_post(evaluate(ENDLESS, timeout=30000, modern=modern), headers)
         time.sleep(0.05)
         connection.close()

@@ -127,14 +127,19 @@ void actions_warm(struct actions *a)
 
 /* ---- calling ------------------------------------------------------------ */
 
-const struct action *actions_list(size_t *count)
+static struct action shown[LENGTH(((struct actions *)0)->input)];
+
+static void fill_shown(void)
 {
-    static struct action shown[16];
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)once;
     must(action_count <= LENGTH(shown));
     for (size_t i = 0; i < action_count; i++)
         shown[i] = action_rows[i].shown;
+}
+
+const struct action *actions_list(size_t *count)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_shown);
     *count = action_count;
     return shown;
 }

@@ -161,19 +161,22 @@ int command_eval(int argc, char **argv)
          "a world that lasts (not in this version)"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
-    struct err e = {0};
-    size_t words;
-    if (!options_read(rows, LENGTH(rows), argc, argv, 2, &o.file, 1, &words, &e))
-        return cli_fail(&e);
-    if (o.help) {
-        printf(
-            "usage: cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
+    struct option_use use = {
+        .usage =
+            "cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
             "Runs JavaScript in a sandbox and prints one JSON object; exit 0 when its\n"
-            "\"success\" is true.\n\n");
-        options_help(rows, LENGTH(rows));
-        return EXIT_DONE;
-    }
-    if (!check_words(&o, words, &e) || !cli_on_guest_stack(run, &o, &e))
+            "\"success\" is true.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &o.help,
+        .words = &o.file,
+        .max = 1,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    struct err e = {0};
+    if (!check_words(&o, use.given, &e) || !cli_on_guest_stack(run, &o, &e))
         return cli_fail(&e);
     return o.exit;
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "cli/commands.h"
+
 static const struct option_row *find(const struct option_row *rows, size_t count,
                                      const char *word)
 {
@@ -79,12 +81,29 @@ bool options_number(const char *name, const char *text, long long min, long long
                    text, min, max);
 }
 
-void options_help(const struct option_row *rows, size_t count)
+static void print_help(const struct option_use *use)
 {
-    for (size_t i = 0; i < count; i++) {
+    printf("usage: %s\n\n", use->usage);
+    for (size_t i = 0; i < use->count; i++) {
+        const struct option_row *row = &use->rows[i];
         char left[40];
-        (void)snprintf(left, sizeof left, "%s %s", rows[i].name,
-                       rows[i].argument ? rows[i].argument : "");
-        printf("  %-26s %s\n", left, rows[i].help);
+        (void)snprintf(left, sizeof left, "%s %s", row->name,
+                       row->argument ? row->argument : "");
+        printf("  %-26s %s\n", left, row->help);
     }
+}
+
+bool options_begin(struct option_use *use, int argc, char **argv, int *exit)
+{
+    struct err e = {0};
+    if (!options_read(use->rows, use->count, argc, argv, 2, use->words, use->max,
+                      &use->given, &e)) {
+        *exit = cli_fail(&e);
+        return false;
+    }
+    if (*use->help) {
+        print_help(use);
+        *exit = EXIT_DONE;
+    }
+    return !*use->help;
 }

@@ -19,4 +19,16 @@ bool options_read(const struct option_row *rows, size_t count, int argc, char **
 /* A whole number within bounds; false and ERR_INVALID names the option. */
 bool options_number(const char *name, const char *text, long long min, long long max,
                     long long *out, struct err *e);
-void options_help(const struct option_row *rows, size_t count);
+
+/* What a command does with its own words first: reads them and, where --help is
+ * among them, prints `usage` and the options. true: the command goes on; false: it
+ * ends with `*exit`. */
+struct option_use {
+    const char *usage; /* "cloche eval [OPTIONS] FILE\n\nWhat it does." */
+    const struct option_row *rows;
+    size_t count;
+    const bool *help;   /* the flag of --help among the rows */
+    const char **words; /* room for `max` words that are no options */
+    size_t max, given;
+};
+bool options_begin(struct option_use *use, int argc, char **argv, int *exit);

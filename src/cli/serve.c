@@ -65,16 +65,17 @@ int command_mcp(int argc, char **argv)
         {"--vault", &s.vault, NULL, "DIR", "the folder of notes"},
         {"--help", NULL, &s.help, NULL, "this list"},
     };
+    struct option_use use = {
+        .usage =
+            "cloche mcp [OPTIONS]\n\nServes one MCP client over standard input and output.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &s.help,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
     struct err e = {0};
-    size_t words;
-    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
-        return cli_fail(&e);
-    if (s.help) {
-        printf("usage: cloche mcp [OPTIONS]\n\nServes one MCP client over standard input "
-               "and output.\n\n");
-        options_help(rows, LENGTH(rows));
-        return EXIT_DONE;
-    }
     struct mcp_stdio_options how = {
         .has_stop = true, .thread_stack = ENGINE_THREAD_STACK, .drain_ms = DRAIN_MS};
     bool ok = service_open(&s, &e);
@@ -115,17 +116,18 @@ int command_serve(int argc, char **argv)
          "a loopback address (127.0.0.1:7878); port 0: any"},
         {"--help", NULL, &s.help, NULL, "this list"},
     };
+    struct option_use use = {
+        .usage =
+            "cloche serve [OPTIONS]\n\nServes MCP at /mcp; prints its address when it is ready; "
+            "ends at SIGTERM.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &s.help,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
     struct err e = {0};
-    size_t words;
-    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
-        return cli_fail(&e);
-    if (s.help) {
-        printf(
-            "usage: cloche serve [OPTIONS]\n\nServes MCP at /mcp; prints its address when "
-            "it is ready; ends at SIGTERM.\n\n");
-        options_help(rows, LENGTH(rows));
-        return EXIT_DONE;
-    }
     (void)signal(SIGPIPE, SIG_IGN);
     bool ok = service_open(&s, &e) && serve(&s, &e);
     service_close(&s);

@@ -49,16 +49,17 @@ int command_reindex(int argc, char **argv)
         {"--json", NULL, &o.json, NULL, "print JSON"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
+    struct option_use use = {
+        .usage =
+            "cloche reindex [OPTIONS]\n\nBrings the index up to date with the files.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &o.help,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
     struct err e = {0};
-    size_t words;
-    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
-        return cli_fail(&e);
-    if (o.help) {
-        printf("usage: cloche reindex [OPTIONS]\n\nBrings the index up to date with the "
-               "files.\n\n");
-        options_help(rows, LENGTH(rows));
-        return EXIT_DONE;
-    }
     return reindex(&o, &e) ? EXIT_DONE : cli_fail(&e);
 }
 
@@ -102,17 +103,18 @@ int command_doctor(int argc, char **argv)
         {"--json", NULL, &o.json, NULL, "print JSON"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
+    struct option_use use = {
+        .usage =
+            "cloche doctor [OPTIONS]\n\nChecks the engine, the cache, an evaluation and, where "
+            "given, the vault.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &o.help,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
     struct err e = {0};
-    size_t words;
-    if (!options_read(rows, LENGTH(rows), argc, argv, 2, NULL, 0, &words, &e))
-        return cli_fail(&e);
-    if (o.help) {
-        printf(
-            "usage: cloche doctor [OPTIONS]\n\nChecks the engine, the cache, an evaluation "
-            "and, where given, the vault.\n\n");
-        options_help(rows, LENGTH(rows));
-        return EXIT_DONE;
-    }
     if (!cli_on_guest_stack(doctor, &o, &e))
         return cli_fail(&e);
     return o.exit;

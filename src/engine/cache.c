@@ -47,7 +47,7 @@ static void key_of(const struct engine *g, enum engine_kind kind, struct str was
     crypto_hash_hex(wasm, content);
     scoped_buf struct buf all;
     buf_init(&all, 4096);
-    buf_printf(&all, "%s %d %d %s 3 ", content, (int)kind, (int)g->memory,
+    buf_printf(&all, "%s %d %d %s 4 ", content, (int)kind, (int)g->memory,
                engine_version());
     cpu_features(&all);
     crypto_hash_hex(buf_view(&all), key);

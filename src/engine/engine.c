@@ -145,8 +145,13 @@ static wasm_engine_t *native_new(struct engine *g, enum engine_kind kind)
      * never make. */
     wasmtime_config_async_stack_size_set(c, 2 * WASM_STACK);
     wasmtime_config_max_wasm_stack_set(c, WASM_STACK);
-    wasmtime_config_wasm_exceptions_set(c, true);
+    /* A guest has one memory. Exceptions and other references need a heap of
+     * wasmtime's beside it, which our slots do not serve. */
     wasmtime_config_wasm_multi_memory_set(c, false);
+    wasmtime_config_wasm_threads_set(c, false);
+    wasmtime_config_wasm_exceptions_set(c, false);
+    wasmtime_config_wasm_function_references_set(c, false);
+    wasmtime_config_wasm_gc_set(c, false);
 
     /* Copy-on-write images of wasmtime's own: impossible in memories of ours,
      * and elsewhere they need the memfd_create that was refused. */

@@ -121,11 +121,13 @@ struct world {
     uint64_t compute_used_ns, memory_peak;
     struct watch *watching; /* this call's entry, while one is running */
 
-    struct export {
+    struct export
+    {
         char name[EXPORT_NAME];
         wasmtime_func_t func;
         size_t params;
-    } exports[WORLD_EXPORTS];
+    }
+    exports[WORLD_EXPORTS];
     size_t export_count;
 };
 

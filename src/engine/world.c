@@ -206,8 +206,14 @@ static bool instantiate(struct world *w, void *arg, struct err *e)
         engine_failure(&ignored, ERR_GUEST, "", error, trap);
         return refuse_verdict(w, e);
     }
-    return engine_failure(e, trap ? ERR_GUEST : ERR_BUSY, "no world for this call", error,
-                          trap);
+    struct err own = {0};
+    engine_failure(&own, trap ? ERR_GUEST : ERR_BUSY, "no world for this call", error,
+                   trap);
+    /* Only the text tells what is too large for the limits from what is not to be
+     * had now. */
+    bool too_large = strstr(own.msg, " exceeds memory limits") ||
+                     strstr(own.msg, " exceeds table limits");
+    return err_set(e, too_large ? ERR_MEMORY : own.code, "%s", own.msg);
 }
 
 struct world *world_open(struct module *m, const struct world_limits *limits, void *data,
@@ -249,8 +255,9 @@ struct call {
     size_t n;
 };
 
-/* Calls are made without wasmtime looking at the types, so we do. Of our own
- * guests' exports we know them. */
+/* Calls are made without wasmtime looking at the types, so we do: a value more than
+ * there is room for, or a number taken for a reference, would break out. What our
+ * own guests export is known. */
 static bool has_type(struct world *w, const wasmtime_func_t *func, size_t *params)
 {
     wasm_functype_t *type = wasmtime_func_type(w->context, func);
@@ -258,9 +265,7 @@ static bool has_type(struct world *w, const wasmtime_func_t *func, size_t *param
     const wasm_valtype_vec_t *out = wasm_functype_results(type);
     bool fits = in->size <= CALL_CELLS && out->size <= 1;
     for (size_t i = 0; fits && i < in->size; i++)
-        fits = wasm_valtype_kind(in->data[i]) <= WASM_F64;
-    for (size_t i = 0; fits && i < out->size; i++)
-        fits = wasm_valtype_kind(out->data[i]) <= WASM_F64;
+        fits = wasm_valkind_is_num(wasm_valtype_kind(in->data[i]));
     *params = in->size;
     wasm_functype_delete(type);
     return fits;
@@ -278,8 +283,8 @@ static bool look_up(struct world *w, const char *name, struct export *out, struc
     }
     out->func = found.of.func;
     if (w->module->kind != ENGINE_OWN && !has_type(w, &out->func, &out->params))
-        return err_set(e, ERR_INVALID, "the export '%s' is no function over a few numbers",
-                       name);
+        return err_set(e, ERR_INVALID,
+                       "the export '%s' is no function over a few numbers", name);
     return true;
 }
 
@@ -324,7 +329,7 @@ static bool explain(struct world *w, wasmtime_error_t *error, wasm_trap_t *trap,
 static bool call_guest(struct world *w, void *arg, struct err *e)
 {
     struct call *c = arg;
-    wasmtime_val_raw_t raw[CALL_CELLS];
+    wasmtime_val_raw_t raw[CALL_CELLS] = {0};
     for (size_t i = 0; i < c->n; i++)
         memcpy(&raw[i], &c->cells[i], sizeof c->cells[i]);
     wasm_trap_t *trap = NULL;

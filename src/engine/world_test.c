@@ -104,18 +104,20 @@ static const char growing[] =
     "    (i32.const 7))"
     "  (func (export \"go_on\") (drop (memory.grow (i32.const 1000)))"
     "    (loop (i32.store (i32.const 0) (i32.const 1)) (br 0)))"
-    "  (func (export \"spin\") (drop (memory.grow (i32.const 1000))) (loop (br 0))))";
+    "  (func (export \"spin\") (drop (memory.grow (i32.const 1000))) (loop (br 0)))"
+    "  (func (export \"fill\") (drop (memory.grow (i32.const 1000))) (loop"
+    "    (memory.fill (i32.const 0) (i32.const 1) (i32.const 65536)) (br 0))))";
 
 static void memory_over_its_limit_is_latched_whatever_the_guest_does(void **state)
 {
     (void)state;
-    static const char *const ways[] = {"ignore", "go_on", "spin"};
+    static const char *const ways[] = {"ignore", "go_on", "spin", "fill"};
     struct world_limits limits = {.memory_bytes = 10 * WASM_PAGE};
     for (size_t k = 0; k < LENGTH(kinds); k++) {
         scoped(module_close) struct module *m = module_of(kinds[k], growing);
         for (size_t i = 0; i < LENGTH(ways); i++) {
-            if (kinds[k] == ENGINE_OWN && i == 2)
-                continue; /* our own guests touch their memory */
+            if (kinds[k] == ENGINE_OWN && i >= 2)
+                continue; /* our own guests touch their memory, and by themselves */
             scoped(world_close) struct world *w = world_with(m, limits);
             assert_call_fails(w, ways[i], ERR_MEMORY);
             assert_call_fails(w, ways[i], ERR_MEMORY);
@@ -178,6 +180,11 @@ static void a_module_that_begins_with_too_much_memory_is_not_begun(void **state)
 static void tables_do_not_grow_without_end(void **state)
 {
     (void)state;
+    if (engine_memory_used(g) != ENGINE_MEMORY_POOL) { /* which refuses the module */
+        scoped(module_close) struct module *large =
+            module_of(ENGINE_FOREIGN, "(module (table 10000000 funcref))");
+        assert_open_fails(large, (struct world_limits){0}, ERR_MEMORY);
+    }
     scoped(module_close) struct module *m = module_of(
         ENGINE_FOREIGN, "(module (table 1 funcref) (func (export \"grow\") (result i32)"
                         "  (table.grow (ref.null func) (i32.const 100000000))))");
@@ -191,6 +198,8 @@ static const char looping[] =
     "(module (memory (export \"memory\") 1)"
     "  (func (export \"touch\") (loop (i32.store (i32.const 0) (i32.const 1)) (br 0)))"
     "  (func (export \"spin\") (loop (br 0)))"
+    "  (func (export \"fill\") (loop"
+    "    (memory.fill (i32.const 0) (i32.const 1) (i32.const 65536)) (br 0)))"
     "  (func (export \"work\") (local $i i32)"
     "    (loop (i32.store (i32.const 0) (local.get $i))"
     "      (local.set $i (i32.add (local.get $i) (i32.const 1)))"
@@ -200,15 +209,16 @@ static const char looping[] =
 static void an_endless_loop_ends_with_its_computing_time(void **state)
 {
     (void)state;
+    static const char *const loops[] = {"touch", "spin", "fill"};
     struct world_limits limits = {.compute_ns = 20 * MS};
     for (size_t k = 0; k < LENGTH(kinds); k++) {
         scoped(module_close) struct module *m = module_of(kinds[k], looping);
-        for (int spin = 0; spin < 2; spin++) {
-            if (spin && kinds[k] == ENGINE_OWN &&
+        for (size_t i = 0; i < LENGTH(loops); i++) {
+            if (i > 0 && kinds[k] == ENGINE_OWN &&
                 engine_memory_used(g) == ENGINE_MEMORY_SLOTS)
                 continue;
             scoped(world_close) struct world *w = world_with(m, limits);
-            assert_call_fails(w, spin ? "spin" : "touch", ERR_TIMEOUT);
+            assert_call_fails(w, loops[i], ERR_TIMEOUT);
             assert_true(world_usage(w).compute_ns >= 20 * MS);
             assert_call_fails(w, "nothing", ERR_TIMEOUT);
             assert_null(world_slice(w, 0, 1));
@@ -715,14 +725,18 @@ static void an_export_is_only_called_as_what_it_is(void **state)
     for (int i = 0; i < 200; i++)
         buf_cstr(&text, " (i64.const -1)");
     buf_cstr(&text, ") (func (export \"two\") (param i32 i32))"
-                    "(func (export \"vector\") (result v128) (v128.const i64x2 -1 -1))"
-                    "(func (export \"reference\") (result funcref) (ref.null func)))");
+                    "(func (export \"reference\") (param externref))"
+                    "(func (export \"vector\") (result v128) (v128.const i64x2 5 5)))");
     scoped(module_close) struct module *m = module_of(ENGINE_FOREIGN, buf_cz(&text));
     scoped(world_close) struct world *w = world_of(m);
     assert_call_fails(w, "many", ERR_INVALID);
     assert_call_fails(w, "two", ERR_INVALID);
-    assert_call_fails(w, "vector", ERR_INVALID);
     assert_call_fails(w, "reference", ERR_INVALID);
+    struct err e = {0};
+    uint64_t cells[2] = {12345};
+    assert_false(world_call(w, "reference", cells, 1, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+    assert_int_equal(call(w, "vector"), 5);
 }
 
 static void the_name_of_an_export_need_not_last(void **state)
@@ -760,6 +774,10 @@ static void modules_that_cannot_be_linked_are_refused(void **state)
         "(module (import \"t\" \"mix\" (global i32)))",
         "(module (import \"t\" \"memory\" (memory 1)))",
         "(module (memory 1) (memory 1))",
+        "(module (memory 1 2 shared))",
+        "(module (memory 1) (tag $e) (func (throw $e)))",
+        "(module (type (array i8)))",
+        "(module (func (param (ref func))))",
     };
     for (size_t k = 0; k < LENGTH(kinds); k++)
         for (size_t i = 0; i < LENGTH(texts); i++)

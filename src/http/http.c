@@ -32,7 +32,7 @@ static unsigned cpus(void)
 static void put_defaults(struct http_options *o)
 {
     if (!o->workers)
-        o->workers = cpus() > 2 ? 2 * cpus() : 4;
+        o->workers = cpus() > 2 ? 4 * cpus() : 8; /* calls also wait, for the host */
     if (o->worker_stack < WORKER_STACK)
         o->worker_stack = WORKER_STACK;
     if (!o->queue_max)

@@ -81,7 +81,7 @@ struct http_options {
     const char *listen;              /* "127.0.0.1:7878", "[::1]:0", "localhost:0" */
     const struct http_route *routes; /* borrowed until http_close() */
     size_t n_routes;
-    unsigned workers;         /* [two a CPU, at least 4] */
+    unsigned workers;         /* [four a CPU, at least 8] */
     size_t worker_stack;      /* bytes [4 MiB], never less */
     unsigned queue_max;       /* requests waiting for a worker [256]; beyond: 503 */
     size_t body_max;          /* bytes of one body [4 MiB]; beyond: 413 */
