@@ -30,12 +30,8 @@ static const char schema_text[] =
 static size_t characters(struct str s)
 {
     size_t n = 0;
-    for (const char *at = s.at; at < s.at + s.n; n++) {
-        const char *next = at;
-        (void)str_next_char(&next, s.at + s.n);
-        s.n -= (size_t)(next - at);
-        s.at = at = next;
-    }
+    for (const char *at = s.at, *end = at + s.n; at < end; n++)
+        (void)str_next_char(&at, end);
     return n;
 }
 

@@ -39,7 +39,7 @@ static char *find_guest(struct err *e)
 
 static bool read_schemas(struct actions *a, struct err *e)
 {
-    must(action_count <= LENGTH(a->input));
+    must(action_count <= ACTIONS_MAX);
     a->schemas = arena_new((size_t)1 << 20);
     for (size_t i = 0; i < action_count; i++) {
         a->input[i] = json_read(str_of(action_rows[i].shown.input_schema), a->schemas, e);
@@ -127,11 +127,10 @@ void actions_warm(struct actions *a)
 
 /* ---- calling ------------------------------------------------------------ */
 
-static struct action shown[LENGTH(((struct actions *)0)->input)];
+static struct action shown[ACTIONS_MAX];
 
 static void fill_shown(void)
 {
-    must(action_count <= LENGTH(shown));
     for (size_t i = 0; i < action_count; i++)
         shown[i] = action_rows[i].shown;
 }

@@ -7,6 +7,8 @@
 #include "notes/notes.h"
 #include "script/script.h"
 
+#define ACTIONS_MAX 64
+
 struct actions {
     struct vault *vault; /* NULL: none is open */
     char *guest_dir;
@@ -14,7 +16,7 @@ struct actions {
     struct engine *engine;
     struct script *_Atomic script;
     struct arena *schemas; /* the actions' input schemas, read once */
-    const struct json *input[16];
+    const struct json *input[ACTIONS_MAX];
 };
 
 /* The open vault; NULL and ERR_NO_VAULT. */

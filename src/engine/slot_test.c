@@ -516,7 +516,7 @@ static void *live_many_times(void *arg)
                                            "few", "grown", "few", "host_fails",
                                            "few", "all"};
         uint64_t cell = 0;
-        (void)world_call(w, ways[rand_r(&c->seed) % LENGTH(ways)], &cell, 0, &e);
+        (void)world_call(w, ways[(size_t)rand_r(&c->seed) % LENGTH(ways)], &cell, 0, &e);
         world_close(w);
     }
     return NULL;
