@@ -68,7 +68,8 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program guests unit asan tsan tests check rooms format format-check tidy deps help clean
+.PHONY: all program guests unit asan tsan tests check rooms format format-check tidy bench benches \
+        deps help clean
 again = @$(MAKE) --no-print-directory
 
 all: program guests       ## the program and its guests, ready in build/
@@ -89,6 +90,10 @@ format: $(DEPS)/test.ok   ## lay out the code by .clang-format
 format-check: $(DEPS)/test.ok  ## is it laid out so?
 	@$(DEPS)/venv-test/bin/clang-format --dry-run -Werror $(FORMATTED)
 tidy: $(SRC:%.c=$(OUT)/%.tidy)  ## clang-tidy on what changed since it last passed
+bench: $(DEPS)/bench.ok   ## measure against the peers (bench/README.md); ONLY="fresh http"
+	$(again) MODE=release all benches
+	@bench/run $(ONLY)
+benches: $(BENCH:%.c=$(OUT)/%)
 deps:                     ## fetch everything that building and checking need
 	@deps/fetch build test
 help:                     ## this list
@@ -102,6 +107,8 @@ $(DEPS)/build.ok: deps/fetch deps/python-build.txt deps/python-sources.txt deps/
 	@deps/fetch build && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
 	@deps/fetch test && touch $@
+$(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json
+	@deps/fetch bench && touch $@
 build/lib/_libwasmtime.so: $(DEPS)/build.ok
 	@mkdir -p $(@D)
 	@cp -f $(DEPS)/wasmtime/lib/_libwasmtime.so $@ && touch $@

@@ -69,7 +69,7 @@ static bool read_request(const struct action_call *c, struct script_request *q,
                          struct err *e)
 {
     const struct level_limits *ceiling = level_limits(c->who->level);
-    uint64_t memory_mb;
+    uint64_t memory_mb = 0;
     q->code = json_str(json_get(c->arguments, "code"));
     if (q->code.n > CODE_MAX)
         return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",

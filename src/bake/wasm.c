@@ -64,15 +64,20 @@ static struct str since(const struct reader *r, const unsigned char *start)
     return (struct str){(const char *)start, (size_t)(r->at - start)};
 }
 
-/* A row of `each` objects; a count larger than the bytes left cannot be true. */
+/* Of things that take a byte at least: more than there are bytes left cannot be true. */
+static size_t read_count(struct reader *r)
+{
+    size_t n = read_u32(r);
+    if (n > (size_t)(r->end - r->at))
+        r->failed = true;
+    return r->failed ? 0 : n;
+}
+
+/* A row of `each` objects. */
 static void *row(struct reader *r, size_t *count, size_t each, struct arena *a,
                  struct err *e)
 {
-    *count = read_u32(r);
-    if (r->failed || *count > (size_t)(r->end - r->at)) {
-        r->failed = true;
-        *count = 0;
-    }
+    *count = read_count(r);
     return arena_get(a, *count * each + 1, e);
 }
 
@@ -198,10 +203,10 @@ static void parse_section(struct wasm_part *p, struct wasm_module *m, struct are
         parse_imports(&r, m, a, e);
         break;
     case WASM_TABLE:
-        m->tables = read_u32(&r);
+        m->tables = read_count(&r);
         break;
     case WASM_MEMORY:
-        m->memories = read_u32(&r);
+        m->memories = read_count(&r);
         if (m->memories)
             m->memory = read_limits(&r, &m->memory_is_plain);
         break;
@@ -222,6 +227,7 @@ bool wasm_parse(struct str bytes, struct wasm_module *m, struct arena *a, struct
 {
     static const char header[] = "\0asm\1\0\0";
     struct reader r = reader_of(bytes);
+    unsigned seen = 0;
     if (!str_eq(read_bytes(&r, 8), (struct str){header, 8}))
         return err_set(e, ERR_INVALID, "the bytes are no Wasm module (version 1)");
     while (r.at < r.end) {
@@ -232,6 +238,9 @@ bool wasm_parse(struct str bytes, struct wasm_module *m, struct arena *a, struct
         p->bytes = read_bytes(&r, read_u32(&r));
         if (r.failed || id > WASM_TAG)
             return err_set(e, ERR_INVALID, "the module ends in the middle of a section");
+        if (id != WASM_CUSTOM && (seen & 1u << id))
+            return err_set(e, ERR_INVALID, "section %d stands twice", (int)id);
+        seen |= 1u << id;
         p->id = id;
         parse_section(p, m, a, e);
         if (e->code)

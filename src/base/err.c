@@ -57,7 +57,7 @@ static void tidy(char *msg)
     }
 }
 
-bool err_set(struct err *e, enum err_code code, const char *fmt, ...)
+bool(err_set)(struct err *e, enum err_code code, const char *fmt, ...)
 {
     int saved = errno;
     if (e->code != ERR_NONE)
@@ -73,7 +73,7 @@ bool err_set(struct err *e, enum err_code code, const char *fmt, ...)
     return false;
 }
 
-bool err_wrap(struct err *e, const char *fmt, ...)
+bool(err_wrap)(struct err *e, const char *fmt, ...)
 {
     char old[sizeof e->msg];
     memcpy(old, e->msg, sizeof old);

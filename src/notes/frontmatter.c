@@ -194,7 +194,8 @@ static void put_changed_lines(const struct edit *d)
     size_t done = 0; /* lines */
     for (size_t k = 0; k < y->key_count; k++) {
         const struct frontmatter_change *c = change_of(d, y->keys[k].name);
-        if (!c || json_equal(c->value, json_get_str(y->all, c->key)))
+        /* One that is null already is still there, to be removed. */
+        if (!c || (!removes(c) && json_equal(c->value, json_get_str(y->all, c->key))))
             continue;
         put_lines(d, done, y->keys[k].line);
         if (!removes(c))

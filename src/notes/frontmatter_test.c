@@ -236,6 +236,13 @@ static void multi_line_values_are_replaced_whole(void **state)
                  "---\nb: 1\n---\n");
 }
 
+static void a_key_without_a_value_can_be_removed(void **state)
+{
+    (void)state;
+    assert_edits("---\na: 1\nb: null\nc:\nd: 2\n---\n", "{\"b\":null,\"c\":null}",
+                 "---\na: 1\nd: 2\n---\n");
+}
+
 static void crlf_and_indentation_are_kept(void **state)
 {
     (void)state;
@@ -506,6 +513,7 @@ int main(void)
         T(bombs_are_refused_at_once),
         T(one_key_changes_and_the_rest_stays),
         T(multi_line_values_are_replaced_whole),
+        T(a_key_without_a_value_can_be_removed),
         T(crlf_and_indentation_are_kept),
         T(a_flow_mapping_is_written_anew),
         T(a_head_is_made_where_none_was),
