@@ -5,7 +5,11 @@
 
 bool bytes_put(struct bytes *b, const void *at, size_t n)
 {
-    if (b->failed || n > b->ceiling - b->n) {
+    if (b->failed)
+        return false;
+    if (n > b->ceiling - b->n) {
+        /* What fits is kept: it may be shown. */
+        (void)bytes_put(b, at, b->ceiling - b->n);
         b->failed = true;
         return false;
     }

@@ -78,8 +78,9 @@ static bool is_space(uint32_t c)
            (c >= 0x2000 && c <= 0x200a) || c == 0x3000;
 }
 
-/* Device names of Windows, with any ending. */
-static bool is_reserved(struct str name)
+/* Bytes of the device's name at the head, which Windows takes for the device whatever
+ * ending it has; 0 if there is none. */
+static size_t device_name(struct str name)
 {
     static const char *const whole[] = {"con", "prn", "aux", "nul"};
     const char *dot = memchr(name.at, '.', name.n);
@@ -87,14 +88,32 @@ static bool is_reserved(struct str name)
         str_trim((struct str){name.at, dot ? (size_t)(dot - name.at) : name.n});
     for (size_t i = 0; i < LENGTH(whole); i++)
         if (base.n == 3 && !strncasecmp(base.at, whole[i], 3))
-            return true;
-    return base.n == 4 && base.at[3] >= '0' && base.at[3] <= '9' &&
-           (!strncasecmp(base.at, "com", 3) || !strncasecmp(base.at, "lpt", 3));
+            return 3;
+    bool numbered = base.n == 4 && base.at[3] >= '0' && base.at[3] <= '9';
+    return numbered &&
+                   (!strncasecmp(base.at, "com", 3) || !strncasecmp(base.at, "lpt", 3))
+               ? 4
+               : 0;
 }
 
-static bool ends_badly(const struct buf *b, size_t start)
+static void trim_end(struct buf *b, size_t start)
 {
-    return b->n > start && (b->at[b->n - 1] == ' ' || b->at[b->n - 1] == '.');
+    while (b->n > start && (b->at[b->n - 1] == ' ' || b->at[b->n - 1] == '.'))
+        b->n--;
+}
+
+/* "com1.txt" becomes "com1_.txt". */
+static bool end_device_name(struct buf *out, size_t start, size_t n)
+{
+    struct str name = {out->at + start, out->n - start};
+    out->n = start + str_cut(name, NAME_STEM_MAX - 1).n;
+    trim_end(out, start);
+    if (!buf_char(out, '_'))
+        return false;
+    char *at = out->at + start + n;
+    memmove(at + 1, at, (size_t)(out->at + out->n - 1 - at));
+    *at = '_';
+    return true;
 }
 
 bool name_from_title(struct str title, struct buf *out)
@@ -118,12 +137,11 @@ bool name_from_title(struct str title, struct buf *out)
         space = false;
         buf_put(out, from, (size_t)(at - from));
     }
-    while (ends_badly(out, start))
-        out->n--;
+    trim_end(out, start);
     if (out->n == start)
         return false;
-    struct str name = {out->at + start, out->n - start};
-    return is_reserved(name) ? buf_char(out, '_') : true;
+    size_t device = device_name((struct str){out->at + start, out->n - start});
+    return device ? end_device_name(out, start, device) : true;
 }
 
 bool name_is_type(struct str type)

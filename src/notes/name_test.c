@@ -67,7 +67,9 @@ static void titles_become_safe_file_names(void **state)
         {".hidden", "hidden"},
         {"ends. . .", "ends"},
         {"CON", "CON_"},
-        {"com1.txt", "com1.txt_"},
+        {"com1.txt", "com1_.txt"},
+        {"nul .x.y", "nul_ .x.y"},
+        {"com1_.txt", "com1_.txt"},
         {"console", "console"},
         {"Grüße, 世界 🌍 (2026) & co!", "Grüße, 世界 🌍 (2026) & co!"},
         {"a\x01\x7f\xe2\x80\xae"
@@ -102,6 +104,21 @@ static void long_titles_are_cut_between_characters(void **state)
     assert_true(name_from_title((struct str){title, 1200}, &b));
     assert_int_equal(b.n, 198);
     assert_true(str_is_utf8(buf_view(&b)));
+}
+
+static void a_long_device_name_stays_within_the_limit(void **state)
+{
+    (void)state;
+    char title[401] = "lpt1.";
+    memset(title + 5, 'x', 395);
+    scoped_buf struct buf b, again;
+    buf_init(&b, 1000);
+    buf_init(&again, 1000);
+    assert_true(name_from_title(str_of(title), &b));
+    assert_int_equal(b.n, NAME_STEM_MAX);
+    assert_memory_equal(b.at, "lpt1_.x", 7);
+    assert_true(name_from_title(buf_view(&b), &again));
+    assert_true(str_eq(buf_view(&b), buf_view(&again)));
 }
 
 static void a_type_is_one_plain_folder_name(void **state)
@@ -162,6 +179,7 @@ int main(void)
         cmocka_unit_test(an_id_is_the_path_without_its_ending),
         cmocka_unit_test(titles_become_safe_file_names),
         cmocka_unit_test(long_titles_are_cut_between_characters),
+        cmocka_unit_test(a_long_device_name_stays_within_the_limit),
         cmocka_unit_test(a_type_is_one_plain_folder_name),
         cmocka_unit_test(dates_are_read_in_their_usual_forms),
     };

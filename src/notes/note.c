@@ -327,11 +327,6 @@ static bool read_revision(const struct json *o, struct revision *r, struct err *
         return err_set(e, ERR_INVALID,
                        "nothing to update: give content (a string), "
                        "metadata (an object), or both");
-    if (r->hash.n == 0 && !r->force)
-        return err_set(e, ERR_INVALID,
-                       "contentHash is missing: read the note first and "
-                       "give its content_hash, so that nobody's change is lost (or "
-                       "force: true to overwrite)");
     return true;
 }
 
@@ -435,6 +430,11 @@ bool notes_update(struct vault *v, const struct json *options, struct json_write
         return false;
     if (!found)
         return no_such_note(r.identifier, e);
+    if (r.hash.n == 0 && !r.force)
+        return err_set(e, ERR_INVALID,
+                       "contentHash is missing: read the note first and "
+                       "give its content_hash, so that nobody's change is lost (or "
+                       "force: true to overwrite)");
     int64_t now = os_real_ms();
     os_format_utc(now, r.now);
     if (!update_file(v, &r, path, hash, e))

@@ -611,26 +611,27 @@ static bool is_exact(int64_t whole)
     return d < 0x1p63 && (int64_t)d == whole;
 }
 
+/* `top` is for messages. */
 static bool can_write(struct str top, const struct json *v, unsigned depth, struct err *e)
 {
     if (depth > YML_DEPTH_MAX - 2)
-        return err_set(e, ERR_INVALID, "metadata.%.60s is nested deeper than %u levels",
-                       top.at, YML_DEPTH_MAX - 2);
+        return err_set(e, ERR_INVALID, "metadata.%.*s is nested deeper than %u levels",
+                       STR_ARGS(top), YML_DEPTH_MAX - 2);
     if (json_is(v, JSON_NUMBER) && !isfinite(json_number(v, 0)))
-        return err_set(e, ERR_INVALID, "metadata.%.60s holds a number that is too large",
-                       top.at);
+        return err_set(e, ERR_INVALID, "metadata.%.*s holds a number that is too large",
+                       STR_ARGS(top));
     if (json_is_int(v) && !is_exact(json_int(v, 0)))
         return err_set(e, ERR_INVALID,
-                       "metadata.%.60s holds %lld, which JavaScript "
+                       "metadata.%.*s holds %lld, which JavaScript "
                        "cannot hold exactly; give it as a string",
-                       top.at, (long long)json_int(v, 0));
+                       STR_ARGS(top), (long long)json_int(v, 0));
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
         if (json_is(v, JSON_OBJECT) && it.key.n > YML_KEY_MAX)
             return err_set(e, ERR_INVALID,
-                           "metadata.%.60s holds a key longer than %u "
+                           "metadata.%.*s holds a key longer than %u "
                            "bytes",
-                           top.at, YML_KEY_MAX);
+                           STR_ARGS(top), YML_KEY_MAX);
         if (!can_write(top, it.value, depth + 1, e))
             return false;
     }
@@ -642,5 +643,5 @@ bool yml_can_write(struct str key, const struct json *value, struct err *e)
     if (key.n == 0 || key.n > YML_KEY_MAX)
         return err_set(e, ERR_INVALID, "a metadata key must have 1 to %u bytes",
                        YML_KEY_MAX);
-    return can_write(key, value, 1, e);
+    return can_write(str_cut(key, 60), value, 1, e);
 }
