@@ -8,8 +8,7 @@
 #include "bake/wasm.h"
 
 #define HEADER "\0asm\1\0\0\0"
-#define MODULE(sections)                                         \
-    ((struct str){HEADER sections, sizeof HEADER sections - 1})
+#define MODULE(sections) ((struct str){HEADER sections, sizeof HEADER sections - 1})
 
 static struct wasm_module *module;
 static struct arena *arena;

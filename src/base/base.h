@@ -72,7 +72,6 @@ static inline bool err_false(void)
 #define err_set(e, ...) (err_set((e), __VA_ARGS__), err_false())
 #define err_wrap(e, ...) (err_wrap((e), __VA_ARGS__), err_false())
 
-
 /* Ends the program with the place: for our own bugs only. Nothing from the
  * network, a guest, a disk or a user may reach a must() that fails. */
 #define must(x) ((x) ? (void)0 : must_failed(#x, __FILE__, __LINE__))

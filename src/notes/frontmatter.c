@@ -111,12 +111,22 @@ static void put_crlf(struct buf *out, struct str text)
     buf_put(out, text.at + from, text.n - from);
 }
 
+/* Would some of a body that stands behind no block be taken for a head? */
+static bool looks_like_head(struct str body)
+{
+    struct frontmatter f = {0};
+    return cut(&f, body) || byte_order_mark(body);
+}
+
 void frontmatter_join(struct str head, struct str body, bool crlf, struct buf *out)
 {
     struct frontmatter f = {0};
     const char *eol = crlf ? "\r\n" : "\n";
     buf_str(out, head);
-    if (cut(&f, head) && body.n) {
+    bool block = cut(&f, head);
+    if (!block && looks_like_head(body))
+        buf_printf(out, "---%s---%s", eol, eol);
+    if (block && body.n) {
         if (!str_ends(head, "\n"))
             buf_cstr(out, eol);
         /* Else the body's own blank line would be read as the head's. */
@@ -290,6 +300,9 @@ bool frontmatter_edit(const struct frontmatter *f,
         if (!json_get_str(f->yml.all, changes[i].key) && !removes(&changes[i]))
             yml_put_pair(out, f->yml.by_lines ? f->yml.column : 0, d.eol, changes[i].key,
                          changes[i].value);
+    /* YAML knows line ends behind which a fence would be none. */
+    if (out->n > yaml && out->at[out->n - 1] != '\n')
+        buf_cstr(out, d.eol);
     if (!buf_check(out, "the note", e) ||
         !verify(&d, (struct str){out->at + yaml, out->n - yaml}, a, e))
         return false;

@@ -41,8 +41,9 @@ bool frontmatter_edit(const struct frontmatter *f,
                       const struct frontmatter_change *changes, size_t count,
                       struct arena *a, struct buf *out, struct err *e);
 
-/* Appends head and body so that reading cuts them at the same place. With `crlf`
- * the body's line ends become CRLF. */
+/* Appends head and body so that reading cuts them at the same place: before a body
+ * that begins like a head itself stands an empty one, if there was none. With
+ * `crlf` the body's line ends become CRLF. */
 void frontmatter_join(struct str head, struct str body, bool crlf, struct buf *out);
 
 /* Are all line ends of the text CRLF, and is there one? */

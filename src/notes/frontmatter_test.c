@@ -250,6 +250,10 @@ static void crlf_and_indentation_are_kept(void **state)
                  "---\r\na: 3\r\nb: 2\r\nc:\r\n  - 4\r\n---\r\n\r\nx\r\n");
     assert_edits("---\n  a: 1\n  b: 2\n---\nx", "{\"a\":3,\"c\":4}",
                  "---\n  a: 3\n  b: 2\n  c: 4\n---\nx");
+    assert_edits("---\na: 1\rb: 2\n---\nx", "{\"b\":null}", "---\na: 1\r\n---\nx");
+    assert_edits("---\na: 1\xc2\x85"
+                 "b: 2\n---\nx",
+                 "{\"b\":null}", "---\na: 1\xc2\x85\n---\nx");
 }
 
 static void a_flow_mapping_is_written_anew(void **state)
@@ -284,10 +288,17 @@ static void what_cannot_be_changed_safely_is_refused(void **state)
 static void joining_cuts_at_the_same_place_again(void **state)
 {
     (void)state;
-    static const char *const heads[] = {"", "---\na: 1\n---\n", "---\na: 1\n---\n\n",
-                                        "---\na: 1\n---", "---\nbroken\n---\n"};
-    static const char *const bodies[] = {"",      "x",     "\nx",  "\n\n",
-                                         "  \nx", "# x\n", "\r\nx"};
+    static const char *const heads[] = {"",
+                                        "\xef\xbb\xbf",
+                                        "---\na: 1\n---\n",
+                                        "---\na: 1\n---\n\n",
+                                        "---\na: 1\n---",
+                                        "---\nbroken\n---\n"};
+    static const char *const bodies[] = {"",          "x",
+                                         "\nx",       "\n\n",
+                                         "  \nx",     "# x\n",
+                                         "\r\nx",     "---\nb: 2\n---\n\nx",
+                                         "---\nopen", "\xef\xbb\xbfx"};
     for (size_t h = 0; h < LENGTH(heads); h++) {
         for (size_t b = 0; b < LENGTH(bodies); b++) {
             scoped_buf struct buf all;

@@ -391,7 +391,9 @@ static size_t destination(const struct finder *f, size_t i, struct str *out)
     size_t from = i + angle, k = from, depth = 0;
     for (; k < f->s.n && k - from < TARGET_MAX; k++) {
         unsigned char c = (unsigned char)f->s.at[k];
-        if (c == '\\' && k + 1 < f->s.n && !angle) {
+        /* No space, and no line end, can be escaped. */
+        if (c == '\\' && !angle && k + 1 < f->s.n &&
+            (unsigned char)f->s.at[k + 1] > ' ') {
             k++;
             continue;
         }

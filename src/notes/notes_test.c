@@ -327,7 +327,6 @@ static void bad_options_are_named(void **state)
         {notes_get, "''", "identifier"},
         {notes_get, "{'id': 'x'}", "identifier"},
         {notes_update, "{'identifier': 'x'}", "content"},
-        {notes_update, "{'identifier': 'x', 'content': 'y'}", "contentHash"},
         {notes_update, "{'identifier': 'x', 'content': 'y', 'contentHash': 5}",
          "contentHash"},
         {notes_update, "{'identifier': 'x', 'metadata': {'type': 'y'}, 'force': true}",
@@ -609,6 +608,9 @@ static void an_update_needs_the_hash_that_was_read(void **state)
     assert_string_equal(file("Plan.md"), "two\n");
     call(notes_update, "{'identifier': 'Plan', 'content': 'four', 'force': true}");
     assert_string_equal(file("Plan.md"), "four");
+    why = refused(ERR_INVALID, notes_update, "{'identifier': 'Plan', 'content': 'five'}");
+    assert_non_null(strstr(why, "contentHash"));
+    (void)refused(ERR_NOT_FOUND, notes_update, "{'identifier': 'none', 'content': 'x'}");
 }
 
 static void frontmatter_bytes_are_kept(void **state)
