@@ -24,6 +24,28 @@
   };
   const typed = (name, message, Base = Error) => define(new Base(message), 'name', name);
 
+  // ---- arrays -------------------------------------------------------------
+
+  // QuickJS's own splice deletes what is left over at the end, element by element,
+  // and deleting makes an array a slow one for good. This moves and cuts instead.
+  const { splice: spliceOwn, slice, copyWithin } = Array.prototype;
+  const { splice } = {
+    splice(start, deleteCount, ...items) {
+      if (!isArray(this) || arguments.length < 2) return apply(spliceOwn, this, arguments);
+      const { length } = this;
+      const begin = Math.trunc(start) || 0;
+      const from = begin < 0 ? Math.max(length + begin, 0) : Math.min(begin, length);
+      const count = Math.min(Math.max(Math.trunc(deleteCount) || 0, 0), length - from);
+      if (items.length >= count) return apply(spliceOwn, this, [from, count, ...items]);
+      const removed = apply(slice, this, [from, from + count]);
+      apply(copyWithin, this, [from + items.length, from + count, length]);
+      for (let i = 0; i < items.length; i++) this[from + i] = items[i];
+      this.length = length - count + items.length;
+      return removed;
+    },
+  };
+  define(Array.prototype, 'splice', splice);
+
   // ---- what is refused ----------------------------------------------------
 
   const refuse = (what) =>

@@ -22,9 +22,10 @@
 /* The code begins on a line of its own, the second: the bootstrap takes one from
  * every position. */
 #define NOTE_MAIN "__main(()=>typeof main=='function'?main:void 0)"
-static const char script_head[] = "{" NOTE_MAIN ";\n";
+static const char script_head[] = "{" NOTE_MAIN ";\n", script_head_plain[] = "{\n";
 static const char script_tail[] = "\n}";
-static const char function_head[] = "(async function(){" NOTE_MAIN ";\n";
+static const char function_head[] = "(async function(){" NOTE_MAIN ";\n",
+                  function_head_plain[] = "(async function(){\n";
 static const char function_tail[] = "\n;return __nothing})";
 
 #define FLAGS_SCRIPT (JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_ASYNC)
@@ -177,12 +178,19 @@ static size_t find_last_expression(JSContext *ctx, const char *code, size_t n)
 
 struct shift code_shift;
 
+/* Most code has no main, and reading our arrow function would be a quarter of what
+ * a small evaluation costs. An identifier may be spelt with escapes. */
+static bool may_declare_main(const char *code, size_t n)
+{
+    return memmem(code, n, "main", 4) || memmem(code, n, "\\u", 2);
+}
+
 static JSValue run_function(JSContext *ctx, const char *code, size_t n)
 {
     static const char wrap[] = "return __last(";
     size_t at = find_last_expression(ctx, code, n);
     struct bytes b = {.ceiling = UINT32_MAX / 4};
-    bytes_text(&b, function_head);
+    bytes_text(&b, may_declare_main(code, n) ? function_head : function_head_plain);
     bytes_put(&b, code, at);
     if (at < n) {
         size_t end = n;
@@ -216,7 +224,8 @@ static JSValue run_function(JSContext *ctx, const char *code, size_t n)
 /* A promise of {value: the completion value}. */
 static JSValue run_script(JSContext *ctx, const char *code, size_t n)
 {
-    struct bytes b = glue(script_head, code, n, script_tail);
+    const char *head = may_declare_main(code, n) ? script_head : script_head_plain;
+    struct bytes b = glue(head, code, n, script_tail);
     JSValue function = compile(ctx, b.at, b.n, FLAGS_SCRIPT);
     if (!JS_IsException(function))
         return JS_EvalFunction(ctx, function);

@@ -1,7 +1,8 @@
 /* Baking: run the start on an instrumented copy, then write the module anew.
  *
  * The copy exports every mutable global and every table, so that what the start
- * changed can be read (globals) or refused (tables). Everything else that a
+ * changed can be read (globals) or refused (tables), and the start function, so
+ * that it can be seen how they were before. Everything else that a
  * module cannot say is refused too, rather than lost.
  */
 #include "bake/bake.h"
@@ -116,6 +117,8 @@ static struct engine_import *make_imports(struct baking *b, struct err *e)
 
 /* ---- the instrumented copy ---------------------------------------------- */
 
+static const char start_name[] = "bake:start";
+
 static void global_name(size_t i, char out[static INSTRUMENT_NAME])
 {
     (void)snprintf(out, INSTRUMENT_NAME, "bake:global:%zu", i);
@@ -137,7 +140,7 @@ static void instrument_exports(const struct wasm_module *m, struct buf *out)
 {
     scoped_buf struct buf s;
     buf_init(&s, out->ceiling);
-    uint32_t count = (uint32_t)(m->export_count + m->tables);
+    uint32_t count = (uint32_t)(m->export_count + m->tables + m->has_start);
     for (size_t i = 0; i < m->global_count; i++)
         count += m->globals[i].is_mutable;
     wasm_put_u32(&s, count);
@@ -154,6 +157,8 @@ static void instrument_exports(const struct wasm_module *m, struct buf *out)
         table_name(i, name);
         put_export(&s, str_of(name), 1, m->imported_tables + i);
     }
+    if (m->has_start)
+        put_export(&s, str_of(start_name), 0, m->start);
     wasm_put_section(out, WASM_EXPORT, buf_view(&s));
 }
 
@@ -163,7 +168,7 @@ static void instrument(const struct wasm_module *m, struct buf *out)
     for (size_t i = 0; i < m->part_count; i++) {
         if (m->parts[i].id == WASM_EXPORT)
             instrument_exports(m, out);
-        else
+        else if (m->parts[i].id != WASM_START)
             wasm_put_section(out, m->parts[i].id, m->parts[i].bytes);
     }
 }
@@ -258,6 +263,8 @@ static bool exports_function(const struct wasm_module *m, const char *name)
 static bool run_start(struct baking *b, struct world *w, struct err *e)
 {
     uint64_t cell = 0;
+    if (b->module.has_start && !world_call(w, start_name, &cell, 0, e))
+        return err_wrap(e, "the start function");
     if (exports_function(&b->module, "_initialize") &&
         !world_call(w, "_initialize", &cell, 0, e))
         return err_wrap(e, "_initialize");

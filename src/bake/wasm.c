@@ -216,6 +216,10 @@ static void parse_section(struct wasm_part *p, struct wasm_module *m, struct are
     case WASM_EXPORT:
         parse_exports(&r, m, a, e);
         break;
+    case WASM_START:
+        m->has_start = true;
+        m->start = read_u32(&r);
+        break;
     default:
         return;
     }

@@ -56,6 +56,8 @@ struct wasm_module {
     struct str *types;           /* each function type's bytes */
     size_t global_count, export_count, import_count, type_count;
     size_t imported_globals, imported_tables, imported_memories, tables, memories;
+    bool has_start;
+    uint32_t start;       /* the function that runs at once */
     struct str memory;    /* the limits of its memory */
     bool memory_is_plain; /* 32 bits, not shared */
 };

@@ -64,7 +64,14 @@ static int cache_folder(const struct engine *g)
         return -1;
     if (!os_make_dirs(base, "modules", &e))
         return -1;
-    return os_open_beneath(base, "modules", O_RDONLY | O_DIRECTORY, 0, &e);
+    scoped_fd int folder = os_open_beneath(base, "modules", O_RDONLY | O_DIRECTORY, 0, &e);
+    struct stat st;
+    if (folder < 0 || fstat(folder, &st) != 0 || st.st_uid != geteuid() ||
+        st.st_mode & 022)
+        return -1; /* who may write there could make a sum that matches, too */
+    int ours = folder;
+    folder = -1;
+    return ours;
 }
 
 static bool sum_matches(int folder, const char *key, int fd)

@@ -119,8 +119,9 @@ static void compiled_code_is_kept_and_taken_again(void **state)
 {
     (void)state;
     assert_int_equal(ask(ENGINE_OWN, seven), 7);
-    assert_int_equal(look(folder).st_mode & 0777, 0700);
     char path[512];
+    (void)snprintf(path, sizeof path, "%s/cloche", root);
+    assert_int_equal(look(path).st_mode & 0777, 0700);
     strcpy(path, path_of(".cwasm"));
     assert_int_equal(look(path).st_mode & 0777, 0600);
     struct stat code = look(path), sum = look(path_of(".sum"));

@@ -223,7 +223,11 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
     w->module = m;
     w->limits = *limits;
     w->data = data;
-    if (!check_limits(w, e) || !prepare_store(w, e) || !watched(w, instantiate, NULL, e))
+    if (!check_limits(w, e) || !prepare_store(w, e))
+        return NULL;
+    /* A baked guest has neither start function nor data: nothing could take long. */
+    bool baked = m->image && m->kind == ENGINE_OWN;
+    if (!(baked ? instantiate(w, NULL, e) : watched(w, instantiate, NULL, e)))
         return NULL;
     atomic_fetch_add_explicit(&m->worlds, 1, memory_order_relaxed);
     if (!w->slot && find_memory(w) && m->image) {

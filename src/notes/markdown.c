@@ -488,6 +488,7 @@ static size_t bare_address(struct finder *f, size_t i)
     while (k < f->s.n && k - i < TARGET_MAX && (unsigned char)f->s.at[k] > ' ' &&
            !strchr("<>\"`", f->s.at[k]))
         k++;
+    k = i + str_cut(left, k - i).n;
     /* Signs that end a sentence are not meant, nor a ')' without its '('. */
     while (k > i + scheme) {
         char last = f->s.at[k - 1];

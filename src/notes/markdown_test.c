@@ -53,6 +53,20 @@ static void markdown_links_are_found(void **state)
                  "m1:page.md|![alt](pic.png);");
     assert_links("[ref]: ../other.md \"title\"\n\ntext [ref]", "m1:../other.md|ref;");
     assert_links("[a](b(c)d) [e](f)g)", "m1:b(c)d|a;m1:f|e;");
+    assert_links("[a](b\\)c) [a](b\\\nc) [a](b\\ c) [d](e\\)", "m1:b\\)c|a;");
+}
+
+static void an_endless_address_is_cut_between_characters(void **state)
+{
+    (void)state;
+    char text[4000] = "http://ab";
+    for (size_t i = 9; i + 3 < sizeof text; i += 3)
+        memcpy(text + i, "\xe6\x97\xa5", 3);
+    scoped_buf struct buf b;
+    buf_init(&b, 1 << 20);
+    markdown_links((struct str){text, 3999}, put, &b);
+    assert_true(b.n > 2000);
+    assert_true(str_is_utf8(buf_view(&b)));
 }
 
 static void code_is_passed_over(void **state)
@@ -186,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wiki_links_are_found),
         cmocka_unit_test(markdown_links_are_found),
+        cmocka_unit_test(an_endless_address_is_cut_between_characters),
         cmocka_unit_test(code_is_passed_over),
         cmocka_unit_test(line_numbers_count_every_line),
         cmocka_unit_test(the_title_is_the_first_heading_of_level_one),

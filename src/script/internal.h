@@ -7,6 +7,7 @@
 
 struct script {
     struct module *module;
+    uint64_t input_at; /* of the INPUT_READY bytes that each world has for input */
     const struct script_row *rows;
     size_t row_count;
     struct hands *hands;
