@@ -50,9 +50,9 @@ struct text {
 static void assemble(const struct text *t, struct buf *out)
 {
     static const enum wasm_section order[] = {
-        WASM_CUSTOM, WASM_TYPE,   WASM_IMPORT,  WASM_FUNCTION,   WASM_TABLE, WASM_MEMORY,
-        WASM_GLOBAL, WASM_EXPORT, WASM_START,   WASM_ELEMENT,    WASM_DATA_COUNT,
-        WASM_CODE,   WASM_DATA};
+        WASM_CUSTOM,     WASM_TYPE,   WASM_IMPORT, WASM_FUNCTION, WASM_TABLE,
+        WASM_MEMORY,     WASM_GLOBAL, WASM_EXPORT, WASM_START,    WASM_ELEMENT,
+        WASM_DATA_COUNT, WASM_CODE,   WASM_DATA};
     buf_clear(out);
     wasm_put_header(out);
     for (size_t i = 0; i < LENGTH(order); i++) {
@@ -72,7 +72,7 @@ static void assemble(const struct text *t, struct buf *out)
 
 /* Instructions, by the names of the text format; all bodies have no locals. */
 #define BODY(code) STR("\0" code "\x0b")
-#define I32(byte) "\x41" byte /* one LEB byte: -64 to 63 */
+#define I32(byte) "\x41" byte      /* one LEB byte: -64 to 63 */
 #define ADDRESS "\x41\x80\xa0\x04" /* i32.const 0x11000: the second page */
 #define STORE8(offset) "\x3a\0" offset
 #define LOAD8(offset) "\x2d\0" offset
@@ -82,13 +82,13 @@ static void assemble(const struct text *t, struct buf *out)
 #define DROP "\x1a"
 
 /* Globals: 0 i32, 1 i64, 2 f32, 3 f64, mutable; 4 i32, not; 5 the shadow stack. */
-#define GLOBALS                                                                           \
-    "\6"                                                                                  \
-    "\x7f\1\x41\0\x0b"                                                                    \
-    "\x7e\1\x42\5\x0b"                                                                    \
-    "\x7d\1\x43\0\0\0\0\x0b"                                                              \
-    "\x7c\1\x44\0\0\0\0\0\0\0\0\x0b"                                                      \
-    "\x7f\0\x41\x2a\x0b"                                                                  \
+#define GLOBALS                      \
+    "\6"                             \
+    "\x7f\1\x41\0\x0b"               \
+    "\x7e\1\x42\5\x0b"               \
+    "\x7d\1\x43\0\0\0\0\x0b"         \
+    "\x7c\1\x44\0\0\0\0\0\0\0\0\x0b" \
+    "\x7f\0\x41\x2a\x0b"             \
     "\x7f\1\x41\x80\x08\x0b"
 
 /* Functions: 0 start, 1 init, 2 read(address), 3 pages(), 4 again(). */
@@ -97,20 +97,20 @@ static const struct str bodies[] = {
     BODY(ADDRESS I32("\x21") STORE8("\5") I32("\x79") SET("\0")),
     /* init: grows by 3 pages, writes to the first and to the last of them, over data,
      * moves the shadow stack and puts it back, and sets all the globals. */
-    BODY(I32("\3") "\x40\0" DROP             /* memory.grow 3 */
-         "\x41\x80\x80\x08" I32("\x11") STORE8("\0") /* at 0x20000 */
-         "\x41\xff\xff\x13" I32("\x12") STORE8("\0") /* at 0x4ffff */
-         I32("\x10") I32("\0") STORE8("\1")  /* the data's second byte */
-         GET("\5") "\x41\x10\x6b" SET("\5") GET("\5") "\x41\x10\x6a" SET("\5")
-         GET("\0") I32("\x3f") "\x6a" SET("\0") /* -7 + -1 */
+    BODY(I32("\3") "\x40\0" DROP                               /* memory.grow 3 */
+                   "\x41\x80\x80\x08" I32("\x11") STORE8("\0") /* at 0x20000 */
+         "\x41\xff\xff\x13" I32("\x12") STORE8("\0")           /* at 0x4ffff */
+         I32("\x10") I32("\0") STORE8("\1") /* the data's second byte */
+         GET("\5") "\x41\x10\x6b" SET("\5") GET("\5") "\x41\x10\x6a" SET("\5") GET("\0")
+             I32("\x7f") "\x6a" SET("\0")                         /* -7 + -1 */
          "\x42\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f" SET("\1") /* INT64_MIN */
          "\x43\0\0\xc0\x7f" SET("\2")                             /* a NaN */
          "\x44\x18\x2d\x44\x54\xfb\x21\x09\x40" SET("\3")),       /* pi */
     BODY(PARAM LOAD8("\0")),
     BODY("\x3f\0"),
     /* again: what still works after baking: write, grow, change a global */
-    BODY(ADDRESS I32("\x2c") STORE8("\6") I32("\1") "\x40\0" DROP GET("\0") I32("\1")
-         "\x6a" SET("\0") GET("\0")),
+    BODY(ADDRESS I32("\x2c") STORE8("\6") I32("\1") "\x40\0" DROP GET("\0")
+             I32("\1") "\x6a" SET("\0") GET("\0")),
 };
 
 static const struct text known = {
@@ -139,38 +139,34 @@ static const struct bake_options options = {.init = init, .init_count = 1, .own 
 
 /* ---- baking ------------------------------------------------------------- */
 
-struct baked {
-    struct bake_result r;
-};
-
-static void baked_init(struct baked *b, size_t ceiling)
+static void result_init(struct bake_result *b, size_t ceiling)
 {
-    buf_init(&b->r.dense, ceiling);
-    buf_init(&b->r.bare, ceiling);
-    buf_init(&b->r.image, ceiling);
+    buf_init(&b->dense, ceiling);
+    buf_init(&b->bare, ceiling);
+    buf_init(&b->image, ceiling);
 }
 
-static void baked_done(struct baked *b)
+static void result_done(struct bake_result *b)
 {
-    buf_done(&b->r.dense);
-    buf_done(&b->r.bare);
-    buf_done(&b->r.image);
+    buf_done(&b->dense);
+    buf_done(&b->bare);
+    buf_done(&b->image);
 }
-#define scoped_baked __attribute__((cleanup(baked_done)))
+#define scoped_result __attribute__((cleanup(result_done)))
 
-static bool try_bake(const struct text *t, const struct bake_options *o, struct baked *b,
-                     struct err *e)
+static bool try_bake(const struct text *t, const struct bake_options *o,
+                     struct bake_result *b, struct err *e)
 {
     scoped_buf struct buf wasm;
     buf_init(&wasm, 1 << 20);
     assemble(t, &wasm);
-    return bake_module(g, buf_view(&wasm), o, &b->r, e);
+    return bake_module(g, buf_view(&wasm), o, b, e);
 }
 
-static void bake_text(const struct text *t, struct baked *b)
+static void bake_text(const struct text *t, struct bake_result *b)
 {
     struct err e = {0};
-    baked_init(b, (size_t)256 << 20);
+    result_init(b, (size_t)256 << 20);
     if (!try_bake(t, &options, b, &e))
         fail_msg("%s", e.msg);
 }
@@ -178,15 +174,16 @@ static void bake_text(const struct text *t, struct baked *b)
 static void assert_refused(const struct text *t, enum err_code code, const char *why)
 {
     struct err e = {0};
-    scoped_baked struct baked b;
-    baked_init(&b, (size_t)64 << 20);
+    scoped_result struct bake_result b;
+    result_init(&b, (size_t)64 << 20);
     if (try_bake(t, &options, &b, &e))
         fail_msg("baked, though: %s", why);
     if (!strstr(e.msg, why) || e.code != code)
         fail_msg("'%s' (%d) does not say '%s'", e.msg, e.code, why);
 }
 
-static struct module *open_module(enum engine_kind kind, struct str wasm, struct str image)
+static struct module *open_module(enum engine_kind kind, struct str wasm,
+                                  struct str image)
 {
     struct err e = {0};
     struct module *m =
@@ -263,15 +260,15 @@ static void both_forms_are_as_the_module_after_its_start(void **state)
     scoped_buf struct buf wasm;
     buf_init(&wasm, 1 << 20);
     assemble(&known, &wasm);
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&known, &b);
 
     scoped(module_close) struct module *raw =
         open_module(ENGINE_FOREIGN, buf_view(&wasm), STR(""));
     scoped(module_close) struct module *dense =
-        open_module(ENGINE_FOREIGN, buf_view(&b.r.dense), STR(""));
+        open_module(ENGINE_FOREIGN, buf_view(&b.dense), STR(""));
     scoped(module_close) struct module *bare =
-        open_module(ENGINE_OWN, buf_view(&b.r.bare), buf_view(&b.r.image));
+        open_module(ENGINE_OWN, buf_view(&b.bare), buf_view(&b.image));
     for (int i = 0; i < 2; i++) {
         scoped(world_close) struct world *before = open_world(raw);
         (void)call(before, "init", -1);
@@ -292,9 +289,9 @@ static void both_forms_are_as_the_module_after_its_start(void **state)
 static void the_start_is_gone_from_both_forms(void **state)
 {
     (void)state;
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&known, &b);
-    const struct buf *const forms[] = {&b.r.dense, &b.r.bare};
+    const struct buf *const forms[] = {&b.dense, &b.bare};
     for (size_t i = 0; i < LENGTH(forms); i++) {
         struct err e = {0};
         scoped(arena_free) struct arena *a = arena_new(1 << 20);
@@ -311,7 +308,8 @@ static void the_start_is_gone_from_both_forms(void **state)
             has_note |= m->parts[k].id == WASM_CUSTOM;
         }
         assert_true(has_note);
-        struct module *reopened = open_module(ENGINE_FOREIGN, buf_view(forms[i]), STR(""));
+        struct module *reopened =
+            open_module(ENGINE_FOREIGN, buf_view(forms[i]), STR(""));
         module_close(reopened);
     }
 }
@@ -349,17 +347,17 @@ static void find_data(struct str wasm, size_t *count, uint32_t *at, uint32_t *si
 static void the_dense_form_has_one_segment_of_whole_pages(void **state)
 {
     (void)state;
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&known, &b);
     size_t count;
     uint32_t at, size;
-    find_data(buf_view(&b.r.dense), &count, &at, &size);
+    find_data(buf_view(&b.dense), &count, &at, &size);
     assert_int_equal(count, 1);
     assert_int_equal(at, 0);
     assert_int_equal(size, 0x50000);
-    find_data(buf_view(&b.r.bare), &count, &at, &size);
+    find_data(buf_view(&b.bare), &count, &at, &size);
     assert_int_equal(count, 0);
-    assert_int_equal(b.r.image.n, 5 * 65536);
+    assert_int_equal(b.image.n, 5 * 65536);
 
     /* Without data below 0x10000: it begins where the first used page does. */
     struct text t = known;
@@ -368,9 +366,9 @@ static void the_dense_form_has_one_segment_of_whole_pages(void **state)
     memcpy(own, bodies, sizeof own);
     own[1] = BODY("\x01"); /* nop */
     t.bodies = own;
-    scoped_baked struct baked few;
+    scoped_result struct bake_result few;
     bake_text(&t, &few);
-    find_data(buf_view(&few.r.dense), &count, &at, &size);
+    find_data(buf_view(&few.dense), &count, &at, &size);
     assert_int_equal(count, 1);
     assert_int_equal(at, 0x11000);
     assert_int_equal(size, 0x1000);
@@ -379,7 +377,7 @@ static void the_dense_form_has_one_segment_of_whole_pages(void **state)
 static void a_memory_of_zeros_needs_no_segment(void **state)
 {
     (void)state;
-    static const struct text t = {
+    const struct text t = {
         .sections = {[WASM_TYPE] = STR("\1\x60\0\0"),
                      [WASM_FUNCTION] = STR("\1\0"),
                      [WASM_MEMORY] = STR("\1\0\1"),
@@ -387,14 +385,14 @@ static void a_memory_of_zeros_needs_no_segment(void **state)
         .bodies = (const struct str[]){BODY("")},
         .body_count = 1,
     };
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&t, &b);
     size_t count;
     uint32_t at, size;
-    find_data(buf_view(&b.r.dense), &count, &at, &size);
+    find_data(buf_view(&b.dense), &count, &at, &size);
     assert_int_equal(count, 0);
     scoped(module_close) struct module *m =
-        open_module(ENGINE_OWN, buf_view(&b.r.bare), buf_view(&b.r.image));
+        open_module(ENGINE_OWN, buf_view(&b.bare), buf_view(&b.image));
     scoped(world_close) struct world *w = open_world(m);
     assert_int_equal(world_memory(w).n, 65536);
 }
@@ -411,19 +409,19 @@ static void initialize_runs_before_the_others(void **state)
                      [WASM_EXPORT] = STR("\5\6memory\2\0\4init\0\0\x0b_initialize\0\1"
                                          "\4more\0\2\1n\3\0")},
         /* n = n * 2 + 1; n = 5; n = n * 2 */
-        .bodies = (const struct str[]){BODY(GET("\0") I32("\2") "\x6c" I32("\1") "\x6a"
-                                            SET("\0")),
-                                       BODY(I32("\5") SET("\0")),
-                                       BODY(GET("\0") I32("\2") "\x6c" SET("\0"))},
+        .bodies =
+            (const struct str[]){
+                BODY(GET("\0") I32("\2") "\x6c" I32("\1") "\x6a" SET("\0")),
+                BODY(I32("\5") SET("\0")), BODY(GET("\0") I32("\2") "\x6c" SET("\0"))},
         .body_count = 3,
     };
     static const char *const two[] = {"init", "more"};
     struct err e = {0};
-    scoped_baked struct baked b;
-    baked_init(&b, 1 << 20);
+    scoped_result struct bake_result b;
+    result_init(&b, 1 << 20);
     assert_true(try_bake(&t, &(struct bake_options){two, 2, true}, &b, &e));
     scoped(module_close) struct module *m =
-        open_module(ENGINE_OWN, buf_view(&b.r.bare), buf_view(&b.r.image));
+        open_module(ENGINE_OWN, buf_view(&b.bare), buf_view(&b.image));
     scoped(world_close) struct world *w = open_world(m);
     assert_int_equal(global(w, "n"), 22);
     uint64_t cell = 0;
@@ -458,12 +456,15 @@ static void the_system_answers_that_it_is_not_there(void **state)
     (void)state;
     char space[100];
     struct str import;
-    const struct str body = BODY(I32("\x20") "\x41\1\x41\0\x41\0\x41\0\x10\0" STORE8("\0"));
-    struct text t = importing(WASI "\x08""fd_write", &import,
-                              STR("\2\x60\4\x7f\x7f\x7f\x7f\1\x7f\x60\0\0"), &body, space);
-    scoped_baked struct baked b;
+    const struct str body =
+        BODY(I32("\x20") "\x41\1\x41\0\x41\0\x41\0\x10\0" STORE8("\0"));
+    struct text t =
+        importing(WASI "\x08"
+                       "fd_write",
+                  &import, STR("\2\x60\4\x7f\x7f\x7f\x7f\1\x7f\x60\0\0"), &body, space);
+    scoped_result struct bake_result b;
     bake_text(&t, &b);
-    assert_int_equal(b.r.image.at[0x20], 52);
+    assert_int_equal(b.image.at[0x20], 52);
 }
 
 static void while_it_is_baked_the_clock_stands_still(void **state)
@@ -472,14 +473,16 @@ static void while_it_is_baked_the_clock_stands_still(void **state)
     char space[100];
     struct str import;
     /* memory[0x30] = 7; memory[0x20] = clock_time_get(0, 0, 0x30) + 9 */
-    const struct str body = BODY(I32("\x30") I32("\7") STORE8("\0") I32("\x20")
-                                 "\x41\0\x42\0\x41\x30\x10\0\x41\x09\x6a" STORE8("\0"));
-    struct text t = importing(WASI "\x0e" "clock_time_get", &import,
-                              STR("\2\x60\3\x7f\x7e\x7f\1\x7f\x60\0\0"), &body, space);
-    scoped_baked struct baked b;
+    const struct str body = BODY(I32("\x30") I32("\7") STORE8("\0") I32(
+        "\x20") "\x41\0\x42\0\x41\x30\x10\0\x41\x09\x6a" STORE8("\0"));
+    struct text t =
+        importing(WASI "\x0e"
+                       "clock_time_get",
+                  &import, STR("\2\x60\3\x7f\x7e\x7f\1\x7f\x60\0\0"), &body, space);
+    scoped_result struct bake_result b;
     bake_text(&t, &b);
-    assert_int_equal(b.r.image.at[0x20], 9);
-    assert_int_equal(b.r.image.at[0x30], 0);
+    assert_int_equal(b.image.at[0x20], 9);
+    assert_int_equal(b.image.at[0x30], 0);
 }
 
 static void what_is_not_the_same_each_time_is_refused(void **state)
@@ -495,8 +498,9 @@ static void what_is_not_the_same_each_time_is_refused(void **state)
     t = importing("\4host\4call", &import, STR("\2\x60\0\0\x60\0\0"), &host, space);
     assert_refused(&t, ERR_GUEST, "host function");
     const struct str clock = BODY("\x41\0\x42\0\x41\x7f\x10\0" DROP); /* at -1 */
-    t = importing(WASI "\x0e" "clock_time_get", &import,
-                  STR("\2\x60\3\x7f\x7e\x7f\1\x7f\x60\0\0"), &clock, space);
+    t = importing(WASI "\x0e"
+                       "clock_time_get",
+                  &import, STR("\2\x60\3\x7f\x7e\x7f\1\x7f\x60\0\0"), &clock, space);
     assert_refused(&t, ERR_GUEST, "outside its memory");
 }
 
@@ -508,9 +512,9 @@ static void an_import_without_values_is_answered_too(void **state)
     const struct str body = BODY("\x10\0\x10\0\x41\x20\x41\5" STORE8("\0"));
     struct text t =
         importing(WASI "\5yield", &import, STR("\2\x60\0\0\x60\0\0"), &body, space);
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&t, &b);
-    assert_int_equal(b.r.image.at[0x20], 5);
+    assert_int_equal(b.image.at[0x20], 5);
 }
 
 static void imports_that_cannot_be_answered_are_refused(void **state)
@@ -566,7 +570,7 @@ static void tables_that_were_changed_are_refused(void **state)
             assert_refused(&t, ERR_INVALID, "changed table 0");
         }
     struct text same = with_body(1, BODY(I32("\1") "\xd2\2\x26\0"), own);
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&same, &b); /* what was there already */
 }
 
@@ -575,8 +579,7 @@ static void a_shadow_stack_that_stays_moved_is_refused(void **state)
     (void)state;
     struct str own[LENGTH(bodies)];
     for (size_t which = 0; which < 2; which++) {
-        struct text t =
-            with_body(which, BODY(GET("\5") "\x41\x10\x6b" SET("\5")), own);
+        struct text t = with_body(which, BODY(GET("\5") "\x41\x10\x6b" SET("\5")), own);
         assert_refused(&t, ERR_INVALID, "shadow stack");
     }
 }
@@ -598,15 +601,12 @@ static void segments_that_the_code_may_use_later_are_refused(void **state)
     }
     /* Their opcodes as numbers inside other instructions are not meant. */
     struct text fine = with_body(
-        4, BODY("\x41\xfc\x08" DROP "\x42\xfc\x09" DROP "\x43\xfc\x0c\xfc\x0d" DROP
-                "\x44\xfc\x08\0\0\xfc\x09\0\0" DROP "\xfd\x0c\xfc\x08\0\0\xfc\x09\0\0"
-                "\xfc\x0c\0\0\xfc\x0d\0\0" DROP "\x0e\2\0\0\0" I32("\0")),
+        4,
+        BODY("\x41\xfc\x08" DROP "\x42\xfc\x09" DROP "\x43\xfc\x0c\xfc\x0d" DROP
+             "\x44\xfc\x08\0\0\xfc\x09\0\0" DROP "\xfd\x0c\xfc\x08\0\0\xfc\x09\0\0"
+             "\xfc\x0c\0\0\xfc\x0d\0\0" DROP I32("\0")),
         own);
-    fine.bodies = own;
-    own[4] = BODY("\x41\xfc\x08" DROP "\x42\xfc\x09" DROP "\x43\xfc\x0c\xfc\x0d" DROP
-                  "\x44\xfc\x08\0\0\xfc\x09\0\0" DROP "\xfd\x0c\xfc\x08\0\0\xfc\x09\0\0"
-                  "\xfc\x0c\0\0\xfc\x0d\0\0" DROP I32("\0"));
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&fine, &b);
 }
 
@@ -622,8 +622,8 @@ static void bulk_memory_is_refused_for_our_own_guests_only(void **state)
         struct text t = with_body(4, ways[i], own);
         assert_refused(&t, ERR_INVALID, "memory.copy or memory.fill");
         struct err e = {0};
-        scoped_baked struct baked b;
-        baked_init(&b, 1 << 20);
+        scoped_result struct bake_result b;
+        result_init(&b, 1 << 20);
         assert_true(try_bake(&t, &(struct bake_options){init, 1, false}, &b, &e));
     }
 }
@@ -631,7 +631,8 @@ static void bulk_memory_is_refused_for_our_own_guests_only(void **state)
 static void state_that_has_no_constant_is_refused(void **state)
 {
     (void)state;
-    struct text t = with_section(WASM_GLOBAL, STR("\7" "\x7f\1\x41\0\x0b"
+    struct text t = with_section(WASM_GLOBAL, STR("\7"
+                                                  "\x7f\1\x41\0\x0b"
                                                   "\x7e\1\x42\5\x0b"
                                                   "\x7d\1\x43\0\0\0\0\x0b"
                                                   "\x7c\1\x44\0\0\0\0\0\0\0\0\x0b"
@@ -639,7 +640,8 @@ static void state_that_has_no_constant_is_refused(void **state)
                                                   "\x7f\1\x41\x80\x08\x0b"
                                                   "\x6f\1\xd0\x6f\x0b")); /* externref */
     assert_refused(&t, ERR_INVALID, "no number");
-    t.sections[WASM_GLOBAL] = STR("\7" "\x7f\1\x41\0\x0b"
+    t.sections[WASM_GLOBAL] = STR("\7"
+                                  "\x7f\1\x41\0\x0b"
                                   "\x7e\1\x42\5\x0b"
                                   "\x7d\1\x43\0\0\0\0\x0b"
                                   "\x7c\1\x44\0\0\0\0\0\0\0\0\x0b"
@@ -693,8 +695,8 @@ static void a_result_larger_than_its_buf_is_a_limit(void **state)
     static const size_t ceilings[] = {0, 100, 1000, 300000, 5 * 65536};
     for (size_t i = 0; i < LENGTH(ceilings); i++) {
         struct err e = {0};
-        scoped_baked struct baked b;
-        baked_init(&b, ceilings[i]);
+        scoped_result struct bake_result b;
+        result_init(&b, ceilings[i]);
         assert_false(try_bake(&known, &options, &b, &e));
         assert_int_equal(e.code, ERR_LIMIT);
     }
@@ -705,9 +707,9 @@ static void a_result_larger_than_its_buf_is_a_limit(void **state)
 static void bake_bytes(struct str wasm)
 {
     struct err e = {0};
-    scoped_baked struct baked b;
-    baked_init(&b, 8 << 20);
-    if (!bake_module(g, wasm, &options, &b.r, &e)) {
+    scoped_result struct bake_result b;
+    result_init(&b, 8 << 20);
+    if (!bake_module(g, wasm, &options, &b, &e)) {
         assert_int_not_equal(e.code, ERR_NONE);
         assert_int_not_equal(e.code, ERR_BUG);
     }
@@ -721,12 +723,12 @@ static void a_module_may_end_anywhere(void **state)
     assemble(&known, &wasm);
     for (size_t n = 0; n < wasm.n; n++) {
         struct err e = {0};
-        scoped_baked struct baked b;
-        baked_init(&b, 8 << 20);
+        scoped_result struct bake_result b;
+        result_init(&b, 8 << 20);
         char *exact = malloc(n + 1); /* so that the sanitizer sees a byte too far */
         memcpy(exact, wasm.at, n);
         exact = realloc(exact, n ? n : 1);
-        bool ok = bake_module(g, (struct str){exact, n}, &options, &b.r, &e);
+        bool ok = bake_module(g, (struct str){exact, n}, &options, &b, &e);
         free(exact);
         /* Only the last section, data, can be missing. */
         if (ok)
@@ -760,31 +762,32 @@ static void a_module_may_hold_any_byte(void **state)
 static void an_image_of_64_mib_is_baked_and_loaded(void **state)
 {
     (void)state;
-    static const struct text t = {
+    const struct text t = {
         .sections = {[WASM_TYPE] = STR("\2\x60\0\0\x60\1\x7f\1\x7f"),
                      [WASM_FUNCTION] = STR("\2\0\1"),
                      [WASM_MEMORY] = STR("\1\0\x80\x08"), /* 1024 pages */
                      [WASM_EXPORT] = STR("\3\6memory\2\0\4init\0\0\4read\0\1")},
-        .bodies = (const struct str[]){
-            BODY(I32("\3") I32("\x15") STORE8("\0")                   /* at 3 */
-                 "\x41\x80\x80\x80\x10" I32("\x16") STORE8("\0")      /* 32 MiB */
-                 "\x41\xff\xff\xff\x1f" I32("\x17") STORE8("\0")),    /* the last byte */
-            BODY(PARAM LOAD8("\0"))},
+        .bodies =
+            (const struct str[]){
+                BODY(I32("\3") I32("\x15") STORE8("\0")                /* at 3 */
+                     "\x41\x80\x80\x80\x10" I32("\x16") STORE8("\0")   /* 32 MiB */
+                     "\x41\xff\xff\xff\x1f" I32("\x17") STORE8("\0")), /* the last byte */
+                BODY(PARAM LOAD8("\0"))},
         .body_count = 2,
     };
-    scoped_baked struct baked b;
+    scoped_result struct bake_result b;
     bake_text(&t, &b);
-    assert_int_equal(b.r.image.n, 64 << 20);
-    assert_true(b.r.bare.n < 1000);
+    assert_int_equal(b.image.n, 64 << 20);
+    assert_true(b.bare.n < 1000);
     size_t count;
     uint32_t at, size;
-    find_data(buf_view(&b.r.dense), &count, &at, &size);
+    find_data(buf_view(&b.dense), &count, &at, &size);
     assert_int_equal(count, 1);
     assert_int_equal(size, 64 << 20);
     scoped(module_close) struct module *dense =
-        open_module(ENGINE_FOREIGN, buf_view(&b.r.dense), STR(""));
+        open_module(ENGINE_FOREIGN, buf_view(&b.dense), STR(""));
     scoped(module_close) struct module *bare =
-        open_module(ENGINE_OWN, buf_view(&b.r.bare), buf_view(&b.r.image));
+        open_module(ENGINE_OWN, buf_view(&b.bare), buf_view(&b.image));
     for (int i = 0; i < 3; i++) {
         scoped(world_close) struct world *one = open_world(i ? bare : dense);
         assert_int_equal(call(one, "read", 3), 0x15);
