@@ -23,6 +23,9 @@
     for (const name of Object.keys(members)) define(world, name, members[name]);
   };
   const typed = (name, message, Base = Error) => define(new Base(message), 'name', name);
+  // Errors whose name says which of the host's kinds they are.
+  const HOST = Symbol('host');
+  const ours = (error) => define(error, 'host', HOST);
 
   // ---- arrays -------------------------------------------------------------
 
@@ -50,7 +53,7 @@
 
   const refuse = (what) =>
     function () {
-      throw typed('PermissionDenied', `${what} is not available here: code made from text cannot be run`);
+      throw ours(typed('PermissionDenied', `${what} is not available here: code made from text cannot be run`));
     };
   for (const sample of [function () {}, async function () {}, function* () {}, async function* () {}]) {
     const proto = Object.getPrototypeOf(sample);
@@ -200,6 +203,20 @@
 
   // ---- errors -------------------------------------------------------------
 
+  // QuickJS counts columns in bytes of UTF-8, people count characters.
+  function columnOf(line, bytes) {
+    const text = natives.code().split('\n')[line - 1] ?? '';
+    if (!/[^\0-\x7f]/.test(text)) return bytes;
+    let column = 1;
+    let left = bytes - 1;
+    for (const char of text) {
+      if (left <= 0) break;
+      left -= natives.encode(char).length;
+      column++;
+    }
+    return column;
+  }
+
   // The frames of the agent's own code: `code.js:line:column`.
   function cleanStack(stack) {
     if (typeof stack !== 'string') return '';
@@ -209,43 +226,40 @@
       .filter((frame) => frame && !/<(world|url|host|table|null)>|\(missing\)/.test(frame))
       .map((frame) => frame.replace(/code\.js:(\d+):(\d+)/, (whole, below, c) => {
         const l = below - 1; // a line of ours stands above the code
-        return `code.js:${l}:${by && l === line && c > from + by ? c - by : c}`;
+        return `code.js:${l}:${columnOf(l, by && l === line && c > from + by ? c - by : c)}`;
       }))
       .map((frame) => frame.replace('at <eval> (', 'at ('))
       .join('\n')
       .trimEnd();
   }
 
+  const TOLD = 20000; // characters of an error's texts
+  const cut = (text) => (text.length > TOLD ? text.slice(0, TOLD) + ' ... [cut]' : text);
+
   // Whatever was thrown, as plain data for the host.
   function describe(reason) {
     if (typeof reason !== 'object' || reason === null)
-      return { name: 'Error', message: String(reason), stack: '', thrown: inspect(reason) };
+      return { name: 'Error', message: cut(String(reason)), stack: '' };
     const stack = cleanStack(reason.stack);
     const first = /code\.js:(\d+):(\d+)/.exec(stack);
-    const own = {};
-    for (const key of ['code', 'retry', 'suggestion'])
-      if (reason[key] !== undefined) own[key] = reason[key];
     const isError = reason instanceof Error;
     return {
-      name: String(reason.name ?? 'Error'),
-      message: isError || reason.message !== undefined ? String(reason.message) : inspect(reason),
-      stack,
+      name: cut(String(reason.name ?? 'Error')),
+      message: cut(isError || reason.message !== undefined ? String(reason.message) : inspect(reason)),
+      stack: cut(stack),
       ...(first && { line: Number(first[1]), column: Number(first[2]) }),
-      ...own,
       ...(reason.host === HOST && { host: true }),
     };
   }
 
   // ---- host calls ---------------------------------------------------------
 
-  const HOST = Symbol('host');
   const pending = new Map();
   let nextId = 1;
 
   function hostError(info, calledAt) {
-    const error = typed(info.name ?? 'HostCallError', info.message ?? 'the host call failed');
+    const error = ours(typed(info.name ?? 'HostCallError', info.message ?? 'the host call failed'));
     define(error, 'stack', calledAt.stack);
-    define(error, 'host', HOST);
     if (info.code !== undefined) error.code = info.code;
     if (info.retry !== undefined) error.retry = info.retry;
     return error;

@@ -129,6 +129,22 @@ static bool seems_to_return(const char *s, size_t n)
     return false;
 }
 
+/* Does it seem to close a brace or parenthesis that it has not opened? The forms put
+ * some around it, which are not its own to close. */
+static bool seems_to_break_out(const char *s, size_t n)
+{
+    int depth = 0;
+    for (size_t i = 0; i < n && depth >= 0;) {
+        size_t skipped = skip_quoted(s, i, n);
+        if (skipped == i) {
+            depth += (s[i] == '{' || s[i] == '(') - (s[i] == '}' || s[i] == ')');
+            skipped++;
+        }
+        i = skipped;
+    }
+    return depth < 0;
+}
+
 /* ---- the last expression statement of the function form ----------------- */
 
 /* Could a statement that begins so be an expression, and could it not be the
@@ -155,15 +171,16 @@ static size_t find_last_expression(JSContext *ctx, const char *code, size_t n)
         n--;
     int tries = 20;
     for (size_t at = n; at-- > 0 && tries > 0;) {
-        bool edge =
-            at == 0 || code[at - 1] == '\n' || code[at - 1] == ';' || code[at - 1] == '}';
-        if (!edge || isspace((unsigned char)code[at]))
+        size_t before = at; /* where the text before it ends */
+        while (before > 0 && isspace((unsigned char)code[before - 1]))
+            before--;
+        bool after_end =
+            before == 0 || code[before - 1] == ';' || code[before - 1] == '}';
+        if (isspace((unsigned char)code[at]) ||
+            (!after_end && !memchr(code + before, '\n', at - before)))
             continue;
         if (starts_with_word(code + at, n - at, "return"))
             return all; /* the common end of such code */
-        bool after_end = at == 0 || code[at - 1] == ';' || code[at - 1] == '}';
-        for (size_t b = at; !after_end && b-- > 0 && isspace((unsigned char)code[b]);)
-            after_end = b > 0 && (code[b - 1] == ';' || code[b - 1] == '}');
         if (!may_begin_expression(code + at, n - at, after_end))
             continue;
         tries--;
@@ -232,9 +249,24 @@ static JSValue run_script(JSContext *ctx, const char *code, size_t n)
     return function;
 }
 
+/* Says what is wrong with the text as it stands. */
+static JSValue throw_syntax_error(JSContext *ctx, const char *code, size_t n)
+{
+    struct bytes b = glue("(async function(){\n", code, n, "\n})");
+    JSValue function = compile(ctx, b.at, b.n, FLAGS_FUNCTION);
+    if (!JS_IsException(function))
+        return JS_ThrowSyntaxError(ctx, "Unexpected token '}'");
+    return function;
+}
+
 JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script)
 {
     *is_script = !seems_to_return(code, n);
+    /* What is whole stays so within other brackets than those it is run in. */
+    if (seems_to_break_out(code, n) &&
+        (!compiles(ctx, "(async function(){\n", code, n, "\n})") ||
+         !compiles(ctx, "(async function(){{\n", code, n, "\n}})")))
+        return throw_syntax_error(ctx, code, n);
     JSValue promise = *is_script ? run_script(ctx, code, n) : run_function(ctx, code, n);
     if (!JS_IsException(promise))
         return promise;
@@ -246,10 +278,5 @@ JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script)
         *is_script = false;
         return run_function(ctx, code, n);
     }
-    /* Say what is wrong with the text as it stands. */
-    struct bytes b = glue("(async function(){\n", code, n, "\n})");
-    JSValue function = compile(ctx, b.at, b.n, FLAGS_FUNCTION);
-    if (!JS_IsException(function))
-        return JS_ThrowSyntaxError(ctx, "the code cannot be run as it stands");
-    return function;
+    return throw_syntax_error(ctx, code, n);
 }

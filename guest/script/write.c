@@ -12,6 +12,9 @@
 struct writer {
     JSContext *ctx;
     struct bytes *out;
+    /* Where the present value stands, for its toJSON: under a key, or at an index. */
+    JSAtom key;
+    int64_t index; /* negative: none */
     unsigned depth;
     JSValueConst above[DEPTH_MAX]; /* the objects around the present one */
 };
@@ -127,6 +130,7 @@ static bool write_element(struct writer *w, JSValue v, uint64_t count)
     if (JS_IsException(v))
         return false;
     bool absent = false;
+    w->index = (int64_t)count;
     bool ok = (count == 0 || bytes_text(w->out, ",")) && write_value(w, v, &absent) &&
               (!absent || bytes_text(w->out, "null"));
     JS_FreeValue(w->ctx, v);
@@ -158,6 +162,8 @@ static bool write_member(struct writer *w, JSAtom key, JSValue v, uint64_t *coun
     bool ok = name != NULL, absent = false;
     if (ok && memchr(name, 0xed, n))
         mend_surrogates((char *)(uintptr_t)name, n);
+    w->key = key;
+    w->index = -1;
     ok = ok && write_text(w->out, name, n) && bytes_text(w->out, ":") &&
          write_value(w, v, &absent);
     JS_FreeCString(w->ctx, name);
@@ -169,7 +175,9 @@ static bool write_member(struct writer *w, JSAtom key, JSValue v, uint64_t *coun
     return ok;
 }
 
-static bool write_members(struct writer *w, JSValueConst v, uint64_t *count)
+/* All but those of `skip`, which ends in JS_ATOM_NULL. */
+static bool write_members(struct writer *w, JSValueConst v, uint64_t *count,
+                          const JSAtom *skip)
 {
     JSPropertyEnum *keys;
     uint32_t n;
@@ -177,32 +185,37 @@ static bool write_members(struct writer *w, JSValueConst v, uint64_t *count)
                                JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY) < 0)
         return false;
     bool ok = true;
-    for (uint32_t i = 0; ok && i < n; i++)
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const JSAtom *s = skip;
+        while (*s != JS_ATOM_NULL && *s != keys[i].atom)
+            s++;
         ok =
+            *s != JS_ATOM_NULL ||
             write_member(w, keys[i].atom, JS_GetProperty(w->ctx, v, keys[i].atom), count);
+    }
     JS_FreePropertyEnum(w->ctx, keys, n);
     return ok;
 }
 
 static bool write_object(struct writer *w, JSValueConst v)
 {
+    static const JSAtom none[] = {JS_ATOM_NULL};
     uint64_t count = 0;
     bytes_text(w->out, "{");
-    return write_members(w, v, &count) && bytes_text(w->out, "}");
+    return write_members(w, v, &count, none) && bytes_text(w->out, "}");
 }
 
 /* An error's name and message are not enumerable, and what an agent wants. */
 static bool write_error(struct writer *w, JSValueConst v)
 {
-    static const char *const names[] = {"name", "message"};
+    const JSAtom first[] = {JS_NewAtom(w->ctx, "name"), JS_NewAtom(w->ctx, "message"),
+                            JS_ATOM_NULL};
     uint64_t count = 0;
     bytes_text(w->out, "{");
-    for (size_t i = 0; i < 2; i++) {
-        JSAtom key = JS_NewAtom(w->ctx, names[i]);
-        if (!write_member(w, key, JS_GetProperty(w->ctx, v, key), &count))
+    for (size_t i = 0; i < 2; i++)
+        if (!write_member(w, first[i], JS_GetProperty(w->ctx, v, first[i]), &count))
             return false;
-    }
-    return write_members(w, v, &count) && bytes_text(w->out, "}");
+    return write_members(w, v, &count, first) && bytes_text(w->out, "}");
 }
 
 /* Set: its values. Map: an object when all keys are strings, else pairs.
@@ -227,12 +240,26 @@ static bool write_collection(struct writer *w, JSValueConst v)
     return ok;
 }
 
+/* Also behind proxies, as Array.isArray() says. */
+static bool is_array(JSContext *ctx, JSValueConst v)
+{
+    JSValue now = JS_DupValue(ctx, v);
+    while (JS_IsProxy(now)) {
+        JSValue target = JS_GetProxyTarget(ctx, now);
+        JS_FreeValue(ctx, now);
+        now = target;
+    }
+    bool answer = JS_IsArray(now);
+    JS_FreeValue(ctx, now);
+    return answer;
+}
+
 static bool write_container(struct writer *w, JSValueConst v)
 {
     if (!enter(w, v))
         return false;
     bool ok;
-    if (JS_IsArray(v) || JS_GetTypedArrayType(v) >= 0)
+    if (is_array(w->ctx, v) || JS_GetTypedArrayType(v) >= 0)
         ok = write_array(w, v);
     else if (JS_IsMap(v) || JS_IsSet(v))
         ok = write_collection(w, v);
@@ -264,33 +291,18 @@ static JSValue unbox(JSContext *ctx, JSValueConst v)
     return out;
 }
 
-static bool write_made_json(struct writer *w, JSValueConst v, JSValueConst to_json,
-                            bool *absent)
+static JSValue present_key(const struct writer *w)
 {
-    JSValue made = JS_Call(w->ctx, to_json, v, 0, NULL);
-    if (JS_IsException(made))
-        return false;
-    bool ok = true;
-    /* What toJSON answers is not asked for toJSON again. */
-    if (JS_IsObject(made) && !JS_IsFunction(w->ctx, made))
-        ok = write_container(w, made);
-    else
-        ok = write_value(w, made, absent);
-    JS_FreeValue(w->ctx, made);
-    return ok;
+    if (w->index >= 0)
+        return JS_ToString(w->ctx, JS_NewInt64(w->ctx, w->index));
+    if (w->key != JS_ATOM_NULL)
+        return JS_AtomToString(w->ctx, w->key);
+    return JS_NewString(w->ctx, "");
 }
 
-static bool write_thing(struct writer *w, JSValueConst v, bool *absent)
+/* An object that is not, or no longer, asked for its toJSON. */
+static bool write_object_value(struct writer *w, JSValueConst v, bool *absent)
 {
-    JSValue to_json = JS_GetPropertyStr(w->ctx, v, "toJSON");
-    if (JS_IsException(to_json))
-        return false;
-    if (JS_IsFunction(w->ctx, to_json)) {
-        bool ok = write_made_json(w, v, to_json, absent);
-        JS_FreeValue(w->ctx, to_json);
-        return ok;
-    }
-    JS_FreeValue(w->ctx, to_json);
     if (JS_IsFunction(w->ctx, v)) {
         *absent = true;
         return true;
@@ -302,6 +314,31 @@ static bool write_thing(struct writer *w, JSValueConst v, bool *absent)
         return write_container(w, v);
     bool ok = write_value(w, inner, absent);
     JS_FreeValue(w->ctx, inner);
+    return ok;
+}
+
+static bool write_made_json(struct writer *w, JSValueConst v, JSValueConst to_json,
+                            bool *absent)
+{
+    JSValue key = present_key(w);
+    JSValue made = JS_Call(w->ctx, to_json, v, 1, &key);
+    JS_FreeValue(w->ctx, key);
+    if (JS_IsException(made))
+        return false;
+    bool ok = JS_IsObject(made) ? write_object_value(w, made, absent)
+                                : write_value(w, made, absent);
+    JS_FreeValue(w->ctx, made);
+    return ok;
+}
+
+static bool write_thing(struct writer *w, JSValueConst v, bool *absent)
+{
+    JSValue to_json = JS_GetPropertyStr(w->ctx, v, "toJSON");
+    if (JS_IsException(to_json))
+        return false;
+    bool ok = JS_IsFunction(w->ctx, to_json) ? write_made_json(w, v, to_json, absent)
+                                             : write_object_value(w, v, absent);
+    JS_FreeValue(w->ctx, to_json);
     return ok;
 }
 
@@ -332,6 +369,8 @@ bool write_json(JSContext *ctx, JSValueConst v, struct bytes *out)
     }
     w->ctx = ctx;
     w->out = out;
+    w->key = JS_ATOM_NULL;
+    w->index = -1;
     w->depth = 0;
     bool absent = false;
     bool ok = write_value(w, v, &absent);

@@ -64,7 +64,8 @@ static int cache_folder(const struct engine *g)
         return -1;
     if (!os_make_dirs(base, "modules", &e))
         return -1;
-    scoped_fd int folder = os_open_beneath(base, "modules", O_RDONLY | O_DIRECTORY, 0, &e);
+    scoped_fd int folder =
+        os_open_beneath(base, "modules", O_RDONLY | O_DIRECTORY, 0, &e);
     struct stat st;
     if (folder < 0 || fstat(folder, &st) != 0 || st.st_uid != geteuid() ||
         st.st_mode & 022)

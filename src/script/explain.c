@@ -16,8 +16,7 @@ static void put_line(struct buf *out, uint32_t number, struct str line, bool mar
                STR_ARGS(str_cut(line, FRAME_COLUMNS)), cut ? " ..." : "");
 }
 
-/* Columns count characters as JavaScript does not: QuickJS counts code points,
- * so tabs and wide characters before the caret are repeated as they are. */
+/* Columns count characters, so tabs before the caret are repeated as they are. */
 static void put_caret(struct buf *out, struct str line, uint32_t column)
 {
     buf_cstr(out, "       | ");
@@ -51,7 +50,8 @@ static void write_frame(struct str code, uint32_t line, uint32_t column, struct 
         out->n--;
 }
 
-/* Which of our kinds is an error that ended the code? */
+/* Which of our kinds is an error that ended the code? A name alone is the code's to
+ * choose. */
 static enum err_code kind_of(const struct json *v, uint32_t failed)
 {
     struct str name = json_str(json_get(v, "name"));
@@ -66,30 +66,69 @@ static enum err_code kind_of(const struct json *v, uint32_t failed)
     (void)snprintf(text, sizeof text, "%.*s", STR_ARGS(str_cut(name, sizeof text - 1)));
     enum err_code named = err_code_named(text);
     bool from_host = json_bool(json_get(v, "host"), false);
-    if (named == ERR_OUTPUT || named == ERR_GUEST || named == ERR_DENIED)
-        return named;
     return !from_host ? ERR_GUEST : named ? named : ERR_HOST_CALL;
 }
 
+/* What stands around the code is ours: a place in it is the code's end. */
+static bool lies_behind(struct str code, uint32_t *line, uint32_t *column)
+{
+    uint32_t lines = 1, chars = 1;
+    for (size_t i = 0; i < code.n; i++)
+        lines += code.at[i] == '\n';
+    if (*line <= lines)
+        return false;
+    const char *at = code.at, *end = code.at + str_trim(code).n;
+    end += str_trim(code).at - code.at;
+    for (lines = 1; at < end;) {
+        chars++;
+        if (str_next_char(&at, end) == '\n')
+            lines++, chars = 1;
+    }
+    *line = lines;
+    *column = chars;
+    return true;
+}
+
+static void explain_syntax(struct script_outcome *out, struct str code)
+{
+    if (!lies_behind(code, &out->line, &out->column))
+        return;
+    buf_clear(&out->stack);
+    const char *said = buf_cz(&out->message);
+    if (!strstr(said, "token") && !strstr(said, "expecting"))
+        return;
+    buf_clear(&out->message);
+    buf_cstr(&out->message,
+             "the code does not end where it should: a bracket, brace or quote of it "
+             "has no partner");
+}
+
+/* As much of it as there is room for. */
+static void put_text(struct buf *out, struct str s)
+{
+    buf_str(out, str_cut(s, out->ceiling));
+}
+
 void explain_error(struct script_outcome *out, struct str code, struct str json,
-                   uint32_t failed)
+                   const struct script_answer *answer)
 {
     struct err e = {0};
     scoped(arena_free) struct arena *a = arena_new(json.n * 4 + 65536);
     const struct json *v = json_read(json, a, &e);
     out->success = false;
-    out->type = kind_of(v, failed);
-    buf_str(&out->name, json_str(json_get(v, "name")));
-    buf_str(&out->message, json_str(json_get(v, "message")));
-    buf_str(&out->stack, json_str(json_get(v, "stack")));
+    out->type = answer->result_cut ? ERR_OUTPUT : kind_of(v, answer->failed);
+    put_text(&out->name, json_str(json_get(v, "name")));
+    put_text(&out->message, json_str(json_get(v, "message")));
+    put_text(&out->stack, json_str(json_get(v, "stack")));
     out->line = (uint32_t)json_int(json_get(v, "line"), 0);
     out->column = (uint32_t)json_int(json_get(v, "column"), 0);
+    if (out->type == ERR_SYNTAX)
+        explain_syntax(out, code);
     if (out->line)
         write_frame(code, out->line, out->column, &out->frame);
-    if (out->type == ERR_OUTPUT) {
+    if (out->type == ERR_OUTPUT)
         buf_str(&out->preview, str_cut(buf_view(&out->result), PREVIEW_MAX));
-        buf_clear(&out->result);
-    }
+    buf_clear(&out->result);
 }
 
 void explain_limit(struct script_outcome *out, const struct err *why)

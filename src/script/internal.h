@@ -60,9 +60,9 @@ void run_done(struct errand *errand);
 
 /* ---- errors for people -------------------------------------------------- */
 
-/* Fills the outcome's failure from the guest's error object (JSON text). */
+/* Fills the outcome's failure from the guest's answer, whose error object is `json`. */
 void explain_error(struct script_outcome *out, struct str code, struct str json,
-                   uint32_t failed);
+                   const struct script_answer *answer);
 /* The same for a limit or failure that the host saw. */
 void explain_limit(struct script_outcome *out, const struct err *why);
 

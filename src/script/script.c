@@ -535,7 +535,7 @@ static bool read_outcome(struct run *r, struct world *w, const struct script_ans
         return true;
     if (!guest_text(w, a->error_at, a->error_size, &text, e))
         return false;
-    explain_error(r->out, r->q->code, text, a->failed);
+    explain_error(r->out, r->q->code, text, a);
     return true;
 }
 
