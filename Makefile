@@ -24,6 +24,10 @@ FLAGS_debug   := -O1 -g
 FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
                  -fno-sanitize-recover=undefined
 FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+# For fuzz/ alone, with CC=clang.
+FLAGS_libfuzzer := -O1 -g -w -DLIBFUZZER -D__SANITIZE_ADDRESS__ \
+                   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+LDFLAGS_libfuzzer := -fsanitize=fuzzer
 CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest \
             -isystem $(DEPS)/wasmtime/include -isystem $(DEPS)/yyjson
 CFLAGS   := -std=gnu17 $(WARN) -pthread $(FLAGS_$(MODE))
@@ -69,7 +73,7 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .SECONDARY:
 .SUFFIXES:
 .PHONY: all program guests unit asan tsan tests check rooms format format-check tidy bench benches \
-        deps help clean
+        fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
 all: program guests       ## the program and its guests, ready in build/
@@ -81,6 +85,10 @@ tsan: guests              ## unit tests under the thread sanitizer
 	$(again) MODE=tsan tests
 tests: $(TESTS:%.c=$(OUT)/%)  ## unit tests of this MODE
 	@dev/unit $(OUT) $(TESTS:%.c=%)
+fuzz:                     ## replay the fuzz corpora and mutations of them (fuzz/README.md)
+	$(again) MODE=asan fuzzed
+fuzzed: $(FUZZ:%.c=$(OUT)/%)
+	@dev/unit $(OUT)/fuzz $(notdir $(FUZZ:.c=))
 check:                    ## everything that a commit must pass (./check)
 	@./check
 rooms:                    ## includes go one way (src/rooms.txt)

@@ -1,16 +1,17 @@
 /* fuzz/driver.h - makes a program of a fuzz target, with any compiler.
  *
  * A target is one file fuzz/NAME.c, which includes this once and defines
- * LLVMFuzzerTestOneInput(), which ends the program when a property does not hold, and
- * fuzz_words, of which its inputs are made. The program replays the files of
- * fuzz/corpus/NAME and then mutations of them, the same ones each time:
+ * LLVMFuzzerTestOneInput(), which ends the program when a property does not hold. The
+ * program replays the files of fuzz/corpus/NAME and then mutations of them with the
+ * words of fuzz/NAME.dict, the same ones each time:
  *
  *   NAME [-n COUNT] [-s SEED]    COUNT mutations (2000)
  *   NAME FILE...                 only these inputs, in this very process
  *
  * The input at which it died is left in NAME.crash beside the program. Of a file *.hex
- * the input is the bytes that its hexadecimal digits say, "#" begins a comment. With
- * -DLIBFUZZER there is no main(): libFuzzer brings its own.
+ * the input is the bytes that its hexadecimal digits say, "#" begins a comment. Words
+ * are written as libFuzzer has them. With -DLIBFUZZER there is no main(): libFuzzer
+ * brings its own.
  */
 #pragma once
 #include <dirent.h>
@@ -25,9 +26,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- for the targets ---------------------------------------------------- */
-
-/* Ends with NULL. */
-extern const char *const fuzz_words[];
 
 /* A property, whatever the input. */
 #define holds(x) ((x) ? (void)0 : holds_not(#x, __FILE__, __LINE__))
@@ -78,10 +76,14 @@ struct trial {
     char at[INPUT_MAX];
 };
 
+struct texts {
+    struct buf *all;
+    size_t count;
+};
+
 struct driver {
     struct trial *trial;
-    struct buf *seeds;
-    size_t seed_count;
+    struct texts seeds, words;
     uint64_t random;
 };
 
@@ -103,31 +105,25 @@ static void try_input(struct str input)
     free(exact);
 }
 
-/* ---- seeds ---- */
+/* ---- seeds and words ---- */
 
-static void decode_hex(struct buf *text)
+static struct buf *new_text(struct texts *t)
 {
-    size_t n = 0;
-    int high = -1;
-    for (size_t i = 0; i < text->n; i++) {
-        static const char digits[] = "0123456789abcdef";
-        const char *digit = text->at[i] ? strchr(digits, text->at[i]) : NULL;
-        if (text->at[i] == '#')
-            while (i < text->n && text->at[i] != '\n')
-                i++;
-        if (!digit)
-            continue;
-        int value = (int)(digit - digits);
-        if (high >= 0)
-            text->at[n++] = (char)(high * 16 + value);
-        high = high < 0 ? value : -1;
-    }
-    text->n = n;
+    t->all = realloc(t->all, (t->count + 1) * sizeof *t->all);
+    must(t->all != NULL);
+    buf_init(&t->all[t->count], INPUT_MAX);
+    return &t->all[t->count++];
+}
+
+static void free_texts(struct texts *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        buf_done(&t->all[i]);
+    free(t->all);
 }
 
 static void load(const char *path, struct buf *out)
 {
-    buf_init(out, INPUT_MAX);
     FILE *f = fopen(path, "rb");
     char part[4096];
     size_t n = 0;
@@ -138,6 +134,35 @@ static void load(const char *path, struct buf *out)
     errno = EFBIG;
     if (out->failed)
         give_up("cannot take", path);
+}
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+static void decode_hex(struct buf *text)
+{
+    size_t n = 0;
+    int high = -1;
+    for (size_t i = 0; i < text->n; i++) {
+        if (text->at[i] == '#')
+            while (i + 1 < text->n && text->at[i] != '\n')
+                i++;
+        int digit = hex_digit(text->at[i]);
+        if (digit >= 0 && high >= 0)
+            text->at[n++] = (char)(high * 16 + digit);
+        if (digit >= 0)
+            high = high < 0 ? digit : -1;
+    }
+    text->n = n;
+}
+
+static void load_seed(const char *path, struct buf *out)
+{
+    load(path, out);
     if (str_ends(str_of(path), ".hex"))
         decode_hex(out);
 }
@@ -147,7 +172,7 @@ static int is_seed(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static void load_seeds(struct driver *d)
+static void load_seeds(struct texts *seeds)
 {
     char folder[300], path[600];
     struct dirent **names;
@@ -156,20 +181,42 @@ static void load_seeds(struct driver *d)
     int n = scandir(folder, &names, is_seed, alphasort);
     if (n <= 0)
         give_up("there is no seed in", folder);
-    d->seeds = mem_new((size_t)n * sizeof *d->seeds);
     for (int i = 0; i < n; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-        load(path, &d->seeds[d->seed_count++]);
+        load_seed(path, new_text(seeds));
         free(names[i]);
     }
     free(names);
 }
 
-static void free_seeds(struct driver *d)
+/* What stands between the quotes of "a\"\\\x0a". */
+static void decode_word(struct str line, struct buf *out)
 {
-    for (size_t i = 0; i < d->seed_count; i++)
-        buf_done(&d->seeds[i]);
-    free(d->seeds);
+    for (size_t i = 1; i + 1 < line.n; i++) {
+        bool hex = line.at[i] == '\\' && line.at[i + 1] == 'x' && i + 4 < line.n;
+        if (hex) {
+            buf_char(out,
+                     (char)(hex_digit(line.at[i + 2]) * 16 + hex_digit(line.at[i + 3])));
+            i += 3;
+        } else {
+            i += line.at[i] == '\\';
+            buf_char(out, line.at[i]);
+        }
+    }
+}
+
+static void load_words(struct texts *words)
+{
+    char path[300];
+    scoped_buf struct buf text;
+    buf_init(&text, INPUT_MAX);
+    (void)snprintf(path, sizeof path, "fuzz/%s.dict", program_invocation_short_name);
+    load(path, &text);
+    for (struct str rest = buf_view(&text); rest.n;) {
+        struct str line = next_part(&rest);
+        if (str_starts(line, "\"") && str_ends(line, "\""))
+            decode_word(line, new_text(words));
+    }
 }
 
 /* ---- mutations ---- */
@@ -204,10 +251,7 @@ static void put_in(struct trial *t, size_t at, size_t gone, struct str s)
 
 static struct str any_word(struct driver *d)
 {
-    size_t count = 0;
-    while (fuzz_words[count])
-        count++;
-    return str_of(fuzz_words[below(d, count)]);
+    return buf_view(&d->words.all[below(d, d->words.count)]);
 }
 
 static void mutate(struct driver *d)
@@ -246,14 +290,15 @@ static void mutate(struct driver *d)
             put_in(t, in, 0, (struct str){t->at + in, piece.n});
         break;
     default:
-        put_in(t, at, 0, piece_of(d, buf_view(&d->seeds[below(d, d->seed_count)])));
+        put_in(t, at, 0, piece_of(d, buf_view(&d->seeds.all[below(d, d->seeds.count)])));
     }
 }
 
 static void take_seed(struct driver *d, size_t i)
 {
-    d->trial->n = d->seeds[i].n;
-    memcpy(d->trial->at, buf_view(&d->seeds[i]).at, d->seeds[i].n);
+    struct str seed = buf_view(&d->seeds.all[i]);
+    d->trial->n = seed.n;
+    memcpy(d->trial->at, seed.at, seed.n);
 }
 
 static void try_trial(struct driver *d)
@@ -264,7 +309,7 @@ static void try_trial(struct driver *d)
 
 static void try_all(struct driver *d, size_t mutations, uint64_t seed)
 {
-    for (size_t i = 0; i < d->seed_count; i++) {
+    for (size_t i = 0; i < d->seeds.count; i++) {
         take_seed(d, i);
         try_trial(d);
     }
@@ -273,7 +318,7 @@ static void try_all(struct driver *d, size_t mutations, uint64_t seed)
         d->random = (seed << 40) + i + 1;
         for (int k = 0; k < 8; k++)
             (void)below(d, 1);
-        take_seed(d, below(d, d->seed_count));
+        take_seed(d, below(d, d->seeds.count));
         for (size_t k = 1 + below(d, 6); k > 0; k--)
             mutate(d);
         try_trial(d);
@@ -302,13 +347,15 @@ static int try_apart(size_t mutations, uint64_t seed)
                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     if (d.trial == MAP_FAILED)
         give_up("cannot map", "memory");
-    load_seeds(&d);
+    load_seeds(&d.seeds);
+    load_words(&d.words);
     pid_t child = fork();
     if (child < 0)
         give_up("cannot make", "a process");
     if (child == 0)
         try_all(&d, mutations, seed);
-    free_seeds(&d);
+    free_texts(&d.seeds);
+    free_texts(&d.words);
     if (child == 0)
         exit(0); /* where leaks are looked for */
     int status;
@@ -336,10 +383,10 @@ int main(int argc, char **argv)
     if (optind == argc)
         return try_apart(mutations, seed);
     for (int i = optind; i < argc; i++) {
-        struct buf input;
-        load(argv[i], &input);
+        scoped_buf struct buf input;
+        buf_init(&input, INPUT_MAX);
+        load_seed(argv[i], &input);
         try_input(buf_view(&input));
-        buf_done(&input);
     }
     printf("%s: %d inputs\n", program_invocation_short_name, argc - optind);
     return 0;

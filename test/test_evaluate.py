@@ -51,6 +51,12 @@ def run(client):
         ("for (const x of [1, 2]) x", 2),
         ("", None),
         ("// nothing", None),
+        ("if (false) return 1; 5", 5),
+        ("    const x = [7];\n    if (!x.length) return 'none';\n    x[0]", 7),
+        ("if (false) return 0;\n[1, 2].map((x) => {\nreturn x * 2\n})", [2, 4]),
+        ("/}/.test('}'); function f() { return 1 } f()", 1),
+        ("function main() { return 1 }\nconsole.log('main()')", 1),
+        ("class main {}\n3", 3),
         ("const f = () => { return 1 }; f() + 1", 2),
         ("'return 1'", "return 1"),
         ("`${(() => { return 'x' })()}`", "x"),
@@ -241,3 +247,38 @@ def test_a_result_over_its_cap_comes_with_a_preview(run):
     assert answer["errorDetails"]["type"] == "OutputTooLarge"
     assert answer["errorDetails"]["preview"].startswith('"abcabc')
     assert answer["truncated"] is True
+
+
+def test_what_was_printed_before_a_stop_is_there(run):
+    for code in ("console.log('before'); for (;;);", "console.log('before'); 'x'.repeat(2 ** 29)"):
+        answer = run(code, timeout=200, memoryLimit=24)
+        assert answer["success"] is False
+        assert answer["logs"] == [{"level": "log", "message": "before"}]
+
+
+def test_a_refused_call_has_the_shape_of_every_answer(run):
+    answer = run("1", timeout=10**9)
+    assert answer["success"] is False
+    assert answer["errorDetails"]["type"] == "InvalidInput"
+    assert answer["logs"] == []
+
+
+@pytest.mark.parametrize("head", ["'use strict'; ", '// first\n"use strict";\n'])
+@pytest.mark.parametrize("tail", ["x = 1; return 2", "x = 1; 2", "main = 1; return 2"])
+def test_strict_code_is_strict(run, head, tail):
+    assert run(head + tail)["errorDetails"]["name"] == "ReferenceError"
+
+
+def test_many_timers_run_in_their_order(run):
+    answer = run(
+        "const o = [], ids = []; for (let i = 0; i < 3000; i++) ids.push(setTimeout(() => o.push(i), 1));"
+        "for (let i = 0; i < 3000; i += 3) clearTimeout(ids[i]); setTimeout(() => o.push('first'), 0);"
+        "await sleep(30); return [o.length, o.every((x, i) => x === 'first' || i === 0 || o[i - 1] === 'first' || o[i - 1] < x)]"
+    )
+    assert answer["result"] == [2001, True]
+
+
+def test_slow_calls_of_an_ended_run_are_not_begun(run):
+    run("for (let i = 0; i < 20; i++) await notes.create({type: 'idea', title: 'S' + i, content: 'alpha '.repeat(100)})")
+    answer = run("for (let i = 0; i < 5000; i++) notes.search({query: 'alpha'}).catch(() => {}); await sleep(1); throw 1", timeout=20000)
+    assert answer["success"] is False

@@ -16,7 +16,10 @@
  *                       answers a struct script_answer
  *   resume(n) -> at     the input is a row of struct script_settled
  * start and resume run until nothing is left to do but wait for the host. */
-#define SCRIPT_ABI 3
+#define SCRIPT_ABI 4
+
+/*   logs_view() -> at     where a struct script_logs stands, kept up to date: also of
+ *                         a guest that was stopped */
 
 /* Imports, from the module "host":
  *   call(row, at, n) -> size   performs a synchronous host call; the answer's
@@ -24,7 +27,8 @@
  *   take(at)                   copies that answer to `at`
  *   random(at, n)              fills with random bytes
  *   stop(why)                  ends the evaluation, one of SCRIPT_STOP_ */
-#define SCRIPT_STOP_CALLS 1u /* more host calls than allowed */
+#define SCRIPT_STOP_CALLS 1u  /* more host calls than allowed */
+#define SCRIPT_STOP_MEMORY 2u /* memory that it asked for was refused */
 
 struct script_head {
     uint32_t abi;          /* SCRIPT_ABI */
@@ -56,6 +60,11 @@ struct script_answer {
     uint32_t has_timer;
     uint32_t result_cut; /* DONE: the result was over result_max; a preview */
     double timer_ms;     /* until the next timer is due, from now */
+};
+
+struct script_logs {
+    uint32_t at, size; /* a row of struct script_log */
+    uint32_t dropped;
 };
 
 /* Each followed by its bytes, padded to 8. */

@@ -175,8 +175,15 @@
   }
 
   let indent = '';
+  const shown = (args) => {
+    try {
+      return format(args);
+    } catch {
+      return '[a value that cannot be shown]'; // its getters or its proxy threw
+    }
+  };
   const logger = (level) => (...args) => {
-    const text = format(args);
+    const text = shown(args);
     natives.log(level, indent ? indent + text.replaceAll('\n', '\n' + indent) : text);
   };
   const log = logger(0);
@@ -315,27 +322,62 @@
 
   const timers = new Map();
   let nextTimerId = 1;
+  let nextTurn = 1;
 
   function addTimer(run, ms, args, every) {
     if (typeof run !== 'function') throw new TypeError('a timer needs a function, not text');
     const wait = Math.min(Math.max(Number(ms) || 0, every ? 1 : 0), 2 ** 31 - 1);
     const id = nextTimerId++;
-    timers.set(id, { id, due: monotonic() + wait, run, args, every: every ? wait : 0 });
+    const timer = { id, due: monotonic() + wait, turn: nextTurn++, run, args, every: every ? wait : 0 };
+    timers.set(id, timer);
+    pushTimer(timer);
     return id;
   }
 
-  function firstTimer() {
-    let first = null;
-    for (const timer of timers.values()) if (!first || timer.due < first.due) first = timer;
+  // A binary heap of timers by when they are due; cleared ones are passed over.
+  const heap = [];
+  const earlier = (a, b) => a.due < b.due || (a.due === b.due && a.turn < b.turn);
+  function pushTimer(timer) {
+    let i = heap.length;
+    for (heap[i] = timer; i > 0;) {
+      const up = (i - 1) >> 1;
+      if (!earlier(timer, heap[up])) break;
+      heap[i] = heap[up];
+      heap[i = up] = timer;
+    }
+  }
+  function popTimer() {
+    const first = heap[0];
+    const last = heap[heap.length - 1];
+    heap.length -= 1;
+    const n = heap.length;
+    for (let i = 0; i < n;) {
+      let down = 2 * i + 1;
+      if (down + 1 < n && earlier(heap[down + 1], heap[down])) down++;
+      if (down >= n || !earlier(heap[down], last)) {
+        heap[i] = last;
+        break;
+      }
+      heap[i] = heap[down];
+      i = down;
+    }
     return first;
+  }
+  function firstTimer() {
+    while (heap.length && timers.get(heap[0].id) !== heap[0]) popTimer();
+    return heap.length ? heap[0] : null;
   }
 
   // Runs the one timer that is due first; was there one?
   function runTimers() {
-    const timer = timers.size ? firstTimer() : null;
+    const timer = firstTimer();
     if (!timer || timer.due > monotonic()) return false;
-    if (timer.every) timer.due += timer.every;
-    else timers.delete(timer.id);
+    popTimer();
+    if (timer.every) {
+      timer.due += timer.every;
+      timer.turn = nextTurn++;
+      pushTimer(timer);
+    } else timers.delete(timer.id);
     try {
       apply(timer.run, undefined, timer.args);
     } catch (error) {
@@ -346,7 +388,7 @@
 
   // [milliseconds until the next timer, or -1; host calls in flight]
   function nextTimer() {
-    const timer = timers.size ? firstTimer() : null;
+    const timer = firstTimer();
     return [timer ? Math.max(timer.due - monotonic(), 0) : -1, pending.size];
   }
 
@@ -363,14 +405,14 @@
   // Does the code call main() itself? Then it is not called again.
   function callsMain(main) {
     const rest = natives.code().replace(apply(toSource, main, []), '')
-      .replace(/\/\*[^]*?\*\/|\/\/.*/g, '');
+      .replace(/\/\*[^]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, '');
     return /\bmain\s*\(|\(\s*main\s*\)/.test(rest);
   }
 
   function conclude(value, isScript) {
     if (!isScript && value !== NOTHING && !(value instanceof Last)) return value;
     const main = readMain();
-    if (main && !callsMain(main)) return main();
+    if (main && !/^class\b/.test(apply(toSource, main, [])) && !callsMain(main)) return main();
     return value === NOTHING ? undefined : value.value;
   }
 

@@ -8,7 +8,6 @@
 #define IMPORT(name) __attribute__((import_module("host"), import_name(#name)))
 IMPORT(call) int32_t host_call(uint32_t row, const void *at, uint32_t n);
 IMPORT(take) void host_take(void *at);
-IMPORT(stop) _Noreturn void host_stop(uint32_t why);
 IMPORT(random) void host_random(void *at, uint32_t n);
 
 struct bytes calls_queue = {.ceiling = UINT32_MAX / 4};

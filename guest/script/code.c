@@ -31,10 +31,14 @@ static const char function_tail[] = "\n;return __nothing})";
 #define FLAGS_SCRIPT (JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_ASYNC)
 #define FLAGS_FUNCTION JS_EVAL_TYPE_GLOBAL
 
+/* JS_EVAL_FLAG_STRICT where the code begins with 'use strict': our own text before
+ * it would make that directive a mere string. */
+static int strictness;
+
 static JSValue compile(JSContext *ctx, const char *text, size_t n, int flags)
 {
     JSEvalOptions o = {.version = JS_EVAL_OPTIONS_VERSION,
-                       .eval_flags = flags | JS_EVAL_FLAG_COMPILE_ONLY,
+                       .eval_flags = flags | strictness | JS_EVAL_FLAG_COMPILE_ONLY,
                        .filename = "code.js",
                        .line_num = 1};
     return JS_Eval2(ctx, text, n, &o);
@@ -102,6 +106,20 @@ static size_t skip_quoted(const char *s, size_t i, size_t n)
                       : s[i + 1] == '*' ? memmem(s + i + 2, n - i - 2, "*/", 2)
                                         : s + i;
     return end ? (size_t)(end - s) + (s[i + 1] == '*' ? 2 : 0) : n;
+}
+
+static bool begins_strict(const char *s, size_t n)
+{
+    size_t i = 0;
+    for (;;) {
+        while (i < n && isspace((unsigned char)s[i]))
+            i++;
+        if (i + 1 >= n || s[i] != '/' || (s[i + 1] != '/' && s[i + 1] != '*'))
+            break;
+        i = skip_quoted(s, i, n);
+    }
+    return n - i >= 12 &&
+           (!memcmp(s + i, "'use strict'", 12) || !memcmp(s + i, "\"use strict\"", 12));
 }
 
 static bool in_word(char c)
@@ -179,8 +197,13 @@ static size_t find_last_expression(JSContext *ctx, const char *code, size_t n)
         if (isspace((unsigned char)code[at]) ||
             (!after_end && !memchr(code + before, '\n', at - before)))
             continue;
-        if (starts_with_word(code + at, n - at, "return"))
-            return all; /* the common end of such code */
+        if (starts_with_word(code + at, n - at, "return")) {
+            /* The common end of such code, if it is not inside a function. */
+            if (compiles(ctx, "(async function(){", code, at, "\n})"))
+                return all;
+            tries--;
+            continue;
+        }
         if (!may_begin_expression(code + at, n - at, after_end))
             continue;
         tries--;
@@ -261,6 +284,7 @@ static JSValue throw_syntax_error(JSContext *ctx, const char *code, size_t n)
 
 JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script)
 {
+    strictness = begins_strict(code, n) ? JS_EVAL_FLAG_STRICT : 0;
     *is_script = !seems_to_return(code, n);
     /* What is whole stays so within other brackets than those it is run in. */
     if (seems_to_break_out(code, n) &&

@@ -31,10 +31,18 @@ void bytes_pad(struct bytes *b);
  * the ceiling was hit (out->failed). */
 bool write_json(JSContext *ctx, JSValueConst v, struct bytes *out);
 
+/* Lone surrogates have no UTF-8: QuickJS writes them as three bytes each, which
+ * become U+FFFD. */
+void mend_surrogates(char *s, size_t n);
+
 /* Host calls: natives for the bootstrap, and the queue of new calls. */
 void calls_define(JSContext *ctx, JSValueConst natives);
 extern struct bytes calls_queue;
 extern uint32_t calls_left;
+
+/* Ends the evaluation here and now, for one of SCRIPT_STOP_. */
+__attribute__((import_module("host"), import_name("stop"))) _Noreturn void host_stop(
+    uint32_t why);
 
 /* console's sink and the like. */
 void logs_define(JSContext *ctx, JSValueConst natives);

@@ -176,7 +176,7 @@ static bool grow(size_t size)
     if (had + pages > ((size_t)1 << MEMORY_BITS) / WASM_PAGE)
         pages = ((size_t)1 << MEMORY_BITS) / WASM_PAGE + 1; /* let the host say no */
     if (__builtin_wasm_memory_grow(0, pages) == SIZE_MAX)
-        return false;
+        host_stop(SCRIPT_STOP_MEMORY); /* an exception could be caught */
     char *end = (char *)((had + pages) * WASM_PAGE);
     struct block *b = last_block;
     if (!b) {

@@ -6,6 +6,13 @@
 struct bytes logs;
 uint32_t logs_dropped;
 
+static struct script_logs view;
+
+__attribute__((export_name("logs_view"))) struct script_logs *logs_view(void)
+{
+    return &view;
+}
+
 static const char cut_mark[] = "... [cut]";
 
 /* log(level, text): kept up to the limit, the last one cut with a mark. */
@@ -19,6 +26,8 @@ static JSValue put_log(JSContext *ctx, JSValueConst self, int argc, JSValueConst
     if (JS_ToUint32(ctx, &head.level, argv[0]) < 0 ||
         !(s = JS_ToCStringLen(ctx, &n, argv[1])))
         return JS_EXCEPTION;
+    if (memchr(s, 0xed, n))
+        mend_surrogates((char *)(uintptr_t)s, n);
     size_t left = logs.ceiling - logs.n;
     if (logs_dropped || left < sizeof head + sizeof cut_mark + 8) {
         logs_dropped++;
@@ -38,6 +47,8 @@ static JSValue put_log(JSContext *ctx, JSValueConst self, int argc, JSValueConst
         bytes_pad(&logs);
     }
     JS_FreeCString(ctx, s);
+    view = (struct script_logs){(uint32_t)(uintptr_t)logs.at, (uint32_t)logs.n,
+                                logs_dropped};
     return JS_UNDEFINED;
 }
 

@@ -59,9 +59,7 @@ static bool write_text(struct bytes *out, const char *s, size_t n)
     return bytes_put(out, "\"", 1);
 }
 
-/* Lone surrogates have no UTF-8: QuickJS writes them as three bytes each, which
- * become U+FFFD. */
-static void mend_surrogates(char *s, size_t n)
+void mend_surrogates(char *s, size_t n)
 {
     for (size_t i = 0; i + 2 < n; i++)
         if ((unsigned char)s[i] == 0xed && (unsigned char)s[i + 1] >= 0xa0)

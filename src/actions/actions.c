@@ -161,6 +161,25 @@ const struct action *action_named(struct str name)
     return row ? &row->shown : NULL;
 }
 
+static bool run_row(struct actions *a, size_t index, const struct json *arguments,
+                    const struct caller *who, struct answer *out, struct err *e)
+{
+    const struct action_row *row = &action_rows[index];
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    if (!arguments)
+        arguments = json_read(STR("{}"), arena, e);
+    if (!arguments || !json_schema_check(a->input[index], arguments, "arguments", e))
+        return false;
+    if (row->needs && !level_allows(who->level, row->needs))
+        return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'",
+                       row->shown.name, level_limits(who->level)->name);
+    if (cancel_fired(who->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+    struct action_call c = {
+        .actions = a, .arguments = arguments, .who = who, .arena = arena};
+    return row->run(&c, out, e);
+}
+
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e)
@@ -168,19 +187,13 @@ bool actions_call(struct actions *a, const struct action *which,
     size_t index = 0;
     const struct action_row *row = row_of(str_of(which->name), &index);
     must(row != NULL);
-    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
-    if (!arguments)
-        arguments = json_read(STR("{}"), arena, e);
-    if (!arguments || !json_schema_check(a->input[index], arguments, "arguments", e))
+    if (run_row(a, index, arguments, who, out, e))
+        return true;
+    if (!row->refuse)
         return false;
-    if (row->needs && !level_allows(who->level, row->needs))
-        return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", which->name,
-                       level_limits(who->level)->name);
-    if (cancel_fired(who->cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    struct action_call c = {
-        .actions = a, .arguments = arguments, .who = who, .arena = arena};
-    return row->run(&c, out, e);
+    row->refuse(e, out);
+    *e = (struct err){0};
+    return true;
 }
 
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out, struct err *e)

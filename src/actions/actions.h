@@ -56,8 +56,8 @@ struct caller {
 };
 
 /* What came of a call. The JSON object is there in both cases when the action
- * ran; `is_error` says that it ran and did not do what was asked (a failed
- * evaluation). */
+ * ran; `is_error` says that it did not do what was asked (a failed evaluation,
+ * also one that was refused: all its answers have one shape). */
 struct answer {
     struct buf json; /* the caller inits it with a ceiling, and ends it */
     bool is_error;

@@ -16,14 +16,23 @@ struct seen {
     struct str hash;
 };
 
-static struct str keep(struct evaluation *v, struct str s, struct err *full)
+/* A copy in the evaluation's arena, or nothing where it is full. */
+static struct str keep(struct evaluation *v, struct str s)
 {
-    return (struct str){arena_copy(v->arena, s.at, s.n, full), s.n};
+    struct err full = {0};
+    const char *copy = arena_copy(v->arena, s.at, s.n, &full);
+    return copy ? (struct str){copy, s.n} : (struct str){"", 0};
+}
+
+static void keep_new(struct evaluation *v, struct str *old, struct str now)
+{
+    if (!str_eq(*old, now))
+        *old = keep(v, now);
 }
 
 static struct seen *find_seen(struct evaluation *v, struct str name)
 {
-    struct seen *s = v->seen;
+    struct seen *s = name.n ? v->seen : NULL;
     while (s && !str_eq(s->id, name) && !str_eq(s->path, name) && !str_eq(s->asked, name))
         s = s->next;
     return s;
@@ -44,16 +53,15 @@ static void remember(struct evaluation *v, struct str asked, const struct buf *o
     pthread_mutex_lock(&v->lock);
     struct seen *s = find_seen(v, id);
     if (!s && (s = arena_get(v->arena, sizeof *s, &full))) {
-        s->id = keep(v, id, &full);
-        s->path = keep(v, json_str(json_get(note, "path")), &full);
-        if (!full.code) {
-            s->next = v->seen;
-            v->seen = s;
-        }
+        s->next = v->seen;
+        v->seen = s;
     }
-    if (s && !full.code) {
-        s->asked = keep(v, asked, &full);
-        s->hash = keep(v, json_str(json_get(note, "content_hash")), &full);
+    if (s) {
+        keep_new(v, &s->id, id);
+        if (json_get(note, "path"))
+            keep_new(v, &s->path, json_str(json_get(note, "path")));
+        keep_new(v, &s->asked, asked);
+        keep_new(v, &s->hash, json_str(json_get(note, "content_hash")));
     }
     pthread_mutex_unlock(&v->lock);
 }
@@ -161,6 +169,9 @@ static bool call_update(struct evaluation *v, const struct json *args,
     struct str name = name_of(first);
     if (!vault)
         return false;
+    struct str second = json_str(json_get(o, "identifier"));
+    if (o != first && second.n && !str_eq(second, name))
+        return err_set(e, ERR_INVALID, "notes.update names two notes; once is enough");
     if (!json_is(o, JSON_OBJECT))
         return err_set(e, ERR_INVALID,
                        "notes.update needs an object with what changes, not %s",

@@ -225,3 +225,18 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
     script_outcome_done(&o);
     return ran && buf_check(&out->json, "the answer", e);
 }
+
+/* Code that did not run at all is answered like code that failed. */
+void action_evaluate_refused(const struct err *why, struct answer *out)
+{
+    struct script_outcome o;
+    script_outcome_init(&o);
+    o.type = why->code;
+    buf_cstr(&o.message, why->msg);
+    buf_cstr(&o.logs, "[]");
+    buf_clear(&out->json);
+    struct json_writer w = json_writer(&out->json);
+    write_outcome(&o, &w);
+    out->is_error = true;
+    script_outcome_done(&o);
+}

@@ -38,11 +38,14 @@ struct action_row {
     struct action shown;
     action_fn *run;
     const char *needs; /* the host call that a level must allow, or NULL */
+    /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
+    void (*refuse)(const struct err *why, struct answer *out);
 };
 extern const struct action_row action_rows[];
 extern const size_t action_count;
 
 action_fn action_evaluate;
+void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
 
 /* ---- the host calls ----------------------------------------------------- */

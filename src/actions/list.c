@@ -132,7 +132,8 @@ const struct action_row action_rows[] = {
       .output_schema = evaluate_output,
       .destructive = true},
      action_evaluate,
-     NULL},
+     NULL,
+     action_evaluate_refused},
     {{.name = "get_note",
       .title = "Read a note",
       .description = "Read one note: its Markdown, metadata, links and content_hash.",
@@ -141,7 +142,8 @@ const struct action_row action_rows[] = {
       .read_only = true,
       .idempotent = true},
      action_get_note,
-     "notes.get"},
+     "notes.get",
+     NULL},
     {{.name = "search_notes",
       .title = "Search the notes",
       .description =
@@ -152,7 +154,8 @@ const struct action_row action_rows[] = {
       .read_only = true,
       .idempotent = true},
      action_search_notes,
-     "notes.search"},
+     "notes.search",
+     NULL},
     {{.name = "create_note",
       .title = "Create a note",
       .description =
@@ -161,7 +164,8 @@ const struct action_row action_rows[] = {
       .input_schema = create_input,
       .output_schema = create_output},
      action_create_note,
-     "notes.create"},
+     "notes.create",
+     NULL},
     {{.name = "update_note",
       .title = "Change a note",
       .description =
@@ -172,6 +176,7 @@ const struct action_row action_rows[] = {
       .output_schema = update_output,
       .destructive = true},
      action_update_note,
-     "notes.update"},
+     "notes.update",
+     NULL},
 };
 const size_t action_count = LENGTH(action_rows);

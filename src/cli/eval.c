@@ -128,6 +128,22 @@ static bool evaluate(const struct eval *o, struct answer *out, struct err *e)
                                    arguments, &terminal, out, e);
 }
 
+/* The exit code, and a refusal's sentence on stderr: the call was wrong then. */
+static int exit_of(const struct answer *out)
+{
+    if (!out->is_error)
+        return EXIT_DONE;
+    struct err e = {0};
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    const struct json *details =
+        json_get(json_read(buf_view(&out->json), a, &e), "errorDetails");
+    if (!str_is(json_str(json_get(details, "code")), "INVALID") ||
+        json_get(details, "name"))
+        return EXIT_FAILED;
+    err_set(&e, ERR_INVALID, "%.*s", STR_ARGS(json_str(json_get(details, "message"))));
+    return cli_fail(&e);
+}
+
 static void run(void *arg)
 {
     struct eval *o = arg;
@@ -137,7 +153,7 @@ static void run(void *arg)
     if (evaluate(o, &out, &e)) {
         fwrite(out.json.at, 1, out.json.n, stdout);
         putchar('\n');
-        o->exit = fflush(stdout) != 0 || out.is_error ? EXIT_FAILED : EXIT_DONE;
+        o->exit = fflush(stdout) != 0 ? EXIT_FAILED : exit_of(&out);
     } else {
         o->exit = cli_fail(&e);
     }

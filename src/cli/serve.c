@@ -13,6 +13,7 @@
 #include "os/os.h"
 
 #define DRAIN_MS 6000u
+#define WORKERS 24u
 
 /* What both need: a vault, the actions over it, and a thread that prepares the
  * first evaluation while the client is still saying hello. */
@@ -93,6 +94,10 @@ static bool serve(struct service *s, struct err *e)
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
                                    .n_routes = LENGTH(routes),
+                                   /* Many, because code may sleep, or wait for a
+                                    * search; beyond the processors they cost a
+                                    * stack each, and no more. */
+                                   .workers = WORKERS,
                                    .worker_stack = ENGINE_THREAD_STACK};
     struct http_server *server = http_open(&options, e);
     if (!server)

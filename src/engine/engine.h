@@ -137,6 +137,9 @@ bool world_call(struct world *w, const char *name, uint64_t *cells, size_t n,
 void *world_slice(struct world *w, uint64_t at, uint64_t n);
 /* All of it. */
 struct str world_memory(struct world *w);
+/* The same after a call that failed: what a stopped guest left behind, to be read
+ * and trusted in nothing. NULL as world_slice. */
+const void *world_remains(struct world *w, uint64_t at, uint64_t n);
 
 bool world_get_global(struct world *w, const char *name, uint64_t *cell);
 /* How many entries the exported table has, -1 when there is none. */

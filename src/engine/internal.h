@@ -67,6 +67,8 @@ bool slot_grow(struct slot *s, size_t size);
 /* Any access from now on traps; whoever uses the slot then marks it as spoilt.
  * Threads: any. */
 void slot_forbid(struct slot *s);
+/* What was forbidden can be read again, before the slot is given back. */
+void slot_uncover(struct slot *s);
 /* Can slots be reset on this system at all? */
 bool slot_supported(void);
 /* May this process reserve so many bytes of address space? */

@@ -408,6 +408,12 @@ void slot_forbid(struct slot *s)
     (void)mprotect(s->base, s->reserved, PROT_NONE);
 }
 
+void slot_uncover(struct slot *s)
+{
+    (void)mprotect(s->base, s->size, PROT_READ);
+    s->spoilt = true;
+}
+
 /* Copies the image back over what was written. false: map afresh instead. */
 static bool slot_reset(struct slot *s)
 {

@@ -391,6 +391,14 @@ void *world_slice(struct world *w, uint64_t at, uint64_t n)
     return (char *)(uintptr_t)all.at + at;
 }
 
+const void *world_remains(struct world *w, uint64_t at, uint64_t n)
+{
+    if (w->slot && atomic_load(&w->verdict) != ERR_NONE)
+        slot_uncover(w->slot);
+    struct str all = world_memory(w);
+    return at <= all.n && n <= all.n - at ? all.at + at : NULL;
+}
+
 bool world_get_global(struct world *w, const char *name, uint64_t *cell)
 {
     wasmtime_extern_t found;

@@ -141,120 +141,66 @@ void explain_limit(struct script_outcome *out, const struct err *why)
 
 /* ---- injected values ---------------------------------------------------- */
 
-/* What code would no longer find, besides the table's own names. */
-static const char *const taken[] = {
-    "arguments",
-    "async",
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "debugger",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "enum",
-    "eval",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "instanceof",
-    "interface",
-    "let",
-    "new",
-    "null",
-    "package",
-    "private",
-    "protected",
-    "public",
-    "return",
-    "static",
-    "super",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typeof",
-    "undefined",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-    "NaN",
-    "Infinity",
-    "Object",
-    "Array",
-    "String",
-    "Number",
-    "Boolean",
-    "Symbol",
-    "BigInt",
-    "Math",
-    "JSON",
-    "Date",
-    "RegExp",
-    "Promise",
-    "Map",
-    "Set",
-    "WeakMap",
-    "WeakSet",
-    "WeakRef",
-    "Proxy",
-    "Reflect",
-    "Error",
-    "Function",
-    "console",
-    "setTimeout",
-    "clearTimeout",
-    "setInterval",
-    "clearInterval",
-    "sleep",
-    "queueMicrotask",
-    "structuredClone",
-    "TextEncoder",
-    "TextDecoder",
-    "URL",
-    "URLSearchParams",
-    "atob",
-    "btoa",
-    "crypto",
-    "performance",
-    "AbortController",
-    "AbortSignal",
-    "fetch",
-    "require",
-    "process",
-    "module",
-    "global",
-    "globalThis",
-    "context",
-    "__main",
-    "__last",
-    "__nothing",
-    "__spread",
-    "__proto__",
-};
+/* What code would no longer find, besides the table's own names: words of the
+ * language, and the globals of the guest. */
+static const char taken[] =
+    " "
+    "arguments async await break case catch class const continue debugger "
+    "default delete do else enum eval export extends false finally for function "
+    "if implements import in instanceof interface let new null package private "
+    "protected public return static super switch this throw true try typeof "
+    "undefined var void while with yield context __proto__ "
+    "AbortController AbortSignal AggregateError Array ArrayBuffer "
+    "AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Boolean "
+    "DOMException DataView Date DisposableStack Error EvalError Event "
+    "EventTarget FinalizationRegistry Float16Array Float32Array Float64Array "
+    "Function Infinity Int16Array Int32Array Int8Array InternalError Intl "
+    "Iterator JSON Map Math NaN Number Object Promise Proxy RangeError "
+    "ReferenceError Reflect RegExp Set SharedArrayBuffer String SuppressedError "
+    "Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL "
+    "URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray "
+    "WeakMap WeakRef WeakSet __last __main __nothing __spread atob btoa "
+    "clearInterval clearTimeout console crypto decodeURI decodeURIComponent "
+    "encodeURI encodeURIComponent escape exports fetch global globalThis "
+    "isFinite isNaN module parseFloat parseInt performance process "
+    "queueMicrotask require setInterval setTimeout sleep structuredClone "
+    "unescape ";
 
-/* Identifiers of ASCII letters, digits, $ and _, or of anything beyond ASCII. */
+static bool is_taken(struct str key)
+{
+    char word[64];
+    if (key.n > sizeof word - 3)
+        return false;
+    (void)snprintf(word, sizeof word, " %.*s ", STR_ARGS(key));
+    return strstr(taken, word) != NULL;
+}
+
+/* Beyond ASCII nearly everything is a letter; these are spaces, punctuation, symbols
+ * and what is private or none. (The rest of what Unicode excludes does no harm: code
+ * cannot spell it, but finds it in `context`.) */
+static bool is_letter(uint32_t c)
+{
+    static const struct {
+        uint32_t from, to;
+    } others[] = {{0x80, 0xa9},     {0xab, 0xb4},     {0xb6, 0xb9},      {0xbb, 0xbf},
+                  {0xd7, 0xd7},     {0xf7, 0xf7},     {0x2000, 0x2070},  {0x2190, 0x2bff},
+                  {0x3000, 0x3004}, {0x3008, 0x3020}, {0xe000, 0xf8ff},  {0xfe10, 0xfe6f},
+                  {0xfeff, 0xff0f}, {0xfff0, 0xffff}, {0x1f000, 0x1ffff}};
+    if (c < 0x80)
+        return isalpha((int)c) || c == '$' || c == '_';
+    for (size_t i = 0; i < LENGTH(others); i++)
+        if (c >= others[i].from && c <= others[i].to)
+            return false;
+    return true;
+}
+
 static bool is_identifier(struct str s)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.at[i];
-        bool letter = isalpha(c) || c == '$' || c == '_' || c >= 0x80;
-        if (!letter && !(i > 0 && isdigit(c)))
+    const char *at = s.at, *end = s.at + s.n;
+    while (at < end) {
+        bool first = at == s.at;
+        uint32_t c = str_next_char(&at, end);
+        if (!is_letter(c) && (first || c >= 0x80 || !isdigit((int)c)))
             return false;
     }
     return s.n > 0;
@@ -278,14 +224,12 @@ static bool check_key(const struct script *s, struct str key, struct err *e)
         return err_set(e, ERR_INVALID,
                        "context.%.*s: a key must be an identifier, such as 'my_value'",
                        STR_ARGS(shown));
-    bool hides = hides_a_call(s, key);
-    for (size_t i = 0; !hides && i < LENGTH(taken); i++)
-        hides = str_is(key, taken[i]);
-    return hides ? err_set(e, ERR_INVALID,
-                           "context.%.*s would hide what the code needs under that name; "
-                           "choose another",
-                           STR_ARGS(shown))
-                 : true;
+    return is_taken(key) || hides_a_call(s, key)
+               ? err_set(e, ERR_INVALID,
+                         "context.%.*s would hide what the code needs under that name; "
+                         "choose another",
+                         STR_ARGS(shown))
+               : true;
 }
 
 bool check_context(const struct script *s, struct str context, struct err *e)

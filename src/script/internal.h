@@ -7,6 +7,7 @@
 
 struct script {
     struct module *module;
+    uint64_t logs_at;  /* of the guest's struct script_logs */
     uint64_t input_at; /* of the INPUT_READY bytes that each world has for input */
     const struct script_row *rows;
     size_t row_count;
@@ -33,6 +34,10 @@ void hands_free(struct hands *h); /* no errand may be on its way; NULL is fine *
 /* Performs it soon, on a thread of ours, then calls run_done(). */
 void hands_take(struct hands *h, struct errand *errand);
 
+struct queue {
+    struct errand *first, *last;
+};
+
 /* ---- one evaluation ----------------------------------------------------- */
 
 struct run {
@@ -43,14 +48,17 @@ struct run {
 
     /* Answer of the last synchronous call, until the guest takes it. */
     struct buf sync_answer;
-    /* Quick calls that are not performed yet, in their order. */
-    struct errand *queue, **queue_end;
+    struct queue quick, slow; /* calls that are not performed yet, in their order */
+
+    /* Calls that have not begun are not made any more. */
+    atomic_bool over;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t change;
     struct errand *finished;
-    size_t away; /* errands that the hands have */
-    bool cancelled;
+    size_t away; /* errands that are being performed, or that the hands have */
+    size_t finished_count;
+    bool cancelled, ended;
 };
 
 /* Performs an errand; any thread. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -18,9 +19,11 @@
 
 #define CALL_ANSWER_MAX ((size_t)64 << 20) /* bytes of one host call's answer */
 #define ANSWERS_AT_ONCE ((size_t)8 << 20)  /* bytes, before the guest goes on */
-#define INPUT_READY 4096u                  /* bytes of input that need no call */
-#define TEXT_MAX ((size_t)64 << 10)        /* of an error's parts */
-#define MEMORY_MAX ((uint64_t)1 << 30)     /* as far as the guest's heap reaches */
+#define SLOW_AT_ONCE 12u                   /* slow calls of one run on their way */
+#define MANY_CALLS 500u
+#define INPUT_READY 4096u              /* bytes of input that need no call */
+#define TEXT_MAX ((size_t)64 << 10)    /* of an error's parts */
+#define MEMORY_MAX ((uint64_t)1 << 30) /* as far as the guest's heap reaches */
 
 /* ---- imports ------------------------------------------------------------ */
 
@@ -63,10 +66,13 @@ static bool import_call(struct world *w, uint64_t *cells, struct err *e)
     bool sync = row < r->script->row_count && r->script->rows[row].sync;
     if (!sync)
         return err_set(e, ERR_GUEST, "host call %u cannot be made so", row);
+    /* The guest counts too, and better; the host does not rely on it. */
+    if (++r->out->stats.host_calls > r->q->calls_max)
+        return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
+                       r->q->calls_max);
     uint64_t start = os_mono_ns();
     bool ok = perform(r, row, (struct str){at, n}, &r->sync_answer, &why);
     r->host_ns += os_mono_ns() - start;
-    r->out->stats.host_calls++;
     if (!ok) {
         buf_clear(&r->sync_answer);
         write_failure(&why, &r->sync_answer);
@@ -105,6 +111,10 @@ static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
     if ((uint32_t)cells[0] == SCRIPT_STOP_CALLS)
         return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
                        r->q->calls_max);
+    /* Seen by the engine already, where memory is the engine's own. */
+    if ((uint32_t)cells[0] == SCRIPT_STOP_MEMORY)
+        return err_set(e, ERR_MEMORY, "needs more than %llu MB of memory",
+                       (unsigned long long)(r->q->memory_bytes >> 20));
     return err_set(e, ERR_GUEST, "the guest gave up");
 }
 
@@ -209,7 +219,11 @@ static bool install_table(struct script *s, struct world *w, struct err *e)
     room[table.n] = '\0'; /* the guest's JSON reader wants one */
     s->input_at = (uint64_t)(room - world_memory(w).at);
     uint64_t cell = table.n;
-    return world_call(w, "install", &cell, 1, e);
+    if (!world_call(w, "install", &cell, 1, e) ||
+        !world_call(w, "logs_view", &cell, 0, e))
+        return false;
+    s->logs_at = (uint32_t)cell;
+    return true;
 }
 
 /* A world of the baked guest installs the table; its memory is what all further
@@ -277,6 +291,8 @@ struct module_counts script_count(const struct script *s)
 
 void run_perform(struct errand *errand)
 {
+    if (atomic_load(&errand->run->over))
+        return;
     errand->ok =
         perform(errand->run, errand->row, errand->args, &errand->out, &errand->err);
 }
@@ -287,6 +303,7 @@ void run_done(struct errand *errand)
     pthread_mutex_lock(&r->lock);
     errand->next = r->finished;
     r->finished = errand;
+    r->finished_count++;
     r->away--;
     pthread_cond_signal(&r->change);
     pthread_mutex_unlock(&r->lock);
@@ -311,8 +328,24 @@ static void errand_free(struct errand *x)
     free(x);
 }
 
-/* Takes over the calls that the guest has made: the slow ones go out at once, the
- * quick ones into the queue. */
+static void queue_put(struct queue *q, struct errand *x)
+{
+    x->next = NULL;
+    if (q->first)
+        q->last->next = x;
+    else
+        q->first = x;
+    q->last = x;
+}
+
+static struct errand *queue_take(struct queue *q)
+{
+    struct errand *x = q->first;
+    q->first = x->next;
+    return x;
+}
+
+/* Takes over the calls that the guest has made, slow and quick ones apart. */
 static bool take_calls(struct run *r, struct world *w, const struct script_answer *a,
                        struct err *e)
 {
@@ -333,30 +366,35 @@ static bool take_calls(struct run *r, struct world *w, const struct script_answe
             return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
                            r->q->calls_max);
         }
-        if (c.row < r->script->row_count && r->script->rows[c.row].slow) {
-            pthread_mutex_lock(&r->lock);
-            r->away++;
-            pthread_mutex_unlock(&r->lock);
-            hands_take(r->script->hands, x);
-        } else {
-            *r->queue_end = x;
-            r->queue_end = &x->next;
-        }
+        bool slow = c.row < r->script->row_count && r->script->rows[c.row].slow;
+        queue_put(slow ? &r->slow : &r->quick, x);
     }
     return true;
+}
+
+/* Sends slow calls out, a few at a time: the others' turn comes too, the answers
+ * that wait for the guest are bounded, and little is left to end when it ends. */
+static void send_slow(struct run *r)
+{
+    while (r->slow.first) {
+        pthread_mutex_lock(&r->lock);
+        bool room = r->away + r->finished_count < SLOW_AT_ONCE;
+        r->away += room;
+        pthread_mutex_unlock(&r->lock);
+        if (!room)
+            return;
+        hands_take(r->script->hands, queue_take(&r->slow));
+    }
 }
 
 /* Performs quick calls, in their order, until their answers together are large
  * enough to be handed over: a thousand large notes are not held at once. */
 static void perform_quick(struct run *r)
 {
-    for (size_t bytes = 0; r->queue && bytes < ANSWERS_AT_ONCE;) {
+    for (size_t bytes = 0; r->quick.first && bytes < ANSWERS_AT_ONCE;) {
         if (os_mono_ns() > r->until_ns || cancel_fired(r->q->cancel))
             return; /* the run ends, and with it the queue */
-        struct errand *x = r->queue;
-        r->queue = x->next;
-        if (!r->queue)
-            r->queue_end = &r->queue;
+        struct errand *x = queue_take(&r->quick);
         run_perform(x);
         bytes += x->out.n;
         pthread_mutex_lock(&r->lock);
@@ -389,6 +427,8 @@ static bool wait_for_change(struct run *r, const struct script_answer *a, struct
     int late = 0;
     pthread_mutex_lock(&r->lock);
     r->cancelled |= !open;
+    bool hopeless = !r->finished && !r->away && !r->cancelled && !a->has_timer;
+    late = hopeless;
     while (!r->finished && !r->cancelled && late == 0)
         late = pthread_cond_timedwait(&r->change, &r->lock, &at);
     bool cancelled = r->cancelled;
@@ -396,6 +436,8 @@ static bool wait_for_change(struct run *r, const struct script_answer *a, struct
     cancel_off(r->q->cancel);
     if (cancelled)
         return err_set(e, ERR_CANCELLED, "cancelled while it was waiting");
+    if (hopeless && os_mono_ns() < r->until_ns)
+        return err_set(e, ERR_GUEST, "the code waits for an answer that cannot come");
     if (os_mono_ns() >= r->until_ns)
         return err_set(e, ERR_TIMEOUT,
                        "took longer than %llu ms in all, waiting included",
@@ -410,6 +452,7 @@ static struct errand *take_finished(struct run *r)
 {
     pthread_mutex_lock(&r->lock);
     struct errand *list = take(r->finished);
+    r->finished_count = 0;
     pthread_mutex_unlock(&r->lock);
     struct errand *ordered = NULL;
     for (struct errand *x = list, *next; x; x = next) {
@@ -462,14 +505,17 @@ static bool settle(struct run *r, struct world *w, struct script_answer *a, stru
 /* Those on other threads use this run: it does not end before them. */
 static void end_errands(struct run *r)
 {
+    atomic_store(&r->over, true);
     pthread_mutex_lock(&r->lock);
+    r->ended = true; /* those that have not begun do not begin */
     while (r->away)
         pthread_cond_wait(&r->change, &r->lock);
     pthread_mutex_unlock(&r->lock);
     for (struct errand *x = r->finished; x; x = x->next)
         r->out->changed |= x->ok && r->script->rows[x->row].writes;
     free_errands(take(r->finished));
-    free_errands(take(r->queue));
+    free_errands(take(r->quick.first));
+    free_errands(take(r->slow.first));
 }
 
 /* ---- the outcome -------------------------------------------------------- */
@@ -493,13 +539,10 @@ void script_outcome_done(struct script_outcome *o)
         buf_done(all[i]);
 }
 
-static bool read_logs(struct run *r, struct world *w, const struct script_answer *a,
-                      struct err *e)
+/* The rows of struct script_log as a JSON array. */
+static void write_logs(struct run *r, struct str all, uint32_t dropped)
 {
     static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
-    struct str all = {0};
-    if (!guest_text(w, a->logs_at, a->logs_size, &all, e))
-        return false;
     struct json_writer j = json_writer(&r->out->logs);
     json_open_array(&j);
     for (size_t at = 0; all.n - at >= sizeof(struct script_log);) {
@@ -516,8 +559,30 @@ static bool read_logs(struct run *r, struct world *w, const struct script_answer
         at += padded < all.n - at ? padded : all.n - at;
     }
     json_close(&j);
-    r->out->logs_dropped = a->logs_dropped;
+    r->out->logs_dropped = dropped;
+}
+
+static bool read_logs(struct run *r, struct world *w, const struct script_answer *a,
+                      struct err *e)
+{
+    struct str all = {0};
+    if (!guest_text(w, a->logs_at, a->logs_size, &all, e))
+        return false;
+    write_logs(r, all, a->logs_dropped);
     return true;
+}
+
+/* What a guest that was stopped had written until then. */
+static void salvage_logs(struct run *r, struct world *w)
+{
+    struct script_logs view;
+    const void *at = world_remains(w, r->script->logs_at, sizeof view);
+    if (!at)
+        return;
+    memcpy(&view, at, sizeof view);
+    const char *rows = world_remains(w, view.at, view.size);
+    if (rows && view.size <= r->q->logs_max)
+        write_logs(r, (struct str){rows, view.size}, view.dropped);
 }
 
 static bool read_outcome(struct run *r, struct world *w, const struct script_answer *a,
@@ -584,8 +649,10 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
     while (a.status == SCRIPT_WAITING) {
         uint64_t start = os_mono_ns();
         bool ok = take_calls(r, w, &a, e);
-        if (ok)
+        if (ok) {
+            send_slow(r);
             perform_quick(r);
+        }
         ok = ok && wait_for_change(r, &a, e);
         r->host_ns += os_mono_ns() - start;
         if (!ok || !settle(r, w, &a, e))
@@ -599,7 +666,6 @@ static bool run_init(struct run *r, struct script *s, const struct script_reques
 {
     *r = (struct run){.script = s, .q = q, .out = out, .started_ns = os_mono_ns()};
     r->until_ns = q->total_ms ? r->started_ns + q->total_ms * 1000000u : UINT64_MAX / 2;
-    r->queue_end = &r->queue;
     buf_init(&r->sync_answer, CALL_ANSWER_MAX);
     pthread_mutex_init(&r->lock, NULL);
     pthread_condattr_t attr;
@@ -620,6 +686,9 @@ static void run_end(struct run *r, struct world *w)
         stats->memory_peak = u.memory_peak;
     }
     stats->host_ms = (double)r->host_ns / 1e6;
+    /* Thousands of answers leave the C library's heap in pieces that it keeps. */
+    if (stats->host_calls >= MANY_CALLS)
+        (void)malloc_trim(0);
     buf_done(&r->sync_answer);
     pthread_cond_destroy(&r->change);
     pthread_mutex_destroy(&r->lock);
@@ -628,6 +697,8 @@ static void run_end(struct run *r, struct world *w)
 bool script_run(struct script *s, const struct script_request *q,
                 struct script_outcome *out, struct err *e)
 {
+    if (!str_is_utf8(q->code))
+        return err_set(e, ERR_INVALID, "code is not UTF-8 text");
     if (!check_context(s, q->context, e))
         return false;
     struct run r;
@@ -642,6 +713,8 @@ bool script_run(struct script *s, const struct script_request *q,
     struct err why = {0};
     struct world *w = world_open(s->module, &limits, &r, &why);
     bool ran = w && run_world(&r, w, &why);
+    if (w && !ran)
+        salvage_logs(&r, w);
     run_end(&r, w);
     world_close(w);
     if (!ran)

@@ -85,6 +85,6 @@ void script_outcome_done(struct script_outcome *o);
 
 /* Runs the code in a world of its own. Every end of the code itself, limits
  * included, is an outcome. false and *e only where it did not run at all:
- * ERR_INVALID (context, its keys) or ERR_BUSY. */
+ * ERR_INVALID (code that is no UTF-8, context, its keys) or ERR_BUSY. */
 bool script_run(struct script *s, const struct script_request *q,
                 struct script_outcome *out, struct err *e);

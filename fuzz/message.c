@@ -1,0 +1,204 @@
+/* The first line is an HTTP client's headers: version, method and name. Each other line
+ * is a message, taken in one session over stdio and, with the headers, over HTTP. A
+ * request gets one answer with its id; every answer is JSON-RPC 2.0 on one line. */
+#include <yyjson.h> /* another reader than the one that is tried */
+
+#include "driver.h"
+#include "mcp/core.h"
+#include "mcp/mcp.h"
+
+/* ---- a backend ---------------------------------------------------------- */
+
+#define SCHEMA "{\"type\":\"object\"}"
+
+static const struct action actions[] = {
+    {"echo", "Echo", "Answers its arguments.", SCHEMA, SCHEMA, true, false, true, false},
+    {"refuse", "Refuse", "Runs, in vain.", SCHEMA, NULL, false, true, false, true},
+    {"fail", "Fail", "Does not run.", SCHEMA, NULL, true, false, true, false},
+};
+
+static const struct action *list(size_t *n)
+{
+    *n = LENGTH(actions);
+    return actions;
+}
+
+static const struct action *named(struct str name)
+{
+    for (size_t i = 0; i < LENGTH(actions); i++)
+        if (str_is(name, actions[i].name))
+            return &actions[i];
+    return NULL;
+}
+
+static bool perform(void *arg, const struct action *which, const struct json *arguments,
+                    const struct caller *who, struct answer *out, struct err *e)
+{
+    (void)arg;
+    holds(who->name && !cancel_fired(who->cancel));
+    if (which == &actions[2])
+        return err_set(e, ERR_NOT_FOUND, "no note 'x'");
+    struct json_writer w = json_writer(&out->json);
+    json_open_object(&w);
+    json_pair(&w, "was", arguments);
+    json_close(&w);
+    out->is_error = which == &actions[1];
+    return true;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+static bool says(yyjson_val *object, const char *key, const char *text)
+{
+    return yyjson_equals_str(yyjson_obj_get(object, key), text);
+}
+
+static void holds_answer(yyjson_val *v)
+{
+    yyjson_val *error = yyjson_obj_get(v, "error"), *id = yyjson_obj_get(v, "id");
+    holds(yyjson_is_obj(v) && says(v, "jsonrpc", "2.0"));
+    holds(yyjson_is_str(id) || yyjson_is_num(id) || yyjson_is_raw(id) ||
+          yyjson_is_null(id));
+    holds(yyjson_obj_size(v) == 3);
+    if (!error) {
+        holds(yyjson_is_obj(yyjson_obj_get(v, "result")));
+        return;
+    }
+    holds(yyjson_is_int(yyjson_obj_get(error, "code")));
+    holds(yyjson_get_len(yyjson_obj_get(error, "message")) > 0);
+}
+
+static yyjson_doc *parse(struct str text)
+{
+    return yyjson_read(text.at, text.n, YYJSON_READ_BIGNUM_AS_RAW);
+}
+
+/* Is it one request, well formed as JSON-RPC goes? */
+static bool is_request(yyjson_val *v)
+{
+    yyjson_val *id = yyjson_obj_get(v, "id");
+    return says(v, "jsonrpc", "2.0") && yyjson_is_str(yyjson_obj_get(v, "method")) &&
+           (yyjson_is_str(id) || yyjson_is_int(id));
+}
+
+/* `out` is what came of the message; `unwanted`: it was cancelled before it ran. */
+static void check_answer(struct str message, const struct reply *r, bool http,
+                         bool unwanted)
+{
+    struct str out = buf_view(r->out);
+    yyjson_doc *asked = parse(message), *answer = parse(out);
+    yyjson_val *q = yyjson_doc_get_root(asked), *a = yyjson_doc_get_root(answer);
+    holds(!r->out->failed && !memchr(out.at, '\n', out.n));
+    holds((answer != NULL) == (out.n > 0));
+    if (http)
+        holds(out.n ? r->status == 200 || r->status == 400 || r->status == 404
+                    : r->status == 202);
+    size_t i, n;
+    yyjson_val *one;
+    if (yyjson_is_arr(a)) {
+        holds(yyjson_is_arr(q) && yyjson_arr_size(a) >= 1 &&
+              yyjson_arr_size(a) <= yyjson_arr_size(q));
+        yyjson_arr_foreach(a, i, n, one) holds_answer(one);
+    } else if (a) {
+        holds_answer(a);
+    }
+    /* What is no message at all, to us or to both, is answered without its id. */
+    if (yyjson_is_obj(a) && is_request(q)) {
+        yyjson_val *id = yyjson_obj_get(a, "id");
+        yyjson_val *code = yyjson_obj_get(yyjson_obj_get(a, "error"), "code");
+        holds(yyjson_is_null(id) ? yyjson_get_int(code) == RPC_PARSE
+                                 : yyjson_equals(id, yyjson_obj_get(q, "id")));
+    }
+    holds(a || (asked && !is_request(q)) || (unwanted && !http));
+    yyjson_doc_free(answer);
+    yyjson_doc_free(asked);
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+#define WAITING_MAX 4 /* calls that wait before they run, so that they can be cancelled */
+
+struct client {
+    struct mcp *m;
+    struct session session;
+    struct envelope env;
+    struct buf out;
+    struct {
+        struct str message;
+        struct call *call;
+    } waiting[WAITING_MAX];
+    size_t count;
+};
+
+static void run_waiting(struct client *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        bool unwanted = c->waiting[i].call->unwanted;
+        struct reply r = {.out = &c->out};
+        buf_clear(&c->out);
+        call_run(c->waiting[i].call, "fuzz", &r);
+        check_answer(c->waiting[i].message, &r, c->env.http, unwanted);
+    }
+    c->count = 0;
+}
+
+static void send(struct client *c, struct str message)
+{
+    struct reply r = {.out = &c->out};
+    buf_clear(&c->out);
+    struct call *call = take_message(c->m, message, &c->env, &r);
+    if (!call) {
+        check_answer(message, &r, c->env.http, false);
+        return;
+    }
+    holds(c->out.n == 0);
+    c->waiting[c->count].message = message;
+    c->waiting[c->count++].call = call;
+    if (c->count == WAITING_MAX)
+        run_waiting(c);
+}
+
+static struct str next_word(struct str *line)
+{
+    const char *end = memchr(line->at, ' ', line->n);
+    struct str word = {line->at, end ? (size_t)(end - line->at) : line->n};
+    size_t used = word.n + (end != NULL);
+    line->at += used;
+    line->n -= used;
+    return word.n ? word : (struct str){0};
+}
+
+static void serve(struct mcp *m, struct str headers, struct str messages, bool http)
+{
+    struct client c = {.m = m, .session = {.there = true}};
+    c.env = (struct envelope){.http = http, .session = &c.session};
+    if (http) {
+        c.env.version = next_word(&headers);
+        c.env.method = next_word(&headers);
+        c.env.name = next_word(&headers);
+        c.env.repeated = str_is(headers, "twice");
+        c.env.lost_session = str_is(headers, "lost");
+    }
+    buf_init(&c.out, (size_t)4 << 20);
+    while (messages.n) {
+        struct str line = str_trim(next_part(&messages));
+        if (line.n || http)
+            send(&c, line);
+    }
+    run_waiting(&c);
+    buf_done(&c.out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str messages = {(const char *)data, size};
+    struct str headers = next_part(&messages);
+    const struct backend b = {.list = list, .named = named, .call = perform};
+    struct err e = {0};
+    struct mcp *m = mcp_open_on(&b, &e);
+    holds(m != NULL);
+    serve(m, headers, messages, false);
+    serve(m, headers, messages, true);
+    mcp_close(m);
+    return 0;
+}
