@@ -130,6 +130,12 @@ SCOPED(os_watch, os_watch_close);
 bool os_watch_drain(struct os_watch *w, void (*changed)(void *arg, const char *name),
                     void *arg);
 
+/* ---- threads ------------------------------------------------------------ */
+
+/* Gives the pages of the calling thread's stack that were used, and are not any
+ * more, back to the system. Not for the main thread, whose stack grows by itself. */
+void os_stack_trim(void);
+
 /* ---- the user's folders ------------------------------------------------- */
 
 /* $XDG_CONFIG_HOME/cloche, $XDG_CACHE_HOME/cloche (or their defaults beneath

@@ -686,9 +686,6 @@ static void run_end(struct run *r, struct world *w)
         stats->memory_peak = u.memory_peak;
     }
     stats->host_ms = (double)r->host_ns / 1e6;
-    /* Thousands of answers leave the C library's heap in pieces that it keeps. */
-    if (stats->host_calls >= MANY_CALLS)
-        (void)malloc_trim(0);
     buf_done(&r->sync_answer);
     pthread_cond_destroy(&r->change);
     pthread_mutex_destroy(&r->lock);
@@ -717,6 +714,12 @@ bool script_run(struct script *s, const struct script_request *q,
         salvage_logs(&r, w);
     run_end(&r, w);
     world_close(w);
+    /* Thousands of answers, and worlds that were stopped, leave the C library's heap
+     * in pieces that it would keep; deep recursion leaves stack. */
+    if (!ran || out->stats.host_calls >= MANY_CALLS)
+        (void)malloc_trim(0);
+    if (!out->success)
+        os_stack_trim();
     if (!ran)
         explain_limit(out, &why);
     if (!out->logs.n)
