@@ -240,8 +240,13 @@ static void check_evaluation(struct actions *a, struct check_list *l)
     bool ok = actions_call(a, action_named(STR("evaluate_note_code")), arguments, &doctor,
                            &out, &e) &&
               !out.is_error;
+    const struct json *answer = ok ? NULL : json_read(buf_view(&out.json), arena, &e);
+    struct str why = json_str(json_get(answer, "error"));
+    put_check(l, "evaluation of code", ok,
+              ok      ? "return 6*7 ran in a sandbox"
+              : why.n ? why.at
+                      : e.msg);
     buf_done(&out.json);
-    put_check(l, "evaluation of code", ok, ok ? "return 6*7 ran in a sandbox" : e.msg);
     if (!a->engine)
         return;
     enum engine_memory memory = engine_memory_used(a->engine);

@@ -601,6 +601,13 @@ static void timers_run_in_the_order_in_which_they_are_due(void **state)
          "await sleep(10); o",
          "[1,2]"},
         {"const t = Date.now(); await sleep(20); Date.now() - t >= 19", "true"},
+        {"const fired = [], cleared = []; let early = 0;"
+         "for (let i = 0; i < 300; i++) { const ms = i * 7 % 13, t = performance.now();"
+         "  const id = setTimeout(() => { fired.push(i); early += performance.now() < t + ms }, ms);"
+         "  if (i % 5 === 0) { clearTimeout(id); cleared.push(i) } }"
+         "await sleep(30);"
+         "[fired.length, new Set(fired).size, early, fired.some(i => i % 5 === 0)]",
+         "[240,240,0,false]"},
         {"const r = await Promise.race([sleep(100000).then(() => 'slow'), "
          "sleep(1).then(() => 'quick')]); r",
          "\"quick\""},

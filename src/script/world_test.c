@@ -249,6 +249,114 @@ static void splice_does_what_the_standard_says(void **state)
     assert_results(all);
 }
 
+/* ---- the guest's own C: memory, heap, numbers ---------------------------- */
+
+/* memmove and memset are ours in the guest: all small lengths, overlaps both ways. */
+static void bytes_are_moved_and_filled_as_they_should_be(void **state)
+{
+    (void)state;
+    assert_result(
+        "const bad = []; const size = 400;"
+        "const plain = Uint8Array.from({length: size}, (_, i) => i * 7);"
+        "for (const n of [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 63, 64, 65, 80, 127, 128, "
+        "129, 200])"
+        "  for (const from of [0, 1, 3, 64, 100])"
+        "    for (const to of [0, 1, 2, 5, 8, 16, 33, 63, 64, 65, 99, 101, 150]) {"
+        "      const a = plain.slice(); a.copyWithin(to, from, from + n);"
+        "      for (let i = 0; i < size; i++) {"
+        "        const want = i >= to && i < to + n ? plain[from + i - to] : plain[i];"
+        "        if (a[i] !== want) { bad.push(['move', n, from, to, i]); break }"
+        "      }"
+        "      const b = plain.slice(); b.fill(200, to, to + n);"
+        "      for (let i = 0; i < size; i++)"
+        "        if (b[i] !== (i >= to && i < to + n ? 200 : plain[i])) {"
+        "          bad.push(['fill', n, to, i]); break }"
+        "    }"
+        "bad.slice(0, 5)",
+        "[]");
+}
+
+static void the_heap_keeps_what_is_put_into_it(void **state)
+{
+    (void)state;
+    request.memory_bytes = (uint64_t)256 << 20;
+    assert_result(
+        "let seed = 12345; const random = (n) => {"
+        "  seed = (Math.imul(seed, 1103515245) + 12345) >>> 0; return (seed >>> 8) % n };"
+        "const kept = new Array(200).fill(null); let bad = 0;"
+        "for (let round = 0; round < 20000; round++) {"
+        "  const i = random(kept.length), old = kept[i];"
+        "  if (old && !(old.bytes.every ? old.bytes[0] === old.tag && "
+        "      old.bytes[old.bytes.length - 1] === old.tag && "
+        "      old.text.length === old.n && old.text.endsWith('<' + old.tag) : 1)) bad++;"
+        "  const tag = random(256), n = 1 + random([16, 100, 600, 5000, 100000][random(5)]);"
+        "  const text = 'x'.repeat(n) + '<' + tag;"
+        "  kept[i] = random(4) ? {tag, n: text.length, text, bytes: new "
+        "    Uint8Array(n).fill(tag)} : null;"
+        "}"
+        "for (const o of kept) if (o && !o.bytes.every(b => b === o.tag)) bad++;"
+        "bad",
+        "0");
+    assert_result("let a = []; for (let i = 0; i < 300000; i++) { a.push({i}); "
+                  "if (a.length > 1000) a = a.slice(500) } a.every((o, k) => k === 0 || "
+                  "o.i === a[k - 1].i + 1)",
+                  "true");
+    assert_result(
+        "const m = new Map(); for (let i = 0; i < 100000; i++) { m.set('k' + i, i); "
+        "if (i % 3 === 0) m.delete('k' + (i >> 1)) } "
+        "[...m].every(([k, v]) => k === 'k' + v)",
+        "true");
+}
+
+static void numbers_are_read_and_written_exactly(void **state)
+{
+    (void)state;
+    scoped_buf struct buf code;
+    buf_init(&code, 1 << 20);
+    double numbers[3000];
+    uint64_t bits = 88172645463325252u;
+    buf_cstr(&code, "[");
+    for (size_t i = 0; i < LENGTH(numbers);) {
+        bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+        memcpy(&numbers[i], &bits, sizeof bits);
+        if (i % 3 == 1) /* numbers as people write them */
+            numbers[i] = (double)(bits % 100000000) / 1000;
+        if (numbers[i] - numbers[i] != 0)
+            continue; /* infinite, or no number */
+        buf_printf(&code, i % 3 == 1 ? "%.15g," : "%.17g,", numbers[i]);
+        i++;
+    }
+    buf_cstr(&code, "]");
+    evaluate_str(buf_view(&code));
+    assert_succeeded("numbers");
+    struct err e = {0};
+    scoped(arena_free) struct arena *a = arena_new(8 << 20);
+    struct json_iter it = json_iter(json_read(buf_view(&outcome.result), a, &e));
+    for (size_t i = 0; i < LENGTH(numbers); i++) {
+        assert_true(json_next(&it));
+        if (json_number(it.value, 0) != numbers[i])
+            fail_msg("%.17g came back as %.17g", numbers[i], json_number(it.value, 0));
+    }
+    static const struct result_row all[] = {
+        {"[Number('1e400'), Number('-1e400'), 1e-400].map(String)",
+         "[\"Infinity\",\"-Infinity\",\"0\"]"},
+        {"[Number('0x1f'), Number('0b101'), Number('0o17'), Number(' 12 '), Number('')]",
+         "[31,5,15,12,0]"},
+        {"[Number('1_0'), Number('1e'), Number('.'), Number('--1')].map(String)",
+         "[\"NaN\",\"NaN\",\"NaN\",\"NaN\"]"},
+        {"[parseFloat('3.14abc'), parseFloat('.5e1'), parseFloat('-.1'), parseInt('12px')]",
+         "[3.14,5,-0.1,12]"},
+        {"2.2250738585072011e-308", "2.225073858507201e-308"},
+        {"[0.1, 0.2, 0.3].map(x => x.toFixed(20))",
+         "[\"0.10000000000000000555\",\"0.20000000000000001110\",\"0.29999999999999998890\"]"},
+        {"['1' + '0'.repeat(400) + 'e-400', '0.' + '0'.repeat(400) + '1e401'].map(Number)",
+         "[1,1]"},
+        {"Number('9007199254740993')", "9007199254740992"},
+        {"Number('9'.repeat(30))", "1e+30"},
+    };
+    assert_results(all);
+}
+
 /* ---- injected values ---------------------------------------------------- */
 
 static void assert_with_context(const char *context, const char *code, const char *json)
@@ -748,6 +856,9 @@ int main(void)
         test(functions_are_still_functions),
         test(the_language_is_that_of_2023),
         test(splice_does_what_the_standard_says),
+        test(bytes_are_moved_and_filled_as_they_should_be),
+        test(the_heap_keeps_what_is_put_into_it),
+        test(numbers_are_read_and_written_exactly),
         test(values_are_injected_as_they_are),
         test(injected_values_of_any_size_arrive),
         test(keys_must_be_free_identifiers),
