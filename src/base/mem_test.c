@@ -19,6 +19,14 @@ const char *__asan_default_options(void)
 }
 #endif
 
+#ifdef __SANITIZE_THREAD__
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+#endif
+
 static void memory_is_zeroed_aligned_and_apart(void **state)
 {
     (void)state;

@@ -19,6 +19,7 @@ const char *engine_memory_name(enum engine_memory m)
 {
     static const char *const names[] = {"own slots", "wasmtime's pool",
                                         "small reservations"};
+    must(m < LENGTH(names));
     return names[m];
 }
 
@@ -42,6 +43,17 @@ bool engine_failure(struct err *e, enum err_code code, const char *doing,
         wasm_trap_delete(trap);
     return false;
 }
+
+#ifdef __SANITIZE_THREAD__
+/* wasmtime is not instrumented: the sanitizer does not see how its threads wait for
+ * each other. */
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+    return "called_from_lib:_libwasmtime.so\nrace:_libwasmtime.so\n"
+           "signal:_libwasmtime.so\nmutex:libgcc_s\n";
+}
+#endif
 
 /* ---- memories ----------------------------------------------------------- */
 

@@ -4,8 +4,9 @@
  * nothing leaks from one to the next. Three engines, each made when first
  * needed: own (guests that we built: no cost for being stoppable, they are
  * stopped by taking their memory away; their code must not use memory.copy or
- * memory.fill, which the engine performs in code of its own), foreign (anyone's modules: epochs) and
- * metered (fuel and epochs).
+ * memory.fill, which the engine performs in code of its own), foreign (anyone's
+ * modules: epochs) and metered (fuel and epochs). All know WebAssembly 2.0 with one
+ * memory; no threads, exceptions or garbage collection.
  *
  * Memory comes from slots of our own, mapped privately from a baked image and
  * put back page by page after each world. Where the system refuses memfd_create
@@ -56,9 +57,9 @@ struct world;
 
 /* A function that guests import. `cells` holds the arguments, in order, each in
  * its own cell (i32 in the low half, whatever in the high one; f32 and f64 by their
- * bits); the result, if
- * any, goes to cells[0]. Runs on the world's thread. false and *e: the guest is
- * stopped and world_call() fails with *e. */
+ * bits); the result, if any, goes to cells[0]. Runs on the world's thread, also while
+ * world_open() runs a start function. false and *e: the guest is stopped and
+ * world_call() fails with *e. */
 typedef bool engine_import_fn(struct world *w, uint64_t *cells, struct err *e);
 
 struct engine_import {
@@ -105,7 +106,8 @@ struct module_counts module_count(const struct module *m);
 /* ---- worlds ------------------------------------------------------------- */
 
 struct world_limits {
-    uint64_t memory_bytes; /* linear memory, the image included; 0: 4 GiB */
+    uint64_t memory_bytes; /* linear memory, the image included; 0: 4 GiB. Tables,
+                              which are the host's, have at most 2^20 entries */
     uint64_t compute_ns;   /* CPU time in the guest over all calls; 0: none */
     uint64_t until_ns;     /* os_mono_ns() at which all ends; 0: never */
     uint64_t fuel;         /* ENGINE_METERED only; 0: no limit */
@@ -113,8 +115,8 @@ struct world_limits {
     struct cancel *cancel; /* may be NULL */
 };
 
-/* NULL and ERR_MEMORY (the image alone is over the limit), ERR_CANCELLED,
- * ERR_BUSY (no slot to be had) or ERR_GUEST (its start function failed).
+/* NULL and ERR_MEMORY (what it begins with is over the limit), ERR_TIMEOUT,
+ * ERR_CANCELLED, ERR_BUSY (no slot to be had) or ERR_GUEST (its start function failed).
  * `data` is what world_data() answers. Threads: one at a time. */
 struct world *world_open(struct module *m, const struct world_limits *limits, void *data,
                          struct err *e);
@@ -125,9 +127,11 @@ void *world_data(const struct world *w);
 /* Calls an export with `n` cells (see engine_import_fn; room for one result even
  * when there are no arguments). false and the limit that was hit (ERR_TIMEOUT,
  * ERR_MEMORY, ERR_FUEL, ERR_STACK, ERR_CANCELLED), ERR_GUEST for any other trap,
- * ERR_INVALID for a missing export, or what an import failed with. A limit
- * latches: whatever the guest does next, the outcome stays, and every later
- * call fails with it. */
+ * ERR_INVALID for an export that is not there or takes other than `n` numbers (what
+ * our own guests export is not checked), or what an import failed with. A limit
+ * latches: whatever the guest does next, the outcome stays, and every later call
+ * fails with it. (Memory that is refused in wasmtime's own memories is not seen: the
+ * guest gets its -1.) */
 bool world_call(struct world *w, const char *name, uint64_t *cells, size_t n,
                 struct err *e);
 

@@ -31,7 +31,7 @@ void world_stop(struct world *w, enum err_code why)
         return;
     }
     int guest = WORLD_GUEST;
-    if (w->slot && atomic_compare_exchange_strong(&w->state, &guest, WORLD_KILLED))
+    if (atomic_compare_exchange_strong(&w->state, &guest, WORLD_KILLED) && w->slot)
         slot_forbid(w->slot);
 }
 
@@ -209,6 +209,8 @@ static bool instantiate(struct world *w, void *arg, struct err *e)
     struct err own = {0};
     engine_failure(&own, trap ? ERR_GUEST : ERR_BUSY, "no world for this call", error,
                    trap);
+    if (w->import_failure.code)
+        return err_set(e, w->import_failure.code, "%s", w->import_failure.msg);
     /* Only the text tells what is too large for the limits from what is not to be
      * had now. */
     bool too_large = strstr(own.msg, " exceeds memory limits") ||
@@ -303,8 +305,9 @@ static bool find_export(struct world *w, const char *name, struct export *out,
     }
     if (!look_up(w, name, out, e))
         return false;
-    if (w->export_count < WORLD_EXPORTS && strlen(name) < sizeof out->name) {
-        strcpy(out->name, name);
+    size_t size = strlen(name) + 1;
+    if (w->export_count < WORLD_EXPORTS && size <= sizeof out->name) {
+        memcpy(out->name, name, size);
         w->exports[w->export_count++] = *out;
     }
     return true;

@@ -702,6 +702,12 @@ static void a_start_function_may_call_imports(void **state)
 static void a_start_function_that_fails_or_never_ends_is_told(void **state)
 {
     (void)state;
+    scoped(module_close) struct module *import = module_importing(
+        ENGINE_FOREIGN,
+        "(module (import \"t\" \"fail\" (func $fail (param i32))) (memory 1)"
+        "  (func $s (call $fail (i32.const 2))) (start $s))", /* ERR_NOT_FOUND */
+        host + 1, 1);
+    assert_open_fails(import, (struct world_limits){0}, ERR_NOT_FOUND);
     scoped(module_close) struct module *trap =
         module_of(ENGINE_FOREIGN, "(module (memory 1) (func $s unreachable) (start $s))");
     assert_open_fails(trap, (struct world_limits){0}, ERR_GUEST);

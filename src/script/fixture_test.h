@@ -26,17 +26,6 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-#ifdef __SANITIZE_THREAD__
-/* wasmtime is not instrumented: the sanitizer does not see how its threads wait for
- * each other. */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-    return "called_from_lib:_libwasmtime.so\nrace:_libwasmtime.so\n"
-           "signal:_libwasmtime.so\n";
-}
-#endif
-
 /* ---- the table ---------------------------------------------------------- */
 
 enum row {
