@@ -90,11 +90,12 @@ static struct script *make_script(struct actions *a, struct err *e)
     struct engine_options options = {0};
     if (!a->engine && !(a->engine = engine_open(&options, e)))
         return NULL;
-    static struct script_row rows[64];
-    must(host_call_count <= LENGTH(rows));
-    for (size_t i = 0; i < host_call_count; i++)
-        rows[i] = host_calls[i].row;
-    return script_open(a->engine, a->guest_dir, rows, host_call_count, e);
+    static struct script_row rows[HOST_CALLS_MAX];
+    size_t count;
+    const struct host_call *const *calls = host_calls(&count);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = calls[i]->row;
+    return script_open(a->engine, a->guest_dir, rows, count, e);
 }
 
 struct script *actions_script(struct actions *a, struct err *e)

@@ -72,8 +72,22 @@ struct host_call {
     host_call_fn *call; /* NULL: it is code of the guest's own */
     enum level level;   /* the least trusted level that may call it */
 };
-extern const struct host_call host_calls[];
-extern const size_t host_call_count;
+
+/* The rows of one namespace, each group in its file calls_<namespace>.c. */
+struct host_call_group {
+    const struct host_call *rows;
+    size_t count;
+};
+extern const struct host_call_group notes_calls, utils_calls;
+
+#define HOST_CALLS_MAX 256
+/* All rows, as script knows them by their number. */
+const struct host_call *const *host_calls(size_t *count);
+
+#define CALL_ARGS_MAX ((size_t)256 << 20) /* working memory of one call's arguments */
+/* The first argument, which must be an object such as {type, title}; NULL and
+ * ERR_INVALID. */
+const struct json *call_options(const struct json *args, const char *call, struct err *e);
 
 void evaluation_init(struct evaluation *v, const struct action_call *c,
                      const struct json *allowed);
