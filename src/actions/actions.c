@@ -75,11 +75,21 @@ void actions_close(struct actions *a)
     free(a);
 }
 
-struct vault *actions_vault(struct actions *a, struct err *e)
+static struct vault *open_vault(struct actions *a, struct err *e)
 {
     if (!a->vault)
         err_set(e, ERR_NO_VAULT, "no vault is open; start cloche with --vault DIR");
     return a->vault;
+}
+
+struct vault *action_vault(const struct action_call *c, struct err *e)
+{
+    return open_vault(c->actions, e);
+}
+
+struct vault *actions_vault(struct evaluation *v, struct err *e)
+{
+    return open_vault(v->actions, e);
 }
 
 /* Called with the lock held. */
@@ -199,7 +209,7 @@ bool actions_call(struct actions *a, const struct action *which,
 
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out, struct err *e)
 {
-    struct vault *vault = actions_vault(a, e);
+    struct vault *vault = open_vault(a, e);
     struct json_writer w = json_writer(out);
     return vault && notes_reindex(vault, from_scratch, &w, e) &&
            buf_check(out, "the answer", e);

@@ -73,7 +73,7 @@ static struct str name_of(const struct json *v)
 static bool call_get(struct evaluation *v, const struct json *args,
                      struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v->actions, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *identifier = json_at(args, 0);
     size_t from = out->out->n;
     if (!vault || !notes_get(vault, identifier, out, e))
@@ -101,7 +101,7 @@ static void remember_new(struct evaluation *v, struct vault *vault, const struct
 static bool call_create(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v->actions, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *o = call_options(args, "notes.create", e);
     size_t from = out->out->n;
     if (!vault || !o || !notes_create(vault, o, out, e))
@@ -146,7 +146,7 @@ static const struct json *complete_update(struct evaluation *v, const struct jso
 static bool call_update(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v->actions, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *first = json_at(args, 0);
     const struct json *o = json_is(first, JSON_STRING) ? json_at(args, 1) : first;
     struct str name = name_of(first);
@@ -171,21 +171,21 @@ static bool call_update(struct evaluation *v, const struct json *args,
 static bool call_delete(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v->actions, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_delete(vault, json_at(args, 0), out, e);
 }
 
 static bool call_list(struct evaluation *v, const struct json *args,
                       struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v->actions, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_list(vault, json_at(args, 0), out, e);
 }
 
 static bool call_search(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v->actions, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_search(vault, json_at(args, 0), out, e);
 }
 

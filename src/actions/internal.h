@@ -19,8 +19,6 @@ struct actions {
     const struct json *input[ACTIONS_MAX];
 };
 
-/* The open vault; NULL and ERR_NO_VAULT. */
-struct vault *actions_vault(struct actions *a, struct err *e);
 /* The JavaScript guest, made when first needed. */
 struct script *actions_script(struct actions *a, struct err *e);
 
@@ -32,6 +30,8 @@ struct action_call {
     const struct caller *who;
     struct arena *arena; /* of this call */
 };
+/* The vault that the caller works in; NULL and ERR_NO_VAULT. */
+struct vault *action_vault(const struct action_call *c, struct err *e);
 typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
 
 struct action_row {
@@ -59,6 +59,10 @@ struct evaluation {
     struct arena *arena;
     struct seen *seen;
 };
+
+/* The vault that the code works in now, which vaults.switch changes; NULL and
+ * ERR_NO_VAULT. Threads: safe. */
+struct vault *actions_vault(struct evaluation *v, struct err *e);
 
 typedef bool host_call_fn(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e);

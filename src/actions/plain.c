@@ -8,7 +8,7 @@ static bool note_answer(const struct answer *out, struct err *e)
 
 bool action_get_note(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(c->actions, e);
+    struct vault *vault = action_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     if (!vault || !notes_get(vault, c->arguments, &w, e))
         return false;
@@ -25,7 +25,7 @@ bool action_get_note(const struct action_call *c, struct answer *out, struct err
 
 bool action_search_notes(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(c->actions, e);
+    struct vault *vault = action_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
     json_key(&w, "results");
@@ -37,14 +37,14 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
 
 bool action_create_note(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(c->actions, e);
+    struct vault *vault = action_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault && notes_create(vault, c->arguments, &w, e) && note_answer(out, e);
 }
 
 bool action_update_note(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(c->actions, e);
+    struct vault *vault = action_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault && notes_update(vault, c->arguments, &w, e) && note_answer(out, e);
 }
