@@ -193,38 +193,93 @@ static bool call_search(struct evaluation *v, const struct json *args,
 
 static const struct host_call rows[] = {
     {{.name = "notes.create", .writes = true},
-     "({type, title, content, metadata?}): Promise<{id, type, title, filename, path, created}>",
-     "creates a note; Conflict if its name is taken",
+     "(options: {type?: string, type_id?: string, title: string, content?: string, "
+     "metadata?: Metadata}): Promise<CreatedNote>",
+     "creates a note in the folder of its type",
      call_create,
-     LEVEL_LIMITED},
+     LEVEL_LIMITED,
+     .details =
+         "The title becomes the file's name; type is 'note' by default. type_id is "
+         "another word for type.",
+     .errors =
+         "Conflict: the name is taken. InvalidInput: a field that it does not take, or "
+         "metadata that the type's schema does not allow.",
+     .example =
+         "await notes.create({type: 'meeting', title: 'Standup', content: '# Standup', "
+         "metadata: {tags: ['team']}})",
+     .words = "add new write insert make save put createNote"},
     {{.name = "notes.get"},
-     "(identifier): Promise<{id, title, content, metadata, content_hash, links, type, "
-     "created, updated, path} | null>",
-     "one note by id ('type/name'), uid, path or unique title",
+     "(identifier: string | {identifier: string}): Promise<Note | null>",
+     "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
-     LEVEL_ZERO},
+     LEVEL_ZERO,
+     .details =
+         "null where there is none. content is what stands behind the frontmatter; "
+         "metadata is the frontmatter without id, type, title, created and updated.",
+     .errors = "Conflict: several notes have this title; the message names them.",
+     .example = "const note = await notes.get('meeting/Standup')",
+     .words =
+         "read open load fetch show view find getNote getById byId content body findOne"},
     {{.name = "notes.update", .writes = true},
-     "({identifier, content?, contentHash?, metadata?}): Promise<{id, updated, timestamp}>",
-     "replaces the body and merges metadata (null removes a key); Conflict if the note "
-     "changed since contentHash, or since this code last read it",
+     "(options: {identifier: string, content?: string, contentHash?: string, "
+     "content_hash?: string, metadata?: Metadata, force?: boolean}): Promise<UpdatedNote>\n"
+     "(identifier: string, changes: {content?: string, contentHash?: string, "
+     "content_hash?: string, metadata?: Metadata, force?: boolean}): Promise<UpdatedNote>",
+     "replaces a note's content, or merges its metadata, or both",
      call_update,
-     LEVEL_LIMITED},
+     LEVEL_LIMITED,
+     .details =
+         "metadata is merged key by key, null removes a key. Without contentHash the "
+         "version that this code read last is meant; a note that it never read is "
+         "changed only with force.",
+     .errors =
+         "Conflict: the note changed since that version; nothing is written. NotFound. "
+         "InvalidInput: never read, and neither contentHash nor force is given.",
+     .example =
+         "const note = await notes.get('meeting/Standup');\n"
+         "await notes.update({identifier: note.id, content: note.content + '\\n- done', "
+         "metadata: {reviewed: true}})",
+     .words =
+         "change edit write set modify patch replace append save put frontmatter tag "
+         "updateNote setMetadata"},
     {{.name = "notes.delete", .writes = true},
-     "({identifier, confirm?}): Promise<{id, deleted, timestamp, backup_path?, warnings?}>",
-     "moves a note to the trash; refuses where others link to it, unless confirm",
+     "(options: string | {identifier: string, confirm?: boolean}): Promise<DeletedNote>",
+     "moves a note to the trash",
      call_delete,
-     LEVEL_FULL},
+     LEVEL_FULL,
+     .details = "Where other notes link to it nothing is done, and warnings lists them, "
+                "unless confirm is true. backup_path is where the file lies now.",
+     .errors = "NotFound.",
+     .example = "await notes.delete({identifier: 'meeting/Standup', confirm: true})",
+     .words = "remove trash erase destroy drop unlink deleteNote"},
     {{.name = "notes.list"},
-     "({typeName?, limit?, cursor?, fields?}?): Promise<{id, title, type, created, updated, "
-     "size, tags, path}[]>",
-     "newest first",
+     "(options?: string | null | {typeName?: string, type?: string, limit?: number, "
+     "cursor?: string, fields?: NoteField[]}): Promise<NoteRow[]>",
+     "notes without their content, the one updated last first",
      call_list,
-     LEVEL_ZERO},
+     LEVEL_ZERO,
+     .details =
+         "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
+         "of the page before. fields picks the fields of the rows, also uid, filename, "
+         "content_hash and metadata.",
+     .errors = "InvalidInput: a field that it does not take.",
+     .example = "const rows = await notes.list({typeName: 'meeting', limit: 20})",
+     .words =
+         "all every getAll findAll listNotes recent latest newest count enumerate page "
+         "ids titles query filter"},
     {{.name = "notes.search", .slow = true},
-     "({query, typeFilter?, limit?, useRegex?}): Promise<{id, note_id, title, excerpt, score, "
-     "type, created}[]>",
-     "full text, best first",
+     "(options: string | {query: string, typeFilter?: string, type?: string, limit?: number, "
+     "useRegex?: boolean, exact?: boolean}): Promise<SearchHit[]>",
+     "full-text search over titles, contents and tags, best first",
      call_search,
-     LEVEL_FULL},
+     LEVEL_FULL,
+     .details =
+         "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
+         "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "
+         "exact: the title or file name is the query. limit is 50, at most 1,000.",
+     .errors = "LimitExceeded: a regular expression that backtracks without end.",
+     .example = "const hits = await notes.search({query: 'rain barrel', limit: 10})",
+     .words =
+         "find look grep text fulltext match query regex searchNotes where contains"},
 };
 const struct host_call_group notes_calls = {rows, LENGTH(rows)};

@@ -71,10 +71,18 @@ typedef bool host_call_fn(struct evaluation *v, const struct json *args,
  * the names of permissions come. */
 struct host_call {
     struct script_row row;
-    const char *signature; /* TypeScript, behind the name */
-    const char *summary;
-    host_call_fn *call; /* NULL: it is code of the guest's own */
-    enum level level;   /* the least trusted level that may call it */
+    /* Valid TypeScript behind the name, "(noteId: string): Promise<Note | null>";
+     * further lines are further overloads. Types that it names stand in api_types.c. */
+    const char *signature;
+    const char *summary; /* one line: what it does */
+    host_call_fn *call;  /* NULL: it is code of the guest's own */
+    enum level level;    /* the least trusted level that may call it */
+
+    /* What api.describe and the reference pages tell besides; NULL: nothing. */
+    const char *details; /* defaults, limits, what is not obvious */
+    const char *errors;  /* "NotFound: no such note. Conflict: it changed." */
+    const char *example; /* JavaScript that works as it stands, or with an id of yours */
+    const char *words;   /* synonyms for api.search, and names that agents guess */
 };
 
 /* The rows of one namespace, each group in its file calls_<namespace>.c. */
