@@ -16,7 +16,7 @@
  *                       answers a struct script_answer
  *   resume(n) -> at     the input is a row of struct script_settled
  * start and resume run until nothing is left to do but wait for the host. */
-#define SCRIPT_ABI 4
+#define SCRIPT_ABI 5
 
 /*   logs_view() -> at     where a struct script_logs stands, kept up to date: also of
  *                         a guest that was stopped */
@@ -37,6 +37,8 @@ struct script_head {
     uint32_t result_max;   /* bytes of the result's JSON */
     uint32_t logs_max;     /* bytes of log texts, over all */
     uint32_t calls_max;    /* host calls */
+    uint32_t features;     /* the optional rows that are there, a mask */
+    uint32_t reserved;
 };
 
 enum script_status {

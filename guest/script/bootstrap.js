@@ -224,17 +224,18 @@
     return column;
   }
 
+  const OURS = /<(world|url|host|table|null)>|\(missing\)/;
+  const OUR_FRAMES = new RegExp(`^.*(?:${OURS.source}).*\\n?`, 'gm');
+
   // The frames of the agent's own code: `code.js:line:column`.
   function cleanStack(stack) {
     if (typeof stack !== 'string') return '';
     const [line, from, by] = natives.shift();
     return stack
       .split('\n')
-      .filter((frame) => frame && !/<(world|url|host|table|null)>|\(missing\)/.test(frame))
-      .map((frame) => frame.replace(/code\.js:(\d+):(\d+)/, (whole, below, c) => {
-        const l = below - 1; // a line of ours stands above the code
-        return `code.js:${l}:${columnOf(l, by && l === line && c > from + by ? c - by : c)}`;
-      }))
+      .filter((frame) => frame && !OURS.test(frame))
+      .map((frame) => frame.replace(/code\.js:(\d+):(\d+)/, (whole, l, c) =>
+        `code.js:${l}:${columnOf(l, by && Number(l) === line && c > from + by ? c - by : c)}`))
       .map((frame) => frame.replace('at <eval> (', 'at ('))
       .join('\n')
       .trimEnd();
@@ -266,11 +267,14 @@
 
   function hostError(info, calledAt) {
     const error = ours(typed(info.name ?? 'HostCallError', info.message ?? 'the host call failed'));
-    define(error, 'stack', calledAt.stack);
+    define(error, 'stack', calledAt.stack.replace(OUR_FRAMES, ''));
     if (info.code !== undefined) error.code = info.code;
     if (info.retry !== undefined) error.retry = info.retry;
     return error;
   }
+
+  // What the JavaScript around a host call may use (script.h, `wrap`).
+  const KIT = Object.freeze({ error: (name, message) => ours(typed(name, message)) });
 
   const asynchronous = (row) =>
     function (...args) {
@@ -288,21 +292,40 @@
       return value;
     };
 
+  function makeCall({ sync, source, wrap }, row) {
+    if (source) return natives.compile(`(${source})`);
+    if (wrap) return natives.compile(`(${wrap})`)(asynchronous(row), sync ? synchronous(row) : undefined, KIT);
+    return sync ? synchronous(row) : asynchronous(row);
+  }
+
+  // Puts `call` where its name says: 'notes.get', or 'fetch' for a global.
+  function place(name, call) {
+    const parts = name.split('.');
+    const last = parts.pop();
+    let target = world;
+    for (const part of parts) {
+      if (!Object.hasOwn(target, part)) define(target, part, {});
+      target = target[part];
+    }
+    if (target === world) define(world, last, call);
+    else target[last] = call;
+  }
+
   // table: [{name: 'notes.get', sync: false}, ...]; a row is its index. One with
-  // a source is done in here.
+  // a source is done in here; one with a feature is kept until a run asks for it.
+  const optional = [];
   function install(table) {
-    table.forEach(({ name, sync, source }, row) => {
-      const parts = name.split('.');
-      const last = parts.pop();
-      let target = world;
-      for (const part of parts) {
-        if (!Object.hasOwn(target, part)) define(target, part, {});
-        target = target[part];
-      }
-      const call = source ? natives.compile(`(${source})`) : sync ? synchronous(row) : asynchronous(row);
-      define(call, 'name', last);
-      target[last] = call;
+    table.forEach((entry, row) => {
+      const call = makeCall(entry, row);
+      define(call, 'name', entry.name.slice(entry.name.lastIndexOf('.') + 1));
+      if (entry.feature) optional.push({ name: entry.name, feature: entry.feature, call });
+      else place(entry.name, call);
     });
+  }
+
+  function enable(features) {
+    for (const { name, feature, call } of optional)
+      if (features & feature) place(name, call);
   }
 
   function settle(id, failed, value) {
@@ -702,5 +725,5 @@
     },
   });
 
-  return { install, inject, drive, settle, nextTimer, runTimers, describe };
+  return { install, enable, inject, drive, settle, nextTimer, runTimers, describe };
 });

@@ -19,13 +19,13 @@
 
 #include "script/guest.h"
 
-/* The code begins on a line of its own, the second: the bootstrap takes one from
- * every position. */
+/* The code begins on a line of its own, with number 1. QuickJS takes 0 for "not given". */
+#define FIRST_LINE -1
 #define NOTE_MAIN "__main(()=>typeof main=='function'?main:void 0)"
-static const char script_head[] = "{" NOTE_MAIN ";\n", script_head_plain[] = "{\n";
+static const char script_head[] = "{" NOTE_MAIN ";\n\n", script_head_plain[] = "{\n\n";
 static const char script_tail[] = "\n}";
-static const char function_head[] = "(async function(){" NOTE_MAIN ";\n",
-                  function_head_plain[] = "(async function(){\n";
+static const char function_head[] = "(async function(){" NOTE_MAIN ";\n\n",
+                  function_head_plain[] = "(async function(){\n\n";
 static const char function_tail[] = "\n;return __nothing})";
 
 #define FLAGS_SCRIPT (JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_ASYNC)
@@ -40,7 +40,7 @@ static JSValue compile(JSContext *ctx, const char *text, size_t n, int flags)
     JSEvalOptions o = {.version = JS_EVAL_OPTIONS_VERSION,
                        .eval_flags = flags | strictness | JS_EVAL_FLAG_COMPILE_ONLY,
                        .filename = "code.js",
-                       .line_num = 1};
+                       .line_num = FIRST_LINE};
     return JS_Eval2(ctx, text, n, &o);
 }
 
@@ -275,7 +275,7 @@ static JSValue run_script(JSContext *ctx, const char *code, size_t n)
 /* Says what is wrong with the text as it stands. */
 static JSValue throw_syntax_error(JSContext *ctx, const char *code, size_t n)
 {
-    struct bytes b = glue("(async function(){\n", code, n, "\n})");
+    struct bytes b = glue("(async function(){\n\n", code, n, "\n})");
     JSValue function = compile(ctx, b.at, b.n, FLAGS_FUNCTION);
     if (!JS_IsException(function))
         return JS_ThrowSyntaxError(ctx, "Unexpected token '}'");

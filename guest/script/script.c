@@ -24,7 +24,7 @@ static JSContext *context;
 
 /* Functions of the bootstrap. */
 static struct {
-    JSValue install, inject, drive, settle, next_timer, run_timers, describe;
+    JSValue install, enable, inject, drive, settle, next_timer, run_timers, describe;
 } js;
 
 static char *input_at;
@@ -175,6 +175,7 @@ EXPORT(bake) void bake(void)
     if (JS_IsException(own))
         die();
     js.install = member(own, "install");
+    js.enable = member(own, "enable");
     js.inject = member(own, "inject");
     js.drive = member(own, "drive");
     js.settle = member(own, "settle");
@@ -331,6 +332,10 @@ EXPORT(start) struct script_answer *start(uint32_t n)
     logs.ceiling = q.logs_max;
     calls_left = q.calls_max;
 
+    if (q.features) {
+        JSValue features = JS_NewUint32(context, q.features);
+        call_own(js.enable, 1, &features);
+    }
     if (q.context_size) {
         /* The JSON reader wants a NUL behind it: input() has put one. */
         JSValue values = JS_ParseJSON(context, injected, q.context_size, "<context>");

@@ -40,9 +40,8 @@ void crypto_hash_hex(struct str bytes, char out[static CRYPTO_HASH_HEX])
 
 /* ---- tokens ------------------------------------------------------------- */
 
-bool crypto_base64url(const void *bytes, size_t n, struct buf *out)
+static bool encode(const void *bytes, size_t n, int variant, struct buf *out)
 {
-    const int variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
     if (n > SIZE_MAX / 4) {
         out->failed = true;
         return false;
@@ -53,6 +52,29 @@ bool crypto_base64url(const void *bytes, size_t n, struct buf *out)
         return false;
     (void)sodium_bin2base64(room, length, bytes, n, variant);
     out->n += length - 1;
+    return true;
+}
+
+bool crypto_base64url(const void *bytes, size_t n, struct buf *out)
+{
+    return encode(bytes, n, sodium_base64_VARIANT_URLSAFE_NO_PADDING, out);
+}
+
+bool crypto_base64(const void *bytes, size_t n, struct buf *out)
+{
+    return encode(bytes, n, sodium_base64_VARIANT_ORIGINAL, out);
+}
+
+bool crypto_base64_read(struct str text, struct buf *out, struct err *e)
+{
+    size_t n = 0, room = text.n / 4 * 3 + 3;
+    unsigned char *to = (unsigned char *)buf_room(out, room);
+    if (!to)
+        return buf_check(out, "base64", e);
+    if (sodium_base642bin(to, room, text.at, text.n, NULL, &n, NULL,
+                          sodium_base64_VARIANT_ORIGINAL) != 0)
+        return err_set(e, ERR_INVALID, "this is not base64 (RFC 4648, with padding)");
+    out->n += n;
     return true;
 }
 

@@ -37,5 +37,10 @@ void crypto_token(char out[static CRYPTO_TOKEN]);
 /* Appends `n` bytes as base64url without padding. false at the buf's ceiling. */
 bool crypto_base64url(const void *bytes, size_t n, struct buf *out);
 
+/* Base64 with padding (RFC 4648, section 4), as Uint8Array's toBase64() and
+ * fromBase64() have it. Appends. The reader gives ERR_INVALID and ERR_LIMIT. */
+bool crypto_base64(const void *bytes, size_t n, struct buf *out);
+bool crypto_base64_read(struct str text, struct buf *out, struct err *e);
+
 /* Equal? The time taken depends on the lengths alone. */
 bool crypto_equal(struct str a, struct str b);

@@ -60,6 +60,30 @@ static void base64url_has_no_padding(void **state)
     assert_false(crypto_base64url("abc", 3, &small));
 }
 
+static void base64_goes_both_ways_and_is_strict(void **state)
+{
+    (void)state;
+    scoped_buf struct buf text;
+    scoped_buf struct buf bytes;
+    struct err e = {0};
+    buf_init(&text, 100);
+    buf_init(&bytes, 100);
+    assert_true(crypto_base64("\xfb\xff\x00z", 4, &text));
+    assert_string_equal(buf_cz(&text), "+/8Aeg==");
+    assert_true(crypto_base64_read(buf_view(&text), &bytes, &e));
+    assert_int_equal(bytes.n, 4);
+    assert_memory_equal(bytes.at, "\xfb\xff\x00z", 4);
+    assert_true(crypto_base64_read(STR(""), &bytes, &e));
+    assert_int_equal(bytes.n, 4);
+    static const char *const wrong[] = {
+        "a", "ab", "ab=", "a*==", "+/8Aeg= =", "+_8Aeg=="};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        e = (struct err){0};
+        assert_false(crypto_base64_read(str_of(wrong[i]), &bytes, &e));
+        assert_int_equal(e.code, ERR_INVALID);
+    }
+}
+
 static void comparison_tells_equal_from_different(void **state)
 {
     (void)state;
@@ -76,6 +100,7 @@ int main(void)
         cmocka_unit_test(blake2b_256_gives_the_known_digest),
         cmocka_unit_test(tokens_are_url_safe_and_never_alike),
         cmocka_unit_test(base64url_has_no_padding),
+        cmocka_unit_test(base64_goes_both_ways_and_is_strict),
         cmocka_unit_test(comparison_tells_equal_from_different),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -276,6 +276,26 @@ static void long_texts_are_cut_not_dropped(void **state)
     assert_non_null(strstr(buf_cz(&outcome.frame), " ..."));
 }
 
+static void the_stack_that_code_sees_is_its_own(void **state)
+{
+    (void)state;
+    static const struct result_row all[] = {
+        {"new Error('x').stack.trim()", "\"at <eval> (code.js:1:5)\""},
+        {"const a = 1;\nconst s = new Error('x').stack.trim();\nreturn s",
+         "\"at <anonymous> (code.js:2:15)\""},
+        {"function f() {\n  return new Error('x').stack.trim().split('\\n')\n}\nf()",
+         "[\"at f (code.js:2:14)\",\"    at <eval> (code.js:4:1)\"]"},
+        {"async function f() { await null;\n  throw new Error('y') }\n"
+         "try { await f() } catch (e) { e.stack.trim() }",
+         "\"at f (code.js:2:13)\""},
+        {"try {\n  await quick.fail('NotFound') } catch (e) { e.stack.trim() }",
+         "\"at <eval> (code.js:2:15)\""},
+        {"try {\n  sync.fail('NotFound') } catch (e) { e.stack.trim() }",
+         "\"at <eval> (code.js:2:8)\""},
+    };
+    assert_results(all);
+}
+
 static void rejections_that_nobody_looks_at_are_errors(void **state)
 {
     (void)state;
@@ -337,6 +357,7 @@ int main(void)
         test(whatever_is_thrown_is_told),
         test(forged_stacks_do_no_harm),
         test(long_texts_are_cut_not_dropped),
+        test(the_stack_that_code_sees_is_its_own),
         test(rejections_that_nobody_looks_at_are_errors),
         test(waiting_for_what_never_comes_is_an_error),
     };

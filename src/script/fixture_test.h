@@ -48,7 +48,14 @@ enum row {
     SLOW_PAUSE, /* (ms): answers after this time */
     INSIDE_TWICE,
     TOP,
+    EXTRA_ECHO, /* a namespace that only runs with FEATURE_EXTRA have */
+    EXTRA_BYTES,
+    EXTRA_BOTH,
+    QUICK_EXTRA, /* and one more in a namespace that is always there */
+    BEAM,        /* a global of FEATURE_BEAM */
 };
+#define FEATURE_EXTRA 1u
+#define FEATURE_BEAM 4u
 
 static const struct script_row rows[] = {
     [QUICK_ECHO] = {.name = "quick.echo"},
@@ -70,6 +77,26 @@ static const struct script_row rows[] = {
     [SLOW_PAUSE] = {.name = "slow.pause", .slow = true},
     [INSIDE_TWICE] = {.name = "inside.deep.twice", .source = "(x) => x * 2"},
     [TOP] = {.name = "top"},
+    [EXTRA_ECHO] = {.name = "extra.echo", .feature = FEATURE_EXTRA},
+    [EXTRA_BYTES] = {.name = "extra.bytes",
+                     .sync = true,
+                     .feature = FEATURE_EXTRA,
+                     .wrap = "(call, callSync) => (bytes) => "
+                             "Uint8Array.fromBase64(callSync(bytes.toBase64())[0])"},
+    [EXTRA_BOTH] = {.name = "extra.both",
+                    .sync = true,
+                    .feature = FEATURE_EXTRA,
+                    .wrap = "(call, callSync, kit) => async (x) => {"
+                            " if (x === undefined) throw kit.error('Conflict', 'no x');"
+                            " return [callSync(x), await call(x)]; }"},
+    [QUICK_EXTRA] = {.name = "quick.extra", .feature = FEATURE_EXTRA},
+    [BEAM] = {.name = "beam",
+              .feature = FEATURE_BEAM,
+              .wrap =
+                  "(call, callSync) => {"
+                  " class Reply { constructor(v) { this.v = v } text() { return "
+                  "String(this.v) } }"
+                  " return async (...a) => new Reply(callSync ?? await call(...a)); }"},
 };
 
 /* What the calls share with the test. */
@@ -137,6 +164,11 @@ static inline bool perform(void *arg, uint32_t row, struct str args, struct buf 
     case QUICK_ECHO:
     case SYNC_ECHO:
     case SLOW_ECHO:
+    case EXTRA_ECHO:
+    case EXTRA_BYTES:
+    case EXTRA_BOTH:
+    case QUICK_EXTRA:
+    case BEAM:
         return buf_str(out, args);
     case QUICK_FAIL:
     case SYNC_FAIL:

@@ -32,6 +32,10 @@ static bool perform(struct run *r, uint32_t row, struct str args, struct buf *ou
 {
     if (row >= r->script->row_count)
         return err_set(e, ERR_NOT_FOUND, "there is no host call number %u", row);
+    uint32_t feature = r->script->rows[row].feature;
+    if (feature && !(r->q->features & feature))
+        return err_set(e, ERR_DENIED, "%s is not enabled in this call",
+                       r->script->rows[row].name);
     if (!r->q->perform(r->q->perform_arg, row, args, out, e) ||
         !buf_check(out, "the answer", e))
         return false;
@@ -209,6 +213,10 @@ static bool install_table(struct script *s, struct world *w, struct err *e)
         json_pair_bool(&j, "sync", s->rows[i].sync);
         if (s->rows[i].source)
             json_pair_cstr(&j, "source", s->rows[i].source);
+        if (s->rows[i].wrap)
+            json_pair_cstr(&j, "wrap", s->rows[i].wrap);
+        if (s->rows[i].feature)
+            json_pair_int(&j, "feature", s->rows[i].feature);
         json_close(&j);
     }
     json_close(&j);
@@ -628,7 +636,8 @@ static bool send_request(struct run *r, struct world *w, size_t *size, struct er
                                .context_size = (uint32_t)q->context.n,
                                .result_max = (uint32_t)q->result_max,
                                .logs_max = (uint32_t)q->logs_max,
-                               .calls_max = q->calls_max};
+                               .calls_max = q->calls_max,
+                               .features = q->features};
     *size = sizeof head + q->code.n + q->context.n;
     char *to = request_room(r, w, *size, e);
     if (!to)

@@ -9,7 +9,7 @@
 
 /* ---- the guest with its table ------------------------------------------- */
 
-/* One host call, reached in code by its dotted name. */
+/* One host call, reached in code by its dotted name; without a dot it is a global. */
 struct script_row {
     const char *name; /* "notes.get" */
     bool sync;        /* answers at once instead of with a promise; must be quick */
@@ -18,6 +18,15 @@ struct script_row {
     /* A JavaScript function expression that does it inside, without the host;
      * NULL for all others. */
     const char *source;
+    /* A JavaScript function expression (call, callSync, kit) => f around the host call;
+     * code sees f, which answers what it likes. call(...args) is the host call as a
+     * promise; callSync answers at once, and is undefined unless the row is `sync`;
+     * kit.error(name, message) makes an error as the host's own are. Bytes travel as
+     * base64, made by natives: bytes.toBase64(), Uint8Array.fromBase64(text); on this
+     * side crypto_base64(), crypto_base64_read(). NULL: code sees the call itself. */
+    const char *wrap;
+    /* 0: always there. A bit: there in runs that ask for it, and else not at all. */
+    uint32_t feature;
 };
 
 struct script;
@@ -50,6 +59,7 @@ struct script_request {
     size_t result_max; /* bytes of JSON */
     size_t logs_max;   /* bytes over all log texts */
     uint32_t calls_max;
+    uint32_t features; /* of the rows, those that are there in this run */
     uint64_t tenant;
     struct cancel *cancel; /* may be NULL */
     script_perform_fn *perform;

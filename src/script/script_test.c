@@ -742,6 +742,66 @@ static void a_guest_that_is_not_there_is_told(void **state)
     assert_int_equal(e.code, ERR_NOT_FOUND);
 }
 
+/* ---- optional rows, and JavaScript around calls ------------------------- */
+
+static void optional_rows_are_not_there_unless_a_run_asks(void **state)
+{
+    (void)state;
+    static const struct result_row without[] = {
+        {"typeof extra", "\"undefined\""},
+        {"typeof beam", "\"undefined\""},
+        {"'extra' in quick", "false"},
+        {"Object.keys(quick).includes('extra')", "false"},
+        {"const extra = 1; const beam = 2; extra + beam", "3"},
+    };
+    assert_results(without);
+    assert_fails("extra.echo(1)", ERR_GUEST, "ReferenceError", "extra is not defined");
+    request.features = FEATURE_EXTRA;
+    static const struct result_row with[] = {
+        {"await extra.echo(1)", "[1]"},
+        {"await quick.extra(2)", "[2]"},
+        {"typeof beam", "\"undefined\""},
+        {"Object.keys(extra)", "[\"echo\",\"bytes\",\"both\"]"},
+        {"extra.bytes.name", "\"bytes\""},
+    };
+    assert_results(with);
+    request.features = FEATURE_BEAM;
+    assert_result("typeof extra + typeof beam", "\"undefinedfunction\"");
+    request.features = FEATURE_BEAM | FEATURE_EXTRA;
+    assert_result("typeof extra + typeof beam", "\"objectfunction\"");
+    request.features = 0;
+    assert_results(without);
+}
+
+static void a_row_may_have_javascript_around_it(void **state)
+{
+    (void)state;
+    request.features = FEATURE_EXTRA | FEATURE_BEAM;
+    static const struct result_row all[] = {
+        {"(await beam(1, 'x')).text()", "\"1,x\""},
+        {"await extra.both('a')", "[[\"a\"],[\"a\"]]"},
+        {"beam.name", "\"beam\""},
+        {"try { await extra.both() } catch (e) { [e.name, e.message] }",
+         "[\"Conflict\",\"no x\"]"},
+    };
+    assert_results(all);
+    assert_fails("await extra.both()", ERR_CONFLICT, "Conflict", "no x");
+}
+
+static void bytes_go_to_the_host_and_come_back(void **state)
+{
+    (void)state;
+    request.features = FEATURE_EXTRA;
+    static const struct result_row all[] = {
+        {"[...extra.bytes(new Uint8Array([0, 1, 127, 128, 255]))]", "[0,1,127,128,255]"},
+        {"extra.bytes(new Uint8Array()).length", "0"},
+        {"const b = new Uint8Array(1000003); for (let i = 0; i < b.length; i++) b[i] = i * 7;"
+         "const c = extra.bytes(b); c.length === b.length && c.every((x, i) => x === b[i])",
+         "true"},
+    };
+    assert_results(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -778,6 +838,9 @@ int main(void)
         test(code_that_spoils_its_own_world_only_harms_itself),
         test(evaluations_run_side_by_side),
         test(a_guest_that_is_not_there_is_told),
+        test(optional_rows_are_not_there_unless_a_run_asks),
+        test(a_row_may_have_javascript_around_it),
+        test(bytes_go_to_the_host_and_come_back),
     };
     return cmocka_run_group_tests(tests, open_script, close_script);
 }
