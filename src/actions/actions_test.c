@@ -141,9 +141,10 @@ static void the_actions_are_described_for_agents(void **state)
                                         "create_note", "update_note"};
     size_t count;
     const struct action *list = actions_list(&count);
-    assert_int_equal(count, LENGTH(names));
-    for (size_t i = 0; i < count; i++) {
+    assert_in_range(count, LENGTH(names), 12); /* more are a burden on every context */
+    for (size_t i = 0; i < LENGTH(names); i++)
         assert_string_equal(list[i].name, names[i]);
+    for (size_t i = 0; i < count; i++) {
         assert_in_range(strlen(list[i].description), 20, 2047);
         assert_true(list[i].title[0] != '\0');
         const struct json *schemas[] = {read_text(list[i].input_schema),

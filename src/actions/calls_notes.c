@@ -218,8 +218,7 @@ static const struct host_call rows[] = {
          "metadata is the frontmatter without id, type, title, created and updated.",
      .errors = "Conflict: several notes have this title; the message names them.",
      .example = "const note = await notes.get('meeting/Standup')",
-     .words =
-         "read open load fetch show view find getNote getById byId content body findOne"},
+     .words = "read open load fetch show view getNote getById byId content body findOne"},
     {{.name = "notes.update", .writes = true},
      "(options: {identifier: string, content?: string, contentHash?: string, "
      "content_hash?: string, metadata?: Metadata, force?: boolean}): Promise<UpdatedNote>\n"

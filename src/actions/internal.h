@@ -47,6 +47,7 @@ extern const size_t action_count;
 action_fn action_evaluate;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
+action_fn action_search_api, action_describe_api;
 
 /* ---- the host calls ----------------------------------------------------- */
 
@@ -90,7 +91,7 @@ struct host_call_group {
     const struct host_call *rows;
     size_t count;
 };
-extern const struct host_call_group notes_calls, utils_calls;
+extern const struct host_call_group notes_calls, utils_calls, api_calls;
 
 #define HOST_CALLS_MAX 256
 /* All rows, as script knows them by their number. */
@@ -106,6 +107,9 @@ void evaluation_init(struct evaluation *v, const struct action_call *c,
 void evaluation_done(struct evaluation *v);
 script_perform_fn host_perform;
 
+/* May this evaluation call it? false and ERR_DENIED. */
+bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
+                       struct err *e);
 /* Is the call within this level? */
 bool level_allows(enum level level, const char *call);
 struct level_limits {

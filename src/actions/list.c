@@ -4,21 +4,25 @@
 /* Hosts cut descriptions at 2,048 bytes. */
 static const char evaluate_description[] =
     "Run JavaScript (ES2023) over the notes vault in a fresh sandbox. The code is the body "
-    "of an async function: use await and return a value. One program can replace many tool "
-    "calls.\n"
+    "of an async function: use await, and return a JSON value. One program can replace many "
+    "tool calls: loop, filter and count in the code, return only what is needed.\n"
     "\n"
-    "notes.get(id) -> {id, title, content, metadata, content_hash, links, type, created, "
-    "updated, path} | null; id is 'type/name', a path or a unique title\n"
     "notes.list({typeName?, limit?}) -> [{id, title, type, created, updated, size, tags, path}]\n"
-    "notes.search({query, typeFilter?, limit?, useRegex?}) -> [{id, title, excerpt, score, "
-    "type, created}]\n"
+    "notes.get(id) -> {id, title, content, metadata, content_hash, links, tags, ...} | null; id "
+    "is 'type/name', a path or a unique title\n"
+    "notes.search({query, typeFilter?, limit?, useRegex?}) -> [{id, title, excerpt, score, ...}]\n"
     "notes.create({type, title, content, metadata?}) -> {id, path, ...}\n"
-    "notes.update({identifier, content?, metadata?, contentHash?}) -> {id, updated}; metadata "
-    "is merged, null removes a key; Conflict if the note changed since it was read\n"
+    "notes.update({identifier, content?, metadata?, contentHash?}) -> {id, updated, ...}; "
+    "metadata is merged, null removes a key; Conflict if the note changed since it was read\n"
     "notes.delete({identifier, confirm?}) -> {id, deleted, backup_path}; goes to a trash\n"
     "utils.formatDate(date, 'YYYY-MM-DD'), utils.parseLinks(text), utils.sanitizeTitle(text), "
     "utils.generateId()\n"
-    "console.log(...) is captured. No network, no files, no require.\n"
+    "\n"
+    "There is more: api.search('words') finds methods by what they do, "
+    "api.describe('notes.update') tells a method's options, errors and example, "
+    "api.describe() lists everything.\n"
+    "console.log(...) is captured. A failure says where it is, what would be right, and "
+    "whether anything was changed. No require, no import.\n"
     "\n"
     "Example:\n"
     "const open = [];\n"
@@ -54,19 +58,13 @@ static const char evaluate_output[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"success\":{\"type\":\"boolean\"},"
     "\"result\":{\"description\":\"what the code returned, as JSON\"},"
-    "\"error\":{\"type\":\"string\"},"
+    "\"error\":" STRING ","
     "\"errorDetails\":{\"type\":\"object\",\"properties\":{"
-    "\"type\":" STRING ",\"message\":" STRING ",\"code\":" STRING ",\"name\":" STRING ","
-    "\"line\":{\"type\":\"integer\"},\"column\":{\"type\":\"integer\"},"
-    "\"frame\":" STRING ",\"stack\":" STRING ",\"preview\":" STRING ","
-    "\"suggestion\":" STRING ",\"retry\":{\"type\":\"boolean\"},"
+    "\"type\":" STRING ",\"message\":" STRING ",\"suggestion\":" STRING ","
+    "\"line\":{\"type\":\"integer\"},\"retry\":{\"type\":\"boolean\"},"
     "\"changed\":{\"type\":\"boolean\"}}},"
-    "\"executionTime\":{\"type\":\"number\",\"description\":\"ms\"},"
-    "\"logs\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-    "\"level\":" STRING ",\"message\":" STRING "}}},"
-    "\"stats\":{\"type\":\"object\",\"properties\":{"
-    "\"compute_ms\":{\"type\":\"number\"},\"host_ms\":{\"type\":\"number\"},"
-    "\"peak_memory_bytes\":{\"type\":\"integer\"},\"host_calls\":{\"type\":\"integer\"}}},"
+    "\"executionTime\":{\"type\":\"number\"},"
+    "\"logs\":{\"type\":\"array\"},\"stats\":{\"type\":\"object\"},"
     "\"truncated\":{\"type\":\"boolean\"}},"
     "\"required\":[\"success\",\"executionTime\",\"logs\",\"stats\",\"truncated\"]}";
 
@@ -78,10 +76,8 @@ static const char get_input[] =
 static const char get_output[] =
     "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"title\":" STRING ","
     "\"content\":" STRING ",\"metadata\":{\"type\":\"object\"},\"content_hash\":" STRING
-    ","
-    "\"links\":{\"type\":\"array\"},\"type\":" STRING ",\"created\":" STRING ","
-    "\"updated\":" STRING ",\"path\":" STRING "},"
-    "\"required\":[\"id\",\"title\",\"content\",\"content_hash\",\"type\"]}";
+    "},"
+    "\"required\":[\"id\",\"title\",\"content\",\"content_hash\"]}";
 
 static const char search_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -92,10 +88,8 @@ static const char search_input[] =
     "\"required\":[\"query\"],\"additionalProperties\":false}";
 
 static const char search_output[] =
-    "{\"type\":\"object\",\"properties\":{\"results\":{\"type\":\"array\",\"items\":"
-    "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"note_id\":" STRING ","
-    "\"title\":" STRING ",\"excerpt\":" STRING ",\"score\":{\"type\":\"number\"},"
-    "\"type\":" STRING ",\"created\":" STRING "}}}},\"required\":[\"results\"]}";
+    "{\"type\":\"object\",\"properties\":{\"results\":{\"type\":\"array\"}},"
+    "\"required\":[\"results\"]}";
 
 static const char create_input[] =
     "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING ","
@@ -104,9 +98,7 @@ static const char create_input[] =
     "\"required\":[\"type\",\"title\",\"content\"],\"additionalProperties\":false}";
 
 static const char create_output[] =
-    "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"type\":" STRING ","
-    "\"title\":" STRING ",\"filename\":" STRING ",\"path\":" STRING ",\"created\":" STRING
-    "},"
+    "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"path\":" STRING "},"
     "\"required\":[\"id\",\"path\"]}";
 
 static const char update_input[] =
@@ -123,6 +115,20 @@ static const char update_output[] = "{\"type\":\"object\",\"properties\":{\"id\"
                                     ",\"updated\":{\"type\":\"boolean\"},"
                                     "\"timestamp\":" STRING ",\"content_hash\":" STRING
                                     "},\"required\":[\"id\",\"updated\"]}";
+
+static const char search_api_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"query\":{\"type\":\"string\",\"description\":\"such as 'rename a note'\"},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
+    "\"required\":[\"query\"],\"additionalProperties\":false}";
+
+static const char describe_api_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"name\":{\"type\":\"string\","
+    "\"description\":\"'notes.update', 'notes' or 'Note'; none: everything\"}},"
+    "\"additionalProperties\":false}";
+
+static const char describe_api_output[] = "{\"type\":\"object\"}";
 
 const struct action_row action_rows[] = {
     {{.name = "evaluate_note_code",
@@ -177,6 +183,29 @@ const struct action_row action_rows[] = {
       .destructive = true},
      action_update_note,
      "notes.update",
+     NULL},
+    {{.name = "search_api",
+      .title = "Find methods",
+      .description =
+          "Find the methods that evaluate_note_code offers by what they do, best first.",
+      .input_schema = search_api_input,
+      .output_schema = search_output,
+      .read_only = true,
+      .idempotent = true},
+     action_search_api,
+     "api.search",
+     NULL},
+    {{.name = "describe_api",
+      .title = "Describe a method",
+      .description =
+          "A method, namespace or type of evaluate_note_code: signature, options, "
+          "errors, an example.",
+      .input_schema = describe_api_input,
+      .output_schema = describe_api_output,
+      .read_only = true,
+      .idempotent = true},
+     action_describe_api,
+     "api.describe",
      NULL},
 };
 const size_t action_count = LENGTH(action_rows);

@@ -1,0 +1,79 @@
+/* actions/api.h - the table of host calls, told to those who have never seen it.
+ *
+ * Everything here is made from the rows of the table and from the shared types
+ * below: what agents search and read, TypeScript declarations, reference pages, the
+ * nearest name to one that is not there.
+ * Threads: safe. Private to the room actions.
+ */
+#pragma once
+#include "actions/internal.h"
+
+/* ---- shared types -------------------------------------------------------- */
+
+/* A type that signatures name: `definition` is TypeScript behind "interface NAME "
+ * (where it begins with a brace) or "type NAME = ". */
+struct api_type {
+    const char *name;
+    const char *definition;
+    const char *about;
+};
+#define API_TYPES_MAX 100
+extern const struct api_type api_types[];
+extern const size_t api_type_count;
+/* NULL: none has this name. */
+const struct api_type *api_type_named(struct str name);
+
+/* ---- signatures ---------------------------------------------------------- */
+
+/* One overload "(a: A, b?: B): R". The parts borrow from it. */
+struct api_signature {
+    struct str parameters, returns; /* "a: A, b?: B" and "R" */
+};
+struct api_signature api_signature_read(struct str overload);
+/* The first line of `*rest`, which then begins behind it; false: there is none. A
+ * signature with several lines has several overloads, the usual one first. */
+bool api_next_line(struct str *rest, struct str *line);
+
+/* One parameter, or one member of an object type. */
+struct api_field {
+    struct str name, type;
+    bool optional;
+};
+/* Takes the next field off a list, separated by commas, semicolons or lines. */
+bool api_next_field(struct str *list, struct api_field *out);
+/* What stands between the braces of an object type, given itself or by name; empty
+ * where it is none. */
+struct str api_members(struct str type);
+
+/* ---- looking for a call -------------------------------------------------- */
+
+#define API_FOUND_MAX 50u
+
+/* The rows that fit best to some words (names, synonyms, parameters, summaries),
+ * best first; answers how many, `max` (API_FOUND_MAX at most). */
+size_t api_find(struct str words, const struct host_call **out, size_t max);
+/* The row of that name; NULL. */
+const struct host_call *api_call_named(struct str name);
+/* The name of a call or namespace that is most likely meant by one that is not
+ * there: "notes.serach", "notes.getAll", "note"; NULL where nothing is near. */
+const char *api_nearest(struct str name, char out[static 64]);
+/* Which of `count` names is meant by a misspelt one; NULL. */
+const char *api_nearest_of(struct str name, const char *const *names, size_t count);
+/* The namespace of a row, "notes". */
+struct str api_namespace(const struct host_call *c);
+
+/* ---- telling ------------------------------------------------------------- */
+
+/* [{name, signature, summary}] into `out`. `v`, where it is not NULL, adds
+ * "allowed": false to what this evaluation may not call. */
+void api_put_found(const struct evaluation *v, struct str words, size_t max,
+                   struct json_writer *out);
+/* What there is to know of a call, a namespace or a shared type; of all namespaces
+ * where `name` is empty. ERR_NOT_FOUND names the nearest. */
+bool api_describe(const struct evaluation *v, struct str name, struct json_writer *out,
+                  struct err *e);
+
+/* TypeScript declarations of everything that code finds. */
+void api_write_types(struct buf *out);
+/* The reference page, Markdown. */
+void api_write_reference(struct buf *out);

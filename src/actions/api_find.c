@@ -1,0 +1,319 @@
+/* Finding a call by words, and the one that a wrong name means.
+ *
+ * The table is small: every question is answered by looking at every row.
+ */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "actions/api.h"
+
+#define QUERY_WORDS_MAX 16u
+#define WORD_MAX 24u /* letters; longer words are compared by their beginning */
+/* Scores: of what search shows, and of what a wrong name can hardly mean otherwise. */
+#define FITS 2.0
+#define FITS_WELL 8.0
+
+/* ---- words --------------------------------------------------------------- */
+
+struct word {
+    char at[WORD_MAX];
+    size_t n;
+};
+
+/* Takes the next word off a text, in small letters: words end at what is no letter
+ * or digit and, as in "getForNote", before a capital. */
+static bool next_word(struct str *rest, struct word *out)
+{
+    size_t i = 0;
+    while (i < rest->n && !isalnum((unsigned char)rest->at[i]) && rest->at[i] > 0)
+        i++;
+    out->n = 0;
+    bool small = false; /* was there a small letter before? */
+    for (; i < rest->n; i++) {
+        unsigned char c = (unsigned char)rest->at[i];
+        if ((c < 0x80 && !isalnum(c)) || (small && isupper(c)))
+            break;
+        small = islower(c) || isdigit(c);
+        if (out->n < WORD_MAX)
+            out->at[out->n++] = (char)tolower(c);
+    }
+    *rest = (struct str){rest->at + i, rest->n - i};
+    return out->n > 0;
+}
+
+/* Words that say nothing about which call is meant. */
+static bool is_noise(const struct word *w)
+{
+    static const char noise[] =
+        " a an and are as at by can do for from how i in into is it me my "
+        "of on or that the their them then this to what which with you ";
+    char padded[WORD_MAX + 3];
+    (void)snprintf(padded, sizeof padded, " %.*s ", (int)w->n, w->at);
+    return strstr(noise, padded) != NULL;
+}
+
+/* Steps (a letter put in, left out, changed, or two swapped) from `a` to `b`, of which
+ * only the beginnings count; case does not. */
+static size_t distance(struct str a, struct str b)
+{
+    enum { MOST = 48 };
+    size_t rows[3][MOST + 1];
+    a.n = a.n < MOST ? a.n : MOST;
+    b.n = b.n < MOST ? b.n : MOST;
+    for (size_t j = 0; j <= b.n; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t *now = rows[i % 3], *last = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            int x = tolower((unsigned char)a.at[i - 1]),
+                y = tolower((unsigned char)b.at[j - 1]);
+            size_t best = last[j - 1] + (x != y);
+            best = last[j] + 1 < best ? last[j] + 1 : best;
+            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+            if (i > 1 && j > 1 && x == tolower((unsigned char)b.at[j - 2]) &&
+                y == tolower((unsigned char)a.at[i - 2]) && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[a.n % 3][b.n];
+}
+
+static struct str word_str(const struct word *w)
+{
+    return (struct str){w->at, w->n};
+}
+
+/* How well two words agree: 1 the same, 0 not at all. Endings differ ("rename",
+ * "renaming"), and so do spellings. */
+static double likeness(const struct word *a, const struct word *b)
+{
+    size_t least = a->n < b->n ? a->n : b->n, most = a->n < b->n ? b->n : a->n;
+    size_t common = 0;
+    while (common < least && a->at[common] == b->at[common])
+        common++;
+    if (common == most)
+        return 1;
+    if (common == least && least >= 3)
+        return most - least <= 2 ? 0.9 : 0.6;
+    if (common >= 4 && common + 3 >= most)
+        return 0.5;
+    return least >= 4 && distance(word_str(a), word_str(b)) <= 1 ? 0.4 : 0;
+}
+
+static double best_in(struct str text, const struct word *w)
+{
+    double best = 0;
+    struct word other;
+    while (best < 1 && next_word(&text, &other)) {
+        double fits = likeness(&other, w);
+        best = fits > best ? fits : best;
+    }
+    return best;
+}
+
+/* ---- search -------------------------------------------------------------- */
+
+/* Names of parameters and of options. */
+static double best_in_parameters(const struct host_call *c, const struct word *w)
+{
+    double best = 0;
+    struct str rest = str_of(c->signature), line;
+    while (api_next_line(&rest, &line)) {
+        struct str parameters = api_signature_read(line).parameters;
+        struct api_field outer, inner;
+        while (api_next_field(&parameters, &outer)) {
+            struct str members = api_members(outer.type);
+            while (api_next_field(&members, &inner)) {
+                double fits = best_in(inner.name, w);
+                best = fits > best ? fits : best;
+            }
+        }
+    }
+    return best;
+}
+
+/* What a word is worth for a row: where it stands counts. */
+static double worth(const struct host_call *c, const struct word *w)
+{
+    struct str space = api_namespace(c);
+    const char *method = c->row.name + space.n;
+    const double parts[] = {
+        10 * best_in(str_of(method), w), 7 * best_in(str_of(c->words), w),
+        6 * best_in(space, w),           4 * best_in(str_of(c->summary), w),
+        4 * best_in_parameters(c, w),    1.5 * best_in(str_of(c->details), w),
+    };
+    double best = 0, sum = 0;
+    for (size_t i = 0; i < LENGTH(parts); i++) {
+        best = parts[i] > best ? parts[i] : best;
+        sum += parts[i];
+    }
+    return best + sum / 10;
+}
+
+struct scored {
+    const struct host_call *call;
+    double score;
+};
+
+/* Adds what one word is worth; a word that fits everything tells little. */
+static void add_word(struct scored *all, size_t count, const struct word *w)
+{
+    double each[HOST_CALLS_MAX];
+    size_t fitting = 0;
+    for (size_t i = 0; i < count; i++) {
+        each[i] = worth(all[i].call, w);
+        fitting += each[i] >= 3;
+    }
+    double weight = 0.25 + (double)(count - fitting) / (double)count;
+    for (size_t i = 0; i < count; i++)
+        all[i].score += weight * each[i];
+}
+
+/* The best first; of equals the one that stands first in the table. */
+static size_t take_best(struct scored *all, size_t count, double least,
+                        const struct host_call **out, size_t max)
+{
+    size_t n = 0;
+    for (; n < max; n++) {
+        size_t best = 0;
+        for (size_t i = 1; i < count; i++)
+            if (all[i].score > all[best].score)
+                best = i;
+        if (!count || all[best].score < least)
+            break;
+        out[n] = all[best].call;
+        all[best].score = -1;
+    }
+    return n;
+}
+
+/* Those that score at least so much; without words that say anything, all. */
+static size_t find_above(struct str words, double least, const struct host_call **out,
+                         size_t max)
+{
+    size_t count, used = 0;
+    const struct host_call *const *calls = host_calls(&count);
+    struct scored all[HOST_CALLS_MAX];
+    for (size_t i = 0; i < count; i++)
+        all[i] = (struct scored){.call = calls[i]};
+    struct word w;
+    while (used < QUERY_WORDS_MAX && next_word(&words, &w))
+        if (!is_noise(&w)) {
+            add_word(all, count, &w);
+            used++;
+        }
+    return take_best(all, count, used ? least : 0, out, max);
+}
+
+size_t api_find(struct str words, const struct host_call **out, size_t max)
+{
+    return find_above(words, FITS, out, max < API_FOUND_MAX ? max : API_FOUND_MAX);
+}
+
+/* ---- the nearest name ---------------------------------------------------- */
+
+/* As many slips as a word of this length may have. */
+static size_t slips(size_t n)
+{
+    return n < 4 ? 1 : n < 8 ? 2 : 3;
+}
+
+const char *api_nearest_of(struct str name, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    size_t least = slips(name.n) + 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(name, str_of(names[i]));
+        if (d < least) {
+            least = d;
+            best = names[i];
+        }
+    }
+    return best;
+}
+
+/* Is `word` one of the row's synonyms, whatever the case? */
+static bool is_synonym(const struct host_call *c, struct str word)
+{
+    const char *at = c->words;
+    while (at && *at) {
+        size_t n = strcspn(at, " ");
+        if (n == word.n && strncasecmp(at, word.at, n) == 0)
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+/* How far a row is from a dotted name that is not there: few slips in the whole
+ * name, else the method under another namespace, else a synonym. */
+static size_t row_distance(const struct host_call *c, struct str space, struct str method)
+{
+    struct str own_space = api_namespace(c);
+    struct str own =
+        str_of(c->row.name + own_space.n + (c->row.name[own_space.n] == '.'));
+    size_t of_space = distance(space, own_space), of_method = distance(method, own);
+    bool near_space = of_space <= slips(space.n);
+    if (near_space && of_method <= slips(method.n))
+        return of_space + of_method;
+    if (is_synonym(c, method))
+        return near_space ? 5 + of_space : 9;
+    if (of_method <= (own.n > 4) && own.n > 3)
+        return 7 + of_method;
+    return SIZE_MAX;
+}
+
+static const struct host_call *nearest_row(struct str space, struct str method)
+{
+    size_t count, least = SIZE_MAX;
+    const struct host_call *const *calls = host_calls(&count), *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = row_distance(calls[i], space, method);
+        if (d < least) {
+            least = d;
+            best = calls[i];
+        }
+    }
+    return best;
+}
+
+/* "note" means the namespace notes. */
+static struct str nearest_space(struct str name)
+{
+    size_t count, least = slips(name.n) + 1;
+    const struct host_call *const *calls = host_calls(&count);
+    struct str best = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct str space = api_namespace(calls[i]);
+        size_t d = distance(name, space);
+        if (d < least) {
+            least = d;
+            best = space;
+        }
+    }
+    return best;
+}
+
+const char *api_nearest(struct str name, char out[static 64])
+{
+    const char *dot = memchr(name.at, '.', name.n);
+    size_t n = dot ? (size_t)(dot - name.at) : name.n;
+    struct str space = {name.at, n};
+    struct str method = {name.at + n + 1, dot ? name.n - n - 1 : 0};
+    const struct host_call *row = dot ? nearest_row(space, method) : NULL;
+    if (!row && !dot && nearest_space(name).n) {
+        (void)snprintf(out, 64, "%.*s", STR_ARGS(nearest_space(name)));
+        return out;
+    }
+    /* "getNote" alone, or words put together: "notes.findBrokenLinks". */
+    if (!row && !dot)
+        row = nearest_row((struct str){"", 0}, name);
+    if (!row)
+        (void)find_above(dot ? method : name, FITS_WELL, &row, 1);
+    if (!row)
+        return NULL;
+    (void)snprintf(out, 64, "%s", row->row.name);
+    return out;
+}

@@ -1,0 +1,53 @@
+/* The types that signatures of host calls name, once for all of them. */
+#include "actions/api.h"
+
+const struct api_type api_types[] = {
+    {"Metadata", "{[key: string]: any}",
+     "the frontmatter of a note by its keys; values are what YAML makes of them"},
+    {"Note",
+     "{id: string, uid: string | null, title: string, content: string, metadata: Metadata, "
+     "content_hash: string, links: NoteLink[], type: string, created: string, updated: string, "
+     "path: string, filename: string, size: number, tags: string[], "
+     "frontmatter_error?: string}",
+     "a note as notes.get answers it; times are ISO 8601, size is in bytes"},
+    {"NoteLink",
+     "{target: string, label: string | null, kind: 'wiki' | 'markdown' | 'external', "
+     "line: number}",
+     "a link as it stands in a note's content"},
+    {"NoteField",
+     "'id' | 'title' | 'type' | 'created' | 'updated' | 'size' | 'tags' | 'path' | 'uid' | "
+     "'filename' | 'content_hash' | 'metadata'",
+     "what lists can answer of a note"},
+    {"NoteRow",
+     "{id: string, title: string, type: string, created: string, updated: string, "
+     "size: number, tags: string[], path: string, uid?: string | null, filename?: string, "
+     "content_hash?: string, metadata?: Metadata}",
+     "a note in a list, without its content; with `fields` only those"},
+    {"SearchHit",
+     "{id: string, note_id: string, title: string, excerpt: string, score: number, "
+     "type: string, created: string}",
+     "a note that was found; id and note_id are the same"},
+    {"CreatedNote",
+     "{id: string, type: string, title: string, filename: string, path: string, "
+     "created: string}",
+     "what notes.create answers"},
+    {"UpdatedNote",
+     "{id: string, updated: boolean, timestamp: string, content_hash: string}",
+     "what notes.update answers; content_hash is the new version's"},
+    {"DeletedNote",
+     "{id: string, deleted: boolean, timestamp: string, backup_path?: string, "
+     "warnings?: string[]}",
+     "what notes.delete answers; backup_path is where the file lies in the trash"},
+    {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
+     "a method as api.search tells of it; allowed is there where this code may not call it"},
+};
+_Static_assert(LENGTH(api_types) <= API_TYPES_MAX, "marked in arrays of that size");
+const size_t api_type_count = LENGTH(api_types);
+
+const struct api_type *api_type_named(struct str name)
+{
+    for (size_t i = 0; i < LENGTH(api_types); i++)
+        if (str_is(name, api_types[i].name))
+            return &api_types[i];
+    return NULL;
+}

@@ -1,0 +1,83 @@
+/* The table of host calls, told to the code that runs over it (api.*) and to agents
+ * before they write any (search_api, describe_api). */
+#include "actions/api.h"
+
+#define FOUND_USUAL 8
+
+/* api.search("words"), api.search({query, limit?}) */
+static bool call_search(struct evaluation *v, const struct json *args,
+                        struct json_writer *out, struct err *e)
+{
+    const struct json *o = json_at(args, 0);
+    bool plain = json_is(o, JSON_STRING);
+    const struct json *query = plain ? o : json_get(o, "query");
+    int64_t limit = json_int(plain ? NULL : json_get(o, "limit"), FOUND_USUAL);
+    if (!json_is(query, JSON_STRING))
+        return err_set(
+            e, ERR_INVALID,
+            "api.search needs words to look for, such as 'rename note', not %s",
+            json_type_name(json_type(query)));
+    if (limit < 1 || limit > (int64_t)API_FOUND_MAX)
+        return err_set(e, ERR_INVALID, "limit is %lld; 1 to %u is accepted",
+                       (long long)limit, API_FOUND_MAX);
+    api_put_found(v, json_str(query), (size_t)limit, out);
+    return true;
+}
+
+static bool call_describe(struct evaluation *v, const struct json *args,
+                          struct json_writer *out, struct err *e)
+{
+    const struct json *name = json_at(args, 0);
+    if (json_is(name, JSON_OBJECT))
+        name = json_get(name, "name");
+    if (name && !json_is(name, JSON_STRING))
+        return err_set(e, ERR_INVALID,
+                       "api.describe needs a name, such as 'notes.get', not %s",
+                       json_type_name(json_type(name)));
+    return api_describe(v, json_str(name), out, e);
+}
+
+/* ---- the same as actions ------------------------------------------------- */
+
+bool action_search_api(const struct action_call *c, struct answer *out, struct err *e)
+{
+    const struct json *limit = json_get(c->arguments, "limit");
+    struct json_writer w = json_writer(&out->json);
+    json_open_object(&w);
+    json_key(&w, "results");
+    api_put_found(NULL, json_str(json_get(c->arguments, "query")),
+                  (size_t)json_int(limit, FOUND_USUAL), &w);
+    json_close(&w);
+    return buf_check(&out->json, "the answer", e);
+}
+
+bool action_describe_api(const struct action_call *c, struct answer *out, struct err *e)
+{
+    struct json_writer w = json_writer(&out->json);
+    return api_describe(NULL, json_str(json_get(c->arguments, "name")), &w, e) &&
+           buf_check(&out->json, "the answer", e);
+}
+
+/* ---- the rows ------------------------------------------------------------ */
+
+static const struct host_call rows[] = {
+    {{.name = "api.search", .sync = true},
+     "(words: string | {query: string, limit?: number}): ApiRow[]",
+     "finds methods by what they do, best first",
+     call_search,
+     LEVEL_ZERO,
+     .details =
+         "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
+     .example = "api.search('who links to a note')",
+     .words = "help find discover method function list available"},
+    {{.name = "api.describe", .sync = true},
+     "(name?: string): any",
+     "tells all about a method, a namespace or a type, by name",
+     call_describe,
+     LEVEL_ZERO,
+     .details = "Without a name: all namespaces and types.",
+     .errors = "NotFound: there is nothing of that name; the message says what is near.",
+     .example = "api.describe('notes.update')",
+     .words = "help docs documentation signature usage man reference types schema"},
+};
+const struct host_call_group api_calls = {rows, LENGTH(rows)};
