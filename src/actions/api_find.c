@@ -204,7 +204,8 @@ static size_t find_above(struct str words, double least, const struct host_call 
             add_word(all, count, &w);
             used++;
         }
-    return take_best(all, count, used ? least : 0, out, max);
+    /* Who searches for nothing in particular is shown what there is. */
+    return take_best(all, count, used ? least : least - FITS, out, max);
 }
 
 size_t api_find(struct str words, const struct host_call **out, size_t max)
