@@ -24,6 +24,13 @@ def cloche():
     return str(program)
 
 
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path, monkeypatch):
+    """No test sees, or changes, the vaults and settings of whoever runs it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
 @pytest.fixture
 def vault(tmp_path):
     """A copy of the sample vault, to be changed at will."""

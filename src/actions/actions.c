@@ -57,9 +57,8 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
         return NULL;
     if (o->guest_dir)
         a->guest_dir = mem_strdup(o->guest_dir);
-    if (o->vault_dir && !(a->vault = vault_open(o->vault_dir, e)))
-        return NULL;
-    return take(a);
+    a->vaults = vault_set_open(o, e);
+    return a->vaults ? take(a) : NULL;
 }
 
 void actions_close(struct actions *a)
@@ -68,28 +67,11 @@ void actions_close(struct actions *a)
         return;
     script_close(atomic_load(&a->script));
     engine_close(a->engine);
-    vault_close(a->vault);
+    vault_set_close(a->vaults);
     arena_free(a->schemas);
     free(a->guest_dir);
     pthread_mutex_destroy(&a->lock);
     free(a);
-}
-
-static struct vault *open_vault(struct actions *a, struct err *e)
-{
-    if (!a->vault)
-        err_set(e, ERR_NO_VAULT, "no vault is open; start cloche with --vault DIR");
-    return a->vault;
-}
-
-struct vault *action_vault(const struct action_call *c, struct err *e)
-{
-    return open_vault(c->actions, e);
-}
-
-struct vault *actions_vault(struct evaluation *v, struct err *e)
-{
-    return open_vault(v->actions, e);
 }
 
 /* Called with the lock held. */
@@ -209,7 +191,7 @@ bool actions_call(struct actions *a, const struct action *which,
 
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out, struct err *e)
 {
-    struct vault *vault = open_vault(a, e);
+    struct vault *vault = vault_set_get(a->vaults, vault_set_first(a->vaults, e), e);
     struct json_writer w = json_writer(out);
     return vault && notes_reindex(vault, from_scratch, &w, e) &&
            buf_check(out, "the answer", e);
@@ -272,12 +254,10 @@ static void check_vault(struct actions *a, struct check_list *l)
     struct err e = {0};
     scoped_buf struct buf found;
     buf_init(&found, 4096);
-    if (!a->vault)
-        put_check(l, "vault", true, "none given (--vault DIR)");
-    else if (actions_reindex(a, false, &found, &e))
+    if (actions_reindex(a, false, &found, &e))
         put_check(l, "vault", true, buf_cz(&found));
     else
-        put_check(l, "vault", false, e.msg);
+        put_check(l, "vault", e.code == ERR_NO_VAULT, e.msg);
 }
 
 void actions_doctor(struct actions *a, struct buf *out)

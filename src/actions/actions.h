@@ -12,12 +12,19 @@
 struct actions;
 
 struct actions_options {
-    const char *vault_dir; /* NULL: no vault, notes.* answer ERR_NO_VAULT */
+    /* Folders; ends with NULL. Then these alone can be reached, and those that code
+     * makes; the first is the one to begin in. NULL, or none: the user's list of
+     * vaults, beginning with its current one; where that is empty, notes.* answer
+     * ERR_NO_VAULT. */
+    const char *const *vaults;
+    /* Where code may put new vaults, besides the default root; ends with NULL. */
+    const char *const *vault_roots;
     const char *guest_dir; /* the baked guests; NULL: found beside the program */
 };
 
-/* Opens the vault (ERR_NOT_FOUND, ERR_INVALID ...) but indexes nothing yet;
- * engines and guests are made when first needed. NULL and *e. */
+/* Opens the given vaults (ERR_NOT_FOUND, ERR_INVALID ...) but indexes nothing yet;
+ * engines and guests are made when first needed. Copies what it needs of the
+ * options. NULL and *e. */
 struct actions *actions_open(const struct actions_options *o, struct err *e);
 void actions_close(struct actions *a); /* NULL is fine; no call may be running */
 SCOPED(actions, actions_close);
@@ -53,6 +60,9 @@ struct caller {
     const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
     enum level level;
     struct cancel *cancel; /* NULL: cannot be cancelled */
+    /* The vault that it works in, kept between its calls: 0 at first, written by
+     * vaults.switch. NULL: a switch holds for the one call. */
+    unsigned *vault;
 };
 
 /* What came of a call. The JSON object is there in both cases when the action
@@ -69,6 +79,10 @@ struct answer {
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e);
+
+/* Makes the vault of a caller's number the current one of the user's list, where the
+ * vaults come from there; 0 and one that was removed are fine. */
+bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e);
 
 /* Brings the vault's index up to date, or makes it anew. Counts of notes seen
  * and of those read again go to `out` as a JSON object. */

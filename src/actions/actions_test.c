@@ -32,7 +32,9 @@ static int open_actions(void **state)
     (void)state;
     struct err e = {0};
     strcpy(cache, "/tmp/cloche-actions-XXXXXX");
-    if (!mkdtemp(cache) || setenv("XDG_CACHE_HOME", cache, 1) != 0)
+    if (!mkdtemp(cache) || setenv("XDG_CACHE_HOME", cache, 1) != 0 ||
+        setenv("XDG_CONFIG_HOME", cache, 1) != 0 ||
+        setenv("XDG_DATA_HOME", cache, 1) != 0)
         return -1;
     const char *guest = getenv("CLOCHE_GUEST");
     actions = actions_open(

@@ -7,6 +7,7 @@
 static const struct host_call_group *const groups[] = {
     &notes_calls,
     &utils_calls,
+    &vaults_calls,
     &api_calls,
 };
 
@@ -49,6 +50,7 @@ void evaluation_init(struct evaluation *v, const struct action_call *c,
                              .who = c->who,
                              .allowed = allowed,
                              .arena = arena_new((size_t)16 << 20)};
+    atomic_init(&v->vault, c->who->vault ? *c->who->vault : 0);
     pthread_mutex_init(&v->lock, NULL);
 }
 

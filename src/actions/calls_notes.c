@@ -7,6 +7,7 @@
  * hash of its own means that one. */
 struct seen {
     struct seen *next;
+    unsigned vault;             /* its number */
     struct str id, path, asked; /* `asked`: what the code called it */
     struct str hash;
 };
@@ -28,7 +29,9 @@ static void keep_new(struct evaluation *v, struct str *old, struct str now)
 static struct seen *find_seen(struct evaluation *v, struct str name)
 {
     struct seen *s = name.n ? v->seen : NULL;
-    while (s && !str_eq(s->id, name) && !str_eq(s->path, name) && !str_eq(s->asked, name))
+    unsigned vault = atomic_load(&v->vault);
+    while (s && (s->vault != vault || (!str_eq(s->id, name) && !str_eq(s->path, name) &&
+                                       !str_eq(s->asked, name))))
         s = s->next;
     return s;
 }
@@ -49,6 +52,7 @@ static void remember(struct evaluation *v, struct str asked, const struct buf *o
     struct seen *s = find_seen(v, id);
     if (!s && (s = arena_get(v->arena, sizeof *s, &full))) {
         s->next = v->seen;
+        s->vault = atomic_load(&v->vault);
         v->seen = s;
     }
     if (s) {

@@ -6,11 +6,12 @@
 #include "engine/engine.h"
 #include "notes/notes.h"
 #include "script/script.h"
+#include "vaults/vaults.h"
 
 #define ACTIONS_MAX 64
 
 struct actions {
-    struct vault *vault; /* NULL: none is open */
+    struct vault_set *vaults;
     char *guest_dir;
     pthread_mutex_t lock; /* guards the two below while they are made */
     struct engine *engine;
@@ -21,6 +22,30 @@ struct actions {
 
 /* The JavaScript guest, made when first needed. */
 struct script *actions_script(struct actions *a, struct err *e);
+
+/* ---- the vaults --------------------------------------------------------- */
+
+/* All vaults that can be reached, by numbers from 1 on which never change their
+ * meaning. Threads: safe. */
+struct vault_set;
+struct vault_set *vault_set_open(const struct actions_options *o, struct err *e);
+void vault_set_close(struct vault_set *s); /* NULL is fine */
+/* The number to begin with; 0 and ERR_NO_VAULT. */
+unsigned vault_set_first(struct vault_set *s, struct err *e);
+/* The open vault of a number; NULL and why not. It stays open until the end. */
+struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e);
+bool vault_set_is_users(const struct vault_set *s); /* the user's list, all of it? */
+/* What vaults.* do; `current` is the caller's number, or 0. */
+bool vault_set_current(struct vault_set *s, unsigned current, struct json_writer *out,
+                       struct err *e);
+bool vault_set_list(struct vault_set *s, struct json_writer *out, struct err *e);
+unsigned vault_set_create(struct vault_set *s, const struct json *options, bool *use,
+                          struct json_writer *out, struct err *e);
+unsigned vault_set_find(struct vault_set *s, struct str id, struct err *e);
+bool vault_set_update(struct vault_set *s, const struct json *options, struct err *e);
+bool vault_set_remove(struct vault_set *s, struct str id, struct err *e);
+/* Its id, copied; "" for 0 and for one that was removed. */
+void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
 
 /* ---- the actions -------------------------------------------------------- */
 
@@ -56,6 +81,7 @@ struct evaluation {
     struct actions *actions;
     const struct caller *who;
     const struct json *allowed; /* allowedAPIs; NULL: no list was given */
+    atomic_uint vault;          /* the number of the one it works in; 0: not asked yet */
     pthread_mutex_t lock;       /* guards what follows */
     struct arena *arena;
     struct seen *seen;
@@ -91,7 +117,10 @@ struct host_call_group {
     const struct host_call *rows;
     size_t count;
 };
-extern const struct host_call_group notes_calls, utils_calls, api_calls;
+extern const struct host_call_group api_calls;
+extern const struct host_call_group notes_calls;
+extern const struct host_call_group utils_calls;
+extern const struct host_call_group vaults_calls;
 
 #define HOST_CALLS_MAX 256
 /* All rows, as script knows them by their number. */

@@ -21,6 +21,8 @@ static const struct command {
      command_serve},
     {"reindex", "[--vault DIR]", "bring the vault's index up to date", command_reindex},
     {"doctor", "[--vault DIR]", "check this installation", command_doctor},
+    {"vault", "list | add DIR | use ID | remove ID", "the registered vaults",
+     command_vault},
 };
 
 static void help(void)
@@ -60,10 +62,11 @@ int cli_run(int argc, char **argv)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc, argv);
     struct err e = {0};
-    err_set(&e, ERR_INVALID,
-            "there is no command '%.60s'; eval, mcp, serve, reindex and doctor are, and "
-            "--help tells of them",
-            argv[1]);
+    err_set(
+        &e, ERR_INVALID,
+        "there is no command '%.60s'; eval, mcp, serve, reindex, doctor and vault are, and "
+        "--help tells of them",
+        argv[1]);
     return cli_fail(&e);
 }
 

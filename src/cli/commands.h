@@ -10,6 +10,10 @@ int command_mcp(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_reindex(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_vault(int argc, char **argv);
+
+#define VAULT_HELP "a folder of notes, instead of the registered vaults; may be repeated"
+#define ROOT_HELP "code may make new vaults in there; may be repeated"
 
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);

@@ -12,8 +12,8 @@
 #define CODE_MAX ((size_t)64 << 20) /* the action has a lower limit, and says so */
 
 struct eval {
-    const char *vault, *lang, *timeout, *memory, *level, *allow, *context, *session,
-        *code;
+    const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
+    const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
     bool help;
     const char *file;
     enum level trust;
@@ -115,7 +115,7 @@ static bool evaluate(const struct eval *o, struct answer *out, struct err *e)
     scoped_buf struct buf text;
     buf_init(&code, CODE_MAX);
     buf_init(&text, 8 * CODE_MAX);
-    struct actions_options options = {.vault_dir = o->vault};
+    struct actions_options options = {.vaults = o->vaults, .vault_roots = o->roots};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
     if (!check_context(o->context, e) || !read_code(o, &code, e) ||
         !write_arguments(o, buf_view(&code), &text, e))
@@ -123,9 +123,16 @@ static bool evaluate(const struct eval *o, struct answer *out, struct err *e)
     const struct json *arguments = json_read(buf_view(&text), a, e);
     scoped(actions_close) struct actions *actions =
         arguments ? actions_open(&options, e) : NULL;
-    struct caller terminal = {.name = "terminal", .level = o->trust};
-    return actions && actions_call(actions, action_named(STR("evaluate_note_code")),
-                                   arguments, &terminal, out, e);
+    unsigned vault = 0;
+    struct caller terminal = {.name = "terminal", .level = o->trust, .vault = &vault};
+    if (!actions || !actions_call(actions, action_named(STR("evaluate_note_code")),
+                                  arguments, &terminal, out, e))
+        return false;
+    /* The code has run: its answer is printed whatever becomes of this. */
+    struct err why = {0};
+    if (!actions_keep_vault(actions, vault, &why))
+        (void)cli_fail(&why);
+    return true;
 }
 
 /* The exit code, and a refusal's sentence on stderr: the call was wrong then. */
@@ -164,7 +171,8 @@ int command_eval(int argc, char **argv)
 {
     struct eval o = {0};
     const struct option_row rows[] = {
-        {"--vault", &o.vault, NULL, "DIR", "the folder of notes"},
+        {"--vault", o.vaults, NULL, "DIR...", VAULT_HELP},
+        {"--vault-root", o.roots, NULL, "DIR...", ROOT_HELP},
         {"-e", &o.code, NULL, "CODE", "the code itself, instead of a FILE or -"},
         {"--lang", &o.lang, NULL, "js|ts", "the code's language (js)"},
         {"--timeout", &o.timeout, NULL, "MS", "computing time (5000)"},

@@ -35,11 +35,16 @@ static bool take_option(const struct option_row *row, int argc, char **argv, int
         *row->flag = true;
         return !equals || err_set(e, ERR_INVALID, "%s takes no value", row->name);
     }
-    if (*row->value)
-        return err_set(e, ERR_INVALID, "%s is given twice", row->name);
+    size_t given = 0, max = str_ends(str_of(row->argument), "...") ? OPTION_REPEAT : 1;
+    while (given < max && row->value[given])
+        given++;
+    if (given == max)
+        return err_set(e, ERR_INVALID,
+                       max == 1 ? "%s is given twice" : "%s is given too often",
+                       row->name);
     if (!equals && *i + 1 == argc)
         return err_set(e, ERR_INVALID, "%s needs a value: %s", row->name, row->argument);
-    *row->value = equals ? equals + 1 : argv[++*i];
+    row->value[given] = equals ? equals + 1 : argv[++*i];
     return true;
 }
 

@@ -2,10 +2,14 @@
 #pragma once
 #include "base/base.h"
 
+#define OPTION_REPEAT 32u
+
 /* One option: `--name VALUE` or `--name=VALUE`, or a bare `--name`. */
 struct option_row {
-    const char *name;     /* "--vault", or "-e" */
-    const char **value;   /* where its value goes; NULL: it has none */
+    const char *name; /* "--vault", or "-e" */
+    /* Where its value goes; NULL: it has none. Where `argument` ends with "..." it may
+     * be given up to OPTION_REPEAT times: room for one more, so that NULL ends them. */
+    const char **value;
     bool *flag;           /* where its being there goes; NULL: it has a value */
     const char *argument; /* for help: "DIR" */
     const char *help;

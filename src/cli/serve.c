@@ -18,7 +18,7 @@
 /* What both need: a vault, the actions over it, and a thread that prepares the
  * first evaluation while the client is still saying hello. */
 struct service {
-    const char *vault, *listen;
+    const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
     bool help;
     struct actions *actions;
     struct mcp *mcp;
@@ -36,7 +36,7 @@ static void *warm(void *arg)
 static bool service_open(struct service *s, struct err *e)
 {
     s->stop = cli_stop_signal(e);
-    struct actions_options options = {.vault_dir = s->vault};
+    struct actions_options options = {.vaults = s->vaults, .vault_roots = s->roots};
     if (s->stop < 0 || !(s->actions = actions_open(&options, e)) ||
         !(s->mcp = mcp_open(s->actions, e)))
         return false;
@@ -63,7 +63,8 @@ int command_mcp(int argc, char **argv)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
-        {"--vault", &s.vault, NULL, "DIR", "the folder of notes"},
+        {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
+        {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
         {"--help", NULL, &s.help, NULL, "this list"},
     };
     struct option_use use = {
@@ -116,7 +117,8 @@ int command_serve(int argc, char **argv)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
-        {"--vault", &s.vault, NULL, "DIR", "the folder of notes"},
+        {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
+        {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
         {"--listen", &s.listen, NULL, "ADDRESS:PORT",
          "a loopback address (127.0.0.1:7878); port 0: any"},
         {"--help", NULL, &s.help, NULL, "this list"},

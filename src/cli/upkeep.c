@@ -7,7 +7,7 @@
 #include "json/json.h"
 
 struct upkeep {
-    const char *vault;
+    const char *vault[2]; /* one, and the end */
     bool scratch, json, help;
     int exit;
 };
@@ -26,7 +26,7 @@ static void print_pairs(const struct json *object)
 
 static bool reindex(const struct upkeep *o, struct err *e)
 {
-    struct actions_options options = {.vault_dir = o->vault};
+    struct actions_options options = {.vaults = o->vault};
     scoped(actions_close) struct actions *a = actions_open(&options, e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
     scoped_buf struct buf out;
@@ -44,7 +44,7 @@ int command_reindex(int argc, char **argv)
 {
     struct upkeep o = {0};
     const struct option_row rows[] = {
-        {"--vault", &o.vault, NULL, "DIR", "the folder of notes"},
+        {"--vault", o.vault, NULL, "DIR", "the folder of notes"},
         {"--scratch", NULL, &o.scratch, NULL, "forget the index and make it anew"},
         {"--json", NULL, &o.json, NULL, "print JSON"},
         {"--help", NULL, &o.help, NULL, "this list"},
@@ -77,7 +77,7 @@ static void doctor(void *arg)
 {
     struct upkeep *o = arg;
     struct err e = {0};
-    struct actions_options options = {.vault_dir = o->vault};
+    struct actions_options options = {.vaults = o->vault};
     scoped(actions_close) struct actions *a = actions_open(&options, &e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
     scoped_buf struct buf out;
@@ -99,7 +99,7 @@ int command_doctor(int argc, char **argv)
 {
     struct upkeep o = {0};
     const struct option_row rows[] = {
-        {"--vault", &o.vault, NULL, "DIR", "a folder of notes to check too"},
+        {"--vault", o.vault, NULL, "DIR", "a folder of notes to check too"},
         {"--json", NULL, &o.json, NULL, "print JSON"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };

@@ -161,15 +161,12 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
 /* SQLite wants a path and refuses symbolic links on it. */
 static bool path_of(int dir, const char *name, char path[static PATH_MAX], struct err *e)
 {
-    char link[64];
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
-    ssize_t n = readlink(link, path, PATH_MAX);
-    size_t more = strlen(name) + 2;
-    if (n <= 0 || (size_t)n + more > PATH_MAX)
-        return err_set(e, ERR_IO, "cannot tell where the database \"%.100s\" lies", name);
-    path[n] = '/';
-    memcpy(path + n + 1, name, more - 1);
-    return true;
+    scoped(free) char *folder = os_dir_path(dir, e);
+    if (!folder)
+        return err_wrap(e, "the database \"%.100s\"", name);
+    int n = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return (n > 0 && n < PATH_MAX) ||
+           err_set(e, ERR_IO, "the path of the database \"%.100s\" is too long", name);
 }
 
 /* Held while a file is opened or removed: two that turn one new file to WAL at

@@ -199,7 +199,9 @@ static void run_one(struct call *c, const char *who, struct reply *r)
     struct answer a = {.is_error = false};
     buf_init(&a.json, ANSWER_MAX);
     /* Whoever comes in so far is on this machine. */
-    struct caller caller = {.name = who, .level = LEVEL_FULL, .cancel = c->cancel};
+    unsigned before = sessions_vault(&c->m->sessions, &c->session), vault = before;
+    struct caller caller = {
+        .name = who, .level = LEVEL_FULL, .cancel = c->cancel, .vault = &vault};
 
     bool answered;
     if (cancel_fired(c->cancel))
@@ -208,6 +210,8 @@ static void run_one(struct call *c, const char *who, struct reply *r)
         answered = c->m->backend.call(c->m->backend.arg, c->action, c->arguments, &caller,
                                       &a, &e) &&
                    buf_check(&a.json, "the answer", &e);
+    if (vault != before)
+        sessions_set_vault(&c->m->sessions, &c->session, vault);
     if (!calls_leave(&c->m->calls, c))
         put_cancelled(c, r);
     else if (answered)

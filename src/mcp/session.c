@@ -7,6 +7,7 @@
 struct seat {
     struct session session;
     int64_t used_ms;
+    unsigned vault;
     uint32_t chain;        /* next in its bucket, or among the free */
     uint32_t newer, older; /* neighbours by last use */
 };
@@ -154,6 +155,36 @@ bool sessions_remove(struct sessions *s, const struct session *which)
         drop(s, name);
     pthread_mutex_unlock(&s->lock);
     return name != 0;
+}
+
+/* Called with the lock held; NULL: the session has gone. */
+static unsigned *vault_of(struct sessions *s, const struct session *which)
+{
+    static const unsigned char none[sizeof which->id];
+    if (!which->there)
+        return NULL;
+    if (!memcmp(which->id, none, sizeof none))
+        return &s->stdio_vault;
+    uint32_t name = lookup(s, which->id);
+    return name ? &seat(s, name)->vault : NULL;
+}
+
+unsigned sessions_vault(struct sessions *s, const struct session *which)
+{
+    pthread_mutex_lock(&s->lock);
+    const unsigned *kept = vault_of(s, which);
+    unsigned vault = kept ? *kept : 0;
+    pthread_mutex_unlock(&s->lock);
+    return vault;
+}
+
+void sessions_set_vault(struct sessions *s, const struct session *which, unsigned vault)
+{
+    pthread_mutex_lock(&s->lock);
+    unsigned *kept = vault_of(s, which);
+    if (kept)
+        *kept = vault;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void session_text(const struct session *s, char out[static SESSION_TEXT + 1])

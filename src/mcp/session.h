@@ -26,6 +26,7 @@ struct sessions {
     uint32_t newest, oldest; /* by last use; seat number + 1 */
     uint32_t used;           /* seats that were ever taken */
     uint32_t free;           /* chain of those given back */
+    unsigned stdio_vault;    /* of the one client without an id */
 };
 
 void sessions_init(struct sessions *s);
@@ -36,5 +37,9 @@ void sessions_add(struct sessions *s, const char *version, int64_t now_ms,
 /* false: there is none by this id. */
 bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
                    struct session *out);
+/* What is kept for its client between calls: see `vault` of struct caller. 0 for a
+ * session that is not there (any more). */
+unsigned sessions_vault(struct sessions *s, const struct session *which);
+void sessions_set_vault(struct sessions *s, const struct session *which, unsigned vault);
 bool sessions_remove(struct sessions *s, const struct session *which);
 void session_text(const struct session *s, char out[static SESSION_TEXT + 1]);

@@ -86,6 +86,29 @@ int os_cache_dir(char **path, struct err *e)
     return user_dir("XDG_CACHE_HOME", ".cache", path, e);
 }
 
+int os_data_dir(char **path, struct err *e)
+{
+    return user_dir("XDG_DATA_HOME", ".local/share", path, e);
+}
+
+char *os_dir_path(int dir, struct err *e)
+{
+    char link[64], path[PATH_MAX];
+    struct stat st;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n <= 0 || fstat(dir, &st) < 0) {
+        err_set(e, ERR_IO, "cannot tell where a folder lies: %m");
+        return NULL;
+    }
+    if (st.st_nlink == 0) {
+        err_set(e, ERR_NOT_FOUND, "the folder was deleted");
+        return NULL;
+    }
+    path[n] = '\0';
+    return mem_strdup(path);
+}
+
 char *os_program_dir(struct err *e)
 {
     char path[PATH_MAX];

@@ -43,6 +43,9 @@ static inline void os_close_at(int *fd)
 int os_dir_open(const char *path, struct err *e);
 /* The same, but made first, with its parents, where it is missing. */
 int os_dir_make(const char *path, unsigned mode, struct err *e);
+/* Where an open directory lies now, with no symbolic link on the way; the caller
+ * frees. NULL and ERR_NOT_FOUND (it was deleted) or ERR_IO. */
+char *os_dir_path(int dir, struct err *e);
 
 /* Opens `name` beneath `dir` with open(2)'s flags; O_CLOEXEC is added. With
  * O_NOFOLLOW no component may be a symbolic link, also not the inner ones. -1
@@ -138,11 +141,12 @@ void os_stack_trim(void);
 
 /* ---- the user's folders ------------------------------------------------- */
 
-/* $XDG_CONFIG_HOME/cloche, $XDG_CACHE_HOME/cloche (or their defaults beneath
- * $HOME), made with mode 0700. -1 and *e when there is no place for them or
+/* $XDG_CONFIG_HOME/cloche, $XDG_CACHE_HOME/cloche, $XDG_DATA_HOME/cloche (or their
+ * defaults beneath $HOME), made with mode 0700. -1 and *e when there is no place for them or
  * when another user could write there (ERR_DENIED). `path`, if not NULL,
  * receives the path; the caller frees it. */
 int os_config_dir(char **path, struct err *e);
 int os_cache_dir(char **path, struct err *e);
+int os_data_dir(char **path, struct err *e);
 /* The folder that holds the running program; the caller frees. NULL and ERR_IO. */
 char *os_program_dir(struct err *e);

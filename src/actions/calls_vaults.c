@@ -1,0 +1,184 @@
+/* The host calls vaults.*: which vaults there are, and which one the code works in. */
+#include "actions/internal.h"
+
+/* ---- which one ---------------------------------------------------------- */
+
+static unsigned number_of(struct evaluation *v, struct err *e)
+{
+    unsigned n = atomic_load(&v->vault);
+    if (n)
+        return n;
+    n = vault_set_first(v->actions->vaults, e);
+    unsigned none = 0;
+    /* From now on this evaluation stays there, whatever becomes of the list. */
+    return !n || atomic_compare_exchange_strong(&v->vault, &none, n) ? n : none;
+}
+
+struct vault *actions_vault(struct evaluation *v, struct err *e)
+{
+    return vault_set_get(v->actions->vaults, number_of(v, e), e);
+}
+
+struct vault *action_vault(const struct action_call *c, struct err *e)
+{
+    struct vault_set *s = c->actions->vaults;
+    unsigned n = c->who->vault ? *c->who->vault : 0;
+    return vault_set_get(s, n ? n : vault_set_first(s, e), e);
+}
+
+bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e)
+{
+    char id[VAULT_ID_MAX + 1];
+    vault_set_id(a->vaults, vault, id);
+    return !id[0] || !vault_set_is_users(a->vaults) || vaults_use(str_of(id), e);
+}
+
+static void switch_to(struct evaluation *v, unsigned number)
+{
+    atomic_store(&v->vault, number);
+    if (v->who->vault)
+        *v->who->vault = number;
+}
+
+/* ---- the calls ---------------------------------------------------------- */
+
+/* "id" or {id}. */
+static bool read_id(const struct json *args, const char *call, struct str *out,
+                    struct err *e)
+{
+    const struct json *v = json_at(args, 0);
+    *out = json_str(json_is(v, JSON_OBJECT) ? json_get(v, "id") : v);
+    return out->n > 0 ||
+           err_set(e, ERR_INVALID, "%s needs the id of a vault, a string, not %s", call,
+                   json_type_name(json_type(v)));
+}
+
+static bool call_current(struct evaluation *v, const struct json *args,
+                         struct json_writer *out, struct err *e)
+{
+    (void)args;
+    return vault_set_current(v->actions->vaults, atomic_load(&v->vault), out, e);
+}
+
+static bool call_list(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
+{
+    (void)args;
+    return vault_set_list(v->actions->vaults, out, e);
+}
+
+static bool call_create(struct evaluation *v, const struct json *args,
+                        struct json_writer *out, struct err *e)
+{
+    bool use = false;
+    const struct json *o = call_options(args, "vaults.create", e);
+    unsigned n = o ? vault_set_create(v->actions->vaults, o, &use, out, e) : 0;
+    if (n && use)
+        switch_to(v, n);
+    return n != 0;
+}
+
+static bool call_switch(struct evaluation *v, const struct json *args,
+                        struct json_writer *out, struct err *e)
+{
+    struct str id;
+    unsigned n = read_id(args, "vaults.switch", &id, e)
+                     ? vault_set_find(v->actions->vaults, id, e)
+                     : 0;
+    /* One that cannot be opened is no place to go to. */
+    if (!n || !vault_set_get(v->actions->vaults, n, e))
+        return false;
+    switch_to(v, n);
+    json_put_null(out);
+    return true;
+}
+
+static bool call_update(struct evaluation *v, const struct json *args,
+                        struct json_writer *out, struct err *e)
+{
+    const struct json *o = call_options(args, "vaults.update", e);
+    if (!o || !vault_set_update(v->actions->vaults, o, e))
+        return false;
+    json_put_null(out);
+    return true;
+}
+
+static bool call_remove(struct evaluation *v, const struct json *args,
+                        struct json_writer *out, struct err *e)
+{
+    struct str id;
+    if (!read_id(args, "vaults.remove", &id, e) ||
+        !vault_set_remove(v->actions->vaults, id, e))
+        return false;
+    json_put_null(out);
+    return true;
+}
+
+/* ---- the rows ----------------------------------------------------------- */
+
+#define VAULT                                                                        \
+    "{id: string, name: string, path: string, description?: string, last_accessed: " \
+    "string, created: string}"
+
+static const struct host_call rows[] = {
+    {{.name = "vaults.getCurrent"},
+     "(): Promise<" VAULT " | null>",
+     "the vault that all other calls work in",
+     call_current,
+     LEVEL_FULL,
+     .details = "null where no vault is open.",
+     .example = "const vault = await vaults.getCurrent()",
+     .words = "which active workspace where am I path folder getCurrentVault"},
+    {{.name = "vaults.list"},
+     "(): Promise<" VAULT "[]>",
+     "the vaults that can be reached",
+     call_list,
+     LEVEL_FULL,
+     .details = "Those given to this program with --vault and those that code has made "
+                "since; or else all that the user has registered.",
+     .example = "(await vaults.list()).map((v) => v.id)",
+     .words = "all workspaces listVaults available"},
+    {{.name = "vaults.create", .writes = true},
+     "(options: {id: string, name: string, path: string, description?: string, "
+     "initialize?: boolean, switch_to?: boolean}): Promise<" VAULT ">",
+     "registers a folder as a vault, and makes it",
+     call_create,
+     LEVEL_FULL,
+     .details =
+         "A relative path lies in the user's folder of vaults. Other folders are a "
+         "person's to register (cloche vault add DIR). initialize: false takes only a "
+         "folder that is there; switch_to goes on in the new vault.",
+     .errors =
+         "PermissionDenied: the folder is not one that code may choose. Conflict: the "
+         "id or the folder is taken, or the folder lies within another vault.",
+     .example = "await vaults.create({id: 'work', name: 'Work', path: 'work'})",
+     .words = "new add register open folder workspace createVault"},
+    {{.name = "vaults.switch"},
+     "(vaultId: string | {id: string}): Promise<void>",
+     "goes on in another vault",
+     call_switch,
+     LEVEL_FULL,
+     .details =
+         "Holds for all calls made after it, and for later evaluations of the same "
+         "session. Nobody else's vault changes.",
+     .errors = "NotFound: no vault has this id; the message names those there are.",
+     .example = "await vaults.switch('work')",
+     .words = "change use select activate open workspace switchVault"},
+    {{.name = "vaults.update", .writes = true},
+     "(options: {id: string, name?: string, description?: string}): Promise<void>",
+     "changes a vault's name or description",
+     call_update,
+     LEVEL_FULL,
+     .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
+     .example = "await vaults.update({id: 'work', description: 'what I am paid for'})",
+     .words = "rename describe edit updateVault"},
+    {{.name = "vaults.remove", .writes = true},
+     "(vaultId: string | {id: string}): Promise<void>",
+     "takes a vault from the list; its files stay as they are",
+     call_remove,
+     LEVEL_FULL,
+     .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
+     .example = "await vaults.remove('work')",
+     .words = "delete unregister forget detach removeVault"},
+};
+const struct host_call_group vaults_calls = {rows, LENGTH(rows)};

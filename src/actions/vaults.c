@@ -1,0 +1,503 @@
+/* The vaults that can be reached: given ones, or the user's list.
+ *
+ * Each has a number, which keeps its meaning as long as the program runs: callers and
+ * evaluations note that number, so that one's switch never moves another's. A vault is
+ * opened when it is first needed and stays open; one that is taken from the list is
+ * only not found any more. */
+#include <stdio.h>
+
+#include "actions/internal.h"
+#include "os/os.h"
+
+#define KNOWN_MAX 2000u /* in the life of one process */
+#define LIST_MEMORY ((size_t)32 << 20)
+
+struct known {
+    char *id, *path;
+    char *name;                   /* of one that no list has */
+    char created[25], opened[25]; /* the same */
+    struct vault *vault;          /* NULL: not opened yet */
+    bool reachable;
+};
+
+struct vault_set {
+    pthread_mutex_t lock; /* guards all below */
+    bool bound;           /* to given folders; else the user's list */
+    char **roots;         /* ends with NULL */
+    struct known *known[KNOWN_MAX];
+    unsigned count;
+};
+
+/* ---- what is known ------------------------------------------------------ */
+
+/* The lock is held from here on, unless a comment says otherwise. */
+
+static struct known *add_known(struct vault_set *s, struct str id, const char *path,
+                               struct err *e)
+{
+    if (s->count == KNOWN_MAX) {
+        err_set(e, ERR_LIMIT, "this process has met %u vaults, and takes no more",
+                KNOWN_MAX);
+        return NULL;
+    }
+    struct known *k = mem_new(sizeof *k);
+    must(asprintf(&k->id, "%.*s", STR_ARGS(id)) >= 0);
+    k->path = mem_strdup(path);
+    k->reachable = true;
+    os_format_utc(os_real_ms(), k->opened);
+    memcpy(k->created, k->opened, sizeof k->created);
+    s->known[s->count++] = k;
+    return k;
+}
+
+static void free_known(struct known *k)
+{
+    vault_close(k->vault);
+    free(k->id);
+    free(k->path);
+    free(k->name);
+    free(k);
+}
+
+static unsigned find_id(const struct vault_set *s, struct str id)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->known[i]->reachable && str_is(id, s->known[i]->id))
+            return i + 1;
+    return 0;
+}
+
+static struct known *find_path(const struct vault_set *s, const char *path)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->known[i]->reachable && !strcmp(s->known[i]->path, path))
+            return s->known[i];
+    return NULL;
+}
+
+static const struct vault_entry *listed_at(const struct vaults *list, const char *path)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_is(list->all[i].path, path))
+            return &list->all[i];
+    return NULL;
+}
+
+/* Is the entry still what this number meant? */
+static bool is_same(const struct known *k, const struct vault_entry *v)
+{
+    return v && str_is(v->id, k->id) && str_is(v->path, k->path);
+}
+
+/* Of the user's list, what it says now. */
+static bool take_list(struct vault_set *s, const struct vaults *list, struct err *e)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        s->known[i]->reachable =
+            is_same(s->known[i], vaults_find(list, str_of(s->known[i]->id)));
+    for (size_t i = 0; i < list->count; i++) {
+        const struct vault_entry *v = &list->all[i];
+        bool met = false;
+        for (unsigned n = 0; n < s->count && !met; n++)
+            if (is_same(s->known[n], v))
+                met = s->known[n]->reachable = true;
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%.*s", STR_ARGS(v->path));
+        if (!met && !add_known(s, v->id, path, e))
+            return false;
+    }
+    return true;
+}
+
+/* Reads the list, and keeps what can be reached in step with it. Where vaults are
+ * given, a list that cannot be read is none: they can be used all the same. */
+static bool refresh(struct vault_set *s, struct arena *a, struct vaults *list,
+                    struct err *e)
+{
+    struct err why = {0};
+    *list = (struct vaults){0};
+    if (vaults_read(a, list, &why))
+        return s->bound || take_list(s, list, e);
+    *list = (struct vaults){0};
+    return s->bound || err_set(e, why.code, "%s", why.msg);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* An id for the folder that no other vault has. */
+static void make_id(const struct vault_set *s, const struct vaults *list,
+                    const char *path, char out[static VAULT_ID_MAX + 1])
+{
+    char base[VAULT_ID_MAX + 1];
+    vaults_id_of(path, base);
+    memcpy(out, base, sizeof base);
+    for (unsigned i = 2; find_id(s, str_of(out)) || vaults_find(list, str_of(out)); i++)
+        (void)snprintf(out, VAULT_ID_MAX + 1, "%.*s-%u", (int)VAULT_ID_MAX - 11, base, i);
+}
+
+/* One of the folders that were given: opened at once, known by the list's words
+ * where the list has it. */
+static bool add_given(struct vault_set *s, const struct vaults *list, const char *dir,
+                      struct err *e)
+{
+    scoped_fd int fd = os_dir_open(dir, e);
+    scoped(free) char *path = fd >= 0 ? os_dir_path(fd, e) : NULL;
+    struct os_stat st;
+    if (!path || !os_stat_fd(fd, &st, e))
+        return false;
+    if (find_path(s, path))
+        return true;
+    scoped(vault_close) struct vault *vault = vault_open(dir, e);
+    if (!vault)
+        return false;
+    char id[VAULT_ID_MAX + 1];
+    make_id(s, list, path, id);
+    const struct vault_entry *listed = listed_at(list, path);
+    bool own = listed && !find_id(s, listed->id);
+    struct known *k = add_known(s, own ? listed->id : str_of(id), path, e);
+    if (!k)
+        return false;
+    const char *slash = strrchr(path, '/');
+    k->name = mem_strdup(slash && slash[1] ? slash + 1 : path);
+    if (st.birth_ns)
+        os_format_utc(st.birth_ns / 1000000, k->created);
+    k->vault = take(vault);
+    return true;
+}
+
+static char **copy_list(const char *const *list)
+{
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    char **copy = mem_new((n + 1) * sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = mem_strdup(list[i]);
+    return copy;
+}
+
+SCOPED(vault_set, vault_set_close);
+
+struct vault_set *vault_set_open(const struct actions_options *o, struct err *e)
+{
+    scoped(vault_set_close) struct vault_set *s = mem_new(sizeof *s);
+    pthread_mutex_init(&s->lock, NULL);
+    s->roots = copy_list(o->vault_roots);
+    s->bound = o->vaults && o->vaults[0];
+    if (!s->bound)
+        return take(s);
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    bool ok = refresh(s, a, &list, e);
+    for (size_t i = 0; ok && o->vaults[i]; i++)
+        ok = add_given(s, &list, o->vaults[i], e);
+    return ok ? take(s) : NULL;
+}
+
+void vault_set_close(struct vault_set *s)
+{
+    if (!s)
+        return;
+    for (unsigned i = 0; i < s->count; i++)
+        free_known(s->known[i]);
+    for (size_t i = 0; s->roots && s->roots[i]; i++)
+        free(s->roots[i]);
+    free(s->roots);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+bool vault_set_is_users(const struct vault_set *s)
+{
+    return !s->bound;
+}
+
+/* Without the lock, as are all below. */
+unsigned vault_set_first(struct vault_set *s, struct err *e)
+{
+    if (s->bound)
+        return 1;
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    struct err why = {0};
+    pthread_mutex_lock(&s->lock);
+    unsigned n = refresh(s, a, &list, &why) ? find_id(s, list.current) : 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!n)
+        err_set(e, ERR_NO_VAULT,
+                "no vault is open (%s); start cloche with --vault DIR, or register one: "
+                "cloche vault add DIR",
+                why.code     ? why.msg
+                : list.count ? "none of the registered ones is the current one"
+                             : "none is registered");
+    return n;
+}
+
+struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
+{
+    if (!number)
+        return NULL; /* *e says why */
+    pthread_mutex_lock(&s->lock);
+    must(number <= s->count);
+    struct known *k = s->known[number - 1];
+    struct err why = {0};
+    bool opened = k->reachable && !k->vault && (k->vault = vault_open(k->path, &why));
+    struct vault *vault = k->reachable ? k->vault : NULL;
+    pthread_mutex_unlock(&s->lock);
+    if (!vault && !why.code)
+        err_set(e, ERR_NO_VAULT,
+                "the vault \"%s\" is not registered any more; vaults.switch to another",
+                k->id);
+    else if (!vault)
+        err_set(e, why.code, "the vault \"%s\" cannot be opened: %s", k->id, why.msg);
+    if (opened)
+        (void)vaults_touch(str_of(k->id), &why); /* a date, and no more */
+    return vault;
+}
+
+void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1])
+{
+    id[0] = '\0';
+    pthread_mutex_lock(&s->lock);
+    if (number && s->known[number - 1]->reachable)
+        (void)snprintf(id, VAULT_ID_MAX + 1, "%s", s->known[number - 1]->id);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- what vaults.* do --------------------------------------------------- */
+
+static void put_entry(const struct known *k, const struct vaults *list,
+                      struct json_writer *w)
+{
+    const struct vault_entry *v = listed_at(list, k->path);
+    json_open_object(w);
+    json_pair_cstr(w, "id", k->id);
+    json_pair_str(w, "name", v ? v->name : str_of(k->name ? k->name : k->id));
+    json_pair_cstr(w, "path", k->path);
+    if (v && v->description.n)
+        json_pair_str(w, "description", v->description);
+    json_pair_str(w, "last_accessed", v ? v->last_accessed : str_of(k->opened));
+    json_pair_str(w, "created", v ? v->created : str_of(k->created));
+    json_close(w);
+}
+
+bool vault_set_current(struct vault_set *s, unsigned current, struct json_writer *out,
+                       struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    pthread_mutex_lock(&s->lock);
+    bool ok = refresh(s, a, &list, e);
+    if (ok && !current)
+        current = s->bound ? 1 : find_id(s, list.current);
+    if (ok && current && s->known[current - 1]->reachable)
+        put_entry(s->known[current - 1], &list, out);
+    else if (ok)
+        json_put_null(out);
+    pthread_mutex_unlock(&s->lock);
+    return ok;
+}
+
+bool vault_set_list(struct vault_set *s, struct json_writer *out, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    pthread_mutex_lock(&s->lock);
+    bool ok = refresh(s, a, &list, e);
+    if (ok) {
+        json_open_array(out);
+        for (unsigned i = 0; i < s->count; i++)
+            if (s->known[i]->reachable)
+                put_entry(s->known[i], &list, out);
+        json_close(out);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return ok && buf_check(out->out, "the answer", e);
+}
+
+static void put_ids(const struct vault_set *s, struct buf *out)
+{
+    for (unsigned i = 0; i < s->count && !out->failed; i++)
+        if (s->known[i]->reachable)
+            buf_printf(out, "%s%s", out->n ? ", " : "", s->known[i]->id);
+}
+
+unsigned vault_set_find(struct vault_set *s, struct str id, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    scoped_buf struct buf ids;
+    buf_init(&ids, 200);
+    pthread_mutex_lock(&s->lock);
+    unsigned n = refresh(s, a, &list, e) ? find_id(s, id) : 0;
+    put_ids(s, &ids);
+    pthread_mutex_unlock(&s->lock);
+    if (!n)
+        err_set(e, ERR_NOT_FOUND, "no vault has the id \"%.*s\"; %s%s",
+                STR_ARGS(str_cut(id, 80)), ids.n ? "there are: " : "there is none",
+                buf_cz(&ids));
+    return n;
+}
+
+/* ---- create ------------------------------------------------------------- */
+
+struct creation {
+    struct vault_entry entry;
+    bool initialize, use;
+};
+
+/* Is it such an object? */
+static bool fits(const struct json *o, const char *schema, const char *call,
+                 struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    const struct json *s = json_read(str_of(schema), a, e);
+    return s && json_schema_check(s, o, call, e);
+}
+
+#define TEXT "{\"type\":[\"string\",\"null\"]}"
+#define FLAG "{\"type\":[\"boolean\",\"null\"]}"
+#define STRING "{\"type\":\"string\"}"
+
+static bool read_creation(const struct json *o, struct creation *c, struct err *e)
+{
+    static const char schema[] =
+        "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" STRING
+        ",\"path\":" STRING ",\"description\":" TEXT ",\"initialize\":" FLAG
+        ",\"switch_to\":" FLAG
+        "},\"required\":[\"id\",\"name\",\"path\"],\"additionalProperties\":false}";
+    *c = (struct creation){
+        .entry = {.id = json_str(json_get(o, "id")),
+                  .name = json_str(json_get(o, "name")),
+                  .path = json_str(json_get(o, "path")),
+                  .description = json_str(json_get(o, "description"))},
+        .initialize = json_bool(json_get(o, "initialize"), true),
+        .use = json_bool(json_get(o, "switch_to"), false),
+    };
+    return fits(o, schema, "vaults.create", e);
+}
+
+/* Two vaults that share notes would each keep an index and rename links in them. */
+static bool is_apart(const struct vaults *list, const char *path, struct err *e)
+{
+    size_t n = strlen(path);
+    for (size_t i = 0; i < list->count; i++) {
+        struct str other = list->all[i].path, mine = {path, n};
+        bool inside = n > other.n && !memcmp(path, other.at, other.n) &&
+                      (path[other.n] == '/' || other.n == 1);
+        bool around = other.n > n && str_starts(other, path) && other.at[n] == '/';
+        if (inside || around)
+            return err_set(e, ERR_CONFLICT,
+                           "the folder %.*s would lie %s the vault \"%.*s\"; vaults must "
+                           "not share notes",
+                           STR_ARGS(str_cut(mine, 150)), inside ? "within" : "around",
+                           STR_ARGS(list->all[i].id));
+    }
+    return true;
+}
+
+/* Asked before anything is made, where it can be. */
+static bool is_free(struct vault_set *s, const struct vaults *list, struct str id,
+                    struct err *e)
+{
+    return (!find_id(s, id) && !vaults_find(list, id)) ||
+           err_set(e, ERR_CONFLICT,
+                   "a vault with the id \"%.*s\" exists; take another id, or "
+                   "vaults.switch to it",
+                   STR_ARGS(str_cut(id, 80)));
+}
+
+static unsigned create(struct vault_set *s, struct creation *c, struct json_writer *out,
+                       struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    if (!refresh(s, a, &list, e) || !is_free(s, &list, c->entry.id, e))
+        return 0;
+    scoped(free) char *path = vaults_folder_allowed(
+        c->entry.path, (const char *const *)s->roots, c->initialize, e);
+    if (!path || !is_apart(&list, path, e))
+        return 0;
+    c->entry.path = str_of(path);
+    /* The agent's choice is its own: the person's current one stays. */
+    if (!vaults_add(&c->entry, false, e) || !refresh(s, a, &list, e))
+        return 0;
+    unsigned n = find_id(s, c->entry.id);
+    if (!n && !add_known(s, c->entry.id, path, e))
+        return 0;
+    n = n ? n : s->count;
+    put_entry(s->known[n - 1], &list, out);
+    return n;
+}
+
+unsigned vault_set_create(struct vault_set *s, const struct json *options, bool *use,
+                          struct json_writer *out, struct err *e)
+{
+    struct creation c;
+    if (!read_creation(options, &c, e))
+        return 0;
+    *use = c.use;
+    pthread_mutex_lock(&s->lock);
+    unsigned n = create(s, &c, out, e);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+/* ---- update and remove -------------------------------------------------- */
+
+/* The number of the id, and as `listed` what the user's list calls it. */
+static unsigned find_listed(struct vault_set *s, struct str id,
+                            char listed[static VAULT_ID_MAX + 1], struct err *e)
+{
+    unsigned n = vault_set_find(s, id, e);
+    if (!n)
+        return 0;
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    pthread_mutex_lock(&s->lock);
+    bool ok = refresh(s, a, &list, e);
+    const struct vault_entry *v = ok ? listed_at(&list, s->known[n - 1]->path) : NULL;
+    if (v)
+        (void)snprintf(listed, VAULT_ID_MAX + 1, "%.*s", STR_ARGS(v->id));
+    pthread_mutex_unlock(&s->lock);
+    if (!v)
+        err_set(
+            e, ERR_INVALID,
+            "the vault \"%.*s\" was given with --vault and is in no list that could be "
+            "changed; a person registers it with: cloche vault add DIR",
+            STR_ARGS(id));
+    return v ? n : 0;
+}
+
+bool vault_set_update(struct vault_set *s, const struct json *options, struct err *e)
+{
+    static const char schema[] =
+        "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" TEXT
+        ",\"description\":" TEXT
+        "},\"required\":[\"id\"],\"additionalProperties\":false}";
+    char listed[VAULT_ID_MAX + 1];
+    if (!fits(options, schema, "vaults.update", e))
+        return false;
+    struct str name = json_str(json_get(options, "name"));
+    struct str description = json_str(json_get(options, "description"));
+    bool named = json_is(json_get(options, "name"), JSON_STRING);
+    bool described = json_get(options, "description") != NULL;
+    if (!named && !described)
+        return err_set(e, ERR_INVALID,
+                       "nothing to update: give name, description, or both");
+    return find_listed(s, json_str(json_get(options, "id")), listed, e) &&
+           vaults_update(str_of(listed), named ? &name : NULL,
+                         described ? &description : NULL, e);
+}
+
+bool vault_set_remove(struct vault_set *s, struct str id, struct err *e)
+{
+    char listed[VAULT_ID_MAX + 1];
+    unsigned n = find_listed(s, id, listed, e);
+    if (!n || !vaults_remove(str_of(listed), e))
+        return false;
+    pthread_mutex_lock(&s->lock);
+    s->known[n - 1]->reachable = false;
+    pthread_mutex_unlock(&s->lock);
+    return true;
+}

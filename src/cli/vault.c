@@ -1,0 +1,159 @@
+/* cloche vault: the user's list of vaults, as a person keeps it. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "vaults/vaults.h"
+#include "json/json.h"
+
+#define LIST_MEMORY ((size_t)32 << 20)
+
+struct vault_command {
+    const char *words[2]; /* the verb, and what it is about */
+    size_t count;
+    const char *id, *name, *description;
+    bool json, make, use, help;
+};
+
+/* ---- list --------------------------------------------------------------- */
+
+static void put_entry(const struct vaults *list, const struct vault_entry *v,
+                      struct json_writer *w)
+{
+    json_open_object(w);
+    json_pair_str(w, "id", v->id);
+    json_pair_str(w, "name", v->name);
+    json_pair_str(w, "path", v->path);
+    if (v->description.n)
+        json_pair_str(w, "description", v->description);
+    json_pair_str(w, "last_accessed", v->last_accessed);
+    json_pair_str(w, "created", v->created);
+    json_pair_bool(w, "current", str_eq(v->id, list->current));
+    json_close(w);
+}
+
+static bool print_json(const struct vaults *list, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, LIST_MEMORY);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    for (size_t i = 0; i < list->count; i++)
+        put_entry(list, &list->all[i], &w);
+    json_close(&w);
+    if (!buf_check(&text, "the list", e))
+        return false;
+    printf("%s\n", buf_cz(&text));
+    return true;
+}
+
+static bool list_vaults(const struct vault_command *c, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list;
+    if (!vaults_read(a, &list, e))
+        return false;
+    if (c->json)
+        return print_json(&list, e);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct vault_entry *v = &list.all[i];
+        printf("%s %-16.*s %-24.*s %.*s\n", str_eq(v->id, list.current) ? "*" : " ",
+               STR_ARGS(v->id), STR_ARGS(v->name), STR_ARGS(v->path));
+    }
+    return true;
+}
+
+/* ---- add, use, remove --------------------------------------------------- */
+
+static bool add_vault(const struct vault_command *c, struct err *e)
+{
+    scoped(free) char *path = vaults_folder(c->words[1], c->make, e);
+    if (!path)
+        return false;
+    char id[VAULT_ID_MAX + 1];
+    vaults_id_of(path, id);
+    const char *slash = strrchr(path, '/');
+    struct vault_entry v = {
+        .id = str_of(c->id ? c->id : id),
+        .name = str_of(c->name    ? c->name
+                       : slash[1] ? slash + 1
+                                  : path),
+        .path = str_of(path),
+        .description = str_of(c->description),
+    };
+    if (!vaults_add(&v, c->use, e))
+        return false;
+    printf("%.*s\n", STR_ARGS(v.id));
+    return true;
+}
+
+static bool use_vault(const struct vault_command *c, struct err *e)
+{
+    return vaults_use(str_of(c->words[1]), e);
+}
+
+static bool remove_vault(const struct vault_command *c, struct err *e)
+{
+    return vaults_remove(str_of(c->words[1]), e);
+}
+
+static const struct verb {
+    const char *name;
+    size_t words;
+    bool (*run)(const struct vault_command *c, struct err *e);
+} verbs[] = {
+    {"list", 1, list_vaults},
+    {"add", 2, add_vault},
+    {"use", 2, use_vault},
+    {"remove", 2, remove_vault},
+};
+
+static bool run_verb(const struct vault_command *c, struct err *e)
+{
+    const char *name = c->count ? c->words[0] : "list";
+    for (size_t i = 0; i < LENGTH(verbs); i++) {
+        if (strcmp(name, verbs[i].name) != 0)
+            continue;
+        if (c->count && c->count != verbs[i].words)
+            return err_set(e, ERR_INVALID, "cloche vault %s takes %s", name,
+                           verbs[i].words == 1 ? "no further word" : "one more word");
+        if (verbs[i].run != add_vault && (c->id || c->name || c->description || c->make))
+            return err_set(e, ERR_INVALID,
+                           "--id, --name, --description and --make belong to "
+                           "cloche vault add");
+        return verbs[i].run(c, e);
+    }
+    return err_set(e, ERR_INVALID,
+                   "there is no cloche vault '%.40s'; list, add, use and remove are",
+                   name);
+}
+
+int command_vault(int argc, char **argv)
+{
+    struct vault_command c = {0};
+    const struct option_row rows[] = {
+        {"--id", &c.id, NULL, "ID", "add: what code calls it (made from the folder)"},
+        {"--name", &c.name, NULL, "NAME", "add: what people call it (the folder's)"},
+        {"--description", &c.description, NULL, "TEXT", "add: what it is for"},
+        {"--make", NULL, &c.make, NULL, "add: make the folder where it is missing"},
+        {"--use", NULL, &c.use, NULL, "add: and make it the current one"},
+        {"--json", NULL, &c.json, NULL, "list: print JSON"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage = "cloche vault (list | add DIR | use ID | remove ID) [OPTIONS]\n\n"
+                 "Keeps the list of your vaults, which commands use that are given no "
+                 "--vault.\nRemoving one from the list touches none of its files.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = c.words,
+        .max = LENGTH(c.words),
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    c.count = use.given;
+    struct err e = {0};
+    return run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+}
