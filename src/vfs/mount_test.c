@@ -1,0 +1,288 @@
+/* Folders of the host in the tree: nothing leaves them, whatever the guest asks and
+ * whatever else happens there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "os/os.h"
+#include "vfs/vfs.h"
+
+static struct vfs *v;
+static char root[64];
+static int inside;
+
+#define S(text) str_of(text)
+
+static void host(const char *format, const char *name)
+{
+    char command[512], text[400];
+    (void)snprintf(text, sizeof text, format, name);
+    (void)snprintf(command, sizeof command, "cd %s && %s", root, text);
+    assert_int_equal(system(command), 0);
+}
+
+static int make(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    strcpy(root, "/tmp/cloche-vfs-XXXXXX");
+    if (!mkdtemp(root))
+        return -1;
+    host("mkdir in in/%s && echo -n secret > out", "sub");
+    host("echo -n text > in/%s", "f");
+    char path[80];
+    (void)snprintf(path, sizeof path, "%s/in", root);
+    inside = os_dir_open(path, &e);
+    v = vfs_new(
+        &(struct vfs_quota){.bytes = 1000, .files = 30, .open = 8, .written = 1000});
+    bool ok =
+        vfs_mount(v, &(struct vfs_mount){.at = "/rw", .dir = inside, .writable = true},
+                  &e) &&
+        vfs_mount(v, &(struct vfs_mount){.at = "/deep/ro", .dir = inside}, &e) &&
+        vfs_mount(v, &(struct vfs_mount){.at = "/dots", .dir = inside, .dots = true}, &e);
+    return ok ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    vfs_free(v);
+    os_close(inside);
+    char command[80];
+    (void)snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command);
+}
+
+static const char *content(const char *path)
+{
+    static char text[256];
+    scoped_buf struct buf b;
+    buf_init(&b, sizeof text - 1);
+    int failed = vfs_get(v, S(path), &b);
+    if (failed)
+        return strerrorname_np(failed);
+    memcpy(text, buf_view(&b).at, b.n);
+    text[b.n] = '\0';
+    return text;
+}
+
+static int look(const char *path)
+{
+    struct vfs_stat st;
+    return vfs_stat(v, NULL, S(path), true, &st);
+}
+
+static void a_mount_shows_the_hosts_files(void **state)
+{
+    (void)state;
+    struct vfs_stat st;
+    assert_string_equal(content("/rw/f"), "text");
+    assert_string_equal(content("/deep/ro/sub/../f"), "text");
+    assert_string_equal(content("/rw/../deep/ro/f"), "text");
+    assert_int_equal(vfs_stat(v, NULL, S("/rw"), false, &st), 0);
+    assert_int_equal(st.type, VFS_FOLDER);
+    assert_int_equal(st.device, 1);
+    assert_string_equal(content("/rw/../../../f"), "ENOENT");
+}
+
+static void what_is_written_lands_on_the_host(void **state)
+{
+    (void)state;
+    assert_int_equal(vfs_mkdir(v, NULL, S("/rw/d")), 0);
+    assert_int_equal(vfs_put(v, S("/rw/d/x"), S("one")), 0);
+    assert_int_equal(vfs_rename(v, NULL, S("/rw/d/x"), NULL, S("/rw/y")), 0);
+    host("test \"$(cat in/%s)\" = one", "y");
+    assert_int_equal(vfs_rmdir(v, NULL, S("/rw/d")), 0);
+    assert_int_equal(vfs_link(v, NULL, S("/rw/y"), NULL, S("/rw/z")), 0);
+    assert_int_equal(vfs_unlink(v, NULL, S("/rw/y")), 0);
+    host("test ! -e in/%s", "y");
+    assert_int_equal(vfs_set_times(v, NULL, S("/rw/z"), true, 0, -1500000000), 0);
+    struct vfs_stat st;
+    assert_int_equal(vfs_stat(v, NULL, S("/rw/z"), true, &st), 0);
+    assert_int_equal(st.modified_ns, -1500000000);
+    struct vfs_file *f;
+    assert_int_equal(vfs_open(v, NULL, S("/rw/z"), VFS_WRITE | VFS_TRUNCATE, &f), 0);
+    size_t n;
+    assert_int_equal(vfs_write(f, VFS_AT_END, "ab", 2, &n), 0);
+    assert_int_equal(vfs_write(f, VFS_AT_END, "c", 1, &n), 0);
+    assert_int_equal(vfs_sync(f), 0);
+    vfs_close(f);
+    assert_string_equal(content("/rw/z"), "abc");
+}
+
+static void a_mount_that_is_read_only_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct vfs_file *f;
+    assert_int_equal(vfs_put(v, S("/deep/ro/f"), S("x")), EROFS);
+    assert_int_equal(vfs_put(v, S("/deep/ro/new"), S("x")), EROFS);
+    assert_int_equal(vfs_open(v, NULL, S("/deep/ro/f"), VFS_WRITE, &f), EROFS);
+    assert_int_equal(vfs_open(v, NULL, S("/deep/ro/f"), VFS_READ | VFS_TRUNCATE, &f),
+                     EROFS);
+    assert_int_equal(vfs_mkdir(v, NULL, S("/deep/ro/d")), EROFS);
+    assert_int_equal(vfs_rmdir(v, NULL, S("/deep/ro/sub")), EROFS);
+    assert_int_equal(vfs_unlink(v, NULL, S("/deep/ro/f")), EROFS);
+    assert_int_equal(vfs_rename(v, NULL, S("/deep/ro/f"), NULL, S("/rw/g")), EROFS);
+    assert_int_equal(vfs_rename(v, NULL, S("/rw/f"), NULL, S("/deep/ro/g")), EROFS);
+    assert_int_equal(vfs_link(v, NULL, S("/rw/f"), NULL, S("/deep/ro/g")), EROFS);
+    assert_int_equal(vfs_link(v, NULL, S("/deep/ro/f"), NULL, S("/rw/g")), EXDEV);
+    assert_int_equal(vfs_set_times(v, NULL, S("/deep/ro/f"), true, 0, 0), EROFS);
+    assert_int_equal(vfs_open(v, NULL, S("/deep/ro/f"), VFS_READ, &f), 0);
+    assert_int_equal(vfs_set_times_of(f, 0, 0), EROFS);
+    vfs_close(f);
+    host("test \"$(ls in | tr '\\n' ' ')\" = '%s sub '", "f");
+}
+
+/* The links of the host lead where the guest's own tree leads. */
+static void links_of_the_host_never_lead_out(void **state)
+{
+    (void)state;
+    host("ln -s ../%s in/up", "out");
+    host("ln -s /etc/%s in/passwd", "passwd");
+    host("ln -s .. in/%s", "parent");
+    host("ln -s / in/sub/%s", "rootlink");
+    host("ln -s f in/%s", "good");
+    assert_string_equal(content("/rw/up"), "ENOENT");
+    assert_string_equal(content("/rw/passwd"), "ENOENT");
+    assert_string_equal(content("/rw/parent/out"), "ENOENT");
+    assert_string_equal(content("/rw/sub/rootlink/etc/passwd"), "ENOENT");
+    assert_string_equal(content("/rw/sub/rootlink/rw/f"), "text"); /* the guest's root */
+    assert_string_equal(content("/rw/good"), "text");
+    struct vfs_file *f;
+    assert_int_equal(vfs_put(v, S("/rw/up"), S("x")), 0); /* makes /out in memory */
+    host("test \"$(cat %s)\" = secret", "out");
+    assert_string_equal(content("/out"), "x");
+    assert_int_equal(vfs_open(v, NULL, S("/rw/good"), VFS_READ | VFS_NOFOLLOW, &f),
+                     ELOOP);
+    assert_int_equal(vfs_symlink(v, S("f"), NULL, S("/rw/l")), EPERM);
+}
+
+static void a_base_on_the_host_cannot_be_left(void **state)
+{
+    (void)state;
+    struct vfs_stat st;
+    scoped(vfs_close) struct vfs_file *sub = NULL;
+    assert_int_equal(vfs_open(v, NULL, S("/rw/sub"), VFS_READ | VFS_DIRECTORY, &sub), 0);
+    assert_int_equal(vfs_stat(v, sub, S("../f"), true, &st), EPERM);
+    assert_int_equal(vfs_stat(v, sub, S("."), true, &st), 0);
+    assert_int_equal(vfs_mkdir(v, sub, S("d")), 0);
+    host("test -d in/sub/%s", "d");
+    host("rm -r in/sub && ln -s %s in/sub", "/etc");
+    assert_int_not_equal(vfs_stat(v, sub, S("passwd"), true, &st), 0);
+}
+
+static void names_with_dots_are_not_there(void **state)
+{
+    (void)state;
+    host("mkdir in/.cloche in/.git && echo -n x > in/.cloche/%s", "f");
+    host("ln -s .cloche/f in/%s", "sly");
+    assert_int_equal(look("/rw/.git"), ENOENT);
+    assert_int_equal(look("/dots/.git"), 0);
+    assert_int_equal(look("/dots/.cloche"), ENOENT);
+    assert_int_equal(look("/dots/.CLOCHE/f"), ENOENT);
+    assert_string_equal(content("/dots/sly"), "ENOENT");
+    assert_int_equal(vfs_mkdir(v, NULL, S("/rw/.new")), EACCES);
+    assert_int_equal(vfs_put(v, S("/rw/.cloche"), S("x")), EACCES);
+    assert_int_equal(vfs_rename(v, NULL, S("/rw/f"), NULL, S("/rw/.hidden")), EACCES);
+    scoped(vfs_close) struct vfs_file *d = NULL;
+    const struct vfs_entry *x;
+    assert_int_equal(vfs_open(v, NULL, S("/dots"), VFS_READ, &d), 0);
+    for (uint64_t i = 0; vfs_entry(d, i, &x) == 0; i++)
+        assert_false(str_is(x->name, ".cloche"));
+    vfs_close(d);
+    assert_int_equal(vfs_open(v, NULL, S("/rw"), VFS_READ, &d), 0);
+    assert_int_equal(vfs_entry(d, 0, &x), 0);
+    assert_true(str_is(x->name, "f"));
+}
+
+static void pipes_and_devices_are_not_opened(void **state)
+{
+    (void)state;
+    host("mkfifo in/%s", "pipe");
+    struct vfs_file *f;
+    assert_int_equal(vfs_open(v, NULL, S("/rw/pipe"), VFS_READ, &f), EACCES);
+    assert_int_equal(vfs_put(v, S("/rw/pipe"), S("x")), EACCES);
+}
+
+static void what_is_written_to_mounts_has_a_quota(void **state)
+{
+    (void)state;
+    char big[1000] = {0};
+    size_t n;
+    assert_int_equal(vfs_put(v, S("/rw/x"), (struct str){big, 600}), 0);
+    assert_int_equal(vfs_put(v, S("/rw/x"), (struct str){big, 600}), ENOSPC);
+    scoped(vfs_close) struct vfs_file *f = NULL;
+    assert_int_equal(vfs_open(v, NULL, S("/rw/y"), VFS_WRITE | VFS_CREATE, &f), 0);
+    assert_int_equal(vfs_write(f, (uint64_t)1 << 40, "x", 1, &n), ENOSPC);
+    assert_int_equal(vfs_resize(f, 500), ENOSPC);
+    assert_int_equal(vfs_resize(f, UINT64_MAX), EFBIG);
+    assert_int_equal(vfs_write(f, INT64_MAX, "xy", 2, &n), EFBIG);
+    assert_int_equal(vfs_write(f, 0, big, 400, &n), 0);
+    assert_int_equal(vfs_usage(v).written, 1000);
+}
+
+static void files_made_in_mounts_count(void **state)
+{
+    (void)state;
+    char name[32];
+    int made = 0, failed = 0;
+    for (int i = 0; i < 100 && !failed; i++, made += !failed) {
+        (void)snprintf(name, sizeof name, "/rw/n%d", i);
+        failed = vfs_put(v, S(name), S(""));
+        (void)vfs_unlink(v, NULL, S(name));
+    }
+    assert_int_equal(failed, ENOSPC);
+    assert_in_range(made, 20, 30);
+}
+
+static void nothing_moves_between_mounts(void **state)
+{
+    (void)state;
+    assert_int_equal(vfs_put(v, S("/m"), S("x")), 0);
+    assert_int_equal(vfs_rename(v, NULL, S("/m"), NULL, S("/rw/m")), EXDEV);
+    assert_int_equal(vfs_rename(v, NULL, S("/rw/f"), NULL, S("/m2")), EXDEV);
+    assert_int_equal(vfs_rename(v, NULL, S("/rw"), NULL, S("/m2")), EBUSY);
+    assert_int_equal(vfs_rmdir(v, NULL, S("/rw")), EBUSY);
+    assert_int_equal(vfs_rmdir(v, NULL, S("/deep")), ENOTEMPTY);
+    assert_int_equal(vfs_rename(v, NULL, S("/deep"), NULL, S("/moved")), 0);
+    assert_string_equal(content("/moved/ro/f"), "text");
+    assert_string_equal(content("/moved/ro/../ro/f"), "text");
+}
+
+static void mounts_are_made_at_free_places(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    const char *const bad[] = {"/", "//", "rel", "/rw", "/rw/sub", "/a/../b", "/deep"};
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        e = (struct err){0};
+        assert_false(vfs_mount(v, &(struct vfs_mount){.at = bad[i], .dir = inside}, &e));
+        assert_int_not_equal(e.code, ERR_NONE);
+    }
+}
+
+int main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, make, end)
+    const struct CMUnitTest tests[] = {
+        T(a_mount_shows_the_hosts_files),
+        T(what_is_written_lands_on_the_host),
+        T(a_mount_that_is_read_only_stays_as_it_is),
+        T(links_of_the_host_never_lead_out),
+        T(a_base_on_the_host_cannot_be_left),
+        T(names_with_dots_are_not_there),
+        T(pipes_and_devices_are_not_opened),
+        T(what_is_written_to_mounts_has_a_quota),
+        T(files_made_in_mounts_count),
+        T(nothing_moves_between_mounts),
+        T(mounts_are_made_at_free_places),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* vfs/vfs.h - the file tree that a guest sees: files in memory, folders of the
+ * host mounted among them, quotas over both.
+ *
+ * What a guest sees of a failure is an errno, so these functions answer 0 or a
+ * positive errno of the host's <errno.h>; nothing has changed then, unless a
+ * function says otherwise. Paths are the guest's: bytes without NUL, '/' between
+ * names, at most VFS_PATH_MAX, ".." and symbolic links resolved here, never by the
+ * host. `base` is an open folder that the path begins at, and that it cannot lead
+ * above (EPERM, also for an absolute path); NULL: the root, above which ".." stays.
+ *
+ * Mounts. A path never leaves one: the host's folders are walked name by name, no
+ * link of theirs is followed by the kernel. A link that stands there is read and
+ * resolved as the guest would see it. The folder ".cloche" exists in no mount, and in
+ * one without `dots` no name that begins with a dot: not there (ENOENT), and not to be
+ * made (EACCES). Only files, folders and links are shown; no link is made on the host
+ * (EPERM), since its other programs would follow it.
+ *
+ * Threads: one at a time for a tree and all that is open in it.
+ * Source: POSIX.1-2017 for what each call does and which errno it gives.
+ */
+#pragma once
+#include "base/base.h"
+
+struct vfs;
+struct vfs_file; /* an open file or folder */
+
+#define VFS_PATH_MAX 4096u /* bytes: ENAMETOOLONG above */
+#define VFS_NAME_MAX 255u
+#define VFS_LINKS_MAX 40u /* followed in one path: ELOOP above */
+
+/* ---- the tree ----------------------------------------------------------- */
+
+/* Zero means none of it. */
+struct vfs_quota {
+    uint64_t bytes;   /* contents in memory, over all files: ENOSPC */
+    uint32_t files;   /* files, folders and links in memory, and made in mounts: ENOSPC */
+    uint32_t open;    /* open at a time: EMFILE */
+    uint64_t written; /* bytes written to mounts, over the tree's life: ENOSPC */
+};
+
+/* A tree that holds "/". Ends the program when there is no memory for that. */
+struct vfs *vfs_new(const struct vfs_quota *quota);
+/* All that was open in it must be closed before. NULL is fine. */
+void vfs_free(struct vfs *v);
+SCOPED(vfs, vfs_free);
+
+/* A folder of the host, shown at a place of the tree. */
+struct vfs_mount {
+    const char *at; /* "/work": absolute; its folders are made. Never "/" itself */
+    int dir;        /* the host's open folder; duplicated */
+    bool writable;  /* else every change in it is EROFS */
+    bool dots;      /* are names that begin with a dot shown? */
+};
+/* false and ERR_INVALID (no absolute path, a file in the way, inside another
+ * mount), ERR_CONFLICT (mounted there already), ERR_LIMIT or ERR_IO. */
+bool vfs_mount(struct vfs *v, const struct vfs_mount *m, struct err *e);
+
+/* From now on nothing in memory can be changed any more (EROFS). */
+void vfs_seal(struct vfs *v);
+
+struct vfs_usage {
+    uint64_t bytes, written;
+    uint32_t files, open;
+};
+struct vfs_usage vfs_usage(const struct vfs *v);
+
+/* ---- by path ------------------------------------------------------------ */
+
+enum vfs_type { VFS_FILE, VFS_FOLDER, VFS_LINK };
+
+struct vfs_stat {
+    enum vfs_type type;
+    uint32_t device; /* 0: memory; a mount's number from 1 */
+    uint32_t links;
+    uint64_t inode, size;
+    int64_t accessed_ns, modified_ns, changed_ns; /* since 1970 */
+};
+
+/* `follow`: of what a link at the path's end leads to, instead of the link. */
+int vfs_stat(struct vfs *v, struct vfs_file *base, struct str path, bool follow,
+             struct vfs_stat *out);
+int vfs_mkdir(struct vfs *v, struct vfs_file *base, struct str path);
+int vfs_rmdir(struct vfs *v, struct vfs_file *base, struct str path);
+int vfs_unlink(struct vfs *v, struct vfs_file *base, struct str path); /* no folders */
+/* Replaces what is at `to`, as rename(2). EXDEV between memory and mounts. */
+int vfs_rename(struct vfs *v, struct vfs_file *from_base, struct str from,
+               struct vfs_file *to_base, struct str to);
+int vfs_link(struct vfs *v, struct vfs_file *from_base, struct str from,
+             struct vfs_file *to_base, struct str to);
+int vfs_symlink(struct vfs *v, struct str target, struct vfs_file *base, struct str path);
+/* Up to `size` bytes of the link's target, not terminated; `*n` is how many. */
+int vfs_readlink(struct vfs *v, struct vfs_file *base, struct str path, char *out,
+                 size_t size, size_t *n);
+
+#define VFS_TIME_KEEP INT64_MIN /* leave this time as it is */
+int vfs_set_times(struct vfs *v, struct vfs_file *base, struct str path, bool follow,
+                  int64_t accessed_ns, int64_t modified_ns);
+
+/* ---- open files and folders --------------------------------------------- */
+
+enum vfs_open {
+    VFS_READ = 1,
+    VFS_WRITE = 2,
+    VFS_CREATE = 4,
+    VFS_EXCLUSIVE = 8,  /* with VFS_CREATE: EEXIST when it is there */
+    VFS_TRUNCATE = 16,  /* needs VFS_WRITE */
+    VFS_DIRECTORY = 32, /* ENOTDIR for anything else */
+    VFS_NOFOLLOW = 64,  /* ELOOP when the last name is a link */
+};
+
+/* `how` is of the above; a folder opens with VFS_READ alone, too. *out is the
+ * caller's, to be closed; a file that is removed meanwhile lives until then. */
+int vfs_open(struct vfs *v, struct vfs_file *base, struct str path, unsigned how,
+             struct vfs_file **out);
+void vfs_close(struct vfs_file *f); /* NULL is fine */
+SCOPED(vfs_file, vfs_close);
+enum vfs_type vfs_type_of(const struct vfs_file *f);
+
+/* `*got` bytes from `offset` on; 0 at the end. EBADF: not open for that. */
+int vfs_read(struct vfs_file *f, uint64_t offset, void *to, size_t n, size_t *got);
+/* All of it in memory or nothing (ENOSPC, EFBIG); on the host `*done` may be less. A
+ * gap before `offset` reads as zeros and counts. VFS_AT_END: wherever the end is. */
+#define VFS_AT_END UINT64_MAX
+int vfs_write(struct vfs_file *f, uint64_t offset, const void *from, size_t n,
+              size_t *done);
+int vfs_resize(struct vfs_file *f, uint64_t size);
+int vfs_stat_of(struct vfs_file *f, struct vfs_stat *out);
+int vfs_set_times_of(struct vfs_file *f, int64_t accessed_ns, int64_t modified_ns);
+int vfs_sync(struct vfs_file *f); /* to the disk, in mounts */
+
+/* The folder's entries, by name and without "." and "..", as they were when entry 0
+ * was last asked for. `*out` is borrowed until then, or until the close. ENOENT:
+ * there are no more. EOVERFLOW: over 65,536 of them. */
+struct vfs_entry {
+    struct str name;
+    enum vfs_type type;
+    uint64_t inode;
+};
+int vfs_entry(struct vfs_file *folder, uint64_t index, const struct vfs_entry **out);
+
+/* ---- whole files -------------------------------------------------------- */
+
+/* Makes or replaces the file. In memory, all or nothing. */
+int vfs_put(struct vfs *v, struct str path, struct str bytes);
+/* Appends the whole file to `out`; EFBIG when it does not fit below its ceiling. */
+int vfs_get(struct vfs *v, struct str path, struct buf *out);
