@@ -52,34 +52,6 @@ static bool is_noise(const struct word *w)
     return strstr(noise, padded) != NULL;
 }
 
-/* Steps (a letter put in, left out, changed, or two swapped) from `a` to `b`, of which
- * only the beginnings count; case does not. */
-static size_t distance(struct str a, struct str b)
-{
-    enum { MOST = 48 };
-    size_t rows[3][MOST + 1];
-    a.n = a.n < MOST ? a.n : MOST;
-    b.n = b.n < MOST ? b.n : MOST;
-    for (size_t j = 0; j <= b.n; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t *now = rows[i % 3], *last = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            int x = tolower((unsigned char)a.at[i - 1]),
-                y = tolower((unsigned char)b.at[j - 1]);
-            size_t best = last[j - 1] + (x != y);
-            best = last[j] + 1 < best ? last[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && x == tolower((unsigned char)b.at[j - 2]) &&
-                y == tolower((unsigned char)a.at[i - 2]) && before[j - 2] + 1 < best)
-                best = before[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return rows[a.n % 3][b.n];
-}
-
 static struct str word_str(const struct word *w)
 {
     return (struct str){w->at, w->n};
@@ -99,7 +71,7 @@ static double likeness(const struct word *a, const struct word *b)
         return most - least <= 2 ? 0.9 : 0.6;
     if (common >= 4 && common + 3 >= most)
         return 0.5;
-    return least >= 4 && distance(word_str(a), word_str(b)) <= 1 ? 0.4 : 0;
+    return least >= 4 && str_distance(word_str(a), word_str(b)) <= 1 ? 0.4 : 0;
 }
 
 static double best_in(struct str text, const struct word *w)
@@ -226,7 +198,7 @@ const char *api_nearest_of(struct str name, const char *const *names, size_t cou
     const char *best = NULL;
     size_t least = slips(name.n) + 1;
     for (size_t i = 0; i < count; i++) {
-        size_t d = distance(name, str_of(names[i]));
+        size_t d = str_distance(name, str_of(names[i]));
         if (d < least) {
             least = d;
             best = names[i];
@@ -255,7 +227,8 @@ static size_t row_distance(const struct host_call *c, struct str space, struct s
     struct str own_space = api_namespace(c);
     struct str own =
         str_of(c->row.name + own_space.n + (c->row.name[own_space.n] == '.'));
-    size_t of_space = distance(space, own_space), of_method = distance(method, own);
+    size_t of_space = str_distance(space, own_space),
+           of_method = str_distance(method, own);
     bool near_space = of_space <= slips(space.n);
     if (near_space && of_method <= slips(method.n))
         return of_space + of_method;
@@ -288,7 +261,7 @@ static struct str nearest_space(struct str name)
     struct str best = {0};
     for (size_t i = 0; i < count; i++) {
         struct str space = api_namespace(calls[i]);
-        size_t d = distance(name, space);
+        size_t d = str_distance(name, space);
         if (d < least) {
             least = d;
             best = space;

@@ -133,3 +133,33 @@ uint32_t str_next_char(const char **at, const char *end)
                (p[3] & 0x3fu);
     }
 }
+
+static bool same_letter(char a, char b)
+{
+    return a == b || ((a ^ b) == 0x20 && (((a | 0x20) >= 'a') && (a | 0x20) <= 'z'));
+}
+
+size_t str_distance(struct str a, struct str b)
+{
+    enum { MOST = 64 };
+    /* Row i of the table depends on the two before it alone. */
+    size_t rows[3][MOST + 1];
+    a.n = a.n < MOST ? a.n : MOST;
+    b.n = b.n < MOST ? b.n : MOST;
+    for (size_t j = 0; j <= b.n; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t best = last[j - 1] + !same_letter(a.at[i - 1], b.at[j - 1]);
+            best = last[j] + 1 < best ? last[j] + 1 : best;
+            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
+            if (i > 1 && j > 1 && same_letter(a.at[i - 1], b.at[j - 2]) &&
+                same_letter(a.at[i - 2], b.at[j - 1]) && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return rows[a.n % 3][b.n];
+}

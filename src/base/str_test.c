@@ -152,9 +152,37 @@ static void spaces_on_both_sides_are_trimmed(void **state)
     assert_true(str_is(str_trim(STR("x")), "x"));
 }
 
+static void slips_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        size_t n;
+    } cases[] = {{"", "", 0},
+                 {"", "abc", 3},
+                 {"abc", "", 3},
+                 {"search", "serach", 1},
+                 {"Search", "sEARCH", 0},
+                 {"get", "got", 1},
+                 {"get", "gets", 1},
+                 {"gets", "get", 1},
+                 {"kitten", "sitting", 3},
+                 {"ab", "ba", 1},
+                 {"@", "`", 1}};
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        assert_int_equal(str_distance(str_of(cases[i].a), str_of(cases[i].b)),
+                         cases[i].n);
+    char longer[200];
+    memset(longer, 'x', sizeof longer);
+    assert_int_equal(str_distance((struct str){longer, 200}, (struct str){longer, 100}),
+                     0);
+    assert_int_equal(str_distance((struct str){longer, 200}, STR("")), 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slips_are_counted),
         cmocka_unit_test(every_code_point_is_read_back),
         cmocka_unit_test(only_that_many_sequences_of_three_bytes_are_characters),
         cmocka_unit_test(pieces_of_characters_are_refused_anywhere),

@@ -87,6 +87,12 @@ bool notes_list(struct vault *v, const struct json *options, struct json_writer 
 bool notes_search(struct vault *v, const struct json *options, struct json_writer *out,
                   struct err *e);
 
+/* The ids of notes that a wrong identifier may mean, the likeliest first, `max` (8 at
+ * most) -> ["meeting/Standup", ...]. For the words of a failure: what cannot be looked
+ * at in 50 ms is left out. */
+bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
+                   struct err *e);
+
 /* Brings the index up to date, or makes it anew. -> {notes, read, removed, index,
  * milliseconds} */
 bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,

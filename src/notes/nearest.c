@@ -1,0 +1,111 @@
+/* The notes that a wrong identifier may mean.
+ *
+ * Looks at every note's names: a few milliseconds for tens of thousands, and only
+ * after a failure; the time is bounded all the same.
+ */
+#include "notes/find.h"
+#include "notes/name.h"
+#include "os/os.h"
+
+#define NEAREST_MAX 8u
+#define TIME_MAX_NS 50000000u
+
+struct near {
+    char *id; /* in the arena */
+    size_t slips;
+};
+
+struct nearest {
+    struct str name, stem; /* `stem`: what stands behind its last slash */
+    struct arena *arena;
+    struct near found[NEAREST_MAX];
+    size_t count, max;
+};
+
+/* As many slips as a name of this length may have. */
+static size_t bearable(size_t n)
+{
+    return n < 4 ? 1 : n < 8 ? 2 : n < 16 ? 3 : 4;
+}
+
+static size_t slips_between(struct str a, struct str b)
+{
+    size_t apart = a.n < b.n ? b.n - a.n : a.n - b.n;
+    return apart > bearable(a.n) ? SIZE_MAX : str_distance(a, b);
+}
+
+/* One within the other, as "standup" in "weekly standup": some likeness. */
+static bool is_part(struct str small, struct str large)
+{
+    return small.n >= 4 && large.n >= small.n &&
+           memmem(large.at, large.n, small.at, small.n) != NULL;
+}
+
+/* SIZE_MAX: not alike. */
+static size_t slips_of(const struct nearest *x, struct str id, struct str title)
+{
+    struct str stem = id;
+    const char *slash = memrchr(id.at, '/', id.n);
+    if (slash)
+        stem = (struct str){slash + 1, (size_t)(id.at + id.n - slash - 1)};
+    const size_t slips[] = {slips_between(x->name, id), slips_between(x->stem, stem),
+                            slips_between(x->name, title)};
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < LENGTH(slips); i++)
+        least = slips[i] < least ? slips[i] : least;
+    if (least <= bearable(x->stem.n))
+        return least;
+    return is_part(x->stem, stem) || is_part(stem, x->stem) ? 5 : SIZE_MAX;
+}
+
+/* Keeps the list in order, the best first. */
+static bool keep(struct nearest *x, struct str id, size_t slips, struct err *e)
+{
+    size_t at = x->count;
+    while (at > 0 && x->found[at - 1].slips > slips)
+        at--;
+    if (at == x->max)
+        return true;
+    char *copy = arena_copy(x->arena, id.at, id.n, e);
+    if (!copy)
+        return false;
+    x->count += x->count < x->max;
+    for (size_t i = x->count - 1; i > at; i--)
+        x->found[i] = x->found[i - 1];
+    x->found[at] = (struct near){copy, slips};
+    return true;
+}
+
+static bool look(struct db *db, void *arg, struct err *e)
+{
+    struct nearest *x = arg;
+    x->count = 0;
+    uint64_t until = os_mono_ns() + TIME_MAX_NS;
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT " FIND_ID ", n.title FROM notes n ORDER BY n.id", e);
+    while (q && query_next(q, e) && os_mono_ns() < until) {
+        size_t slips = slips_of(x, query_str(q, 0), query_str(q, 1));
+        if (slips != SIZE_MAX && !keep(x, query_str(q, 0), slips, e))
+            return false;
+    }
+    return q && !e->code;
+}
+
+bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
+                   struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new((size_t)4 << 20);
+    const char *slash = memrchr(name.at, '/', name.n);
+    size_t from = slash ? (size_t)(slash + 1 - name.at) : 0;
+    struct nearest x = {.name = name,
+                        .stem = {name.at + from, name.n - from},
+                        .arena = arena,
+                        .max = max < NEAREST_MAX ? max : NEAREST_MAX};
+    if (x.stem.n && !index_use(v->index, look, &x, e))
+        return false;
+    json_open_array(out);
+    for (size_t i = 0; i < x.count; i++)
+        json_put_cstr(out, x.found[i].id);
+    json_close(out);
+    return buf_check(out->out, "the answer", e);
+}
