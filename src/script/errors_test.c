@@ -344,6 +344,46 @@ static void waiting_for_what_never_comes_is_an_error(void **state)
                  "ExecutionError", "nothing will settle");
 }
 
+static void what_is_not_there_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code, *missing, *message;
+    } cases[] = {
+        {"quick.eco(1)", "quick.eco", "quick.eco is not a function"},
+        {"const s = '\u20ac'; await quick\n  ?.eco(1)", "quick.eco", "quick.eco is not"},
+        {"return await Promise.all([1].map((x) => quick.lisst(x)))", "quick.lisst",
+         "quick.lisst"},
+        {"inside.deep.twise(1)", "inside.deep.twise",
+         "inside.deep.twise is not a function"},
+        {"if (0) return;\nquick.eco()", "quick.eco", "quick.eco is not a function"},
+        {"fetch('x')", "fetch", "fetch is not a function"},
+        {"require('fs')", "require", "require is not a function"},
+        {"await quik.echo('x')", "quik.echo", "quik is not defined"},
+        {"nowhere", "nowhere", "nowhere is not defined"},
+        {"const note = await quick.nothing(); return note.content", "note", "of null"},
+        {"const o = {}; o.a.b", "o.a", "of undefined"},
+        {"quick.no.way()", "quick.no", "of undefined"},
+        /* It may as well be an argument that is no function. */
+        {"const a = [1]; a.map(undefined)", "", "not a function"},
+        {"new Promise()", "", "not a function"},
+        {"const f = 1; f()", "", "not a function"},
+        {"(() => ({}))().x()", "", "not a function"},
+        {"(() => 0)()()", "", "not a function"},
+        {"[].x()", "", "not a function"},
+        {"throw new TypeError('not a function')", "", "not a function"},
+        {"throw new ReferenceError('x is not defined')", NULL, "x is not defined"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        evaluate(cases[i].code);
+        assert_false(outcome.success);
+        if (cases[i].missing && strcmp(buf_cz(&outcome.missing), cases[i].missing) != 0)
+            fail_msg("%s: '%s' is missing", cases[i].code, buf_cz(&outcome.missing));
+        if (!strstr(buf_cz(&outcome.message), cases[i].message))
+            fail_msg("%s: %s", cases[i].code, buf_cz(&outcome.message));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +400,7 @@ int main(void)
         test(the_stack_that_code_sees_is_its_own),
         test(rejections_that_nobody_looks_at_are_errors),
         test(waiting_for_what_never_comes_is_an_error),
+        test(what_is_not_there_is_named),
     };
     return cmocka_run_group_tests(tests, open_script, close_script);
 }

@@ -533,16 +533,16 @@ void script_outcome_init(struct script_outcome *o)
     *o = (struct script_outcome){0};
     buf_init(&o->result, SIZE_MAX / 2);
     buf_init(&o->logs, SIZE_MAX / 2);
-    struct buf *const texts[] = {&o->name, &o->message, &o->stack, &o->frame,
-                                 &o->preview};
+    struct buf *const texts[] = {&o->name,  &o->message, &o->stack,
+                                 &o->frame, &o->preview, &o->missing};
     for (size_t i = 0; i < LENGTH(texts); i++)
         buf_init(texts[i], TEXT_MAX);
 }
 
 void script_outcome_done(struct script_outcome *o)
 {
-    struct buf *const all[] = {&o->result, &o->logs,  &o->name,   &o->message,
-                               &o->stack,  &o->frame, &o->preview};
+    struct buf *const all[] = {&o->result, &o->logs,  &o->name,    &o->message,
+                               &o->stack,  &o->frame, &o->preview, &o->missing};
     for (size_t i = 0; i < LENGTH(all); i++)
         buf_done(all[i]);
 }
@@ -609,6 +609,8 @@ static bool read_outcome(struct run *r, struct world *w, const struct script_ans
     if (!guest_text(w, a->error_at, a->error_size, &text, e))
         return false;
     explain_error(r->out, r->q->code, text, a);
+    if (r->out->type == ERR_GUEST)
+        explain_missing(r->script, r->out, r->q->code);
     return true;
 }
 

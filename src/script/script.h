@@ -85,9 +85,12 @@ struct script_outcome {
     enum err_code type;
     struct buf name; /* of the JavaScript error, "TypeError"; else empty */
     struct buf message;
-    struct buf stack;      /* frames in the agent's code, one a line, or empty */
-    struct buf frame;      /* the lines of code around the place, or empty */
-    struct buf preview;    /* of a result that was too large, or empty */
+    struct buf stack;   /* frames in the agent's code, one a line, or empty */
+    struct buf frame;   /* the lines of code around the place, or empty */
+    struct buf preview; /* of a result that was too large, or empty */
+    /* The dotted name in the code that is not defined, is no function (of the table's
+     * namespaces alone), or is undefined or null and was looked into; or empty. */
+    struct buf missing;
     uint32_t line, column; /* from 1; 0: not known */
 };
 void script_outcome_init(struct script_outcome *o);
