@@ -29,6 +29,7 @@ def own_folders(tmp_path, monkeypatch):
     """No test sees, or changes, the vaults and settings of whoever runs it."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.fixture

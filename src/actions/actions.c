@@ -57,6 +57,9 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
         return NULL;
     if (o->guest_dir)
         a->guest_dir = mem_strdup(o->guest_dir);
+    struct guard_options guard = {0};
+    guard.calls = actions_call_names(&guard.call_count);
+    a->guard = guard_open(&guard);
     a->vaults = vault_set_open(o, e);
     return a->vaults ? take(a) : NULL;
 }
@@ -68,6 +71,7 @@ void actions_close(struct actions *a)
     script_close(atomic_load(&a->script));
     engine_close(a->engine);
     vault_set_close(a->vaults);
+    guard_close(a->guard);
     arena_free(a->schemas);
     free(a->guest_dir);
     pthread_mutex_destroy(&a->lock);
@@ -112,9 +116,13 @@ void actions_warm(struct actions *a)
     c.arena = arena;
     c.arguments = json_read(STR("{\"code\":\"0\"}"), arena, &e);
     struct answer out = {0};
+    struct place place;
     buf_init(&out.json, CALL_MEMORY);
-    if (c.arguments)
+    c.place = &place;
+    if (c.arguments && place_open(&place, a, 0, &nobody, NULL, &e)) {
         (void)action_evaluate(&c, &out, &e);
+        place_close(&place);
+    }
     buf_done(&out.json);
 }
 
@@ -154,23 +162,45 @@ const struct action *action_named(struct str name)
     return row ? &row->shown : NULL;
 }
 
+/* The vault to begin in; 0 where there is none, which only some calls mind. */
+static unsigned begin_in(struct actions *a, const struct caller *who)
+{
+    struct err none = {0};
+    return who->vault && *who->vault ? *who->vault : vault_set_first(a->vaults, &none);
+}
+
+static bool run_permitted(const struct action_row *row, const struct action_call *c,
+                          struct answer *out, struct err *e)
+{
+    const struct host_call *needs = row->needs ? host_call_named(row->needs) : NULL;
+    must(!row->needs || needs);
+    if (needs && !permit_call(&c->place->permit, needs->row.name, needs->level,
+                              needs->row.writes, e))
+        return err_wrap(e, "%s", row->shown.name);
+    if (cancel_fired(c->who->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+    return row->run(c, out, e);
+}
+
 static bool run_row(struct actions *a, size_t index, const struct json *arguments,
                     const struct caller *who, struct answer *out, struct err *e)
 {
-    const struct action_row *row = &action_rows[index];
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    struct place place;
     if (!arguments)
         arguments = json_read(STR("{}"), arena, e);
-    if (!arguments || !json_schema_check(a->input[index], arguments, "arguments", e))
+    if (!arguments || !json_schema_check(a->input[index], arguments, "arguments", e) ||
+        !place_open(&place, a, begin_in(a, who), who, json_get(arguments, "allowedAPIs"),
+                    e))
         return false;
-    if (row->needs && !level_allows(who->level, row->needs))
-        return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'",
-                       row->shown.name, level_limits(who->level)->name);
-    if (cancel_fired(who->cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    struct action_call c = {
-        .actions = a, .arguments = arguments, .who = who, .arena = arena};
-    return row->run(&c, out, e);
+    struct action_call c = {.actions = a,
+                            .arguments = arguments,
+                            .who = who,
+                            .place = &place,
+                            .arena = arena};
+    bool ok = run_permitted(&action_rows[index], &c, out, e);
+    place_close(&place);
+    return ok;
 }
 
 bool actions_call(struct actions *a, const struct action *which,

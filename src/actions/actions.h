@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "base/base.h"
+#include "guard/guard.h"
 #include "json/json.h"
 
 struct actions;
@@ -47,24 +48,6 @@ struct action {
 const struct action *actions_list(size_t *count);
 const struct action *action_named(struct str name); /* NULL: there is none */
 
-/* How far a caller is trusted: a ceiling over limits and calls.
- *   full     30 s, 256 MB, everything
- *   limited  10 s, 64 MB, notes.get, list, create, update and utils
- *   zero     2 s, 32 MB, notes.get, notes.list and utils */
-enum level { LEVEL_FULL, LEVEL_LIMITED, LEVEL_ZERO };
-/* false: no level of that name. */
-bool level_named(const char *name, enum level *out);
-
-/* Who asks. */
-struct caller {
-    const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
-    enum level level;
-    struct cancel *cancel; /* NULL: cannot be cancelled */
-    /* The vault that it works in, kept between its calls: 0 at first, written by
-     * vaults.switch. NULL: a switch holds for the one call. */
-    unsigned *vault;
-};
-
 /* What came of a call. The JSON object is there in both cases when the action
  * ran; `is_error` says that it did not do what was asked (a failed evaluation,
  * also one that was refused: all its answers have one shape). */
@@ -88,6 +71,9 @@ bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e);
  * and of those read again go to `out` as a JSON object. */
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
                      struct err *e);
+
+/* The names of all host calls, for who opens a guard. */
+const char *const *actions_call_names(size_t *count);
 
 /* What this installation has and can do, as a JSON object: {"ok", "checks":
  * [{"name", "ok", "detail"}]}. */

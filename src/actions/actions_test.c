@@ -34,7 +34,7 @@ static int open_actions(void **state)
     strcpy(cache, "/tmp/cloche-actions-XXXXXX");
     if (!mkdtemp(cache) || setenv("XDG_CACHE_HOME", cache, 1) != 0 ||
         setenv("XDG_CONFIG_HOME", cache, 1) != 0 ||
-        setenv("XDG_DATA_HOME", cache, 1) != 0)
+        setenv("XDG_DATA_HOME", cache, 1) != 0 || setenv("XDG_STATE_HOME", cache, 1) != 0)
         return -1;
     const char *guest = getenv("CLOCHE_GUEST");
     actions = actions_open(

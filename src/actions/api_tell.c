@@ -130,7 +130,7 @@ static void put_call(const struct evaluation *v, const struct host_call *c,
     json_pair_str(out, "returns", parts.returns);
     put_text(out, "errors", c->errors);
     put_text(out, "example", c->example);
-    json_pair_cstr(out, "level", level_limits(c->level)->name);
+    json_pair_cstr(out, "level", level_name(c->level));
     json_pair_bool(out, "writes", c->row.writes);
     put_allowed(v, c, out);
     put_types(str_of(c->signature), out);

@@ -3,27 +3,23 @@
 
 /* ---- which one ---------------------------------------------------------- */
 
-static unsigned number_of(struct evaluation *v, struct err *e)
-{
-    unsigned n = atomic_load(&v->vault);
-    if (n)
-        return n;
-    n = vault_set_first(v->actions->vaults, e);
-    unsigned none = 0;
-    /* From now on this evaluation stays there, whatever becomes of the list. */
-    return !n || atomic_compare_exchange_strong(&v->vault, &none, n) ? n : none;
-}
-
 struct vault *actions_vault(struct evaluation *v, struct err *e)
 {
-    return vault_set_get(v->actions->vaults, number_of(v, e), e);
+    struct vault_set *s = v->actions->vaults;
+    unsigned n = atomic_load(&v->vault);
+    /* One that came to be the current one meanwhile is none that this evaluation's
+     * calls were checked against. */
+    if (!n && vault_set_first(s, e))
+        err_set(e, ERR_NO_VAULT, "no vault was open when this began; run it again");
+    return vault_set_get(s, n, e);
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)
 {
     struct vault_set *s = c->actions->vaults;
-    unsigned n = c->who->vault ? *c->who->vault : 0;
-    return vault_set_get(s, n ? n : vault_set_first(s, e), e);
+    if (!c->place->vault && vault_set_first(s, e))
+        err_set(e, ERR_NO_VAULT, "no vault was open when this began; try again");
+    return vault_set_get(s, c->place->vault, e);
 }
 
 bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e)
@@ -31,13 +27,6 @@ bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e)
     char id[VAULT_ID_MAX + 1];
     vault_set_id(a->vaults, vault, id);
     return !id[0] || !vault_set_is_users(a->vaults) || vaults_use(str_of(id), e);
-}
-
-static void switch_to(struct evaluation *v, unsigned number)
-{
-    atomic_store(&v->vault, number);
-    if (v->who->vault)
-        *v->who->vault = number;
 }
 
 /* ---- the calls ---------------------------------------------------------- */
@@ -72,10 +61,11 @@ static bool call_create(struct evaluation *v, const struct json *args,
 {
     bool use = false;
     const struct json *o = call_options(args, "vaults.create", e);
-    unsigned n = o ? vault_set_create(v->actions->vaults, o, &use, out, e) : 0;
-    if (n && use)
-        switch_to(v, n);
-    return n != 0;
+    const struct policy *policy = v->here->permit.policy;
+    unsigned n =
+        o ? vault_set_create(v->actions->vaults, o, &policy->vault_roots, &use, out, e)
+          : 0;
+    return n && (!use || evaluation_go(v, n, e));
 }
 
 static bool call_switch(struct evaluation *v, const struct json *args,
@@ -86,9 +76,8 @@ static bool call_switch(struct evaluation *v, const struct json *args,
                      ? vault_set_find(v->actions->vaults, id, e)
                      : 0;
     /* One that cannot be opened is no place to go to. */
-    if (!n || !vault_set_get(v->actions->vaults, n, e))
+    if (!n || !vault_set_get(v->actions->vaults, n, e) || !evaluation_go(v, n, e))
         return false;
-    switch_to(v, n);
     json_put_null(out);
     return true;
 }

@@ -6,33 +6,9 @@
 #define CODE_MAX ((size_t)1 << 20)
 #define RESULT_MAX ((size_t)1 << 20)
 #define LOGS_MAX ((size_t)64 << 10)
-#define CALLS_MAX 10000u
-#define TOTAL_MS 60000u
 #define DEFAULT_TIMEOUT_MS 5000
 #define DEFAULT_MEMORY_MB 128
 #define MEMORY_MB_MIN 8
-
-static const struct level_limits levels[] = {
-    [LEVEL_FULL] = {"full", 30000, 256},
-    [LEVEL_LIMITED] = {"limited", 10000, 64},
-    [LEVEL_ZERO] = {"zero", 2000, 32},
-};
-
-const struct level_limits *level_limits(enum level level)
-{
-    return &levels[level];
-}
-
-bool level_named(const char *name, enum level *out)
-{
-    for (size_t i = 0; i < LENGTH(levels); i++) {
-        if (strcmp(levels[i].name, name) != 0)
-            continue;
-        *out = (enum level)i;
-        return true;
-    }
-    return false;
-}
 
 /* ---- what was asked for ------------------------------------------------- */
 
@@ -68,24 +44,22 @@ static bool refuse_unavailable(const struct json *arguments, struct err *e)
 static bool read_request(const struct action_call *c, struct script_request *q,
                          struct err *e)
 {
-    const struct level_limits *ceiling = level_limits(c->who->level);
     uint64_t memory_mb = 0;
     q->code = json_str(json_get(c->arguments, "code"));
     if (q->code.n > CODE_MAX)
         return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
                        q->code.n, CODE_MAX);
     if (!refuse_unavailable(c->arguments, e) ||
-        !read_limit(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS, ceiling->timeout_ms,
-                    "ms", &q->compute_ms, e) ||
+        !read_limit(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS,
+                    permit_timeout_ms(&c->place->permit), "ms", &q->compute_ms, e) ||
         !read_limit(c->arguments, "memoryLimit", MEMORY_MB_MIN, DEFAULT_MEMORY_MB,
-                    ceiling->memory_mb, "MB", &memory_mb, e) ||
-        !allowed_check(json_get(c->arguments, "allowedAPIs"), e))
+                    permit_memory_mb(&c->place->permit), "MB", &memory_mb, e))
         return false;
     q->memory_bytes = memory_mb << 20;
-    q->total_ms = TOTAL_MS;
+    q->total_ms = c->place->permit.policy->total_ms;
     q->result_max = RESULT_MAX;
     q->logs_max = LOGS_MAX;
-    q->calls_max = CALLS_MAX;
+    q->calls_max = c->place->permit.policy->host_calls;
     q->cancel = c->who->cancel;
     return true;
 }
@@ -211,7 +185,7 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
     q.context = buf_view(&context);
 
     struct evaluation v;
-    evaluation_init(&v, c, json_get(c->arguments, "allowedAPIs"));
+    evaluation_init(&v, c);
     q.perform_arg = &v;
     struct script_outcome o;
     script_outcome_init(&o);

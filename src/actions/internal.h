@@ -13,6 +13,7 @@
 struct actions {
     struct vault_set *vaults;
     char *guest_dir;
+    struct guard *guard;
     pthread_mutex_t lock; /* guards the two below while they are made */
     struct engine *engine;
     struct script *_Atomic script;
@@ -39,13 +40,31 @@ bool vault_set_is_users(const struct vault_set *s); /* the user's list, all of i
 bool vault_set_current(struct vault_set *s, unsigned current, struct json_writer *out,
                        struct err *e);
 bool vault_set_list(struct vault_set *s, struct json_writer *out, struct err *e);
-unsigned vault_set_create(struct vault_set *s, const struct json *options, bool *use,
+/* `roots`: where the policy lets code make vaults, besides those of the options. */
+unsigned vault_set_create(struct vault_set *s, const struct json *options,
+                          const struct policy_names *roots, bool *use,
                           struct json_writer *out, struct err *e);
 unsigned vault_set_find(struct vault_set *s, struct str id, struct err *e);
 bool vault_set_update(struct vault_set *s, const struct json *options, struct err *e);
 bool vault_set_remove(struct vault_set *s, struct str id, struct err *e);
+/* Its folder, to be freed; NULL for 0. */
+char *vault_set_path(struct vault_set *s, unsigned number);
 /* Its id, copied; "" for 0 and for one that was removed. */
 void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
+
+/* ---- where a call works ------------------------------------------------- */
+
+/* A vault, or none, and what the call may do there. */
+struct place {
+    unsigned vault; /* its number; 0: none */
+    struct ward *ward;
+    struct permit permit;
+    struct place *next; /* the evaluation's other ones */
+};
+/* false and *e: as guard_ward() and permit_open(); nothing is to be closed then. */
+bool place_open(struct place *p, struct actions *a, unsigned vault,
+                const struct caller *who, const struct json *allowed, struct err *e);
+void place_close(struct place *p);
 
 /* ---- the actions -------------------------------------------------------- */
 
@@ -53,6 +72,7 @@ struct action_call {
     struct actions *actions;
     const struct json *arguments; /* checked against the schema */
     const struct caller *who;
+    struct place *place; /* where it begins, and what it may do there */
     struct arena *arena; /* of this call */
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
@@ -81,8 +101,12 @@ struct evaluation {
     struct actions *actions;
     const struct caller *who;
     const struct json *allowed; /* allowedAPIs; NULL: no list was given */
-    atomic_uint vault;          /* the number of the one it works in; 0: not asked yet */
-    pthread_mutex_t lock;       /* guards what follows */
+    atomic_uint vault;          /* the number of the one it works in; 0: none yet */
+    /* Held for reading by every call from its check to its end, for writing by who goes
+     * to another vault: no call is checked against one vault and done in another. */
+    pthread_rwlock_t moving;
+    struct place *here, *places; /* where it works now; all that it went to */
+    pthread_mutex_t lock;        /* guards what follows */
     struct arena *arena;
     struct seen *seen;
 };
@@ -131,20 +155,15 @@ const struct host_call *const *host_calls(size_t *count);
  * ERR_INVALID. */
 const struct json *call_options(const struct json *args, const char *call, struct err *e);
 
-void evaluation_init(struct evaluation *v, const struct action_call *c,
-                     const struct json *allowed);
+void evaluation_init(struct evaluation *v, const struct action_call *c);
 void evaluation_done(struct evaluation *v);
 script_perform_fn host_perform;
 
-/* May this evaluation call it? false and ERR_DENIED. */
+/* Goes to another vault, for all calls that begin from now on, and for the caller's
+ * later ones. From within a call. false and *e: it stays. */
+bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e);
+/* May this evaluation call it, where it works now? false and ERR_DENIED. */
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);
-/* Is the call within this level? */
-bool level_allows(enum level level, const char *call);
-struct level_limits {
-    const char *name;
-    int64_t timeout_ms, memory_mb;
-};
-const struct level_limits *level_limits(enum level level);
-/* false and ERR_INVALID: a name that no call has; the nearest is suggested. */
-bool allowed_check(const struct json *allowed, struct err *e);
+/* The row of this name; NULL: there is none. */
+const struct host_call *host_call_named(const char *name);

@@ -10,6 +10,7 @@
 #include "os/os.h"
 
 #define KNOWN_MAX 2000u /* in the life of one process */
+#define ROOTS_MAX 128u
 #define LIST_MEMORY ((size_t)32 << 20)
 
 struct known {
@@ -255,6 +256,15 @@ struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
     return vault;
 }
 
+char *vault_set_path(struct vault_set *s, unsigned number)
+{
+    /* What has a number has its path until the end. */
+    pthread_mutex_lock(&s->lock);
+    char *path = number ? mem_strdup(s->known[number - 1]->path) : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return path;
+}
+
 void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1])
 {
     id[0] = '\0';
@@ -407,15 +417,15 @@ static bool is_free(struct vault_set *s, const struct vaults *list, struct str i
                    STR_ARGS(str_cut(id, 80)));
 }
 
-static unsigned create(struct vault_set *s, struct creation *c, struct json_writer *out,
-                       struct err *e)
+static unsigned create(struct vault_set *s, struct creation *c, const char *const *roots,
+                       struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
     if (!refresh(s, a, &list, e) || !is_free(s, &list, c->entry.id, e))
         return 0;
-    scoped(free) char *path = vaults_folder_allowed(
-        c->entry.path, (const char *const *)s->roots, c->initialize, e);
+    scoped(free) char *path =
+        vaults_folder_allowed(c->entry.path, roots, c->initialize, e);
     if (!path || !is_apart(&list, path, e))
         return 0;
     c->entry.path = str_of(path);
@@ -430,15 +440,22 @@ static unsigned create(struct vault_set *s, struct creation *c, struct json_writ
     return n;
 }
 
-unsigned vault_set_create(struct vault_set *s, const struct json *options, bool *use,
+unsigned vault_set_create(struct vault_set *s, const struct json *options,
+                          const struct policy_names *policy, bool *use,
                           struct json_writer *out, struct err *e)
 {
     struct creation c;
     if (!read_creation(options, &c, e))
         return 0;
     *use = c.use;
+    const char *roots[ROOTS_MAX + 1] = {0};
+    size_t count = 0;
+    for (size_t i = 0; s->roots[i] && count < ROOTS_MAX; i++)
+        roots[count++] = s->roots[i];
+    for (size_t i = 0; i < policy->n && count < ROOTS_MAX; i++)
+        roots[count++] = policy->at[i];
     pthread_mutex_lock(&s->lock);
-    unsigned n = create(s, &c, out, e);
+    unsigned n = create(s, &c, roots, out, e);
     pthread_mutex_unlock(&s->lock);
     return n;
 }

@@ -1,0 +1,88 @@
+/* Where a call works, and what it may do there. A vault's policy goes with the vault:
+ * code that switches to another is under that one's from then on. */
+#include "actions/internal.h"
+
+#define PLACES_MAX 64u /* vaults that one evaluation may work in */
+
+bool place_open(struct place *p, struct actions *a, unsigned vault,
+                const struct caller *who, const struct json *allowed, struct err *e)
+{
+    *p = (struct place){.vault = vault};
+    scoped(free) char *path = vault_set_path(a->vaults, vault);
+    p->ward = guard_ward(a->guard, path, e);
+    return p->ward && permit_open(&p->permit, p->ward, who, allowed, e);
+}
+
+void place_close(struct place *p)
+{
+    permit_close(&p->permit);
+}
+
+/* ---- an evaluation ------------------------------------------------------ */
+
+void evaluation_init(struct evaluation *v, const struct action_call *c)
+{
+    *v = (struct evaluation){.actions = c->actions,
+                             .who = c->who,
+                             .allowed = json_get(c->arguments, "allowedAPIs"),
+                             .here = c->place,
+                             .places = c->place,
+                             .arena = arena_new((size_t)16 << 20)};
+    atomic_init(&v->vault, c->place->vault);
+    pthread_mutex_init(&v->lock, NULL);
+    pthread_rwlock_init(&v->moving, NULL);
+}
+
+void evaluation_done(struct evaluation *v)
+{
+    for (struct place *p = v->places; p->next; p = p->next)
+        place_close(p->next);
+    v->places->next = NULL; /* the first is the call's own */
+    pthread_rwlock_destroy(&v->moving);
+    pthread_mutex_destroy(&v->lock);
+    arena_free(v->arena);
+}
+
+/* The place of this vault, opened when it is new; the lock is held for writing. */
+static struct place *find_place(struct evaluation *v, unsigned vault, struct err *e)
+{
+    struct place *p = v->places;
+    for (unsigned n = 1;; n++, p = p->next) {
+        if (p->vault == vault)
+            return p;
+        if (n == PLACES_MAX) {
+            err_set(e, ERR_LIMIT, "one evaluation may work in %u vaults", PLACES_MAX);
+            return NULL;
+        }
+        if (!p->next)
+            break;
+    }
+    struct place *made = arena_get(v->arena, sizeof *made, e);
+    if (!made || !place_open(made, v->actions, vault, v->who, v->allowed, e))
+        return NULL;
+    return p->next = made;
+}
+
+/* Called from within a call, which holds the lock for reading, and does so again when
+ * this returns. */
+bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e)
+{
+    pthread_rwlock_unlock(&v->moving);
+    pthread_rwlock_wrlock(&v->moving);
+    struct place *to = find_place(v, vault, e);
+    if (to) {
+        v->here = to;
+        atomic_store(&v->vault, vault);
+        if (v->who->vault)
+            *v->who->vault = vault;
+    }
+    pthread_rwlock_unlock(&v->moving);
+    pthread_rwlock_rdlock(&v->moving);
+    return to != NULL;
+}
+
+bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
+                       struct err *e)
+{
+    return permit_call(&v->here->permit, c->row.name, c->level, c->row.writes, e);
+}

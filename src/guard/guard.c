@@ -1,0 +1,246 @@
+/* Opening, the vaults' wards, and when the files of the policy are read again. */
+#include "guard/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "guard/policy.h"
+#include "os/os.h"
+
+/* ---- levels ------------------------------------------------------------- */
+
+static const char *const level_names[LEVELS] = {"full", "limited", "zero"};
+
+const char *level_name(enum level level)
+{
+    return level_names[level];
+}
+
+bool level_named(const char *name, enum level *out)
+{
+    for (size_t i = 0; i < LEVELS; i++) {
+        if (strcmp(level_names[i], name) != 0)
+            continue;
+        *out = (enum level)i;
+        return true;
+    }
+    return false;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+struct guard *guard_open(const struct guard_options *o)
+{
+    struct guard *g = mem_new(sizeof *g);
+    struct err e = {0};
+    pthread_mutex_init(&g->lock, NULL);
+    g->calls = (struct known_calls){o->calls, o->call_count};
+    g->config = os_config_dir(&g->config_path, &e);
+    /* A folder that others may write to could hold another's policy: that refuses.
+     * Where there is no place for one at all, nobody can have made one. */
+    if (g->config < 0 && e.code == ERR_DENIED)
+        g->no_config = e;
+    return g;
+}
+
+static void ward_free(struct ward *w)
+{
+    policy_release(w->state ? &w->state->shown : NULL);
+    os_close(w->dir);
+    pthread_mutex_destroy(&w->lock);
+    free(w->path);
+    free(w);
+}
+
+void guard_close(struct guard *g)
+{
+    if (!g)
+        return;
+    for (struct ward *w = atomic_load(&g->wards), *next; w; w = next) {
+        next = w->next;
+        ward_free(w);
+    }
+    os_close(g->config);
+    free(g->config_path);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+static struct ward *find_ward(struct ward *w, const char *path)
+{
+    while (w && (!w->path != !path || (path && strcmp(w->path, path) != 0)))
+        w = w->next;
+    return w;
+}
+
+static struct ward *make_ward(struct guard *g, const char *path, struct err *e)
+{
+    scoped_fd int dir = path ? os_dir_open(path, e) : -1;
+    if (path && dir < 0)
+        return NULL;
+    struct ward *w = mem_new(sizeof *w);
+    pthread_mutex_init(&w->lock, NULL);
+    w->guard = g;
+    w->path = path ? mem_strdup(path) : NULL;
+    w->dir = dir;
+    dir = -1;
+    w->next = atomic_load(&g->wards);
+    atomic_store_explicit(&g->wards, w, memory_order_release);
+    return w;
+}
+
+struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e)
+{
+    /* Wards stay until the end, so that the list can be walked without the lock. */
+    struct ward *w =
+        find_ward(atomic_load_explicit(&g->wards, memory_order_acquire), vault_dir);
+    if (w)
+        return w;
+    pthread_mutex_lock(&g->lock);
+    w = find_ward(atomic_load(&g->wards), vault_dir);
+    if (!w)
+        w = make_ward(g, vault_dir, e);
+    pthread_mutex_unlock(&g->lock);
+    return w;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+bool policy_load(int dir, const char *name, struct buf *out, struct err *e)
+{
+    struct err why = {0};
+    scoped_fd int fd =
+        os_open_beneath(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &why);
+    struct os_stat st;
+    if (fd < 0 && why.code == ERR_NOT_FOUND)
+        return true;
+    if (fd < 0 || !os_stat_fd(fd, &st, &why)) {
+        *e = why;
+        return false;
+    }
+    if (!st.is_file)
+        return err_set(e, ERR_INVALID, "is no regular file");
+    return buf_cstr(out, "") && os_read_fd(fd, out, e);
+}
+
+char *policy_path(const struct ward *w, bool in_vault)
+{
+    char *path = NULL;
+    const char *folder = in_vault ? w->path : w->guard->config_path;
+    must(asprintf(&path, "%s/%s", folder ? folder : "~/.config/cloche",
+                  in_vault ? VAULT_POLICY_FILE : POLICY_FILE) > 0);
+    return path;
+}
+
+static void read_file(struct ward *w, struct policy_text *t, struct problems *p)
+{
+    struct err e = {0};
+    scoped_buf struct buf text;
+    buf_init(&text, POLICY_FILE_MAX);
+    int dir = t->is_vault ? w->dir : w->guard->config;
+    if (dir < 0)
+        return;
+    if (!policy_load(dir, t->is_vault ? VAULT_POLICY_FILE : POLICY_FILE, &text, &e)) {
+        problem_add(p, t, "", 0, true, "%s", e.msg);
+        return;
+    }
+    if (text.at)
+        t->text = (struct str){arena_copy(p->arena, text.at, text.n, &e), text.n};
+    if (text.at && !t->text.at)
+        problem_add(p, t, "", 0, true, "%s", e.msg);
+    policy_text_read(t, &w->guard->calls, p);
+}
+
+static bool refuse_problems(const struct problems *p, struct err *e)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->list[i].is_error)
+            return err_set(
+                e, ERR_DENIED,
+                "nothing ran: the policy %s:%u:%u cannot be used: %s; a person "
+                "has to mend it ('cloche policy check')",
+                p->list[i].file, p->list[i].line, p->list[i].column, p->list[i].message);
+    return !p->errors || err_set(e, ERR_DENIED,
+                                 "nothing ran: the policy has too many "
+                                 "mistakes to be told");
+}
+
+struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e)
+{
+    struct policy_text user = {0}, vault = {.is_vault = true};
+    scoped(free) char *user_path = policy_path(w, false);
+    scoped(free) char *vault_path = policy_path(w, true);
+    user.file = user_path;
+    vault.file = vault_path;
+    if (w->guard->no_config.code) {
+        *e = w->guard->no_config;
+        (void)err_wrap(e, "nothing ran: no policy can be believed");
+        return NULL;
+    }
+    read_file(w, &user, p);
+    read_file(w, &vault, p);
+    if (!refuse_problems(p, e))
+        return NULL;
+    return policy_merge(&user, w->dir >= 0 ? &vault : NULL, p, p->arena, e);
+}
+
+/* ---- what is in force --------------------------------------------------- */
+
+static struct stamp look(int dir, const char *name)
+{
+    struct stat st;
+    if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return (struct stamp){0};
+    return (struct stamp){.inode = st.st_ino,
+                          .size = (uint64_t)st.st_size,
+                          .changed_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 +
+                                        st.st_ctim.tv_nsec};
+}
+
+static bool same_stamp(const struct stamp *a, const struct stamp *b)
+{
+    return a->inode == b->inode && a->size == b->size && a->changed_ns == b->changed_ns;
+}
+
+/* Called with the lock held. */
+static void reload(struct ward *w, const struct stamp *user, const struct stamp *vault)
+{
+    struct err e = {0};
+    scoped(arena_free) struct arena *arena = arena_new(POLICY_MEMORY);
+    struct problems p = {.arena = arena};
+    struct policy_state *now = ward_read(w, &p, &e);
+    policy_release(w->state ? &w->state->shown : NULL);
+    w->state = now;
+    w->why = e;
+    if (now)
+        arena = NULL; /* it is the policy's own */
+    w->user = *user;
+    w->vault = *vault;
+    w->is_read = true;
+}
+
+const struct policy *ward_policy(struct ward *w, struct err *e)
+{
+    /* Looked at before they are read: a change in between is seen the next time. */
+    struct stamp user = look(w->guard->config, POLICY_FILE);
+    struct stamp vault = look(w->dir, VAULT_POLICY_FILE);
+    pthread_mutex_lock(&w->lock);
+    if (!w->is_read || !same_stamp(&user, &w->user) || !same_stamp(&vault, &w->vault))
+        reload(w, &user, &vault);
+    struct policy_state *s = w->state;
+    if (s)
+        atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
+    else
+        *e = w->why;
+    pthread_mutex_unlock(&w->lock);
+    return s ? &s->shown : NULL;
+}
+
+void policy_release(const struct policy *p)
+{
+    struct policy_state *s = (struct policy_state *)(uintptr_t)p;
+    if (s && atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) == 1)
+        arena_free(s->arena);
+}

@@ -1,0 +1,183 @@
+/* guard/guard.h - how far a caller may go: trust levels, the policy and what it
+ * permits one call.
+ *
+ * A policy is what the user says in policy.json in the user's configuration folder,
+ * less what the vault's own .cloche/policy.json takes away; a caller's arguments
+ * narrow it once more. A vault may come from a stranger: nothing in it grants
+ * anything. Both files are looked at again before every call, so that what a person
+ * changes holds for the next one; a file that cannot be believed (it does not parse,
+ * another user could have written it) refuses every call until it is mended.
+ * Source: docs/policy.md, which the table in policy_keys.c is behind.
+ * Threads: safe, except open and close.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+/* ---- who asks ----------------------------------------------------------- */
+
+/* How far a caller is trusted, least last: a ceiling over limits and calls.
+ *   full     30 s, 256 MB, everything
+ *   limited  10 s, 64 MB, notes.get, list, create, update, utils and api
+ *   zero     2 s, 32 MB, notes.get, notes.list, utils and api
+ * The limits are those of a policy that says nothing else. */
+enum level { LEVEL_FULL, LEVEL_LIMITED, LEVEL_ZERO };
+#define LEVELS 3
+const char *level_name(enum level level);
+/* false: no level of that name. */
+bool level_named(const char *name, enum level *out);
+
+/* The ways in, each with a level of its own in the policy: the first word of a
+ * caller's name; all other names are WAY_OTHER, which no policy lowers. */
+enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
+
+struct caller {
+    const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
+    enum level level;
+    struct cancel *cancel; /* NULL: cannot be cancelled */
+    const char *session;   /* of the client, where the transport has one; else NULL */
+    /* The vault that it works in, kept between its calls: 0 at first, written by
+     * vaults.switch. NULL: a switch holds for the one call. */
+    unsigned *vault;
+};
+
+/* ---- the policy --------------------------------------------------------- */
+
+/* `given` is false where no list was given at all, which is not an empty list. */
+struct policy_names {
+    const char *const *at;
+    size_t n;
+    bool given;
+};
+
+struct policy_mount {
+    const char *guest, *host; /* absolute paths */
+    bool writable;
+};
+
+/* One of value, env and file is not NULL; header and format may be NULL. */
+struct policy_secret {
+    const char *name, *value, *env, *file, *header, *format;
+    struct policy_names hosts;
+};
+
+enum policy_lint { POLICY_LINT_OFF, POLICY_LINT_WARN, POLICY_LINT_REFUSE };
+
+/* Of one caller, within `seconds`; 0 for `count` never raises it. */
+struct policy_alert {
+    uint32_t count, seconds;
+    bool pause; /* and the caller is refused until a person lifts it */
+};
+enum alert_kind { ALERT_DENIALS, ALERT_DELETES, ALERT_LIMITS, ALERT_ERRORS, ALERT_HOSTS };
+#define ALERT_KINDS 5
+
+/* One state of the policy. Nothing in it changes while it is held. */
+struct policy {
+    enum level level;           /* over every caller */
+    enum level ways[WAY_OTHER]; /* over those who come this way */
+    struct {
+        uint32_t timeout_ms, memory_mb;
+    } levels[LEVELS];
+    uint32_t total_ms, host_calls;
+    bool read_only;
+    struct policy_names allowed;       /* the user's */
+    struct policy_names allowed_vault; /* and the vault's: both must allow */
+    struct policy_names denied;
+    bool file_system; /* enableFileSystem may be asked for */
+    const struct policy_mount *mounts;
+    size_t mount_count;
+    struct {
+        struct policy_names hosts, allow_private;
+        const struct policy_secret *secrets;
+        size_t secret_count;
+    } network;
+    struct policy_names vault_roots; /* absolute paths */
+    enum policy_lint lint;
+    bool cache, keep_code;
+    struct {
+        uint32_t max, megabytes, idle_minutes;
+    } sessions;
+    struct {
+        bool required;
+        uint32_t rotate_megabytes;
+    } audit;
+    struct policy_alert alerts[ALERT_KINDS];
+    const char *webhook; /* NULL: none */
+    char digest[17];     /* of all that is in force: the same for the same policy */
+};
+
+struct guard;
+
+struct guard_options {
+    /* The names that allowedAPIs may mean ("notes.get"); borrowed. */
+    const char *const *calls;
+    size_t call_count;
+};
+
+/* Never fails: what cannot be read shows at the calls it concerns. */
+struct guard *guard_open(const struct guard_options *o);
+void guard_close(struct guard *g); /* NULL is fine; no call may be running */
+SCOPED(guard, guard_close);
+
+/* What one vault's calls are under; NULL: calls without a vault. The same answer for
+ * the same path, until guard_close(). NULL and *e as os_dir_open(). */
+struct ward;
+struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
+
+/* What is in force now. NULL and ERR_DENIED, naming file and place, where one of the
+ * files cannot be believed. The caller lets go of it. */
+const struct policy *ward_policy(struct ward *w, struct err *e);
+void policy_release(const struct policy *p); /* NULL is fine */
+static inline void policy_release_at(const struct policy **p)
+{
+    policy_release(*p);
+}
+
+/* ---- what one call may do ----------------------------------------------- */
+
+/* The policy, the caller's level and the call's own wish, together: every way to do
+ * something asks this one place. */
+struct permit {
+    const struct policy *policy;
+    enum level level;         /* the lowest of all that were said */
+    bool read_only;           /* nothing that writes is allowed, whatever it is called */
+    struct policy_names wish; /* allowedAPIs of the call itself */
+};
+#define PERMIT_WISH_MAX 256u /* names in one call's allowedAPIs */
+/* `allowed` is the call's own list (NULL: none), which outlives the permit; its names
+ * are checked: ERR_INVALID suggests the nearest. ERR_DENIED as ward_policy(). */
+bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
+                 const struct json *allowed, struct err *e);
+void permit_close(struct permit *p); /* one of zeros is fine */
+
+/* May it call this? `least` is the least trusted level that may, `writes` whether the
+ * call changes anything. false and ERR_DENIED. */
+bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
+                 struct err *e);
+/* The ceilings of its level. */
+uint32_t permit_timeout_ms(const struct permit *p);
+uint32_t permit_memory_mb(const struct permit *p);
+
+/* ---- for people --------------------------------------------------------- */
+
+/* Every key with its value and where that comes from: {"policy": {...}, "values":
+ * [{"key", "value", "from": "default" | "user" | "vault"}], "files": [...],
+ * "problems": [...]}. */
+bool ward_show(struct ward *w, struct buf *out, struct err *e);
+
+/* What is wrong with a policy's text, as {"ok", "problems": [{"file", "line",
+ * "column", "key", "severity": "error" | "warning", "message"}]}. `vault`: it is a
+ * vault's, which may only take away from the user's. */
+bool guard_check(struct guard *g, const char *file, struct str text, bool vault,
+                 struct buf *out, struct err *e);
+/* The same for both files as they are. */
+bool ward_check(struct ward *w, struct buf *out, struct err *e);
+
+/* Sets `key` in the user's file, or in the vault's, and writes it as a whole.
+ * `values`: JSON, or plain words; several make a list; none takes the key out.
+ * ERR_INVALID: no such key, what it accepts, or the file itself is broken. */
+bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const *values,
+              size_t count, struct err *e);
+
+/* The JSON Schema (2020-12) of a policy file, made from the table that reads it. */
+bool guard_schema(struct buf *out, struct err *e);

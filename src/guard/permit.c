@@ -1,0 +1,130 @@
+/* What one call may do: the one place that every way of doing something asks. */
+#include "guard/guard.h"
+#include "guard/policy.h"
+
+static enum way way_of(const char *name)
+{
+    static const char *const ways[WAY_OTHER] = {"stdio", "http", "terminal"};
+    size_t n = strcspn(name ? name : "", " ");
+    for (size_t i = 0; i < WAY_OTHER; i++)
+        if (str_is((struct str){name, n}, ways[i]))
+            return (enum way)i;
+    return WAY_OTHER;
+}
+
+static enum level lower(enum level a, enum level b)
+{
+    return a > b ? a : b;
+}
+
+/* The names stay the caller's own text. */
+static bool read_wish(struct permit *p, const struct guard *g, const struct json *allowed,
+                      struct err *e)
+{
+    size_t n = json_length(allowed), i = 0;
+    if (!json_is(allowed, JSON_ARRAY))
+        return true;
+    if (n > PERMIT_WISH_MAX)
+        return err_set(e, ERR_INVALID,
+                       "allowedAPIs has %zu names; at most %u are accepted", n,
+                       PERMIT_WISH_MAX);
+    const char **at = calloc(n + 1, sizeof *at);
+    if (!at)
+        return err_set(e, ERR_LIMIT, "no memory for allowedAPIs");
+    p->wish = (struct policy_names){.at = at, .n = n, .given = true};
+    struct json_iter it = json_iter(allowed);
+    while (json_next(&it)) {
+        struct str name = json_str(it.value);
+        at[i++] = name.at;
+        if (call_pattern_known(name, &g->calls))
+            continue;
+        const char *near = nearest_name(name, g->calls.at, g->calls.n);
+        return err_set(e, ERR_INVALID,
+                       "allowedAPIs: there is no '%.*s'%s%s%s; a method such as "
+                       "'notes.get' or a namespace such as 'utils' is accepted",
+                       STR_ARGS(str_cut(name, 60)), near ? "; did you mean '" : "",
+                       near ? near : "", near ? "'?" : "");
+    }
+    return true;
+}
+
+bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
+                 const struct json *allowed, struct err *e)
+{
+    *p = (struct permit){0};
+    p->policy = ward_policy(w, e);
+    if (!p->policy)
+        return false;
+    enum way way = way_of(who->name);
+    p->level = lower(who->level, p->policy->level);
+    if (way != WAY_OTHER)
+        p->level = lower(p->level, p->policy->ways[way]);
+    p->read_only = p->policy->read_only || p->level == LEVEL_ZERO;
+    if (read_wish(p, w->guard, allowed, e))
+        return true;
+    permit_close(p);
+    return false;
+}
+
+void permit_close(struct permit *p)
+{
+    policy_release(p->policy);
+    free((void *)(uintptr_t)p->wish.at);
+    *p = (struct permit){0};
+}
+
+static bool is_named(const struct policy_names *list, const char *call)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (call_pattern_fits(str_of(list->at[i]), call))
+            return true;
+    return false;
+}
+
+static bool is_outside(const struct policy_names *list, const char *call)
+{
+    return list->given && !is_named(list, call);
+}
+
+bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
+                 struct err *e)
+{
+    const struct policy *policy = p->policy;
+    if (p->level > least)
+        return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", call,
+                       level_name(p->level));
+    /* api.* only tells what there is: no list has to name it. */
+    if (!strncmp(call, "api.", 4) && !is_named(&policy->denied, call))
+        return true;
+    if (is_outside(&p->wish, call))
+        return err_set(e, ERR_DENIED, "%s is not among this call's allowedAPIs", call);
+    if (is_outside(&policy->allowed, call) || is_outside(&policy->allowed_vault, call))
+        return err_set(
+            e, ERR_DENIED,
+            "%s is not among the allowedAPIs of the policy; a person may add it "
+            "there ('cloche policy show')",
+            call);
+    if (is_named(&policy->denied, call))
+        return err_set(
+            e, ERR_DENIED,
+            "%s is among the deniedAPIs of the policy; a person may take it out "
+            "('cloche policy show')",
+            call);
+    if (writes && p->read_only)
+        return err_set(
+            e, ERR_DENIED,
+            "%s would change something, and the policy is readOnly; nothing was "
+            "changed",
+            call);
+    return true;
+}
+
+uint32_t permit_timeout_ms(const struct permit *p)
+{
+    return p->policy->levels[p->level].timeout_ms;
+}
+
+uint32_t permit_memory_mb(const struct permit *p)
+{
+    return p->policy->levels[p->level].memory_mb;
+}

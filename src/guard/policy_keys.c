@@ -1,0 +1,152 @@
+/* The keys that a policy may have: one table, from which the reader, `policy show`,
+ * `policy check`, `policy set` and the published schema are all made. */
+#include "guard/policy.h"
+
+static const char *const level_words[] = {"full", "limited", "zero", NULL};
+static const char *const lint_words[] = {"off", "warn", "refuse", NULL};
+
+#define AT(field) offsetof(struct policy, field)
+#define LEVEL_KEY(name, number, ms, mb)                                      \
+    {"levels." name ".timeout",                                              \
+     KEY_INT,                                                                \
+     RULE_LOWER,                                                             \
+     AT(levels[number].timeout_ms),                                          \
+     1,                                                                      \
+     300000,                                                                 \
+     NULL,                                                                   \
+     ms,                                                                     \
+     "computing time that code at the level '" name "' may ask for, in ms"}, \
+        {"levels." name ".memoryLimit",                                      \
+         KEY_INT,                                                            \
+         RULE_LOWER,                                                         \
+         AT(levels[number].memory_mb),                                       \
+         8,                                                                  \
+         1024,                                                               \
+         NULL,                                                               \
+         mb,                                                                 \
+         "memory that code at the level '" name "' may ask for, in MB"}
+#define WAY_KEY(name, way)                     \
+    {"callers." name, KEY_WORD,   RULE_HIGHER, \
+     AT(ways[way]),   0,          0,           \
+     level_words,     "\"full\"", "how far callers by " name " are trusted"}
+#define ALERT_KEY(name, kind, n, seconds_, pause_, what) \
+    {"alerts." name ".count",                            \
+     KEY_INT,                                            \
+     RULE_USER,                                          \
+     AT(alerts[kind].count),                             \
+     0,                                                  \
+     100000,                                             \
+     NULL,                                               \
+     n,                                                  \
+     "an alert at so many " what "; 0: never"},          \
+        {"alerts." name ".seconds",                      \
+         KEY_INT,                                        \
+         RULE_USER,                                      \
+         AT(alerts[kind].seconds),                       \
+         1,                                              \
+         86400,                                          \
+         NULL,                                           \
+         seconds_,                                       \
+         "within so many seconds"},                      \
+        {"alerts." name ".pause",                        \
+         KEY_BOOL,                                       \
+         RULE_USER,                                      \
+         AT(alerts[kind].pause),                         \
+         0,                                              \
+         0,                                              \
+         NULL,                                           \
+         pause_,                                         \
+         "then pause the caller until a person lifts it"}
+
+/* Those of one group stand together. */
+const struct key policy_keys[] = {
+    {"level", KEY_WORD, RULE_HIGHER, AT(level), 0, 0, level_words, "\"full\"",
+     "how far any caller is trusted"},
+    WAY_KEY("stdio", WAY_STDIO),
+    WAY_KEY("http", WAY_HTTP),
+    WAY_KEY("terminal", WAY_TERMINAL),
+    {"readOnly", KEY_BOOL, RULE_HIGHER, AT(read_only), 0, 0, NULL, "false",
+     "nothing may be changed, whichever way it is tried"},
+    {"allowedAPIs", KEY_CALLS, RULE_ALSO, AT(allowed), 0, 256, NULL, "null",
+     "only these may be called: methods such as 'notes.get', namespaces such as "
+     "'links'; null: all"},
+    {"deniedAPIs", KEY_CALLS, RULE_EITHER, AT(denied), 0, 256, NULL, "[]",
+     "these may not be called"},
+    LEVEL_KEY("full", LEVEL_FULL, "30000", "256"),
+    LEVEL_KEY("limited", LEVEL_LIMITED, "10000", "64"),
+    LEVEL_KEY("zero", LEVEL_ZERO, "2000", "32"),
+    {"limits.total", KEY_INT, RULE_LOWER, AT(total_ms), 100, 600000, NULL, "60000",
+     "time that a call may take in all, waiting included, in ms"},
+    {"limits.hostCalls", KEY_INT, RULE_LOWER, AT(host_calls), 1, 1000000, NULL, "10000",
+     "calls to the host that one evaluation may make"},
+    {"fileSystem", KEY_BOOL, RULE_LOWER, AT(file_system), 0, 0, NULL, "true",
+     "enableFileSystem may be asked for"},
+    {"mounts", KEY_MOUNTS, RULE_TAKE_MOUNT, AT(mounts), 0, 64, NULL, "[]",
+     "folders of this machine that code finds in its file system: [{guest, host, mode: "
+     "'ro' | 'rw'}]"},
+    {"network.hosts", KEY_HOSTS, RULE_BOTH, AT(network.hosts), 0, 256, NULL, "[]",
+     "hosts that code may fetch from: 'api.example.org', '*.example.org', "
+     "'http://host:8080'"},
+    {"network.allowPrivate", KEY_NAMES, RULE_BOTH, AT(network.allow_private), 0, 64, NULL,
+     "[]", "private addresses that are allowed all the same, as 'ADDRESS:PORT'"},
+    {"network.secrets", KEY_SECRETS, RULE_USER, AT(network.secrets), 0, 64, NULL, "{}",
+     "{NAME: {value | env | file, hosts, header?, format?}}, put into requests at the "
+     "border"},
+    {"vaultRoots", KEY_PATHS, RULE_USER, AT(vault_roots), 0, 64, NULL, "[]",
+     "folders in which code may register vaults"},
+    {"lint", KEY_WORD, RULE_HIGHER, AT(lint), 0, 0, lint_words, "\"warn\"",
+     "what comes of findings in code: nothing, warnings, or a refusal"},
+    {"cache", KEY_BOOL, RULE_LOWER, AT(cache), 0, 0, NULL, "true",
+     "results may be answered again where the call asks for it"},
+    {"keepCode", KEY_BOOL, RULE_LOWER, AT(keep_code), 0, 0, NULL, "false",
+     "the audit trail keeps the code itself, not its hash alone"},
+    {"sessions.max", KEY_INT, RULE_LOWER, AT(sessions.max), 0, 1000, NULL, "32",
+     "sessions that may be kept at a time"},
+    {"sessions.megabytes", KEY_INT, RULE_LOWER, AT(sessions.megabytes), 1, 4096, NULL,
+     "256", "memory of all kept sessions, in MB"},
+    {"sessions.idleMinutes", KEY_INT, RULE_LOWER, AT(sessions.idle_minutes), 1, 10080,
+     NULL, "30", "minutes after which an unused session ends"},
+    {"audit.required", KEY_BOOL, RULE_USER, AT(audit.required), 0, 0, NULL, "true",
+     "what writes is refused while the audit trail cannot be written"},
+    {"audit.rotateMegabytes", KEY_INT, RULE_USER, AT(audit.rotate_megabytes), 1, 1024,
+     NULL, "16", "size at which the audit trail goes on in a new file, in MB"},
+    ALERT_KEY("denials", ALERT_DENIALS, "20", "60", "false", "refusals of one caller"),
+    ALERT_KEY("deletes", ALERT_DELETES, "25", "60", "false",
+              "notes deleted by one caller"),
+    ALERT_KEY("limits", ALERT_LIMITS, "10", "60", "false",
+              "evaluations stopped by a limit"),
+    ALERT_KEY("errors", ALERT_ERRORS, "50", "60", "false",
+              "failed calls, where they are at least half of all"),
+    ALERT_KEY("newHosts", ALERT_HOSTS, "1", "60", "false",
+              "hosts that were never fetched from before"),
+    {"webhook", KEY_URL, RULE_USER, AT(webhook), 0, 0, NULL, "null",
+     "alerts are sent there (POST, JSON)"},
+};
+const size_t policy_key_count = LENGTH(policy_keys);
+_Static_assert(LENGTH(policy_keys) <= KEYS_MAX, "all keys fit");
+
+int key_find(struct str path)
+{
+    for (size_t i = 0; i < policy_key_count; i++)
+        if (str_is(path, policy_keys[i].path))
+            return (int)i;
+    return -1;
+}
+
+bool key_is_group(struct str path)
+{
+    for (size_t i = 0; i < policy_key_count; i++) {
+        const char *key = policy_keys[i].path;
+        if (path.n == 0 || (strncmp(key, path.at, path.n) == 0 && key[path.n] == '.'))
+            return true;
+    }
+    return false;
+}
+
+const char *key_nearest(struct str path)
+{
+    const char *names[KEYS_MAX];
+    for (size_t i = 0; i < policy_key_count; i++)
+        names[i] = policy_keys[i].path;
+    return nearest_name(path, names, policy_key_count);
+}

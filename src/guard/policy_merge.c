@@ -1,0 +1,286 @@
+/* The user's policy, narrowed by the vault's: what is in force, and where each value
+ * comes from. Values are merged as JSON, so that what is shown is what holds. */
+#include <stdio.h>
+
+#include "crypto/crypto.h"
+#include "guard/policy.h"
+
+struct merge {
+    const struct policy_text *vault;
+    struct problems *problems;
+    struct arena *arena;
+    struct err *e;
+};
+
+/* ---- one value ---------------------------------------------------------- */
+
+/* Tells that a vault asked for more than it can have. */
+static void warn_grant(const struct merge *m, const struct key *k, const char *why)
+{
+    problem_add(m->problems, m->vault, k->path, place_of(m->vault->text, k->path), false,
+                "%s is passed over: %s; a vault's policy may only take away", k->path,
+                why);
+}
+
+static int64_t rank(const struct key *k, const struct json *v)
+{
+    if (k->kind == KEY_BOOL)
+        return json_bool(v, false);
+    if (k->kind == KEY_INT)
+        return json_int(v, 0);
+    int64_t i = 0;
+    while (k->words[i] && !str_is(json_str(v), k->words[i]))
+        i++;
+    return i;
+}
+
+static const struct json *stricter(const struct merge *m, const struct key *k,
+                                   const struct json *user, const struct json *vault)
+{
+    int64_t u = rank(k, user), v = rank(k, vault);
+    if (u == v)
+        return user;
+    if ((k->rule == RULE_LOWER) == (v < u))
+        return vault;
+    warn_grant(m, k, "it would give more than the user's");
+    return user;
+}
+
+static bool contains(const struct json *list, const struct json *item)
+{
+    struct json_iter it = json_iter(list);
+    while (json_next(&it))
+        if (json_equal(it.value, item))
+            return true;
+    return false;
+}
+
+/* Hosts meet as patterns do, other names where they are the same. */
+static void put_common(const struct key *k, const struct json *user,
+                       const struct json *item, struct json_writer *w)
+{
+    struct json_iter it = json_iter(user);
+    while (json_next(&it)) {
+        const char *both = NULL;
+        if (k->kind == KEY_HOSTS)
+            both = host_pattern_both(json_str(it.value).at, json_str(item).at);
+        else if (json_equal(it.value, item))
+            both = json_str(item).at;
+        if (both)
+            json_put_cstr(w, both);
+    }
+}
+
+static void put_both(const struct key *k, const struct json *user,
+                     const struct json *vault, struct json_writer *w)
+{
+    struct json_iter it = json_iter(vault);
+    while (json_next(&it))
+        put_common(k, user, it.value, w);
+}
+
+static void put_either(const struct json *user, const struct json *vault,
+                       struct json_writer *w)
+{
+    struct json_iter it = json_iter(user);
+    while (json_next(&it))
+        json_put(w, it.value);
+    it = json_iter(vault);
+    while (json_next(&it))
+        if (!contains(user, it.value))
+            json_put(w, it.value);
+}
+
+/* The vault knows no folder of this machine: it names guests. */
+static void put_mounts(const struct json *user, const struct json *vault,
+                       struct json_writer *w)
+{
+    struct json_iter it = json_iter(user);
+    while (json_next(&it)) {
+        struct json_iter wish = json_iter(vault);
+        while (json_next(&wish)) {
+            if (!json_equal(json_get(it.value, "guest"), json_get(wish.value, "guest")))
+                continue;
+            bool write = str_is(json_str(json_get(it.value, "mode")), "rw") &&
+                         str_is(json_str(json_get(wish.value, "mode")), "rw");
+            json_open_object(w);
+            json_pair(w, "guest", json_get(it.value, "guest"));
+            json_pair(w, "host", json_get(it.value, "host"));
+            json_pair_cstr(w, "mode", write ? "rw" : "ro");
+            json_close(w);
+            break;
+        }
+    }
+}
+
+static const struct json *merged_list(const struct merge *m, const struct key *k,
+                                      const struct json *user, const struct json *vault)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, POLICY_MEMORY);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    if (k->rule == RULE_BOTH)
+        put_both(k, user, vault, &w);
+    else if (k->rule == RULE_EITHER)
+        put_either(user, vault, &w);
+    else
+        put_mounts(user, vault, &w);
+    json_close(&w);
+    if (!buf_check(&text, "the policy", m->e))
+        return NULL;
+    const struct json *list = json_read(buf_view(&text), m->arena, m->e);
+    if (k->rule != RULE_EITHER && json_length(list) < json_length(vault))
+        warn_grant(m, k, "some of what it names is not in the user's");
+    return list;
+}
+
+static const struct json *merge_value(const struct merge *m, const struct key *k,
+                                      const struct json *user, const struct json *vault)
+{
+    switch (k->rule) {
+    case RULE_USER:
+        warn_grant(m, k, "it is the user's alone to set");
+        return user;
+    case RULE_LOWER:
+    case RULE_HIGHER:
+        return stricter(m, k, user, vault);
+    case RULE_ALSO:
+        return user; /* load_all() keeps both */
+    default:
+        return merged_list(m, k, user, vault);
+    }
+}
+
+/* ---- from JSON to the struct -------------------------------------------- */
+
+static const char *copy_text(const struct merge *m, const struct json *v)
+{
+    struct str s = json_str(v);
+    return json_is(v, JSON_STRING) ? arena_copy(m->arena, s.at, s.n, m->e) : NULL;
+}
+
+static void load_names(const struct merge *m, const struct json *v,
+                       struct policy_names *out)
+{
+    size_t n = json_length(v);
+    const char **at = arena_get(m->arena, (n + 1) * sizeof *at, m->e);
+    *out = (struct policy_names){.at = at, .given = json_is(v, JSON_ARRAY)};
+    struct json_iter it = json_iter(v);
+    while (at && json_next(&it))
+        at[out->n++] = copy_text(m, it.value);
+}
+
+static void load_mounts(const struct merge *m, const struct json *v, struct policy *p)
+{
+    struct policy_mount *at =
+        arena_get(m->arena, (json_length(v) + 1) * sizeof *at, m->e);
+    struct json_iter it = json_iter(v);
+    p->mounts = at;
+    for (; at && json_next(&it); p->mount_count++)
+        at[p->mount_count] = (struct policy_mount){
+            .guest = copy_text(m, json_get(it.value, "guest")),
+            .host = copy_text(m, json_get(it.value, "host")),
+            .writable = str_is(json_str(json_get(it.value, "mode")), "rw")};
+}
+
+static void load_secrets(const struct merge *m, const struct json *v, struct policy *p)
+{
+    struct policy_secret *at =
+        arena_get(m->arena, (json_length(v) + 1) * sizeof *at, m->e);
+    struct json_iter it = json_iter(v);
+    p->network.secrets = at;
+    for (; at && json_next(&it); p->network.secret_count++) {
+        struct policy_secret *s = &at[p->network.secret_count];
+        *s = (struct policy_secret){.name =
+                                        arena_copy(m->arena, it.key.at, it.key.n, m->e),
+                                    .value = copy_text(m, json_get(it.value, "value")),
+                                    .env = copy_text(m, json_get(it.value, "env")),
+                                    .file = copy_text(m, json_get(it.value, "file")),
+                                    .header = copy_text(m, json_get(it.value, "header")),
+                                    .format = copy_text(m, json_get(it.value, "format"))};
+        load_names(m, json_get(it.value, "hosts"), &s->hosts);
+    }
+}
+
+static void load_value(const struct merge *m, const struct key *k, const struct json *v,
+                       struct policy *p)
+{
+    char *field = (char *)p + k->offset;
+    switch (k->kind) {
+    case KEY_BOOL:
+        *(bool *)field = json_bool(v, false);
+        break;
+    case KEY_INT:
+    case KEY_WORD: {
+        uint32_t n = (uint32_t)rank(k, v);
+        memcpy(field, &n, sizeof n); /* also an enum's */
+        break;
+    }
+    case KEY_URL:
+        *(const char **)(void *)field = copy_text(m, v);
+        break;
+    case KEY_MOUNTS:
+        load_mounts(m, v, p);
+        break;
+    case KEY_SECRETS:
+        load_secrets(m, v, p);
+        break;
+    default:
+        load_names(m, v, (struct policy_names *)(void *)field);
+    }
+}
+_Static_assert(sizeof(enum level) == sizeof(uint32_t), "a word's number fits its enum");
+_Static_assert(sizeof(enum policy_lint) == sizeof(uint32_t), "a word's number fits");
+
+/* ---- the whole ---------------------------------------------------------- */
+
+/* Secrets are named in it by a hash: the digest stands in the audit trail. */
+static void digest(struct policy_state *s, const struct json *allowed_vault)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, POLICY_MEMORY);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    for (size_t i = 0; i < policy_key_count; i++)
+        json_put(&w, s->value[i]);
+    json_put(&w, allowed_vault);
+    json_close(&w);
+    char hex[CRYPTO_HASH_HEX];
+    crypto_hash_hex(buf_view(&text), hex);
+    memcpy(s->shown.digest, hex, sizeof s->shown.digest - 1);
+}
+
+struct policy_state *policy_merge(const struct policy_text *user,
+                                  const struct policy_text *vault, struct problems *p,
+                                  struct arena *arena, struct err *e)
+{
+    struct merge m = {.vault = vault, .problems = p, .arena = arena, .e = e};
+    const struct json *also = NULL;
+    struct policy_state *s = arena_get(arena, sizeof *s, e);
+    for (size_t i = 0; s && !e->code && i < policy_key_count; i++) {
+        const struct key *k = &policy_keys[i];
+        const struct json *wish = vault ? vault->value[i] : NULL;
+        const struct json *v = user->value[i];
+        s->from[i] = v ? FROM_USER : FROM_DEFAULT;
+        if (!v)
+            v = json_read(str_of(k->usual), arena, e);
+        const struct json *old = v;
+        if (v && wish && !json_is(wish, JSON_NULL))
+            v = merge_value(&m, k, v, wish);
+        if (v != old)
+            s->from[i] = FROM_VAULT;
+        if (k->rule == RULE_ALSO)
+            also = wish;
+        s->value[i] = v;
+        if (v)
+            load_value(&m, k, v, &s->shown);
+    }
+    if (!s || e->code)
+        return NULL;
+    load_names(&m, also, &s->shown.allowed_vault);
+    digest(s, also);
+    s->arena = arena;
+    atomic_init(&s->holders, 1);
+    return e->code ? NULL : s;
+}
