@@ -148,11 +148,12 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
         return NULL;
     }
     harden(d);
-    const char *setup = o->durable
-                            ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                            : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
-    bool ok = db_exec(d, setup, e) && db_exec(d, "PRAGMA temp_store = MEMORY", e) &&
-              migrate(d, o, e);
+    const char *mode =
+        o->remote ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
+    const char *sync =
+        o->durable ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = NORMAL";
+    bool ok = db_exec(d, mode, e) && db_exec(d, sync, e) &&
+              db_exec(d, "PRAGMA temp_store = MEMORY", e) && migrate(d, o, e);
     if (damaged)
         *damaged = d->damaged;
     return ok ? take(d) : NULL;
@@ -334,6 +335,12 @@ void query_bind_str(struct query *q, int i, struct str v)
                                  SQLITE_UTF8));
 }
 
+void query_bind_bytes(struct query *q, int i, struct str v)
+{
+    bound(q, v.n ? sqlite3_bind_blob64(q->stmt, i, v.at, v.n, SQLITE_STATIC)
+                 : sqlite3_bind_zeroblob(q->stmt, i, 0));
+}
+
 void query_bind_cstr(struct query *q, int i, const char *v)
 {
     if (v)
@@ -381,6 +388,12 @@ struct str query_str(struct query *q, int i)
     return at ? (struct str){at, (size_t)sqlite3_column_bytes(q->stmt, i)} : STR("");
 }
 
+struct str query_bytes(struct query *q, int i)
+{
+    const void *at = sqlite3_column_blob(q->stmt, i);
+    return at ? (struct str){at, (size_t)sqlite3_column_bytes(q->stmt, i)} : STR("");
+}
+
 bool query_is_null(struct query *q, int i)
 {
     return sqlite3_column_type(q->stmt, i) == SQLITE_NULL;
@@ -415,6 +428,12 @@ bool db_commit(struct transaction *t, struct err *e)
         return false;
     t->db = NULL;
     return true;
+}
+
+bool db_relax(struct db *d, bool relaxed, struct err *e)
+{
+    return db_exec(
+        d, relaxed ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = EXTRA", e);
 }
 
 void db_rollback(struct transaction *t)

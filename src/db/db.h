@@ -20,6 +20,9 @@ struct db_options {
     /* Every commit outlasts a power failure; otherwise the last few may not. A
      * crash of the program loses nothing in both. */
     bool durable;
+    /* The disk may be another machine's, with whom memory cannot be shared: no WAL,
+     * and readers wait while one writes. */
+    bool remote;
 };
 
 /* Opens, or makes, the file `name` beneath `dir` and brings it to the newest
@@ -67,6 +70,7 @@ void query_bind_int(struct query *q, int i, int64_t v);
 void query_bind_number(struct query *q, int i, double v);
 void query_bind_str(struct query *q, int i, struct str v);
 void query_bind_cstr(struct query *q, int i, const char *v); /* NULL: null */
+void query_bind_bytes(struct query *q, int i, struct str v); /* any, as a BLOB */
 void query_bind_null(struct query *q, int i);
 
 /* Steps to the next row. false: there is none, or *e is set. */
@@ -81,6 +85,7 @@ void query_again(struct query *q);
 int64_t query_int(struct query *q, int i);
 double query_number(struct query *q, int i);
 struct str query_str(struct query *q, int i);
+struct str query_bytes(struct query *q, int i);
 bool query_is_null(struct query *q, int i);
 
 /* ---- transactions ------------------------------------------------------- */
@@ -97,4 +102,7 @@ bool db_begin(struct transaction *t, struct db *d, struct err *e);
 bool db_begin_read(struct transaction *t, struct db *d, struct err *e);
 bool db_commit(struct transaction *t, struct err *e);
 void db_rollback(struct transaction *t); /* none open is fine */
+/* Of a durable database: may the commits from here on be lost in a power failure, as
+ * long as no later one that is durable? Not inside of a transaction. */
+bool db_relax(struct db *d, bool relaxed, struct err *e);
 #define scoped_transaction __attribute__((cleanup(db_rollback)))

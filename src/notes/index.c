@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "crypto/crypto.h"
+#include "notes/history.h"
 
 static const char *const migrations[] = {
     "CREATE TABLE notes("
@@ -42,7 +43,7 @@ static const char *const migrations[] = {
     "CREATE VIRTUAL TABLE texts USING fts5(title, body, tags,"
     " tokenize = 'unicode61 remove_diacritics 2');",
 };
-static const struct db_options options = {migrations, LENGTH(migrations), false};
+static const struct db_options options = {migrations, LENGTH(migrations), false, false};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
@@ -383,6 +384,7 @@ static bool use_once(struct index *x, index_work *work, void *arg, struct err *e
 bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
 {
     struct err why = {0};
+    history_settle(x->vault->history);
     bool ok = use_once(x, work, arg, &why);
     if (!ok && is_damaged(x)) {
         why = (struct err){0};
@@ -415,6 +417,7 @@ bool index_rebuild(struct index *x, bool from_scratch, struct index_counts *coun
                    struct err *e)
 {
     struct err why = {0};
+    history_settle(x->vault->history);
     bool ok = rebuild_once(x, from_scratch, counts, &why);
     if (!ok && is_damaged(x)) {
         why = (struct err){0};

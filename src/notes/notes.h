@@ -37,6 +37,10 @@ struct vault *vault_open(const char *path, struct err *e);
 void vault_close(struct vault *v);
 SCOPED(vault, vault_close);
 
+/* The same vault, as one caller writes to it: the history keeps `author` with each of
+ * its changes. Closed by vault_close(), before the vault itself. */
+struct vault *vault_as(struct vault *v, const char *author);
+
 /* {type (or type_id; "note"), title, content?, metadata?}
  * -> {id, type, title, filename, path, created}
  * The title becomes a safe file name. ERR_CONFLICT names the id that has it

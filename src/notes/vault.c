@@ -5,12 +5,10 @@
 #include <unistd.h>
 
 #include "crypto/crypto.h"
+#include "notes/history.h"
 #include "notes/index.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
-
-#define LOCK_NAME OWN_DIR "/notes.lock"
-#define LOCK_WAIT_MS 15000
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -22,16 +20,30 @@ struct vault *vault_open(const char *path, struct err *e)
     if (v->dir < 0)
         return NULL;
     v->index = index_new(v);
+    v->history = history_new(v);
     return take(v);
+}
+
+struct vault *vault_as(struct vault *v, const char *author)
+{
+    struct vault *view = mem_new(sizeof *view);
+    *view = *v;
+    view->author = mem_strdup(author);
+    view->is_a_view = true;
+    return view;
 }
 
 void vault_close(struct vault *v)
 {
     if (!v)
         return;
-    index_free(v->index);
-    os_close(v->dir);
-    free(v->path);
+    if (!v->is_a_view) {
+        index_free(v->index);
+        history_free(v->history);
+        os_close(v->dir);
+        free(v->path);
+    }
+    free(v->author);
     free(v);
 }
 
@@ -295,50 +307,36 @@ static bool look_up(struct db *db, void *arg, struct err *e)
     return true;
 }
 
-bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
-                   bool *found, struct err *e)
+static bool resolve_path(struct vault *v, struct str identifier,
+                         char path[static PATH_MAX])
 {
-    *found = true;
     bool folder = identifier.n && memchr(identifier.at, '/', identifier.n);
     if (folder && try_path(v, STR(""), identifier, ".md", path))
         return true;
     if (try_path(v, STR(""), identifier, "", path))
         return true;
-    if (str_starts(identifier, "note/") &&
-        try_path(v, STR(""), (struct str){identifier.at + 5, identifier.n - 5}, ".md",
-                 path) &&
-        name_at_root(str_of(path)))
+    return str_starts(identifier, "note/") &&
+           try_path(v, STR(""), (struct str){identifier.at + 5, identifier.n - 5}, ".md",
+                    path) &&
+           name_at_root(str_of(path));
+}
+
+bool vault_is_path(struct vault *v, struct str identifier)
+{
+    char path[PATH_MAX];
+    return resolve_path(v, identifier, path);
+}
+
+bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
+                   bool *found, struct err *e)
+{
+    *found = true;
+    if (resolve_path(v, identifier, path))
         return true;
     struct lookup l = {.v = v, .wanted = identifier, .path = path};
     bool ok = index_use(v->index, look_up, &l, e);
     *found = ok && l.found;
     return ok;
-}
-
-/* ---- locking ------------------------------------------------------------ */
-
-int vault_lock(struct vault *v, struct str path, struct err *e)
-{
-    /* Where the file system knows no case, "Plan" and "plan" are one file. */
-    char folded[PATH_MAX];
-    size_t n = path.n < sizeof folded ? path.n : sizeof folded;
-    for (size_t i = 0; i < n; i++)
-        folded[i] =
-            (char)(path.at[i] >= 'A' && path.at[i] <= 'Z' ? path.at[i] + 32 : path.at[i]);
-    unsigned char hash[CRYPTO_BLAKE2B];
-    uint64_t key;
-    crypto_blake2b((struct str){folded, n}, hash);
-    memcpy(&key, hash, sizeof key);
-
-    struct err why = {0};
-    int fd = os_lock(v->dir, LOCK_NAME, key, LOCK_WAIT_MS, &why);
-    if (fd < 0 && why.code == ERR_NOT_FOUND && os_make_dirs(v->dir, OWN_DIR, e))
-        return os_lock(v->dir, LOCK_NAME, key, LOCK_WAIT_MS, e);
-    if (fd < 0)
-        err_set(e, why.code,
-                why.code == ERR_DENIED ? "the vault may not be written: %s" : "%s",
-                why.msg);
-    return fd;
 }
 
 /* ---- option objects ----------------------------------------------------- */

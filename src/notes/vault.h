@@ -13,11 +13,15 @@
 #define OWN_DIR ".cloche" /* ours, inside the vault */
 
 struct index;
+struct history;
 
 struct vault {
     int dir;
     char *path;
     struct index *index;
+    struct history *history;
+    char *author;   /* of what is written through it; NULL: nobody said */
+    bool is_a_view; /* of vault_as(): all but the author is another's */
 };
 
 /* ---- one note, read ----------------------------------------------------- */
@@ -57,12 +61,11 @@ void note_put_tags(const struct note *n, struct json_writer *w);
 bool vault_has(struct vault *v, struct str path);
 /* Appends the public id of the path: see notes.h, "Words". */
 void vault_put_id(struct vault *v, struct str path, struct buf *out);
+/* Is this an identifier that needs no index: an id or a path of a note that is there? */
+bool vault_is_path(struct vault *v, struct str identifier);
 /* The path that an identifier means. *found false: none. ERR_CONFLICT: several. */
 bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
                    bool *found, struct err *e);
-
-/* Held while a note is read, compared and written: see os_lock(). -1 and *e. */
-int vault_lock(struct vault *v, struct str path, struct err *e);
 
 /* ---- option objects ----------------------------------------------------- */
 

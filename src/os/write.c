@@ -29,6 +29,15 @@ static bool sync_folder(int fd)
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
+/* Where the file system knows no case: a new spelling of one file's own name. */
+static bool is_same_file(int from_dir, const char *from, int to_dir, const char *to)
+{
+    struct stat a, b;
+    return fstatat(from_dir, from, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(to_dir, to, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino && a.st_nlink == 1 && S_ISREG(a.st_mode);
+}
+
 /* Renames without replacing, also where the file system has no such flag: a hard
  * link never replaces, and where there are none either, an empty file made by us
  * alone holds the place. errno EEXIST when the name is taken. */
@@ -36,6 +45,11 @@ static bool rename_new(int from_dir, const char *from, int to_dir, const char *t
 {
     if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
         return true;
+    if (errno == EEXIST) {
+        if (is_same_file(from_dir, from, to_dir, to))
+            return renameat(from_dir, from, to_dir, to) == 0;
+        errno = EEXIST;
+    }
     if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
         return false;
     if (linkat(from_dir, from, to_dir, to, 0) == 0)
@@ -147,26 +161,45 @@ static bool is_expected(int folder, const char *name, const struct os_stat *expe
            st.mtime_ns == expect->mtime_ns;
 }
 
-/* Swaps first and looks then at what came out: between a look and a rename
- * another program's save could be lost. errno ESTALE: it is not what we knew. */
+enum swap { SWAP_DONE, SWAP_FAILED, SWAP_IMPOSSIBLE, SWAP_STUCK };
+
+/* Swaps first and looks then at what came out: between a look and a rename another
+ * program's save could be lost. SWAP_FAILED: errno, ESTALE when it is not what we
+ * knew; SWAP_STUCK: what another wrote now has our file's name. */
+static enum swap swap_expected(int from_dir, const char *from, int to_dir, const char *to,
+                               const struct os_stat *expect)
+{
+    if (!is_expected(to_dir, to, expect)) {
+        errno = ESTALE;
+        return SWAP_FAILED;
+    }
+    if (renameat2(from_dir, from, to_dir, to, RENAME_EXCHANGE) < 0)
+        return errno == EINVAL || errno == ENOSYS || errno == ENOTSUP ? SWAP_IMPOSSIBLE
+                                                                      : SWAP_FAILED;
+    if (is_expected(from_dir, from, expect))
+        return SWAP_DONE;
+    if (renameat2(from_dir, from, to_dir, to, RENAME_EXCHANGE) < 0)
+        return SWAP_STUCK;
+    errno = ESTALE;
+    return SWAP_FAILED;
+}
+
 static bool draft_replace_expected(struct draft *d, const char *base,
                                    const struct os_stat *expect)
 {
     if (!draft_beside(d))
         return false;
-    if (!is_expected(d->folder, base, expect)) {
-        errno = ESTALE;
-        return false;
-    }
-    if (renameat2(d->folder, d->name, d->folder, base, RENAME_EXCHANGE) < 0)
-        return (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) &&
-               draft_replace(d, base);
-    if (is_expected(d->folder, d->name, expect))
+    switch (swap_expected(d->folder, d->name, d->folder, base, expect)) {
+    case SWAP_DONE:
         return true; /* draft_end() removes the old file */
-    if (renameat2(d->folder, d->name, d->folder, base, RENAME_EXCHANGE) == 0)
-        errno = ESTALE;
-    else
+    case SWAP_IMPOSSIBLE:
+        return draft_replace(d, base);
+    case SWAP_STUCK:
         d->name[0] = '\0'; /* keep what another wrote, under whatever name */
+        return false;
+    case SWAP_FAILED:
+        break;
+    }
     return false;
 }
 
@@ -190,6 +223,11 @@ static bool put_in_place(struct draft *d, const struct job *j)
     return j->how == OS_REPLACE ? draft_replace(d, j->base) : draft_create(d, j->base);
 }
 
+static bool changed_meanwhile(const char *name, struct err *e)
+{
+    return err_set(e, ERR_CONFLICT, "\"%.200s\" was changed by another program", name);
+}
+
 static bool run_job(const struct job *j, bool named, struct err *e)
 {
     struct draft d;
@@ -206,10 +244,7 @@ static bool run_job(const struct job *j, bool named, struct err *e)
     if (again)
         return run_job(j, true, e);
     if (!ok)
-        return errno == ESTALE ? err_set(e, ERR_CONFLICT,
-                                         "\"%.200s\" was changed by another "
-                                         "program",
-                                         j->name)
+        return errno == ESTALE ? changed_meanwhile(j->name, e)
                                : beneath_failed(e, "write", j->name);
     /* In place but perhaps not lasting: the caller must not take it as done. */
     return sync_folder(j->folder) || beneath_failed(e, "make lasting", j->name);
@@ -289,6 +324,16 @@ bool os_make_dirs(int dir, const char *name, struct err *e)
     return true;
 }
 
+static bool move_failed(const char *from, const char *to, struct err *e)
+{
+    if (errno == EXDEV)
+        return err_set(e, ERR_INVALID,
+                       "\"%.100s\" and \"%.100s\" are on two file "
+                       "systems",
+                       from, to);
+    return beneath_failed(e, "move", errno == EEXIST ? to : from);
+}
+
 bool os_move(int dir, const char *from, const char *to, struct err *e)
 {
     const char *from_base, *to_base;
@@ -296,14 +341,8 @@ bool os_move(int dir, const char *from, const char *to, struct err *e)
     scoped_fd int to_dir = from_dir < 0 ? -1 : beneath_parent(dir, to, &to_base, e);
     if (from_dir < 0 || to_dir < 0)
         return false;
-    if (!rename_new(from_dir, from_base, to_dir, to_base)) {
-        if (errno == EXDEV)
-            return err_set(e, ERR_INVALID,
-                           "\"%.100s\" and \"%.100s\" are on two file "
-                           "systems",
-                           from, to);
-        return beneath_failed(e, "move", errno == EEXIST ? to : from);
-    }
+    if (!rename_new(from_dir, from_base, to_dir, to_base))
+        return move_failed(from, to, e);
     return (sync_folder(to_dir) && sync_folder(from_dir)) ||
            beneath_failed(e, "make lasting", to);
 }
@@ -317,4 +356,56 @@ bool os_remove_file(int dir, const char *name, struct err *e)
     if (unlinkat(folder, base, 0) < 0)
         return beneath_failed(e, "remove", name);
     return sync_folder(folder) || beneath_failed(e, "make lasting", name);
+}
+
+/* ---- many files ---------------------------------------------------------- */
+
+bool os_draft(int dir, const char *name, struct str bytes, const char *like,
+              unsigned mode, struct err *e)
+{
+    scoped_fd int fd =
+        os_open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, e);
+    if (fd < 0)
+        return false;
+    if (like) {
+        const char *base;
+        scoped_fd int folder = beneath_parent(dir, like, &base, e);
+        if (folder < 0)
+            return false;
+        beneath_keep(folder, base, fd);
+    }
+    return write_all(fd, bytes) || beneath_failed(e, "write", name);
+}
+
+bool os_place(int dir, const char *from, const char *to, const struct os_stat *expect,
+              struct err *e)
+{
+    const char *from_base, *to_base;
+    scoped_fd int from_dir = beneath_parent(dir, from, &from_base, e);
+    scoped_fd int to_dir = from_dir < 0 ? -1 : beneath_parent(dir, to, &to_base, e);
+    if (from_dir < 0 || to_dir < 0)
+        return false;
+    if (!expect)
+        return rename_new(from_dir, from_base, to_dir, to_base) ||
+               move_failed(from, to, e);
+    enum swap done = swap_expected(from_dir, from_base, to_dir, to_base, expect);
+    bool ok = done == SWAP_DONE || (done == SWAP_IMPOSSIBLE &&
+                                    renameat(from_dir, from_base, to_dir, to_base) == 0);
+    if (ok)
+        return true;
+    return errno == ESTALE ? changed_meanwhile(to, e) : move_failed(from, to, e);
+}
+
+bool os_drop(int dir, const char *name, struct err *e)
+{
+    const char *base;
+    scoped_fd int folder = beneath_parent(dir, name, &base, e);
+    return folder >= 0 &&
+           (unlinkat(folder, base, 0) == 0 || beneath_failed(e, "remove", name));
+}
+
+bool os_sync(int dir, struct err *e)
+{
+    return syncfs(dir) == 0 ||
+           err_set(e, ERR_IO, "cannot make lasting what was written: %m");
 }

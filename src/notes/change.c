@@ -1,0 +1,644 @@
+#include "notes/change.h"
+
+#include <stdio.h>
+
+#include "notes/apply.h"
+#include "notes/diff.h"
+#include "notes/name.h"
+#include "notes/trash.h"
+
+#define ARENA_MAX \
+    (CHANGE_BYTES_MAX + ((size_t)256 << 20)) /* bytes; what is parsed, too */
+
+/* One note: what it was and what it shall be. */
+struct entry {
+    const char *from; /* "": it was not there */
+    const char *to;   /* where it is now; in the trash when it is removed */
+    uint64_t to_sum, from_sum;
+    bool removed;
+    bool opaque; /* too large, or not readable: moved and removed only */
+    char old_hash[HASH_SIZE], new_hash[HASH_SIZE];
+    struct os_stat st;
+    struct str old, now;
+    struct note *note; /* of `now`; parsed when asked for */
+    unsigned order;    /* 0: merely read */
+    const char *action, *summary;
+};
+
+struct change {
+    struct vault *v;
+    struct change_options options;
+    struct db *db; /* NULL: a dry run */
+    struct arena *arena;
+    struct entry **entries;
+    size_t count, capacity;
+    unsigned order;
+    size_t bytes; /* that shall be written */
+    int64_t now_ms;
+    int64_t last_revision; /* before the commit */
+};
+
+struct change *change_begin(struct vault *v, const struct change_options *o,
+                            struct err *e)
+{
+    struct change *c = mem_new(sizeof *c);
+    c->v = v;
+    c->options = *o;
+    c->arena = arena_new(ARENA_MAX);
+    c->now_ms = os_real_ms();
+    if (!o->dry_run && !(c->db = history_lock(v->history, e))) {
+        change_end(c);
+        return NULL;
+    }
+    return c;
+}
+
+void change_end(struct change *c)
+{
+    if (!c)
+        return;
+    if (c->db)
+        history_unlock(c->v->history);
+    arena_free(c->arena);
+    free(c->entries);
+    free(c);
+}
+
+bool change_is_dry(const struct change *c)
+{
+    return c->options.dry_run;
+}
+
+/* ---- the notes of a change ----------------------------------------------- */
+
+/* Many paths are compared: mostly by this alone. */
+static uint64_t sum_of(const char *path)
+{
+    uint64_t sum = 14695981039346656037u;
+    for (; *path; path++)
+        sum = (sum ^ (unsigned char)*path) * 1099511628211u;
+    return sum;
+}
+
+static struct entry *find_to(const struct change *c, const char *path)
+{
+    uint64_t sum = sum_of(path);
+    for (size_t i = 0; i < c->count; i++) {
+        struct entry *n = c->entries[i];
+        if (n->to_sum == sum && !n->removed && !strcmp(n->to, path))
+            return n;
+    }
+    return NULL;
+}
+
+/* Was a note there that the change has moved away or removed? */
+static bool has_left(const struct change *c, const char *path)
+{
+    uint64_t sum = sum_of(path);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *n = c->entries[i];
+        if (n->from_sum == sum && !strcmp(n->from, path) && strcmp(n->to, path) != 0)
+            return true;
+    }
+    return false;
+}
+
+static void set_to(struct entry *n, const char *to)
+{
+    n->to = to;
+    n->to_sum = sum_of(to);
+}
+
+static struct entry *add_entry(struct change *c, const char *from, const char *to,
+                               struct err *e)
+{
+    if (c->count == CHANGE_NOTES_MAX) {
+        err_set(e, ERR_LIMIT,
+                "one change may touch at most %u notes; nothing was written",
+                CHANGE_NOTES_MAX);
+        return NULL;
+    }
+    if (c->count == c->capacity) {
+        size_t more = c->capacity ? 2 * c->capacity : 16;
+        struct entry **grown = reallocarray(c->entries, more, sizeof(struct entry *));
+        if (!grown) {
+            err_set(e, ERR_LIMIT, "no memory for a change of %zu notes", more);
+            return NULL;
+        }
+        c->entries = grown;
+        c->capacity = more;
+    }
+    struct entry *n = arena_get(c->arena, sizeof *n, e);
+    char *from_copy = n ? arena_copy(c->arena, from, strlen(from), e) : NULL;
+    char *to_copy = from_copy ? arena_copy(c->arena, to, strlen(to), e) : NULL;
+    if (!to_copy)
+        return NULL;
+    n->from = from_copy;
+    n->from_sum = sum_of(from_copy);
+    set_to(n, to_copy);
+    c->entries[c->count++] = n;
+    return n;
+}
+
+static bool keep_bytes(struct change *c, struct str bytes, struct str *out, struct err *e)
+{
+    char *copy = arena_copy(c->arena, bytes.at, bytes.n, e);
+    *out = (struct str){copy, bytes.n};
+    return copy != NULL;
+}
+
+/* Reads the file `from`; *out is NULL when there is none. */
+static bool load(struct change *c, const char *from, struct entry **out, struct err *e)
+{
+    *out = NULL;
+    scoped_buf struct buf bytes;
+    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    struct os_stat st;
+    bool found;
+    struct err why = {0};
+    bool readable = vault_read(c->v, from, &bytes, &st, &found, &why);
+    if (readable && !found)
+        return true;
+    if (!readable && why.code != ERR_LIMIT && why.code != ERR_DENIED)
+        return err_set(e, why.code, "%s", why.msg);
+    struct entry *n = add_entry(c, from, from, e);
+    if (!n)
+        return false;
+    n->opaque = !readable;
+    n->st = st;
+    if (readable)
+        note_hash(buf_view(&bytes), n->old_hash);
+    else if (!apply_look(c->v, from, n->old_hash, &n->st, e))
+        return false;
+    memcpy(n->new_hash, n->old_hash, HASH_SIZE);
+    *out = n;
+    if (!readable || !keep_bytes(c, buf_view(&bytes), &n->old, e))
+        return !readable;
+    n->now = n->old;
+    return true;
+}
+
+static bool find_entry(struct change *c, const char *path, struct entry **out,
+                       struct err *e)
+{
+    *out = find_to(c, path);
+    return *out || has_left(c, path) || load(c, path, out, e);
+}
+
+bool change_has(struct change *c, const char *path)
+{
+    return find_to(c, path) || (!has_left(c, path) && vault_has(c->v, str_of(path)));
+}
+
+static bool parse_entry(struct change *c, struct entry *n, struct err *e)
+{
+    if (n->note)
+        return true;
+    struct note *note = arena_get(c->arena, sizeof *note, e);
+    if (!note || !note_parse(str_of(n->to), n->now, &n->st, c->arena, note, e))
+        return false;
+    n->note = note;
+    return true;
+}
+
+bool change_read(struct change *c, const char *path, struct note *out, bool *found,
+                 struct err *e)
+{
+    struct entry *n;
+    if (!find_entry(c, path, &n, e))
+        return false;
+    *found = n != NULL;
+    if (!n)
+        return true;
+    if (n->opaque) { /* once more, for its reason */
+        scoped_buf struct buf bytes;
+        buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+        struct os_stat st;
+        return vault_read(c->v, path, &bytes, &st, found, e) ||
+               err_set(e, ERR_CONFLICT, "\"%.200s\" changes while it is read", path);
+    }
+    if (!parse_entry(c, n, e))
+        return false;
+    *out = *n->note;
+    return true;
+}
+
+/* ---- changing ------------------------------------------------------------ */
+
+static bool not_there(const char *path, struct err *e)
+{
+    return err_set(e, ERR_NOT_FOUND, "there is no note \"%.200s\"; nothing was written",
+                   path);
+}
+
+static bool is_free(struct change *c, const char *path, struct err *e)
+{
+    if (!change_has(c, path))
+        return true;
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    vault_put_id(c->v, str_of(path), &id);
+    return err_set(
+        e, ERR_CONFLICT,
+        "a note of that name exists: its id is \"%.200s\"; nothing was written",
+        buf_cz(&id));
+}
+
+static bool set_now(struct change *c, struct entry *n, struct str bytes, struct err *e)
+{
+    if (bytes.n > NOTE_SIZE_MAX)
+        return err_set(
+            e, ERR_LIMIT,
+            "\"%.200s\" would be %zu bytes; notes may have at most %u. Nothing was "
+            "written",
+            n->to, bytes.n, NOTE_SIZE_MAX);
+    c->bytes += bytes.n;
+    if (c->bytes > CHANGE_BYTES_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "one change may write at most %zu bytes; nothing was written",
+                       CHANGE_BYTES_MAX);
+    n->note = NULL;
+    note_hash(bytes, n->new_hash);
+    return keep_bytes(c, bytes, &n->now, e);
+}
+
+/* A move comes behind all that was done before it; other steps may come at any time. */
+static void touch(struct change *c, struct entry *n, bool moves)
+{
+    if (!n->order || moves)
+        n->order = ++c->order;
+}
+
+bool change_create(struct change *c, const char *path, struct str bytes, struct err *e)
+{
+    must(name_is_path(str_of(path)));
+    struct entry *n = is_free(c, path, e) ? add_entry(c, "", path, e) : NULL;
+    if (!n || !set_now(c, n, bytes, e))
+        return false;
+    n->action = "create";
+    touch(c, n, true);
+    return true;
+}
+
+bool change_replace(struct change *c, const char *path, struct str bytes, struct err *e)
+{
+    struct entry *n;
+    if (!find_entry(c, path, &n, e))
+        return false;
+    if (!n || n->opaque)
+        return not_there(path, e);
+    if (str_eq(n->now, bytes))
+        return true;
+    touch(c, n, false);
+    return set_now(c, n, bytes, e);
+}
+
+/* The new spelling of a name, where the file system knows no case. */
+static bool is_respelling(struct change *c, const struct entry *n, const char *to)
+{
+    struct os_stat st;
+    struct err none = {0};
+    return *n->from && os_stat_beneath(c->v->dir, to, &st, &none) &&
+           st.inode == n->st.inode && !find_to(c, to);
+}
+
+bool change_move(struct change *c, const char *from, const char *to, struct err *e)
+{
+    must(name_is_path(str_of(to)));
+    struct entry *n;
+    if (!find_entry(c, from, &n, e))
+        return false;
+    if (!n)
+        return not_there(from, e);
+    if (!strcmp(from, to))
+        return true;
+    const char *copy = arena_copy(c->arena, to, strlen(to), e);
+    if (!copy || (!is_respelling(c, n, to) && !is_free(c, to, e)))
+        return false;
+    set_to(n, copy);
+    n->note = NULL;
+    touch(c, n, true);
+    return true;
+}
+
+bool change_remove(struct change *c, const char *path, char *backup, struct err *e)
+{
+    struct entry *n;
+    char name[PATH_MAX];
+    if (!find_entry(c, path, &n, e) || !trash_name(path, c->now_ms, name, e))
+        return false;
+    if (!n)
+        return not_there(path, e);
+    if (!*n->from)
+        return err_set(
+            e, ERR_INVALID,
+            "\"%.200s\" is made and deleted by one change; nothing was written", path);
+    const char *copy = arena_copy(c->arena, name, strlen(name), e);
+    if (!copy)
+        return false;
+    set_to(n, copy);
+    n->removed = true;
+    n->action = "delete";
+    touch(c, n, true);
+    if (backup)
+        memcpy(backup, name, strlen(name) + 1);
+    return true;
+}
+
+bool change_take_back(struct change *c, const char *backup, const char *path,
+                      struct err *e)
+{
+    struct str original;
+    struct entry *n;
+    must(name_is_path(str_of(path)));
+    if (!trash_is_path(str_of(backup), &original) || !find_entry(c, backup, &n, e))
+        return e->code ? false : not_there(backup, e);
+    if (!n)
+        return not_there(backup, e);
+    const char *copy = arena_copy(c->arena, path, strlen(path), e);
+    if (!copy || !is_free(c, path, e))
+        return false;
+    set_to(n, copy);
+    n->note = NULL;
+    n->action = "restore";
+    touch(c, n, true);
+    return true;
+}
+
+void change_say(struct change *c, const char *path, const char *action,
+                const char *summary)
+{
+    struct entry *n = find_to(c, path);
+    struct err full = {0};
+    if (!n)
+        return;
+    n->action = action ? action : n->action;
+    if (summary)
+        n->summary = arena_copy(c->arena, summary, strlen(summary), &full);
+}
+
+void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE])
+{
+    const struct entry *n = find_to(c, path);
+    memcpy(hash, n ? n->new_hash : "", n ? HASH_SIZE : 1);
+}
+
+/* ---- the journal --------------------------------------------------------- */
+
+static bool is_nothing(const struct entry *n)
+{
+    return !n->order || (!strcmp(n->from, n->to) && !strcmp(n->old_hash, n->new_hash));
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct entry *const *x = a, *const *y = b;
+    return ((*x)->order > (*y)->order) - ((*x)->order < (*y)->order);
+}
+
+/* What is to be done, in its order. */
+static size_t sort_entries(struct change *c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (!is_nothing(c->entries[i]))
+            c->entries[count++] = c->entries[i];
+    c->count = count;
+    if (count)
+        qsort(c->entries, count, sizeof(struct entry *), by_order);
+    return count;
+}
+
+static struct str uid_in(struct change *c, struct str path, struct str bytes)
+{
+    struct note n;
+    struct err none = {0};
+    struct os_stat st = {0};
+    return note_parse(path, bytes, &st, c->arena, &n, &none) ? n.uid : STR("");
+}
+
+static bool keep(struct change *c, const struct entry *n, struct str bytes,
+                 const char *hash, int64_t *content, struct err *e)
+{
+    *content = 0;
+    return n->opaque || history_keep(c->db, bytes, hash, content, e);
+}
+
+/* What stood there and the history has not seen: it is about to be replaced. */
+static bool record_found(struct change *c, const struct entry *n, int64_t key,
+                         struct err *e)
+{
+    bool seen;
+    if (!history_has_last(c->db, key, n->old_hash, &seen, e))
+        return false;
+    if (seen)
+        return true;
+    struct revision_note r = {
+        .key = key,
+        .time_ms = n->st.mtime_ns / 1000000,
+        .author = "external",
+        .action = "external",
+        .summary = "found as another program left it",
+        .path = str_of(n->from),
+        .hash = n->old_hash,
+        .size = n->st.size,
+    };
+    return keep(c, n, n->old, n->old_hash, &r.content, e) && history_add(c->db, &r, e);
+}
+
+static const char *summary_of(struct change *c, const struct entry *n)
+{
+    struct err full = {0};
+    const char *text = n->summary;
+    if (!text && n->removed)
+        text = "moved to the trash";
+    if (!text && *n->from && strcmp(n->from, n->to) != 0)
+        text = arena_printf(c->arena, &full, "moved from %.300s", n->from);
+    return text ? text : *n->from ? "changed" : "created";
+}
+
+static bool record_new(struct change *c, const struct entry *n, int64_t key,
+                       struct err *e)
+{
+    struct revision_note r = {
+        .key = key,
+        .time_ms = c->now_ms,
+        .author = c->v->author ? c->v->author : "unknown",
+        .action = n->action ? n->action : c->options.action,
+        .summary = summary_of(c, n),
+        .path = str_of(n->removed ? n->from : n->to),
+        .hash = n->new_hash,
+        .size = n->opaque ? n->st.size : n->now.n,
+        .backup = n->removed ? n->to : NULL,
+    };
+    return keep(c, n, n->now, n->new_hash, &r.content, e) && history_add(c->db, &r, e) &&
+           history_moved(c->db, key, r.path, n->removed, e);
+}
+
+static bool find_key(struct change *c, const struct entry *n, int64_t *key, struct err *e)
+{
+    struct str original, path = str_of(*n->from ? n->from : n->to);
+    struct str uid = n->opaque ? STR("") : uid_in(c, path, *n->from ? n->old : n->now);
+    if (!trash_is_path(path, &original))
+        return history_key(c->db, c->v, path, uid, key, e);
+    return history_find(c->db, c->v, original, uid, key, e) &&
+           (*key || history_key(c->db, c->v, str_of(n->to), uid, key, e));
+}
+
+static bool record_step(struct change *c, const struct entry *n, size_t i, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(c->db,
+                 "INSERT INTO pending(step, from_path, to_path, old_hash, new_hash)"
+                 " VALUES(?, ?, ?, ?, ?)",
+                 e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, (int64_t)i);
+    query_bind_cstr(q, 2, n->from);
+    query_bind_cstr(q, 3, n->to);
+    query_bind_cstr(q, 4, n->old_hash);
+    query_bind_cstr(q, 5, n->new_hash);
+    return query_run(q, e);
+}
+
+static bool last_revision(struct change *c, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(c->db, "SELECT max(id) FROM revisions", e);
+    if (!q)
+        return false;
+    if (query_next(q, e))
+        c->last_revision = query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
+static bool record(struct change *c, struct err *e)
+{
+    scoped_transaction struct transaction t = {0};
+    if (!db_begin(&t, c->db, e) || !last_revision(c, e))
+        return false;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *n = c->entries[i];
+        int64_t key;
+        if (!find_key(c, n, &key, e) || (*n->from && !record_found(c, n, key, e)) ||
+            !record_new(c, n, key, e) || !record_step(c, n, i, e))
+            return false;
+    }
+    return db_commit(&t, e);
+}
+
+/* The files are as they were: the history must not tell otherwise. What was found
+ * stays in it. */
+static bool forget(struct change *c, struct err *e)
+{
+    scoped_transaction struct transaction t = {0};
+    if (!db_begin(&t, c->db, e) || !db_exec(c->db, "DELETE FROM pending", e))
+        return false;
+    for (size_t i = c->count; i-- > 0;) {
+        const struct entry *n = c->entries[i];
+        int64_t key;
+        struct str path = str_of(*n->from ? n->from : n->to), original;
+        bool gone = !*n->from || trash_is_path(path, &original);
+        if (!history_of_path(c->db, str_of(n->removed ? n->from : n->to), n->removed,
+                             &key, e) ||
+            (key && !history_moved(c->db, key, *n->from && !gone ? path : str_of(n->to),
+                                   gone, e)))
+            return false;
+    }
+    return history_forget(c->db, c->last_revision, e) && db_commit(&t, e);
+}
+
+bool change_commit(struct change *c, struct err *e)
+{
+    must(!c->options.dry_run);
+    if (sort_entries(c) == 0)
+        return true;
+    struct step *steps = arena_get(c->arena, c->count * sizeof *steps, e);
+    if (!steps)
+        return false;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *n = c->entries[i];
+        steps[i] = (struct step){.from = n->from, .to = n->to, .fresh = &n->now};
+        memcpy(steps[i].old_hash, n->old_hash, HASH_SIZE);
+        memcpy(steps[i].new_hash, n->new_hash, HASH_SIZE);
+    }
+    struct err ignored = {0};
+    if (!history_mark(c->v->history, true, e) || !record(c, e)) {
+        (void)history_mark(c->v->history, false, &ignored);
+        return false;
+    }
+    bool ok = apply_all(c->v, c->db, steps, c->count, e);
+    /* Where this fails, the next to write finds that all is done already. */
+    if (ok ? apply_done(c->v->history, c->db, &ignored) : forget(c, &ignored))
+        (void)history_mark(c->v->history, false, &ignored);
+    return ok;
+}
+
+/* ---- a dry run ----------------------------------------------------------- */
+
+static const char *kind_of(const struct entry *n)
+{
+    if (n->removed)
+        return "delete";
+    if (!*n->from)
+        return "create";
+    if (!strcmp(n->from, n->to))
+        return "update";
+    struct str from = str_of(n->from), to = str_of(n->to);
+    size_t folder = from.n - name_file(from).n;
+    bool renamed = folder == to.n - name_file(to).n && !memcmp(from.at, to.at, folder);
+    return renamed ? "rename" : "move";
+}
+
+void change_put(struct change *c, struct json_writer *w)
+{
+    (void)sort_entries(c);
+    json_open_array(w);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *n = c->entries[i];
+        struct str path = str_of(*n->from ? n->from : n->to);
+        bool moved = *n->from && !n->removed && strcmp(n->from, n->to) != 0;
+        scoped_buf struct buf id, diff;
+        buf_init(&id, PATH_MAX + 8);
+        buf_init(&diff, CHANGE_DIFF_MAX + 4096);
+        vault_put_id(c->v, path, &id);
+        bool whole = n->opaque || diff_put(n->old, n->removed ? STR("") : n->now,
+                                           CHANGE_DIFF_MAX, &diff);
+        json_open_object(w);
+        json_pair_str(w, "id", buf_view(&id));
+        json_pair_str(w, "path", path);
+        json_pair_cstr(w, "action", kind_of(n));
+        if (moved)
+            json_pair_cstr(w, "new_path", n->to);
+        json_pair_str(w, "diff", buf_view(&diff));
+        if (!whole)
+            json_pair_bool(w, "diff_truncated", true);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+/* ---- the common case ----------------------------------------------------- */
+
+bool change_edit(struct vault *v, const char *path, const char *action,
+                 const char *summary, change_edit_fn *edit, void *arg,
+                 char hash[static HASH_SIZE], struct err *e)
+{
+    const struct change_options o = {.action = action};
+    scoped(change_end) struct change *c = change_begin(v, &o, e);
+    struct note now;
+    bool found;
+    if (!c || !change_read(c, path, &now, &found, e))
+        return false;
+    if (!found)
+        return not_there(path, e);
+    scoped_buf struct buf fresh;
+    buf_init(&fresh, NOTE_SIZE_MAX);
+    if (!edit(arg, &now, c->arena, &fresh, e) || !buf_check(&fresh, "the note", e) ||
+        !change_replace(c, path, buf_view(&fresh), e))
+        return false;
+    change_say(c, path, NULL, summary);
+    change_hash(c, path, hash);
+    return change_commit(c, e);
+}

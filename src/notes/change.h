@@ -1,0 +1,78 @@
+/* notes/change.h - a change of one or many notes: all of it or nothing.
+ *
+ *     scoped(change_end) struct change *c = change_begin(v, &options, e);
+ *     if (!c || !change_read(c, path, &n, &found, e) || ...
+ *         !change_replace(c, path, bytes, e) || !change_commit(c, e)) return false;
+ *
+ * From begin to end the vault's write lock is held: no other change of ours comes in
+ * between, in whatever process. Other programs may: what they wrote since it was read
+ * is never overwritten, the commit is then an ERR_CONFLICT and has changed nothing.
+ * Over a crash, at any moment, all or nothing holds (history.h), and every byte that is
+ * replaced or removed is in the history.
+ *
+ * Reads within a change see what it has done so far. Only the last state of each note
+ * is written.
+ *
+ * Threads: a change belongs to one. Private to the room notes.
+ */
+#pragma once
+#include "notes/vault.h"
+
+#define CHANGE_NOTES_MAX 100000u           /* of one change; ERR_LIMIT above */
+#define CHANGE_BYTES_MAX ((size_t)1 << 30) /* of all that it writes; ERR_LIMIT above */
+#define CHANGE_DIFF_MAX 20000u             /* bytes of a dry run's diff of one note */
+
+struct change;
+
+struct change_options {
+    const char *action; /* what the history calls it: "update", "rename" ... */
+    bool dry_run;       /* takes no lock, writes nothing; for change_put() */
+};
+
+/* NULL and *e: ERR_BUSY, ERR_DENIED (a vault that cannot be written), ERR_IO. */
+struct change *change_begin(struct vault *v, const struct change_options *o,
+                            struct err *e);
+/* What was not committed has not happened. NULL is fine. */
+void change_end(struct change *c);
+SCOPED(change, change_end);
+bool change_is_dry(const struct change *c);
+
+/* Is a note there, as the change has it so far? */
+bool change_has(struct change *c, const char *path);
+/* Reads and parses the note. Everything is borrowed until change_end(). */
+bool change_read(struct change *c, const char *path, struct note *out, bool *found,
+                 struct err *e);
+
+/* Each copies what it is given. ERR_CONFLICT: the path is taken (create, move);
+ * ERR_NOT_FOUND: no note there; ERR_LIMIT: too large, too many. */
+bool change_create(struct change *c, const char *path, struct str bytes, struct err *e);
+bool change_replace(struct change *c, const char *path, struct str bytes, struct err *e);
+bool change_move(struct change *c, const char *from, const char *to, struct err *e);
+/* To the trash; `backup` (PATH_MAX bytes, or NULL) tells where. */
+bool change_remove(struct change *c, const char *path, char *backup, struct err *e);
+/* Takes a file out of the trash. */
+bool change_take_back(struct change *c, const char *backup, const char *path,
+                      struct err *e);
+/* What the history says of the note that is now at `path`; without it, words of ours. */
+void change_say(struct change *c, const char *path, const char *action,
+                const char *summary);
+
+/* Puts the content's new hash to `hash`, "" where the note is not part of it. */
+void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE]);
+
+bool change_commit(struct change *c, struct err *e);
+
+/* Of a dry run: [{id, path, action, diff, new_path?, diff_truncated?}] as the value of
+ * the key "changes"; the action is create, update, move, rename or delete. */
+void change_put(struct change *c, struct json_writer *w);
+
+/* ---- the common case ----------------------------------------------------- */
+
+/* Edits one note under the lock: `edit` gets it as it is now and appends what it shall
+ * be to `out` (the same bytes: nothing is written). */
+typedef bool change_edit_fn(void *arg, const struct note *now, struct arena *a,
+                            struct buf *out, struct err *e);
+/* ERR_NOT_FOUND when there is no such note. `hash`: what it has afterwards. */
+bool change_edit(struct vault *v, const char *path, const char *action,
+                 const char *summary, change_edit_fn *edit, void *arg,
+                 char hash[static HASH_SIZE], struct err *e);

@@ -1,0 +1,159 @@
+/* Making a note. */
+#include <stdio.h>
+
+#include "notes/name.h"
+#include "notes/write.h"
+
+struct creation {
+    struct str type, title, content;
+    const struct json *metadata;
+    char path[PATH_MAX];
+    char now[25];
+};
+
+static bool read_creation(const struct json *o, void *state, struct err *e)
+{
+    struct creation *c = state;
+    static const char *const keys[] = {"type",     "type_id", "title", "content",
+                                       "metadata", "dry_run", NULL};
+    static const char *const refused[] = {"id", "type", "title", "updated", NULL};
+    if (!options_check(o, "notes.create", keys, e) ||
+        !options_str(o, "type", "type_id", &c->type, e) ||
+        !options_str(o, "title", NULL, &c->title, e) ||
+        !options_str(o, "content", NULL, &c->content, e))
+        return false;
+    c->metadata = json_get(o, "metadata");
+    if (!write_check_metadata(c->metadata, refused, e))
+        return false;
+    if (!json_get(o, "type") && !json_get(o, "type_id"))
+        c->type = STR("note");
+    if (!name_is_type(c->type))
+        return err_set(e, ERR_INVALID,
+                       "type \"%.*s\" is no name of one folder: letters, "
+                       "digits, spaces and signs other than / \\ : * ? \" < > | # ^ [ ], "
+                       "no dot at the head",
+                       STR_ARGS(str_cut(c->type, 60)));
+    if (c->content.n > NOTE_SIZE_MAX)
+        return err_set(e, ERR_LIMIT, "content is %zu bytes; notes may have at most %u",
+                       c->content.n, NOTE_SIZE_MAX);
+    scoped_buf struct buf name;
+    buf_init(&name, 512);
+    if (!name_from_title(c->title, &name))
+        return err_set(e, ERR_INVALID,
+                       "title must be a string with at least one letter, "
+                       "digit or sign that a file name may have");
+    (void)snprintf(c->path, sizeof c->path, "%.*s/%s.md", STR_ARGS(c->type),
+                   buf_cz(&name));
+    return true;
+}
+
+static void put_created(const struct creation *c, struct buf *out)
+{
+    unsigned char random[8];
+    char uid[20] = "n-";
+    os_random(random, sizeof random);
+    for (size_t i = 0; i < sizeof random; i++)
+        (void)snprintf(uid + 2 + 2 * i, 3, "%02x", random[i]);
+    scoped_buf struct buf title;
+    buf_init(&title, NAME_TITLE_MAX);
+    name_put_title(c->title, &title);
+    const struct json *created = json_get(c->metadata, "created");
+
+    buf_cstr(out, "---\n");
+    yml_put_string(out, 0, "\n", "id", str_of(uid));
+    yml_put_string(out, 0, "\n", "type", c->type);
+    yml_put_string(out, 0, "\n", "title", buf_view(&title));
+    yml_put_string(out, 0, "\n", "created",
+                   json_is(created, JSON_STRING) ? json_str(created) : str_of(c->now));
+    yml_put_string(out, 0, "\n", "updated", str_of(c->now));
+    const struct json *tags = json_get(c->metadata, "tags");
+    if (tags && !json_is(tags, JSON_NULL))
+        yml_put_pair(out, 0, "\n", STR("tags"), tags);
+    struct json_iter it = json_iter(c->metadata);
+    while (json_next(&it))
+        if (!json_is(it.value, JSON_NULL) && !str_is(it.key, "tags") &&
+            !str_is(it.key, "created"))
+            yml_put_pair(out, 0, "\n", it.key, it.value);
+    buf_cstr(out, "---\n\n");
+    buf_str(out, c->content);
+}
+
+/* What is written must be read back as it was given. */
+static bool check_created(const struct creation *c, struct str bytes, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    struct frontmatter f;
+    if (!frontmatter_read(bytes, a, &f, e))
+        return false;
+    bool ok = f.state == FRONTMATTER_GOOD && str_eq(f.body, c->content);
+    struct json_iter it = json_iter(c->metadata);
+    while (ok && json_next(&it))
+        ok = json_is(it.value, JSON_NULL) ||
+             json_equal(it.value, json_get_str(f.yml.all, it.key));
+    return ok || err_set(e, ERR_INVALID, "metadata cannot be kept as YAML: %.200s",
+                         f.error[0] ? f.error : "it would be read back differently");
+}
+
+static bool taken(struct vault *v, const struct creation *c, struct str path,
+                  struct err *e)
+{
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    vault_put_id(v, path, &id);
+    return err_set(e, ERR_CONFLICT,
+                   "a note of that name exists: its id is \"%s\". Take "
+                   "another title than \"%.*s\", or update that note",
+                   buf_cz(&id), STR_ARGS(str_cut(c->title, 60)));
+}
+
+/* Within the change itself, too, two notes may not have one name. */
+static bool check_free(struct change *g, struct vault *v, const struct creation *c,
+                       struct err *e)
+{
+    struct str path = str_of(c->path), file = name_file(path);
+    char root[PATH_MAX];
+    (void)snprintf(root, sizeof root, "%.*s", STR_ARGS(file));
+    if (str_is(c->type, "note") && change_has(g, root))
+        return taken(v, c, file, e);
+    return !change_has(g, c->path) || taken(v, c, path, e);
+}
+
+static bool run_creation(struct change *g, struct vault *v, void *state,
+                         struct json_writer *out, struct err *e)
+{
+    struct creation *c = state;
+    if (!check_free(g, v, c, e))
+        return false;
+    int64_t now = os_real_ms();
+    os_format_utc(now, c->now);
+    scoped_buf struct buf bytes;
+    buf_init(&bytes, NOTE_SIZE_MAX);
+    put_created(c, &bytes);
+    if (!buf_check(&bytes, "the note", e) || !check_created(c, buf_view(&bytes), e) ||
+        !change_create(g, c->path, buf_view(&bytes), e))
+        return false;
+
+    int64_t created = now;
+    (void)name_date(json_str(json_get(c->metadata, "created")), &created);
+    scoped_buf struct buf title;
+    buf_init(&title, NAME_TITLE_MAX);
+    name_put_title(c->title, &title);
+    json_open_object(out);
+    write_pair_id(v, out, "id", str_of(c->path));
+    json_pair_str(out, "type", c->type);
+    json_pair_str(out, "title", buf_view(&title));
+    json_pair_str(out, "filename", name_file(str_of(c->path)));
+    json_pair_cstr(out, "path", c->path);
+    write_pair_time(out, "created", created);
+    json_close(out);
+    return true;
+}
+
+const struct operation create_operation = {
+    "notes.create", "create", sizeof(struct creation), read_creation, run_creation};
+
+bool notes_create(struct vault *v, const struct json *options, struct json_writer *out,
+                  struct err *e)
+{
+    return write_perform(v, &create_operation, options, out, e);
+}

@@ -1,0 +1,567 @@
+/* The store: its place, who may write, contents, notes and revisions. */
+#include "notes/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "notes/apply.h"
+
+#define LOCK_NAME OWN_DIR "/notes.lock"
+#define STORE_NAME "history.db"
+#define LOCK_WAIT_MS 15000
+#define DROPPED_AT_ONCE 200 /* revisions that one change drops for the sake of space */
+
+static const char *const migrations[] = {
+    "CREATE TABLE contents("
+    " id INTEGER PRIMARY KEY,"
+    " hash TEXT NOT NULL UNIQUE,"
+    " bytes BLOB NOT NULL);"
+    "CREATE TABLE totals(bytes INTEGER NOT NULL);" /* of all contents */
+    "INSERT INTO totals VALUES(0);"
+    "CREATE TABLE notes("
+    " key INTEGER PRIMARY KEY,"
+    " uid TEXT,"
+    " path TEXT NOT NULL," /* where it is, or was last */
+    " gone INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX notes_by_path ON notes(path) WHERE gone = 0;"
+    "CREATE INDEX notes_by_last_path ON notes(path);"
+    "CREATE INDEX notes_by_uid ON notes(uid) WHERE uid IS NOT NULL;"
+    "CREATE TABLE revisions("
+    " id INTEGER PRIMARY KEY,"
+    " note INTEGER NOT NULL REFERENCES notes(key),"
+    " number INTEGER NOT NULL," /* from 1, never given twice */
+    " time INTEGER NOT NULL,"   /* ms */
+    " author TEXT NOT NULL,"
+    " action TEXT NOT NULL,"
+    " summary TEXT NOT NULL,"
+    " path TEXT NOT NULL,"
+    " hash TEXT NOT NULL,"
+    " content INTEGER REFERENCES contents(id),"
+    " size INTEGER NOT NULL,"
+    " backup TEXT);"
+    "CREATE UNIQUE INDEX revisions_by_note ON revisions(note, number);"
+    "CREATE INDEX revisions_by_content ON revisions(content);"
+    /* The steps of the one change under way: '' is no file. */
+    "CREATE TABLE pending("
+    " step INTEGER PRIMARY KEY,"
+    " from_path TEXT NOT NULL,"
+    " to_path TEXT NOT NULL,"
+    " old_hash TEXT NOT NULL,"
+    " new_hash TEXT NOT NULL);",
+};
+
+struct history {
+    struct vault *vault;
+    pthread_mutex_t mutex; /* the rest; held between history_lock() and _unlock() */
+    int folder;            /* -1 before the first use */
+    struct db *db;
+    uint64_t inode;
+    int lock;           /* -1: not held */
+    atomic_bool looked; /* for what a crash left, once */
+};
+
+struct history *history_new(struct vault *v)
+{
+    struct history *h = mem_new(sizeof *h);
+    h->vault = v;
+    h->folder = h->lock = -1;
+    must(pthread_mutex_init(&h->mutex, NULL) == 0);
+    return h;
+}
+
+static void close_store(struct history *h)
+{
+    db_close(h->db);
+    h->db = NULL;
+    os_close(h->folder);
+    h->folder = -1;
+}
+
+void history_free(struct history *h)
+{
+    if (!h)
+        return;
+    close_store(h);
+    (void)pthread_mutex_destroy(&h->mutex);
+    free(h);
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+static uint64_t inode_now(const struct history *h)
+{
+    struct os_stat st;
+    struct err none = {0};
+    return os_stat_beneath(h->vault->dir, HISTORY_DIR "/" STORE_NAME, &st, &none)
+               ? st.inode
+               : 0;
+}
+
+/* A damaged store is put aside: somebody may want to look into it. */
+static bool put_aside(struct history *h, struct err *e)
+{
+    char aside[100];
+    (void)snprintf(aside, sizeof aside, HISTORY_DIR "/damaged-%lld.db",
+                   (long long)os_real_ms());
+    return os_move(h->vault->dir, HISTORY_DIR "/" STORE_NAME, aside, e);
+}
+
+static bool open_store(struct history *h, struct err *e)
+{
+    if (h->db && !db_is_damaged(h->db) && inode_now(h) == h->inode)
+        return true;
+    bool damaged = h->db && db_is_damaged(h->db);
+    close_store(h);
+    if (damaged && h->lock >= 0 && !put_aside(h, e))
+        return false;
+    if (!os_make_dirs(h->vault->dir, HISTORY_DIR, e))
+        return false;
+    h->folder = os_open_beneath(h->vault->dir, HISTORY_DIR,
+                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
+    if (h->folder < 0)
+        return false;
+    const struct db_options options = {.migrations = migrations,
+                                       .migration_count = LENGTH(migrations),
+                                       .durable = true,
+                                       .remote = !os_is_local(h->vault->dir)};
+    struct err why = {0};
+    h->db = db_open(h->folder, STORE_NAME, &options, &damaged, &why);
+    if (!h->db && damaged && h->lock >= 0) {
+        why = (struct err){0};
+        if (put_aside(h, &why))
+            h->db = db_open(h->folder, STORE_NAME, &options, NULL, &why);
+    }
+    h->inode = inode_now(h);
+    return h->db || err_set(e, why.code, "the notes' history: %s", why.msg);
+}
+
+/* ---- the lock ------------------------------------------------------------ */
+
+static bool take_mutex(struct history *h, struct err *e)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += LOCK_WAIT_MS / 1000;
+    return pthread_mutex_clocklock(&h->mutex, CLOCK_MONOTONIC, &until) == 0 ||
+           err_set(e, ERR_BUSY,
+                   "waited %d ms in vain for another change to this vault; nothing was "
+                   "written, try again",
+                   LOCK_WAIT_MS);
+}
+
+static int take_lock(struct vault *v, unsigned wait_ms, struct err *e)
+{
+    struct err why = {0};
+    int fd = os_lock(v->dir, LOCK_NAME, 0, wait_ms, &why);
+    if (fd < 0 && why.code == ERR_NOT_FOUND && os_make_dirs(v->dir, OWN_DIR, e))
+        return os_lock(v->dir, LOCK_NAME, 0, wait_ms, e);
+    if (fd < 0)
+        err_set(e, why.code,
+                why.code == ERR_DENIED ? "the vault may not be written: %s" : "%s",
+                why.msg);
+    return fd;
+}
+
+bool history_can_write(struct history *h)
+{
+    struct err why = {0};
+    os_close(take_lock(h->vault, 0, &why));
+    return why.code != ERR_DENIED;
+}
+
+bool history_mark(struct history *h, bool busy, struct err *e)
+{
+    return ftruncate(h->lock, busy) == 0 ||
+           err_set(e, ERR_IO, "cannot mark the vault as being written: %m");
+}
+
+static bool is_marked(const struct history *h)
+{
+    struct os_stat st;
+    struct err none = {0};
+    return os_stat_beneath(h->vault->dir, LOCK_NAME, &st, &none) && st.size > 0;
+}
+
+struct db *history_lock(struct history *h, struct err *e)
+{
+    if (!take_mutex(h, e))
+        return NULL;
+    h->lock = take_lock(h->vault, LOCK_WAIT_MS, e);
+    if (h->lock >= 0 && open_store(h, e) && apply_pending(h->vault, h, h->db, e))
+        return h->db;
+    history_unlock(h);
+    return NULL;
+}
+
+void history_unlock(struct history *h)
+{
+    os_close(h->lock);
+    h->lock = -1;
+    pthread_mutex_unlock(&h->mutex);
+}
+
+void history_settle(struct history *h)
+{
+    bool first = !atomic_exchange(&h->looked, true);
+    if ((!first && !is_marked(h)) || !inode_now(h))
+        return;
+    if (pthread_mutex_trylock(&h->mutex) != 0)
+        return; /* someone of ours is at it */
+    struct err ignored = {0};
+    h->lock = take_lock(h->vault, 0, &ignored);
+    if (h->lock >= 0 && open_store(h, &ignored))
+        (void)apply_pending(h->vault, h, h->db, &ignored);
+    history_unlock(h);
+}
+
+struct db *history_read(struct history *h, bool *none, struct err *e)
+{
+    *none = inode_now(h) == 0;
+    if (*none || !take_mutex(h, e))
+        return NULL;
+    if (open_store(h, e))
+        return h->db;
+    history_read_end(h);
+    return NULL;
+}
+
+void history_read_end(struct history *h)
+{
+    pthread_mutex_unlock(&h->mutex);
+}
+
+/* ---- contents ------------------------------------------------------------ */
+
+static bool count_bytes(struct db *db, int64_t more, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "UPDATE totals SET bytes = bytes + ?", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, more);
+    return query_run(q, e);
+}
+
+static bool find_content(struct db *db, struct str hash, int64_t *id, struct err *e)
+{
+    *id = 0;
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT id FROM contents WHERE hash = ?", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, hash);
+    if (query_next(q, e))
+        *id = query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
+bool history_keep(struct db *db, struct str bytes, const char *hash, int64_t *id,
+                  struct err *e)
+{
+    if (!find_content(db, str_of(hash), id, e) || *id)
+        return e->code == ERR_NONE;
+    scoped(query_end) struct query *q =
+        db_query(db, "INSERT INTO contents(hash, bytes) VALUES(?, ?)", e);
+    if (!q)
+        return false;
+    query_bind_cstr(q, 1, hash);
+    query_bind_bytes(q, 2, bytes);
+    if (!query_run(q, e) || !count_bytes(db, (int64_t)bytes.n, e))
+        return false;
+    *id = db_last_id(db);
+    return true;
+}
+
+bool history_bytes(struct db *db, struct str hash, struct buf *out, bool *found,
+                   struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT bytes FROM contents WHERE hash = ?", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, hash);
+    *found = query_next(q, e);
+    if (*found)
+        buf_str(out, query_bytes(q, 0));
+    return e->code == ERR_NONE && buf_check(out, "a note's old content", e);
+}
+
+/* ---- notes --------------------------------------------------------------- */
+
+static bool find_by_path(struct db *db, struct str path, struct str uid, int64_t *key,
+                         struct err *e)
+{
+    /* Another uid at this path: another note has taken the file's place. */
+    scoped(query_end) struct query *q =
+        db_query(db,
+                 "SELECT key FROM notes WHERE path = ?1 AND gone = 0"
+                 " AND (uid IS NULL OR ?2 = '' OR uid = ?2)",
+                 e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, path);
+    query_bind_str(q, 2, uid);
+    if (query_next(q, e))
+        *key = query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
+/* Whose file was moved by another program, or is gone. A copy with the same uid
+ * beside the note itself is a note of its own. */
+static bool find_by_uid(struct db *db, struct vault *v, struct str uid, int64_t *key,
+                        struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(
+        db, "SELECT key, path, gone FROM notes WHERE uid = ? ORDER BY key DESC", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, uid);
+    while (!*key && query_next(q, e))
+        if (query_int(q, 2) || !vault_has(v, query_str(q, 1)))
+            *key = query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
+static bool find_gone(struct db *db, struct str path, int64_t *key, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT max(key) FROM notes WHERE path = ? AND gone = 1", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, path);
+    if (query_next(q, e))
+        *key = query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
+bool history_of_path(struct db *db, struct str path, bool gone, int64_t *key,
+                     struct err *e)
+{
+    *key = 0;
+    return gone ? find_gone(db, path, key, e) : find_by_path(db, path, STR(""), key, e);
+}
+
+bool history_find(struct db *db, struct vault *v, struct str path, struct str uid,
+                  int64_t *key, struct err *e)
+{
+    *key = 0;
+    return find_by_path(db, path, uid, key, e) &&
+           (*key || !uid.n || find_by_uid(db, v, uid, key, e)) &&
+           (*key || uid.n || vault_has(v, path) || find_gone(db, path, key, e));
+}
+
+/* Another note's row stands for the path that this one has now: that one is gone. */
+static bool free_path(struct db *db, struct str path, int64_t key, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(
+        db, "UPDATE notes SET gone = 1 WHERE path = ? AND gone = 0 AND key <> ?", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, path);
+    query_bind_int(q, 2, key);
+    return query_run(q, e);
+}
+
+bool history_moved(struct db *db, int64_t key, struct str path, bool gone, struct err *e)
+{
+    if (!gone && !free_path(db, path, key, e))
+        return false;
+    scoped(query_end) struct query *q =
+        db_query(db, "UPDATE notes SET path = ?, gone = ? WHERE key = ?", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, path);
+    query_bind_int(q, 2, gone);
+    query_bind_int(q, 3, key);
+    return query_run(q, e);
+}
+
+static bool learn_uid(struct db *db, int64_t key, struct str uid, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "UPDATE notes SET uid = ? WHERE key = ? AND uid IS NULL", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, uid);
+    query_bind_int(q, 2, key);
+    return query_run(q, e);
+}
+
+bool history_key(struct db *db, struct vault *v, struct str path, struct str uid,
+                 int64_t *key, struct err *e)
+{
+    *key = 0;
+    if (!find_by_path(db, path, uid, key, e) ||
+        (!*key && uid.n && !find_by_uid(db, v, uid, key, e)))
+        return false;
+    if (*key)
+        return history_moved(db, *key, path, false, e) &&
+               (!uid.n || learn_uid(db, *key, uid, e));
+    scoped(query_end) struct query *q =
+        db_query(db, "INSERT INTO notes(uid, path, gone) VALUES(?, ?, 0)", e);
+    if (!q || !free_path(db, path, 0, e))
+        return false;
+    if (uid.n)
+        query_bind_str(q, 1, uid);
+    query_bind_str(q, 2, path);
+    if (!query_run(q, e))
+        return false;
+    *key = db_last_id(db);
+    return true;
+}
+
+/* ---- revisions ----------------------------------------------------------- */
+
+static bool one_number(struct db *db, const char *sql, int64_t arg, int64_t *out,
+                       struct err *e)
+{
+    *out = 0;
+    scoped(query_end) struct query *q = db_query(db, sql, e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, arg);
+    if (query_next(q, e))
+        *out = query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
+static bool drop_content(struct db *db, int64_t content, struct err *e)
+{
+    int64_t used, size;
+    if (!content ||
+        !one_number(db, "SELECT EXISTS(SELECT 1 FROM revisions WHERE content = ?)",
+                    content, &used, e) ||
+        used ||
+        !one_number(db, "SELECT length(bytes) FROM contents WHERE id = ?", content, &size,
+                    e))
+        return e->code == ERR_NONE;
+    scoped(query_end) struct query *q =
+        db_query(db, "DELETE FROM contents WHERE id = ?", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, content);
+    return query_run(q, e) && count_bytes(db, -size, e);
+}
+
+static bool drop_revision(struct db *db, int64_t id, int64_t content, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "DELETE FROM revisions WHERE id = ?", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, id);
+    return query_run(q, e) && drop_content(db, content, e);
+}
+
+/* Drops what the query names: (id, content) of at most DROPPED_AT_ONCE revisions. */
+static bool drop_found(struct db *db, struct query *q, size_t *count, struct err *e)
+{
+    int64_t ids[DROPPED_AT_ONCE], contents[DROPPED_AT_ONCE];
+    size_t n = 0;
+    while (n < DROPPED_AT_ONCE && query_next(q, e)) {
+        ids[n] = query_int(q, 0);
+        contents[n++] = query_int(q, 1);
+    }
+    query_again(q);
+    for (size_t i = 0; i < n && e->code == ERR_NONE; i++)
+        (void)drop_revision(db, ids[i], contents[i], e);
+    *count = n;
+    return e->code == ERR_NONE;
+}
+
+static bool prune_note(struct db *db, const struct revision_note *r, int64_t number,
+                       struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db,
+                 "SELECT id, content FROM revisions WHERE note = ?1 AND (number <= ?2 OR"
+                 " (number <= ?3 AND time < ?4)) ORDER BY number LIMIT 200",
+                 e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, r->key);
+    query_bind_int(q, 2, number - HISTORY_MOST);
+    query_bind_int(q, 3, number - HISTORY_LEAST);
+    query_bind_int(q, 4, os_real_ms() - HISTORY_DAYS * INT64_C(86400000));
+    size_t count;
+    return drop_found(db, q, &count, e);
+}
+
+static bool prune_all(struct db *db, struct err *e)
+{
+    int64_t bytes;
+    if (!one_number(db, "SELECT bytes FROM totals LIMIT ?", 1, &bytes, e))
+        return false;
+    if (bytes <= HISTORY_BYTES)
+        return true;
+    scoped(query_end) struct query *q = db_query(
+        db,
+        "SELECT id, content FROM revisions r WHERE number <= (SELECT max(number) FROM"
+        " revisions WHERE note = r.note) - ?1 ORDER BY id LIMIT 200",
+        e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, HISTORY_LEAST_FULL);
+    size_t count;
+    return drop_found(db, q, &count, e);
+}
+
+bool history_add(struct db *db, const struct revision_note *r, struct err *e)
+{
+    int64_t last;
+    if (!one_number(db, "SELECT max(number) FROM revisions WHERE note = ?", r->key, &last,
+                    e))
+        return false;
+    scoped(query_end) struct query *q = db_query(
+        db,
+        "INSERT INTO revisions(note, number, time, author, action, summary, path,"
+        " hash, content, size, backup) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, r->key);
+    query_bind_int(q, 2, last + 1);
+    query_bind_int(q, 3, r->time_ms);
+    query_bind_cstr(q, 4, r->author);
+    query_bind_cstr(q, 5, r->action);
+    query_bind_cstr(q, 6, r->summary);
+    query_bind_str(q, 7, r->path);
+    query_bind_cstr(q, 8, r->hash);
+    if (r->content)
+        query_bind_int(q, 9, r->content);
+    query_bind_int(q, 10, (int64_t)r->size);
+    query_bind_cstr(q, 11, r->backup);
+    return query_run(q, e) && prune_note(db, r, last + 1, e) && prune_all(db, e);
+}
+
+bool history_forget(struct db *db, int64_t last, struct err *e)
+{
+    for (size_t count = 1; count;) {
+        scoped(query_end) struct query *q = db_query(
+            db,
+            "SELECT id, content FROM revisions WHERE id > ? AND author <> 'external'"
+            " LIMIT 200",
+            e);
+        if (!q)
+            return false;
+        query_bind_int(q, 1, last);
+        if (!drop_found(db, q, &count, e))
+            return false;
+    }
+    return true;
+}
+
+bool history_has_last(struct db *db, int64_t key, const char *hash, bool *has,
+                      struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(
+        db, "SELECT hash FROM revisions WHERE note = ? ORDER BY number DESC LIMIT 1", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, key);
+    *has = query_next(q, e) && str_is(query_str(q, 0), hash);
+    return e->code == ERR_NONE;
+}

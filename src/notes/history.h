@@ -1,0 +1,92 @@
+/* notes/history.h - the vault's store of what notes held: journal and history at once.
+ *
+ * One SQLite file, .cloche/history/history.db, whose commits outlast a power failure.
+ * A change first stands there, whole, as pending; then the files follow; then it is no
+ * longer pending. So a crash at any moment leaves either nothing of it or what ends it.
+ *
+ * There is one write lock a vault. Whoever holds it and finds something pending knows
+ * that its owner is dead, and ends its work.
+ *
+ * A note is known by a key of ours: its file's path, and its uid where the file was
+ * moved by another program. Kept are all revisions of the last HISTORY_DAYS and, of
+ * each note, the last HISTORY_LEAST; never more than HISTORY_MOST of one note. Above
+ * HISTORY_BYTES the oldest go, down to HISTORY_LEAST_FULL of each note.
+ *
+ * Threads: safe, except what takes a db: that is its holder's. Private to the room notes.
+ */
+#pragma once
+#include "db/db.h"
+#include "notes/vault.h"
+
+#define HISTORY_DIR OWN_DIR "/history"
+#define HISTORY_DAYS 90
+#define HISTORY_LEAST 50
+#define HISTORY_MOST 1000
+#define HISTORY_BYTES (INT64_C(1) << 30) /* of all contents */
+#define HISTORY_LEAST_FULL 5
+
+struct history;
+struct history *history_new(struct vault *v); /* opens nothing yet */
+void history_free(struct history *h);         /* NULL is fine */
+
+/* ---- who may write ------------------------------------------------------- */
+
+/* Takes the write lock (waiting at most 15 s: ERR_BUSY), opens or makes the store and
+ * ends what a crash left. The answer is borrowed until history_unlock(). NULL and *e:
+ * ERR_DENIED (a vault that cannot be written) and what the disk says. */
+struct db *history_lock(struct history *h, struct err *e);
+void history_unlock(struct history *h);
+bool history_can_write(struct history *h);
+/* Says to other processes that files are being changed (or no longer): if we die, the
+ * next reader ends our work. Lock held. */
+bool history_mark(struct history *h, bool busy, struct err *e);
+/* Ends what a crash left, if something is and nobody else is at it. Cheap, never
+ * waits, never fails: called before notes are read. */
+void history_settle(struct history *h);
+/* For reading alone: *none tells that there is no history yet. */
+struct db *history_read(struct history *h, bool *none, struct err *e);
+void history_read_end(struct history *h);
+
+/* ---- contents and notes -------------------------------------------------- */
+
+/* Stores the bytes, once for each hash; *id is their number. */
+bool history_keep(struct db *db, struct str bytes, const char *hash, int64_t *id,
+                  struct err *e);
+/* Appends the bytes. *found false: not kept (any more). */
+bool history_bytes(struct db *db, struct str hash, struct buf *out, bool *found,
+                   struct err *e);
+
+/* The key of the note that is at `path` now, or was there last and is gone; *key 0:
+ * none. `uid` may be empty. */
+bool history_find(struct db *db, struct vault *v, struct str path, struct str uid,
+                  int64_t *key, struct err *e);
+/* The same for a file that is there, made where it is missing. */
+bool history_key(struct db *db, struct vault *v, struct str path, struct str uid,
+                 int64_t *key, struct err *e);
+/* The note that the store has at `path`, or that was there last; *key 0: none. */
+bool history_of_path(struct db *db, struct str path, bool gone, int64_t *key,
+                     struct err *e);
+/* The note is at `path` from now on, or gone from there. */
+bool history_moved(struct db *db, int64_t key, struct str path, bool gone, struct err *e);
+
+/* ---- revisions ----------------------------------------------------------- */
+
+struct revision_note {
+    int64_t key;
+    int64_t time_ms;
+    const char *author;  /* "external": found, written by another program */
+    const char *action;  /* "create", "update", "rename" ... */
+    const char *summary; /* one line for people */
+    struct str path;     /* where the note is after it */
+    const char *hash;
+    int64_t content; /* of history_keep(); 0: its bytes were not kept */
+    uint64_t size;
+    const char *backup; /* in the trash, or NULL */
+};
+/* Appends a revision and drops those that are too many. */
+bool history_add(struct db *db, const struct revision_note *r, struct err *e);
+/* Drops all revisions behind that id (but what was found, which stays). */
+bool history_forget(struct db *db, int64_t last, struct err *e);
+/* Is this the content of the note's last revision? */
+bool history_has_last(struct db *db, int64_t key, const char *hash, bool *has,
+                      struct err *e);

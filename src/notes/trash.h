@@ -1,0 +1,20 @@
+/* notes/trash.h - where deleted notes lie: .cloche/trash/TIME-RANDOM/PATH.
+ *
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include <limits.h>
+
+#include "notes/vault.h"
+
+#define TRASH_DIR OWN_DIR "/trash"
+
+/* Where the note `path` goes when it is deleted now. ERR_INVALID: the name would be
+ * too long. */
+bool trash_name(const char *path, int64_t now_ms, char out[static PATH_MAX],
+                struct err *e);
+/* Is this a file of the trash? `original` is then the path that the note had, borrowed
+ * from `path`. */
+bool trash_is_path(struct str path, struct str *original);
+/* When it was deleted, by its name; 0: who knows. */
+int64_t trash_time(struct str path);

@@ -1,0 +1,189 @@
+/* What the calls that write have in common. */
+#include "notes/write.h"
+
+#include <stdio.h>
+
+#include "notes/index.h"
+#include "notes/name.h"
+
+#define ANSWER_MAX ((size_t)64 << 20) /* bytes */
+
+void write_pair_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    char text[25];
+    os_format_utc(ms, text);
+    json_pair_cstr(w, key, text);
+}
+
+void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
+                   struct str path)
+{
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    vault_put_id(v, path, &id);
+    json_pair_str(w, key, buf_view(&id));
+}
+
+const struct json *write_json_text(struct str text, struct arena *a, struct err *e)
+{
+    scoped_buf struct buf b;
+    buf_init(&b, (size_t)NOTE_SIZE_MAX * 6 + 2);
+    struct json_writer w = json_writer(&b);
+    json_put_str(&w, text);
+    return buf_check(&b, "a text", e) ? json_read(buf_view(&b), a, e) : NULL;
+}
+
+bool write_no_such_note(struct str identifier, struct err *e)
+{
+    return err_set(e, ERR_NOT_FOUND,
+                   "there is no note \"%.*s\"; an identifier is an id "
+                   "(\"type/name\"), a uid, a path or an exact title",
+                   STR_ARGS(str_cut(identifier, 100)));
+}
+
+/* ---- metadata ------------------------------------------------------------ */
+
+bool write_check_metadata(const struct json *metadata, const char *const *refused,
+                          struct err *e)
+{
+    if (!metadata || json_is(metadata, JSON_NULL))
+        return true;
+    if (!json_is(metadata, JSON_OBJECT))
+        return err_set(e, ERR_INVALID,
+                       "metadata must be an object, not a value of type "
+                       "%s",
+                       json_type_name(json_type(metadata)));
+    struct json_iter it = json_iter(metadata);
+    while (json_next(&it)) {
+        for (size_t i = 0; refused[i]; i++)
+            if (str_is(it.key, refused[i]))
+                return err_set(e, ERR_INVALID,
+                               "metadata may not hold the key \"%s\": it "
+                               "is kept by the vault itself",
+                               refused[i]);
+        int64_t ms;
+        if (str_is(it.key, "created") && !json_is(it.value, JSON_NULL) &&
+            !name_date(json_str(it.value), &ms))
+            return err_set(e, ERR_INVALID,
+                           "metadata.created must be a date such as "
+                           "\"2026-11-21T05:16:00Z\"");
+        if (str_is(it.key, "title") && !json_is(it.value, JSON_NULL) &&
+            str_trim(json_str(it.value)).n == 0)
+            return err_set(e, ERR_INVALID,
+                           "metadata.title must be a string that is not "
+                           "empty");
+        if (!yml_can_write(it.key, it.value, e))
+            return false;
+    }
+    return true;
+}
+
+/* ---- which version ------------------------------------------------------- */
+
+bool write_read_guard(const struct json *o, struct write_guard *g, struct err *e)
+{
+    return options_str(o, "contentHash", "content_hash", &g->hash, e) &&
+           options_bool(o, "force", &g->force, e);
+}
+
+/* "abc" or "sha256:abc", in any case. */
+static bool same_hash(struct str given, const char *hash)
+{
+    struct str full = str_of(hash), bare = {full.at + 7, full.n - 7};
+    struct str mine = str_starts(given, "sha256:") ? full : bare;
+    return str_eq(given, mine);
+}
+
+bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e)
+{
+    if (g->hash.n == 0 && !g->force)
+        return err_set(e, ERR_INVALID,
+                       "contentHash is missing: read the note first and "
+                       "give its content_hash, so that nobody's change is lost (or "
+                       "force: true to overwrite)");
+    if (g->force || same_hash(g->hash, n->hash))
+        return true;
+    return err_set(e, ERR_CONFLICT,
+                   "the note was changed since it was read: contentHash "
+                   "is %.*s but the file's is %s. Nothing was written; read it again and "
+                   "update from there",
+                   STR_ARGS(str_cut(g->hash, 80)), n->hash);
+}
+
+/* ---- performing ---------------------------------------------------------- */
+
+/* `folder` and `name` and `ending` as a path, if the change has such a note. */
+static bool try_path(struct change *c, const char *folder, struct str name,
+                     const char *ending, char path[static PATH_MAX])
+{
+    int n = snprintf(path, PATH_MAX, "%s%.*s%s", folder, STR_ARGS(name), ending);
+    return n > 0 && n < PATH_MAX && name_is_path((struct str){path, (size_t)n}) &&
+           change_has(c, path);
+}
+
+bool write_resolve(struct change *c, struct vault *v, struct str identifier,
+                   char path[static PATH_MAX], struct err *e)
+{
+    if (identifier.n < PATH_MAX && !memchr(identifier.at, '\0', identifier.n)) {
+        struct str file = identifier;
+        bool folder = memchr(identifier.at, '/', identifier.n) != NULL;
+        if ((folder && try_path(c, "", identifier, ".md", path)) ||
+            try_path(c, "", identifier, "", path))
+            return true;
+        file.at += 5, file.n -= 5;
+        if (str_starts(identifier, "note/") && !memchr(file.at, '/', file.n) &&
+            try_path(c, "", file, ".md", path))
+            return true;
+    }
+    bool found;
+    if (!vault_resolve(v, identifier, path, &found, e))
+        return false;
+    return (found && change_has(c, path)) || write_no_such_note(identifier, e);
+}
+
+/* The index may take long, the first time: not under the lock. */
+static bool no_work(struct db *db, void *arg, struct err *e)
+{
+    (void)db, (void)arg, (void)e;
+    return true;
+}
+
+static bool needs_index(struct vault *v, const struct json *o)
+{
+    struct str identifier;
+    struct err none = {0};
+    if (json_is(o, JSON_OBJECT) && !json_get(o, "identifier"))
+        return false;
+    return options_identifier(o, &identifier, &none) && !vault_is_path(v, identifier);
+}
+
+bool write_perform(struct vault *v, const struct operation *op, const struct json *o,
+                   struct json_writer *out, struct err *e)
+{
+    scoped(free) void *state = mem_new(op->state_size);
+    struct change_options options = {.action = op->action};
+    if (!op->read(o, state, e) ||
+        (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &options.dry_run, e)) ||
+        (needs_index(v, o) && !index_use(v->index, no_work, NULL, e)))
+        return false;
+    scoped(change_end) struct change *c = change_begin(v, &options, e);
+    scoped_buf struct buf answer;
+    buf_init(&answer, ANSWER_MAX);
+    struct json_writer w = json_writer(&answer);
+    if (!c || !op->run(c, v, state, &w, e))
+        return false;
+    if (options.dry_run) {
+        buf_clear(&answer);
+        w = json_writer(&answer);
+        json_open_object(&w);
+        json_pair_bool(&w, "dry_run", true);
+        json_key(&w, "changes");
+        change_put(c, &w);
+        json_close(&w);
+    }
+    if (!buf_check(&answer, "the answer", e) ||
+        (!options.dry_run && !change_commit(c, e)))
+        return false;
+    json_put_raw(out, buf_view(&answer));
+    return true;
+}

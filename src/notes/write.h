@@ -1,0 +1,56 @@
+/* notes/write.h - what the calls that write have in common.
+ *
+ * Such a call is an operation: it first reads its options, without a lock, and then
+ * runs within a change, where it may be one of several (notes_batch).
+ *
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include "notes/change.h"
+
+#define WRITE_PARSE_MAX (64u << 20) /* bytes of working memory for one note */
+
+struct operation {
+    const char *name;   /* "notes.update" */
+    const char *action; /* for the history */
+    size_t state_size;  /* bytes, zeroed, that `read` fills for `run` */
+    bool (*read)(const struct json *o, void *state, struct err *e);
+    /* Adds to the change and appends the answer that is true once it is committed. */
+    bool (*run)(struct change *c, struct vault *v, void *state, struct json_writer *out,
+                struct err *e);
+};
+extern const struct operation create_operation, update_operation, delete_operation;
+
+/* The whole call: with {dry_run: true} the answer is {dry_run, changes}. */
+bool write_perform(struct vault *v, const struct operation *op, const struct json *o,
+                   struct json_writer *out, struct err *e);
+
+/* The path that an identifier means within the change; ERR_NOT_FOUND. */
+bool write_resolve(struct change *c, struct vault *v, struct str identifier,
+                   char path[static PATH_MAX], struct err *e);
+bool write_no_such_note(struct str identifier, struct err *e);
+
+/* ---- which version is meant ---------------------------------------------- */
+
+struct write_guard {
+    struct str hash;
+    bool force;
+};
+/* contentHash (or content_hash) and force. */
+bool write_read_guard(const struct json *o, struct write_guard *g, struct err *e);
+/* ERR_CONFLICT with both hashes unless it is that version; ERR_INVALID when neither a
+ * hash nor force was given. */
+bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e);
+
+/* ---- metadata and answers ------------------------------------------------ */
+
+/* Is each key one that may be given, and each value one that can be written?
+ * `refused` ends with NULL. */
+bool write_check_metadata(const struct json *metadata, const char *const *refused,
+                          struct err *e);
+/* A JSON string in the arena. */
+const struct json *write_json_text(struct str text, struct arena *a, struct err *e);
+
+void write_pair_time(struct json_writer *w, const char *key, int64_t ms);
+void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
+                   struct str path);
