@@ -1,0 +1,124 @@
+/* egress/egress.h - a guest's way out: who may be reached, and fetch over HTTP.
+ *
+ * Deny by default. A request is let out where a rule names its host, scheme and port,
+ * and the address that is then connected to is public, or was granted by itself: that
+ * is checked on the socket, after all names were resolved, so neither DNS nor redirects
+ * lead around it. Each redirect is one more request to the same checks.
+ *
+ * Secrets stay here: code names one ("{{secret:NAME}}" in a header's value), its value
+ * is put in when the request leaves, for the hosts that it was given for, and taken out
+ * of whatever comes back.
+ * Source: the Fetch standard (redirects, refused headers); the IANA registries of
+ * special-purpose addresses.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+/* ---- rules -------------------------------------------------------------- */
+
+/* Immutable once read. Threads: safe. */
+struct egress_rules;
+
+/* Reads the `network` part of a policy:
+ *
+ *   {"hosts": ["api.example.org", "*.example.com:8443", "http://old.example.org"],
+ *    "allowPrivate": ["192.168.1.5:3000", "[fd00::5]:8080", "localhost:3000"],
+ *    "secrets": {"GITHUB": {"env": "GITHUB_TOKEN", "hosts": ["api.github.com"],
+ *                           "header": "Authorization", "format": "Bearer {}"}}}
+ *
+ * hosts: exact names, "*.NAME" for all below it but not itself, "*" for every public
+ *     one; https unless http:// stands before it, port 443 (80) unless one is given.
+ * allowPrivate: an address of this machine or its networks, with its port; http and
+ *     https to that very address are allowed by it, too. Metadata services cannot be.
+ * secrets: the value itself ("value"), a variable ("env") or a file of the user's
+ *     ("file", absolute); where it may go ("hosts", as above). With "header" it goes
+ *     into this one alone, and by itself into every request to its hosts that does not
+ *     set it; "format" then says how ("{}" is the value).
+ *
+ * NULL and ERR_INVALID (says which entry), ERR_LIMIT. NULL `network` denies all. */
+struct egress_rules *egress_rules_read(const struct json *network, struct err *e);
+void egress_rules_free(struct egress_rules *r); /* NULL is fine */
+SCOPED(egress_rules, egress_rules_free);
+/* false: whatever is asked will be refused. */
+bool egress_rules_any(const struct egress_rules *r);
+
+/* Would a request for this URL leave, as far as its text tells? false and ERR_INVALID
+ * (no URL that can be fetched) or ERR_DENIED. */
+bool egress_allows(const struct egress_rules *r, struct str url, struct err *e);
+
+/* ---- requests ----------------------------------------------------------- */
+
+#define EGRESS_URL_MAX ((size_t)16 << 10) /* bytes */
+#define EGRESS_HEADERS_MAX 100u           /* of a request */
+
+enum egress_redirect { EGRESS_FOLLOW, EGRESS_MANUAL, EGRESS_ERROR };
+
+struct egress_header {
+    struct str name, value;
+};
+
+struct egress_request {
+    struct str method, url;
+    const struct egress_header *headers;
+    size_t header_count;
+    struct str body;
+    bool has_body;
+    enum egress_redirect redirect;
+    uint32_t id; /* for egress_abort(); 0: cannot be aborted */
+};
+
+/* Texts are UTF-8, the body any bytes. */
+struct egress_response {
+    int status;
+    bool redirected;
+    struct buf status_text, url;
+    struct buf headers; /* JSON: [["name", "value"], ...], names in lower case */
+    struct buf body;    /* decompressed */
+};
+void egress_response_init(struct egress_response *r);
+void egress_response_done(struct egress_response *r);
+
+/* One request of those that a fetch consists of: told when it is over, or refused. */
+struct egress_hop {
+    const char *method, *scheme, *host;
+    unsigned port;
+    int status; /* 0: there was no answer */
+    uint64_t sent_bytes, received_bytes;
+    enum err_code outcome; /* ERR_NONE: answered */
+};
+
+struct egress_options {
+    const struct egress_rules *rules; /* outlives it; NULL: all is refused */
+    uint16_t own_port; /* where this program listens: never reached. 0: nowhere */
+    const struct cancel *cancel; /* looked at while waiting; may be NULL */
+    /* Called on the thread of the fetch; `hop` holds until it returns. */
+    void (*tell)(void *arg, const struct egress_hop *hop);
+    void *tell_arg;
+    /* 0: the defaults behind them. */
+    uint32_t fetches_max;   /* 100, redirects not counted */
+    uint32_t redirects_max; /* 10 of one fetch */
+    uint64_t fetch_ms;      /* 30,000 for one fetch, redirects included */
+    size_t request_max;     /* 4 MiB of a request's body */
+    size_t response_max;    /* 8 MiB of a response's body, decompressed */
+    size_t headers_max;     /* 64 KiB of headers, either way */
+    /* NULL, or "HOST:PORT:ADDRESS" rows and a NULL: names that are not asked of the
+     * resolver. The address is checked like any other. */
+    const char *const *resolve;
+};
+
+/* What belongs together: an evaluation. Connections are kept within it and ended with
+ * it. Threads: safe; egress_close() when no fetch is running any more. */
+struct egress;
+struct egress *egress_open(const struct egress_options *o);
+void egress_close(struct egress *g); /* NULL is fine */
+SCOPED(egress, egress_close);
+
+/* Waits for the whole answer. false and *e: ERR_DENIED (rules, addresses), ERR_INVALID
+ * (URL, method, headers), ERR_NOT_FOUND (a secret that is not there), ERR_LIMIT (sizes,
+ * number), ERR_TIMEOUT, ERR_CANCELLED (also by egress_abort) or ERR_IO (network, TLS).
+ * A status such as 404 is an answer. */
+bool egress_fetch(struct egress *g, const struct egress_request *q,
+                  struct egress_response *out, struct err *e);
+/* Ends the fetch of this id, or the one that will come with it. */
+void egress_abort(struct egress *g, uint32_t id);

@@ -1,0 +1,286 @@
+/* One request over libcurl, which is told to do nothing by itself: no redirects, no
+ * proxies, no stored credentials, and no socket before its address was looked at. */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "egress/internal.h"
+#include "os/os.h"
+
+#define LOOK_UP_MS 50       /* how often a wait asks whether it was called off */
+#define CONNECT_MS 10000L   /* name, socket and TLS together */
+#define RECEIVE_BYTES 65536 /* of curl's own buffer */
+
+static void curl_begin(void)
+{
+    must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+}
+
+struct line *line_open(struct err *e)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, curl_begin);
+    struct line *l = mem_new(sizeof *l);
+    l->multi = curl_multi_init();
+    l->easy = curl_easy_init();
+    if (l->multi && l->easy)
+        return l;
+    line_close(l);
+    err_set(e, ERR_LIMIT, "no memory for a connection");
+    return NULL;
+}
+
+void line_close(struct line *l)
+{
+    if (!l)
+        return;
+    curl_easy_cleanup(l->easy);
+    curl_multi_cleanup(l->multi);
+    free(l);
+}
+
+/* ---- curl's callbacks --------------------------------------------------- */
+
+static void refuse_address(struct hop *h, const struct sockaddr *sa, const char *why)
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    const void *at = sa->sa_family == AF_INET
+                         ? (const void *)&((const struct sockaddr_in *)sa)->sin_addr
+                         : (const void *)&((const struct sockaddr_in6 *)sa)->sin6_addr;
+    if (sa->sa_family == AF_INET || sa->sa_family == AF_INET6)
+        (void)inet_ntop(sa->sa_family, at, text, sizeof text);
+    err_set(&h->why, ERR_DENIED,
+            "%s has the address %s, which is %s; nothing was sent; the person can grant "
+            "private addresses in the policy: network.allowPrivate",
+            h->to->host, text, why);
+}
+
+/* The last gate: what curl is about to connect to, whatever the name was. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *s)
+{
+    struct hop *h = arg;
+    struct address a;
+    uint16_t port;
+    const struct egress_options *o = h->options;
+    const char *why = NULL;
+    if (purpose != CURLSOCKTYPE_IPCXN || !address_of(&s->addr, s->addrlen, &a, &port))
+        why = "of no family that is known";
+    else if (o->own_port && port == o->own_port && address_is_own(&a))
+        why = "where this program itself listens";
+    else
+        why = rules_refuse_address(o->rules, &a, port);
+    if (!why)
+        return socket(s->family, s->socktype | SOCK_CLOEXEC, s->protocol);
+    refuse_address(h, &s->addr, why);
+    return CURL_SOCKET_BAD;
+}
+
+static size_t take_body(char *at, size_t size, size_t n, void *arg)
+{
+    struct hop *h = arg;
+    if (buf_put(&h->out->body, at, size * n))
+        return size * n;
+    err_set(&h->why, ERR_LIMIT,
+            "the answer of %s has more than %zu bytes; ask for less, for example with a "
+            "Range header",
+            h->to->host, h->options->response_max);
+    return 0;
+}
+
+static size_t take_header(char *at, size_t size, size_t n, void *arg)
+{
+    struct hop *h = arg;
+    size_t length = size * n;
+    h->header_bytes += length;
+    if (h->header_bytes > h->options->headers_max) {
+        err_set(&h->why, ERR_LIMIT, "the answer of %s has more than %zu bytes of headers",
+                h->to->host, h->options->headers_max);
+        return 0;
+    }
+    /* A status line begins another answer: what stood there was a 1xx. */
+    if (length > 5 && !strncasecmp(at, "HTTP/", 5))
+        buf_clear(h->received);
+    buf_put(h->received, at, length);
+    return length;
+}
+
+/* ---- setting it up ------------------------------------------------------ */
+
+static struct curl_slist *add_line(struct curl_slist *list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(list, line);
+    must(longer != NULL);
+    return longer;
+}
+
+/* Curl leaves a header without a value out, unless it ends in ';'. */
+static struct curl_slist *list_headers(const struct hop *h)
+{
+    struct curl_slist *list = add_line(NULL, "Expect:");
+    if (!has_header(h->lines, "Content-Type"))
+        list = add_line(list, "Content-Type:");
+    scoped_buf struct buf line;
+    buf_init(&line, h->lines->n + 2);
+    struct str rest = buf_view(h->lines);
+    while (rest.n) {
+        const char *end = memchr(rest.at, '\n', rest.n);
+        size_t n = end ? (size_t)(end - rest.at) : rest.n;
+        struct str one = str_trim((struct str){rest.at, n});
+        buf_clear(&line);
+        if (str_ends(one, ":"))
+            one.n--, buf_str(&line, one), buf_char(&line, ';');
+        else
+            buf_str(&line, one);
+        list = add_line(list, buf_cz(&line));
+        explicit_bzero(line.at, line.n);
+        rest.at += n + (end != NULL);
+        rest.n -= n + (end != NULL);
+    }
+    return list;
+}
+
+static void list_free(struct curl_slist *list)
+{
+    for (struct curl_slist *l = list; l; l = l->next)
+        explicit_bzero(l->data, strlen(l->data));
+    curl_slist_free_all(list);
+}
+
+static void set_safety(CURL *c)
+{
+    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(c, CURLOPT_PROXY, "");
+    curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(c, CURLOPT_HTTP09_ALLOWED, 0L);
+    curl_easy_setopt(c, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+    curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    /* A resolver that hangs is left behind, not waited for. */
+    curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L);
+}
+
+static void set_callbacks(CURL *c, struct hop *h)
+{
+    curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, h);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
+    curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(c, CURLOPT_HEADERDATA, h);
+    curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
+}
+
+static void set_request(CURL *c, const struct hop *h, struct curl_slist *headers)
+{
+    curl_easy_setopt(c, CURLOPT_CURLU, h->to->url);
+    curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+    if (h->has_body) {
+        curl_easy_setopt(c, CURLOPT_POST, 1L);
+        curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->body.n);
+        curl_easy_setopt(c, CURLOPT_POSTFIELDS, h->body.at);
+    } else if (!strcmp(h->method, "HEAD")) {
+        curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
+    }
+    curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, h->method);
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static bool explain(struct hop *h, CURLcode code, const char *detail, struct err *e)
+{
+    const char *host = h->to->host;
+    if (h->why.code)
+        return err_set(e, h->why.code, "%s", h->why.msg);
+    switch (code) {
+    case CURLE_OPERATION_TIMEDOUT:
+        return err_set(e, ERR_TIMEOUT,
+                       "%s gave no whole answer within the time of a fetch", host);
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return err_set(e, ERR_IO, "the name %s cannot be resolved", host);
+    case CURLE_OUT_OF_MEMORY:
+        return err_set(e, ERR_LIMIT, "no memory for the answer of %s", host);
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return err_set(e, ERR_INVALID, "the URL of %s cannot be fetched", host);
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return err_set(e, ERR_IO, "the certificate of %s is not to be trusted: %.120s",
+                       host, detail[0] ? detail : curl_easy_strerror(code));
+    default:
+        return err_set(e, ERR_IO, "the request to %s failed: %.160s", host,
+                       detail[0] ? detail : curl_easy_strerror(code));
+    }
+}
+
+/* Until it is done, called off or too late. */
+static CURLcode drive(struct hop *h, struct line *l)
+{
+    int running = 1, left;
+    while (running) {
+        if (h->stopped(h->stopped_arg)) {
+            err_set(&h->why, ERR_CANCELLED, "the request to %s was called off",
+                    h->to->host);
+            return CURLE_ABORTED_BY_CALLBACK;
+        }
+        if (os_mono_ns() >= h->until_ns)
+            return CURLE_OPERATION_TIMEDOUT;
+        if (curl_multi_perform(l->multi, &running) != CURLM_OK)
+            return CURLE_OUT_OF_MEMORY;
+        if (running)
+            (void)curl_multi_poll(l->multi, NULL, 0, LOOK_UP_MS, NULL);
+    }
+    const CURLMsg *m = curl_multi_info_read(l->multi, &left);
+    return m ? m->data.result : CURLE_OUT_OF_MEMORY;
+}
+
+static void count_bytes(struct hop *h, CURL *c)
+{
+    curl_off_t up = 0, down = 0;
+    long request = 0;
+    curl_easy_getinfo(c, CURLINFO_SIZE_UPLOAD_T, &up);
+    curl_easy_getinfo(c, CURLINFO_SIZE_DOWNLOAD_T, &down);
+    curl_easy_getinfo(c, CURLINFO_REQUEST_SIZE, &request);
+    h->sent_bytes = (uint64_t)up + (uint64_t)request;
+    h->received_bytes = (uint64_t)down + h->header_bytes;
+}
+
+/* A connection that was refused, or that broke off, is not kept. */
+bool hop_run(struct hop *h, struct line *l, struct err *e)
+{
+    char detail[CURL_ERROR_SIZE] = "";
+    struct curl_slist *headers = list_headers(h), *resolve = NULL;
+    curl_easy_reset(l->easy);
+    set_safety(l->easy);
+    set_callbacks(l->easy, h);
+    set_request(l->easy, h, headers);
+    curl_easy_setopt(l->easy, CURLOPT_ERRORBUFFER, detail);
+    uint64_t now = os_mono_ns();
+    long left_ms = h->until_ns > now ? (long)((h->until_ns - now) / 1000000u) + 1 : 1;
+    curl_easy_setopt(l->easy, CURLOPT_TIMEOUT_MS, left_ms);
+    curl_easy_setopt(l->easy, CURLOPT_CONNECTTIMEOUT_MS,
+                     left_ms < CONNECT_MS ? left_ms : CONNECT_MS);
+    for (const char *const *r = h->options->resolve; r && *r; r++)
+        resolve = add_line(resolve, *r);
+    curl_easy_setopt(l->easy, CURLOPT_RESOLVE, resolve);
+
+    CURLcode code = CURLE_OUT_OF_MEMORY;
+    if (curl_multi_add_handle(l->multi, l->easy) == CURLM_OK) {
+        code = drive(h, l);
+        curl_multi_remove_handle(l->multi, l->easy);
+    }
+    long status = 0;
+    curl_easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &status);
+    h->out->status = (int)status;
+    count_bytes(h, l->easy);
+    curl_easy_reset(l->easy);
+    list_free(headers);
+    curl_slist_free_all(resolve);
+    return code == CURLE_OK || explain(h, code, detail, e);
+}

@@ -1,0 +1,146 @@
+/* egress/internal.h - what the files of this room share. */
+#pragma once
+#include <curl/curl.h>
+
+#include "egress/address.h"
+#include "egress/egress.h"
+
+/* ---- where a request goes ----------------------------------------------- */
+
+#define HOST_MAX 256u /* a name of the DNS, dots included, and a NUL */
+
+/* A URL, read once: what is matched is what is connected to. */
+struct target {
+    CURLU *url; /* target_done() */
+    bool https;
+    uint16_t port;
+    char host[HOST_MAX]; /* lower case, punycode, no dot at its end; "[::1]" */
+};
+/* `base`, if there, is what a relative URL is relative to. false and ERR_INVALID;
+ * then there is nothing to end. */
+bool target_read(struct target *t, const struct target *base, struct str url,
+                 struct err *e);
+void target_done(struct target *t);
+bool target_same_origin(const struct target *a, const struct target *b);
+/* The URL as text, appended. false at the buf's ceiling. */
+bool target_write(const struct target *t, struct buf *out);
+
+/* ---- rules -------------------------------------------------------------- */
+
+struct host_rule {
+    char *name; /* "" with `below`: every name */
+    bool below; /* what ends in .NAME, not NAME itself */
+    bool https;
+    uint16_t port;
+};
+struct host_rules {
+    struct host_rule *at;
+    size_t count;
+};
+
+struct address_rule {
+    struct address address;
+    uint16_t port;
+    bool localhost; /* it was granted by that name */
+};
+
+enum secret_source { SECRET_VALUE, SECRET_ENV, SECRET_FILE };
+struct secret {
+    char *name, *from;
+    enum secret_source source;
+    struct host_rules hosts;
+    char *header; /* NULL: wherever the code puts it */
+    char *format; /* with one "{}" */
+};
+
+struct egress_rules {
+    struct arena *arena; /* holds all that follows */
+    struct host_rules hosts;
+    struct address_rule *addresses;
+    size_t address_count;
+    struct secret *secrets;
+    size_t secret_count;
+};
+
+/* Reads a list of patterns into the rules' arena; `place` is named in errors. */
+bool host_rules_read(struct host_rules *out, const struct json *list, const char *place,
+                     struct arena *a, struct err *e);
+bool host_rules_match(const struct host_rules *rules, const struct target *t);
+bool secrets_read(struct egress_rules *r, const struct json *secrets, struct err *e);
+
+/* The name's part of the decision. false and ERR_DENIED. */
+bool rules_allow_name(const struct egress_rules *r, const struct target *t,
+                      struct err *e);
+/* The address's part, when a socket is about to be made. NULL: allowed; else what
+ * kind of address it is. */
+const char *rules_refuse_address(const struct egress_rules *r, const struct address *a,
+                                 uint16_t port);
+
+/* ---- secrets of one session --------------------------------------------- */
+
+/* The values, read when first needed; gone from memory at the end. */
+struct keys {
+    const struct egress_rules *rules;
+    struct buf *values; /* one for each secret of the rules; empty: not there */
+    struct err *why;    /* and then why */
+};
+void keys_open(struct keys *k, const struct egress_rules *rules);
+void keys_close(struct keys *k);
+/* Appends `text`, with the values of those secrets that it names. `header` is where it
+ * goes. *used becomes true where one was put in. */
+bool keys_fill(const struct keys *k, const struct target *to, const char *header,
+               struct str text, struct buf *out, bool *used, struct err *e);
+/* Appends "NAME: VALUE\n" for each secret that goes by itself to this host and whose
+ * header is not in `lines` yet. */
+bool keys_add(const struct keys *k, const struct target *to, struct buf *lines,
+              struct err *e);
+/* Puts "[secret:NAME]" in the place of every value in it, also of encoded ones.
+ * false: the text would grow beyond its ceiling. */
+bool keys_scrub(const struct keys *k, struct buf *text);
+void keys_scrub_error(const struct keys *k, struct err *e);
+
+/* ---- requests ----------------------------------------------------------- */
+
+/* A name as HTTP has them (RFC 9110, 5.6.2)? */
+bool is_token(struct str s);
+/* Is it one that HTTP allows? Else ERR_INVALID. */
+bool check_method(struct str method, struct err *e);
+bool check_headers(const struct egress_request *q, size_t max, struct err *e);
+/* The headers of one hop as lines "NAME: VALUE\n". `crossed`: a redirect has led to
+ * another origin. */
+bool write_headers(const struct egress_request *q, const struct keys *k,
+                   const struct target *to, bool crossed, bool with_body,
+                   struct buf *lines, struct err *e);
+/* Is there a line of that name, in any case, among such lines? */
+bool has_header(const struct buf *lines, const char *name);
+
+/* ---- one hop ------------------------------------------------------------ */
+
+/* A connection's home; kept for the session's next request. */
+struct line {
+    struct line *next;
+    CURLM *multi;
+    CURL *easy;
+};
+struct line *line_open(struct err *e);
+void line_close(struct line *l);
+
+struct hop {
+    const struct egress_options *options; /* its numbers are not 0 any more */
+    const struct target *to;
+    const char *method;
+    const struct buf *lines; /* headers to send */
+    struct str body;
+    bool has_body;
+    uint64_t until_ns;
+    bool (*stopped)(void *arg);
+    void *stopped_arg;
+
+    struct egress_response *out; /* status and body */
+    struct buf *received;        /* header lines of the answer as they came */
+    size_t header_bytes;         /* over all answers, 1xx too */
+    struct err why;              /* from inside curl's callbacks */
+    uint64_t sent_bytes, received_bytes;
+};
+/* One request and its answer; redirects are answers. */
+bool hop_run(struct hop *h, struct line *l, struct err *e);
