@@ -15,7 +15,10 @@
  *   start(n) -> at      the input is a struct script_head and what follows;
  *                       answers a struct script_answer
  *   resume(n) -> at     the input is a row of struct script_settled
- * start and resume run until nothing is left to do but wait for the host. */
+ *   rest()              after the last answer, where the world is to be saved: lets go
+ *                       of what only this evaluation needed
+ * start and resume run until nothing is left to do but wait for the host. A world that
+ * was saved goes on with another start. */
 #define SCRIPT_ABI 5
 
 /*   logs_view() -> at     where a struct script_logs stands, kept up to date: also of
@@ -38,8 +41,10 @@ struct script_head {
     uint32_t logs_max;     /* bytes of log texts, over all */
     uint32_t calls_max;    /* host calls */
     uint32_t features;     /* the optional rows that are there, a mask */
-    uint32_t reserved;
+    uint32_t flags;        /* of SCRIPT_ below */
 };
+#define SCRIPT_SESSION 1u /* top-level names and `state` outlive the code */
+#define SCRIPT_TRACE 2u   /* calls tell where they were made */
 
 enum script_status {
     SCRIPT_DONE = 0,
@@ -78,7 +83,7 @@ struct script_call {
     uint32_t id;   /* the guest's, given back when it is settled */
     uint32_t row;  /* of the table */
     uint32_t size; /* of the arguments: a JSON array */
-    uint32_t reserved;
+    uint32_t line; /* where it was made, with SCRIPT_TRACE; else 0 */
 };
 struct script_settled {
     uint32_t id;

@@ -276,12 +276,16 @@
   // What the JavaScript around a host call may use (script.h, `wrap`).
   const KIT = Object.freeze({ error: (name, message) => ours(typed(name, message)) });
 
+  // The line of the code that an error stands in, 0 where there is none.
+  let tracing = false;
+  const lineOf = (error) => Number(/code\.js:(\d+)/.exec(error.stack)?.[1] ?? 0);
+
   const asynchronous = (row) =>
     function (...args) {
       const calledAt = new Error();
       return new Promise((resolve, reject) => {
         const id = nextId++;
-        natives.submit(row, id, args);
+        natives.submit(row, id, args, tracing ? lineOf(calledAt) : 0);
         pending.set(id, { resolve, reject, calledAt });
       });
     };
@@ -311,6 +315,18 @@
     else target[last] = call;
   }
 
+  // Undoes place(), unless the code has put something else there.
+  function displace(name, call) {
+    const parts = name.split('.');
+    const last = parts.pop();
+    let target = world;
+    for (const part of parts) target = target?.[part];
+    if (target?.[last] !== call) return;
+    delete target[last];
+    if (name === 'fetch') define(world, name, undefined);
+    if (parts.length === 1 && Object.keys(target).length === 0) delete world[parts[0]];
+  }
+
   // table: [{name: 'notes.get', sync: false}, ...]; a row is its index. One with
   // a source is done in here; one with a feature is kept until a run asks for it.
   const optional = [];
@@ -337,7 +353,10 @@
   }
 
   function inject(values) {
-    for (const key of Object.keys(values)) define(world, key, values[key]);
+    for (const key of Object.keys(values)) {
+      if (inSession) natives.free(key); // what an earlier call declared would hide it
+      define(world, key, values[key]);
+    }
     define(world, 'context', values);
   }
 
@@ -423,6 +442,8 @@
   class Last {
     constructor(value) { this.value = value; }
   }
+  const SCRIPT = 1;
+  const isFunction = (v) => typeof v === 'function' && !/^class\b/.test(apply(toSource, v, []));
   let readMain = () => undefined;
 
   // Does the code call main() itself? Then it is not called again.
@@ -432,16 +453,44 @@
     return /\bmain\s*\(|\(\s*main\s*\)/.test(rest);
   }
 
-  function conclude(value, isScript) {
-    if (!isScript && value !== NOTHING && !(value instanceof Last)) return value;
+  // `form`: see script.c.
+  const SESSION = 2;
+  function conclude(value, form) {
+    if (form === SESSION) {
+      const last = natives.completion(value);
+      if (!last) return value;
+      const main = natives.main();
+      return isFunction(main) && !callsMain(main) ? main() : last[0];
+    }
+    if (form !== SCRIPT && value !== NOTHING && !(value instanceof Last)) return value;
     const main = readMain();
-    if (main && !/^class\b/.test(apply(toSource, main, [])) && !callsMain(main)) return main();
+    if (main && isFunction(main) && !callsMain(main)) return main();
     return value === NOTHING ? undefined : value.value;
   }
 
-  function drive(promise, isScript) {
-    const concluded = apply(then, promise, [(value) => conclude(value, isScript)]);
+  function drive(promise, form) {
+    const concluded = apply(then, promise, [(value) => conclude(value, form)]);
     apply(then, concluded, [(value) => natives.done(false, value), (error) => natives.done(true, error)]);
+  }
+
+  // ---- sessions -----------------------------------------------------------
+
+  let inSession = false;
+  function begin(session, trace) {
+    inSession = session;
+    tracing = trace;
+    if (session && !Object.hasOwn(world, 'state')) define(world, 'state', {});
+  }
+
+  // What does not outlive an evaluation: what it waited for, and its clocks.
+  function rest() {
+    pending.clear();
+    timers.clear();
+    heap.length = 0;
+    origin = null;
+    indent = '';
+    tracing = false;
+    for (const { name, call } of optional) displace(name, call);
   }
 
   // ---- structuredClone ----------------------------------------------------
@@ -725,5 +774,5 @@
     },
   });
 
-  return { install, enable, inject, drive, settle, nextTimer, runTimers, describe };
+  return { install, enable, begin, rest, inject, drive, settle, nextTimer, runTimers, describe };
 });

@@ -36,6 +36,12 @@ bool bytes_text(struct bytes *b, const char *text)
     return bytes_put(b, text, strlen(text));
 }
 
+void bytes_drop(struct bytes *b)
+{
+    free(b->at);
+    *b = (struct bytes){.ceiling = b->ceiling};
+}
+
 void bytes_pad(struct bytes *b)
 {
     static const char zeros[8];

@@ -21,7 +21,7 @@ static void count_call(void)
     calls_left--;
 }
 
-/* submit(row, id, args): queued until the guest has nothing else to do. */
+/* submit(row, id, args, line): queued until the guest has nothing else to do. */
 static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self;
@@ -29,7 +29,8 @@ static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
     struct script_call head = {0};
     count_call();
     if (JS_ToUint32(ctx, &head.row, argv[0]) < 0 ||
-        JS_ToUint32(ctx, &head.id, argv[1]) < 0)
+        JS_ToUint32(ctx, &head.id, argv[1]) < 0 ||
+        JS_ToUint32(ctx, &head.line, argv[3]) < 0)
         return JS_EXCEPTION;
     size_t at = calls_queue.n;
     bytes_put(&calls_queue, &head, sizeof head);
@@ -46,12 +47,13 @@ static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
     return JS_UNDEFINED;
 }
 
+static struct bytes args = {.ceiling = UINT32_MAX / 4}; /* of a synchronous call */
+
 /* call(row, args): [failed, value] */
 static JSValue call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self;
     (void)argc;
-    static struct bytes args = {.ceiling = UINT32_MAX / 4};
     uint32_t row;
     count_call();
     if (JS_ToUint32(ctx, &row, argv[0]) < 0)
@@ -97,6 +99,8 @@ static uint64_t rotate(uint64_t x, int k)
     return x << k | x >> (64 - k);
 }
 
+static bool seeded;
+
 static JSValue next_random(JSContext *ctx, JSValueConst self, int argc,
                            JSValueConst *argv)
 {
@@ -104,7 +108,6 @@ static JSValue next_random(JSContext *ctx, JSValueConst self, int argc,
     (void)argc;
     (void)argv;
     static uint64_t s[4];
-    static bool seeded;
     if (!seeded) {
         host_random(s, sizeof s);
         seeded = true;
@@ -119,9 +122,16 @@ static JSValue next_random(JSContext *ctx, JSValueConst self, int argc,
     return JS_NewFloat64(ctx, (double)(answer >> 11) * 0x1p-53);
 }
 
+void calls_rest(void)
+{
+    bytes_drop(&calls_queue);
+    bytes_drop(&args);
+    seeded = false; /* two worlds that go on from here must not agree */
+}
+
 void calls_define(JSContext *ctx, JSValueConst natives)
 {
-    JS_SetPropertyStr(ctx, natives, "submit", JS_NewCFunction(ctx, submit, "submit", 3));
+    JS_SetPropertyStr(ctx, natives, "submit", JS_NewCFunction(ctx, submit, "submit", 4));
     JS_SetPropertyStr(ctx, natives, "call", JS_NewCFunction(ctx, call, "call", 2));
     JS_SetPropertyStr(ctx, natives, "fillRandom",
                       JS_NewCFunction(ctx, fill_random, "fillRandom", 1));

@@ -12,11 +12,15 @@
  * The block keeps top-level variables local, which is several times faster than
  * globals. In the function form the last expression statement, if it can be
  * told apart, is turned into a return.
+ *
+ * In a session the code is a script without the block, whose names are globals, and in
+ * which `return` is allowed (quickjs/own.c).
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "quickjs/own.h"
 #include "script/guest.h"
 
 /* The code begins on a line of its own, with number 1. QuickJS takes 0 for "not given". */
@@ -280,6 +284,27 @@ static JSValue throw_syntax_error(JSContext *ctx, const char *code, size_t n)
     if (!JS_IsException(function))
         return JS_ThrowSyntaxError(ctx, "Unexpected token '}'");
     return function;
+}
+
+bool code_declares_main;
+
+/* What it declares may have been declared before. */
+JSValue code_run_in_session(JSContext *ctx, const char *code, size_t n)
+{
+    strictness = begins_strict(code, n) ? JS_EVAL_FLAG_STRICT : 0;
+    struct bytes b = glue("", code, n, "\n");
+    JSEvalOptions o = {.version = JS_EVAL_OPTIONS_VERSION,
+                       .eval_flags =
+                           FLAGS_SCRIPT | strictness | JS_EVAL_FLAG_COMPILE_ONLY,
+                       .filename = "code.js",
+                       .line_num = 1};
+    JSValue function =
+        b.failed ? JS_ThrowOutOfMemory(ctx) : own_compile(ctx, b.at, b.n, &o);
+    free(b.at);
+    if (JS_IsException(function))
+        return function;
+    code_declares_main = own_free_names(ctx, function, "main");
+    return JS_EvalFunction(ctx, function);
 }
 
 JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script)

@@ -20,6 +20,7 @@ struct bytes {
 };
 bool bytes_put(struct bytes *b, const void *at, size_t n);
 bool bytes_text(struct bytes *b, const char *text);
+void bytes_drop(struct bytes *b); /* empty, as at the start; the ceiling stays */
 /* Zeros up to the next multiple of 8. */
 void bytes_pad(struct bytes *b);
 
@@ -39,6 +40,8 @@ void mend_surrogates(char *s, size_t n);
 void calls_define(JSContext *ctx, JSValueConst natives);
 extern struct bytes calls_queue;
 extern uint32_t calls_left;
+/* Forgets what was queued, and the random numbers' state. */
+void calls_rest(void);
 
 /* Ends the evaluation here and now, for one of SCRIPT_STOP_. */
 __attribute__((import_module("host"), import_name("stop"))) _Noreturn void host_stop(
@@ -48,10 +51,15 @@ __attribute__((import_module("host"), import_name("stop"))) _Noreturn void host_
 void logs_define(JSContext *ctx, JSValueConst natives);
 extern struct bytes logs;
 extern uint32_t logs_dropped;
+void logs_rest(void); /* forgets them */
 
 /* Runs the code until its first await: a promise of {value: result} for a
  * script, of the result for a function. JS_EXCEPTION: it does not parse. */
 JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script);
+/* The same where the names that the code declares outlive it: a promise of what
+ * own_completion() understands. Is a function `main` among them? */
+JSValue code_run_in_session(JSContext *ctx, const char *code, size_t n);
+extern bool code_declares_main;
 /* Where text of ours stands within the agent's: positions on `line` (from 1)
  * behind column `from` (from 0) are too large by `by`. */
 struct shift {

@@ -13,6 +13,13 @@ __attribute__((export_name("logs_view"))) struct script_logs *logs_view(void)
     return &view;
 }
 
+void logs_rest(void)
+{
+    bytes_drop(&logs);
+    logs_dropped = 0;
+    view = (struct script_logs){0};
+}
+
 static const char cut_mark[] = "... [cut]";
 
 /* log(level, text): kept up to the limit, the last one cut with a mark. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quickjs/own.h"
 #include "script/guest.h"
 
 #define EXPORT(name) __attribute__((export_name(#name)))
@@ -24,7 +25,8 @@ static JSContext *context;
 
 /* Functions of the bootstrap. */
 static struct {
-    JSValue install, enable, inject, drive, settle, next_timer, run_timers, describe;
+    JSValue install, enable, begin, inject, drive, settle, next_timer, run_timers,
+        describe, rest;
 } js;
 
 static char *input_at;
@@ -110,6 +112,40 @@ static JSValue get_code(JSContext *ctx, JSValueConst self, int argc, JSValueCons
     return JS_NewStringLen(ctx, code_at, code_size);
 }
 
+/* completion(v): what a session's script came to, [its last value]; null for what was
+ * returned. */
+static JSValue get_completion(JSContext *ctx, JSValueConst self, int argc,
+                              JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    JSValue value;
+    return own_completion(ctx, argv[0], &value) ? JS_NewArrayFrom(ctx, 1, &value)
+                                                : JS_NULL;
+}
+
+/* main(): the function that this code of a session has declared, or undefined. */
+static JSValue get_main(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    (void)argv;
+    return code_declares_main ? own_global(ctx, "main") : JS_UNDEFINED;
+}
+
+/* free(name): a global property of that name shows from now on. */
+static JSValue free_name(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    const char *name = JS_ToCString(ctx, argv[0]);
+    if (!name)
+        return JS_EXCEPTION;
+    own_free_name(ctx, name);
+    JS_FreeCString(ctx, name);
+    return JS_UNDEFINED;
+}
+
 /* compile(text): its value; for the table's own sources. */
 static JSValue compile_own(JSContext *ctx, JSValueConst self, int argc,
                            JSValueConst *argv)
@@ -167,6 +203,12 @@ EXPORT(bake) void bake(void)
                       JS_NewCFunction(context, compile_own, "compile", 1));
     JS_SetPropertyStr(context, natives, "code",
                       JS_NewCFunction(context, get_code, "code", 0));
+    JS_SetPropertyStr(context, natives, "completion",
+                      JS_NewCFunction(context, get_completion, "completion", 1));
+    JS_SetPropertyStr(context, natives, "main",
+                      JS_NewCFunction(context, get_main, "main", 0));
+    JS_SetPropertyStr(context, natives, "free",
+                      JS_NewCFunction(context, free_name, "free", 1));
 
     JSValue make_url = eval_own(url_source, "<url>");
     JSValue make_world = eval_own(bootstrap_source, "<world>");
@@ -176,12 +218,14 @@ EXPORT(bake) void bake(void)
         die();
     js.install = member(own, "install");
     js.enable = member(own, "enable");
+    js.begin = member(own, "begin");
     js.inject = member(own, "inject");
     js.drive = member(own, "drive");
     js.settle = member(own, "settle");
     js.next_timer = member(own, "nextTimer");
     js.run_timers = member(own, "runTimers");
     js.describe = member(own, "describe");
+    js.rest = member(own, "rest");
     JS_RunGC(runtime);
 }
 
@@ -292,6 +336,7 @@ static struct script_answer *look(void)
     JSValue second = JS_GetPropertyUint32(context, waiting, 1);
     JS_ToFloat64(context, &timer, first);
     JS_ToFloat64(context, &in_flight, second);
+    JS_FreeValue(context, waiting);
 
     answer.in_flight = (uint32_t)in_flight;
     answer.has_timer = timer >= 0;
@@ -336,24 +381,64 @@ EXPORT(start) struct script_answer *start(uint32_t n)
         JSValue features = JS_NewUint32(context, q.features);
         call_own(js.enable, 1, &features);
     }
+    if (q.flags) {
+        JSValue flags[2] = {JS_NewBool(context, q.flags & SCRIPT_SESSION),
+                            JS_NewBool(context, q.flags & SCRIPT_TRACE)};
+        call_own(js.begin, 2, flags);
+    }
     if (q.context_size) {
         /* The JSON reader wants a NUL behind it: input() has put one. */
         JSValue values = JS_ParseJSON(context, injected, q.context_size, "<context>");
         if (JS_IsException(values))
             die();
         call_own(js.inject, 1, &values);
+        JS_FreeValue(context, values);
     }
-    bool is_script;
-    JSValue promise = code_run(context, code_at, code_size, &is_script);
+    enum { FUNCTION, SCRIPT, SESSION } form = SESSION;
+    bool is_script = false;
+    JSValue promise;
+    if (q.flags & SCRIPT_SESSION) {
+        promise = code_run_in_session(context, code_at, code_size);
+    } else {
+        promise = code_run(context, code_at, code_size, &is_script);
+        form = is_script ? SCRIPT : FUNCTION;
+    }
     if (JS_IsException(promise)) {
         main_done = true;
         main_failed = parse_failed = true;
         main_value = JS_GetException(context);
     } else {
-        JSValue args[2] = {promise, JS_NewBool(context, is_script)};
+        JSValue args[2] = {promise, JS_NewUint32(context, form)};
         call_own(js.drive, 2, args);
+        JS_FreeValue(context, promise);
     }
     return look();
+}
+
+/* What only this evaluation needed must not go into the next. */
+EXPORT(rest) void rest(void)
+{
+    call_own(js.rest, 0, NULL);
+    for (size_t i = 0; i < rejection_count; i++) {
+        JS_FreeValue(context, JS_MKPTR(JS_TAG_OBJECT, rejections[i].promise));
+        JS_FreeValue(context, rejections[i].reason);
+    }
+    rejection_count = 0;
+    JS_FreeValue(context, main_value);
+    main_value = JS_UNDEFINED;
+    main_done = main_failed = parse_failed = false;
+    bytes_drop(&result);
+    bytes_drop(&error_text);
+    calls_rest();
+    logs_rest();
+    code_shift = (struct shift){0};
+    answer = (struct script_answer){0};
+    free(input_at);
+    input_at = NULL;
+    input_capacity = 0;
+    code_at = NULL;
+    code_size = 0;
+    JS_RunGC(runtime);
 }
 
 EXPORT(resume) struct script_answer *resume(uint32_t n)

@@ -145,6 +145,16 @@ struct str world_memory(struct world *w);
  * and trusted in nothing. NULL as world_slice. */
 const void *world_remains(struct world *w, uint64_t at, uint64_t n);
 
+/* What the world's memory holds beyond the module's image, appended to `out`: for our own
+ * baked guests, between calls that went well, with the globals back at their initial
+ * values. ERR_LIMIT at the buf's ceiling. */
+bool world_save(struct world *w, struct buf *out, struct err *e);
+/* Gives a world that was just opened, of the same module, that memory again. ERR_CONFLICT:
+ * it was saved over another image (another build, another table); ERR_MEMORY: the world may
+ * not have so much; ERR_INVALID: these bytes are none that world_save() gave; ERR_BUSY: the
+ * system has no more memory. Afterwards the world is only fit to be closed. */
+bool world_restore(struct world *w, struct str saved, struct err *e);
+
 bool world_get_global(struct world *w, const char *name, uint64_t *cell);
 /* How many entries the exported table has, -1 when there is none. */
 int64_t world_table_size(struct world *w, const char *name);

@@ -73,6 +73,14 @@ void slot_uncover(struct slot *s);
 bool slot_supported(void);
 /* May this process reserve so many bytes of address space? */
 bool slot_reservable(size_t size);
+/* BLAKE2b-256 of the image; made when first asked for. */
+#define IMAGE_ID 32
+const uint8_t *image_id(struct image *i);
+/* The image's page at byte `at`; NULL where it is all zero, or behind its end. */
+const uint8_t *image_page(const struct image *i, size_t at);
+/* Calls `each` for stretches of bytes in which all of the slot's written pages lie. */
+void slot_written(const struct slot *s, void (*each)(void *arg, size_t from, size_t to),
+                  void *arg);
 void image_count(const struct image *i, struct module_counts *out);
 
 /* Names the world that this thread is opening, whose memory the next slot is
@@ -133,6 +141,8 @@ struct world {
     size_t export_count;
 };
 
+/* Finds the exported memory, where it is not known already. */
+bool world_find_memory(struct world *w);
 /* Latches the verdict and stops the guest, now or at the return of the host
  * function it is in. Threads: any, while the world is watched. */
 void world_stop(struct world *w, enum err_code why);

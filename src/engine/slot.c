@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "crypto/crypto.h"
 #include "engine/internal.h"
 #include "os/os.h"
 
@@ -50,6 +51,8 @@ struct image {
     struct slot *free;
     size_t free_count;
     uint64_t resets, remaps, verified, slots;
+    uint8_t id[IMAGE_ID];
+    bool has_id;
 };
 
 /* ---- finding written pages ---------------------------------------------- */
@@ -294,6 +297,28 @@ size_t image_size(const struct image *i)
     return i->size;
 }
 
+/* Where pages hold something is a part of it. */
+const uint8_t *image_id(struct image *i)
+{
+    pthread_mutex_lock(&i->lock);
+    if (!i->has_id) {
+        struct str pages = {(const char *)i->holds, i->size / PAGE};
+        struct str bytes = {(const char *)i->pristine, i->size};
+        uint8_t both[2][CRYPTO_BLAKE2B];
+        crypto_blake2b(pages, both[0]);
+        crypto_blake2b(bytes, both[1]);
+        crypto_blake2b((struct str){(const char *)both, sizeof both}, i->id);
+        i->has_id = true;
+    }
+    pthread_mutex_unlock(&i->lock);
+    return i->id;
+}
+
+const uint8_t *image_page(const struct image *i, size_t at)
+{
+    return at < i->size && i->holds[at / PAGE] ? i->pristine + at : NULL;
+}
+
 void image_copy(const struct image *i, void *to)
 {
     for (size_t at = 0; at < i->size; at += PAGE)
@@ -432,6 +457,24 @@ static bool slot_reset(struct slot *s)
             copy_page(s->image, at, s->base + at);
     }
     return true;
+}
+
+/* Windows small enough for find_written() to name every stretch in them. */
+#define WINDOW ((size_t)2 * REGIONS_MAX * PAGE)
+
+void slot_written(const struct slot *s, void (*each)(void *arg, size_t from, size_t to),
+                  void *arg)
+{
+    for (size_t at = 0; at < s->size; at += WINDOW) {
+        struct page_region r[REGIONS_MAX];
+        size_t size = s->size - at < WINDOW ? s->size - at : WINDOW;
+        int n = find_written(s->base + at, size, r);
+        if (n < 0)
+            each(arg, at, at + size);
+        for (int i = 0; i < n; i++)
+            each(arg, (size_t)(r[i].start - (uintptr_t)s->base),
+                 (size_t)(r[i].end - (uintptr_t)s->base));
+    }
 }
 
 static bool same_as_image(const struct slot *s)

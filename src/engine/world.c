@@ -126,9 +126,11 @@ static bool prepare_store(struct world *w, struct err *e)
     return true;
 }
 
-static bool find_memory(struct world *w)
+bool world_find_memory(struct world *w)
 {
     wasmtime_extern_t found;
+    if (w->has_memory)
+        return true;
     if (!wasmtime_instance_export_get(w->context, &w->instance, "memory", 6, &found))
         return false;
     if (found.kind == WASMTIME_EXTERN_MEMORY) {
@@ -232,7 +234,7 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
     if (!(baked ? instantiate(w, NULL, e) : watched(w, instantiate, NULL, e)))
         return NULL;
     atomic_fetch_add_explicit(&m->worlds, 1, memory_order_relaxed);
-    if (!w->slot && find_memory(w) && m->image) {
+    if (!w->slot && world_find_memory(w) && m->image) {
         w->memory_peak = wasmtime_memory_data_size(w->context, &w->memory);
         image_copy(m->image, wasmtime_memory_data(w->context, &w->memory));
     }

@@ -533,6 +533,7 @@ void script_outcome_init(struct script_outcome *o)
     *o = (struct script_outcome){0};
     buf_init(&o->result, SIZE_MAX / 2);
     buf_init(&o->logs, SIZE_MAX / 2);
+    buf_init(&o->saved, 0);
     struct buf *const texts[] = {&o->name,  &o->message, &o->stack,
                                  &o->frame, &o->preview, &o->missing};
     for (size_t i = 0; i < LENGTH(texts); i++)
@@ -541,8 +542,9 @@ void script_outcome_init(struct script_outcome *o)
 
 void script_outcome_done(struct script_outcome *o)
 {
-    struct buf *const all[] = {&o->result, &o->logs,  &o->name,    &o->message,
-                               &o->stack,  &o->frame, &o->preview, &o->missing};
+    struct buf *const all[] = {&o->result,  &o->logs,    &o->name,
+                               &o->message, &o->stack,   &o->frame,
+                               &o->preview, &o->missing, &o->saved};
     for (size_t i = 0; i < LENGTH(all); i++)
         buf_done(all[i]);
 }
@@ -617,10 +619,11 @@ static bool read_outcome(struct run *r, struct world *w, const struct script_ans
 /* ---- running ------------------------------------------------------------ */
 
 /* Small requests go where every world has room already: the guest need not be
- * asked. It is our own, and has a NUL behind its input. */
+ * asked. It is our own, and has a NUL behind its input. A session's world may have moved
+ * that room. */
 static char *request_room(struct run *r, struct world *w, size_t n, struct err *e)
 {
-    if (n >= INPUT_READY)
+    if (n >= INPUT_READY || r->q->saved.n)
         return guest_room(w, n, e);
     char *at = world_slice(w, r->script->input_at, INPUT_READY);
     if (at)
@@ -639,7 +642,8 @@ static bool send_request(struct run *r, struct world *w, size_t *size, struct er
                                .result_max = (uint32_t)q->result_max,
                                .logs_max = (uint32_t)q->logs_max,
                                .calls_max = q->calls_max,
-                               .features = q->features};
+                               .features = q->features,
+                               .flags = q->session ? SCRIPT_SESSION : 0};
     *size = sizeof head + q->code.n + q->context.n;
     char *to = request_room(r, w, *size, e);
     if (!to)
@@ -670,6 +674,19 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
             return false;
     }
     return read_outcome(r, w, &a, e);
+}
+
+/* The outcome stands already: that its world is not kept is told beside it. */
+static void save_session(struct run *r, struct world *w)
+{
+    uint64_t none = 0;
+    buf_done(&r->out->saved);
+    buf_init(&r->out->saved, r->q->saved_max);
+    if (world_call(w, "rest", &none, 0, &r->out->unsaved) &&
+        world_save(w, &r->out->saved, &r->out->unsaved))
+        return;
+    buf_done(&r->out->saved);
+    buf_init(&r->out->saved, 0);
 }
 
 static bool run_init(struct run *r, struct script *s, const struct script_request *q,
@@ -720,11 +737,16 @@ bool script_run(struct script *s, const struct script_request *q,
     };
     struct err why = {0};
     struct world *w = world_open(s->module, &limits, &r, &why);
-    bool ran = w && run_world(&r, w, &why);
+    bool restored = w && (q->saved.n == 0 || world_restore(w, q->saved, e));
+    bool ran = restored && run_world(&r, w, &why);
+    if (ran && q->session)
+        save_session(&r, w);
     if (w && !ran)
         salvage_logs(&r, w);
     run_end(&r, w);
     world_close(w);
+    if (w && !restored)
+        return false;
     /* Thousands of answers, and worlds that were stopped, leave the C library's heap
      * in pieces that it would keep; deep recursion leaves stack. */
     if (!ran || out->stats.host_calls >= MANY_CALLS)

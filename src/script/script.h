@@ -62,6 +62,12 @@ struct script_request {
     uint32_t features; /* of the rows, those that are there in this run */
     uint64_t tenant;
     struct cancel *cancel; /* may be NULL */
+    /* A session: what the code declares at its top level, and the object `state`, are
+     * there again in the next evaluation that is given what this one has `saved`. It
+     * begins with `saved` empty. Timers and promises do not survive. */
+    bool session;
+    struct str saved;
+    size_t saved_max; /* bytes */
     script_perform_fn *perform;
     void *perform_arg;
 };
@@ -79,6 +85,11 @@ struct script_outcome {
     struct buf logs;   /* a JSON array of {"level", "message"} */
     uint32_t logs_dropped;
     bool changed; /* a call that writes has succeeded */
+    /* Of a session that goes on from here: after code that ended by itself, well or with
+     * an error. Empty after limits, traps and cancellation, and where `unsaved` says why:
+     * the session is then what it was before. */
+    struct buf saved;
+    struct err unsaved;
     struct script_stats stats;
 
     /* When not success. */
@@ -98,6 +109,8 @@ void script_outcome_done(struct script_outcome *o);
 
 /* Runs the code in a world of its own. Every end of the code itself, limits
  * included, is an outcome. false and *e only where it did not run at all:
- * ERR_INVALID (code that is no UTF-8, context, its keys) or ERR_BUSY. */
+ * ERR_INVALID (code that is no UTF-8, context, its keys), ERR_BUSY, or as
+ * world_restore() fails: `saved` is of another build (ERR_CONFLICT), damaged
+ * (ERR_INVALID), or needs more memory (ERR_MEMORY). */
 bool script_run(struct script *s, const struct script_request *q,
                 struct script_outcome *out, struct err *e);

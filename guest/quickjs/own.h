@@ -1,0 +1,16 @@
+/* quickjs/own.h - what a session needs of QuickJS beyond its own header. */
+#pragma once
+#include "quickjs.h"
+
+/* Compiles as JS_Eval2() does; a top-level `return` ends the script with its value. */
+JSValue own_compile(JSContext *ctx, const char *text, size_t n, JSEvalOptions *o);
+/* What such a script's promise resolved to: is it the value of the last expression
+ * statement (then *out is it), or what was returned? */
+bool own_completion(JSContext *ctx, JSValueConst v, JSValue *out);
+/* Makes the names that the compiled script declares free to be declared again. Is
+ * `wanted` among them? */
+bool own_free_names(JSContext *ctx, JSValueConst function, const char *wanted);
+/* The same for one name, so that a property of the global object shows. */
+void own_free_name(JSContext *ctx, const char *name);
+/* The value of a top-level name, declared in whatever way. */
+JSValue own_global(JSContext *ctx, const char *name);
