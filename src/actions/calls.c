@@ -1,8 +1,11 @@
 /* The table of host calls, joined from its groups, and how one is performed. To add a
  * call: a row in its group's file (calls_<namespace>.c), and its function. */
 #include <stdio.h>
+#include <time.h>
 
 #include "actions/internal.h"
+#include "actions/report.h"
+#include "os/os.h"
 
 static const struct host_call_group *const groups[] = {
     &notes_calls,
@@ -61,17 +64,59 @@ const struct host_call *host_call_named(const char *name)
     return NULL;
 }
 
-static bool perform(struct evaluation *v, const struct host_call *c, struct str args,
-                    struct buf *out, struct err *e)
+/* ---- patience ------------------------------------------------------------ */
+
+#define RETRIES 4u
+#define FIRST_PAUSE_MS 20u
+#define PATIENCE_NS 2000000000u /* who has waited so long was patient by himself */
+
+/* Twice as long each time, and not the same for all who wait for one thing. false:
+ * cancelled meanwhile. */
+static bool wait_a_little(const struct evaluation *v, unsigned attempt)
 {
+    uint8_t chance;
+    os_random(&chance, sizeof chance);
+    unsigned ms = (FIRST_PAUSE_MS << attempt) + chance % FIRST_PAUSE_MS;
+    for (; ms && !cancel_fired(v->who->cancel); ms -= ms < 10 ? ms : 10)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    return !cancel_fired(v->who->cancel);
+}
+
+bool call_patiently(struct evaluation *v, const struct host_call *c,
+                    const struct json *args, struct buf *out, struct err *e)
+{
+    uint64_t until = os_mono_ns() + PATIENCE_NS;
+    for (unsigned attempt = 0;; attempt++) {
+        struct err why = {0};
+        struct json_writer w = json_writer(out);
+        size_t from = out->n;
+        if (c->call(v, args, &w, &why))
+            return true;
+        if (why.code != ERR_BUSY || attempt == RETRIES || os_mono_ns() > until ||
+            !wait_a_little(v, attempt))
+            return err_set(e, why.code, "%s", why.msg);
+        atomic_fetch_add(&v->retries, 1);
+        out->n = from;
+    }
+}
+
+static bool perform(struct evaluation *v, uint32_t row, struct str args, struct buf *out,
+                    struct err *e)
+{
+    size_t count;
+    const struct host_call *c = host_calls(&count)[row];
     if (!evaluation_allows(v, c, e))
         return false;
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     const struct json *values = json_read(args, a, e);
     if (!values)
         return err_wrap(e, "%s", c->row.name);
-    struct json_writer w = json_writer(out);
-    return c->call(v, values, &w, e);
+    if (!call_patiently(v, c, values, out, e)) {
+        advice_failed(v, c, values, e);
+        return false;
+    }
+    advice_done(v, c, row, values, buf_view(out));
+    return true;
 }
 
 bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
@@ -85,7 +130,7 @@ bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
     if (!c->call)
         return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
     pthread_rwlock_rdlock(&v->moving);
-    bool ok = perform(v, c, args, out, e);
+    bool ok = perform(v, row, args, out, e);
     pthread_rwlock_unlock(&v->moving);
     return ok;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "actions/internal.h"
+#include "actions/report.h"
 
 #define CODE_MAX ((size_t)1 << 20)
 #define RESULT_MAX ((size_t)1 << 20)
@@ -64,103 +65,6 @@ static bool read_request(const struct action_call *c, struct script_request *q,
     return true;
 }
 
-/* ---- the answer --------------------------------------------------------- */
-
-static const char *suggestion(const struct script_outcome *o)
-{
-    switch (o->type) {
-    case ERR_TIMEOUT:
-        return "Do less in one call, or ask for a larger timeout (ms).";
-    case ERR_MEMORY:
-        return "Work on fewer notes at a time, or ask for a larger memoryLimit (MB).";
-    case ERR_STACK:
-        return "Use a loop instead of deep recursion.";
-    case ERR_OUTPUT:
-        return "Return a summary, or a part of the result.";
-    case ERR_HOST_CALLS:
-        return "Ask for less, for example with notes.search or a limit.";
-    case ERR_CONFLICT:
-        return "Read it again with notes.get, then repeat the change.";
-    case ERR_NO_VAULT:
-        return "Start cloche with --vault DIR.";
-    case ERR_DENIED:
-        return "Use what this call may use, or ask the person for more rights.";
-    default:
-        return NULL;
-    }
-}
-
-static void write_details(const struct script_outcome *o, struct json_writer *w)
-{
-    const struct err_kind *kind = err_kind(o->type);
-    json_open_object(w);
-    json_pair_cstr(w, "type", kind->name);
-    json_pair_str(w, "message", buf_view(&o->message));
-    json_pair_cstr(w, "code", kind->code);
-    if (o->name.n)
-        json_pair_str(w, "name", buf_view(&o->name));
-    if (o->line) {
-        json_pair_int(w, "line", o->line);
-        json_pair_int(w, "column", o->column);
-    }
-    if (o->frame.n)
-        json_pair_str(w, "frame", buf_view(&o->frame));
-    if (o->stack.n)
-        json_pair_str(w, "stack", buf_view(&o->stack));
-    if (o->preview.n)
-        json_pair_str(w, "preview", buf_view(&o->preview));
-    if (suggestion(o))
-        json_pair_cstr(w, "suggestion", suggestion(o));
-    json_pair_bool(w, "retry", kind->retry);
-    json_pair_bool(w, "changed", o->changed);
-    json_close(w);
-}
-
-/* One line: "TypeError: x is not a function". */
-static void write_error_line(const struct script_outcome *o, struct json_writer *w)
-{
-    scoped_buf struct buf line;
-    buf_init(&line, (size_t)128 << 10);
-    bool own = o->type == ERR_GUEST && o->name.n;
-    buf_str(&line, own ? buf_view(&o->name) : str_of(err_kind(o->type)->name));
-    if (o->message.n)
-        buf_cstr(&line, ": ");
-    buf_str(&line, buf_view(&o->message));
-    json_put_str(w, buf_view(&line));
-}
-
-static void write_stats(const struct script_outcome *o, struct json_writer *w)
-{
-    json_open_object(w);
-    json_pair_number(w, "compute_ms", o->stats.compute_ms);
-    json_pair_number(w, "host_ms", o->stats.host_ms);
-    json_pair_int(w, "peak_memory_bytes", (int64_t)o->stats.memory_peak);
-    json_pair_int(w, "host_calls", o->stats.host_calls);
-    json_close(w);
-}
-
-static void write_outcome(const struct script_outcome *o, struct json_writer *w)
-{
-    json_open_object(w);
-    json_pair_bool(w, "success", o->success);
-    if (o->success) {
-        json_pair_raw(w, "result", buf_view(&o->result));
-    } else {
-        json_key(w, "result");
-        json_put_null(w);
-        json_key(w, "error");
-        write_error_line(o, w);
-        json_key(w, "errorDetails");
-        write_details(o, w);
-    }
-    json_pair_number(w, "executionTime", o->stats.total_ms);
-    json_pair_raw(w, "logs", buf_view(&o->logs));
-    json_key(w, "stats");
-    write_stats(o, w);
-    json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);
-    json_close(w);
-}
-
 /* ---- running ------------------------------------------------------------ */
 
 /* The context's text as it came is gone; it is written anew. */
@@ -190,13 +94,13 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
     struct script_outcome o;
     script_outcome_init(&o);
     bool ran = script_run(script, &q, &o, e);
-    evaluation_done(&v);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
-        write_outcome(&o, &w);
+        report_write(&v, &o, &w);
         out->is_error = !o.success;
     }
     script_outcome_done(&o);
+    evaluation_done(&v);
     return ran && buf_check(&out->json, "the answer", e);
 }
 
@@ -210,7 +114,7 @@ void action_evaluate_refused(const struct err *why, struct answer *out)
     buf_cstr(&o.logs, "[]");
     buf_clear(&out->json);
     struct json_writer w = json_writer(&out->json);
-    write_outcome(&o, &w);
+    report_write(NULL, &o, &w);
     out->is_error = true;
     script_outcome_done(&o);
 }

@@ -96,6 +96,18 @@ action_fn action_search_api, action_describe_api;
 
 /* ---- the host calls ----------------------------------------------------- */
 
+#define HOST_CALLS_MAX 256
+
+/* What host calls leave behind for the words of a failure (advice.c). */
+struct advice {
+    const struct host_call *failed; /* the last one; NULL: none has */
+    char message[sizeof((struct err *)0)->msg];
+    char identifier[200];            /* of the note that it was about, or "" */
+    char option[64];                 /* that it does not take, or "" */
+    char no_note[200];               /* for which notes.get answered null, or "" */
+    uint32_t writes[HOST_CALLS_MAX]; /* by row: how often it has changed something */
+};
+
 /* One evaluation, as its host calls see it. */
 struct evaluation {
     struct actions *actions;
@@ -109,6 +121,8 @@ struct evaluation {
     pthread_mutex_t lock;        /* guards what follows */
     struct arena *arena;
     struct seen *seen;
+    struct advice advice;
+    atomic_uint retries; /* of host calls that were busy */
 };
 
 /* The vault that the code works in now, which vaults.switch changes; NULL and
@@ -146,7 +160,6 @@ extern const struct host_call_group notes_calls;
 extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;
 
-#define HOST_CALLS_MAX 256
 /* All rows, as script knows them by their number. */
 const struct host_call *const *host_calls(size_t *count);
 
@@ -158,6 +171,10 @@ const struct json *call_options(const struct json *args, const char *call, struc
 void evaluation_init(struct evaluation *v, const struct action_call *c);
 void evaluation_done(struct evaluation *v);
 script_perform_fn host_perform;
+/* Performs one call. What is busy has done nothing yet: it is asked again a few times,
+ * for two seconds at most, since its caller could only do the same. */
+bool call_patiently(struct evaluation *v, const struct host_call *c,
+                    const struct json *args, struct buf *out, struct err *e);
 
 /* Goes to another vault, for all calls that begin from now on, and for the caller's
  * later ones. From within a call. false and *e: it stays. */

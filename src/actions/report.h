@@ -1,0 +1,22 @@
+/* actions/report.h - what came of an evaluation, told to its caller.
+ *
+ * Private to the room actions.
+ */
+#pragma once
+#include "actions/internal.h"
+
+/* The answer of evaluate_note_code as one JSON object. `v` is NULL where the code did
+ * not run at all. */
+void report_write(struct evaluation *v, const struct script_outcome *o,
+                  struct json_writer *w);
+
+/* A host call has failed, or is done: remembered for what follows. Threads: safe. */
+void advice_failed(struct evaluation *v, const struct host_call *c,
+                   const struct json *args, const struct err *why);
+void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
+                 const struct json *args, struct str answer);
+
+/* Appends what would help against this failure; nothing where nobody knows. */
+void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out);
+/* {"notes.create": 2}: the calls that have changed something. */
+void advice_put_writes(const struct evaluation *v, struct json_writer *out);
