@@ -102,11 +102,14 @@ void advice_put_writes(const struct evaluation *v, struct json_writer *out)
 
 /* ---- names of notes ------------------------------------------------------ */
 
-/* "Did you mean 'a', 'b'? " */
+/* "Did you mean 'a', 'b'? ", to whom may list the notes. */
 static void put_nearest_notes(struct evaluation *v, const char *identifier,
                               struct buf *out)
 {
     struct err none = {0};
+    const struct host_call *list = api_call_named(STR("notes.list"));
+    if (!list || !evaluation_allows(v, list, &none))
+        return;
     struct vault *vault = actions_vault(v, &none);
     scoped_buf struct buf text;
     buf_init(&text, (size_t)64 << 10);
@@ -193,7 +196,7 @@ static void advise_call(struct evaluation *v, enum err_code code, struct buf *ou
 {
     const struct advice *a = &v->advice;
     const char *name = a->failed->row.name;
-    if (code == ERR_NOT_FOUND && a->identifier[0] && v->actions)
+    if (code == ERR_NOT_FOUND && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);
     if (code == ERR_NOT_FOUND)
         buf_cstr(out, "notes.list and notes.search answer the ids that there are.");

@@ -1,0 +1,116 @@
+"""What agents are told: how to find a method, and what would help against a failure."""
+
+import json
+import subprocess
+
+import pytest
+
+from wire import call, structured
+
+
+@pytest.fixture
+def run(cloche, vault):
+    """Runs code over the vault; its whole answer."""
+
+    def evaluate(code, *words):
+        done = subprocess.run([cloche, "eval", "--vault", str(vault), *words, "-"], input=code,
+                              capture_output=True, text=True, timeout=120)
+        return json.loads(done.stdout)
+
+    return evaluate
+
+
+# ---- finding methods -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words, first", [
+    ("full text search", "notes.search"), ("delete a note", "notes.delete"),
+    ("format date", "utils.formatDate"), ("change the frontmatter", "notes.update")])
+def test_a_search_in_code_finds_the_method(run, words, first):
+    for code in (f"api.search('{words}')", f"await api.search('{words}')"):
+        rows = run(code)["result"]
+        assert rows[0]["name"] == first
+        assert rows[0]["signature"].startswith(first + "(") and rows[0]["summary"]
+    assert len(run(f"api.search({{query: '{words}', limit: 1}})")["result"]) == 1
+
+
+def test_a_description_in_code_tells_everything_of_a_method(run):
+    told = run("api.describe('notes.update')")["result"]
+    assert told["signature"].count("\n") == 1  # two overloads
+    assert {"identifier", "content", "metadata"} <= {o["name"] for o in told["options"]}
+    assert "Conflict" in told["errors"] and told["writes"] is True and told["level"] == "limited"
+    assert set(told["types"]) == {"Metadata", "UpdatedNote"}
+    everything = run("await api.describe()")["result"]
+    assert "update" in everything["namespaces"]["notes"] and "Note" in everything["types"]
+
+
+def test_the_api_is_told_at_every_level_with_what_is_allowed(run):
+    rows = run("api.describe('notes').methods", "--level", "zero")["result"]
+    allowed = {r["name"]: r.get("allowed", True) for r in rows}
+    assert allowed["notes.get"] and allowed["notes.list"] and not allowed["notes.delete"]
+    rows = run("api.search('delete')", "--allow", "notes.get")["result"]
+    assert rows[0] | {"allowed": False} == rows[0]
+
+
+def test_the_tools_tell_the_same(stdio):
+    found = structured(stdio.ask(call("search_api", {"query": "delete a note"})))
+    assert found["results"][0]["name"] == "notes.delete"
+    told = structured(stdio.ask(call("describe_api", {"name": "notes.delete"}, id=2)))
+    assert told["example"]
+    refused = stdio.ask(call("describe_api", {"name": "notes.serach"}, id=3))["result"]
+    assert refused["isError"] and "notes.search" in refused["content"][0]["text"]
+
+
+# ---- what would help -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code, message, suggestion", [
+    ("notes.serach('a')", "notes.serach is not a function", "Did you mean notes.search?"),
+    ("const f = (x) => notes.serach(x); return f(1)", "notes.serach is not", "notes.search?"),
+    ("await note.get('x')", "note is not defined", "Did you mean notes.get?"),
+    ("await notes.getAll()", "notes.getAll is not a function", "notes.list"),
+    ("await notes.findAll()", "notes.findAll is not a function", "notes.list"),
+    ("await notes.list({typename: 'a'})", "typename", "Did you mean 'typeName'?"),
+    ("await notes.search({querry: 'a'})", "querry", "Did you mean 'query'?"),
+    ("await notes.update('project/grenhouse', {content: '', force: true})", "grenhouse",
+     "Did you mean 'project/greenhouse'?"),
+    ("await notes.delete('Grenhouse')", "Grenhouse", "'project/greenhouse'"),
+    ("const n = await notes.get('project/grenhouse'); return n.content",
+     "cannot read property 'content' of null", "Did you mean 'project/greenhouse'?"),
+    ("const rows = notes.list(); return rows.filter((r) => r.size)", "not a function", "await"),
+    ("fetch('http://example.org')", "fetch is not a function", "enableNetwork"),
+    ("fs.readFile('a')", "fs is not defined", "enableFileSystem"),
+    ("require('fs')", "require is not a function", "api.describe()"),
+    ("await notes.create({type: 'project', title: 'greenhouse', content: ''})", "project/greenhouse",
+     "notes.update"),
+])
+def test_a_failure_says_what_was_meant(run, code, message, suggestion):
+    answer = run(code)
+    assert not answer["success"]
+    details = answer["errorDetails"]
+    assert message in details["message"]
+    assert suggestion in details["suggestion"]
+    assert details["changed"] is False and details["retry"] is False
+
+
+@pytest.mark.parametrize("code", [
+    "throw new Error('mine')", "const a = {}; a.b()", "null.x", "const results = []; results.gte(1)"])
+def test_nothing_is_made_up_where_nobody_knows(run, code):
+    assert "Did you mean" not in run(code)["errorDetails"].get("suggestion", "")
+
+
+def test_ids_are_not_told_to_whom_may_not_list_them(run):
+    code = "const n = await notes.get('project/grenhouse'); return n.content"
+    details = run(code, "--allow", "notes.get")["errorDetails"]
+    assert "greenhouse'" not in details["suggestion"]
+
+
+def test_a_failure_says_what_was_done_before(run):
+    details = run("""
+        await notes.create({type: 'a', title: 'one', content: ''});
+        await notes.create({type: 'a', title: 'two', content: ''});
+        await notes.update('a/one', {content: 'x'});
+        throw new Error('half way')""")["errorDetails"]
+    assert details["changed"] is True
+    assert details["retry"] is False
+    assert details["writes"] == {"notes.create": 2, "notes.update": 1}
