@@ -290,6 +290,31 @@ static void check_vault(struct actions *a, struct check_list *l)
         put_check(l, "vault", e.code == ERR_NO_VAULT, e.msg);
 }
 
+/* The first of its problems, told in full; a vault's that tries to grant is one. */
+static void check_policy(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    scoped_buf struct buf found;
+    buf_init(&found, 1 << 20);
+    scoped(free) char *path = vault_set_path(a->vaults, vault_set_first(a->vaults, &e));
+    e = (struct err){0};
+    struct ward *ward = guard_ward(a->guard, path, &e);
+    const struct json *answer = ward && ward_check(ward, &found, &e)
+                                    ? json_read(buf_view(&found), arena, &e)
+                                    : NULL;
+    const struct json *first = json_at(json_get(answer, "problems"), 0);
+    char detail[600] = "can be used";
+    if (!answer)
+        (void)snprintf(detail, sizeof detail, "%s", e.msg);
+    else if (first)
+        (void)snprintf(detail, sizeof detail, "%.*s:%lld: %.*s",
+                       STR_ARGS(json_str(json_get(first, "file"))),
+                       (long long)json_int(json_get(first, "line"), 1),
+                       STR_ARGS(json_str(json_get(first, "message"))));
+    put_check(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
+}
+
 void actions_doctor(struct actions *a, struct buf *out)
 {
     struct json_writer w = json_writer(out);
@@ -299,6 +324,7 @@ void actions_doctor(struct actions *a, struct buf *out)
     json_open_array(&w);
     put_check(&l, "engine", true, engine_version());
     check_cache(&l);
+    check_policy(a, &l);
     check_evaluation(a, &l);
     check_vault(a, &l);
     json_close(&w);

@@ -23,6 +23,7 @@ static const struct command {
     {"doctor", "[--vault DIR]", "check this installation", command_doctor},
     {"vault", "list | add DIR | use ID | remove ID", "the registered vaults",
      command_vault},
+    {"policy", "show | check | set KEY VALUE...", "what callers may do", command_policy},
 };
 
 static void help(void)
@@ -64,7 +65,7 @@ int cli_run(int argc, char **argv)
     struct err e = {0};
     err_set(
         &e, ERR_INVALID,
-        "there is no command '%.60s'; eval, mcp, serve, reindex, doctor and vault are, and "
+        "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, vault and policy are, and "
         "--help tells of them",
         argv[1]);
     return cli_fail(&e);

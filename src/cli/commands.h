@@ -14,6 +14,15 @@ int command_vault(int argc, char **argv);
 
 #define VAULT_HELP "a folder of notes, instead of the registered vaults; may be repeated"
 #define ROOT_HELP "code may make new vaults in there; may be repeated"
+int command_policy(int argc, char **argv);
+
+/* The vault that a command means: what --vault says, else the user's current one, else
+ * NULL; the caller frees. */
+char *cli_vault_path(const char *given);
+struct guard;
+struct ward;
+/* A guard, and the ward of that vault or of none. NULL and *e. */
+struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e);
 
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);

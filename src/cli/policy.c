@@ -1,0 +1,226 @@
+/* cloche policy: what is in force and why, what is wrong with it, changing it. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "actions/actions.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "guard/guard.h"
+#include "os/os.h"
+#include "vaults/vaults.h"
+#include "json/json.h"
+
+#define WORDS_MAX 70
+#define TEXT_MAX ((size_t)4 << 20)
+
+struct policy_command {
+    const char *vault;
+    bool json, help;
+    const char *words[WORDS_MAX];
+    size_t count;
+    struct guard *guard;
+    struct ward *ward;
+    struct arena *arena;
+};
+
+char *cli_vault_path(const char *given)
+{
+    struct err none = {0};
+    if (given)
+        return mem_strdup(given);
+    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    struct vaults list;
+    const struct vault_entry *v =
+        vaults_read(a, &list, &none) ? vaults_find(&list, list.current) : NULL;
+    char *path = NULL;
+    if (v)
+        must(asprintf(&path, "%.*s", STR_ARGS(v->path)) >= 0);
+    return path;
+}
+
+struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
+{
+    struct guard_options options = {0};
+    options.calls = actions_call_names(&options.call_count);
+    scoped(free) char *path = cli_vault_path(vault);
+    scoped(guard_close) struct guard *g = guard_open(&options);
+    scoped_fd int dir = path ? os_dir_open(path, e) : -1;
+    scoped(free) char *true_path = dir >= 0 ? os_dir_path(dir, e) : NULL;
+    if (path && !true_path)
+        return NULL;
+    *ward = guard_ward(g, true_path, e);
+    return *ward ? take(g) : NULL;
+}
+
+/* ---- show --------------------------------------------------------------- */
+
+static void print_value(const struct json *v)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, TEXT_MAX);
+    struct json_writer w = json_writer(&text);
+    json_put(&w, v);
+    printf("%s", buf_cz(&text));
+}
+
+static void print_problems(const struct json *found)
+{
+    struct json_iter it = json_iter(json_get(found, "problems"));
+    while (json_next(&it))
+        printf("%.*s:%lld:%lld: %.*s: %.*s\n",
+               STR_ARGS(json_str(json_get(it.value, "file"))),
+               (long long)json_int(json_get(it.value, "line"), 1),
+               (long long)json_int(json_get(it.value, "column"), 1),
+               STR_ARGS(json_str(json_get(it.value, "severity"))),
+               STR_ARGS(json_str(json_get(it.value, "message"))));
+}
+
+static void print_shown(const struct json *shown)
+{
+    struct json_iter it = json_iter(json_get(shown, "values"));
+    while (json_next(&it)) {
+        printf("%-24.*s %-8.*s ", STR_ARGS(json_str(json_get(it.value, "key"))),
+               STR_ARGS(json_str(json_get(it.value, "from"))));
+        print_value(json_get(it.value, "value"));
+        if (json_get(it.value, "and")) {
+            printf(" and, from the vault, ");
+            print_value(json_get(it.value, "and"));
+        }
+        printf("\n");
+    }
+    printf("\n");
+    it = json_iter(json_get(shown, "files"));
+    while (json_next(&it))
+        printf("%-8.*s %.*s%s\n", STR_ARGS(json_str(json_get(it.value, "from"))),
+               STR_ARGS(json_str(json_get(it.value, "file"))),
+               json_bool(json_get(it.value, "there"), false) ? "" : " (not there)");
+    print_problems(shown);
+}
+
+static bool show(struct policy_command *c, struct err *e)
+{
+    scoped_buf struct buf out;
+    buf_init(&out, TEXT_MAX);
+    if (!ward_show(c->ward, &out, e))
+        return false;
+    if (c->json)
+        printf("%s\n", buf_cz(&out));
+    else
+        print_shown(json_read(buf_view(&out), c->arena, e));
+    return true;
+}
+
+/* ---- check -------------------------------------------------------------- */
+
+static bool read_file(const char *file, struct buf *out, struct err *e)
+{
+    bool from_stdin = !strcmp(file, "-");
+    scoped_fd int fd = from_stdin ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(e, ERR_INVALID, "cannot open the file %.200s: %m", file);
+    return buf_cstr(out, "") && os_read_fd(fd, out, e);
+}
+
+static bool check(struct policy_command *c, struct err *e)
+{
+    scoped_buf struct buf text, out;
+    buf_init(&text, TEXT_MAX);
+    buf_init(&out, TEXT_MAX);
+    const char *file = c->count > 1 ? c->words[1] : NULL;
+    bool done =
+        file ? read_file(file, &text, e) &&
+                   guard_check(c->guard, file, buf_view(&text), c->vault != NULL, &out, e)
+             : ward_check(c->ward, &out, e);
+    const struct json *found = done ? json_read(buf_view(&out), c->arena, e) : NULL;
+    if (!found)
+        return false;
+    bool ok = json_bool(json_get(found, "ok"), false);
+    if (c->json)
+        printf("%s\n", buf_cz(&out));
+    else
+        print_problems(found);
+    if (!c->json && ok)
+        printf("the policy can be used\n");
+    return ok || err_set(e, ERR_DENIED, "%s",
+                         file ? "this cannot be used as a policy"
+                              : "the policy cannot be used; until it is mended, every "
+                                "call is refused");
+}
+
+/* ---- set, unset, schema ------------------------------------------------- */
+
+static bool set(struct policy_command *c, struct err *e)
+{
+    return ward_set(c->ward, c->vault != NULL, c->words[1], c->words + 2, c->count - 2,
+                    e);
+}
+
+static bool schema(struct policy_command *c, struct err *e)
+{
+    (void)c;
+    scoped_buf struct buf out;
+    buf_init(&out, TEXT_MAX);
+    return guard_schema(&out, e) && printf("%s", buf_cz(&out)) >= 0;
+}
+
+static const struct verb {
+    const char *name;
+    size_t least, most; /* words, the verb among them */
+    bool (*run)(struct policy_command *c, struct err *e);
+} verbs[] = {
+    {"show", 1, 1, show}, {"check", 1, 2, check},   {"set", 3, WORDS_MAX, set},
+    {"unset", 2, 2, set}, {"schema", 1, 1, schema},
+};
+
+static bool run_verb(struct policy_command *c, struct err *e)
+{
+    const char *name = c->count ? c->words[0] : "show";
+    for (size_t i = 0; i < LENGTH(verbs); i++) {
+        if (strcmp(name, verbs[i].name) != 0)
+            continue;
+        if (c->count && (c->count < verbs[i].least || c->count > verbs[i].most))
+            return err_set(e, ERR_INVALID,
+                           "'cloche policy %s' needs %zu to %zu words after it, not %zu",
+                           name, verbs[i].least - 1, verbs[i].most - 1, c->count - 1);
+        return verbs[i].run(c, e);
+    }
+    return err_set(
+        e, ERR_INVALID,
+        "there is no 'cloche policy %.40s'; show, check, set, unset and schema "
+        "are",
+        name);
+}
+
+int command_policy(int argc, char **argv)
+{
+    struct policy_command c = {0};
+    const struct option_row rows[] = {
+        {"--vault", &c.vault, NULL, "DIR",
+         "a vault: its policy too; set and unset change that one"},
+        {"--json", NULL, &c.json, NULL, "print JSON"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage =
+            "cloche policy (show | check [FILE] | set KEY VALUE... | unset KEY | schema) "
+            "[OPTIONS]\n\n"
+            "What callers may do (docs/policy.md): the values in force and where each comes\n"
+            "from; what is wrong with the files, or with FILE; changing a key of yours.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = c.words,
+        .max = WORDS_MAX,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    struct err e = {0};
+    c.count = use.given;
+    scoped(arena_free) struct arena *arena = arena_new((size_t)32 << 20);
+    c.arena = arena;
+    scoped(guard_close) struct guard *guard = cli_guard(c.vault, &c.ward, &e);
+    c.guard = guard;
+    return guard && run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+}
