@@ -38,6 +38,29 @@ const struct api_type api_types[] = {
      "{id: string, deleted: boolean, timestamp: string, backup_path?: string, "
      "warnings?: string[]}",
      "what notes.delete answers; backup_path is where the file lies in the trash"},
+    {"LinkRow",
+     "{source_note_id: string, target_note_id: string | null, target: string, "
+     "link_text: string, link_type: 'wiki' | 'markdown', line: number, file?: true}",
+     "a link between notes; target is what is written, file tells of one to an image or "
+     "another file that is no note"},
+    {"ExternalLink",
+     "{source_note_id: string, url: string, link_text: string, link_type: 'external', "
+     "line: number}",
+     "a link to an address"},
+    {"NoteLinks",
+     "{outgoing_internal: LinkRow[], outgoing_external: ExternalLink[], "
+     "incoming: LinkRow[]}",
+     "what links.getForNote answers"},
+    {"BrokenLink", "LinkRow & {reason: 'missing' | 'ambiguous'}",
+     "a link that leads to no note"},
+    {"LinkedNote",
+     "{id: string, title: string, type: string, created: string, updated: string, "
+     "content_hash: string, metadata: Metadata}",
+     "a note that links.searchBy found"},
+    {"LinkMigration",
+     "{total_notes: number, processed: number, errors: number, "
+     "error_details?: {note_id: string, error: string}[]}",
+     "what links.migrate answers; processed counts the notes that were read again"},
     {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
      "a method as api.search tells of it; allowed is there where this code may not call it"},
 };

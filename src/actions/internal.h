@@ -156,6 +156,7 @@ struct host_call_group {
     size_t count;
 };
 extern const struct host_call_group api_calls;
+extern const struct host_call_group links_calls;
 extern const struct host_call_group notes_calls;
 extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;

@@ -24,7 +24,7 @@ static void put_warning(struct backlinks *b, struct str path, int64_t line)
     json_put_str(&b->w, buf_view(&text));
 }
 
-/* Links to the note by its id, path, file name, uid or title. */
+/* Whatever they call it. */
 static bool find_backlinks(struct db *db, void *arg, struct err *e)
 {
     struct backlinks *b = arg;
@@ -34,9 +34,8 @@ static bool find_backlinks(struct db *db, void *arg, struct err *e)
     json_open_array(&b->w);
     scoped(query_end) struct query *q =
         db_query(db,
-                 "SELECT s.path, min(l.line) FROM notes n JOIN links l ON l.target IN"
-                 " (n.id, n.path, n.stem, n.title, n.uid, n.stem || '.md',"
-                 "  substr(n.path, 1, length(n.path) - 3))"
+                 "SELECT s.path, min(l.line) FROM notes n"
+                 " JOIN names m ON m.note = n.key JOIN links l ON l.name = m.key"
                  " JOIN notes s ON s.key = l.source"
                  " WHERE n.path = ? AND s.key <> n.key GROUP BY s.key ORDER BY s.path",
                  e);

@@ -22,6 +22,20 @@ bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,
     return buf_check(out->out, "the answer", e);
 }
 
+bool find_key(struct db *db, const char *path, int64_t *key, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT key FROM notes WHERE path = ?", e);
+    if (!q)
+        return false;
+    query_bind_cstr(q, 1, path);
+    if (!query_next(q, e))
+        return err_set(e, ERR_NOT_FOUND, "the note \"%.200s\" was removed just now",
+                       path);
+    *key = query_int(q, 0);
+    return true;
+}
+
 /* ---- list --------------------------------------------------------------- */
 
 enum field {

@@ -42,6 +42,46 @@ static const char *const migrations[] = {
     "CREATE INDEX links_by_target ON links(target);"
     "CREATE VIRTUAL TABLE texts USING fts5(title, body, tags,"
     " tokenize = 'unicode61 remove_diacritics 2');",
+
+    /* What links mean: see linkindex.h. All notes are read again. */
+    "DROP TABLE links; DELETE FROM texts; DELETE FROM notes;"
+    "CREATE INDEX notes_by_id ON notes(id COLLATE NOCASE);"
+    "CREATE TABLE state("
+    " epoch TEXT NOT NULL," /* of this file; random */
+    " version INTEGER NOT NULL,"
+    " relink INTEGER NOT NULL);" /* all names must be settled anew */
+    "INSERT INTO state VALUES(lower(hex(randomblob(16))), 0, 1);"
+    "CREATE TABLE names("
+    " key INTEGER PRIMARY KEY,"
+    " text TEXT NOT NULL COLLATE NOCASE,"
+    " other TEXT NOT NULL COLLATE NOCASE," /* tried second; or empty */
+    " note INTEGER,"
+    " outcome INTEGER NOT NULL);"
+    "CREATE INDEX names_by_text ON names(text);"
+    "CREATE INDEX names_by_other ON names(other) WHERE other <> '';"
+    "CREATE INDEX names_by_note ON names(note) WHERE note IS NOT NULL;"
+    "CREATE TABLE unsettled(name INTEGER PRIMARY KEY);"
+    "CREATE TABLE links("
+    " source INTEGER NOT NULL,"
+    " number INTEGER NOT NULL," /* in the order of the text */
+    " line INTEGER NOT NULL,"
+    " kind INTEGER NOT NULL,"
+    " file INTEGER NOT NULL," /* names a file that is no note, unless a note is found */
+    " name INTEGER,"          /* null: external */
+    " target TEXT,"           /* null: as the name's text */
+    " label TEXT,"            /* null: as the target */
+    " domain TEXT,"
+    " PRIMARY KEY(source, number)) WITHOUT ROWID;"
+    "CREATE INDEX links_by_name ON links(name) WHERE name IS NOT NULL;"
+    "CREATE INDEX links_by_domain ON links(domain) WHERE domain IS NOT NULL;"
+    "CREATE TABLE subnotes("
+    " parent INTEGER NOT NULL,"
+    " position INTEGER NOT NULL," /* of all entries of the list */
+    " name INTEGER NOT NULL,"
+    " state INTEGER NOT NULL,"
+    " PRIMARY KEY(parent, position)) WITHOUT ROWID;"
+    "CREATE INDEX subnotes_by_name ON subnotes(name);"
+    "CREATE INDEX subnotes_odd ON subnotes(state) WHERE state <> 1;",
 };
 static const struct db_options options = {migrations, LENGTH(migrations), false, false};
 
@@ -395,7 +435,19 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
 
 static bool forget_all(struct db *db, struct err *e)
 {
-    return db_exec(db, "DELETE FROM texts; DELETE FROM links; DELETE FROM notes", e);
+    return db_exec(db,
+                   "DELETE FROM texts; DELETE FROM notes;"
+                   "UPDATE state SET version = version + 1",
+                   e);
+}
+
+bool index_version(struct db *db, struct buf *out, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT epoch || '-' || version FROM state", e);
+    if (!q || !query_next(q, e))
+        return false;
+    return buf_str(out, query_str(q, 0)) || buf_check(out, "the version", e);
 }
 
 static bool rebuild_once(struct index *x, bool from_scratch, struct index_counts *counts,
@@ -405,8 +457,8 @@ static bool rebuild_once(struct index *x, bool from_scratch, struct index_counts
     check_file(x, from_scratch);
     x->walked = false;
     struct connection *c = take_connection(x, e);
-    bool ok = c && (!from_scratch || !c->in_memory || forget_all(c->db, e)) &&
-              up_to_date(x, c->db, counts, e);
+    bool ok =
+        c && (!from_scratch || forget_all(c->db, e)) && up_to_date(x, c->db, counts, e);
     if (c)
         give_back(x, c);
     pthread_mutex_unlock(&x->sync);

@@ -24,6 +24,8 @@ struct index_counts {
 /* Looks at every note's file; `from_scratch` forgets all before. */
 bool index_rebuild(struct index *x, bool from_scratch, struct index_counts *counts,
                    struct err *e);
+/* Appends notes_version(). */
+bool index_version(struct db *db, struct buf *out, struct err *e);
 const char *index_place(struct index *x); /* "vault", "cache", "memory" */
 bool index_is_watched(struct index *x);
 

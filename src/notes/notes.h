@@ -97,6 +97,48 @@ bool notes_search(struct vault *v, const struct json *options, struct json_write
 bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
                    struct err *e);
 
+/* ---- links -------------------------------------------------------------- */
+
+/* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code. It
+ * leads to the note that its target identifies: by id, path, uid, title or file name,
+ * with ".md" or without, and where none is spelt so, whatever the case of ASCII letters.
+ * A Markdown target is first taken as a path from the note's own folder, percent signs
+ * decoded. A name that several notes have leads nowhere: it is broken, "ambiguous".
+ *
+ * A row tells of one link: {source_note_id, target_note_id | null, target, link_text,
+ * link_type: wiki | markdown, line (of the content, from 1)}, and `file: true` where the
+ * target is a file that is no note (an image, a PDF): such are never called broken. */
+
+/* "identifier" -> {outgoing_internal: rows, outgoing_external: [{source_note_id, url,
+ * link_text, link_type: "external", line}], incoming: rows} */
+bool links_get_for_note(struct vault *v, const struct json *identifier,
+                        struct json_writer *out, struct err *e);
+/* "identifier" -> rows, by the source's path. */
+bool links_get_backlinks(struct vault *v, const struct json *identifier,
+                         struct json_writer *out, struct err *e);
+/* null or {limit? (10000, at most that), cursor? (source_note_id of the last row)}
+ * -> rows with `reason: missing | ambiguous`, by the source's path. A page is never
+ * cut within a note, and may have more than `limit` rows for that. */
+bool links_find_broken(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e);
+/* {has_links_to?, linked_from?, external_domains? (one string or an array: any of
+ * them), broken_links? (true: has some, false: has none), limit? (1000), cursor? (id of
+ * the last row)} -> [{id, title, type, created, updated, content_hash, metadata}], by
+ * path: the notes for which all that is given holds. A domain stands for all beneath. */
+bool links_search_by(struct vault *v, const struct json *options, struct json_writer *out,
+                     struct err *e);
+/* null, a bool or {force?} -> {total_notes, processed, errors, error_details?: [{note_id,
+ * error}]}: brings the index up to date; `force` makes it anew. Errors are notes that
+ * cannot be read. */
+bool links_migrate(struct vault *v, const struct json *options, struct json_writer *out,
+                   struct err *e);
+
+/* ---- the index ---------------------------------------------------------- */
+
+/* Appends a text that differs whenever anything in any note has changed, whoever did
+ * it; never a value from before the index was made anew. */
+bool notes_version(struct vault *v, struct buf *out, struct err *e);
+
 /* Brings the index up to date, or makes it anew. -> {notes, read, removed, index,
  * milliseconds} */
 bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "notes/index.h"
-#include "notes/markdown.h"
+#include "notes/linkindex.h"
 #include "notes/name.h"
 
 #define RACY_NS 2000000000 /* a file changed twice within this may look the same */
@@ -20,6 +20,9 @@ struct sync {
     struct index_counts *counts;
     struct transaction t;
     size_t batch_files, batch_bytes;
+    bool changed; /* in this transaction */
+    bool large_cache;
+    struct linker linker;
     struct buf bytes, tags, tag_words, metadata;
 };
 
@@ -31,10 +34,15 @@ static void sync_init(struct sync *s, struct vault *v, struct db *db,
     buf_init(&s->tags, YML_JSON_MAX * 2);
     buf_init(&s->tag_words, YML_JSON_MAX * 2);
     buf_init(&s->metadata, YML_JSON_MAX * 2);
+    linker_init(&s->linker, db);
 }
 
 static void sync_done(struct sync *s)
 {
+    linker_done(&s->linker);
+    struct err ignored = {0};
+    if (s->large_cache)
+        (void)db_exec(s->db, "PRAGMA cache_size = -2000; PRAGMA shrink_memory", &ignored);
     db_rollback(&s->t);
     buf_done(&s->bytes);
     buf_done(&s->tags);
@@ -111,41 +119,26 @@ static bool run_with_key(struct sync *s, const char *sql, int64_t key, struct er
     return query_run(q, e);
 }
 
+/* The names by which the index knows the note may mean another one from now on. */
+static bool touch_known(struct sync *s, int64_t key, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(s->db, "SELECT path, uid, title FROM notes WHERE key = ?", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, key);
+    return !query_next(q, e) ? e->code == ERR_NONE
+                             : linker_touch(&s->linker, query_str(q, 0), query_str(q, 1),
+                                            query_str(q, 2), e);
+}
+
 static bool drop_row(struct sync *s, int64_t key, struct err *e)
 {
     s->counts->removed++;
-    return run_with_key(s, "DELETE FROM texts WHERE rowid = ?", key, e) &&
+    s->changed = true;
+    return touch_known(s, key, e) && linker_drop(&s->linker, key, e) &&
+           run_with_key(s, "DELETE FROM texts WHERE rowid = ?", key, e) &&
            run_with_key(s, "DELETE FROM notes WHERE key = ?", key, e);
-}
-
-struct link_writer {
-    struct sync *s;
-    struct str from;
-    int64_t key;
-    struct err *e;
-};
-
-static void write_link(void *arg, const struct link *l)
-{
-    struct link_writer *w = arg;
-    scoped_buf struct buf path;
-    buf_init(&path, PATH_MAX);
-    struct str target = l->target;
-    if (l->kind == LINK_EXTERNAL || w->e->code)
-        return;
-    if (l->kind == LINK_MARKDOWN) {
-        if (!markdown_resolve(l->target, w->from, &path))
-            return;
-        target = buf_view(&path);
-    }
-    scoped(query_end) struct query *q = db_query(
-        w->s->db, "INSERT INTO links(source, target, line) VALUES(?, ?, ?)", w->e);
-    if (!q)
-        return;
-    query_bind_int(q, 1, w->key);
-    query_bind_str(q, 2, target);
-    query_bind_int(q, 3, (int64_t)l->line);
-    (void)query_run(q, w->e);
 }
 
 static bool write_note(struct sync *s, const struct note *n, int state, struct row *r,
@@ -193,7 +186,7 @@ static bool write_text(struct sync *s, const struct note *n, const struct row *r
                        bool is_new, struct err *e)
 {
     if (!is_new && (!run_with_key(s, "DELETE FROM texts WHERE rowid = ?", r->key, e) ||
-                    !run_with_key(s, "DELETE FROM links WHERE source = ?", r->key, e)))
+                    !linker_forget(&s->linker, r->key, e)))
         return false;
     scoped(query_end) struct query *q = db_query(
         s->db, "INSERT INTO texts(rowid, title, body, tags) VALUES(?, ?, ?, ?)", e);
@@ -203,11 +196,7 @@ static bool write_text(struct sync *s, const struct note *n, const struct row *r
     query_bind_str(q, 2, n->title);
     query_bind_str(q, 3, n->front.body);
     query_bind_str(q, 4, buf_view(&s->tag_words));
-    if (!query_run(q, e))
-        return false;
-    struct link_writer w = {s, n->path, r->key, e};
-    markdown_links(n->front.body, write_link, &w);
-    return e->code == ERR_NONE;
+    return query_run(q, e) && linker_write(&s->linker, r->key, n, e);
 }
 
 /* ---- one note ----------------------------------------------------------- */
@@ -241,8 +230,12 @@ static bool write_down(struct sync *s, const struct note *n, int state, struct r
     bool same_text =
         !is_new && n->hash[0] && !strcmp(r->hash, n->hash) && r->state == state;
     s->counts->read++;
-    return gather_metadata(s, n, e) && write_note(s, n, state, r, e) &&
-           (same_text || write_text(s, n, r, is_new, e));
+    s->changed = s->changed || !same_text || r->st.mtime_ns != n->st.mtime_ns;
+    return gather_metadata(s, n, e) &&
+           (is_new || same_text || touch_known(s, r->key, e)) &&
+           write_note(s, n, state, r, e) &&
+           (same_text || (linker_touch(&s->linker, n->path, n->uid, n->title, e) &&
+                          write_text(s, n, r, is_new, e)));
 }
 
 /* Reads the file and writes down what it says; a file that is gone, too. */
@@ -274,10 +267,32 @@ static bool refresh_note(struct sync *s, const char *path, struct row *r, struct
     return write_down(s, &n, state, r, e);
 }
 
+static bool count_change(struct sync *s, struct err *e)
+{
+    s->changed = false;
+    return run_with_key(
+        s, "UPDATE state SET version = version + 1, relink = max(relink, ?1)",
+        s->linker.bulk, e);
+}
+
 static bool commit_batch(struct sync *s, struct err *e)
 {
     s->batch_files = s->batch_bytes = 0;
-    return !s->t.db || db_commit(&s->t, e);
+    return !s->t.db || ((!s->changed || count_change(s, e)) && db_commit(&s->t, e));
+}
+
+/* The last transaction also settles what links mean, whoever left that open. */
+static bool commit_last(struct sync *s, struct err *e)
+{
+    bool settled;
+    if (s->linker.bulk && !commit_batch(s, e))
+        return false;
+    if (!linker_is_settled(&s->linker, &settled, e) || settled)
+        return e->code == ERR_NONE && commit_batch(s, e);
+    s->changed = true;
+    s->linker.bulk = false;
+    return (s->t.db || db_begin(&s->t, s->db, e)) && linker_settle(&s->linker, e) &&
+           commit_batch(s, e);
 }
 
 /* Makes the index say of `path` what the file says. */
@@ -398,7 +413,26 @@ static bool refresh_all(struct sync *s, const struct files *files, struct err *e
     for (size_t i = 0; i < files->count; i++)
         if (!refresh(s, &files->all[i], e))
             return false;
-    return commit_batch(s, e);
+    return commit_last(s, e);
+}
+
+/* Where many notes change, all names are settled at the end instead of some after each.
+ * An index without notes begins anew, whoever has emptied it. */
+static bool choose_bulk(struct sync *s, const struct files *differ, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(s->db, "SELECT EXISTS(SELECT 1 FROM notes)", e);
+    if (!q || !query_next(q, e))
+        return false;
+    bool empty = !query_int(q, 0);
+    query_again(q);
+    s->linker.bulk = differ->count > BATCH_FILES || (empty && differ->count);
+    /* A transaction that outgrows the cache writes its pages again and again. */
+    s->large_cache = s->linker.bulk;
+    if (s->large_cache && !db_exec(s->db, "PRAGMA cache_size = -65536", e))
+        return false;
+    return !empty || !differ->count ||
+           ((s->t.db || db_begin(&s->t, s->db, e)) && linker_clear(&s->linker, e));
 }
 
 bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e)
@@ -412,8 +446,10 @@ bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struc
 
     struct sync s;
     sync_init(&s, v, db, counts);
-    bool ok = compare(&s, &files, &differ, e) && refresh_all(&s, &differ, e);
+    bool ok = compare(&s, &files, &differ, e) && choose_bulk(&s, &differ, e) &&
+              refresh_all(&s, &differ, e);
     sync_done(&s);
+
     return ok;
 }
 
@@ -463,6 +499,7 @@ bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++)
         ok = add_changed(&s, names[i], &changed, e);
+    s.linker.bulk = changed.count > BATCH_FILES;
     if (ok && changed.count)
         ok = refresh_all(&s, &changed, e);
     sync_done(&s);

@@ -9,6 +9,7 @@
 #include "notes/index.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
+#include "notes/write.h"
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -337,6 +338,14 @@ bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH
     bool ok = index_use(v->index, look_up, &l, e);
     *found = ok && l.found;
     return ok;
+}
+
+bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
+                struct err *e)
+{
+    bool found;
+    return vault_resolve(v, identifier, path, &found, e) &&
+           (found || write_no_such_note(identifier, e));
 }
 
 /* ---- option objects ----------------------------------------------------- */

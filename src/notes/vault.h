@@ -67,6 +67,10 @@ bool vault_is_path(struct vault *v, struct str identifier);
 bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
                    bool *found, struct err *e);
 
+/* The same; that there is none is ERR_NOT_FOUND. */
+bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
+                struct err *e);
+
 /* ---- option objects ----------------------------------------------------- */
 
 /* Is it an object whose keys all stand in the list (ends with NULL)? `what` is

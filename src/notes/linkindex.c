@@ -1,0 +1,614 @@
+/* Writing links into the index, and finding out what they lead to. */
+#include "notes/linkindex.h"
+
+#include <limits.h>
+#include <strings.h>
+
+#include "notes/markdown.h"
+#include "notes/name.h"
+
+/* ---- statements, kept open ---------------------------------------------- */
+
+enum which {
+    FIND_NAME,
+    ADD_NAME,
+    TOUCH_NAME,
+    ADD_LINK,
+    ADD_SUBNOTE,
+    TOUCH_TEXT,
+    TOUCH_OTHER,
+    TOUCH_LINKED,
+    TOUCH_SUBNOTES,
+    DROP_LINKS,
+    DROP_SUBNOTES,
+    DROP_MEANING,
+    REOPEN_CYCLES,
+    BY_PATH,
+    BY_UID,
+    BY_TITLE,
+    BY_STEM,
+    BY_ID_ANYCASE,
+    BY_TITLE_ANYCASE,
+    BY_STEM_ANYCASE,
+    IS_USED,
+    SET_NAME,
+    REOPEN_SUBNOTES,
+    DROP_NAME,
+    WHICH_COUNT,
+};
+_Static_assert(WHICH_COUNT <= LINKER_QUERIES, "room for each");
+
+#define NAMES_OF_A_NOTE "(?1, ?2, ?3, ?4, ?5, ?6)"
+
+static const char *const texts[WHICH_COUNT] = {
+    /* The index knows no case; two names that differ in it may mean two notes. */
+    [FIND_NAME] = "SELECT key FROM names WHERE text = ?1 AND other = ?2"
+                  " AND text = ?1 COLLATE BINARY AND other = ?2 COLLATE BINARY",
+    [ADD_NAME] = "INSERT INTO names(text, other, outcome) VALUES(?1, ?2, 0)",
+    [TOUCH_NAME] = "INSERT OR IGNORE INTO unsettled VALUES(?1)",
+    [ADD_LINK] =
+        "INSERT INTO links(source, number, line, kind, file, name, target, label,"
+        " domain) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [ADD_SUBNOTE] = "INSERT INTO subnotes(parent, position, name, state)"
+                    " VALUES(?1, ?2, ?3, ?4)",
+    [TOUCH_TEXT] = "INSERT OR IGNORE INTO unsettled"
+                   " SELECT key FROM names WHERE text IN " NAMES_OF_A_NOTE,
+    [TOUCH_OTHER] = "INSERT OR IGNORE INTO unsettled SELECT key FROM names"
+                    " WHERE other <> '' AND other IN " NAMES_OF_A_NOTE,
+    [TOUCH_LINKED] = "INSERT OR IGNORE INTO unsettled SELECT name FROM links"
+                     " WHERE source = ?1 AND name IS NOT NULL",
+    [TOUCH_SUBNOTES] = "INSERT OR IGNORE INTO unsettled SELECT name FROM subnotes"
+                       " WHERE parent = ?1",
+    [DROP_LINKS] = "DELETE FROM links WHERE source = ?1",
+    [DROP_SUBNOTES] = "DELETE FROM subnotes WHERE parent = ?1",
+    [DROP_MEANING] = "UPDATE names SET note = NULL WHERE note = ?1",
+    [REOPEN_CYCLES] = "UPDATE subnotes SET state = 0 WHERE state <> 1 AND state = 2",
+    [BY_PATH] = "SELECT key FROM notes WHERE path = ?1",
+    [BY_UID] = "SELECT key FROM notes WHERE uid = ?1 LIMIT 2",
+    [BY_TITLE] = "SELECT key FROM notes WHERE title = ?1 COLLATE NOCASE AND title = ?1"
+                 " LIMIT 2",
+    [BY_STEM] = "SELECT key FROM notes WHERE stem = ?1 COLLATE NOCASE AND stem = ?1"
+                " LIMIT 2",
+    [BY_ID_ANYCASE] = "SELECT key FROM notes WHERE id = ?1 COLLATE NOCASE LIMIT 2",
+    [BY_TITLE_ANYCASE] = "SELECT key FROM notes WHERE title = ?1 COLLATE NOCASE LIMIT 2",
+    [BY_STEM_ANYCASE] = "SELECT key FROM notes WHERE stem = ?1 COLLATE NOCASE LIMIT 2",
+    [IS_USED] = "SELECT EXISTS(SELECT 1 FROM links WHERE name = ?1)"
+                " OR EXISTS(SELECT 1 FROM subnotes WHERE name = ?1)",
+    [SET_NAME] = "UPDATE names SET note = ?2, outcome = ?3 WHERE key = ?1",
+    [REOPEN_SUBNOTES] = "UPDATE subnotes SET state = 0 WHERE parent IN"
+                        " (SELECT parent FROM subnotes WHERE name = ?1)",
+    [DROP_NAME] = "DELETE FROM names WHERE key = ?1",
+};
+
+void linker_init(struct linker *l, struct db *db)
+{
+    *l = (struct linker){.db = db};
+}
+
+void linker_done(struct linker *l)
+{
+    for (size_t i = 0; i < WHICH_COUNT; i++) {
+        query_end(l->open[i]);
+        l->open[i] = NULL;
+    }
+}
+
+/* Ready to be bound. NULL and *e. */
+static struct query *statement(struct linker *l, enum which w, struct err *e)
+{
+    if (l->open[w])
+        query_again(l->open[w]);
+    else
+        l->open[w] = db_query(l->db, texts[w], e);
+    return l->open[w];
+}
+
+/* Statements that stand on a row would keep the transaction from ending. */
+static bool run(struct query *q, struct err *e)
+{
+    bool ok = query_run(q, e);
+    query_again(q);
+    return ok;
+}
+
+static bool run_with(struct linker *l, enum which w, int64_t key, struct err *e)
+{
+    struct query *q = statement(l, w, e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, key);
+    return run(q, e);
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+/* What a link calls its note: `text`, and where that is nobody's name, `other`. */
+struct naming {
+    struct buf text, other;
+};
+
+static void naming_init(struct naming *n)
+{
+    buf_init(&n->text, PATH_MAX);
+    buf_init(&n->other, PATH_MAX);
+}
+
+static void naming_done(struct naming *n)
+{
+    buf_done(&n->text);
+    buf_done(&n->other);
+}
+#define scoped_naming __attribute__((cleanup(naming_done)))
+
+/* "project/Plan.md" and "project/Plan" are one name. Without a folder the ending says
+ * that a file is meant, and no title. */
+static void cut_ending(struct buf *b)
+{
+    if (str_ends(buf_view(b), ".md") && memchr(b->at, '/', b->n))
+        b->n -= 3;
+}
+
+static bool is_relative(struct str target)
+{
+    return str_starts(target, "./") || str_starts(target, "../") ||
+           str_starts(target, "/");
+}
+
+static void name_target(const struct link *l, struct str from, struct naming *n)
+{
+    buf_clear(&n->text);
+    buf_clear(&n->other);
+    bool relative = is_relative(l->target);
+    bool as_file = l->kind == LINK_MARKDOWN || relative;
+    if (!as_file || !markdown_resolve(l->target, from, &n->text)) {
+        buf_clear(&n->text); /* leads out of the vault: nobody's name */
+        buf_str(&n->text, l->target);
+    }
+    bool escaped = l->kind == LINK_MARKDOWN || memchr(l->target.at, '%', l->target.n);
+    if (!relative && escaped && !markdown_resolve(l->target, STR(""), &n->other))
+        buf_clear(&n->other);
+    cut_ending(&n->text);
+    cut_ending(&n->other);
+    if (str_eq(buf_view(&n->text), buf_view(&n->other)))
+        buf_clear(&n->other);
+}
+
+/* The key of the name, which is added where it is new. 0 and *e. */
+static int64_t name_key(struct linker *l, const struct naming *n, struct err *e)
+{
+    struct query *q = statement(l, FIND_NAME, e);
+    if (!q)
+        return 0;
+    query_bind_str(q, 1, buf_view(&n->text));
+    query_bind_str(q, 2, buf_view(&n->other));
+    int64_t key = query_next(q, e) ? query_int(q, 0) : 0;
+    query_again(q);
+    if (key || e->code || !(q = statement(l, ADD_NAME, e)))
+        return key;
+    query_bind_str(q, 1, buf_view(&n->text));
+    query_bind_str(q, 2, buf_view(&n->other));
+    key = run(q, e) ? db_last_id(l->db) : 0;
+    return key && (l->bulk || run_with(l, TOUCH_NAME, key, e)) ? key : 0;
+}
+
+/* ---- links -------------------------------------------------------------- */
+
+void link_put_domain(struct str host, struct buf *out)
+{
+    while (host.n && host.at[host.n - 1] == '.')
+        host.n--;
+    while (host.n) {
+        const char *dot = memrchr(host.at, '.', host.n);
+        struct str label = host;
+        if (dot)
+            label = (struct str){dot + 1, (size_t)(host.at + host.n - dot - 1)};
+        for (size_t i = 0; i < label.n; i++) {
+            char c = label.at[i];
+            buf_char(out, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
+        }
+        host.n = dot ? (size_t)(dot - host.at) : 0;
+        if (dot)
+            buf_char(out, '.');
+    }
+}
+
+/* Appends the host of an address as link_put_domain() does; nothing where there is none. */
+static void put_domain(struct str url, struct buf *out)
+{
+    const char *start = memmem(url.at, url.n, "//", 2);
+    if (!start)
+        return;
+    const char *end = url.at + url.n;
+    start += 2;
+    for (const char *c = start; c < end; c++)
+        if (strchr("/?#\\", *c) && *c)
+            end = c;
+    const char *at = memrchr(start, '@', (size_t)(end - start));
+    start = at ? at + 1 : start;
+    const char *port = memrchr(start, ':', (size_t)(end - start));
+    if (port && !memchr(port, ']', (size_t)(end - port)))
+        end = port;
+    link_put_domain((struct str){start, (size_t)(end - start)}, out);
+}
+
+/* The letters and digits behind the last dot of the target; few, and not all digits. */
+static struct str ending_of(struct str target)
+{
+    size_t n = 0, digits = 0;
+    for (; n < target.n; n++) {
+        char c = target.at[target.n - 1 - n];
+        bool digit = c >= '0' && c <= '9';
+        if (!digit && !((c | 32) >= 'a' && (c | 32) <= 'z'))
+            break;
+        digits += digit;
+    }
+    bool ends =
+        n && n <= 8 && n > digits && n < target.n && target.at[target.n - 1 - n] == '.';
+    return ends ? (struct str){target.at + target.n - n, n} : STR("");
+}
+
+/* Does it name a file that is no note? In [[...]] a dot may belong to a title
+ * ("Node.js"): only what people embed counts there. */
+static bool is_file(enum link_kind kind, struct str name)
+{
+    static const char *const embedded[] = {
+        "png", "jpg", "jpeg", "gif", "svg",  "webp", "bmp",  "avif", "heic",   "pdf",
+        "mp3", "wav", "m4a",  "ogg", "flac", "mp4",  "mov",  "mkv",  "webm",   "zip",
+        "csv", "txt", "html", "doc", "docx", "xls",  "xlsx", "pptx", "canvas", "base",
+    };
+    struct str ending = ending_of(name);
+    if (!ending.n || str_is(ending, "md"))
+        return false;
+    for (size_t i = 0; i < LENGTH(embedded); i++)
+        if (strlen(embedded[i]) == ending.n &&
+            !strncasecmp(embedded[i], ending.at, ending.n))
+            return true;
+    return kind == LINK_MARKDOWN;
+}
+
+struct writing {
+    struct linker *linker;
+    struct str from;
+    int64_t source, number;
+    struct naming naming;
+    struct buf domain;
+    struct err *e;
+};
+
+static void bind_unless(struct query *q, int i, struct str s, struct str same)
+{
+    if (!str_eq(s, same))
+        query_bind_str(q, i, s);
+}
+
+static void write_link(void *arg, const struct link *link)
+{
+    struct writing *w = arg;
+    int64_t name = 0;
+    struct str said = STR("");
+    if (w->e->code)
+        return;
+    buf_clear(&w->domain);
+    if (link->kind == LINK_EXTERNAL) {
+        put_domain(link->target, &w->domain);
+    } else {
+        name_target(link, w->from, &w->naming);
+        said = buf_view(&w->naming.text);
+        if (!said.n || !(name = name_key(w->linker, &w->naming, w->e)))
+            return;
+    }
+    struct query *q = statement(w->linker, ADD_LINK, w->e);
+    if (!q)
+        return;
+    query_bind_int(q, 1, w->source);
+    query_bind_int(q, 2, w->number++);
+    query_bind_int(q, 3, (int64_t)link->line);
+    query_bind_int(q, 4, link->kind);
+    query_bind_int(q, 5, name && is_file(link->kind, said));
+    if (name)
+        query_bind_int(q, 6, name);
+    bind_unless(q, 7, link->target, said);
+    bind_unless(q, 8, link->label, link->target);
+    if (w->domain.n && !w->domain.failed)
+        query_bind_str(q, 9, buf_view(&w->domain));
+    (void)run(q, w->e);
+}
+
+/* ---- subnotes ----------------------------------------------------------- */
+
+/* An entry is an identifier, which may stand in [[...]] as other programs want it. */
+static struct str entry_name(struct str entry)
+{
+    entry = str_trim(entry);
+    if (str_starts(entry, "[[") && str_ends(entry, "]]") && entry.n > 4) {
+        entry = (struct str){entry.at + 2, entry.n - 4};
+        for (size_t i = 0; i < entry.n; i++)
+            if (entry.at[i] == '|' || entry.at[i] == '#')
+                entry.n = i;
+    }
+    return str_trim(entry);
+}
+
+bool subnote_entry(const struct json *v, struct buf *out)
+{
+    size_t from = out->n;
+    if (json_is(v, JSON_STRING))
+        buf_str(out, entry_name(json_str(v)));
+    else if (json_is_int(v))
+        buf_printf(out, "%lld", (long long)json_int(v, 0));
+    return out->n > from && !out->failed;
+}
+
+static bool write_subnote(struct linker *l, int64_t parent, int64_t position,
+                          const struct json *entry, struct err *e)
+{
+    scoped_naming struct naming n;
+    naming_init(&n);
+    if (!subnote_entry(entry, &n.text))
+        return true;
+    cut_ending(&n.text);
+    int64_t name = name_key(l, &n, e);
+    struct query *q = name ? statement(l, ADD_SUBNOTE, e) : NULL;
+    if (!q)
+        return false;
+    query_bind_int(q, 1, parent);
+    query_bind_int(q, 2, position);
+    query_bind_int(q, 3, name);
+    query_bind_int(q, 4, l->bulk ? SUBNOTE_GOOD : SUBNOTE_NEW);
+    return run(q, e);
+}
+
+static bool write_subnotes(struct linker *l, int64_t key, const struct note *n,
+                           struct err *e)
+{
+    const struct json *all = json_get(n->front.yml.all, SUBNOTES_KEY);
+    if (json_is(all, JSON_STRING))
+        return write_subnote(l, key, 0, all, e);
+    struct json_iter it = json_iter(json_is(all, JSON_ARRAY) ? all : NULL);
+    for (int64_t i = 0; i < SUBNOTES_MAX && json_next(&it); i++)
+        if (!write_subnote(l, key, i, it.value, e))
+            return false;
+    return true;
+}
+
+/* ---- what a note says, and how it is called ----------------------------- */
+
+bool linker_write(struct linker *l, int64_t key, const struct note *n, struct err *e)
+{
+    struct writing w = {.linker = l, .from = n->path, .source = key, .e = e};
+    naming_init(&w.naming);
+    buf_init(&w.domain, 1024);
+    markdown_links(n->front.body, write_link, &w);
+    naming_done(&w.naming);
+    buf_done(&w.domain);
+    return e->code == ERR_NONE && write_subnotes(l, key, n, e);
+}
+
+bool linker_forget(struct linker *l, int64_t note, struct err *e)
+{
+    bool told = l->bulk || (run_with(l, TOUCH_LINKED, note, e) &&
+                            run_with(l, TOUCH_SUBNOTES, note, e));
+    if (!told || !run_with(l, DROP_LINKS, note, e) ||
+        !run_with(l, DROP_SUBNOTES, note, e))
+        return false;
+    /* With what goes, a cycle may be open again. */
+    struct query *q = statement(l, REOPEN_CYCLES, e);
+    return q && run(q, e);
+}
+
+bool linker_drop(struct linker *l, int64_t note, struct err *e)
+{
+    return linker_forget(l, note, e) && run_with(l, DROP_MEANING, note, e);
+}
+
+bool linker_clear(struct linker *l, struct err *e)
+{
+    l->fresh = true;
+    return db_exec(l->db,
+                   "DELETE FROM links; DELETE FROM subnotes; DELETE FROM names;"
+                   "DELETE FROM unsettled",
+                   e);
+}
+
+bool linker_touch(struct linker *l, struct str path, struct str uid, struct str title,
+                  struct err *e)
+{
+    static const enum which both[] = {TOUCH_TEXT, TOUCH_OTHER};
+    if (l->bulk)
+        return true;
+    struct str bare = {path.at, path.n - (str_ends(path, ".md") ? 3 : 0)};
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    name_put_id(path, &id);
+    for (size_t i = 0; i < LENGTH(both); i++) {
+        struct query *q = statement(l, both[i], e);
+        if (!q)
+            return false;
+        query_bind_str(q, 1, bare);
+        query_bind_str(q, 2, buf_view(&id));
+        query_bind_str(q, 3, name_stem(path));
+        query_bind_str(q, 4, name_file(path));
+        query_bind_str(q, 5, title);
+        query_bind_str(q, 6, uid.n ? uid : title);
+        if (!run(q, e))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what a name means -------------------------------------------------- */
+
+/* Looks in one way: none, one or several notes. */
+static enum name_outcome look(struct linker *l, enum which w, struct str name,
+                              int64_t *note, struct err *e)
+{
+    struct query *q = statement(l, w, e);
+    if (!q)
+        return NAME_MISSING;
+    query_bind_str(q, 1, name);
+    enum name_outcome found = NAME_MISSING;
+    if (query_next(q, e)) {
+        *note = query_int(q, 0);
+        found = query_next(q, e) ? NAME_SEVERAL : NAME_FOUND;
+    }
+    query_again(q);
+    return found;
+}
+
+/* By the file itself: "type/stem", "stem.md", and "note/stem" at the root. */
+static enum name_outcome look_for_file(struct linker *l, struct str name, int64_t *note,
+                                       struct err *e)
+{
+    bool folder = memchr(name.at, '/', name.n);
+    char path[PATH_MAX];
+    if (!folder)
+        return str_ends(name, ".md") ? look(l, BY_PATH, name, note, e) : NAME_MISSING;
+    if (name.n + 4 > sizeof path)
+        return NAME_MISSING;
+    memcpy(path, name.at, name.n);
+    memcpy(path + name.n, ".md", 3);
+    struct str whole = {path, name.n + 3}, inner = {path + 5, whole.n - 5};
+    enum name_outcome found = look(l, BY_PATH, whole, note, e);
+    bool at_root = !found && str_starts(whole, "note/") && name_at_root(inner);
+    return at_root ? look(l, BY_PATH, inner, note, e) : found;
+}
+
+static enum name_outcome look_everywhere(struct linker *l, struct str name, int64_t *note,
+                                         struct err *e)
+{
+    enum name_outcome found = look_for_file(l, name, note, e);
+    if (found || e->code)
+        return found;
+    bool folder = memchr(name.at, '/', name.n);
+    struct str stem = {name.at, name.n - (str_ends(name, ".md") ? 3 : 0)};
+    const struct {
+        enum which way;
+        struct str name; /* empty: cannot be found this way */
+    } ways[] = {
+        {BY_UID, name},
+        {BY_TITLE, name},
+        {BY_STEM, folder ? STR("") : stem},
+        {BY_ID_ANYCASE, folder ? name : STR("")},
+        {BY_TITLE_ANYCASE, name},
+        {BY_STEM_ANYCASE, folder ? STR("") : stem},
+    };
+    for (size_t i = 0; i < LENGTH(ways) && !found && !e->code; i++)
+        if (ways[i].name.n)
+            found = look(l, ways[i].way, ways[i].name, note, e);
+    return found;
+}
+
+/* ---- settling ----------------------------------------------------------- */
+
+#define CHUNK 1000
+
+struct unsettled {
+    int64_t key, note; /* as it was: 0 for none */
+    struct str text, other;
+    enum name_outcome outcome;
+};
+
+static bool is_used(struct linker *l, int64_t name, struct err *e)
+{
+    struct query *q = l->fresh ? NULL : statement(l, IS_USED, e);
+    if (!q)
+        return l->fresh;
+    query_bind_int(q, 1, name);
+    bool used = query_next(q, e) && query_int(q, 0);
+    query_again(q);
+    return used;
+}
+
+static bool settle_name(struct linker *l, const struct unsettled *u, struct err *e)
+{
+    int64_t note = 0;
+    if (!is_used(l, u->key, e))
+        return e->code == ERR_NONE && run_with(l, DROP_NAME, u->key, e);
+    enum name_outcome found = look_everywhere(l, u->text, &note, e);
+    if (found == NAME_MISSING && u->other.n)
+        found = look_everywhere(l, u->other, &note, e);
+    if (found != NAME_FOUND)
+        note = 0;
+    if (e->code || (note == u->note && found == u->outcome))
+        return e->code == ERR_NONE;
+    struct query *q = statement(l, SET_NAME, e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, u->key);
+    if (note)
+        query_bind_int(q, 2, note);
+    query_bind_int(q, 3, found);
+    return run(q, e) &&
+           (l->fresh || note == u->note || run_with(l, REOPEN_SUBNOTES, u->key, e));
+}
+
+/* Reads the next names that are to be settled, beginning behind the key `after`. */
+static size_t read_chunk(struct linker *l, bool all, int64_t after, struct arena *a,
+                         struct unsettled *out, struct err *e)
+{
+    static const char *const which[] = {
+        "SELECT n.key, n.note, n.text, n.other, n.outcome FROM unsettled u"
+        " JOIN names n ON n.key = u.name WHERE u.name > ?1 ORDER BY u.name LIMIT ?2",
+        "SELECT key, note, text, other, outcome FROM names WHERE key > ?1"
+        " ORDER BY key LIMIT ?2",
+    };
+    scoped(query_end) struct query *q = db_query(l->db, which[all], e);
+    if (!q)
+        return 0;
+    query_bind_int(q, 1, after);
+    query_bind_int(q, 2, CHUNK);
+    size_t n = 0;
+    for (; n < CHUNK && query_next(q, e); n++) {
+        struct str text = query_str(q, 2), other = query_str(q, 3);
+        out[n] = (struct unsettled){query_int(q, 0),
+                                    query_int(q, 1),
+                                    {arena_copy(a, text.at, text.n, e), text.n},
+                                    {arena_copy(a, other.at, other.n, e), other.n},
+                                    (enum name_outcome)query_int(q, 4)};
+    }
+    return e->code ? 0 : n;
+}
+
+static bool settle_names(struct linker *l, bool all, struct err *e)
+{
+    int64_t after = INT64_MIN;
+    struct unsettled *chunk = mem_new(CHUNK * sizeof *chunk);
+    size_t n = CHUNK;
+    while (n == CHUNK && !e->code) {
+        scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+        n = read_chunk(l, all, after, a, chunk, e);
+        for (size_t i = 0; i < n && !e->code; i++)
+            (void)settle_name(l, &chunk[i], e);
+        after = n ? chunk[n - 1].key : after;
+    }
+    free(chunk);
+    return e->code == ERR_NONE;
+}
+
+static bool ask(struct linker *l, const char *sql, bool *yes, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(l->db, sql, e);
+    *yes = q && query_next(q, e) && query_int(q, 0);
+    return e->code == ERR_NONE;
+}
+
+bool linker_is_settled(struct linker *l, bool *settled, struct err *e)
+{
+    bool open;
+    if (!ask(l,
+             "SELECT (SELECT relink FROM state) OR EXISTS(SELECT 1 FROM unsettled) OR"
+             " EXISTS(SELECT 1 FROM subnotes WHERE state <> 1 AND state = 0)",
+             &open, e))
+        return false;
+    *settled = !open;
+    return true;
+}
+
+bool linker_settle(struct linker *l, struct err *e)
+{
+    bool all;
+    if (!ask(l, "SELECT relink FROM state", &all, e) || !settle_names(l, all, e) ||
+        !tree_settle(l->db, all, e))
+        return false;
+    return db_exec(l->db, "DELETE FROM unsettled; UPDATE state SET relink = 0", e);
+}

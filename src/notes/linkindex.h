@@ -1,0 +1,69 @@
+/* notes/linkindex.h - links and subnotes as the index keeps them, and what they lead to.
+ *
+ * A link calls its note by a name, and the same name means the same note wherever it
+ * stands; so the index keeps each name once, with the note that it means. A change to
+ * a note touches the names that may mean it, however many links use them, and what was
+ * touched is looked up again (settled) before the transaction ends.
+ *
+ * What a name means: see notes.h, "Links". Private to the room notes.
+ */
+#pragma once
+#include "db/db.h"
+#include "notes/vault.h"
+
+/* The column `outcome` of a name. */
+enum name_outcome {
+    NAME_MISSING, /* no note is called so */
+    NAME_FOUND,
+    NAME_SEVERAL, /* more than one is */
+};
+
+/* The column `state` of a subnote. */
+enum subnote_state {
+    SUBNOTE_NEW,     /* not looked at yet */
+    SUBNOTE_GOOD,    /* counts, where its name means a note */
+    SUBNOTE_CLOSING, /* would close a cycle: ignored */
+    SUBNOTE_TWICE,   /* the note itself, or one that it has already: ignored */
+};
+
+#define SUBNOTES_KEY "subnotes"     /* of the frontmatter */
+#define SUBNOTES_MAX 5000u          /* of one note; more are ignored */
+#define SUBNOTES_TOTAL_MAX 1000000u /* of a vault; more are ignored */
+
+#define LINKER_QUERIES 25
+
+/* Lives as long as one pass over changed notes; all calls but linker_init() and
+ * linker_done() need a transaction for writing. */
+struct linker {
+    struct db *db;
+    bool bulk;  /* so much changes that all names will be settled anew */
+    bool fresh; /* all names there are were written by this pass */
+    struct query *open[LINKER_QUERIES];
+};
+void linker_init(struct linker *l, struct db *db);
+void linker_done(struct linker *l);
+
+/* Forgets all links, names and subnotes: there is no note. */
+bool linker_clear(struct linker *l, struct err *e);
+/* A note with these names appeared, vanishes or is called so no longer. */
+bool linker_touch(struct linker *l, struct str path, struct str uid, struct str title,
+                  struct err *e);
+/* Drops what the note says, before it is written anew. */
+bool linker_forget(struct linker *l, int64_t note, struct err *e);
+/* The same, before the note itself is dropped. */
+bool linker_drop(struct linker *l, int64_t note, struct err *e);
+bool linker_write(struct linker *l, int64_t key, const struct note *n, struct err *e);
+
+/* Appends what an entry of the list names: an identifier, bare or in [[...]]. false: it
+ * is none, and nothing was appended. */
+bool subnote_entry(const struct json *entry, struct buf *out);
+/* Appends a host with its labels turned round and in small letters, "com.example.www",
+ * so that a domain stands together with all beneath it. */
+void link_put_domain(struct str host, struct buf *out);
+
+/* Is there anything to settle? Needs no transaction. */
+bool linker_is_settled(struct linker *l, bool *settled, struct err *e);
+bool linker_settle(struct linker *l, struct err *e);
+
+/* Settles the subnotes that are new: see tree.c. `all`: whatever was settled before. */
+bool tree_settle(struct db *db, bool all, struct err *e);

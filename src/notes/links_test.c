@@ -1,0 +1,361 @@
+/* Links as they lead: what a name means, whatever happens to notes meanwhile. */
+#include "notes/fixture_test.h"
+
+/* "source>target" of each row, joined. */
+static const char *ends(const struct json *rows)
+{
+    struct err e = {0};
+    scoped_buf struct buf b;
+    buf_init(&b, 1 << 20);
+    struct json_iter it = json_iter(rows);
+    while (json_next(&it)) {
+        const struct json *to = json_get(it.value, "target_note_id");
+        buf_printf(&b, "%s%s>%s", b.n ? "," : "", text(it.value, "source_note_id"),
+                   json_is(to, JSON_NULL) ? "null" : text(it.value, "target_note_id"));
+    }
+    return arena_printf(arena, &e, "%s", buf_cz(&b));
+}
+
+static const char *outgoing(const char *id)
+{
+    return ends(json_get(call(links_get_for_note, "'%s'", id), "outgoing_internal"));
+}
+
+static const char *incoming(const char *id)
+{
+    return ends(call(links_get_backlinks, "'%s'", id));
+}
+
+static const char *broken(void)
+{
+    return ends(call(links_find_broken, "null"));
+}
+
+static void all_links_of_a_note_are_told(void **state)
+{
+    (void)state;
+    put("project/Plan.md", "# Plan\n\nsee [[meeting/Standup#now|the standup]] and\n"
+                           "[home](https://Example.com/x) and [[Nowhere]]\n");
+    put("meeting/Standup.md", "[the plan](../project/Plan.md#top)\n");
+    const struct json *all = call(links_get_for_note, "'project/Plan'");
+    assert_string_equal(keys_of(all), "outgoing_internal,outgoing_external,incoming");
+    const struct json *out = json_get(all, "outgoing_internal");
+    assert_string_equal(
+        shown(json_at(out, 0)),
+        "{\"source_note_id\":\"project/Plan\",\"target_note_id\":\"meeting/Standup\","
+        "\"target\":\"meeting/Standup\",\"link_text\":\"the standup\","
+        "\"link_type\":\"wiki\",\"line\":3}");
+    assert_string_equal(
+        shown(json_at(out, 1)),
+        "{\"source_note_id\":\"project/Plan\",\"target_note_id\":null,"
+        "\"target\":\"Nowhere\",\"link_text\":\"Nowhere\",\"link_type\":\"wiki\","
+        "\"line\":4}");
+    assert_string_equal(
+        shown(json_get(all, "outgoing_external")),
+        "[{\"source_note_id\":\"project/Plan\",\"url\":\"https://Example.com/x\","
+        "\"link_text\":\"home\",\"link_type\":\"external\",\"line\":4}]");
+    assert_string_equal(
+        shown(json_get(all, "incoming")),
+        "[{\"source_note_id\":\"meeting/Standup\",\"target_note_id\":\"project/Plan\","
+        "\"target\":\"../project/Plan.md#top\",\"link_text\":\"the plan\","
+        "\"link_type\":\"markdown\",\"line\":1}]");
+    assert_string_equal(shown(call(links_get_backlinks, "{'identifier': 'Plan'}")),
+                        shown(json_get(all, "incoming")));
+}
+
+static void a_note_is_found_by_each_of_its_names(void **state)
+{
+    (void)state;
+    put("project/Big plan.md", "---\nid: n-1\ntitle: The Plan\n---\n");
+    put("Root.md", "");
+    put("a/From.md", "[[project/Big plan]] [[project/Big plan.md]] [[Big plan]]\n\n"
+                     "[[Big plan.md]] [[n-1]] [[The Plan]] [[the plan]] [[BIG PLAN]]\n\n"
+                     "[[Project/big Plan]] [x](../project/Big%20plan.md)\n\n"
+                     "[x](<../project/Big plan>) [x](project/Big%20plan) [x](/project/"
+                     "Big%20plan.md) [[../project/Big plan]] [[Big%20plan]]\n\n"
+                     "[x](Big%20plan.md)\n");
+    const struct json *rows = call(links_get_backlinks, "'n-1'");
+    assert_int_equal(json_length(rows), 16);
+    put("a/From.md", "[[Root]] [[note/Root]] [[Root.md]] [x](../Root.md) [x](/Root)");
+    assert_int_equal(json_length(call(links_get_backlinks, "'note/Root'")), 5);
+    assert_int_equal(json_length(call(links_get_backlinks, "'n-1'")), 0);
+}
+
+static void code_holds_no_links(void **state)
+{
+    (void)state;
+    put("a/To.md", "");
+    put("a/From.md", "```\n[[To]]\n```\n\n    [[To]]\n\n`[[To]]` and `` [x](To.md) ``\n\n"
+                     "~~~md\n[[To]] https://example.com\n~~~\n");
+    const struct json *all = call(links_get_for_note, "'a/From'");
+    assert_int_equal(json_length(json_get(all, "outgoing_internal")), 0);
+    assert_int_equal(json_length(json_get(all, "outgoing_external")), 0);
+}
+
+static void a_name_of_several_notes_is_broken(void **state)
+{
+    (void)state;
+    put("a/Plan.md", "");
+    put("c/From.md", "[[Plan]] [[plan]]");
+    assert_string_equal(outgoing("c/From"), "c/From>a/Plan,c/From>a/Plan");
+    put("b/Plan.md", "");
+    assert_string_equal(outgoing("c/From"), "c/From>null,c/From>null");
+    const struct json *rows = call(links_find_broken, "null");
+    assert_string_equal(text(json_at(rows, 0), "reason"), "ambiguous");
+    put("b/Plan.md", "---\ntitle: plan\n---\n"); /* one spells it so */
+    assert_string_equal(outgoing("c/From"), "c/From>a/Plan,c/From>b/Plan");
+    assert_int_equal(unlink(full("a/Plan.md")), 0);
+    assert_string_equal(outgoing("c/From"), "c/From>b/Plan,c/From>b/Plan");
+    assert_string_equal(broken(), "");
+}
+
+static void links_follow_what_happens_to_notes(void **state)
+{
+    (void)state;
+    put("a/From.md", "[[b/To]] [[To]] [[The target]] [x](../b/To.md)");
+    assert_string_equal(broken(), "a/From>null,a/From>null,a/From>null,a/From>null");
+    put("b/To.md", "");
+    assert_string_equal(outgoing("a/From"),
+                        "a/From>b/To,a/From>b/To,a/From>null,a/From>b/To");
+    put("b/To.md", "# The target\n");
+    assert_string_equal(broken(), "");
+    assert_int_equal(mkdir(full("c"), 0755), 0);
+    assert_int_equal(rename(full("b/To.md"), full("c/To.md")), 0);
+    assert_string_equal(outgoing("a/From"),
+                        "a/From>null,a/From>c/To,a/From>c/To,a/From>null");
+    assert_int_equal(rename(full("c"), full("b2")), 0);
+    assert_string_equal(incoming("b2/To"), "a/From>b2/To,a/From>b2/To");
+    put("a/From.md", "nothing");
+    assert_string_equal(incoming("b2/To"), "");
+    assert_string_equal(broken(), "");
+    put("a/From.md", "[[To]]");
+    assert_int_equal(unlink(full("b2/To.md")), 0);
+    assert_string_equal(broken(), "a/From>null");
+}
+
+/* What a name means does not depend on the order in which the index heard of it. */
+static void an_index_made_anew_says_the_same(void **state)
+{
+    (void)state;
+    put("a/One.md", "[[Two]] [[Three]] [[a/Two]] [x](../b/Two.md) [[nobody]]");
+    put("b/Two.md", "[[one]] [[One]] https://sub.example.com");
+    (void)broken();
+    put("a/Two.md", "---\ntitle: Three\n---\n[[Two]]");
+    put("c/Two.md", "---\nid: Two\n---\n");
+    (void)broken();
+    assert_int_equal(rename(full("b/Two.md"), full("b/Six.md")), 0);
+    put("a/Seven.md", "---\ntitle: one\n---\n");
+    const char *before = arena_printf(arena, &(struct err){0}, "%s %s %s",
+                                      outgoing("a/One"), outgoing("b/Six"), broken());
+    (void)call(links_migrate, "true");
+    assert_string_equal(arena_printf(arena, &(struct err){0}, "%s %s %s",
+                                     outgoing("a/One"), outgoing("b/Six"), broken()),
+                        before);
+    reopen();
+    assert_string_equal(outgoing("a/One"), "a/One>c/Two,a/One>a/Two,a/One>a/Two,"
+                                           "a/One>null,a/One>null");
+    assert_string_equal(outgoing("b/Six"), "b/Six>a/Seven,b/Six>a/One");
+}
+
+static void files_that_are_no_notes_are_not_broken(void **state)
+{
+    (void)state;
+    put("a/Node.js.md", "");
+    put("a/From.md", "[doc](files/a.pdf) ![[picture.PNG]] [src](../src/main.c)\n\n"
+                     "[[Node.js]] [[Deno.js]] [[v1.2]] [gone](gone.md)");
+    const struct json *out =
+        json_get(call(links_get_for_note, "'a/From'"), "outgoing_internal");
+    assert_true(json_bool(json_get(json_at(out, 0), "file"), false));
+    assert_true(json_bool(json_get(json_at(out, 1), "file"), false));
+    assert_true(json_bool(json_get(json_at(out, 2), "file"), false));
+    assert_null(json_get(json_at(out, 3), "file"));
+    assert_string_equal(text(json_at(out, 3), "target_note_id"), "a/Node.js");
+    const struct json *rows = call(links_find_broken, "null");
+    assert_int_equal(json_length(rows), 3);
+    assert_string_equal(text(json_at(rows, 0), "target"), "Deno.js");
+    assert_string_equal(text(json_at(rows, 1), "target"), "v1.2");
+    assert_string_equal(text(json_at(rows, 2), "target"), "gone.md");
+}
+
+static void unicode_and_crlf_make_no_difference(void **state)
+{
+    (void)state;
+    put("идея/Größe 🌱.md", "---\r\ntitle: Größe\r\n---\r\n\r\nsee\r\n[[日記]]\r\n");
+    put("日記.md", "[[Größe]] [[идея/Größe 🌱|x]] [x](%D0%B8%D0%B4%D0%B5%D1%8F/"
+                   "Gr%C3%B6%C3%9Fe%20%F0%9F%8C%B1.md)");
+    assert_int_equal(json_length(call(links_get_backlinks, "'Größe'")), 3);
+    const struct json *rows = call(links_get_backlinks, "'note/日記'");
+    assert_string_equal(text(json_at(rows, 0), "source_note_id"), "идея/Größe 🌱");
+    assert_int_equal(json_int(json_get(json_at(rows, 0), "line"), 0), 2);
+}
+
+static void no_link_leads_out_of_the_vault(void **state)
+{
+    (void)state;
+    put("a/From.md", "[x](../../etc/passwd.md) [x](../../../x.md) [[../../y]] "
+                     "[x](%2e%2e/%2e%2e/z.md) [[.cloche/index.db]]");
+    const struct json *rows = call(links_find_broken, "null");
+    assert_int_equal(json_length(rows), 5);
+    assert_string_equal(text(json_at(rows, 0), "target"), "../../etc/passwd.md");
+}
+
+static void broken_links_come_in_pages_of_whole_notes(void **state)
+{
+    (void)state;
+    put("a/1.md", "[[x]] [[y]] [[z]]");
+    put("a/2.md", "[[x]]");
+    put("a/3.md", "[[x]]");
+    assert_string_equal(ends(call(links_find_broken, "{'limit': 2}")),
+                        "a/1>null,a/1>null,a/1>null");
+    assert_string_equal(ends(call(links_find_broken, "{'limit': 1, 'cursor': 'a/1'}")),
+                        "a/2>null");
+    assert_string_equal(ends(call(links_find_broken, "{'cursor': 'a/3'}")), "");
+    (void)refused(ERR_INVALID, links_find_broken, "{'cursor': 'a/9'}");
+    (void)refused(ERR_INVALID, links_find_broken, "{'limit': 10001}");
+    (void)refused(ERR_INVALID, links_find_broken, "{'max': 1}");
+}
+
+static void notes_are_found_by_their_links(void **state)
+{
+    (void)state;
+    put("a/Hub.md", "---\ncolour: red\n---\n[[a/1]] [[a/2]]");
+    put("a/1.md", "[[Hub]] <https://www.GitHub.com:443/x> [[gone]]");
+    put("a/2.md", "[[Hub]] http://user@docs.github.com?q=1");
+    put("a/3.md", "https://notgithub.com [[a/2]]");
+    put("a/4.md", "mailto and [x](ftp://gitlab.com/a.b)");
+    const struct {
+        const char *options, *ids;
+    } cases[] = {
+        {"{'has_links_to': 'Hub'}", "a/1,a/2"},
+        {"{'has_links_to': ['a/1', 'a/2']}", "a/3,a/Hub"},
+        {"{'linked_from': 'a/Hub'}", "a/1,a/2"},
+        {"{'linked_from': ['a/1', 'a/3']}", "a/2,a/Hub"},
+        {"{'external_domains': 'github.com'}", "a/1,a/2"},
+        {"{'external_domains': ['docs.GitHub.com', '*.gitlab.com']}", "a/2,a/4"},
+        {"{'external_domains': ['hub.com']}", ""},
+        {"{'broken_links': true}", "a/1"},
+        {"{'broken_links': false, 'has_links_to': 'Hub'}", "a/2"},
+        {"{'has_links_to': 'Hub', 'external_domains': ['www.github.com']}", "a/1"},
+        {"{'broken_links': false, 'limit': 2}", "a/2,a/3"},
+        {"{'broken_links': false, 'limit': 2, 'cursor': 'a/3'}", "a/4,a/Hub"},
+        {"{'has_links_to': 'Hub', 'linked_from': 'Hub', 'external_domains': "
+         "'github.com', 'broken_links': true}",
+         "a/1"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        assert_string_equal(ids(call(links_search_by, "%s", cases[i].options)),
+                            cases[i].ids);
+    const struct json *row = json_at(call(links_search_by, "{'linked_from': 'a/1'}"), 0);
+    assert_string_equal(keys_of(row),
+                        "id,title,type,created,updated,content_hash,metadata");
+    assert_string_equal(shown(json_get(row, "metadata")), "{\"colour\":\"red\"}");
+    (void)refused(ERR_INVALID, links_search_by, "{}");
+    (void)refused(ERR_INVALID, links_search_by, "{'has_links_to': []}");
+    (void)refused(ERR_INVALID, links_search_by, "{'has_links_to': [1]}");
+    (void)refused(ERR_INVALID, links_search_by, "{'external_domains': 'a/b'}");
+    (void)refused(ERR_INVALID, links_search_by, "{'links_to': 'a/1'}");
+    (void)refused(ERR_NOT_FOUND, links_search_by, "{'linked_from': 'a/9'}");
+}
+
+static void a_note_that_is_not_there_is_not_found(void **state)
+{
+    (void)state;
+    put("a/1.md", "---\ntitle: Same\n---\n");
+    put("a/2.md", "---\ntitle: Same\n---\n");
+    (void)refused(ERR_NOT_FOUND, links_get_for_note, "'a/9'");
+    (void)refused(ERR_NOT_FOUND, links_get_backlinks, "'a/9'");
+    (void)refused(ERR_CONFLICT, links_get_backlinks, "'Same'");
+    (void)refused(ERR_INVALID, links_get_for_note, "null");
+    (void)refused(ERR_INVALID, links_get_for_note, "{'id': 'a/1'}");
+}
+
+static void migrating_counts_what_it_did(void **state)
+{
+    (void)state;
+    put("a/1.md", "[[2]]");
+    put("a/2.md", "");
+    assert_int_equal(truncate(full("a/2.md"), NOTE_SIZE_MAX + 1), 0);
+    const struct json *m = call(links_migrate, "null");
+    assert_string_equal(keys_of(m), "total_notes,processed,errors,error_details");
+    assert_string_equal(text(json_at(json_get(m, "error_details"), 0), "note_id"), "a/2");
+    assert_int_equal(json_int(json_get(m, "total_notes"), 0), 2);
+    put("a/2.md", "");
+    m = call(links_migrate, "{'force': true}");
+    assert_int_equal(json_int(json_get(m, "processed"), 0), 2);
+    assert_int_equal(json_int(json_get(m, "errors"), -1), 0);
+    assert_string_equal(incoming("a/2"), "a/1>a/2");
+    (void)refused(ERR_INVALID, links_migrate, "'yes'");
+}
+
+/* ---- the version -------------------------------------------------------- */
+
+static const char *version(void)
+{
+    struct err e = {0};
+    scoped_buf struct buf b;
+    buf_init(&b, 300);
+    assert_true(notes_version(vault, &b, &e));
+    return arena_printf(arena, &e, "%s", buf_cz(&b));
+}
+
+static bool from_scratch(struct vault *v, const struct json *o, struct json_writer *out,
+                         struct err *e)
+{
+    (void)o;
+    return notes_reindex(v, true, out, e);
+}
+
+static void the_version_tells_of_every_change(void **state)
+{
+    (void)state;
+    put("a/1.md", "one");
+    const char *seen[8];
+    size_t n = 0;
+    seen[n++] = version();
+    assert_string_equal(version(), seen[0]);
+    put("a/1.md", "two");
+    seen[n++] = version();
+    put("a/2.md", "");
+    seen[n++] = version();
+    assert_int_equal(rename(full("a/2.md"), full("a/3.md")), 0);
+    seen[n++] = version();
+    assert_int_equal(unlink(full("a/3.md")), 0);
+    seen[n++] = version();
+    (void)call(notes_create, "{'type': 'a', 'title': 'New'}");
+    seen[n++] = version();
+    reopen();
+    assert_string_equal(version(), seen[n - 1]);
+    vault_close(vault);
+    vault = NULL;
+    assert_int_equal(unlink(full(".cloche/index.db")), 0);
+    reopen();
+    seen[n++] = version();
+    (void)call(from_scratch, "null");
+    seen[n++] = version();
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(seen[i], seen[k]);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(all_links_of_a_note_are_told),
+        T(a_note_is_found_by_each_of_its_names),
+        T(code_holds_no_links),
+        T(a_name_of_several_notes_is_broken),
+        T(links_follow_what_happens_to_notes),
+        T(an_index_made_anew_says_the_same),
+        T(files_that_are_no_notes_are_not_broken),
+        T(unicode_and_crlf_make_no_difference),
+        T(no_link_leads_out_of_the_vault),
+        T(broken_links_come_in_pages_of_whole_notes),
+        T(notes_are_found_by_their_links),
+        T(a_note_that_is_not_there_is_not_found),
+        T(migrating_counts_what_it_did),
+        T(the_version_tells_of_every_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
