@@ -72,7 +72,8 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program guests unit asan tsan tests check rooms format format-check tidy bench benches \
+.PHONY: all program guests unit asan tsan tests check rooms reference reference-check \
+        format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
@@ -93,6 +94,11 @@ check:                    ## everything that a commit must pass (./check)
 	@./check
 rooms:                    ## includes go one way (src/rooms.txt)
 	@dev/rooms
+reference: program        ## write docs/api.md from the table of host calls
+	@build/cloche api --reference >docs/api.md.new && mv docs/api.md.new docs/api.md
+reference-check: program  ## does docs/api.md say what the table says?
+	@build/cloche api --reference | diff -u docs/api.md - || \
+	    { echo "docs/api.md is stale: run 'make reference'"; exit 1; }
 format: $(DEPS)/test.ok   ## lay out the code by .clang-format
 	@$(DEPS)/venv-test/bin/clang-format -i $(FORMATTED)
 format-check: $(DEPS)/test.ok  ## is it laid out so?

@@ -78,3 +78,9 @@ const char *const *actions_call_names(size_t *count);
 /* What this installation has and can do, as a JSON object: {"ok", "checks":
  * [{"name", "ok", "detail"}]}. */
 void actions_doctor(struct actions *a, struct buf *out);
+
+/* The API that code finds, from the table of host calls: as TypeScript declarations, as
+ * the reference page (Markdown), or what a name or some words mean (empty: a list of
+ * everything), for people. ERR_NOT_FOUND: the words mean nothing. */
+enum actions_api { ACTIONS_API_TYPES, ACTIONS_API_REFERENCE, ACTIONS_API_WORDS };
+bool actions_api(enum actions_api what, struct str words, struct buf *out, struct err *e);

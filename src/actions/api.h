@@ -73,6 +73,8 @@ void api_put_found(const struct evaluation *v, struct str words, size_t max,
 bool api_describe(const struct evaluation *v, struct str name, struct json_writer *out,
                   struct err *e);
 
+/* One call as a section of the reference page, Markdown. */
+void api_write_call(const struct host_call *c, struct buf *out);
 /* TypeScript declarations of everything that code finds. */
 void api_write_types(struct buf *out);
 /* The reference page, Markdown. */

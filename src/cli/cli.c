@@ -21,6 +21,7 @@ static const struct command {
      command_serve},
     {"reindex", "[--vault DIR]", "bring the vault's index up to date", command_reindex},
     {"doctor", "[--vault DIR]", "check this installation", command_doctor},
+    {"api", "[NAME | WORDS...] [--types]", "what code finds", command_api},
     {"vault", "list | add DIR | use ID | remove ID", "the registered vaults",
      command_vault},
     {"policy", "show | check | set KEY VALUE...", "what callers may do", command_policy},

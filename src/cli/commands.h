@@ -10,6 +10,7 @@ int command_mcp(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_reindex(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_api(int argc, char **argv);
 int command_vault(int argc, char **argv);
 
 #define VAULT_HELP "a folder of notes, instead of the registered vaults; may be repeated"
