@@ -91,6 +91,11 @@ int os_data_dir(char **path, struct err *e)
     return user_dir("XDG_DATA_HOME", ".local/share", path, e);
 }
 
+int os_state_dir(char **path, struct err *e)
+{
+    return user_dir("XDG_STATE_HOME", ".local/state", path, e);
+}
+
 char *os_dir_path(int dir, struct err *e)
 {
     char link[64], path[PATH_MAX];

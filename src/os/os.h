@@ -72,6 +72,8 @@ void os_unmap(struct str *mapped); /* then empty; an empty one is fine */
 enum os_write {
     OS_REPLACE, /* whatever was there is replaced as a whole */
     OS_CREATE,  /* ERR_CONFLICT when the name exists */
+    OS_SOON,    /* replaced, but not waited for: after a crash of the system the file
+                   may be old, damaged or gone. For what its reader checks and can lose */
 };
 /* Whole or not at all, also over a crash: write beside, fsync, rename, fsync
  * the folder. Folders on the way must exist. A new file gets `mode` less
@@ -162,12 +164,13 @@ void os_stack_trim(void);
 
 /* ---- the user's folders ------------------------------------------------- */
 
-/* $XDG_CONFIG_HOME/cloche, $XDG_CACHE_HOME/cloche, $XDG_DATA_HOME/cloche (or their
- * defaults beneath $HOME), made with mode 0700. -1 and *e when there is no place for them or
- * when another user could write there (ERR_DENIED). `path`, if not NULL,
- * receives the path; the caller frees it. */
+/* $XDG_CONFIG_HOME/cloche, $XDG_CACHE_HOME/cloche, $XDG_DATA_HOME/cloche,
+ * $XDG_STATE_HOME/cloche (or their defaults beneath $HOME), made with mode 0700. -1 and
+ * *e when there is no place for them or when another user could write there
+ * (ERR_DENIED). `path`, if not NULL, receives the path; the caller frees it. */
 int os_config_dir(char **path, struct err *e);
 int os_cache_dir(char **path, struct err *e);
 int os_data_dir(char **path, struct err *e);
+int os_state_dir(char **path, struct err *e);
 /* The folder that holds the running program; the caller frees. NULL and ERR_IO. */
 char *os_program_dir(struct err *e);

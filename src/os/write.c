@@ -105,10 +105,10 @@ static void draft_end(struct draft *d)
     errno = saved;
 }
 
-static bool draft_fill(struct draft *d, struct str bytes, struct os_stat *st,
-                       struct err *e)
+static bool draft_fill(struct draft *d, struct str bytes, bool lasting,
+                       struct os_stat *st, struct err *e)
 {
-    return write_all(d->fd, bytes) && fsync(d->fd) == 0 &&
+    return write_all(d->fd, bytes) && (!lasting || fsync(d->fd) == 0) &&
            (!st || os_stat_fd(d->fd, st, e));
 }
 
@@ -220,7 +220,7 @@ static bool put_in_place(struct draft *d, const struct job *j)
 {
     if (j->expect)
         return draft_replace_expected(d, j->base, j->expect);
-    return j->how == OS_REPLACE ? draft_replace(d, j->base) : draft_create(d, j->base);
+    return j->how == OS_CREATE ? draft_create(d, j->base) : draft_replace(d, j->base);
 }
 
 static bool changed_meanwhile(const char *name, struct err *e)
@@ -235,7 +235,8 @@ static bool run_job(const struct job *j, bool named, struct err *e)
         return beneath_failed(e, "write", j->name);
     if (j->how == OS_REPLACE)
         beneath_keep(j->folder, j->base, d.fd);
-    bool filled = draft_fill(&d, j->bytes, j->st, e);
+    bool lasting = j->how != OS_SOON;
+    bool filled = draft_fill(&d, j->bytes, lasting, j->st, e);
     bool nameless = !d.name[0];
     bool ok = filled && put_in_place(&d, j);
     /* No /proc: nameless files cannot get a name. */
@@ -247,7 +248,8 @@ static bool run_job(const struct job *j, bool named, struct err *e)
         return errno == ESTALE ? changed_meanwhile(j->name, e)
                                : beneath_failed(e, "write", j->name);
     /* In place but perhaps not lasting: the caller must not take it as done. */
-    return sync_folder(j->folder) || beneath_failed(e, "make lasting", j->name);
+    return !lasting || sync_folder(j->folder) ||
+           beneath_failed(e, "make lasting", j->name);
 }
 
 static bool start_job(struct job *j, int dir, struct err *e)
