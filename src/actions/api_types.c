@@ -61,6 +61,25 @@ const struct api_type api_types[] = {
      "{total_notes: number, processed: number, errors: number, "
      "error_details?: {note_id: string, error: string}[]}",
      "what links.migrate answers; processed counts the notes that were read again"},
+    {"Revision",
+     "{revision: number, updated_at: string, author: string, content_hash: string, "
+     "summary: string, size: number, action: string, path: string, backup_path?: string}",
+     "a version of a note that is kept; author is the caller's name or 'external'"},
+    {"OldNote", "Revision & {content: string, metadata: Metadata, text: string}",
+     "a note as it was; text is the whole file"},
+    {"RestoredNote",
+     "{id: string, restored: boolean, path: string, revision?: number, backup_path?: string, "
+     "timestamp: string, content_hash: string}",
+     "what notes.restore answers"},
+    {"TrashedNote",
+     "{backup_path: string, id: string, path: string, type: string, deleted_at?: string, "
+     "size: number}",
+     "a deleted note; id and path are those that it had"},
+    {"DryRun",
+     "{dry_run: true, changes: {id: string, path: string, action: 'create' | 'update' | "
+     "'rename' | 'move' | 'delete', new_path?: string, diff: string, "
+     "diff_truncated?: boolean}[]}",
+     "what a call with dry_run: true would have done; diff is a unified diff"},
     {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
      "a method as api.search tells of it; allowed is there where this code may not call it"},
 };

@@ -1,70 +1,6 @@
 /* The host calls notes.*: single notes and searches. */
 #include "actions/internal.h"
 
-/* ---- what an evaluation has read ---------------------------------------- */
-
-/* The version of each note that the code has seen last: notes.update without a
- * hash of its own means that one. */
-struct seen {
-    struct seen *next;
-    unsigned vault;             /* its number */
-    struct str id, path, asked; /* `asked`: what the code called it */
-    struct str hash;
-};
-
-/* A copy in the evaluation's arena, or nothing where it is full. */
-static struct str keep(struct evaluation *v, struct str s)
-{
-    struct err full = {0};
-    const char *copy = arena_copy(v->arena, s.at, s.n, &full);
-    return copy ? (struct str){copy, s.n} : (struct str){"", 0};
-}
-
-static void keep_new(struct evaluation *v, struct str *old, struct str now)
-{
-    if (!str_eq(*old, now))
-        *old = keep(v, now);
-}
-
-static struct seen *find_seen(struct evaluation *v, struct str name)
-{
-    struct seen *s = name.n ? v->seen : NULL;
-    unsigned vault = atomic_load(&v->vault);
-    while (s && (s->vault != vault || (!str_eq(s->id, name) && !str_eq(s->path, name) &&
-                                       !str_eq(s->asked, name))))
-        s = s->next;
-    return s;
-}
-
-/* Notes the hash in what get or update has just answered: the text behind
- * `from` in `out`. Best effort: without it the code is asked for a hash. */
-static void remember(struct evaluation *v, struct str asked, const struct buf *out,
-                     size_t from)
-{
-    struct err full = {0};
-    struct str text = {out->at + from, out->n - from};
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *note = json_read(text, a, &full);
-    struct str id = json_str(json_get(note, "id"));
-    if (!id.n)
-        return;
-    pthread_mutex_lock(&v->lock);
-    struct seen *s = find_seen(v, id);
-    if (!s && (s = arena_get(v->arena, sizeof *s, &full))) {
-        s->next = v->seen;
-        s->vault = atomic_load(&v->vault);
-        v->seen = s;
-    }
-    if (s) {
-        keep_new(v, &s->id, id);
-        if (json_get(note, "path"))
-            keep_new(v, &s->path, json_str(json_get(note, "path")));
-        keep_new(v, &s->asked, asked);
-        keep_new(v, &s->hash, json_str(json_get(note, "content_hash")));
-    }
-    pthread_mutex_unlock(&v->lock);
-}
-
 /* ---- arguments ---------------------------------------------------------- */
 
 static struct str name_of(const struct json *v)
@@ -82,75 +18,27 @@ static bool call_get(struct evaluation *v, const struct json *args,
     size_t from = out->out->n;
     if (!vault || !notes_get(vault, identifier, out, e))
         return false;
-    remember(v, name_of(identifier), out->out, from);
+    seen_note(v, name_of(identifier), out->out, from);
     return true;
-}
-
-/* What the code has just made counts as read: it may go on to change it. */
-static void remember_new(struct evaluation *v, struct vault *vault, const struct buf *out,
-                         size_t from)
-{
-    struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *made =
-        json_read((struct str){out->at + from, out->n - from}, a, &none);
-    scoped_buf struct buf note;
-    buf_init(&note, CALL_ARGS_MAX);
-    struct json_writer w = json_writer(&note);
-    const struct json *id = json_get(made, "id");
-    if (id && notes_get(vault, id, &w, &none))
-        remember(v, json_str(id), &note, 0);
 }
 
 static bool call_create(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v, e);
+    scoped(vault_close) struct vault *vault = writing_vault(v, e);
     const struct json *o = call_options(args, "notes.create", e);
     size_t from = out->out->n;
     if (!vault || !o || !notes_create(vault, o, out, e))
         return false;
-    remember_new(v, vault, out->out, from);
+    seen_made(v, vault, out->out, from);
     return true;
-}
-
-/* The options as they came, with what the caller may leave out: the identifier
- * of notes.update(identifier, patch), and the hash that was read last. */
-static const struct json *complete_update(struct evaluation *v, const struct json *o,
-                                          struct str name, struct arena *a, struct err *e)
-{
-    bool given = json_get(o, "contentHash") || json_get(o, "content_hash");
-    struct str hash = {0};
-    pthread_mutex_lock(&v->lock);
-    struct seen *s = given ? NULL : find_seen(v, name);
-    if (s)
-        hash = s->hash;
-    pthread_mutex_unlock(&v->lock);
-    if (!hash.n && json_get(o, "identifier"))
-        return o;
-
-    scoped_buf struct buf text;
-    buf_init(&text, CALL_ARGS_MAX / 4);
-    struct json_writer w = json_writer(&text);
-    json_open_object(&w);
-    if (!json_get(o, "identifier"))
-        json_pair_str(&w, "identifier", name);
-    if (hash.n)
-        json_pair_str(&w, "contentHash", hash);
-    struct json_iter it = json_iter(o);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
-    json_close(&w);
-    return buf_check(&text, "the update", e) ? json_read(buf_view(&text), a, e) : NULL;
 }
 
 /* notes.update(options), or notes.update(identifier, patch). */
 static bool call_update(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v, e);
+    scoped(vault_close) struct vault *vault = writing_vault(v, e);
     const struct json *first = json_at(args, 0);
     const struct json *o = json_is(first, JSON_STRING) ? json_at(args, 1) : first;
     struct str name = name_of(first);
@@ -165,17 +53,17 @@ static bool call_update(struct evaluation *v, const struct json *args,
                        json_type_name(json_type(o)));
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     size_t from = out->out->n;
-    o = complete_update(v, o, name, a, e);
+    o = seen_complete(v, o, name, a, e);
     if (!o || !notes_update(vault, o, out, e))
         return false;
-    remember(v, name, out->out, from);
+    seen_note(v, name, out->out, from);
     return true;
 }
 
 static bool call_delete(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v, e);
+    scoped(vault_close) struct vault *vault = writing_vault(v, e);
     return vault && notes_delete(vault, json_at(args, 0), out, e);
 }
 
@@ -198,7 +86,7 @@ static bool call_search(struct evaluation *v, const struct json *args,
 static const struct host_call rows[] = {
     {{.name = "notes.create", .writes = true},
      "(options: {type?: string, type_id?: string, title: string, content?: string, "
-     "metadata?: Metadata}): Promise<CreatedNote>",
+     "metadata?: Metadata, dry_run?: boolean}): Promise<CreatedNote | DryRun>",
      "creates a note in the folder of its type",
      call_create,
      LEVEL_LIMITED,
@@ -225,9 +113,11 @@ static const struct host_call rows[] = {
      .words = "read open load fetch show view getNote getById byId content body findOne"},
     {{.name = "notes.update", .writes = true},
      "(options: {identifier: string, content?: string, contentHash?: string, "
-     "content_hash?: string, metadata?: Metadata, force?: boolean}): Promise<UpdatedNote>\n"
+     "content_hash?: string, metadata?: Metadata, force?: boolean, dry_run?: boolean}): "
+     "Promise<UpdatedNote | DryRun>\n"
      "(identifier: string, changes: {content?: string, contentHash?: string, "
-     "content_hash?: string, metadata?: Metadata, force?: boolean}): Promise<UpdatedNote>",
+     "content_hash?: string, metadata?: Metadata, force?: boolean, dry_run?: boolean}): "
+     "Promise<UpdatedNote | DryRun>",
      "replaces a note's content, or merges its metadata, or both",
      call_update,
      LEVEL_LIMITED,
@@ -246,7 +136,8 @@ static const struct host_call rows[] = {
          "change edit write set modify patch replace append save put frontmatter tag "
          "updateNote setMetadata"},
     {{.name = "notes.delete", .writes = true},
-     "(options: string | {identifier: string, confirm?: boolean}): Promise<DeletedNote>",
+     "(options: string | {identifier: string, confirm?: boolean, dry_run?: boolean}): "
+     "Promise<DeletedNote | DryRun>",
      "moves a note to the trash",
      call_delete,
      LEVEL_FULL,

@@ -14,6 +14,12 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
     return vault_set_get(s, n, e);
 }
 
+struct vault *writing_vault(struct evaluation *v, struct err *e)
+{
+    struct vault *vault = actions_vault(v, e);
+    return vault ? vault_as(vault, v->who->name) : NULL;
+}
+
 struct vault *action_vault(const struct action_call *c, struct err *e)
 {
     struct vault_set *s = c->actions->vaults;

@@ -129,6 +129,23 @@ struct evaluation {
  * ERR_NO_VAULT. Threads: safe. */
 struct vault *actions_vault(struct evaluation *v, struct err *e);
 
+/* The same, for a call that writes: the history then names the caller. The caller of
+ * this ends it with vault_close(). */
+struct vault *writing_vault(struct evaluation *v, struct err *e);
+
+/* Notes the version (id, content_hash, path) in what a call has just answered: the text
+ * behind `from` in `out`. `asked`: what the code called the note. Best effort: without
+ * it the code is asked for a hash. Threads: safe. */
+void seen_note(struct evaluation *v, struct str asked, const struct buf *out,
+               size_t from);
+/* The same for a note that the code has just made: it may go on to change it. */
+void seen_made(struct evaluation *v, struct vault *vault, const struct buf *out,
+               size_t from);
+/* The options as they came, with what the code may leave out: the identifier, and the
+ * hash that was read last of the note `name`. */
+const struct json *seen_complete(struct evaluation *v, const struct json *o,
+                                 struct str name, struct arena *a, struct err *e);
+
 typedef bool host_call_fn(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e);
 
@@ -160,6 +177,7 @@ extern const struct host_call_group links_calls;
 extern const struct host_call_group notes_calls;
 extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;
+extern const struct host_call_group writing_calls;
 
 /* All rows, as script knows them by their number. */
 const struct host_call *const *host_calls(size_t *count);

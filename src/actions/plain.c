@@ -35,16 +35,22 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
     return note_answer(out, e);
 }
 
-bool action_create_note(const struct action_call *c, struct answer *out, struct err *e)
+static struct vault *action_writing_vault(const struct action_call *c, struct err *e)
 {
     struct vault *vault = action_vault(c, e);
+    return vault ? vault_as(vault, c->who->name) : NULL;
+}
+
+bool action_create_note(const struct action_call *c, struct answer *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault = action_writing_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault && notes_create(vault, c->arguments, &w, e) && note_answer(out, e);
 }
 
 bool action_update_note(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct vault *vault = action_vault(c, e);
+    scoped(vault_close) struct vault *vault = action_writing_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault && notes_update(vault, c->arguments, &w, e) && note_answer(out, e);
 }

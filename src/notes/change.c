@@ -64,9 +64,9 @@ void change_end(struct change *c)
     free(c);
 }
 
-bool change_is_dry(const struct change *c)
+struct db *change_db(struct change *c)
 {
-    return c->options.dry_run;
+    return c->db;
 }
 
 /* ---- the notes of a change ----------------------------------------------- */

@@ -35,7 +35,8 @@ struct change *change_begin(struct vault *v, const struct change_options *o,
 /* What was not committed has not happened. NULL is fine. */
 void change_end(struct change *c);
 SCOPED(change, change_end);
-bool change_is_dry(const struct change *c);
+/* The history's store; NULL in a dry run. */
+struct db *change_db(struct change *c);
 
 /* Is a note there, as the change has it so far? */
 bool change_has(struct change *c, const char *path);

@@ -75,6 +75,30 @@ bool notes_update(struct vault *v, const struct json *options, struct json_write
 bool notes_delete(struct vault *v, const struct json *options, struct json_writer *out,
                   struct err *e);
 
+/* ---- what notes held before ---------------------------------------------- */
+
+/* "identifier" or {identifier, limit? (100, at most 1000), cursor? (a revision)}
+ * -> [{revision, updated_at, author, content_hash, summary, size, action, path,
+ * backup_path?}], the newest first. `author` is the caller's name, or "external" for
+ * what another program wrote, which is recorded when we write over it. Also of a note
+ * that was deleted. */
+bool notes_history(struct vault *v, const struct json *options, struct json_writer *out,
+                   struct err *e);
+/* {identifier, revision} -> the same fields, content, metadata, and text: the whole
+ * file. ERR_NOT_FOUND: not kept (any more). */
+bool notes_get_revision(struct vault *v, const struct json *options,
+                        struct json_writer *out, struct err *e);
+/* {identifier, revision, contentHash (or content_hash) or force} or {backup_path}, and
+ * dry_run? -> {id, restored, path, revision or backup_path, timestamp, content_hash}.
+ * A deleted note needs no hash and comes back where it was; ERR_CONFLICT when that
+ * name is taken. */
+bool notes_restore(struct vault *v, const struct json *options, struct json_writer *out,
+                   struct err *e);
+/* null or {limit? (100, at most 1000), cursor? (a backup_path)} -> [{backup_path, id,
+ * path, type, deleted_at, size}], the one deleted last first. */
+bool notes_list_trash(struct vault *v, const struct json *options,
+                      struct json_writer *out, struct err *e);
+
 /* null, "type" or {typeName (or type)?, limit? (1000, at most 10000), cursor?,
  * fields?} -> [{id, title, type, created, updated, size, tags, path}], the one
  * updated last first, then by id. `cursor` is the id of the last row of the page

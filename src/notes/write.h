@@ -19,7 +19,8 @@ struct operation {
     bool (*run)(struct change *c, struct vault *v, void *state, struct json_writer *out,
                 struct err *e);
 };
-extern const struct operation create_operation, update_operation, delete_operation;
+extern const struct operation create_operation, update_operation, delete_operation,
+    restore_operation;
 
 /* The whole call: with {dry_run: true} the answer is {dry_run, changes}. */
 bool write_perform(struct vault *v, const struct operation *op, const struct json *o,

@@ -1,0 +1,111 @@
+/* The host calls notes.*: what was, and the way back. */
+#include "actions/internal.h"
+
+/* ---- guarded ones -------------------------------------------------------- */
+
+typedef bool notes_write_fn(struct vault *v, const struct json *options,
+                            struct json_writer *out, struct err *e);
+
+/* A call that takes a hash: the one that this evaluation read last, if none is given. */
+static bool guarded(struct evaluation *v, const struct json *args, const char *name,
+                    notes_write_fn *call, struct json_writer *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    const struct json *o = call_options(args, name, e);
+    if (!vault || !o)
+        return false;
+    struct str asked = json_str(json_get(o, "identifier"));
+    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
+    size_t from = out->out->n;
+    if (asked.n && !(o = seen_complete(v, o, asked, a, e)))
+        return false;
+    if (!call(vault, o, out, e))
+        return false;
+    seen_note(v, asked, out->out, from);
+    return true;
+}
+
+static bool call_restore(struct evaluation *v, const struct json *args,
+                         struct json_writer *out, struct err *e)
+{
+    return guarded(v, args, "notes.restore", notes_restore, out, e);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static bool call_history(struct evaluation *v, const struct json *args,
+                         struct json_writer *out, struct err *e)
+{
+    struct vault *vault = actions_vault(v, e);
+    return vault && notes_history(vault, json_at(args, 0), out, e);
+}
+
+static bool call_get_revision(struct evaluation *v, const struct json *args,
+                              struct json_writer *out, struct err *e)
+{
+    struct vault *vault = actions_vault(v, e);
+    const struct json *o = call_options(args, "notes.getRevision", e);
+    return vault && o && notes_get_revision(vault, o, out, e);
+}
+
+static bool call_list_trash(struct evaluation *v, const struct json *args,
+                            struct json_writer *out, struct err *e)
+{
+    struct vault *vault = actions_vault(v, e);
+    return vault && notes_list_trash(vault, json_at(args, 0), out, e);
+}
+
+/* ---- the rows ------------------------------------------------------------ */
+
+static const struct host_call rows[] = {
+    {{.name = "notes.history"},
+     "(options: string | {identifier: string, limit?: number, cursor?: number}): "
+     "Promise<Revision[]>",
+     "what a note held before, the newest revision first",
+     call_history,
+     LEVEL_FULL,
+     .details =
+         "Every change is kept, with who made it; what another program wrote is kept, as "
+         "'external', when it is written over. Also of notes that were deleted. limit is "
+         "100, at most 1,000; cursor is the revision of the last row of the page before.",
+     .errors = "NotFound: there is and was no such note.",
+     .example = "const [last, before] = await notes.history('meeting/Standup')",
+     .words = "revisions versions log changes past who when undo blame"},
+    {{.name = "notes.getRevision"},
+     "(options: {identifier: string, revision: number}): Promise<OldNote>",
+     "a note as it was at one of its revisions",
+     call_get_revision,
+     LEVEL_FULL,
+     .details = "content and metadata as notes.get tells them; text is the whole file.",
+     .errors = "NotFound: no such note, or the revision is not kept any more.",
+     .example = "const old = await notes.getRevision({identifier: 'meeting/Standup', "
+                "revision: 3})",
+     .words = "version old past show diff compare previous"},
+    {{.name = "notes.restore", .writes = true},
+     "(options: {identifier: string, revision: number, contentHash?: string, "
+     "content_hash?: string, force?: boolean, dry_run?: boolean} | {backup_path: string, "
+     "dry_run?: boolean}): Promise<RestoredNote | DryRun>",
+     "takes a note back to a revision, or out of the trash",
+     call_restore,
+     LEVEL_FULL,
+     .details =
+         "The file becomes what it was then, byte for byte, as a new revision. For a note "
+         "that is there, the version that this code read last must be its version now, "
+         "unless contentHash or force is given. A deleted note comes back where it was.",
+     .errors = "Conflict: the note changed since, or another has its name. NotFound.",
+     .example = "await notes.restore({identifier: 'meeting/Standup', revision: 3, "
+                "force: true})",
+     .words = "undo revert rollback recover undelete back previous version trash"},
+    {{.name = "notes.listTrash", .slow = true},
+     "(options?: {limit?: number, cursor?: string} | null): Promise<TrashedNote[]>",
+     "deleted notes, the one deleted last first",
+     call_list_trash,
+     LEVEL_FULL,
+     .details =
+         "limit is 100, at most 1,000; cursor is the backup_path of the last row of "
+         "the page before. notes.restore({backup_path}) takes one back.",
+     .example = "const [last] = await notes.listTrash({limit: 1});\n"
+                "await notes.restore({backup_path: last.backup_path})",
+     .words = "deleted removed bin recover undelete"},
+};
+const struct host_call_group writing_calls = {rows, LENGTH(rows)};
