@@ -257,3 +257,16 @@ def test_evaluations_at_once_work_in_their_own_vaults(cloche, two):
         for _ in range(8):
             answer = client.receive()
             assert structured(answer)["result"] == [f"x/in {'ab'[answer['id'] % 2]}"]
+
+
+def test_a_vault_that_is_deleted_while_it_is_served_is_missed_and_found_again(cloche, two):
+    with Stdio([cloche, "mcp", "--vault", str(two[0])]) as client:
+        client.ask(initialize())
+        assert asked(client, IDS) == ["x/in a"]
+        shutil.rmtree(two[0])
+        failed = structured(client.ask(call("evaluate_note_code", {"code": IDS}, id=7)))
+        assert failed["errorDetails"]["code"] == "NOT_FOUND"
+        assert str(two[0]) in failed["errorDetails"]["message"]
+        (two[0] / "y").mkdir(parents=True)
+        (two[0] / "y" / "new.md").write_text("new\n")
+        assert asked(client, IDS) == ["y/new"]

@@ -21,12 +21,19 @@ struct known {
     bool reachable;
 };
 
+/* A vault whose folder is gone; closed at the end. */
+struct former {
+    struct vault *vault;
+    struct former *next;
+};
+
 struct vault_set {
     pthread_mutex_t lock; /* guards all below */
     bool bound;           /* to given folders; else the user's list */
     char **roots;         /* ends with NULL */
     struct known *known[KNOWN_MAX];
     unsigned count;
+    struct former *former;
 };
 
 /* ---- what is known ------------------------------------------------------ */
@@ -201,6 +208,11 @@ void vault_set_close(struct vault_set *s)
         return;
     for (unsigned i = 0; i < s->count; i++)
         free_known(s->known[i]);
+    for (struct former *f = s->former, *next; f; f = next) {
+        next = f->next;
+        vault_close(f->vault);
+        free(f);
+    }
     for (size_t i = 0; s->roots && s->roots[i]; i++)
         free(s->roots[i]);
     free(s->roots);
@@ -242,6 +254,14 @@ struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
     must(number <= s->count);
     struct known *k = s->known[number - 1];
     struct err why = {0};
+    /* A folder that was deleted and made again is a new one; calls may still be busy with
+     * the old. */
+    if (k->vault && vault_is_gone(k->vault)) {
+        struct former *f = mem_new(sizeof *f);
+        *f = (struct former){k->vault, s->former};
+        s->former = f;
+        k->vault = NULL;
+    }
     bool opened = k->reachable && !k->vault && (k->vault = vault_open(k->path, &why));
     struct vault *vault = k->reachable ? k->vault : NULL;
     pthread_mutex_unlock(&s->lock);

@@ -378,6 +378,9 @@ static void start_watch(struct index *x)
 static bool up_to_date(struct index *x, struct db *db, struct index_counts *counts,
                        struct err *e)
 {
+    if (vault_is_gone(x->vault))
+        return err_set(e, ERR_NOT_FOUND, "the vault's folder %.250s was deleted",
+                       x->vault->path);
     start_watch(x);
     struct changes c = {0};
     buf_init(&c.names, 4u << 20);

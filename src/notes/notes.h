@@ -35,6 +35,9 @@ struct vault;
 struct vault *vault_open(const char *path, struct err *e);
 /* NULL is fine; no call may be running. */
 void vault_close(struct vault *v);
+/* Was its folder deleted? Then every call fails with ERR_NOT_FOUND, or finds nothing;
+ * a new folder in its place is another vault. */
+bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
 
 /* The same vault, as one caller writes to it: the history keeps `author` with each of

@@ -5,35 +5,30 @@
  * to write has looked last. */
 #include <stdio.h>
 
+#include "notes/ahead.h"
 #include "notes/index.h"
 #include "notes/linkindex.h"
 #include "notes/name.h"
 
 #define RACY_NS 2000000000 /* a file changed twice within this may look the same */
-#define BATCH_FILES 1000   /* of one transaction */
-#define BATCH_BYTES (16u << 20)
-#define PARSE_MAX (64u << 20) /* bytes of working memory for one note */
+#define BATCH_FILES 10000  /* of one transaction */
+#define BATCH_BYTES (32u << 20)
+#define BULK_FILES 1000 /* from here on words and links are settled at the end */
 
 struct sync {
     struct vault *v;
     struct db *db;
     struct index_counts *counts;
-    struct transaction t;
-    size_t batch_files, batch_bytes;
     bool changed; /* in this transaction */
-    bool large_cache;
+    bool bulk;
+    bool forget_links; /* before the first note: none are there */
     struct linker linker;
-    struct buf bytes, tags, tag_words, metadata;
 };
 
 static void sync_init(struct sync *s, struct vault *v, struct db *db,
                       struct index_counts *counts)
 {
     *s = (struct sync){.v = v, .db = db, .counts = counts};
-    buf_init(&s->bytes, NOTE_SIZE_MAX + 4096);
-    buf_init(&s->tags, YML_JSON_MAX * 2);
-    buf_init(&s->tag_words, YML_JSON_MAX * 2);
-    buf_init(&s->metadata, YML_JSON_MAX * 2);
     linker_init(&s->linker, db);
 }
 
@@ -41,13 +36,8 @@ static void sync_done(struct sync *s)
 {
     linker_done(&s->linker);
     struct err ignored = {0};
-    if (s->large_cache)
+    if (s->bulk)
         (void)db_exec(s->db, "PRAGMA cache_size = -2000; PRAGMA shrink_memory", &ignored);
-    db_rollback(&s->t);
-    buf_done(&s->bytes);
-    buf_done(&s->tags);
-    buf_done(&s->tag_words);
-    buf_done(&s->metadata);
 }
 
 /* ---- what the index knows of a note ------------------------------------- */
@@ -141,9 +131,10 @@ static bool drop_row(struct sync *s, int64_t key, struct err *e)
            run_with_key(s, "DELETE FROM notes WHERE key = ?", key, e);
 }
 
-static bool write_note(struct sync *s, const struct note *n, int state, struct row *r,
-                       struct err *e)
+static bool write_note(struct sync *s, const struct reading *reading, int state,
+                       struct row *r, struct err *e)
 {
+    const struct note *n = &reading->note;
     scoped_buf struct buf id;
     buf_init(&id, PATH_MAX + 8);
     name_put_id(n->path, &id);
@@ -173,8 +164,8 @@ static bool write_note(struct sync *s, const struct note *n, int state, struct r
     query_bind_int(q, 12, is_racy(&n->st));
     query_bind_int(q, 13, state);
     query_bind_cstr(q, 14, n->hash);
-    query_bind_str(q, 15, buf_view(&s->tags));
-    query_bind_str(q, 16, buf_view(&s->metadata));
+    query_bind_str(q, 15, buf_view(&reading->tags));
+    query_bind_str(q, 16, buf_view(&reading->metadata));
     if (!query_run(q, e))
         return false;
     if (!r->key)
@@ -182,9 +173,10 @@ static bool write_note(struct sync *s, const struct note *n, int state, struct r
     return true;
 }
 
-static bool write_text(struct sync *s, const struct note *n, const struct row *r,
+static bool write_text(struct sync *s, const struct reading *reading, const struct row *r,
                        bool is_new, struct err *e)
 {
+    const struct note *n = &reading->note;
     if (!is_new && (!run_with_key(s, "DELETE FROM texts WHERE rowid = ?", r->key, e) ||
                     !linker_forget(&s->linker, r->key, e)))
         return false;
@@ -195,129 +187,65 @@ static bool write_text(struct sync *s, const struct note *n, const struct row *r
     query_bind_int(q, 1, r->key);
     query_bind_str(q, 2, n->title);
     query_bind_str(q, 3, n->front.body);
-    query_bind_str(q, 4, buf_view(&s->tag_words));
+    query_bind_str(q, 4, buf_view(&reading->tag_words));
     return query_run(q, e) && linker_write(&s->linker, r->key, n, e);
 }
 
 /* ---- one note ----------------------------------------------------------- */
 
 /* A note that cannot be read is known by its name. */
-static void stand_in(struct note *n, struct str path, const struct os_stat *st)
+static void stand_in(struct reading *r)
 {
-    *n = (struct note){.path = path, .st = *st, .title = name_stem(path)};
-    n->created_ms = n->updated_ms = st->mtime_ns / 1000000;
+    struct str path = str_of(r->path);
+    r->note = (struct note){.path = path, .st = r->st, .title = name_stem(path)};
+    r->note.created_ms = r->note.updated_ms = r->st.mtime_ns / 1000000;
 }
 
-static bool gather_metadata(struct sync *s, const struct note *n, struct err *e)
+static bool write_down(struct sync *s, const struct reading *reading, int state,
+                       struct row *r, struct err *e)
 {
-    buf_clear(&s->tags);
-    buf_clear(&s->metadata);
-    buf_clear(&s->tag_words);
-    if (!n->front.yml.all)
-        return buf_cstr(&s->tags, "[]") && buf_cstr(&s->metadata, "{}");
-    struct json_writer w = json_writer(&s->tags), m = json_writer(&s->metadata);
-    note_put_tags(n, &w);
-    note_put_metadata(n, &m);
-    /* The search takes anything but letters for a space. */
-    buf_str(&s->tag_words, buf_view(&s->tags));
-    return buf_check(&s->metadata, "a note's metadata", e);
-}
-
-static bool write_down(struct sync *s, const struct note *n, int state, struct row *r,
-                       struct err *e)
-{
+    const struct note *n = &reading->note;
     bool is_new = !r->key;
     bool same_text =
         !is_new && n->hash[0] && !strcmp(r->hash, n->hash) && r->state == state;
     s->counts->read++;
     s->changed = s->changed || !same_text || r->st.mtime_ns != n->st.mtime_ns;
-    return gather_metadata(s, n, e) &&
-           (is_new || same_text || touch_known(s, r->key, e)) &&
-           write_note(s, n, state, r, e) &&
+    return (is_new || same_text || touch_known(s, r->key, e)) &&
+           write_note(s, reading, state, r, e) &&
            (same_text || (linker_touch(&s->linker, n->path, n->uid, n->title, e) &&
-                          write_text(s, n, r, is_new, e)));
+                          write_text(s, reading, r, is_new, e)));
 }
 
-/* Reads the file and writes down what it says; a file that is gone, too. */
-static bool refresh_note(struct sync *s, const char *path, struct row *r, struct err *e)
+/* One that is there but cannot be read. */
+static bool write_unread(struct sync *s, const struct reading *reading, struct row *r,
+                         struct err *e)
 {
-    struct os_stat st = {0};
-    struct err why = {0};
-    struct note n;
-    bool found;
-    buf_clear(&s->bytes);
-    bool ok = vault_read(s->v, path, &s->bytes, &st, &found, &why);
-    s->batch_bytes += s->bytes.n;
-    if (!found && !ok)
-        return err_set(e, why.code, "%s", why.msg);
-    if (!found)
-        return !r->key || drop_row(s, r->key, e);
-    if (!ok) {
-        int state = why.code == ERR_LIMIT ? INDEX_TOO_LARGE : INDEX_UNREADABLE;
-        struct err ignored = {0};
-        if (!st.is_file && !os_stat_beneath(s->v->dir, path, &st, &ignored))
-            return true; /* gone in between: its removal will be told of */
-        stand_in(&n, str_of(path), &st);
-        return write_down(s, &n, state, r, e);
-    }
-    scoped(arena_free) struct arena *a = arena_new(PARSE_MAX);
-    if (!note_parse(str_of(path), buf_view(&s->bytes), &st, a, &n, e))
-        return false;
-    int state = n.front.state == FRONTMATTER_BROKEN ? INDEX_BROKEN : INDEX_GOOD;
-    return write_down(s, &n, state, r, e);
+    struct reading known = *reading;
+    struct err ignored = {0};
+    int state = reading->why.code == ERR_LIMIT ? INDEX_TOO_LARGE : INDEX_UNREADABLE;
+    if (!known.st.is_file &&
+        !os_stat_beneath(s->v->dir, reading->path, &known.st, &ignored))
+        return true; /* gone in between: its removal will be told of */
+    stand_in(&known);
+    return write_down(s, &known, state, r, e);
 }
 
-static bool count_change(struct sync *s, struct err *e)
-{
-    s->changed = false;
-    return run_with_key(
-        s, "UPDATE state SET version = version + 1, relink = max(relink, ?1)",
-        s->linker.bulk, e);
-}
-
-static bool commit_batch(struct sync *s, struct err *e)
-{
-    s->batch_files = s->batch_bytes = 0;
-    return !s->t.db || ((!s->changed || count_change(s, e)) && db_commit(&s->t, e));
-}
-
-/* The last transaction also settles what links mean, whoever left that open. */
-static bool commit_last(struct sync *s, struct err *e)
-{
-    bool settled;
-    if (s->linker.bulk && !commit_batch(s, e))
-        return false;
-    if (!linker_is_settled(&s->linker, &settled, e) || settled)
-        return e->code == ERR_NONE && commit_batch(s, e);
-    s->changed = true;
-    s->linker.bulk = false;
-    return (s->t.db || db_begin(&s->t, s->db, e)) && linker_settle(&s->linker, e) &&
-           commit_batch(s, e);
-}
-
-/* Makes the index say of `path` what the file says. */
-static bool refresh_path(struct sync *s, const char *path, struct err *e)
+/* Makes the index say what the file says; of a file that is gone, too. */
+static bool write_reading(struct sync *s, const struct reading *reading, struct err *e)
 {
     struct row r;
-    struct os_stat st;
-    struct err none = {0};
-    if (!find_row(s, path, &r, e))
+    if (!find_row(s, reading->path, &r, e))
         return false;
-    bool there = os_stat_beneath(s->v->dir, path, &st, &none) && st.is_file;
-    if (there ? is_current(&r, &st) : !r.key)
+    if (!reading->found && !reading->ok)
+        return err_set(e, reading->why.code, "%s", reading->why.msg);
+    if (!reading->found)
+        return !r.key || drop_row(s, r.key, e);
+    if (is_current(&r, &reading->st))
         return true;
-    return refresh_note(s, path, &r, e) || err_wrap(e, "%.100s", path);
-}
-
-static bool refresh(struct sync *s, const struct file *f, struct err *e)
-{
-    if (!s->t.db && !db_begin(&s->t, s->db, e))
-        return false;
-    if (f->path ? !refresh_path(s, f->path, e) : !drop_row(s, f->key, e))
-        return false;
-    s->batch_files++;
-    bool full = s->batch_files >= BATCH_FILES || s->batch_bytes >= BATCH_BYTES;
-    return !full || commit_batch(s, e);
+    if (!reading->ok)
+        return write_unread(s, reading, &r, e);
+    bool broken = reading->note.front.state == FRONTMATTER_BROKEN;
+    return write_down(s, reading, broken ? INDEX_BROKEN : INDEX_GOOD, &r, e);
 }
 
 /* ---- everything --------------------------------------------------------- */
@@ -359,6 +287,21 @@ static bool add_row(struct files *f, int64_t key, struct str path, struct err *e
         return push(f, (struct file){.key = key}, e);
     const char *copy = arena_copy(f->arena, path.at, path.n, e);
     return copy && push(f, (struct file){.path = copy}, e);
+}
+
+/* Takes out what the index knows as it is. */
+static bool keep_changed(struct sync *s, struct files *f, struct err *e)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        struct row r = {0};
+        if (f->all[i].path && !find_row(s, f->all[i].path, &r, e))
+            return false;
+        if (!is_current(&r, &f->all[i].st))
+            f->all[kept++] = f->all[i];
+    }
+    f->count = kept;
+    return true;
 }
 
 static void files_done(struct files *f)
@@ -408,31 +351,121 @@ static bool compare(struct sync *s, const struct files *files, struct files *dif
     return ok && e->code == ERR_NONE;
 }
 
-static bool refresh_all(struct sync *s, const struct files *files, struct err *e)
+/* ---- in batches --------------------------------------------------------- */
+
+/* How many of the files make one transaction. */
+static size_t batch_of(const struct file *files, size_t count)
 {
-    for (size_t i = 0; i < files->count; i++)
-        if (!refresh(s, &files->all[i], e))
+    size_t n = 0, bytes = 0;
+    while (n < count && n < BATCH_FILES && bytes < BATCH_BYTES)
+        bytes += files[n++].st.size;
+    return n;
+}
+
+/* Words of many notes are gathered in memory (4 MiB at a time: a larger table misses the
+ * processor's caches) and not merged with what is there until later. Part of the
+ * transaction: a crash leaves no trace of it. */
+static bool begin_bulk(struct sync *s, struct err *e)
+{
+    return db_exec(s->db,
+                   "INSERT INTO texts(texts, rank) VALUES('hashsize', 4194304);"
+                   "INSERT INTO texts(texts, rank) VALUES('automerge', 0)",
+                   e);
+}
+
+static bool end_bulk(struct sync *s, struct err *e)
+{
+    return db_exec(s->db,
+                   "INSERT INTO texts(texts, rank) VALUES('hashsize', 1048576);"
+                   "INSERT INTO texts(texts, rank) VALUES('automerge', 4)",
+                   e);
+}
+
+static bool commit(struct sync *s, struct transaction *t, struct err *e)
+{
+    bool changed = s->changed;
+    s->changed = false;
+    return (!changed ||
+            run_with_key(
+                s, "UPDATE state SET version = version + 1, relink = max(relink, ?1)",
+                s->linker.bulk, e)) &&
+           db_commit(t, e);
+}
+
+/* What links mean, where that is open; needs a transaction. */
+static bool settle(struct sync *s, struct err *e)
+{
+    bool settled;
+    if (!linker_is_settled(&s->linker, &settled, e) || settled)
+        return e->code == ERR_NONE;
+    s->changed = true;
+    s->linker.bulk = false;
+    return linker_settle(&s->linker, e);
+}
+
+static bool write_batch(struct sync *s, const struct file *files, size_t count,
+                        struct ahead *ahead, struct err *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!files[i].path && !drop_row(s, files[i].key, e))
             return false;
-    return commit_last(s, e);
+        if (files[i].path && !write_reading(s, ahead_next(ahead), e))
+            return err_wrap(e, "%.100s", files[i].path);
+    }
+    return true;
+}
+
+static bool refresh_batch(struct sync *s, const struct file *files, size_t count,
+                          const char **paths, struct err *e)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < count; i++)
+        if (files[i].path)
+            paths[named++] = files[i].path;
+    scoped_transaction struct transaction t = {0};
+    /* First the transaction, then the look at the files: see above. */
+    if (!db_begin(&t, s->db, e) || (s->bulk && !begin_bulk(s, e)) ||
+        (s->forget_links && !linker_clear(&s->linker, e)))
+        return false;
+    s->forget_links = false;
+    scoped(ahead_stop) struct ahead *ahead = ahead_start(s->v, paths, named);
+    return write_batch(s, files, count, ahead, e) && (!s->bulk || end_bulk(s, e)) &&
+           (s->linker.bulk || settle(s, e)) && commit(s, &t, e);
 }
 
 /* Where many notes change, all names are settled at the end instead of some after each.
  * An index without notes begins anew, whoever has emptied it. */
-static bool choose_bulk(struct sync *s, const struct files *differ, struct err *e)
+static bool choose_bulk(struct sync *s, size_t count, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(s->db, "SELECT EXISTS(SELECT 1 FROM notes)", e);
     if (!q || !query_next(q, e))
         return false;
-    bool empty = !query_int(q, 0);
+    s->forget_links = !query_int(q, 0);
     query_again(q);
-    s->linker.bulk = differ->count > BATCH_FILES || (empty && differ->count);
+    s->bulk = count >= BULK_FILES;
+    s->linker.bulk = s->bulk || s->forget_links;
     /* A transaction that outgrows the cache writes its pages again and again. */
-    s->large_cache = s->linker.bulk;
-    if (s->large_cache && !db_exec(s->db, "PRAGMA cache_size = -65536", e))
+    return !s->bulk || db_exec(s->db, "PRAGMA cache_size = -65536", e);
+}
+
+/* At the end what links mean is settled, whoever left that open. */
+static bool refresh_all(struct sync *s, const struct files *files, struct err *e)
+{
+    if (files->count && !choose_bulk(s, files->count, e))
         return false;
-    return !empty || !differ->count ||
-           ((s->t.db || db_begin(&s->t, s->db, e)) && linker_clear(&s->linker, e));
+    const char **paths = mem_new((BATCH_FILES + 1) * sizeof *paths);
+    bool ok = true, settled = false;
+    for (size_t i = 0; ok && i < files->count;) {
+        size_t n = batch_of(files->all + i, files->count - i);
+        ok = refresh_batch(s, files->all + i, n, paths, e);
+        i += n;
+    }
+    free(paths);
+    if (!ok || !linker_is_settled(&s->linker, &settled, e) || settled)
+        return ok && e->code == ERR_NONE;
+    scoped_transaction struct transaction t = {0};
+    return db_begin(&t, s->db, e) && settle(s, e) && commit(s, &t, e);
 }
 
 bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e)
@@ -446,10 +479,8 @@ bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struc
 
     struct sync s;
     sync_init(&s, v, db, counts);
-    bool ok = compare(&s, &files, &differ, e) && choose_bulk(&s, &differ, e) &&
-              refresh_all(&s, &differ, e);
+    bool ok = compare(&s, &files, &differ, e) && refresh_all(&s, &differ, e);
     sync_done(&s);
-
     return ok;
 }
 
@@ -499,9 +530,7 @@ bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++)
         ok = add_changed(&s, names[i], &changed, e);
-    s.linker.bulk = changed.count > BATCH_FILES;
-    if (ok && changed.count)
-        ok = refresh_all(&s, &changed, e);
+    ok = ok && keep_changed(&s, &changed, e) && refresh_all(&s, &changed, e);
     sync_done(&s);
     return ok;
 }

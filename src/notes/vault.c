@@ -48,6 +48,16 @@ void vault_close(struct vault *v)
     free(v);
 }
 
+bool vault_is_gone(const struct vault *v)
+{
+    struct os_stat st, at_path;
+    struct err none = {0};
+    if (os_stat_fd(v->dir, &st, &none) && !st.is_deleted)
+        return false;
+    scoped_fd int again = os_dir_open(v->path, &none);
+    return again < 0 || !os_stat_fd(again, &at_path, &none) || at_path.inode != st.inode;
+}
+
 /* ---- reading one note --------------------------------------------------- */
 
 /* A link, a folder or a pipe in the place of a note is no note; a file that we may

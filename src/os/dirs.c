@@ -106,11 +106,11 @@ char *os_dir_path(int dir, struct err *e)
         err_set(e, ERR_IO, "cannot tell where a folder lies: %m");
         return NULL;
     }
-    if (st.st_nlink == 0) {
+    path[n] = '\0';
+    if (st.st_nlink == 0 && str_ends(str_of(path), " (deleted)")) {
         err_set(e, ERR_NOT_FOUND, "the folder was deleted");
         return NULL;
     }
-    path[n] = '\0';
     return mem_strdup(path);
 }
 

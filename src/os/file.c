@@ -232,6 +232,7 @@ void beneath_stat(const struct statx *from, struct os_stat *to)
         .inode = from->stx_ino,
         .is_dir = S_ISDIR(from->stx_mode),
         .is_file = S_ISREG(from->stx_mode),
+        .is_deleted = from->stx_nlink == 0,
     };
 }
 

@@ -29,6 +29,7 @@ struct os_stat {
     int64_t birth_ns; /* since 1970; 0 where nobody knows */
     uint64_t inode;
     bool is_dir, is_file;
+    bool is_deleted; /* no name leads to it any more; FUSE may say so of any file */
 };
 
 void os_close(int fd); /* -1 is fine */
@@ -125,6 +126,9 @@ typedef bool os_walk_fn(void *arg, const char *name, const struct os_stat *st,
 bool os_walk(int dir, os_walk_fn *each, void *arg, struct err *e);
 /* The same from the folder `name` on; names stay relative to `dir`. */
 bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e);
+/* Folders alone, without a look at any file; of `st` only is_dir is told. */
+bool os_walk_folders(int dir, const char *name, os_walk_fn *each, void *arg,
+                     struct err *e);
 
 /* ---- locks between processes and threads -------------------------------- */
 

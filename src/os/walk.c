@@ -13,6 +13,7 @@
 struct walk {
     os_walk_fn *each;
     void *arg;
+    bool only_folders;
     char name[PATH_MAX];
 };
 
@@ -33,11 +34,15 @@ static bool walk_entry(struct walk *w, int folder, const struct dirent *d, size_
     if (d->d_name[0] == '.' || !maybe || start + n >= sizeof w->name)
         return true;
     struct statx stx;
-    if (statx(folder, d->d_name, AT_SYMLINK_NOFOLLOW, BENEATH_STATX, &stx) < 0)
+    struct os_stat st = {.is_dir = true};
+    if (w->only_folders && d->d_type == DT_REG)
+        return true;
+    bool known = w->only_folders && d->d_type == DT_DIR;
+    if (!known && statx(folder, d->d_name, AT_SYMLINK_NOFOLLOW, BENEATH_STATX, &stx) < 0)
         return true; /* gone already, or not ours to see */
-    struct os_stat st;
-    beneath_stat(&stx, &st);
-    if (!st.is_dir && !st.is_file)
+    if (!known)
+        beneath_stat(&stx, &st);
+    if (!st.is_dir && (!st.is_file || w->only_folders))
         return true;
 
     if (length)
@@ -74,7 +79,8 @@ static bool walk_folder(struct walk *w, int fd, size_t length, int depth, struct
     }
 }
 
-bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e)
+static bool walk_from(int dir, const char *name, bool only_folders, os_walk_fn *each,
+                      void *arg, struct err *e)
 {
     int fd = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
     if (fd < 0)
@@ -91,10 +97,22 @@ bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct
     }
     w->each = each;
     w->arg = arg;
+    w->only_folders = only_folders;
     bool ok =
         depth > DEPTH_MAX ? (os_close(fd), true) : walk_folder(w, fd, length, depth, e);
     free(w);
     return ok;
+}
+
+bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e)
+{
+    return walk_from(dir, name, false, each, arg, e);
+}
+
+bool os_walk_folders(int dir, const char *name, os_walk_fn *each, void *arg,
+                     struct err *e)
+{
+    return walk_from(dir, name, true, each, arg, e);
 }
 
 bool os_walk(int dir, os_walk_fn *each, void *arg, struct err *e)

@@ -153,7 +153,8 @@ static bool add_folder(struct os_watch *w, const char *name, struct err *e)
 static bool add_found(void *arg, const char *name, const struct os_stat *st,
                       struct err *e)
 {
-    return !st->is_dir || add_folder(arg, name, e);
+    (void)st;
+    return add_folder(arg, name, e);
 }
 
 /* Parents before children: what appears beneath a folder after it was added
@@ -161,7 +162,7 @@ static bool add_found(void *arg, const char *name, const struct os_stat *st,
 static void add_tree(struct os_watch *w, const char *name, struct err *e)
 {
     if (!add_folder(w, name, e) ||
-        !os_walk_from(w->dir, *name ? name : ".", add_found, w, e)) {
+        !os_walk_folders(w->dir, *name ? name : ".", add_found, w, e)) {
         /* Vanished under our feet: its own removal is noticed by its parent. */
         if (e->code != ERR_NOT_FOUND && e->code != ERR_DENIED)
             w->blind = true;

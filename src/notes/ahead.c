@@ -1,0 +1,172 @@
+/* Reading notes ahead.
+ *
+ * Reading and cutting a note costs about as much as writing it down, and the two need
+ * nothing of each other: on a second thread a new index takes little more than the
+ * longer of both. The thread is bounded by places and by bytes, so that large notes
+ * do not pile up. */
+#include "notes/ahead.h"
+
+#include "notes/yml.h"
+
+#define PARSE_MAX (64u << 20) /* bytes of working memory for one note */
+#define PLACES 64u            /* notes that may be read ahead */
+#define BYTES_MAX (16u << 20) /* of files read ahead; a single one may be larger */
+#define WORTH_IT 32u          /* for fewer notes no thread is made */
+
+/* ---- one note ----------------------------------------------------------- */
+
+void reading_init(struct reading *r)
+{
+    *r = (struct reading){0};
+    buf_init(&r->bytes, NOTE_SIZE_MAX + 4096);
+    buf_init(&r->tags, YML_JSON_MAX * 2);
+    buf_init(&r->tag_words, YML_JSON_MAX * 2);
+    buf_init(&r->metadata, YML_JSON_MAX * 2);
+}
+
+void reading_done(struct reading *r)
+{
+    buf_done(&r->bytes);
+    buf_done(&r->tags);
+    buf_done(&r->tag_words);
+    buf_done(&r->metadata);
+    arena_free(r->arena);
+    r->arena = NULL;
+}
+
+static void gather_metadata(struct reading *r)
+{
+    buf_clear(&r->tags);
+    buf_clear(&r->metadata);
+    buf_clear(&r->tag_words);
+    if (!r->ok || !r->note.front.yml.all) {
+        buf_cstr(&r->tags, "[]");
+        buf_cstr(&r->metadata, "{}");
+        return;
+    }
+    struct json_writer w = json_writer(&r->tags), m = json_writer(&r->metadata);
+    note_put_tags(&r->note, &w);
+    note_put_metadata(&r->note, &m);
+    /* The search takes anything but letters for a space. */
+    buf_str(&r->tag_words, buf_view(&r->tags));
+    r->ok = buf_check(&r->metadata, "a note's metadata", &r->why);
+}
+
+void reading_take(struct reading *r, struct vault *v, const char *path)
+{
+    arena_free(r->arena);
+    r->arena = arena_new(PARSE_MAX);
+    r->path = path;
+    r->why = (struct err){0};
+    r->st = (struct os_stat){0};
+    buf_clear(&r->bytes);
+    r->ok = vault_read(v, path, &r->bytes, &r->st, &r->found, &r->why);
+    if (r->ok && r->found)
+        r->ok = note_parse(str_of(path), buf_view(&r->bytes), &r->st, r->arena, &r->note,
+                           &r->why);
+    gather_metadata(r);
+}
+
+/* ---- many --------------------------------------------------------------- */
+
+/* A ring: the thread fills places, the caller empties them. */
+struct ahead {
+    struct vault *v;
+    const char *const *paths;
+    size_t count;
+    pthread_t thread;
+    bool has_thread;
+    struct reading places[PLACES];
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t read;  /* by the thread */
+    size_t given; /* to the caller, who still holds the last of them */
+    size_t bytes; /* of what was read and not yet given back */
+    bool stop;
+};
+
+/* With the lock held: may the thread read one more? */
+static bool has_room(const struct ahead *a)
+{
+    size_t held = a->given ? a->given - 1 : 0;
+    return a->read - held < PLACES && (a->bytes < BYTES_MAX || a->read == a->given);
+}
+
+static void *read_all(void *arg)
+{
+    struct ahead *a = arg;
+    pthread_mutex_lock(&a->lock);
+    while (a->read < a->count && !a->stop) {
+        if (!has_room(a)) {
+            pthread_cond_wait(&a->changed, &a->lock);
+            continue;
+        }
+        size_t i = a->read;
+        pthread_mutex_unlock(&a->lock);
+        reading_take(&a->places[i % PLACES], a->v, a->paths[i]);
+        pthread_mutex_lock(&a->lock);
+        a->bytes += a->places[i % PLACES].bytes.n;
+        if (a->read++ < a->given)
+            pthread_cond_signal(&a->changed);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+struct ahead *ahead_start(struct vault *v, const char *const *paths, size_t count)
+{
+    struct ahead *a = mem_new(sizeof *a);
+    a->v = v;
+    a->paths = paths;
+    a->count = count;
+    for (size_t i = 0; i < PLACES; i++)
+        reading_init(&a->places[i]);
+    must(pthread_mutex_init(&a->lock, NULL) == 0);
+    must(pthread_cond_init(&a->changed, NULL) == 0);
+    /* Without one the caller reads by itself. */
+    a->has_thread =
+        count >= WORTH_IT && pthread_create(&a->thread, NULL, read_all, a) == 0;
+    return a;
+}
+
+const struct reading *ahead_next(struct ahead *a)
+{
+    must(a->given < a->count);
+    size_t i = a->given;
+    struct reading *next = &a->places[i % PLACES];
+    if (!a->has_thread) {
+        reading_take(next, a->v, a->paths[i]);
+        a->given++;
+        return next;
+    }
+    pthread_mutex_lock(&a->lock);
+    if (i > 0)
+        a->bytes -= a->places[(i - 1) % PLACES].bytes.n;
+    a->given++;
+    /* Not for each place: waking a thread costs as much as reading a note. */
+    if (a->read <= i + PLACES / 2)
+        pthread_cond_signal(&a->changed);
+    while (a->read <= i)
+        pthread_cond_wait(&a->changed, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+    return next;
+}
+
+void ahead_stop(struct ahead *a)
+{
+    if (!a)
+        return;
+    if (a->has_thread) {
+        pthread_mutex_lock(&a->lock);
+        a->stop = true;
+        pthread_cond_signal(&a->changed);
+        pthread_mutex_unlock(&a->lock);
+        (void)pthread_join(a->thread, NULL);
+    }
+    for (size_t i = 0; i < PLACES; i++)
+        reading_done(&a->places[i]);
+    (void)pthread_mutex_destroy(&a->lock);
+    (void)pthread_cond_destroy(&a->changed);
+    free(a);
+}
