@@ -81,7 +81,7 @@ static void put_tree(const char *prefix, void (*put)(void *arg, size_t key), voi
             json_key_str(w, name);
             put(arg, i);
         } else if (strlen(last) != name.n || strncmp(last, name.at, name.n) != 0) {
-            char inner[64];
+            char inner[128];
             (void)snprintf(last, sizeof last, "%.*s", STR_ARGS(name));
             (void)snprintf(inner, sizeof inner, "%s%s.", prefix, last);
             json_key_str(w, name);
