@@ -70,6 +70,7 @@ void actions_close(struct actions *a)
         return;
     script_close(atomic_load(&a->script));
     engine_close(a->engine);
+    sessions_close(a->sessions);
     vault_set_close(a->vaults);
     guard_close(a->guard);
     arena_free(a->schemas);

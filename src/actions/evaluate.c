@@ -77,6 +77,28 @@ static bool write_context(const struct json *context, struct buf *out, struct er
     return buf_check(out, "context", e);
 }
 
+static bool run(const struct action_call *c, struct script *script,
+                struct script_request *q, struct kept *kept, struct answer *out,
+                struct err *e)
+{
+    struct evaluation v;
+    evaluation_init(&v, c);
+    v.kept = kept;
+    q->perform_arg = &v;
+    struct script_outcome o;
+    script_outcome_init(&o);
+    bool ran = script_run(script, q, &o, e) || kept_refuse(kept, e);
+    if (ran) {
+        struct json_writer w = json_writer(&out->json);
+        kept_end(kept, &o);
+        report_write(&v, &o, &w);
+        out->is_error = !o.success;
+    }
+    script_outcome_done(&o);
+    evaluation_done(&v);
+    return ran && buf_check(&out->json, "the answer", e);
+}
+
 bool action_evaluate(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct script *script = actions_script(c->actions, e);
@@ -87,21 +109,10 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
         !write_context(json_get(c->arguments, "context"), &context, e))
         return false;
     q.context = buf_view(&context);
-
-    struct evaluation v;
-    evaluation_init(&v, c);
-    q.perform_arg = &v;
-    struct script_outcome o;
-    script_outcome_init(&o);
-    bool ran = script_run(script, &q, &o, e);
-    if (ran) {
-        struct json_writer w = json_writer(&out->json);
-        report_write(&v, &o, &w);
-        out->is_error = !o.success;
-    }
-    script_outcome_done(&o);
-    evaluation_done(&v);
-    return ran && buf_check(&out->json, "the answer", e);
+    struct kept kept;
+    bool ok = kept_begin(&kept, c, &q, e) && run(c, script, &q, &kept, out, e);
+    kept_done(&kept);
+    return ok;
 }
 
 /* Code that did not run at all is answered like code that failed. */

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "notes/notes.h"
 #include "script/script.h"
+#include "session/session.h"
 #include "vaults/vaults.h"
 
 #define ACTIONS_MAX 64
@@ -14,8 +15,9 @@ struct actions {
     struct vault_set *vaults;
     char *guest_dir;
     struct guard *guard;
-    pthread_mutex_t lock; /* guards the two below while they are made */
+    pthread_mutex_t lock; /* guards what follows while it is made */
     struct engine *engine;
+    struct sessions *sessions;
     struct script *_Atomic script;
     struct arena *schemas; /* the actions' input schemas, read once */
     const struct json *input[ACTIONS_MAX];
@@ -93,6 +95,28 @@ action_fn action_evaluate;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
 action_fn action_search_api, action_describe_api;
+action_fn action_close_session;
+
+/* ---- sessions ----------------------------------------------------------- */
+
+/* The session of one evaluation; all zero where it asked for none. */
+struct kept {
+    struct session *session;
+    char *vault; /* a part of its owner's name */
+    bool is_new, kept;
+    struct err why; /* not kept */
+    uint64_t bytes;
+};
+/* Takes the session that the arguments name, if any, and tells the request. */
+bool kept_begin(struct kept *k, const struct action_call *c, struct script_request *q,
+                struct err *e);
+/* The code did not run at all: *e in words about the session. Answers false. */
+bool kept_refuse(struct kept *k, struct err *e);
+/* Keeps what the evaluation left. */
+void kept_end(struct kept *k, const struct script_outcome *o);
+/* Its part of the answer, a pair of the open object. */
+void kept_write(const struct kept *k, struct json_writer *w);
+void kept_done(struct kept *k);
 
 /* ---- the host calls ----------------------------------------------------- */
 
@@ -122,7 +146,8 @@ struct evaluation {
     struct arena *arena;
     struct seen *seen;
     struct advice advice;
-    atomic_uint retries; /* of host calls that were busy */
+    const struct kept *kept; /* NULL: no session */
+    atomic_uint retries;     /* of host calls that were busy */
 };
 
 /* The vault that the code works in now, which vaults.switch changes; NULL and

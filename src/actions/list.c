@@ -51,7 +51,9 @@ static const char evaluate_input[] =
     "\"description\":\"only these may be called, such as 'notes.get' or 'utils'\"},"
     "\"context\":{\"type\":\"object\",\"description\":\"values the code finds as variables\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\"},"
-    "\"enableNetwork\":{\"type\":\"boolean\"}},"
+    "\"enableNetwork\":{\"type\":\"boolean\"},"
+    "\"session\":{\"type\":\"string\",\"description\":\"a name: top-level variables, "
+    "functions and the object state are there again in your next call with it\"}},"
     "\"required\":[\"code\"],\"additionalProperties\":false}";
 
 static const char evaluate_output[] =
@@ -65,6 +67,7 @@ static const char evaluate_output[] =
     "\"changed\":{\"type\":\"boolean\"}}},"
     "\"executionTime\":{\"type\":\"number\"},"
     "\"logs\":{\"type\":\"array\"},\"stats\":{\"type\":\"object\"},"
+    "\"session\":{\"type\":\"object\"},"
     "\"truncated\":{\"type\":\"boolean\"}},"
     "\"required\":[\"success\",\"executionTime\",\"logs\",\"stats\",\"truncated\"]}";
 
@@ -129,6 +132,15 @@ static const char describe_api_input[] =
     "\"additionalProperties\":false}";
 
 static const char describe_api_output[] = "{\"type\":\"object\"}";
+
+static const char close_session_input[] =
+    "{\"type\":\"object\",\"properties\":{\"session\":{\"type\":\"string\","
+    "\"description\":\"its name or handle\"}},"
+    "\"required\":[\"session\"],\"additionalProperties\":false}";
+
+static const char close_session_output[] =
+    "{\"type\":\"object\",\"properties\":{\"closed\":{\"type\":\"boolean\"}},"
+    "\"required\":[\"closed\"]}";
 
 const struct action_row action_rows[] = {
     {{.name = "evaluate_note_code",
@@ -206,6 +218,15 @@ const struct action_row action_rows[] = {
       .idempotent = true},
      action_describe_api,
      "api.describe",
+     NULL},
+    {{.name = "close_session",
+      .title = "End a session",
+      .description = "End a session of evaluate_note_code: its variables are forgotten.",
+      .input_schema = close_session_input,
+      .output_schema = close_session_output,
+      .idempotent = true},
+     action_close_session,
+     NULL,
      NULL},
 };
 const size_t action_count = LENGTH(action_rows);

@@ -89,6 +89,8 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
     json_pair_raw(w, "logs", buf_view(&o->logs));
     json_key(w, "stats");
     write_stats(v, o, w);
+    if (v && v->kept)
+        kept_write(v->kept, w);
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);
     json_close(w);
 }

@@ -24,6 +24,8 @@ static const struct command {
     {"api", "[NAME | WORDS...] [--types]", "what code finds", command_api},
     {"vault", "list | add DIR | use ID | remove ID", "the registered vaults",
      command_vault},
+    {"session", "list | close NAME", "what evaluations left for the next",
+     command_session},
     {"policy", "show | check | set KEY VALUE...", "what callers may do", command_policy},
 };
 
@@ -64,11 +66,11 @@ int cli_run(int argc, char **argv)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run(argc, argv);
     struct err e = {0};
-    err_set(
-        &e, ERR_INVALID,
-        "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, vault and policy are, and "
-        "--help tells of them",
-        argv[1]);
+    err_set(&e, ERR_INVALID,
+            "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, vault, "
+            "session and policy are, and "
+            "--help tells of them",
+            argv[1]);
     return cli_fail(&e);
 }
 

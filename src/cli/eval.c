@@ -77,6 +77,8 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
         put_allowed(&w, o->allow);
     if (o->context)
         json_pair_raw(&w, "context", str_of(o->context));
+    if (o->session)
+        json_pair_cstr(&w, "session", o->session);
     json_close(&w);
     return buf_check(out, "the call", e);
 }
@@ -91,8 +93,6 @@ static bool check_words(struct eval *o, size_t words, struct err *e)
         return err_set(e, ERR_INVALID,
                        "--level is '%.40s'; full, limited and zero are accepted",
                        o->level);
-    if (o->session)
-        return err_set(e, ERR_INVALID, "--session is not available in this version");
     if ((o->code != NULL) == (words > 0))
         return err_set(e, ERR_INVALID,
                        "give the code once: -e CODE, a FILE, or - for "
@@ -182,7 +182,7 @@ int command_eval(int argc, char **argv)
         {"--allow", &o.allow, NULL, "A,B", "only these calls, such as notes.get,utils"},
         {"--context", &o.context, NULL, "JSON", "an object of values the code finds"},
         {"--session", &o.session, NULL, "NAME",
-         "a world that lasts (not in this version)"},
+         "variables are there again in the next call with it"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
     struct option_use use = {

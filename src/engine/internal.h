@@ -73,7 +73,7 @@ void slot_uncover(struct slot *s);
 bool slot_supported(void);
 /* May this process reserve so many bytes of address space? */
 bool slot_reservable(size_t size);
-/* BLAKE2b-256 of the image; made when first asked for. */
+/* The same for the same image; made when first asked for. */
 #define IMAGE_ID 32
 const uint8_t *image_id(struct image *i);
 /* The image's page at byte `at`; NULL where it is all zero, or behind its end. */

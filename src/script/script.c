@@ -719,6 +719,14 @@ static void run_end(struct run *r, struct world *w)
     pthread_mutex_destroy(&r->lock);
 }
 
+/* Only to be had anew, whether it is another build's or damaged. */
+static bool refuse_saved(struct err *e)
+{
+    if (e->code == ERR_INVALID)
+        e->code = ERR_CONFLICT;
+    return false;
+}
+
 bool script_run(struct script *s, const struct script_request *q,
                 struct script_outcome *out, struct err *e)
 {
@@ -746,7 +754,7 @@ bool script_run(struct script *s, const struct script_request *q,
     run_end(&r, w);
     world_close(w);
     if (w && !restored)
-        return false;
+        return refuse_saved(e);
     /* Thousands of answers, and worlds that were stopped, leave the C library's heap
      * in pieces that it would keep; deep recursion leaves stack. */
     if (!ran || out->stats.host_calls >= MANY_CALLS)

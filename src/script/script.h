@@ -109,8 +109,7 @@ void script_outcome_done(struct script_outcome *o);
 
 /* Runs the code in a world of its own. Every end of the code itself, limits
  * included, is an outcome. false and *e only where it did not run at all:
- * ERR_INVALID (code that is no UTF-8, context, its keys), ERR_BUSY, or as
- * world_restore() fails: `saved` is of another build (ERR_CONFLICT), damaged
- * (ERR_INVALID), or needs more memory (ERR_MEMORY). */
+ * ERR_INVALID (code that is no UTF-8, context, its keys), ERR_BUSY,
+ * ERR_CONFLICT (`saved` is of another build, or damaged) or ERR_MEMORY (it needs more). */
 bool script_run(struct script *s, const struct script_request *q,
                 struct script_outcome *out, struct err *e);

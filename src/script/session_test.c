@@ -327,13 +327,13 @@ static void what_can_not_have_been_saved_is_refused(void **state)
         e = (struct err){0};
         request.saved = (struct str){kept.at, cut};
         assert_false(script_run(script, &request, &outcome, &e));
-        assert_int_equal(e.code, ERR_INVALID);
+        assert_int_equal(e.code, ERR_CONFLICT);
     }
     buf_char(&kept, 'x');
     request.saved = buf_view(&kept);
     e = (struct err){0};
     assert_false(script_run(script, &request, &outcome, &e));
-    assert_int_equal(e.code, ERR_INVALID);
+    assert_int_equal(e.code, ERR_CONFLICT);
     kept.n = n;
     /* Of another build. */
     kept.at[20] = (char)(kept.at[20] ^ 1);

@@ -21,7 +21,8 @@
 #define LOCK_FILE "lock"
 #define SLICE_MS 100u /* of waiting, between two looks at the cancel */
 #define FILES_MAX 4096u
-#define OWNER_TEXT 64
+#define OWNER_TEXT 64 /* of each of the owner's names, shown to people */
+#define OWNER_MAX ((size_t)64 << 10)
 
 static const char magic[8] = "clocheS1";
 
@@ -117,10 +118,10 @@ static void make_handle(const struct sessions *s, const struct session_owner *ow
     scoped_buf struct buf text;
     scoped_buf struct buf handle;
     unsigned char hash[CRYPTO_BLAKE2B];
-    buf_init(&text, 1024);
+    buf_init(&text, OWNER_MAX);
     buf_init(&handle, 256);
-    buf_printf(&text, "%s\n%.63s\n%.63s\n%.*s", s->secret, owner->caller, owner->vault,
-               STR_ARGS(name));
+    buf_printf(&text, "%s %zu %s %zu %s %.*s", s->secret, strlen(owner->caller),
+               owner->caller, strlen(owner->vault), owner->vault, STR_ARGS(name));
     crypto_blake2b(buf_view(&text), hash);
     crypto_base64url(hash, sizeof hash, &handle);
     (void)snprintf(out, SESSION_HANDLE, HANDLE_MARK "%.43s", buf_cz(&handle));
@@ -166,14 +167,15 @@ static void shorten(const char *text, char out[static OWNER_TEXT])
                    STR_ARGS(str_cut(str_of(text), OWNER_TEXT - 1)));
 }
 
-static bool fits_owner(const struct file_head *h, const struct session_owner *owner)
+/* Is it the owner's? Only the name is taken from the file. */
+static bool fits_owner(const struct sessions *s, const char *handle,
+                       const struct file_head *h, const struct session_owner *owner)
 {
-    char caller[OWNER_TEXT], vault[OWNER_TEXT];
+    char own[SESSION_HANDLE];
     if (!owner)
         return true;
-    shorten(owner->caller, caller);
-    shorten(owner->vault, vault);
-    return !strcmp(h->caller, caller) && !strcmp(h->vault, vault);
+    make_handle(s, owner, str_of(h->name), own);
+    return !strcmp(own, handle);
 }
 
 static void sum_of(const struct sessions *s, const char *handle, struct str file,
@@ -342,14 +344,15 @@ static bool read_session(struct session *x, struct str name, struct err *e)
         return begin_new(x, name, e);
     }
     /* Another's handle is no news to anybody, damaged or not. */
-    if (is_handle(name) && read_head(x->in, file, &h) && !fits_owner(&h, &x->owner))
+    if (is_handle(name) && read_head(x->in, file, &h) &&
+        !fits_owner(x->in, x->handle, &h, &x->owner))
         return begin_new(x, name, e);
     buf_init(&x->saved, x->limits.one_bytes + sizeof h);
     if (!os_read_file(x->in->dir, file, &x->saved, NULL, &why) ||
         !is_whole(x->in, x->handle, buf_view(&x->saved)))
         return lose(x, file, e);
     memcpy(&h, x->saved.at, sizeof h);
-    if (!fits_owner(&h, &x->owner))
+    if (!fits_owner(x->in, x->handle, &h, &x->owner))
         return begin_new(x, name, e);
     memmove(x->saved.at, x->saved.at + sizeof h, h.bytes);
     x->saved.n = h.bytes;
@@ -452,7 +455,7 @@ static bool list_one(void *arg, const char *file, const struct os_stat *st, stru
     struct file_head h;
     char handle[SESSION_HANDLE];
     if (l->count == FILES_MAX || !handle_of(file, handle) || is_idle(st, l->idle_ms) ||
-        !read_head(l->in, file, &h) || !fits_owner(&h, l->owner))
+        !read_head(l->in, file, &h) || !fits_owner(l->in, handle, &h, l->owner))
         return true;
     const char *texts[] = {h.name, handle, h.caller, h.vault};
     struct str kept[LENGTH(texts)];
@@ -506,7 +509,7 @@ bool sessions_end(struct sessions *s, const struct session_owner *owner,
     if (lock < 0)
         return false;
     /* A damaged one may be ended too, by whoever has the name to it. */
-    bool another = read_head(s, file, &h) && !fits_owner(&h, owner);
+    bool another = read_head(s, file, &h) && !fits_owner(s, handle, &h, owner);
     if (!another && os_remove_file(s->dir, file, &why))
         return true;
     return another || why.code == ERR_NOT_FOUND

@@ -20,7 +20,7 @@ struct sessions *sessions_open(struct err *e);
 void sessions_close(struct sessions *s); /* NULL is fine */
 SCOPED(sessions, sessions_close);
 
-/* Whose they are. At most 63 bytes of each count. */
+/* Whose they are: any texts, in all at most 60 KB. */
 struct session_owner {
     const char *caller, *vault; /* neither is NULL */
 };

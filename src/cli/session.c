@@ -1,0 +1,177 @@
+/* cloche session: the sessions that evaluations have left, as a person sees them. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "guard/guard.h"
+#include "os/os.h"
+#include "session/session.h"
+#include "json/json.h"
+
+#define LIST_MEMORY ((size_t)32 << 20)
+
+struct session_command {
+    const char *words[2]; /* the verb, and which session */
+    size_t count;
+    bool json, all, help;
+};
+
+/* What is there now, everybody's. */
+struct found {
+    struct sessions *store;
+    struct arena *arena;
+    struct session_limits limits;
+    struct session_info *all;
+    size_t count;
+};
+
+static void found_done(struct found *f)
+{
+    sessions_close(f->store);
+    arena_free(f->arena);
+}
+
+static bool find_all(struct found *f, struct err *e)
+{
+    struct ward *ward;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    const struct policy *p = g ? ward_policy(ward, e) : NULL;
+    if (p)
+        f->limits.idle_ms = (uint64_t)p->sessions.idle_minutes * 60000u;
+    bool ok = p != NULL;
+    policy_release(p);
+    f->arena = arena_new(LIST_MEMORY);
+    return ok && (f->store = sessions_open(e)) &&
+           sessions_list(f->store, NULL, &f->limits, f->arena, &f->all, &f->count, e);
+}
+
+/* ---- list --------------------------------------------------------------- */
+
+static void put_entry(const struct session_info *x, uint64_t idle_ms,
+                      struct json_writer *w)
+{
+    char created[25], used[25], expires[25];
+    os_format_utc(x->created_ms, created);
+    os_format_utc(x->used_ms, used);
+    os_format_utc(x->used_ms + (int64_t)idle_ms, expires);
+    json_open_object(w);
+    json_pair_str(w, "name", x->name);
+    json_pair_str(w, "handle", x->handle);
+    json_pair_str(w, "caller", x->caller);
+    json_pair_str(w, "vault", x->vault);
+    json_pair_int(w, "calls", (int64_t)x->calls);
+    json_pair_int(w, "bytes", (int64_t)x->bytes);
+    json_pair_cstr(w, "created", created);
+    json_pair_cstr(w, "used", used);
+    json_pair_cstr(w, "expires", expires);
+    json_close(w);
+}
+
+static bool print_json(const struct found *f, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, LIST_MEMORY);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    for (size_t i = 0; i < f->count; i++)
+        put_entry(&f->all[i], f->limits.idle_ms, &w);
+    json_close(&w);
+    if (!buf_check(&text, "the list", e))
+        return false;
+    printf("%s\n", buf_cz(&text));
+    return true;
+}
+
+static bool list_sessions(const struct session_command *c, const struct found *f,
+                          struct err *e)
+{
+    if (c->json)
+        return print_json(f, e);
+    for (size_t i = 0; i < f->count; i++) {
+        const struct session_info *x = &f->all[i];
+        char used[25];
+        os_format_utc(x->used_ms, used);
+        printf("%-16.*s %-14.*s %s %5llu KB  %.*s\n", STR_ARGS(x->name),
+               STR_ARGS(x->caller), used, (unsigned long long)(x->bytes >> 10),
+               STR_ARGS(x->handle));
+    }
+    return true;
+}
+
+/* ---- close -------------------------------------------------------------- */
+
+static bool close_one(const struct found *f, const char *name, struct err *e)
+{
+    const struct session_info *named = NULL;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct session_info *x = &f->all[i];
+        if (!str_is(x->name, name) && !str_is(x->handle, name))
+            continue;
+        if (named)
+            return err_set(
+                e, ERR_INVALID,
+                "several callers have a session '%.40s'; give the handle of one, "
+                "as cloche session list tells it",
+                name);
+        named = x;
+    }
+    if (!named)
+        return err_set(e, ERR_NOT_FOUND, "there is no session '%.60s'", name);
+    return sessions_end(f->store, NULL, &f->limits, named->handle, e);
+}
+
+static bool close_sessions(const struct session_command *c, const struct found *f,
+                           struct err *e)
+{
+    if (c->all == (c->count == 2))
+        return err_set(e, ERR_INVALID,
+                       "cloche session close takes a NAME, a handle, or --all");
+    if (!c->all)
+        return close_one(f, c->words[1], e);
+    for (size_t i = 0; i < f->count; i++) {
+        struct err why = {0};
+        if (!sessions_end(f->store, NULL, &f->limits, f->all[i].handle, &why) &&
+            why.code != ERR_NOT_FOUND) /* another was quicker */
+            return err_set(e, why.code, "%s", why.msg);
+    }
+    return true;
+}
+
+static bool run_verb(const struct session_command *c, struct err *e)
+{
+    const char *verb = c->count ? c->words[0] : "list";
+    bool closes = !strcmp(verb, "close");
+    if (!closes && (strcmp(verb, "list") != 0 || c->count > 1 || c->all))
+        return err_set(e, ERR_INVALID,
+                       "cloche session is followed by list, close NAME or close --all");
+    struct found f = {0};
+    bool ok =
+        find_all(&f, e) && (closes ? close_sessions(c, &f, e) : list_sessions(c, &f, e));
+    found_done(&f);
+    return ok;
+}
+
+int command_session(int argc, char **argv)
+{
+    struct session_command c = {0};
+    const struct option_row rows[] = {
+        {"--all", NULL, &c.all, NULL, "close: every session"},
+        {"--json", NULL, &c.json, NULL, "list: print JSON"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage = "cloche session (list | close NAME | close --all) [OPTIONS]\n\n"
+                 "Shows and ends the sessions of cloche eval and of agents.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = c.words,
+        .max = LENGTH(c.words),
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    c.count = use.given;
+    struct err e = {0};
+    return run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+}
