@@ -62,7 +62,7 @@ OBJ   := $(SRC:%.c=$(OUT)/%.o) $(OUT)/yyjson.o
 BENCH := $(wildcard bench/*.c)
 FUZZ  := $(wildcard fuzz/*.c)
 # The bake is made before any guest, from the lower rooms alone.
-BAKE_OBJ   := $(foreach r,base os json crypto engine bake,$(filter $(OUT)/src/$r/%,$(OBJ))) \
+BAKE_OBJ   := $(foreach r,base os json crypto vfs engine wasi bake,$(filter $(OUT)/src/$r/%,$(OBJ))) \
               $(OUT)/yyjson.o
 SCRIPT_SRC := $(wildcard guest/script/*.c)
 SCRIPT_OBJ := $(SCRIPT_SRC:%.c=build/%.o) \

@@ -93,3 +93,24 @@ struct script_settled {
 };
 
 #define SCRIPT_PAD(n) (((n) + 7u) & ~7u)
+
+/* ---- the TypeScript guest ----------------------------------------------- */
+
+/* Exports (guest/typescript/main.go):
+ *   bake()              once, when it is built
+ *   input(n) -> at      room for n bytes of TypeScript
+ *   transform() -> at   turns them into JavaScript: a struct typescript_answer */
+struct typescript_answer {
+    uint32_t failed; /* how many errors there are; then `code` is nothing */
+    uint32_t code_at, code_size;
+    uint32_t map_at, map_size; /* a source map, revision 3, as JSON */
+    uint32_t messages_at, messages_size;
+};
+
+/* Each followed by its text, padded to 8. */
+struct typescript_message {
+    uint32_t line;   /* from 1; 0: not known */
+    uint32_t column; /* bytes, from 0 */
+    uint32_t length; /* bytes */
+    uint32_t size;   /* of the text */
+};

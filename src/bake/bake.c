@@ -91,25 +91,65 @@ static char *import_type(struct str type, struct arena *a, struct err *e)
     return out;
 }
 
-static struct engine_import *make_imports(struct baking *b, struct err *e)
+/* One of the caller's; NULL: none of that name. */
+static const struct engine_import *given_import(const struct bake_options *o,
+                                                const struct engine_import *wanted)
+{
+    for (size_t i = 0; i < o->import_count; i++)
+        if (!strcmp(o->imports[i].module, wanted->module) &&
+            !strcmp(o->imports[i].name, wanted->name))
+            return &o->imports[i];
+    return NULL;
+}
+
+/* Go's linker writes some imports twice; they are one function. */
+static bool is_repeated(const struct wasm_module *m, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(m->imports[k].module, m->imports[i].module) &&
+            str_eq(m->imports[k].name, m->imports[i].name))
+            return true;
+    return false;
+}
+
+static bool use_given(const struct bake_options *o, struct engine_import *row,
+                      struct err *e)
+{
+    const struct engine_import *given = given_import(o, row);
+    if (!given)
+        return true;
+    if (strcmp(given->type, row->type) != 0)
+        return err_set(e, ERR_INVALID, "imports %s as a function of another type",
+                       row->name);
+    row->call = given->call;
+    return true;
+}
+
+static bool make_import(struct baking *b, const struct wasm_import *from,
+                        struct engine_import *row, struct err *e)
+{
+    if (from->type >= b->module.type_count)
+        return err_set(e, ERR_INVALID, "an import has no type");
+    bool wasi = str_is(from->module, "wasi_snapshot_preview1");
+    row->module = str_cz(from->module, b->arena, e);
+    row->name = str_cz(from->name, b->arena, e);
+    row->type = import_type(b->module.types[from->type], b->arena, e);
+    row->call = !wasi                                  ? answer_nothing
+                : str_is(from->name, "clock_time_get") ? answer_clock
+                : str_is(from->name, "random_get")     ? answer_nothing
+                                                       : answer_enosys;
+    return !e->code && use_given(b->options, row, e);
+}
+
+static struct engine_import *make_imports(struct baking *b, size_t *count, struct err *e)
 {
     size_t n = b->module.import_count;
     struct engine_import *rows = arena_get(b->arena, (n + 1) * sizeof *rows, e);
+    *count = 0;
     for (size_t i = 0; rows && i < n; i++) {
-        const struct wasm_import *from = &b->module.imports[i];
-        if (from->type >= b->module.type_count) {
-            err_set(e, ERR_INVALID, "an import has no type");
-            return NULL;
-        }
-        bool wasi = str_is(from->module, "wasi_snapshot_preview1");
-        rows[i].module = str_cz(from->module, b->arena, e);
-        rows[i].name = str_cz(from->name, b->arena, e);
-        rows[i].type = import_type(b->module.types[from->type], b->arena, e);
-        rows[i].call = !wasi                                  ? answer_nothing
-                       : str_is(from->name, "clock_time_get") ? answer_clock
-                       : str_is(from->name, "random_get")     ? answer_nothing
-                                                              : answer_enosys;
-        if (e->code)
+        if (is_repeated(&b->module, i))
+            continue;
+        if (!make_import(b, &b->module.imports[i], &rows[(*count)++], e))
             return NULL;
     }
     return rows;
@@ -437,20 +477,20 @@ bool bake_module(struct engine *g, struct str wasm, const struct bake_options *o
     b->options = o;
     if (!wasm_parse(wasm, &b->module, a, e) || !check_shape(&b->module, o->own, e))
         return false;
-    struct engine_import *imports = make_imports(b, e);
+    size_t import_count;
+    struct engine_import *imports = make_imports(b, &import_count, e);
     if (!imports)
         return false;
 
     scoped_buf struct buf copy;
     buf_init(&copy, wasm.n * 2 + 65536);
     instrument(&b->module, &copy);
-    struct module_source source = {.wasm = buf_view(&copy),
-                                   .imports = imports,
-                                   .import_count = b->module.import_count};
+    struct module_source source = {
+        .wasm = buf_view(&copy), .imports = imports, .import_count = import_count};
     scoped(module_close) struct module *m = module_open(g, ENGINE_FOREIGN, &source, e);
     if (!m)
         return false;
     scoped(world_close) struct world *w =
-        world_open(m, &(struct world_limits){.memory_bytes = BAKE_IMAGE_MAX}, NULL, e);
+        world_open(m, &(struct world_limits){.memory_bytes = BAKE_IMAGE_MAX}, o->data, e);
     return w && bake_world(b, w, out, e);
 }

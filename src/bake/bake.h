@@ -17,6 +17,11 @@ struct bake_options {
      * away: then memory.copy and memory.fill, which the host performs, are
      * refused. */
     bool own;
+    /* What its start may call; an import that is not among them answers as said at
+     * bake_module(). `data` is world_data() for them. */
+    const struct engine_import *imports;
+    size_t import_count;
+    void *data;
 };
 
 /* Two forms of one result. The caller inits the bufs, whose ceilings bound what
@@ -36,7 +41,7 @@ struct bake_result {
  * memory of its own exported as "memory", or keeps state that a module cannot
  * hold: tables that its start changed, segments that its code may drop,
  * mutable references, a shadow stack that is not back where it was. ERR_GUEST:
- * its start failed, or called a host function. Imports of WASI answer ENOSYS,
- * the clock stands at 0. */
+ * its start failed, or called a host function. Imports of WASI that were not given
+ * answer ENOSYS, the clock stands at 0. */
 bool bake_module(struct engine *g, struct str wasm, const struct bake_options *o,
                  struct bake_result *out, struct err *e);

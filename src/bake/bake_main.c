@@ -1,5 +1,9 @@
-/* cloche-bake IN.wasm -o OUT: writes OUT.wasm (dense), OUT.bare.wasm and OUT.img.
- * Part of the build. */
+/* cloche-bake [--wasi] IN.wasm -o OUT: writes OUT.wasm (dense), OUT.bare.wasm and
+ * OUT.img. With --wasi it is a program for WASI that will run on ENGINE_FOREIGN: its
+ * start finds clocks and random bytes that are always the same.
+ *
+ * cloche-bake --ahead IN.wasm FOLDER: compiles it for ENGINE_FOREIGN on this machine's
+ * CPU, for the engine's option `ahead`. Part of the build. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -7,6 +11,7 @@
 
 #include "bake/bake.h"
 #include "os/os.h"
+#include "wasi/wasi.h"
 
 #define MODULE_MAX ((size_t)1 << 30)
 
@@ -36,45 +41,78 @@ static bool write_beside(const char *out, const char *ending, const struct buf *
     return true;
 }
 
-static bool bake_file(const char *in, const char *out, struct err *e)
+/* All three forms of the result, beside `out`. */
+static bool bake_bytes(struct engine *g, struct str wasm, const struct bake_options *how,
+                       const char *out, struct err *e)
 {
-    static const char *const init[] = {"bake"};
-    scoped_buf struct buf wasm;
-    buf_init(&wasm, MODULE_MAX);
-    scoped_fd int fd = open(in, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(e, ERR_NOT_FOUND, "cannot open %s: %m", in);
-    if (!os_read_fd(fd, &wasm, e))
-        return false;
-
-    struct engine_options options = {.no_cache = true};
-    scoped(engine_close) struct engine *g = engine_open(&options, e);
-    if (!g)
-        return false;
     struct bake_result r;
     buf_init(&r.dense, MODULE_MAX);
     buf_init(&r.bare, MODULE_MAX);
     buf_init(&r.image, BAKE_IMAGE_MAX);
-    struct bake_options how = {.init = init, .init_count = LENGTH(init), .own = true};
-    bool ok = bake_module(g, buf_view(&wasm), &how, &r, e) &&
-              write_beside(out, ".bare.wasm", &r.bare, e) &&
-              write_beside(out, ".img", &r.image, e) &&
-              write_beside(out, ".wasm", &r.dense, e);
+    bool ok =
+        bake_module(g, wasm, how, &r, e) && write_beside(out, ".bare.wasm", &r.bare, e) &&
+        write_beside(out, ".img", &r.image, e) && write_beside(out, ".wasm", &r.dense, e);
     buf_done(&r.dense);
     buf_done(&r.bare);
     buf_done(&r.image);
     return ok;
 }
 
+static bool read_module(const char *path, struct buf *wasm, struct err *e)
+{
+    scoped_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(e, ERR_NOT_FOUND, "cannot open %s: %m", path);
+    return os_read_fd(fd, wasm, e);
+}
+
+static bool compile_file(const char *in, const char *folder, struct err *e)
+{
+    scoped_buf struct buf wasm;
+    buf_init(&wasm, MODULE_MAX);
+    scoped_fd int dir = os_dir_make(folder, 0755, e);
+    if (dir < 0 || !read_module(in, &wasm, e))
+        return false;
+    struct engine_options options = {.no_cache = true};
+    scoped(engine_close) struct engine *g = engine_open(&options, e);
+    return g && module_compile_ahead(g, ENGINE_FOREIGN, buf_view(&wasm), dir, e);
+}
+
+static bool bake_file(const char *in, const char *out, bool for_wasi, struct err *e)
+{
+    static const char *const init[] = {"bake"};
+    struct bake_options how = {
+        .init = init, .init_count = LENGTH(init), .own = !for_wasi};
+    scoped_buf struct buf wasm;
+    buf_init(&wasm, MODULE_MAX);
+    if (!read_module(in, &wasm, e))
+        return false;
+    struct engine_options options = {.no_cache = true, .quick = true};
+    scoped(engine_close) struct engine *g = engine_open(&options, e);
+    scoped(wasi_free) struct wasi *wasi =
+        wasi_new(&(struct wasi_options){.frozen = true}, e);
+    if (!g || !wasi)
+        return false;
+    if (for_wasi)
+        how.imports = wasi_imports(&how.import_count);
+    how.data = wasi;
+    return bake_bytes(g, buf_view(&wasm), &how, out, e);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4 || strcmp(argv[2], "-o") != 0) {
-        fprintf(stderr, "usage: cloche-bake IN.wasm -o OUT\n");
+    bool ahead = argc == 4 && !strcmp(argv[1], "--ahead");
+    bool for_wasi = argc == 5 && !strcmp(argv[1], "--wasi");
+    bool bakes = argc - for_wasi == 4 && !strcmp(argv[argc - 2], "-o");
+    if (!ahead && !bakes) {
+        fprintf(stderr, "usage: cloche-bake [--wasi] IN.wasm -o OUT\n"
+                        "       cloche-bake --ahead IN.wasm FOLDER\n");
         return 2;
     }
     struct err e = {0};
-    if (bake_file(argv[1], argv[3], &e))
+    const char *in = argv[1 + (ahead || for_wasi)], *out = argv[argc - 1];
+    if (ahead ? compile_file(in, out, &e) : bake_file(in, out, for_wasi, &e))
         return 0;
-    fprintf(stderr, "cloche-bake: %s: %s\n", argv[1], e.msg);
+    fprintf(stderr, "cloche-bake: %s: %s\n", in, e.msg);
     return 1;
 }

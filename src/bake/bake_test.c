@@ -419,7 +419,8 @@ static void initialize_runs_before_the_others(void **state)
     struct err e = {0};
     scoped_result struct bake_result b;
     result_init(&b, 1 << 20);
-    assert_true(try_bake(&t, &(struct bake_options){two, 2, true}, &b, &e));
+    assert_true(try_bake(
+        &t, &(struct bake_options){.init = two, .init_count = 2, .own = true}, &b, &e));
     scoped(module_close) struct module *m =
         open_module(ENGINE_OWN, buf_view(&b.bare), buf_view(&b.image));
     scoped(world_close) struct world *w = open_world(m);
@@ -515,6 +516,50 @@ static void an_import_without_values_is_answered_too(void **state)
     scoped_result struct bake_result b;
     bake_text(&t, &b);
     assert_int_equal(b.image.at[0x20], 5);
+}
+
+static bool answer_from_data(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)e;
+    cells[0] = *(const uint32_t *)world_data(w);
+    return true;
+}
+
+static void the_callers_imports_answer_first(void **state)
+{
+    (void)state;
+    char space[100];
+    struct str import;
+    uint32_t answer = 77;
+    const struct engine_import given = {"host", "call", ":i", answer_from_data};
+    const struct bake_options o = {.init = init,
+                                   .init_count = 1,
+                                   .own = true,
+                                   .imports = &given,
+                                   .import_count = 1,
+                                   .data = &answer};
+    const struct str body = BODY(I32("\x20") "\x10\0" STORE8("\0"));
+    struct text t =
+        importing("\4host\4call", &import, STR("\2\x60\0\1\x7f\x60\0\0"), &body, space);
+    /* What is imported twice, as Go's linker does, is one function. */
+    char twice[200];
+    twice[0] = 2;
+    memcpy(twice + 1, space + 1, import.n - 1);
+    memcpy(twice + import.n, space + 1, import.n - 1);
+    t.sections[WASM_IMPORT] = (struct str){twice, 2 * import.n - 1};
+    t.sections[WASM_EXPORT] = STR("\2\6memory\2\0\4init\0\2");
+    struct err e = {0};
+    scoped_result struct bake_result b;
+    result_init(&b, (size_t)64 << 20);
+    if (!try_bake(&t, &o, &b, &e))
+        fail_msg("%s", e.msg);
+    assert_int_equal(b.image.at[0x20], 77);
+
+    const struct str other = BODY("\x10\0");
+    t = importing("\4host\4call", &import, STR("\2\x60\0\0\x60\0\0"), &other, space);
+    assert_false(try_bake(&t, &o, &b, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+    assert_non_null(strstr(e.msg, "another type"));
 }
 
 static void imports_that_cannot_be_answered_are_refused(void **state)
@@ -624,7 +669,8 @@ static void bulk_memory_is_refused_for_our_own_guests_only(void **state)
         struct err e = {0};
         scoped_result struct bake_result b;
         result_init(&b, 1 << 20);
-        assert_true(try_bake(&t, &(struct bake_options){init, 1, false}, &b, &e));
+        assert_true(
+            try_bake(&t, &(struct bake_options){.init = init, .init_count = 1}, &b, &e));
     }
 }
 
@@ -809,6 +855,7 @@ int main(void)
         cmocka_unit_test(the_system_answers_that_it_is_not_there),
         cmocka_unit_test(while_it_is_baked_the_clock_stands_still),
         cmocka_unit_test(what_is_not_the_same_each_time_is_refused),
+        cmocka_unit_test(the_callers_imports_answer_first),
         cmocka_unit_test(an_import_without_values_is_answered_too),
         cmocka_unit_test(imports_that_cannot_be_answered_are_refused),
         cmocka_unit_test(tables_that_were_changed_are_refused),

@@ -5,7 +5,8 @@
  * compiled, wasmtime's version and the CPU's features; K.sum is a checksum of
  * K.cwasm. wasmtime maps K.cwasm as code and runs it: it notices other settings
  * but not damaged code, so that only our own sum decides. Whatever does not
- * match is compiled again.
+ * match is compiled again. A folder of what was compiled ahead, when the program was
+ * built, is laid out alike; what is loaded from there is not copied.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -114,25 +115,57 @@ static wasmtime_module_t *load(wasm_engine_t *native, int folder, const char *ke
     return NULL;
 }
 
-/* Best effort: a full disk must not keep a module from running. */
-static void store(wasmtime_module_t *m, int folder, const char *key)
+static bool store(wasmtime_module_t *m, int folder, const char *key, unsigned mode,
+                  struct err *e)
 {
     wasm_byte_vec_t bytes;
     wasmtime_error_t *error = wasmtime_module_serialize(m, &bytes);
-    if (error) {
-        wasmtime_error_delete(error);
-        return;
-    }
+    if (error)
+        return engine_failure(e, ERR_IO, "cannot keep a compiled module", error, NULL);
     struct str all = {bytes.data, bytes.size};
     char sum[CRYPTO_SUM_HEX], name[KEY_SIZE + 8];
     crypto_sum_hex(str_of(key), all, sum);
-    struct err e = {0};
     (void)snprintf(name, sizeof name, "%s.cwasm", key);
-    bool ok = os_write_file(folder, name, all, OS_REPLACE, 0600, NULL, &e);
+    bool ok = os_write_file(folder, name, all, OS_REPLACE, mode, NULL, e);
     (void)snprintf(name, sizeof name, "%s.sum", key);
-    if (ok)
-        (void)os_write_file(folder, name, str_of(sum), OS_REPLACE, 0600, NULL, &e);
+    ok = ok && os_write_file(folder, name, str_of(sum), OS_REPLACE, mode, NULL, e);
     wasm_byte_vec_delete(&bytes);
+    return ok;
+}
+
+static wasmtime_module_t *load_ahead(const struct engine *g, wasm_engine_t *native,
+                                     const char *key)
+{
+    struct err none = {0};
+    scoped_fd int folder = g->options.ahead ? os_dir_open(g->options.ahead, &none) : -1;
+    return folder < 0 ? NULL : load(native, folder, key);
+}
+
+static wasmtime_module_t *compile(wasm_engine_t *native, struct str wasm, struct err *e)
+{
+    wasmtime_module_t *m = NULL;
+    wasmtime_error_t *error =
+        wasmtime_module_new(native, (const uint8_t *)wasm.at, wasm.n, &m);
+    if (error)
+        engine_failure(e, ERR_INVALID, "not a Wasm module that can be used", error, NULL);
+    return error ? NULL : m;
+}
+
+bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wasm,
+                          int dir, struct err *e)
+{
+    char key[KEY_SIZE];
+    wasm_engine_t *native = engine_native(g, kind, e);
+    if (!native)
+        return false;
+    key_of(g, kind, wasm, key);
+    wasmtime_module_t *m = load(native, dir, key);
+    bool ok = m != NULL;
+    if (!ok && (m = compile(native, wasm, e)))
+        ok = store(m, dir, key, 0644, e);
+    if (m)
+        wasmtime_module_delete(m);
+    return ok;
 }
 
 wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind, struct str wasm,
@@ -145,21 +178,16 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind, struct
     key_of(g, kind, wasm, key);
     scoped_fd int folder = cache_folder(g);
     wasmtime_module_t *m = folder >= 0 ? load(native, folder, key) : NULL;
-    if (m)
+    if (!m)
+        m = load_ahead(g, native, key);
+    if (m || !(m = compile(native, wasm, e)) || folder < 0)
         return m;
-
-    wasmtime_error_t *error =
-        wasmtime_module_new(native, (const uint8_t *)wasm.at, wasm.n, &m);
-    if (error) {
-        engine_failure(e, ERR_INVALID, "not a Wasm module that can be used", error, NULL);
-        return NULL;
-    }
-    if (folder < 0)
-        return m;
-    store(m, folder, key);
-    /* The mapped file rather than our copy of it: its pages can be given back
-     * and are shared between processes. */
-    wasmtime_module_t *mapped = load(native, folder, key);
+    /* Best effort: a full disk must not keep a module from running. The mapped file
+     * is better than our copy of it: its pages can be given back and are shared
+     * between processes. */
+    struct err none = {0};
+    wasmtime_module_t *mapped =
+        store(m, folder, key, 0600, &none) ? load(native, folder, key) : NULL;
     if (!mapped)
         return m;
     wasmtime_module_delete(m);

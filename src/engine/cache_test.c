@@ -310,6 +310,56 @@ static void who_wants_no_cache_leaves_nothing(void **state)
     assert_int_not_equal(stat(folder, &st), 0);
 }
 
+static struct stat compile_ahead(const char *text)
+{
+    struct err e = {0};
+    scoped_buf struct buf wasm;
+    assemble(text, &wasm);
+    scoped_fd int dir = os_dir_make(folder, 0755, &e);
+    if (!module_compile_ahead(g, ENGINE_FOREIGN, buf_view(&wasm), dir, &e))
+        fail_msg("%s", e.msg);
+    return look(path_of(".cwasm"));
+}
+
+static void what_was_compiled_ahead_is_used_where_the_cache_has_none(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "%s/ahead", root);
+    struct stat first = compile_ahead(seven);
+    assert_int_equal(first.st_mode & 0777, 0644);
+    assert_true(same_file(first, compile_ahead(seven))); /* it is there */
+    g->options.ahead = folder;
+    char copied[200];
+    (void)snprintf(copied, sizeof copied, "%s/cloche/modules", root);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        assert_int_equal(ask(ENGINE_FOREIGN, seven), 7);
+        strcpy(folder, copied);
+        assert_int_equal(count_files(".cwasm"), (size_t)damaged);
+        (void)snprintf(folder, sizeof folder, "%s/ahead", root);
+        /* What is damaged there is compiled as if it were not there. */
+        write_all(path_of(".cwasm"), STR("no code at all"));
+    }
+    assert_int_equal(ask(ENGINE_FOREIGN, seven), 7);
+}
+
+static void what_is_no_module_is_not_compiled_ahead(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped_fd int dir = os_dir_make(root, 0755, &e);
+    assert_false(module_compile_ahead(g, ENGINE_FOREIGN, STR("no module"), dir, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+}
+
+static void code_that_is_compiled_soon_does_the_same(void **state)
+{
+    (void)state;
+    engine_close(g);
+    struct err e = {0};
+    g = engine_open(&(struct engine_options){.no_cache = true, .quick = true}, &e);
+    assert_int_equal(ask(ENGINE_FOREIGN, seven), 7);
+}
+
 #define PROCESSES 4
 #define ROUNDS 5
 
@@ -367,6 +417,9 @@ int main(int argc, char **argv)
         in_a_new_folder(without_a_place_for_it_everything_still_works),
         in_a_new_folder(a_folder_that_cannot_be_written_is_still_read),
         in_a_new_folder(who_wants_no_cache_leaves_nothing),
+        in_a_new_folder(what_was_compiled_ahead_is_used_where_the_cache_has_none),
+        in_a_new_folder(what_is_no_module_is_not_compiled_ahead),
+        in_a_new_folder(code_that_is_compiled_soon_does_the_same),
         in_a_new_folder(several_processes_share_one_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,8 @@ static wasm_engine_t *native_new(struct engine *g, enum engine_kind kind)
     wasm_config_t *c = wasm_config_new();
     wasmtime_config_epoch_interruption_set(c, engine_uses_epochs(g, kind));
     wasmtime_config_consume_fuel_set(c, kind == ENGINE_METERED);
+    if (g->options.quick)
+        wasmtime_config_cranelift_opt_level_set(c, WASMTIME_OPT_LEVEL_NONE);
     /* wasmtime insists that a whole Wasm stack fits on an async one, which we
      * never make. */
     wasmtime_config_async_stack_size_set(c, 2 * WASM_STACK);

@@ -32,8 +32,14 @@ enum engine_memory {
 struct engine_options {
     enum engine_memory memory; /* the best that may be used */
     bool no_cache;             /* compile anew each time */
+    bool quick;                /* compile soon rather than well: for what runs once.
+                                  Only with no_cache */
     bool verify_resets;        /* compare every slot with its image after each reset,
                            instead of one in a thousand */
+    /* A folder of modules that were compiled ahead (module_compile_ahead), looked at
+     * where the cache has none; trusted as the program is that it lies beside. NULL:
+     * there is none. Borrowed. */
+    const char *ahead;
 };
 
 /* Threads: safe. NULL and ERR_IO when the system gives us nothing to work with.
@@ -86,6 +92,10 @@ struct module_source {
  * import that is not there) or ERR_IO. Threads: safe afterwards. */
 struct module *module_open(struct engine *g, enum engine_kind kind,
                            const struct module_source *s, struct err *e);
+/* Compiles for engines and CPUs like this one's, into the open folder `dir`, unless it
+ * is there. ERR_INVALID as module_open(), or ERR_IO. */
+bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wasm,
+                          int dir, struct err *e);
 void module_close(struct module *m); /* NULL is fine; no world may be open */
 SCOPED(module, module_close);
 

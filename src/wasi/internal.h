@@ -1,0 +1,101 @@
+/* wasi/internal.h - what the files of this room share. */
+#pragma once
+#include <errno.h>
+
+#include "wasi/wasi.h"
+
+/* A row of strings as the guest gets it: NUL-terminated, one behind the other. */
+struct strings {
+    char *bytes;
+    size_t n, count;
+};
+
+enum fd_kind { FD_FREE, FD_STREAM, FD_OPEN };
+
+struct fd {
+    enum fd_kind kind;
+    unsigned stream;       /* FD_STREAM: 0 in, 1 out, 2 errors */
+    struct vfs_file *file; /* FD_OPEN */
+    const char *folder;    /* one that was open from the start: its name */
+    uint64_t offset;
+    uint64_t rights;
+    uint16_t flags; /* FDFLAG_ */
+};
+
+struct wasi {
+    struct wasi_options options;
+    struct strings args, env;
+    struct fd *fds;
+    size_t fd_count;
+    size_t input_at;
+    uint64_t lost, ticks, cpu_start_ns, random;
+    bool exited;
+    uint32_t exit_code;
+};
+
+/* One call of the guest: its arguments, and the world whose memory they point to. */
+struct call {
+    struct wasi *wasi;
+    struct world *world;
+    const uint64_t *cells;
+};
+/* Each function answers 0 or an errno of <errno.h>. */
+typedef int wasi_fn(const struct call *c);
+
+static inline uint32_t arg32(const struct call *c, size_t i)
+{
+    return (uint32_t)c->cells[i];
+}
+/* The guest's memory; NULL: answer EFAULT. */
+static inline void *slice(const struct call *c, uint32_t at, uint64_t n)
+{
+    return world_slice(c->world, at, n);
+}
+/* 0 or EFAULT. */
+int put_u32(const struct call *c, uint32_t at, uint32_t v);
+int put_u64(const struct call *c, uint32_t at, uint64_t v);
+/* A path in the guest's memory: UTF-8, not too long. */
+int get_path(const struct call *c, uint32_t at, uint32_t n, struct str *out);
+
+#define FDFLAG_APPEND 1u
+#define FDFLAG_DSYNC 2u
+#define FDFLAG_NONBLOCK 4u
+#define FDFLAG_RSYNC 8u
+#define FDFLAG_SYNC 16u
+
+#define RIGHT_DATASYNC ((uint64_t)1 << 0)
+#define RIGHT_READ ((uint64_t)1 << 1)
+#define RIGHT_SEEK ((uint64_t)1 << 2)
+#define RIGHT_TELL ((uint64_t)1 << 5)
+#define RIGHT_WRITE ((uint64_t)1 << 6)
+#define RIGHT_ALLOCATE ((uint64_t)1 << 8)
+#define RIGHT_READDIR ((uint64_t)1 << 14)
+#define RIGHT_SET_SIZE ((uint64_t)1 << 22)
+#define RIGHTS_ALL (((uint64_t)1 << 30) - 1)
+/* Of a stream. */
+#define RIGHTS_STREAM \
+    (RIGHT_READ | RIGHT_WRITE | (uint64_t)1 << 3 | (uint64_t)1 << 21 | (uint64_t)1 << 27)
+
+/* NULL: EBADF. Borrowed until the next file is opened. */
+struct fd *fd_at(struct wasi *s, uint32_t n);
+/* A folder; 0, EBADF or ENOTDIR. */
+int fd_folder(struct wasi *s, uint32_t n, struct vfs_file **out);
+/* The lowest free number; takes over the file, even on failure (EMFILE). */
+int fd_add(struct wasi *s, struct vfs_file *file, uint64_t rights, uint16_t flags,
+           uint32_t *number);
+
+#define FILESTAT_SIZE 64
+int put_filestat(const struct call *c, uint32_t at, const struct vfs_stat *st);
+/* The times that the fstflags of a set_times call ask for. */
+int wanted_times(struct wasi *s, uint64_t accessed, uint64_t modified, uint32_t flags,
+                 int64_t *accessed_ns, int64_t *modified_ns);
+uint64_t clock_ns(struct wasi *s, uint32_t id);
+
+extern wasi_fn fd_advise, fd_allocate, fd_close, fd_datasync, fd_fdstat_get,
+    fd_fdstat_set_flags, fd_fdstat_set_rights, fd_filestat_get, fd_filestat_set_size,
+    fd_filestat_set_times, fd_pread, fd_prestat_dir_name, fd_prestat_get, fd_pwrite,
+    fd_read, fd_readdir, fd_renumber, fd_seek, fd_sync, fd_tell, fd_write;
+extern wasi_fn path_create_directory, path_filestat_get, path_filestat_set_times,
+    path_link, path_open, path_readlink, path_remove_directory, path_rename, path_symlink,
+    path_unlink_file;
+extern wasi_fn poll_oneoff;

@@ -1,0 +1,159 @@
+/* What is done by path, beneath an open folder. */
+#include "wasi/internal.h"
+
+/* The folder and the path of a call: its arguments `i`, `i + 1` and `i + 2`. */
+struct target {
+    struct vfs_file *folder;
+    struct str path;
+};
+
+static int get_target(const struct call *c, size_t fd, size_t path, struct target *out)
+{
+    int failed = fd_folder(c->wasi, arg32(c, fd), &out->folder);
+    return failed ? failed : get_path(c, arg32(c, path), arg32(c, path + 1), &out->path);
+}
+
+typedef int plain_fn(struct vfs *v, struct vfs_file *base, struct str path);
+
+static int plain(const struct call *c, plain_fn *act)
+{
+    struct target t;
+    int failed = get_target(c, 0, 1, &t);
+    return failed ? failed : act(c->wasi->options.vfs, t.folder, t.path);
+}
+
+int path_create_directory(const struct call *c)
+{
+    return plain(c, vfs_mkdir);
+}
+
+int path_remove_directory(const struct call *c)
+{
+    return plain(c, vfs_rmdir);
+}
+
+int path_unlink_file(const struct call *c)
+{
+    return plain(c, vfs_unlink);
+}
+
+#define LOOKUP_FOLLOW 1u
+
+int path_filestat_get(const struct call *c)
+{
+    struct target t;
+    struct vfs_stat st;
+    int failed = get_target(c, 0, 2, &t);
+    if (!failed)
+        failed = vfs_stat(c->wasi->options.vfs, t.folder, t.path,
+                          arg32(c, 1) & LOOKUP_FOLLOW, &st);
+    return failed ? failed : put_filestat(c, arg32(c, 4), &st);
+}
+
+int path_filestat_set_times(const struct call *c)
+{
+    struct target t;
+    int64_t accessed_ns, modified_ns;
+    int failed = get_target(c, 0, 2, &t);
+    if (!failed)
+        failed = wanted_times(c->wasi, c->cells[4], c->cells[5], arg32(c, 6),
+                              &accessed_ns, &modified_ns);
+    return failed ? failed
+                  : vfs_set_times(c->wasi->options.vfs, t.folder, t.path,
+                                  arg32(c, 1) & LOOKUP_FOLLOW, accessed_ns, modified_ns);
+}
+
+int path_link(const struct call *c)
+{
+    struct target from, to;
+    int failed = get_target(c, 0, 2, &from);
+    if (!failed)
+        failed = get_target(c, 4, 5, &to);
+    /* A link of a link's target: no such thing here, as on most systems. */
+    if (!failed && arg32(c, 1) & LOOKUP_FOLLOW)
+        failed = EINVAL;
+    return failed ? failed
+                  : vfs_link(c->wasi->options.vfs, from.folder, from.path, to.folder,
+                             to.path);
+}
+
+int path_rename(const struct call *c)
+{
+    struct target from, to;
+    int failed = get_target(c, 0, 1, &from);
+    if (!failed)
+        failed = get_target(c, 3, 4, &to);
+    return failed ? failed
+                  : vfs_rename(c->wasi->options.vfs, from.folder, from.path, to.folder,
+                               to.path);
+}
+
+int path_symlink(const struct call *c)
+{
+    struct target t;
+    struct str leads_to;
+    int failed = get_path(c, arg32(c, 0), arg32(c, 1), &leads_to);
+    if (!failed)
+        failed = get_target(c, 2, 3, &t);
+    return failed ? failed
+                  : vfs_symlink(c->wasi->options.vfs, leads_to, t.folder, t.path);
+}
+
+int path_readlink(const struct call *c)
+{
+    struct target t;
+    size_t n = 0;
+    uint32_t size = arg32(c, 4);
+    char *to = slice(c, arg32(c, 3), size);
+    int failed = get_target(c, 0, 1, &t);
+    if (failed || !to || !slice(c, arg32(c, 5), 4))
+        return failed ? failed : EFAULT;
+    failed = vfs_readlink(c->wasi->options.vfs, t.folder, t.path, to, size, &n);
+    return failed ? failed : put_u32(c, arg32(c, 5), (uint32_t)n);
+}
+
+#define O_CREATE 1u
+#define O_FOLDER 2u
+#define O_EXCLUSIVE 4u
+#define O_CUT 8u
+
+/* What the rights that are asked for need a file to be open for. */
+static unsigned how_to_open(const struct call *c)
+{
+    uint32_t oflags = arg32(c, 4);
+    uint64_t rights = c->cells[5];
+    uint64_t writes = RIGHT_WRITE | RIGHT_ALLOCATE | RIGHT_SET_SIZE;
+    unsigned how = 0;
+    how |= rights & (RIGHT_READ | RIGHT_READDIR) ? VFS_READ : 0;
+    how |= rights & writes && !(oflags & O_FOLDER) ? VFS_WRITE : 0;
+    how |= oflags & O_CREATE ? VFS_CREATE : 0;
+    how |= oflags & O_FOLDER ? VFS_DIRECTORY : 0;
+    how |= oflags & O_EXCLUSIVE ? VFS_EXCLUSIVE : 0;
+    how |= oflags & O_CUT ? VFS_TRUNCATE | VFS_WRITE : 0;
+    how |= arg32(c, 1) & LOOKUP_FOLLOW ? 0 : VFS_NOFOLLOW;
+    return how;
+}
+
+int path_open(const struct call *c)
+{
+    struct target t;
+    struct vfs_file *file = NULL;
+    uint32_t number;
+    int failed = get_target(c, 0, 2, &t);
+    if (failed || !slice(c, arg32(c, 8), 4))
+        return failed ? failed : EFAULT;
+    unsigned how = how_to_open(c);
+    if (how & VFS_CREATE && how & VFS_DIRECTORY)
+        return EINVAL;
+    failed = vfs_open(c->wasi->options.vfs, t.folder, t.path, how, &file);
+    /* Programs ask for all rights when they mean "open it": a folder, or a file that
+     * may only be read, opens for reading then. */
+    bool asked_for_all = !(how & (VFS_CREATE | VFS_TRUNCATE)) && how & VFS_READ;
+    if (failed == EISDIR && asked_for_all)
+        failed = vfs_open(c->wasi->options.vfs, t.folder, t.path,
+                          how & ~(unsigned)VFS_WRITE, &file);
+    if (!failed)
+        failed = fd_add(c->wasi, file, c->cells[5] & RIGHTS_ALL, (uint16_t)arg32(c, 7),
+                        &number);
+    return failed ? failed : put_u32(c, arg32(c, 8), number);
+}
