@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "actions/internal.h"
+#include "actions/results.h"
 #include "os/os.h"
 
 #define CALL_MEMORY ((size_t)64 << 20) /* working memory of one call */
@@ -53,6 +54,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
     pthread_mutex_init(&a->lock, NULL);
+    a->results = results_new();
     if (!read_schemas(a, e))
         return NULL;
     if (o->guest_dir)
@@ -74,6 +76,7 @@ void actions_close(struct actions *a)
     vault_set_close(a->vaults);
     guard_close(a->guard);
     arena_free(a->schemas);
+    results_free(a->results);
     free(a->guest_dir);
     pthread_mutex_destroy(&a->lock);
     free(a);

@@ -67,6 +67,12 @@ bool actions_call(struct actions *a, const struct action *which,
  * vaults come from there; 0 and one that was removed are fine. */
 bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e);
 
+/* A result that was too large for its answer, by the name that errorDetails.resource
+ * gave to the same caller: its JSON, whole (at most 16 MiB; kept for 15 minutes). false
+ * and ERR_NOT_FOUND. */
+bool actions_resource(struct actions *a, const struct caller *who, struct str uri,
+                      struct buf *out, struct err *e);
+
 /* Brings the vault's index up to date, or makes it anew. Counts of notes seen
  * and of those read again go to `out` as a JSON object. */
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,

@@ -257,6 +257,11 @@ void advise(struct evaluation *v, const struct script_outcome *o, struct buf *ou
         advise_call(v, o->type, out);
     else if (v && o->type == ERR_GUEST)
         advise_thrown(v, o, out);
+    if (v && v->resource[0])
+        buf_printf(out,
+                   "Return a summary, or read the whole in pieces with read_result "
+                   "{resource: '%s'}.",
+                   v->resource);
     if (!out->n && usual_advice(o->type))
         buf_cstr(out, usual_advice(o->type));
     struct str tidy = str_trim(buf_view(out));

@@ -3,13 +3,16 @@
 
 #include "actions/internal.h"
 #include "actions/report.h"
+#include "actions/results.h"
+#include "os/os.h"
 
 #define CODE_MAX ((size_t)1 << 20)
-#define RESULT_MAX ((size_t)1 << 20)
+#define RESULT_MAX ((size_t)1 << 20) /* larger ones are put aside */
 #define LOGS_MAX ((size_t)64 << 10)
 #define DEFAULT_TIMEOUT_MS 5000
 #define DEFAULT_MEMORY_MB 128
 #define MEMORY_MB_MIN 8
+#define PREVIEW_MAX 2000u /* bytes */
 
 /* ---- what was asked for ------------------------------------------------- */
 
@@ -42,6 +45,15 @@ static bool refuse_unavailable(const struct json *arguments, struct err *e)
     return true;
 }
 
+/* As much as may be put aside, and does not make memory the limit that is hit. */
+static size_t result_ceiling(uint64_t memory_bytes)
+{
+    uint64_t share = memory_bytes / 8;
+    return share < RESULT_MAX        ? RESULT_MAX
+           : share > RESULT_KEPT_MAX ? RESULT_KEPT_MAX
+                                     : (size_t)share;
+}
+
 static bool read_request(const struct action_call *c, struct script_request *q,
                          struct err *e)
 {
@@ -58,7 +70,7 @@ static bool read_request(const struct action_call *c, struct script_request *q,
         return false;
     q->memory_bytes = memory_mb << 20;
     q->total_ms = c->place->permit.policy->total_ms;
-    q->result_max = RESULT_MAX;
+    q->result_max = result_ceiling(q->memory_bytes);
     q->logs_max = LOGS_MAX;
     q->calls_max = c->place->permit.policy->host_calls;
     q->cancel = c->who->cancel;
@@ -77,6 +89,25 @@ static bool write_context(const struct json *context, struct buf *out, struct er
     return buf_check(out, "context", e);
 }
 
+/* What is too large for an answer: its beginning is shown, and the whole is kept. */
+static void put_aside(const struct action_call *c, struct evaluation *v,
+                      struct script_outcome *o)
+{
+    if (!o->success || o->result.n <= RESULT_MAX)
+        return;
+    o->success = false;
+    o->type = ERR_OUTPUT;
+    buf_cstr(&o->name, err_kind(ERR_OUTPUT)->name);
+    buf_printf(&o->message,
+               "the result is %zu bytes of JSON; at most %zu are answered at once",
+               o->result.n, RESULT_MAX);
+    buf_str(&o->preview, str_cut(buf_view(&o->result), PREVIEW_MAX));
+    v->result_bytes = o->result.n;
+    (void)results_keep(c->actions->results, c->who, buf_view(&o->result),
+                       (int64_t)(os_mono_ns() / 1000000), v->resource);
+    buf_clear(&o->result);
+}
+
 static bool run(const struct action_call *c, struct script *script,
                 struct script_request *q, struct kept *kept, struct answer *out,
                 struct err *e)
@@ -91,6 +122,7 @@ static bool run(const struct action_call *c, struct script *script,
     if (ran) {
         struct json_writer w = json_writer(&out->json);
         kept_end(kept, &o);
+        put_aside(c, &v, &o);
         report_write(&v, &o, &w);
         out->is_error = !o.success;
     }

@@ -19,7 +19,8 @@ struct actions {
     struct engine *engine;
     struct sessions *sessions;
     struct script *_Atomic script;
-    struct arena *schemas; /* the actions' input schemas, read once */
+    struct results *results; /* too large for their answers; own lock */
+    struct arena *schemas;   /* the actions' input schemas, read once */
     const struct json *input[ACTIONS_MAX];
 };
 
@@ -94,7 +95,7 @@ extern const size_t action_count;
 action_fn action_evaluate;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
-action_fn action_search_api, action_describe_api;
+action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
 
 /* ---- sessions ----------------------------------------------------------- */
@@ -148,6 +149,10 @@ struct evaluation {
     struct advice advice;
     const struct kept *kept; /* NULL: no session */
     atomic_uint retries;     /* of host calls that were busy */
+
+    /* Of a result that was put aside (results.h); 0 and "": none was. */
+    size_t result_bytes;
+    char resource[80];
 };
 
 /* The vault that the code works in now, which vaults.switch changes; NULL and

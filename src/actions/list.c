@@ -125,6 +125,19 @@ static const char search_api_input[] =
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
     "\"required\":[\"query\"],\"additionalProperties\":false}";
 
+static const char read_result_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"resource\":{\"type\":\"string\",\"description\":\"errorDetails.resource\"},"
+    "\"offset\":{\"type\":\"integer\",\"minimum\":0},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":500000,"
+    "\"description\":\"bytes, 50000 by default\"}},"
+    "\"required\":[\"resource\"],\"additionalProperties\":false}";
+
+static const char read_result_output[] =
+    "{\"type\":\"object\",\"properties\":{\"text\":" STRING ","
+    "\"next_offset\":{\"type\":\"integer\"},\"total_bytes\":{\"type\":\"integer\"}},"
+    "\"required\":[\"text\",\"total_bytes\"]}";
+
 static const char describe_api_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"name\":{\"type\":\"string\","
@@ -226,6 +239,17 @@ const struct action_row action_rows[] = {
       .output_schema = close_session_output,
       .idempotent = true},
      action_close_session,
+     NULL,
+     NULL},
+    {{.name = "read_result",
+      .title = "Read a large result",
+      .description = "Read a part of a result that was too large for its answer "
+                     "(OutputTooLarge); next_offset is where the rest begins.",
+      .input_schema = read_result_input,
+      .output_schema = read_result_output,
+      .read_only = true,
+      .idempotent = true},
+     action_read_result,
      NULL,
      NULL},
 };

@@ -34,6 +34,10 @@ static void write_details(struct evaluation *v, const struct script_outcome *o,
     put_text(w, "frame", &o->frame);
     put_text(w, "stack", &o->stack);
     put_text(w, "preview", &o->preview);
+    if (v && v->result_bytes)
+        json_pair_int(w, "size", (int64_t)v->result_bytes);
+    if (v && v->resource[0])
+        json_pair_cstr(w, "resource", v->resource);
     put_advice(v, o, w);
     /* Sent again, what was done would be done twice, or stand in its own way. */
     json_pair_bool(w, "retry", kind->retry && !o->changed);

@@ -96,6 +96,17 @@ static struct call *call_new(struct exchange *x)
     return c;
 }
 
+struct call *call_leave(struct exchange *x, const struct action *action)
+{
+    struct call *c = call_new(x);
+    c->action = action;
+    /* A call of nobody's session can only be cancelled by hanging up. */
+    if (c->session.there)
+        calls_enter(&c->m->calls, c);
+    x->call = c;
+    return c;
+}
+
 void call_prepare(struct exchange *x)
 {
     const struct json *name = json_get(x->params, "name");
@@ -112,15 +123,8 @@ void call_prepare(struct exchange *x)
                     STR_ARGS(str_cut(buf_view(&x->m->names), 400)));
         return;
     }
-    struct call *c = call_new(x);
-    c->action = action;
-    c->arguments = json_get(x->params, "arguments");
-    if (json_is(c->arguments, JSON_NULL))
-        c->arguments = NULL;
-    /* A call of nobody's session can only be cancelled by hanging up. */
-    if (c->session.there)
-        calls_enter(&c->m->calls, c);
-    x->call = c;
+    const struct json *arguments = json_get(x->params, "arguments");
+    call_leave(x, action)->arguments = json_is(arguments, JSON_NULL) ? NULL : arguments;
 }
 
 void call_prepare_batch(struct exchange *x, const struct json *batch)
@@ -158,13 +162,17 @@ static void put_content(struct json_writer *w, struct str text)
     json_close(w);
 }
 
-static void put_failure(const struct call *c, struct buf *out, const struct err *e)
+static void put_failure(const struct call *c, struct reply *r, const struct err *e)
 {
+    if (c->resource.at) {
+        resource_put_failure(c, r, e);
+        return;
+    }
     scoped_buf struct buf text;
     buf_init(&text, sizeof e->msg + 100);
     enum err_code code = e->code ? e->code : ERR_BUG;
     buf_printf(&text, "%s: %s", err_kind(code)->name, e->msg);
-    struct json_writer w = result_open(out, c->id, c->era);
+    struct json_writer w = result_open(r->out, c->id, c->era);
     put_content(&w, buf_view(&text));
     json_pair_bool(&w, "isError", true);
     result_close(&w, c->era);
@@ -172,6 +180,10 @@ static void put_failure(const struct call *c, struct buf *out, const struct err 
 
 static void put_answer(const struct call *c, struct buf *out, const struct answer *a)
 {
+    if (c->resource.at) {
+        resource_put(c, out, buf_view(&a->json));
+        return;
+    }
     /* The common answer fits at once. */
     (void)buf_room(out, 2 * a->json.n + 512);
     struct json_writer w = result_open(out, c->id, c->era);
@@ -193,6 +205,19 @@ static void put_cancelled(const struct call *c, struct reply *r)
     json_close(&w);
 }
 
+static bool perform(const struct call *c, const struct caller *who, struct answer *out,
+                    struct err *e)
+{
+    const struct backend *b = &c->m->backend;
+    if (cancel_fired(c->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began; nothing ran");
+    if (!c->resource.at)
+        return b->call(b->arg, c->action, c->arguments, who, out, e) &&
+               buf_check(&out->json, "the answer", e);
+    return b->resource ? b->resource(b->arg, who, c->resource, &out->json, e)
+                       : err_set(e, ERR_NOT_FOUND, "there are no resources");
+}
+
 static void run_one(struct call *c, const char *who, struct reply *r)
 {
     struct err e = {0};
@@ -203,13 +228,12 @@ static void run_one(struct call *c, const char *who, struct reply *r)
     struct caller caller = {
         .name = who, .level = LEVEL_FULL, .cancel = c->cancel, .vault = &vault};
 
-    bool answered;
-    if (cancel_fired(c->cancel))
-        answered = err_set(&e, ERR_CANCELLED, "cancelled before it began; nothing ran");
-    else
-        answered = c->m->backend.call(c->m->backend.arg, c->action, c->arguments, &caller,
-                                      &a, &e) &&
-                   buf_check(&a.json, "the answer", &e);
+    char session[SESSION_TEXT + 1];
+    if (c->session.there && c->http) {
+        session_text(&c->session, session);
+        caller.session = session;
+    }
+    bool answered = perform(c, &caller, &a, &e);
     if (vault != before)
         sessions_set_vault(&c->m->sessions, &c->session, vault);
     if (!calls_leave(&c->m->calls, c))
@@ -217,12 +241,12 @@ static void run_one(struct call *c, const char *who, struct reply *r)
     else if (answered)
         put_answer(c, r->out, &a);
     else
-        put_failure(c, r->out, &e);
+        put_failure(c, r, &e);
     buf_done(&a.json);
     if (r->out->failed) {
         err_set(&e, ERR_OUTPUT, "it ran, but its answer is too large to be sent");
         buf_clear(r->out);
-        put_failure(c, r->out, &e);
+        put_failure(c, r, &e);
     }
 }
 
@@ -282,7 +306,7 @@ void call_refuse(struct call *c, enum err_code code, const char *why, struct rep
         struct exchange x = {.m = c->m, .env = &env, .reply = r, .era = c->era};
         reply_error(&x, err_kind(code)->jsonrpc, "%s", why);
     } else {
-        put_failure(c, r->out, &e);
+        put_failure(c, r, &e);
     }
     call_drop(c);
 }

@@ -23,6 +23,9 @@ struct backend {
     const struct action *(*named)(struct str name);
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
+    /* The text of a resource, for who may read it; NULL: there are none. */
+    bool (*resource)(void *arg, const struct caller *who, struct str uri, struct buf *out,
+                     struct err *e);
     void *arg;
 };
 
@@ -62,12 +65,14 @@ struct reply {
     bool opened;     /* initialize made the envelope's session */
 };
 
-/* A tools/call (or a batch of messages) that is checked but has yet to run. */
+/* A tools/call, a resources/read or a batch of messages, that is checked but has yet
+ * to run. */
 struct call {
     struct mcp *m;
     struct arena *arena; /* everything below; NULL: its batch's */
     const struct json *id, *arguments;
     const struct action *action;
+    struct str resource; /* to be read, instead of an action; `at` is NULL: none */
     enum era era;
     bool http;
     struct session session;
@@ -148,6 +153,8 @@ bool era_check_header(struct exchange *x);
 /* Answers a request, or leaves a call. */
 void method_answer(struct exchange *x);
 void notification_take(struct exchange *x);
+/* How long what was answered may be kept, in the era that wants it said. */
+void put_cache_hints(struct json_writer *w, enum era era);
 /* Fills in m->tools and m->names. false and ERR_BUG: a schema is broken. */
 bool tools_write(struct mcp *m, struct err *e);
 
@@ -162,6 +169,8 @@ void calls_cancel(struct calls *c, const struct session *session, const struct j
 
 /* tools/call: checks and leaves x->call, or answers with an error. */
 void call_prepare(struct exchange *x);
+/* Leaves x->call for an action, or for what its maker fills in. */
+struct call *call_leave(struct exchange *x, const struct action *action);
 /* Leaves x->call for a batch. */
 void call_prepare_batch(struct exchange *x, const struct json *batch);
 /* Runs it to its end on this thread, writes the answer and frees it. `who` is
@@ -171,3 +180,12 @@ void call_run(struct call *c, const char *who, struct reply *r);
 void call_refuse(struct call *c, enum err_code code, const char *why, struct reply *r);
 /* Frees a call that will not run and that nobody waits for. */
 void call_drop(struct call *c);
+
+/* ---- resources.c -------------------------------------------------------- */
+
+void resources_list(struct exchange *x);
+void resources_templates(struct exchange *x);
+void resources_read(struct exchange *x);
+/* What came of reading c->resource. */
+void resource_put(const struct call *c, struct buf *out, struct str text);
+void resource_put_failure(const struct call *c, struct reply *r, const struct err *e);

@@ -25,10 +25,19 @@ static bool call_action(void *arg, const struct action *which,
     return actions_call(arg, which, arguments, who, out, e);
 }
 
+static bool read_resource(void *arg, const struct caller *who, struct str uri,
+                          struct buf *out, struct err *e)
+{
+    return actions_resource(arg, who, uri, out, e);
+}
+
 struct mcp *mcp_open(struct actions *a, struct err *e)
 {
-    struct backend b = {
-        .list = actions_list, .named = action_named, .call = call_action, .arg = a};
+    struct backend b = {.list = actions_list,
+                        .named = action_named,
+                        .call = call_action,
+                        .resource = read_resource,
+                        .arg = a};
     return mcp_open_on(&b, e);
 }
 

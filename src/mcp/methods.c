@@ -23,15 +23,17 @@ _Static_assert(sizeof instructions <= 2048, "clients cut longer instructions");
  * does not change while the program runs, but it may depend on who asks. */
 #define CACHE_MS 300000
 
-static void put_cache_hints(struct json_writer *w)
+void put_cache_hints(struct json_writer *w, enum era era)
 {
+    if (era != ERA_MODERN)
+        return;
     json_pair_int(w, "ttlMs", CACHE_MS);
     json_pair_raw(w, "cacheScope", STR("\"private\""));
 }
 
 static void put_capabilities(struct json_writer *w)
 {
-    json_pair_raw(w, "capabilities", STR("{\"tools\":{}}"));
+    json_pair_raw(w, "capabilities", STR("{\"tools\":{},\"resources\":{}}"));
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -75,7 +77,7 @@ static void answer_discover(struct exchange *x)
     json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
     put_capabilities(&w);
     json_pair_cstr(&w, "instructions", instructions);
-    put_cache_hints(&w);
+    put_cache_hints(&w, x->era);
     result_close(&w, x->era);
 }
 
@@ -151,8 +153,7 @@ static void answer_tools_list(struct exchange *x)
     }
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_raw(&w, "tools", buf_view(&x->m->tools));
-    if (x->era == ERA_MODERN)
-        put_cache_hints(&w);
+    put_cache_hints(&w, x->era);
     result_close(&w, x->era);
 }
 
@@ -165,6 +166,9 @@ static const struct method {
 } methods[] = {
     {"tools/call", ERA_BOTH, call_prepare},
     {"tools/list", ERA_BOTH, answer_tools_list},
+    {"resources/read", ERA_BOTH, resources_read},
+    {"resources/list", ERA_BOTH, resources_list},
+    {"resources/templates/list", ERA_BOTH, resources_templates},
     {"server/discover", ERA_MODERN, answer_discover},
     {"initialize", ERA_LEGACY, answer_initialize},
     {"ping", ERA_LEGACY, answer_ping},
