@@ -25,6 +25,9 @@ _RESULTS = {
     "ping": "EmptyResult",
     "tools/list": "ListToolsResult",
     "tools/call": "CallToolResult",
+    "resources/read": "ReadResourceResult",
+    "resources/list": "ListResourcesResult",
+    "resources/templates/list": "ListResourceTemplatesResult",
 }
 
 

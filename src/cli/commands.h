@@ -1,5 +1,6 @@
 /* cli/commands.h - the commands. Private to cli. */
 #pragma once
+#include "actions/actions.h"
 #include "base/base.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2 };
@@ -28,6 +29,11 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e);
 
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
+
+/* Writes a result that was too large for its answer, if there is one, to a file in the
+ * user's cache, and names it on stderr. */
+void cli_keep_result(struct actions *a, const struct caller *who,
+                     const struct answer *answer);
 
 /* Runs `work(arg)` on a thread whose stack is large enough for guests; false and
  * ERR_IO: there is none to be had. */

@@ -128,6 +128,7 @@ static bool evaluate(const struct eval *o, struct answer *out, struct err *e)
     if (!actions || !actions_call(actions, action_named(STR("evaluate_note_code")),
                                   arguments, &terminal, out, e))
         return false;
+    cli_keep_result(actions, &terminal, out);
     /* The code has run: its answer is printed whatever becomes of this. */
     struct err why = {0};
     if (!actions_keep_vault(actions, vault, &why))

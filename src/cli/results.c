@@ -1,0 +1,78 @@
+/* A result that was too large for the answer of `cloche eval`: whole, in a file of the
+ * user's cache. The last few stay. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "os/os.h"
+#include "json/json.h"
+
+#define FOLDER "results"
+#define FILES_MAX 20u
+#define PATH_SIZE 80u
+#define RESULT_MAX ((size_t)17 << 20)
+
+struct oldest {
+    char name[PATH_SIZE];
+    int64_t mtime_ns;
+    size_t count;
+};
+
+static bool look(void *arg, const char *name, const struct os_stat *st, struct err *e)
+{
+    (void)e;
+    struct oldest *o = arg;
+    if (!st->is_file || strlen(name) >= sizeof o->name)
+        return true;
+    if (o->count++ == 0 || st->mtime_ns < o->mtime_ns) {
+        (void)snprintf(o->name, sizeof o->name, "%s", name);
+        o->mtime_ns = st->mtime_ns;
+    }
+    return true;
+}
+
+/* Makes room for one more; what cannot be removed is in nobody's way. */
+static void tidy(int cache)
+{
+    struct err none = {0};
+    for (unsigned i = 0; i < FILES_MAX; i++) {
+        struct oldest o = {.count = 0};
+        if (!os_walk_from(cache, FOLDER, look, &o, &none) || o.count < FILES_MAX ||
+            !os_remove_file(cache, o.name, &none))
+            return;
+    }
+}
+
+static bool write_file(struct str text, struct err *e)
+{
+    scoped(free) char *path = NULL;
+    scoped_fd int cache = os_cache_dir(&path, e);
+    if (cache < 0 || !os_make_dirs(cache, FOLDER, e))
+        return false;
+    tidy(cache);
+    char name[PATH_SIZE];
+    (void)snprintf(name, sizeof name, FOLDER "/%lld-%d.json", (long long)os_real_ms(),
+                   (int)getpid());
+    if (!os_write_file(cache, name, text, OS_CREATE, 0600, NULL, e))
+        return false;
+    fprintf(stderr, "cloche: the whole result is in %s/%s\n", path, name);
+    return true;
+}
+
+void cli_keep_result(struct actions *a, const struct caller *who,
+                     const struct answer *answer)
+{
+    struct err e = {0};
+    if (!answer->is_error)
+        return;
+    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 28);
+    const struct json *root = json_read(buf_view(&answer->json), arena, &e);
+    const struct json *uri = json_get(json_get(root, "errorDetails"), "resource");
+    scoped_buf struct buf text;
+    buf_init(&text, RESULT_MAX);
+    if (!uri)
+        return;
+    if (!actions_resource(a, who, json_str(uri), &text, &e) ||
+        !write_file(buf_view(&text), &e))
+        (void)cli_fail(&e);
+}
