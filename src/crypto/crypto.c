@@ -38,6 +38,22 @@ void crypto_hash_hex(struct str bytes, char out[static CRYPTO_HASH_HEX])
     (void)sodium_bin2hex(out, CRYPTO_HASH_HEX, digest, sizeof digest);
 }
 
+void crypto_hmac_hex(const unsigned char key[static CRYPTO_KEY], struct str first,
+                     struct str second, char out[static CRYPTO_SHA256_HEX],
+                     unsigned char *raw)
+{
+    crypto_auth_hmacsha256_state state;
+    unsigned char mac[crypto_auth_hmacsha256_BYTES];
+    _Static_assert(CRYPTO_SHA256_HEX == 2 * sizeof mac + 1, "two digits a byte");
+    (void)crypto_auth_hmacsha256_init(&state, key, CRYPTO_KEY);
+    (void)crypto_auth_hmacsha256_update(&state, bytes_of(first), first.n);
+    (void)crypto_auth_hmacsha256_update(&state, bytes_of(second), second.n);
+    (void)crypto_auth_hmacsha256_final(&state, mac);
+    (void)sodium_bin2hex(out, CRYPTO_SHA256_HEX, mac, sizeof mac);
+    if (raw)
+        memcpy(raw, mac, sizeof mac);
+}
+
 /* ---- tokens ------------------------------------------------------------- */
 
 static bool encode(const void *bytes, size_t n, int variant, struct buf *out)

@@ -28,6 +28,14 @@ void crypto_hash_hex(struct str bytes, char out[static CRYPTO_HASH_HEX]);
  * one who can compute it himself. */
 void crypto_sum_hex(struct str name, struct str bytes, char out[static CRYPTO_SUM_HEX]);
 
+#define CRYPTO_KEY 32 /* bytes */
+
+/* HMAC-SHA-256 (RFC 2104) over two texts, one after the other, in hexadecimal and, where
+ * `raw` is not NULL, raw. */
+void crypto_hmac_hex(const unsigned char key[static CRYPTO_KEY], struct str first,
+                     struct str second, char out[static CRYPTO_SHA256_HEX],
+                     unsigned char *raw);
+
 /* ---- tokens ------------------------------------------------------------- */
 
 #define CRYPTO_TOKEN 44 /* 43 characters and a NUL */

@@ -32,6 +32,20 @@ static void blake2b_256_gives_the_known_digest(void **state)
     assert_int_equal(raw[31], 0x19);
 }
 
+static void hmac_gives_the_published_tag(void **state)
+{
+    (void)state;
+    /* RFC 4231, case 2, whose short key is padded with zeros as HMAC does. */
+    unsigned char key[CRYPTO_KEY] = "Jefe", raw[CRYPTO_KEY];
+    char whole[CRYPTO_SHA256_HEX], parts[CRYPTO_SHA256_HEX];
+    crypto_hmac_hex(key, STR("what do ya want "), STR("for nothing?"), parts, raw);
+    crypto_hmac_hex(key, STR("what do ya want for nothing?"), STR(""), whole, NULL);
+    assert_string_equal(
+        whole, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    assert_string_equal(parts, whole);
+    assert_int_equal(raw[0], 0x5b);
+}
+
 static void tokens_are_url_safe_and_never_alike(void **state)
 {
     (void)state;
@@ -98,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_gives_the_published_digests),
         cmocka_unit_test(blake2b_256_gives_the_known_digest),
+        cmocka_unit_test(hmac_gives_the_published_tag),
         cmocka_unit_test(tokens_are_url_safe_and_never_alike),
         cmocka_unit_test(base64url_has_no_padding),
         cmocka_unit_test(base64_goes_both_ways_and_is_strict),

@@ -137,6 +137,10 @@ bool os_walk_folders(int dir, const char *name, os_walk_fn *each, void *arg,
  * until it is closed; also lost when the process dies. -1 and ERR_BUSY or
  * ERR_IO. Open-file-description locks: they hold between threads too. */
 int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms, struct err *e);
+/* The same on a file that is open for writing and stays so: its lock number 0, until
+ * os_unlock_file(). Threads: the descriptor is one holder. */
+bool os_lock_file(int fd, unsigned timeout_ms, struct err *e);
+void os_unlock_file(int fd);
 
 /* ---- change notices ----------------------------------------------------- */
 

@@ -1,0 +1,87 @@
+/* audit/audit.h - append-only trails of what was done, chained so that it shows when
+ * one was changed, or cut.
+ *
+ * A trail is a row of files of JSON lines, one record a line, each ending in a MAC over
+ * itself and the MAC before it (HMAC-SHA-256). It lies in the vault, under
+ * ".cloche/audit", or in the user's state folder where the vault cannot be written or
+ * there is none. The key and, for each trail, the number and MAC of its last record lie
+ * in the state folder: who can write only the vault can neither forge a record nor take
+ * the last ones away unseen. Whoever can read the user's own files can (docs/auditing.md).
+ *
+ * Any number of processes append to one trail. A record that was appended outlasts a
+ * kill -9 of ours; a power failure, too, after 50 ms, or at once where that is asked for.
+ * Knows nothing of what the records say.
+ * Threads: safe, except open and close.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+#define AUDIT_RECORD_MAX ((size_t)32 << 10) /* bytes of one record */
+
+struct audit;
+struct trail;
+
+/* Reads and makes nothing yet. */
+struct audit *audit_open(void);
+/* Makes all records lasting that are not yet. NULL is fine. */
+void audit_close(struct audit *a);
+SCOPED(audit, audit_close);
+
+/* The trail of the vault in this folder (its true path); NULL: the user's own, of what
+ * has no vault. The same answer for the same path; until audit_close(). */
+struct trail *audit_trail(struct audit *a, const char *vault);
+
+/* ---- appending ---------------------------------------------------------- */
+
+/* Can the next records be written for sure? Their room on the disk is taken before.
+ * Cheap while all is well. false and ERR_IO or ERR_DENIED. */
+bool trail_ready(struct trail *t, struct err *e);
+
+/* Files at this size go on in a new one [16 MiB]. */
+void trail_rotate_at(struct trail *t, uint64_t size_bytes);
+
+/* Appends one record: `members` is the inside of a JSON object, without braces, to
+ * which "n" and "mac" are added. `state` is noted with the record, 16 characters at
+ * most; where it is another than the last record's, `before` (members, or empty) is
+ * appended first. `lasting`: returns when it is on the disk. false and *e: it was not
+ * appended; ERR_BUSY where another process holds the trail for 5 s, ERR_LIMIT (too
+ * long), ERR_IO. */
+bool trail_append(struct trail *t, struct str members, const char *state,
+                  struct str before, bool lasting, struct err *e);
+
+/* Keeps a text beside the trail, once, under its SHA-256 in hexadecimal. */
+bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err *e);
+/* Appends it to `out`; ERR_NOT_FOUND where it was not kept. */
+bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err *e);
+
+/* How many records could not be appended since the start, of all trails. */
+uint64_t audit_lost(const struct audit *a);
+uint64_t audit_appended(const struct audit *a);
+
+/* ---- reading ------------------------------------------------------------ */
+
+/* One record as it stands in the file, without its line end. false ends the reading,
+ * with *e set or not. */
+typedef bool trail_line_fn(void *arg, struct str line, struct err *e);
+
+/* The last `count` records, oldest first; 0: all. What lies aside of the vault, because
+ * that could not be written, comes after what lies in it. */
+bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
+                struct err *e);
+/* Goes on where the last call with this `place` ended; zeros before the first, which
+ * begins at the end. */
+struct trail_place {
+    struct {
+        uint32_t file;
+        uint64_t offset;
+    } chain[2];
+    bool begun;
+};
+bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
+                  void *arg, struct err *e);
+
+/* Checks every record: [{"folder", "records", "ok", "bad": {"record", "file", "line",
+ * "why"}?, "missing": {"from", "to", "why"}?}], one for each place that has some.
+ * `*sound`: nothing is wrong. */
+bool trail_verify(struct trail *t, struct json_writer *out, bool *sound, struct err *e);

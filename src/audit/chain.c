@@ -1,0 +1,438 @@
+/* One chain: its head outside, its files, and how records get into them.
+ *
+ * Whoever appends holds the lock on the head file: reads the head, writes records,
+ * writes the head. One that dies in between leaves records that the head does not know;
+ * the next one takes them in, if they fit. The head has two places, written in turn, so
+ * that one torn by a power failure leaves the other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/chain.h"
+#include "os/os.h"
+
+#define SLOT 256u
+#define RESERVE ((uint64_t)512 << 10)
+#define RESERVE_LEAST ((uint64_t)256 << 10)
+#define FOLDER_ENTRIES_MAX 100000u
+#define BATCH_MAX ((size_t)4 << 20)
+
+/* ---- records ------------------------------------------------------------ */
+
+void chain_file_name(uint32_t file, char out[static FILE_NAME_MAX])
+{
+    (void)snprintf(out, FILE_NAME_MAX, "audit-%06" PRIu32 ".jsonl", file);
+}
+
+void chain_mac(const struct chain *c, const char before[static MAC_HEX], struct str body,
+               char out[static MAC_HEX])
+{
+    crypto_hmac_hex(c->key, (struct str){before, MAC_HEX - 1}, body, out, NULL);
+}
+
+void chain_first_mac(char out[static MAC_HEX])
+{
+    memset(out, '0', MAC_HEX - 1);
+    out[MAC_HEX - 1] = '\0';
+}
+
+bool chain_split(struct str line, struct str *body, struct str *mac)
+{
+    static const char before[] = ",\"mac\":\"", after[] = "\"}";
+    size_t tail = sizeof before - 1 + MAC_HEX - 1 + sizeof after - 1;
+    if (line.n < tail + 2)
+        return false;
+    const char *at = line.at + line.n - tail;
+    *body = (struct str){line.at, line.n - tail};
+    *mac = (struct str){at + sizeof before - 1, MAC_HEX - 1};
+    return !memcmp(at, before, sizeof before - 1) && str_ends(line, after);
+}
+
+/* Seals the members as the next record of the head, at the end of `out`. */
+static bool put_record(const struct chain *c, struct head *h, struct str members,
+                       struct buf *out)
+{
+    char mac[MAC_HEX];
+    size_t from = out->n;
+    buf_printf(out, "{\"n\":%" PRIu64 ",", h->count + 1);
+    buf_str(out, members);
+    if (out->failed)
+        return false;
+    chain_mac(c, h->mac, (struct str){out->at + from, out->n - from}, mac);
+    buf_printf(out, ",\"mac\":\"%s\"}\n", mac);
+    memcpy(h->mac, mac, sizeof h->mac);
+    h->count++;
+    return !out->failed;
+}
+
+/* ---- the head ----------------------------------------------------------- */
+
+/* "COUNT FIRST FILE SIZE MAC STATE SUM", where the sum tells a torn place from a whole. */
+static void write_slot(const struct head *h, char out[static SLOT])
+{
+    char sum[CRYPTO_SUM_HEX];
+    memset(out, ' ', SLOT);
+    int n = snprintf(out, SLOT, "%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %s %s",
+                     h->count, h->first, h->file, h->size, h->mac,
+                     h->state[0] ? h->state : "-");
+    crypto_sum_hex(STR("head of a trail"), (struct str){out, (size_t)n}, sum);
+    n += snprintf(out + n, SLOT - (size_t)n, " %s\n", sum);
+    out[n] = ' ';
+    out[SLOT - 1] = '\n';
+}
+
+static bool read_slot(const char slot[static SLOT], struct head *h)
+{
+    char text[SLOT + 1], stated[CRYPTO_SUM_HEX], sum[CRYPTO_SUM_HEX];
+    int n = 0;
+    memcpy(text, slot, SLOT);
+    text[SLOT] = '\0';
+    *h = (struct head){0};
+    if (sscanf(text, "%" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu64 " %64s %16s%n %32s",
+               &h->count, &h->first, &h->file, &h->size, h->mac, h->state, &n,
+               stated) != 7)
+        return false;
+    crypto_sum_hex(STR("head of a trail"), (struct str){text, (size_t)n}, sum);
+    if (!strcmp(h->state, "-"))
+        h->state[0] = '\0';
+    return strcmp(sum, stated) == 0 && strlen(h->mac) == MAC_HEX - 1;
+}
+
+bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
+                     struct err *e)
+{
+    char slots[2 * SLOT] = {0};
+    struct head a, b;
+    ssize_t n = pread(c->head_fd, slots, sizeof slots, 0);
+    if (n < 0)
+        return err_set(e, ERR_IO, "cannot read where the audit trail of %s ends: %m",
+                       c->folder);
+    bool has_a = read_slot(slots, &a), has_b = read_slot(slots + SLOT, &b);
+    *damaged = n > 0 && !has_a && !has_b;
+    *out = has_a && (!has_b || a.count > b.count) ? a : b;
+    if (has_a || has_b)
+        return true;
+    *out = (struct head){0};
+    chain_first_mac(out->mac);
+    return true;
+}
+
+static bool write_head(const struct chain *c, const struct head *h, struct err *e)
+{
+    char slot[SLOT];
+    write_slot(h, slot);
+    return pwrite(c->head_fd, slot, SLOT, (off_t)(h->count & 1) * SLOT) == SLOT ||
+           err_set(e, ERR_IO, "cannot note where the audit trail of %s ends: %m",
+                   c->folder);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+bool chain_open(struct chain *c, int dir, char *folder, int heads, const char *name,
+                const unsigned char key[32], struct err *e)
+{
+    char hex[MAC_HEX];
+    *c = (struct chain){.folder = folder, .dir = dir, .fd = -1, .head_fd = -1};
+    c->rotate_at = (uint64_t)16 << 20;
+    /* A key of its own: no record of one trail passes in another. */
+    crypto_hmac_hex(key, STR("trail "), str_of(name), hex, c->key);
+    c->head_fd = os_open_beneath(heads, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, e);
+    return c->head_fd >= 0;
+}
+
+void chain_close(struct chain *c)
+{
+    os_close(c->fd);
+    os_close(c->head_fd);
+    os_close(c->dir);
+    free(c->folder);
+    *c = (struct chain){.dir = -1, .fd = -1, .head_fd = -1};
+}
+
+struct span {
+    uint32_t first, last;
+    unsigned entries;
+};
+
+static bool look_at(void *arg, const char *name, const struct os_stat *st, struct err *e)
+{
+    struct span *s = arg;
+    char again[FILE_NAME_MAX];
+    unsigned long n = strncmp(name, "audit-", 6) == 0 ? strtoul(name + 6, NULL, 10) : 0;
+    chain_file_name((uint32_t)n, again);
+    if (++s->entries > FOLDER_ENTRIES_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "the folder of the audit trail has more than %u files",
+                       FOLDER_ENTRIES_MAX);
+    if (!st->is_file || n == 0 || n > FILE_MAX || strcmp(name, again) != 0)
+        return true;
+    if (s->first == 0 || n < s->first)
+        s->first = (uint32_t)n;
+    if (n > s->last)
+        s->last = (uint32_t)n;
+    return true;
+}
+
+bool chain_files(const struct chain *c, uint32_t *first, uint32_t *last, struct err *e)
+{
+    struct span s = {0};
+    if (!os_walk(c->dir, look_at, &s, e))
+        return false;
+    *first = s.first;
+    *last = s.last;
+    return true;
+}
+
+/* ---- the file that is appended to --------------------------------------- */
+
+static void drop_file(struct chain *c)
+{
+    os_close(c->fd);
+    c->fd = -1;
+    c->reserved = 0;
+}
+
+/* The file's size; UINT64_MAX where it is not there, or is another than it should be. */
+static uint64_t size_of_file(struct chain *c, const char *name, struct err *e)
+{
+    struct stat st;
+    if (fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+        st.st_nlink != 1)
+        return UINT64_MAX;
+    if (c->fd >= 0 && (c->fd_file != c->head.file || c->fd_inode != st.st_ino))
+        drop_file(c);
+    if (c->fd >= 0)
+        return (uint64_t)st.st_size;
+    c->fd =
+        os_open_beneath(c->dir, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0, e);
+    if (c->fd < 0 || fstat(c->fd, &st) < 0)
+        return UINT64_MAX;
+    c->fd_file = c->head.file;
+    c->fd_inode = st.st_ino;
+    return (uint64_t)st.st_size;
+}
+
+/* Takes in the records behind the head's end, which one that died has left. false: what
+ * is there are none. */
+static bool take_in(struct chain *c, uint64_t size)
+{
+    struct records l;
+    struct str line, body, stated;
+    bool whole;
+    struct head h = c->head;
+    char mac[MAC_HEX], start[40];
+    records_init(&l, c->fd, h.size);
+    while (records_next(&l, &line, &whole) && whole &&
+           chain_split(line, &body, &stated)) {
+        chain_mac(c, h.mac, body, mac);
+        (void)snprintf(start, sizeof start, "{\"n\":%" PRIu64 ",", h.count + 1);
+        if (!str_is(stated, mac) || !str_starts(body, start))
+            break;
+        memcpy(h.mac, mac, sizeof h.mac);
+        h.count++;
+        h.size += line.n + 1;
+    }
+    records_done(&l);
+    h.state[0] = '\0'; /* not known: it is told once more */
+    if (h.size != size)
+        return false;
+    c->head = h;
+    return true;
+}
+
+/* One that died may have made the next file and not noted it: it holds the one record
+ * that begins it, and is ours by its MAC. */
+static bool is_leftover(const struct chain *c, uint32_t file)
+{
+    static const char key[] = "\"previous\":\"";
+    scoped_fd int fd = chain_open_file(c, file);
+    struct records l;
+    struct str line, more, body, stated;
+    bool whole, ours = false;
+    records_init(&l, fd, 0);
+    if (fd >= 0 && records_next(&l, &line, &whole) && whole &&
+        chain_split(line, &body, &stated)) {
+        char before[MAC_HEX] = "", mac[MAC_HEX];
+        const char *at = memmem(body.at, body.n, key, sizeof key - 1);
+        if (at && (size_t)(body.at + body.n - at) >= sizeof key - 1 + MAC_HEX - 1)
+            memcpy(before, at + sizeof key - 1, MAC_HEX - 1);
+        chain_mac(c, before, body, mac);
+        ours = str_is(stated, mac) && !records_next(&l, &more, &whole);
+    }
+    records_done(&l);
+    return ours;
+}
+
+/* Makes the first file from number `*file` on that is not there; -1 and *e. */
+static int make_file(const struct chain *c, uint32_t *file, struct err *e)
+{
+    for (unsigned tries = 0;; tries++, ++*file) {
+        char name[FILE_NAME_MAX];
+        struct err why = {0};
+        chain_file_name(*file, name);
+        if (*file > c->head.file && is_leftover(c, *file))
+            (void)unlinkat(c->dir, name, 0);
+        int fd = os_open_beneath(
+            c->dir, name, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &why);
+        if (fd >= 0)
+            return fd;
+        if (why.code == ERR_CONFLICT && tries < 1000 && *file < FILE_MAX)
+            continue;
+        err_set(e, why.code, "the audit trail %s cannot go on: %s", c->folder, why.msg);
+        return -1;
+    }
+}
+
+/* Begins a new file, whose first record says why and what came before it: so that it
+ * can be checked where the others are gone. */
+static bool begin_file(struct chain *c, const char *why, uint64_t found, struct err *e)
+{
+    uint32_t first, last;
+    char name[FILE_NAME_MAX], now[25];
+    struct head h = c->head;
+    struct stat st;
+    if (!chain_files(c, &first, &last, e))
+        return false;
+    /* At its beginning a trail leaves alone what it finds: of a vault that was moved,
+     * or came from a stranger. */
+    h.file = h.file ? h.file + 1 : last < FILE_MAX / 2 ? last + 1 : 1;
+    scoped_fd int fd = make_file(c, &h.file, e);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) < 0)
+        return err_set(e, ERR_IO, "cannot look at the audit trail %s: %m", c->folder);
+    h.first = h.first ? h.first : h.file;
+    chain_file_name(h.file, name);
+    scoped_buf struct buf members, text;
+    buf_init(&members, 1024);
+    buf_init(&text, 2048);
+    os_format_utc(os_real_ms(), now);
+    buf_printf(&members,
+               "\"time\":\"%s\",\"event\":\"file\",\"file\":%" PRIu32 ",\"why\":\"%s\","
+               "\"previous\":\"%s\"",
+               now, h.file, why, h.mac);
+    if (found != UINT64_MAX)
+        buf_printf(&members, ",\"expected_bytes\":%" PRIu64 ",\"found_bytes\":%" PRIu64,
+                   h.size, found);
+    must(put_record(c, &h, buf_view(&members), &text));
+    h.size = text.n;
+    if (write(fd, text.at, text.n) != (ssize_t)text.n || fsync(fd) < 0) {
+        err_set(e, ERR_IO, "cannot write the audit trail %s: %m", c->folder);
+        (void)unlinkat(c->dir, name, 0);
+        return false;
+    }
+    (void)fsync(c->dir); /* or a power failure could take the name of the file */
+    if (!write_head(c, &h, e))
+        return false;
+    if (c->fd >= 0)
+        (void)fdatasync(c->fd);
+    drop_file(c);
+    c->head = h;
+    c->fd = fd;
+    fd = -1;
+    c->fd_file = h.file;
+    c->fd_inode = st.st_ino;
+    return true;
+}
+
+static bool take_up(struct chain *c, struct err *e)
+{
+    struct head now;
+    struct err none = {0};
+    char name[FILE_NAME_MAX];
+    bool damaged;
+    if (!chain_read_head(c, &now, &damaged, e))
+        return false;
+    c->head = now;
+    if (now.file == 0)
+        return begin_file(c, damaged ? "the head was damaged" : "the beginning",
+                          UINT64_MAX, e);
+    chain_file_name(now.file, name);
+    uint64_t size = size_of_file(c, name, &none);
+    if (size == now.size)
+        return now.size < c->rotate_at ||
+               begin_file(c, "the last one is full", UINT64_MAX, e);
+    if (size != UINT64_MAX && size > now.size && take_in(c, size))
+        return true;
+    return begin_file(c,
+                      size == UINT64_MAX ? "the last one is gone"
+                      : size < now.size  ? "the last one was cut"
+                                         : "the last one was added to",
+                      size == UINT64_MAX ? 0 : size, e);
+}
+
+bool chain_begin(struct chain *c, struct err *e)
+{
+    if (!os_lock_file(c->head_fd, LOCK_MS, e))
+        return err_wrap(e, "the audit trail of %s", c->folder);
+    if (take_up(c, e))
+        return true;
+    chain_end(c);
+    return false;
+}
+
+void chain_end(struct chain *c)
+{
+    os_unlock_file(c->head_fd);
+}
+
+/* ---- appending ---------------------------------------------------------- */
+
+bool chain_reserve(struct chain *c, struct err *e)
+{
+    struct stat st;
+    if (!c->failed && c->head.size + RESERVE_LEAST <= c->reserved)
+        return true;
+    if (!c->failed && fstat(c->fd, &st) == 0)
+        c->reserved = (uint64_t)st.st_blocks * 512;
+    if (!c->failed && c->head.size + RESERVE_LEAST <= c->reserved)
+        return true;
+    if (fallocate(c->fd, FALLOC_FL_KEEP_SIZE, (off_t)c->head.size, (off_t)RESERVE) == 0)
+        c->reserved = c->head.size + RESERVE;
+    else if (errno == EOPNOTSUPP || errno == ENOSYS)
+        c->reserved = UINT64_MAX / 2; /* a file system that cannot promise */
+    else
+        return err_set(e, ERR_IO, "the audit trail %s cannot be written: %m", c->folder);
+    c->failed = false;
+    return true;
+}
+
+static bool put_entry(const struct chain *c, struct head *h, const struct entry *entry,
+                      struct buf *out)
+{
+    if (strcmp(h->state, entry->state) != 0) {
+        if (entry->before.n && !put_record(c, h, entry->before, out))
+            return false;
+        (void)snprintf(h->state, sizeof h->state, "%s", entry->state);
+    }
+    return put_record(c, h, entry->members, out);
+}
+
+bool chain_append(struct chain *c, const struct entry *const *entries, size_t count,
+                  struct err *e)
+{
+    struct head h = c->head;
+    scoped_buf struct buf text;
+    buf_init(&text, BATCH_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (!put_entry(c, &h, entries[i], &text))
+            return err_set(e, ERR_LIMIT, "too many records for the audit trail at once");
+    ssize_t n = write(c->fd, text.at, text.n);
+    if (n != (ssize_t)text.n) {
+        err_set(e, ERR_IO, "cannot write the audit trail %s: %s", c->folder,
+                n < 0 ? strerrordesc_np(errno) : "the disk is full");
+        c->failed = true;
+        (void)!ftruncate(c->fd, (off_t)c->head.size);
+        return false;
+    }
+    h.size += text.n;
+    if (!write_head(c, &h, e)) {
+        (void)!ftruncate(c->fd, (off_t)c->head.size);
+        return false;
+    }
+    c->head = h;
+    return true;
+}

@@ -1,0 +1,95 @@
+/* audit/chain.h - one chain of records in one folder. Private to audit. */
+#pragma once
+#include <pthread.h>
+
+#include "audit/audit.h"
+#include "crypto/crypto.h"
+
+#define MAC_HEX CRYPTO_SHA256_HEX /* 64 digits and a NUL */
+#define STATE_MAX 16u
+#define FILE_NAME_MAX 32u
+#define LOCK_MS 5000u
+
+/* The end of a chain as it is noted outside of it. */
+struct head {
+    uint64_t count; /* of records; 0: none yet */
+    uint32_t first; /* the number of its first file; what is below came from elsewhere */
+    uint32_t file;  /* and of its last; 0: none yet */
+    uint64_t size;  /* of that file */
+    char mac[MAC_HEX];
+    char state[STATE_MAX + 1];
+};
+
+struct chain {
+    char *folder;          /* for people */
+    int dir;               /* -1: not opened */
+    int head_fd;           /* locked by who appends, of all processes */
+    unsigned char key[32]; /* this chain's own */
+    struct head head;      /* as it was read or written last */
+    int fd;                /* of the file `fd_file`, -1: none */
+    uint32_t fd_file;
+    uint64_t fd_inode;
+    uint64_t reserved; /* bytes of the file that have their room on the disk */
+    bool failed;       /* the last write: what seemed to be reserved is not */
+    uint64_t rotate_at;
+};
+
+/* One record to be appended. */
+struct entry {
+    struct str members, before;
+    const char *state;
+};
+
+/* Opens the head file `name` beneath `heads`, and takes over `dir`. */
+bool chain_open(struct chain *c, int dir, char *folder, int heads, const char *name,
+                const unsigned char key[32], struct err *e);
+void chain_close(struct chain *c);
+
+/* Locked against other processes. chain_begin() reads the head anew and takes in what
+ * one that died has left. */
+bool chain_begin(struct chain *c, struct err *e);
+void chain_end(struct chain *c);
+/* Between them. Appends all or nothing. */
+bool chain_append(struct chain *c, const struct entry *const *entries, size_t count,
+                  struct err *e);
+/* Takes room for what will be appended. */
+bool chain_reserve(struct chain *c, struct err *e);
+
+int chain_open_file(const struct chain *c, uint32_t file); /* to read; -1 */
+void chain_file_name(uint32_t file, char out[static FILE_NAME_MAX]);
+/* The MAC of a record: over the one before and its own bytes. */
+void chain_mac(const struct chain *c, const char before[static MAC_HEX], struct str body,
+               char out[static MAC_HEX]);
+/* The MAC before the first record. */
+void chain_first_mac(char out[static MAC_HEX]);
+/* The record's bytes that its MAC is over, and the MAC's digits. false: it does not end
+ * as a record does. */
+bool chain_split(struct str line, struct str *body, struct str *mac);
+/* What the head file says; a head that cannot be read is zeros, and *damaged. */
+bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
+                     struct err *e);
+#define FILE_MAX 999999u /* higher numbers are none of ours */
+/* The numbers of the first and the last file; 0: there is none. */
+bool chain_files(const struct chain *c, uint32_t *first, uint32_t *last, struct err *e);
+
+/* ---- verify.c ------------------------------------------------------------ */
+
+/* The lines of one file, read in pieces of bounded size. */
+struct records {
+    int fd;
+    uint64_t offset; /* of the next line */
+    struct buf buf;
+    size_t used;
+    bool ended, failed;
+};
+void records_init(struct records *l, int fd, uint64_t offset);
+void records_done(struct records *l);
+/* The next line without its end. false: there is none; *whole: it has its line end. A
+ * line over AUDIT_RECORD_MAX comes in pieces, none of them whole. */
+bool records_next(struct records *l, struct str *line, bool *whole);
+
+bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct err *e);
+bool chain_last(const struct chain *c, uint64_t count, trail_line_fn *each, void *arg,
+                struct err *e);
+bool chain_follow(const struct chain *c, uint32_t *file, uint64_t *offset, bool begun,
+                  trail_line_fn *each, void *arg, struct err *e);
