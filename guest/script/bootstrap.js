@@ -332,10 +332,12 @@
   const optional = [];
   function install(table) {
     table.forEach((entry, row) => {
-      const call = makeCall(entry, row);
+      const made = makeCall(entry, row);
+      const { call, globals = {} } = typeof made === 'function' ? { call: made } : made;
       define(call, 'name', entry.name.slice(entry.name.lastIndexOf('.') + 1));
-      if (entry.feature) optional.push({ name: entry.name, feature: entry.feature, call });
-      else place(entry.name, call);
+      for (const [name, value] of [[entry.name, call], ...Object.entries(globals)])
+        if (entry.feature) optional.push({ name, feature: entry.feature, call: value });
+        else place(name, value);
     });
   }
 

@@ -66,6 +66,11 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     return a->vaults ? take(a) : NULL;
 }
 
+void actions_listens(struct actions *a, uint16_t port)
+{
+    atomic_store(&a->own_port, port);
+}
+
 void actions_close(struct actions *a)
 {
     if (!a)

@@ -30,6 +30,9 @@ struct actions *actions_open(const struct actions_options *o, struct err *e);
 void actions_close(struct actions *a); /* NULL is fine; no call may be running */
 SCOPED(actions, actions_close);
 
+/* Where this program itself listens: a port that no evaluation's fetch may reach. */
+void actions_listens(struct actions *a, uint16_t port);
+
 /* Makes what a first call would otherwise wait for (compiled guest, worlds).
  * For servers, on a thread of their own; failures show again at the call. */
 void actions_warm(struct actions *a);

@@ -262,7 +262,6 @@ static void wrong_arguments_are_refused_with_what_would_be_right(void **state)
         {"{\"code\":\"1\",\"memoryLimit\":257}", "8 to 256"},
         {"{\"code\":\"1\",\"language\":\"python\"}", "\"javascript\", \"typescript\""},
         {"{\"code\":\"1\",\"language\":\"typescript\"}", "not available"},
-        {"{\"code\":\"1\",\"enableNetwork\":true}", "not available"},
         {"{\"code\":\"1\",\"enableFileSystem\":true}", "not available"},
         {"{\"code\":\"1\",\"allowedAPIs\":[\"notes.gett\"]}", "no 'notes.gett'"},
         {"{\"code\":\"1\",\"allowedAPIs\":\"notes\"}", "must be array"},
@@ -280,6 +279,13 @@ static void wrong_arguments_are_refused_with_what_would_be_right(void **state)
         if (!strstr(said.at, all[i].why))
             fail_msg("%s: %s", all[i].arguments, said.at);
     }
+}
+
+static void a_network_without_a_host_is_refused(void **state)
+{
+    (void)state;
+    assert_error("1", "\"enableNetwork\":true", "PermissionDenied", "network.hosts");
+    assert_result("typeof fetch", "\"enableNetwork\":false", "\"undefined\"");
 }
 
 static void code_of_too_many_bytes_is_refused(void **state)
@@ -550,6 +556,7 @@ int main(void)
         test(each_limit_is_an_error_of_its_own),
         test(cut_logs_are_told),
         test(wrong_arguments_are_refused_with_what_would_be_right),
+        test(a_network_without_a_host_is_refused),
         test(code_of_too_many_bytes_is_refused),
         test(context_becomes_variables),
         test(plain_actions_need_their_arguments_too),

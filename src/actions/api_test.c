@@ -163,14 +163,14 @@ static void everything_that_is_listed_can_be_described(void **state)
     while (json_next(&spaces)) {
         char name[64];
         (void)snprintf(name, sizeof name, "%.*s", STR_ARGS(spaces.key));
-        assert_true(json_length(json_get(described(name), "methods")) ==
-                    json_length(spaces.value));
+        const struct json *space = described(name);
+        if (str_is(json_str(json_get(space, "name")), name))
+            continue; /* a global function, such as fetch */
+        assert_true(json_length(json_get(space, "methods")) == json_length(spaces.value));
         struct json_iter methods = json_iter(spaces.value);
         while (json_next(&methods)) {
             (void)snprintf(name, sizeof name, "%.*s.%.*s", STR_ARGS(spaces.key),
                            STR_ARGS(json_str(methods.value)));
-            if (str_eq(spaces.key, json_str(methods.value)))
-                continue; /* a global function, such as fetch */
             const struct json *one = described(name);
             assert_true(str_starts(json_str(json_get(one, "signature")), name));
             assert_true(json_get(one, "parameters") && json_get(one, "returns"));

@@ -80,6 +80,11 @@ const struct api_type api_types[] = {
      "'rename' | 'move' | 'delete', new_path?: string, diff: string, "
      "diff_truncated?: boolean}[]}",
      "what a call with dry_run: true would have done; diff is a unified diff"},
+    {"RequestOptions",
+     "{method?: string, headers?: Headers | [string, string][] | {[name: string]: string}, "
+     "body?: string | Uint8Array | ArrayBuffer | URLSearchParams | null, "
+     "redirect?: 'follow' | 'manual' | 'error', signal?: AbortSignal}",
+     "what fetch takes besides the URL; other members of browsers' are ignored"},
     {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
      "a method as api.search tells of it; allowed is there where this code may not call it"},
 };

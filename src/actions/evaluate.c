@@ -40,8 +40,6 @@ static bool refuse_unavailable(const struct json *arguments, struct err *e)
     if (json_bool(json_get(arguments, "enableFileSystem"), false))
         return err_set(e, ERR_INVALID,
                        "enableFileSystem is not available in this version");
-    if (json_bool(json_get(arguments, "enableNetwork"), false))
-        return err_set(e, ERR_INVALID, "enableNetwork is not available in this version");
     return true;
 }
 
@@ -68,6 +66,11 @@ static bool read_request(const struct action_call *c, struct script_request *q,
         !read_limit(c->arguments, "memoryLimit", MEMORY_MB_MIN, DEFAULT_MEMORY_MB,
                     permit_memory_mb(&c->place->permit), "MB", &memory_mb, e))
         return false;
+    if (json_bool(json_get(c->arguments, "enableNetwork"), false)) {
+        if (!network_check(c->place, e))
+            return false;
+        q->features |= FEATURE_NETWORK;
+    }
     q->memory_bytes = memory_mb << 20;
     q->total_ms = c->place->permit.policy->total_ms;
     q->result_max = result_ceiling(q->memory_bytes);
@@ -78,6 +81,12 @@ static bool read_request(const struct action_call *c, struct script_request *q,
 }
 
 /* ---- running ------------------------------------------------------------ */
+
+/* It is decided: what is still on its way is not waited for. */
+static void run_is_over(void *arg)
+{
+    network_stop(arg);
+}
 
 /* The context's text as it came is gone; it is written anew. */
 static bool write_context(const struct json *context, struct buf *out, struct err *e)
@@ -134,7 +143,7 @@ static bool run(const struct action_call *c, struct script *script,
 bool action_evaluate(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct script *script = actions_script(c->actions, e);
-    struct script_request q = {.perform = host_perform};
+    struct script_request q = {.perform = host_perform, .over = run_is_over};
     scoped_buf struct buf context;
     buf_init(&context, (size_t)16 << 20);
     if (!script || !read_request(c, &q, e) ||

@@ -15,7 +15,8 @@ struct actions {
     struct vault_set *vaults;
     char *guest_dir;
     struct guard *guard;
-    pthread_mutex_t lock; /* guards what follows while it is made */
+    _Atomic uint16_t own_port; /* where this program listens; 0: nowhere */
+    pthread_mutex_t lock;      /* guards what follows while it is made */
     struct engine *engine;
     struct sessions *sessions;
     struct script *_Atomic script;
@@ -121,6 +122,9 @@ void kept_done(struct kept *k);
 
 /* ---- the host calls ----------------------------------------------------- */
 
+/* Bits of script_row.feature: what an evaluation has only where it asked for it. */
+#define FEATURE_NETWORK 1u /* enableNetwork */
+
 #define HOST_CALLS_MAX 256
 
 /* What host calls leave behind for the words of a failure (advice.c). */
@@ -146,6 +150,8 @@ struct evaluation {
     pthread_mutex_t lock;        /* guards what follows */
     struct arena *arena;
     struct seen *seen;
+    struct network *networks; /* ways out that were used (calls_fetch.c) */
+    bool network_over;
     struct advice advice;
     const struct kept *kept; /* NULL: no session */
     atomic_uint retries;     /* of host calls that were busy */
@@ -203,6 +209,7 @@ struct host_call_group {
     size_t count;
 };
 extern const struct host_call_group api_calls;
+extern const struct host_call_group fetch_calls;
 extern const struct host_call_group links_calls;
 extern const struct host_call_group notes_calls;
 extern const struct host_call_group utils_calls;
@@ -231,5 +238,10 @@ bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e);
 /* May this evaluation call it, where it works now? false and ERR_DENIED. */
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);
+/* May code there be given fetch at all? false and ERR_DENIED, with what a person can do. */
+bool network_check(const struct place *place, struct err *e);
+/* Ends the requests that are on their way, and those to come. */
+void network_stop(struct evaluation *v);
+void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);

@@ -51,7 +51,8 @@ static const char evaluate_input[] =
     "\"description\":\"only these may be called, such as 'notes.get' or 'utils'\"},"
     "\"context\":{\"type\":\"object\",\"description\":\"values the code finds as variables\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\"},"
-    "\"enableNetwork\":{\"type\":\"boolean\"},"
+    "\"enableNetwork\":{\"type\":\"boolean\",\"description\":"
+    "\"fetch is there, for the hosts that the person's policy allows\"},"
     "\"session\":{\"type\":\"string\",\"description\":\"a name: top-level variables, "
     "functions and the object state are there again in your next call with it\"}},"
     "\"required\":[\"code\"],\"additionalProperties\":false}";

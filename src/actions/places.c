@@ -38,6 +38,7 @@ void evaluation_done(struct evaluation *v)
     for (struct place *p = v->places; p->next; p = p->next)
         place_close(p->next);
     v->places->next = NULL; /* the first is the call's own */
+    network_close(v);
     pthread_rwlock_destroy(&v->moving);
     pthread_mutex_destroy(&v->lock);
     arena_free(v->arena);

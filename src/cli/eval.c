@@ -14,7 +14,7 @@
 struct eval {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
     const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
-    bool help;
+    bool help, network;
     const char *file;
     enum level trust;
     int exit;
@@ -75,6 +75,8 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     }
     if (o->allow)
         put_allowed(&w, o->allow);
+    if (o->network)
+        json_pair_bool(&w, "enableNetwork", true);
     if (o->context)
         json_pair_raw(&w, "context", str_of(o->context));
     if (o->session)
@@ -184,6 +186,8 @@ int command_eval(int argc, char **argv)
         {"--context", &o.context, NULL, "JSON", "an object of values the code finds"},
         {"--session", &o.session, NULL, "NAME",
          "variables are there again in the next call with it"},
+        {"--network", NULL, &o.network, NULL,
+         "fetch is there, for the hosts that the policy allows"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
     struct option_use use = {

@@ -103,6 +103,8 @@ static bool serve(struct service *s, struct err *e)
     struct http_server *server = http_open(&options, e);
     if (!server)
         return false;
+    const char *port = strrchr(http_url(server), ':');
+    actions_listens(s->actions, (uint16_t)strtoul(port + 1, NULL, 10));
     /* Scripts wait for this line. */
     printf("%s\n", http_url(server));
     fflush(stdout);

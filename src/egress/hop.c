@@ -1,7 +1,6 @@
 /* One request over libcurl, which is told to do nothing by itself: no redirects, no
  * proxies, no stored credentials, and no socket before its address was looked at. */
 #include <arpa/inet.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <strings.h>
 #include <unistd.h>
@@ -13,18 +12,11 @@
 #define CONNECT_MS 10000L   /* name, socket and TLS together */
 #define RECEIVE_BYTES 65536 /* of curl's own buffer */
 
-static void curl_begin(void)
-{
-    must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
-}
-
 struct line *line_open(struct err *e)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, curl_begin);
     struct line *l = mem_new(sizeof *l);
-    l->multi = curl_multi_init();
-    l->easy = curl_easy_init();
+    l->multi = curl.multi_init();
+    l->easy = curl.easy_init();
     if (l->multi && l->easy)
         return l;
     line_close(l);
@@ -36,8 +28,8 @@ void line_close(struct line *l)
 {
     if (!l)
         return;
-    curl_easy_cleanup(l->easy);
-    curl_multi_cleanup(l->multi);
+    curl.easy_cleanup(l->easy);
+    curl.multi_cleanup(l->multi);
     free(l);
 }
 
@@ -110,7 +102,7 @@ static size_t take_header(char *at, size_t size, size_t n, void *arg)
 
 static struct curl_slist *add_line(struct curl_slist *list, const char *line)
 {
-    struct curl_slist *longer = curl_slist_append(list, line);
+    struct curl_slist *longer = curl.slist_append(list, line);
     must(longer != NULL);
     return longer;
 }
@@ -145,51 +137,51 @@ static void list_free(struct curl_slist *list)
 {
     for (struct curl_slist *l = list; l; l = l->next)
         explicit_bzero(l->data, strlen(l->data));
-    curl_slist_free_all(list);
+    curl.slist_free_all(list);
 }
 
 static void set_safety(CURL *c)
 {
-    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(c, CURLOPT_PROXY, "");
-    curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(c, CURLOPT_HTTP09_ALLOWED, 0L);
-    curl_easy_setopt(c, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
-    curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
-    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
+    curl.easy_setopt(c, CURLOPT_PROXY, "");
+    curl.easy_setopt(c, CURLOPT_NOPROXY, "*");
+    curl.easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    curl.easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl.easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl.easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl.easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl.easy_setopt(c, CURLOPT_HTTP09_ALLOWED, 0L);
+    curl.easy_setopt(c, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+    curl.easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+    curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     /* A resolver that hangs is left behind, not waited for. */
-    curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L);
+    curl.easy_setopt(c, CURLOPT_QUICK_EXIT, 1L);
 }
 
 static void set_callbacks(CURL *c, struct hop *h)
 {
-    curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, h);
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
-    curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(c, CURLOPT_HEADERDATA, h);
-    curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
+    curl.easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl.easy_setopt(c, CURLOPT_OPENSOCKETDATA, h);
+    curl.easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
+    curl.easy_setopt(c, CURLOPT_WRITEDATA, h);
+    curl.easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+    curl.easy_setopt(c, CURLOPT_HEADERDATA, h);
+    curl.easy_setopt(c, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
 }
 
 static void set_request(CURL *c, const struct hop *h, struct curl_slist *headers)
 {
-    curl_easy_setopt(c, CURLOPT_CURLU, h->to->url);
-    curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+    curl.easy_setopt(c, CURLOPT_CURLU, h->to->url);
+    curl.easy_setopt(c, CURLOPT_HTTPHEADER, headers);
     if (h->has_body) {
-        curl_easy_setopt(c, CURLOPT_POST, 1L);
-        curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->body.n);
-        curl_easy_setopt(c, CURLOPT_POSTFIELDS, h->body.at);
+        curl.easy_setopt(c, CURLOPT_POST, 1L);
+        curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->body.n);
+        curl.easy_setopt(c, CURLOPT_POSTFIELDS, h->body.at);
     } else if (!strcmp(h->method, "HEAD")) {
-        curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
+        curl.easy_setopt(c, CURLOPT_NOBODY, 1L);
     }
-    curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, h->method);
+    curl.easy_setopt(c, CURLOPT_CUSTOMREQUEST, h->method);
 }
 
 /* ---- running ------------------------------------------------------------ */
@@ -212,10 +204,10 @@ static bool explain(struct hop *h, CURLcode code, const char *detail, struct err
         return err_set(e, ERR_INVALID, "the URL of %s cannot be fetched", host);
     case CURLE_PEER_FAILED_VERIFICATION:
         return err_set(e, ERR_IO, "the certificate of %s is not to be trusted: %.120s",
-                       host, detail[0] ? detail : curl_easy_strerror(code));
+                       host, detail[0] ? detail : curl.easy_strerror(code));
     default:
         return err_set(e, ERR_IO, "the request to %s failed: %.160s", host,
-                       detail[0] ? detail : curl_easy_strerror(code));
+                       detail[0] ? detail : curl.easy_strerror(code));
     }
 }
 
@@ -231,12 +223,12 @@ static CURLcode drive(struct hop *h, struct line *l)
         }
         if (os_mono_ns() >= h->until_ns)
             return CURLE_OPERATION_TIMEDOUT;
-        if (curl_multi_perform(l->multi, &running) != CURLM_OK)
+        if (curl.multi_perform(l->multi, &running) != CURLM_OK)
             return CURLE_OUT_OF_MEMORY;
         if (running)
-            (void)curl_multi_poll(l->multi, NULL, 0, LOOK_UP_MS, NULL);
+            (void)curl.multi_poll(l->multi, NULL, 0, LOOK_UP_MS, NULL);
     }
-    const CURLMsg *m = curl_multi_info_read(l->multi, &left);
+    const CURLMsg *m = curl.multi_info_read(l->multi, &left);
     return m ? m->data.result : CURLE_OUT_OF_MEMORY;
 }
 
@@ -244,9 +236,9 @@ static void count_bytes(struct hop *h, CURL *c)
 {
     curl_off_t up = 0, down = 0;
     long request = 0;
-    curl_easy_getinfo(c, CURLINFO_SIZE_UPLOAD_T, &up);
-    curl_easy_getinfo(c, CURLINFO_SIZE_DOWNLOAD_T, &down);
-    curl_easy_getinfo(c, CURLINFO_REQUEST_SIZE, &request);
+    curl.easy_getinfo(c, CURLINFO_SIZE_UPLOAD_T, &up);
+    curl.easy_getinfo(c, CURLINFO_SIZE_DOWNLOAD_T, &down);
+    curl.easy_getinfo(c, CURLINFO_REQUEST_SIZE, &request);
     h->sent_bytes = (uint64_t)up + (uint64_t)request;
     h->received_bytes = (uint64_t)down + h->header_bytes;
 }
@@ -256,31 +248,31 @@ bool hop_run(struct hop *h, struct line *l, struct err *e)
 {
     char detail[CURL_ERROR_SIZE] = "";
     struct curl_slist *headers = list_headers(h), *resolve = NULL;
-    curl_easy_reset(l->easy);
+    curl.easy_reset(l->easy);
     set_safety(l->easy);
     set_callbacks(l->easy, h);
     set_request(l->easy, h, headers);
-    curl_easy_setopt(l->easy, CURLOPT_ERRORBUFFER, detail);
+    curl.easy_setopt(l->easy, CURLOPT_ERRORBUFFER, detail);
     uint64_t now = os_mono_ns();
     long left_ms = h->until_ns > now ? (long)((h->until_ns - now) / 1000000u) + 1 : 1;
-    curl_easy_setopt(l->easy, CURLOPT_TIMEOUT_MS, left_ms);
-    curl_easy_setopt(l->easy, CURLOPT_CONNECTTIMEOUT_MS,
+    curl.easy_setopt(l->easy, CURLOPT_TIMEOUT_MS, left_ms);
+    curl.easy_setopt(l->easy, CURLOPT_CONNECTTIMEOUT_MS,
                      left_ms < CONNECT_MS ? left_ms : CONNECT_MS);
     for (const char *const *r = h->options->resolve; r && *r; r++)
         resolve = add_line(resolve, *r);
-    curl_easy_setopt(l->easy, CURLOPT_RESOLVE, resolve);
+    curl.easy_setopt(l->easy, CURLOPT_RESOLVE, resolve);
 
     CURLcode code = CURLE_OUT_OF_MEMORY;
-    if (curl_multi_add_handle(l->multi, l->easy) == CURLM_OK) {
+    if (curl.multi_add_handle(l->multi, l->easy) == CURLM_OK) {
         code = drive(h, l);
-        curl_multi_remove_handle(l->multi, l->easy);
+        curl.multi_remove_handle(l->multi, l->easy);
     }
     long status = 0;
-    curl_easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl.easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &status);
     h->out->status = (int)status;
     count_bytes(h, l->easy);
-    curl_easy_reset(l->easy);
+    curl.easy_reset(l->easy);
     list_free(headers);
-    curl_slist_free_all(resolve);
+    curl.slist_free_all(resolve);
     return code == CURLE_OK || explain(h, code, detail, e);
 }

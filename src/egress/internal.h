@@ -5,6 +5,29 @@
 #include "egress/address.h"
 #include "egress/egress.h"
 
+/* ---- curl --------------------------------------------------------------- */
+
+/* clang-format off */
+#define CURL_FUNCTIONS(X) \
+    X(global_init) X(free) X(easy_init) X(easy_cleanup) X(easy_reset) X(easy_setopt) \
+    X(easy_getinfo) X(easy_strerror) X(multi_init) X(multi_cleanup) \
+    X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) \
+    X(multi_info_read) X(slist_append) X(slist_free_all) X(url) X(url_dup) \
+    X(url_cleanup) X(url_get) X(url_set) X(url_strerror)
+/* clang-format on */
+
+/* Its functions by their own names, less "curl_"; to be called once curl_load() was
+ * true. Never changes after that. */
+struct curl_functions {
+#define POINTER(name) __typeof__(curl_##name) *name;
+    CURL_FUNCTIONS(POINTER)
+#undef POINTER
+    int (*idn_lookup)(const uint8_t *text, uint8_t **out, int flags); /* libidn2's */
+};
+extern struct curl_functions curl;
+/* false and ERR_IO: it is not installed. */
+bool curl_load(struct err *e);
+
 /* ---- where a request goes ----------------------------------------------- */
 
 #define HOST_MAX 256u /* a name of the DNS, dots included, and a NUL */

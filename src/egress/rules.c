@@ -50,6 +50,8 @@ static bool read_host(struct host_rule *rule, struct str text, const char *place
                    any ? "any" : "", STR_ARGS(rest));
     struct target t;
     struct err why = {0};
+    if (!curl_load(e))
+        return false;
     if (!target_read(&t, NULL, str_of(url), &why))
         return wrong_host(place, text, e);
     rule->port = t.port;
@@ -135,6 +137,8 @@ static bool read_address(struct address_rule *rule, struct str text, struct err 
     if (!has_port || text.n > HOST_MAX || memchr(text.at, '/', text.n))
         return wrong_address(text, e);
     (void)snprintf(url, sizeof url, "http://%.*s/", STR_ARGS(text));
+    if (!curl_load(e))
+        return false;
     if (!target_read(&t, NULL, str_of(url), &why))
         return wrong_address(text, e);
     target_done(&t);

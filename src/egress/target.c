@@ -31,17 +31,17 @@ static bool is_bracketed(const char *host)
     return strchr(inner, ':') && address_read(inner, &a);
 }
 
-/* A part of the URL. NULL where there is none; curl_free(). */
+/* A part of the URL. NULL where there is none; curl.free(). */
 static char *part(CURLU *u, CURLUPart which, unsigned flags)
 {
     char *text = NULL;
-    return curl_url_get(u, which, &text, flags) == CURLUE_OK ? text : NULL;
+    return curl.url_get(u, which, &text, flags) == CURLUE_OK ? text : NULL;
 }
 
 static bool has_part(CURLU *u, CURLUPart which)
 {
     char *text = part(u, which, 0);
-    curl_free(text);
+    curl.free(text);
     return text != NULL;
 }
 
@@ -57,9 +57,9 @@ static char *ascii_host(CURLU *u)
     if (!host || is_ascii)
         return host;
     if (strlen(host) < HOST_MAX && str_is_utf8(str_of(host)))
-        (void)idn2_lookup_u8((const uint8_t *)host, (uint8_t **)&ascii,
-                             IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
-    curl_free(host);
+        (void)curl.idn_lookup((const uint8_t *)host, (uint8_t **)&ascii,
+                              IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+    curl.free(host);
     return ascii;
 }
 
@@ -77,7 +77,7 @@ static bool read_host(struct target *t)
         t->host[n] = '\0';
     free(host);
     return fits && (is_name(t->host) || is_bracketed(t->host)) &&
-           curl_url_set(t->url, CURLUPART_HOST, t->host, 0) == CURLUE_OK;
+           curl.url_set(t->url, CURLUPART_HOST, t->host, 0) == CURLUE_OK;
 }
 
 static bool read_scheme(struct target *t)
@@ -85,7 +85,7 @@ static bool read_scheme(struct target *t)
     char *scheme = part(t->url, CURLUPART_SCHEME, 0);
     t->https = scheme && !strcmp(scheme, "https");
     bool ok = t->https || (scheme && !strcmp(scheme, "http"));
-    curl_free(scheme);
+    curl.free(scheme);
     return ok;
 }
 
@@ -93,7 +93,7 @@ static bool read_port(struct target *t)
 {
     char *port = part(t->url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
     unsigned long n = port ? strtoul(port, NULL, 10) : 0;
-    curl_free(port);
+    curl.free(port);
     t->port = (uint16_t)n;
     return n > 0 && n <= UINT16_MAX;
 }
@@ -125,6 +125,8 @@ bool target_read(struct target *t, const struct target *base, struct str url,
 {
     *t = (struct target){0};
     struct str shown = str_cut(url, 120);
+    if (!curl_load(e))
+        return false;
     if (url.n > EGRESS_URL_MAX)
         return err_set(e, ERR_INVALID, "the URL has %zu bytes; at most %zu are accepted",
                        url.n, EGRESS_URL_MAX);
@@ -136,14 +138,14 @@ bool target_read(struct target *t, const struct target *base, struct str url,
     must(text != NULL);
     memcpy(text, url.at, url.n);
     text[url.n] = '\0';
-    t->url = base ? curl_url_dup(base->url) : curl_url();
+    t->url = base ? curl.url_dup(base->url) : curl.url();
     must(t->url != NULL);
-    CURLUcode code = curl_url_set(t->url, CURLUPART_URL, text, CURLU_URLENCODE);
+    CURLUcode code = curl.url_set(t->url, CURLUPART_URL, text, CURLU_URLENCODE);
     const char *why = code == CURLUE_UNSUPPORTED_SCHEME
                           ? "only http and https can be fetched"
-                      : code != CURLUE_OK ? curl_url_strerror(code)
+                      : code != CURLUE_OK ? curl.url_strerror(code)
                                           : read_parts(t);
-    (void)curl_url_set(t->url, CURLUPART_FRAGMENT, NULL, 0);
+    (void)curl.url_set(t->url, CURLUPART_FRAGMENT, NULL, 0);
     free(text);
     if (!why)
         return true;
@@ -153,7 +155,8 @@ bool target_read(struct target *t, const struct target *base, struct str url,
 
 void target_done(struct target *t)
 {
-    curl_url_cleanup(t->url);
+    if (t->url)
+        curl.url_cleanup(t->url);
     t->url = NULL;
 }
 
@@ -166,6 +169,6 @@ bool target_write(const struct target *t, struct buf *out)
 {
     char *text = part(t->url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
     bool ok = text && buf_cstr(out, text);
-    curl_free(text);
+    curl.free(text);
     return ok;
 }

@@ -74,7 +74,8 @@ void explain_error(struct script_outcome *out, struct str code, struct str json,
 /* The same for a limit or failure that the host saw. */
 void explain_limit(struct script_outcome *out, const struct err *why);
 /* Fills in `missing` where the code used what is not there. */
-void explain_missing(const struct script *s, struct script_outcome *out, struct str code);
+void explain_missing(const struct script *s, const struct script_request *q,
+                     struct script_outcome *out);
 
 /* Are the keys of the context identifiers that hide nothing? */
 bool check_context(const struct script *s, struct str context, struct err *e);

@@ -122,11 +122,21 @@ static void put_right(struct str code, size_t from, struct buf *out)
     }
 }
 
-static bool is_row(const struct script *s, struct str name, bool whole)
+/* The rows, and which of them this run has: a feature that was not asked for is not
+ * there. */
+struct given {
+    const struct script *script;
+    uint32_t features;
+};
+
+static bool is_row(const struct given *g, struct str name, bool whole)
 {
-    for (size_t i = 0; i < s->row_count; i++) {
-        const char *row = s->rows[i].name;
-        if (str_eq(name, (struct str){row, whole ? strlen(row) : strcspn(row, ".")}))
+    for (size_t i = 0; i < g->script->row_count; i++) {
+        const char *row = g->script->rows[i].name;
+        uint32_t feature = g->script->rows[i].feature;
+        bool there = !whole || !feature || (feature & g->features);
+        if (there &&
+            str_eq(name, (struct str){row, whole ? strlen(row) : strcspn(row, ".")}))
             return true;
     }
     return false;
@@ -134,16 +144,16 @@ static bool is_row(const struct script *s, struct str name, bool whole)
 
 /* Puts the name where it is sure that this is what is no function, and not one of its
  * arguments: it would be the host's, or is of what is never there. */
-static bool put_if_ours(const struct script *s, const struct chain *c, struct buf *out)
+static bool put_if_ours(const struct given *g, const struct chain *c, struct buf *out)
 {
     struct str root = c->parts[c->count - 1];
-    bool ours = is_row(s, root, false);
+    bool ours = is_row(g, root, false);
     for (size_t i = 0; i < LENGTH(absent); i++)
         ours |= str_is(root, absent[i]);
     if (!ours)
         return false;
     put_chain(c, 0, out);
-    if (!is_row(s, buf_view(out), true))
+    if (!is_row(g, buf_view(out), true))
         return true;
     buf_clear(out);
     return false;
@@ -151,27 +161,27 @@ static bool put_if_ours(const struct script *s, const struct chain *c, struct bu
 
 /* The place is that of the callee or, where its arguments name something, that of the
  * last of these: then the callee stands before a bracket that is open there. */
-static bool find_callee(const struct script *s, struct str code, size_t from,
+static bool find_callee(const struct given *g, struct str code, size_t from,
                         struct buf *out)
 {
     struct chain chain;
-    if (read_left(code, from, &chain) && put_if_ours(s, &chain, out))
+    if (read_left(code, from, &chain) && put_if_ours(g, &chain, out))
         return true;
     for (size_t at = find_open(code, from); at < code.n; at = find_open(code, at)) {
         size_t word = at;
         while (word > 0 && is_letter(code.at[word - 1]))
             word--;
         if (code.at[at] == '(' && read_left(code, word, &chain) &&
-            put_if_ours(s, &chain, out))
+            put_if_ours(g, &chain, out))
             return true;
     }
     return false;
 }
 
-static void name_callee(const struct script *s, struct str code, size_t from,
+static void name_callee(const struct given *g, struct str code, size_t from,
                         struct script_outcome *out)
 {
-    if (!find_callee(s, code, from, &out->missing))
+    if (!find_callee(g, code, from, &out->missing))
         return;
     buf_clear(&out->message);
     buf_str(&out->message, buf_view(&out->missing));
@@ -201,8 +211,10 @@ static void name_object(struct str code, size_t from, struct str message, struct
     buf_str(out, name);
 }
 
-void explain_missing(const struct script *s, struct script_outcome *out, struct str code)
+void explain_missing(const struct script *s, const struct script_request *q,
+                     struct script_outcome *out)
 {
+    struct str code = q->code;
     struct str message = buf_view(&out->message);
     size_t from = offset_of(code, out->line, out->column);
     if (!out->line || from >= code.n)
@@ -210,7 +222,7 @@ void explain_missing(const struct script *s, struct script_outcome *out, struct 
     if (str_ends(message, " is not defined"))
         put_right(code, from, &out->missing);
     else if (str_is(message, "not a function"))
-        name_callee(s, code, from, out);
+        name_callee(&(struct given){s, q->features}, code, from, out);
     else if (str_starts(message, "cannot read property "))
         name_object(code, from, message, &out->missing);
 }

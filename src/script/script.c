@@ -514,6 +514,8 @@ static bool settle(struct run *r, struct world *w, struct script_answer *a, stru
 static void end_errands(struct run *r)
 {
     atomic_store(&r->over, true);
+    if (r->q->over)
+        r->q->over(r->q->perform_arg);
     pthread_mutex_lock(&r->lock);
     r->ended = true; /* those that have not begun do not begin */
     while (r->away)
@@ -612,7 +614,7 @@ static bool read_outcome(struct run *r, struct world *w, const struct script_ans
         return false;
     explain_error(r->out, r->q->code, text, a);
     if (r->out->type == ERR_GUEST)
-        explain_missing(r->script, r->out, r->q->code);
+        explain_missing(r->script, r->q, r->out);
     return true;
 }
 

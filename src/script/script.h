@@ -23,7 +23,8 @@ struct script_row {
      * promise; callSync answers at once, and is undefined unless the row is `sync`;
      * kit.error(name, message) makes an error as the host's own are. Bytes travel as
      * base64, made by natives: bytes.toBase64(), Uint8Array.fromBase64(text); on this
-     * side crypto_base64(), crypto_base64_read(). NULL: code sees the call itself. */
+     * side crypto_base64(), crypto_base64_read(). Instead of f it may answer {call: f,
+     * globals: {Name: value}}, which are there with it. NULL: code sees the call itself. */
     const char *wrap;
     /* 0: always there. A bit: there in runs that ask for it, and else not at all. */
     uint32_t feature;
@@ -70,6 +71,9 @@ struct script_request {
     size_t saved_max; /* bytes */
     script_perform_fn *perform;
     void *perform_arg;
+    /* Called with perform_arg when the run is over, before calls that are still on
+     * their way are waited for: they should end soon. May be NULL. */
+    void (*over)(void *arg);
 };
 
 struct script_stats {
