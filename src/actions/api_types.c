@@ -61,6 +61,16 @@ const struct api_type api_types[] = {
      "{total_notes: number, processed: number, errors: number, "
      "error_details?: {note_id: string, error: string}[]}",
      "what links.migrate answers; processed counts the notes that were read again"},
+    {"RenamedNote",
+     "{success: boolean, notesUpdated: number, linksUpdated: number, new_id: string, "
+     "path: string, content_hash: string}",
+     "what notes.rename answers; the numbers are of notes and links that were rewritten"},
+    {"MovedNote",
+     "{success: boolean, old_id: string, new_id: string, old_type: string, "
+     "new_type: string, filename: string, title: string, timestamp: string, "
+     "links_updated: number, notes_with_updated_links: number, path: string, "
+     "content_hash: string}",
+     "what notes.move answers"},
     {"Revision",
      "{revision: number, updated_at: string, author: string, content_hash: string, "
      "summary: string, size: number, action: string, path: string, backup_path?: string}",

@@ -1,4 +1,4 @@
-/* The host calls notes.*: what was, and the way back. */
+/* The host calls notes.*: other names and places, what was, and the way back. */
 #include "actions/internal.h"
 
 /* ---- guarded ones -------------------------------------------------------- */
@@ -23,6 +23,18 @@ static bool guarded(struct evaluation *v, const struct json *args, const char *n
         return false;
     seen_note(v, asked, out->out, from);
     return true;
+}
+
+static bool call_rename(struct evaluation *v, const struct json *args,
+                        struct json_writer *out, struct err *e)
+{
+    return guarded(v, args, "notes.rename", notes_rename, out, e);
+}
+
+static bool call_move(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
+{
+    return guarded(v, args, "notes.move", notes_move, out, e);
 }
 
 static bool call_restore(struct evaluation *v, const struct json *args,
@@ -58,6 +70,41 @@ static bool call_list_trash(struct evaluation *v, const struct json *args,
 /* ---- the rows ------------------------------------------------------------ */
 
 static const struct host_call rows[] = {
+    {{.name = "notes.rename", .writes = true, .slow = true},
+     "(options: {identifier: string, new_title: string, contentHash?: string, "
+     "content_hash?: string, force?: boolean, dry_run?: boolean}): "
+     "Promise<RenamedNote | DryRun>",
+     "gives a note another title and file name; the links to it follow",
+     call_rename,
+     LEVEL_FULL,
+     .details =
+         "It stays in its folder. Links in other notes and in itself are rewritten, with "
+         "their headings and labels, all or none of them; code blocks are left alone. The "
+         "version that this code read last must be the note's, unless contentHash or force "
+         "is given.",
+     .errors =
+         "Conflict: the name is taken, the note changed, or links to other notes by the "
+         "new name would not lead there any more. NotFound. InvalidInput.",
+     .example = "const note = await notes.get('meeting/Standup');\n"
+                "const {new_id} = await notes.rename({identifier: note.id, "
+                "new_title: 'Daily standup'})",
+     .words = "title retitle filename change name renameNote"},
+    {{.name = "notes.move", .writes = true, .slow = true},
+     "(options: {identifier: string, new_type: string, contentHash?: string, "
+     "content_hash?: string, force?: boolean, dry_run?: boolean}): "
+     "Promise<MovedNote | DryRun>",
+     "moves a note to another type, which is its first folder; the links to it follow",
+     call_move,
+     LEVEL_FULL,
+     .details =
+         "Links in other notes are rewritten, and the note's own relative links go on to "
+         "lead where they did, all or none of them. The version that this code read last "
+         "must be the note's, unless contentHash or force is given.",
+     .errors = "Conflict: the name is taken there, or the note changed. NotFound. "
+               "InvalidInput.",
+     .example = "const note = await notes.get('meeting/Standup');\n"
+                "await notes.move({identifier: note.id, new_type: 'archive'})",
+     .words = "type folder directory relocate file category moveNote"},
     {{.name = "notes.history"},
      "(options: string | {identifier: string, limit?: number, cursor?: number}): "
      "Promise<Revision[]>",

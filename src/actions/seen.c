@@ -44,6 +44,8 @@ void seen_note(struct evaluation *v, struct str asked, const struct buf *out, si
     const struct json *note = json_read(text, a, &full);
     struct str id = json_str(json_get(note, "id"));
     if (!id.n)
+        id = json_str(json_get(note, "new_id"));
+    if (!id.n)
         return;
     pthread_mutex_lock(&v->lock);
     struct seen *s = find_seen(v, id);

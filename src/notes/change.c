@@ -302,18 +302,32 @@ static bool is_respelling(struct change *c, const struct entry *n, const char *t
            st.inode == n->st.inode && !find_to(c, to);
 }
 
-bool change_move(struct change *c, const char *from, const char *to, struct err *e)
+static bool find_movable(struct change *c, const char *from, const char *to,
+                         struct entry **out, struct err *e)
 {
     must(name_is_path(str_of(to)));
-    struct entry *n;
-    if (!find_entry(c, from, &n, e))
+    if (!find_entry(c, from, out, e))
         return false;
-    if (!n)
+    if (!*out)
         return not_there(from, e);
+    return !strcmp(from, to) || is_respelling(c, *out, to) || is_free(c, to, e);
+}
+
+bool change_can_move(struct change *c, const char *from, const char *to, struct err *e)
+{
+    struct entry *n;
+    return find_movable(c, from, to, &n, e);
+}
+
+bool change_move(struct change *c, const char *from, const char *to, struct err *e)
+{
+    struct entry *n;
+    if (!find_movable(c, from, to, &n, e))
+        return false;
     if (!strcmp(from, to))
         return true;
     const char *copy = arena_copy(c->arena, to, strlen(to), e);
-    if (!copy || (!is_respelling(c, n, to) && !is_free(c, to, e)))
+    if (!copy)
         return false;
     set_to(n, copy);
     n->note = NULL;

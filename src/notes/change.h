@@ -49,6 +49,8 @@ bool change_read(struct change *c, const char *path, struct note *out, bool *fou
 bool change_create(struct change *c, const char *path, struct str bytes, struct err *e);
 bool change_replace(struct change *c, const char *path, struct str bytes, struct err *e);
 bool change_move(struct change *c, const char *from, const char *to, struct err *e);
+/* May it be moved there, as things are? Else as change_move(). */
+bool change_can_move(struct change *c, const char *from, const char *to, struct err *e);
 /* To the trash; `backup` (PATH_MAX bytes, or NULL) tells where. */
 bool change_remove(struct change *c, const char *path, char *backup, struct err *e);
 /* Takes a file out of the trash. */

@@ -173,6 +173,15 @@ static void name_target(const struct link *l, struct str from, struct naming *n)
         buf_clear(&n->other);
 }
 
+void linker_name(const struct link *l, struct str from, struct buf *text,
+                 struct buf *other)
+{
+    struct naming n = {*text, *other};
+    name_target(l, from, &n);
+    *text = n.text;
+    *other = n.other;
+}
+
 /* The key of the name, which is added where it is new. 0 and *e. */
 static int64_t name_key(struct linker *l, const struct naming *n, struct err *e)
 {
@@ -542,6 +551,17 @@ static bool settle_name(struct linker *l, const struct unsettled *u, struct err 
            (l->fresh || note == u->note || run_with(l, REOPEN_SUBNOTES, u->key, e));
 }
 
+bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
+                    struct err *e)
+{
+    enum name_outcome found = look_everywhere(l, text, note, e);
+    if (found == NAME_MISSING && other.n)
+        found = look_everywhere(l, other, note, e);
+    if (found != NAME_FOUND)
+        *note = 0;
+    return e->code == ERR_NONE;
+}
+
 /* Reads the next names that are to be settled, beginning behind the key `after`. */
 static size_t read_chunk(struct linker *l, bool all, int64_t after, struct arena *a,
                          struct unsettled *out, struct err *e)
@@ -611,4 +631,68 @@ bool linker_settle(struct linker *l, struct err *e)
         !tree_settle(l->db, all, e))
         return false;
     return db_exec(l->db, "DELETE FROM unsettled; UPDATE state SET relink = 0", e);
+}
+
+/* ---- as if --------------------------------------------------------------- */
+
+static bool rename_row(struct linker *l, int64_t note, struct str path, struct str title,
+                       struct err *e)
+{
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    name_put_id(path, &id);
+    scoped(query_end) struct query *q =
+        db_query(l->db,
+                 "UPDATE notes SET path = ?2, id = ?3, type = ?4, stem = ?5, title = ?6"
+                 " WHERE key = ?1",
+                 e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, note);
+    query_bind_str(q, 2, path);
+    query_bind_str(q, 3, buf_view(&id));
+    query_bind_str(q, 4, name_type(path));
+    query_bind_str(q, 5, name_stem(path));
+    query_bind_str(q, 6, title);
+    return query_run(q, e);
+}
+
+/* Both by what the note is called now and by what it will be. */
+static bool touch_row(struct linker *l, int64_t note, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(l->db, "SELECT path, uid, title FROM notes WHERE key = ?", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, note);
+    return query_next(q, e) &&
+           linker_touch(l, query_str(q, 0), query_str(q, 1), query_str(q, 2), e);
+}
+
+static bool tell_changed(struct linker *l, const struct unsettled *u,
+                         linker_changed *changed, void *arg, struct err *e)
+{
+    int64_t now = 0;
+    if (!is_used(l, u->key, e) || !linker_meaning(l, u->text, u->other, &now, e))
+        return e->code == ERR_NONE;
+    return now == u->note || changed(arg, u->key, u->text, u->note, now, e);
+}
+
+bool linker_pretend(struct linker *l, int64_t note, struct str path, struct str title,
+                    linker_changed *changed, void *arg, struct err *e)
+{
+    if (!touch_row(l, note, e) || !rename_row(l, note, path, title, e) ||
+        !touch_row(l, note, e))
+        return false;
+    int64_t after = INT64_MIN;
+    struct unsettled *chunk = mem_new(CHUNK * sizeof *chunk);
+    for (size_t n = CHUNK; n == CHUNK && !e->code;) {
+        scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+        n = read_chunk(l, false, after, a, chunk, e);
+        for (size_t i = 0; i < n && !e->code; i++)
+            (void)tell_changed(l, &chunk[i], changed, arg, e);
+        after = n ? chunk[n - 1].key : after;
+    }
+    free(chunk);
+    return e->code == ERR_NONE;
 }

@@ -54,6 +54,21 @@ bool linker_forget(struct linker *l, int64_t note, struct err *e);
 bool linker_drop(struct linker *l, int64_t note, struct err *e);
 bool linker_write(struct linker *l, int64_t key, const struct note *n, struct err *e);
 
+/* By what names the link calls its note, seen from the note `from`: `text`, and where
+ * that is nobody's name, `other` (or empty). Both are cleared first. */
+struct link;
+void linker_name(const struct link *l, struct str from, struct buf *text,
+                 struct buf *other);
+/* What a name means; *note 0: nothing, or several notes. */
+bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
+                    struct err *e);
+/* As if the note had this path and title, until the transaction is rolled back: tells of
+ * each name in use that would change its meaning; 0 is none, or several. */
+typedef bool linker_changed(void *arg, int64_t name, struct str text, int64_t before,
+                            int64_t after, struct err *e);
+bool linker_pretend(struct linker *l, int64_t note, struct str path, struct str title,
+                    linker_changed *changed, void *arg, struct err *e);
+
 /* Appends what an entry of the list names: an identifier, bare or in [[...]]. false: it
  * is none, and nothing was appended. */
 bool subnote_entry(const struct json *entry, struct buf *out);

@@ -266,7 +266,9 @@ struct finder {
     struct str s;   /* the run: a paragraph, a heading */
     size_t line;    /* of its first byte */
     size_t counted; /* bytes of it that `line` has been moved over */
-    unsigned found;
+    size_t found, most;
+    bool images; /* are told of, too */
+    bool image;  /* what is being told of is one */
     void (*each)(void *arg, const struct link *l);
     void *arg;
     size_t no_ticks[TICKS_MAX + 1]; /* from here on no run of this length, + 1 */
@@ -280,12 +282,12 @@ static struct str part(const struct finder *f, size_t from, size_t to)
 static void found(struct finder *f, size_t at, struct str target, struct str label,
                   enum link_kind kind)
 {
-    if (f->found == LINKS_MAX || target.n == 0)
+    if (f->found == f->most || target.n == 0)
         return;
     f->found++;
     for (; f->counted < at; f->counted++)
         f->line += f->s.at[f->counted] == '\n';
-    struct link l = {target, str_trim(label), kind, f->line};
+    struct link l = {target, str_trim(label), kind, f->line, f->image};
     f->each(f->arg, &l);
 }
 
@@ -426,7 +428,19 @@ static size_t link_title(const struct finder *f, size_t i)
     return 0;
 }
 
-/* [label](target "title"); `image` ones are passed over. */
+static size_t inline_link(struct finder *f, size_t i, bool image);
+
+/* The images in a link's label, which is passed over otherwise. */
+static void label_images(struct finder *f, size_t from, size_t to)
+{
+    for (size_t i = from; i + 1 < to; i++)
+        if (f->s.at[i] == '!' && f->s.at[i + 1] == '[') {
+            size_t end = inline_link(f, i + 1, true);
+            i = end ? end - 1 : i;
+        }
+}
+
+/* [label](target "title"); `image` ones are told of where they are wanted. */
 static size_t inline_link(struct finder *f, size_t i, bool image)
 {
     size_t close = closing_bracket(f, i);
@@ -443,8 +457,12 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
     k = skip_space(f, k);
     if (k >= f->s.n || f->s.at[k] != ')')
         return 0;
-    if (!image)
+    if (!image && f->images)
+        label_images(f, i + 1, close);
+    f->image = image;
+    if (!image || f->images)
         found_target(f, i, target, part(f, i + 1, close));
+    f->image = false;
     return k + 1;
 }
 
@@ -519,7 +537,7 @@ static void find_in(struct finder *f, struct str run, size_t line)
     f->line = line;
     f->counted = 0;
     memset(f->no_ticks, 0, sizeof f->no_ticks);
-    for (size_t i = 0; i < run.n && f->found < LINKS_MAX;) {
+    for (size_t i = 0; i < run.n && f->found < f->most;) {
         size_t end = 0, step = 1;
         switch (run.at[i]) {
         case '\\':
@@ -552,17 +570,19 @@ static void find_in(struct finder *f, struct str run, size_t line)
 
 /* ---- links of a text ---------------------------------------------------- */
 
-void markdown_links(struct str text, void (*each)(void *arg, const struct link *l),
-                    void *arg)
+static void find_links(struct str text, size_t most, bool images,
+                       void (*each)(void *arg, const struct link *l), void *arg)
 {
     struct scan s = {.text = text};
     struct finder *f = mem_new(sizeof *f);
     f->each = each;
     f->arg = arg;
+    f->most = most;
+    f->images = images;
     struct str run = STR("");
     size_t run_line = 0;
     bool more = true;
-    while (more && f->found < LINKS_MAX) {
+    while (more && f->found < f->most) {
         more = next_line(&s);
         bool plain = more && !s.blank && !s.code;
         if (run.n && (!plain || s.starts)) {
@@ -579,6 +599,18 @@ void markdown_links(struct str text, void (*each)(void *arg, const struct link *
         }
     }
     free(f);
+}
+
+void markdown_links(struct str text, void (*each)(void *arg, const struct link *l),
+                    void *arg)
+{
+    find_links(text, LINKS_MAX, false, each, arg);
+}
+
+void markdown_targets(struct str text, void (*each)(void *arg, const struct link *l),
+                      void *arg)
+{
+    find_links(text, SIZE_MAX, true, each, arg);
 }
 
 /* ---- where a link leads ------------------------------------------------- */

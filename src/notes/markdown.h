@@ -22,11 +22,17 @@ struct link {
     struct str target, label;
     enum link_kind kind;
     size_t line; /* from 1 */
+    bool image;  /* ![...](...): of markdown_targets() alone */
 };
 
 /* In the order in which they stand. */
 void markdown_links(struct str text, void (*each)(void *arg, const struct link *l),
                     void *arg);
+
+/* The same for who rewrites them: all of them, and images, too, in the order in which
+ * their targets stand. */
+void markdown_targets(struct str text, void (*each)(void *arg, const struct link *l),
+                      void *arg);
 
 /* The text of the first heading of level 1; empty if there is none. */
 struct str markdown_title(struct str text);

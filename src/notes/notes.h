@@ -78,6 +78,20 @@ bool notes_update(struct vault *v, const struct json *options, struct json_write
 bool notes_delete(struct vault *v, const struct json *options, struct json_writer *out,
                   struct err *e);
 
+/* {identifier, new_title, contentHash (or content_hash) or force, dry_run?}
+ * -> {success, notesUpdated, linksUpdated, new_id, path, content_hash}
+ * A new title and file name, in the same folder; the links to the note follow, all or
+ * none. The title is changed where it stands: in the frontmatter, or in the heading.
+ * ERR_CONFLICT: the name is taken, or links to other notes by that name would not lead
+ * there any more. */
+bool notes_rename(struct vault *v, const struct json *options, struct json_writer *out,
+                  struct err *e);
+/* {identifier, new_type, the same} -> {success, old_id, new_id, old_type, new_type,
+ * filename, title, timestamp, links_updated, notes_with_updated_links, path,
+ * content_hash}. To the folder new_type; folders inside of the type stay. */
+bool notes_move(struct vault *v, const struct json *options, struct json_writer *out,
+                struct err *e);
+
 /* ---- what notes held before ---------------------------------------------- */
 
 /* "identifier" or {identifier, limit? (100, at most 1000), cursor? (a revision)}

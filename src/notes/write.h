@@ -20,7 +20,7 @@ struct operation {
                 struct err *e);
 };
 extern const struct operation create_operation, update_operation, delete_operation,
-    restore_operation;
+    restore_operation, rename_operation, move_operation;
 
 /* The whole call: with {dry_run: true} the answer is {dry_run, changes}. */
 bool write_perform(struct vault *v, const struct operation *op, const struct json *o,

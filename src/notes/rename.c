@@ -1,0 +1,311 @@
+/* Another title or type for a note; the links to it follow. */
+#include <stdio.h>
+
+#include "notes/index.h"
+#include "notes/markdown.h"
+#include "notes/name.h"
+#include "notes/relink.h"
+#include "notes/write.h"
+
+struct renaming {
+    struct str identifier, title, type;
+    struct write_guard guard;
+};
+
+/* What the note becomes. */
+struct renamed {
+    struct change *c;
+    struct vault *v;
+    struct note old;
+    char path[PATH_MAX];
+    char title[NAME_TITLE_MAX + 1];
+    size_t notes, links;
+    char hash[HASH_SIZE];
+};
+
+/* ---- the note's own text ------------------------------------------------- */
+
+static bool put_edited(const struct note *n, const struct renaming *r, bool add_title,
+                       struct str body, struct arena *a, struct buf *out, struct err *e)
+{
+    const struct json *all = n->front.yml.all;
+    char now[25];
+    os_format_utc(os_real_ms(), now);
+    struct frontmatter_change changes[3];
+    size_t count = 0;
+    if (r->title.n && (json_get(all, "title") || add_title))
+        changes[count++] =
+            (struct frontmatter_change){STR("title"), write_json_text(r->title, a, e)};
+    if (r->type.n && json_get(all, "type"))
+        changes[count++] =
+            (struct frontmatter_change){STR("type"), write_json_text(r->type, a, e)};
+    if (json_get(all, "updated"))
+        changes[count++] = (struct frontmatter_change){
+            STR("updated"), write_json_text(str_of(now), a, e)};
+    if (e->code)
+        return false;
+    if (count ? !frontmatter_edit(&n->front, changes, count, a, out, e)
+              : !buf_str(out, n->front.head))
+        return false;
+    return buf_str(out, body) || buf_check(out, "the note", e);
+}
+
+/* A title that stands in the first heading is changed there. */
+static void put_body(const struct note *n, const struct renaming *r, struct buf *out)
+{
+    struct str body = n->front.body, heading = markdown_title(body);
+    bool by_key = str_trim(json_str(json_get(n->front.yml.all, "title"))).n > 0;
+    if (!r->title.n || by_key || !heading.n) {
+        buf_str(out, body);
+        return;
+    }
+    size_t at = (size_t)(heading.at - body.at);
+    buf_put(out, body.at, at);
+    buf_str(out, r->title);
+    buf_put(out, heading.at + heading.n, body.n - at - heading.n);
+}
+
+static bool title_of(const char *path, struct str bytes,
+                     char out[static NAME_TITLE_MAX + 1], struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    struct os_stat st = {0};
+    struct note n;
+    if (!note_parse(str_of(path), bytes, &st, a, &n, e))
+        return false;
+    (void)snprintf(out, NAME_TITLE_MAX + 1, "%.*s", STR_ARGS(n.title));
+    return true;
+}
+
+/* The title must be read back as it was asked for; where the heading cannot hold it,
+ * the frontmatter does. */
+static bool write_own(struct renamed *n, const struct renaming *r, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    scoped_buf struct buf body, bytes;
+    buf_init(&body, NOTE_SIZE_MAX);
+    buf_init(&bytes, NOTE_SIZE_MAX);
+    put_body(&n->old, r, &body);
+    if (!put_edited(&n->old, r, false, buf_view(&body), a, &bytes, e) ||
+        !buf_check(&bytes, "the note", e) ||
+        !title_of(n->path, buf_view(&bytes), n->title, e))
+        return false;
+    bool headless =
+        n->old.front.state == FRONTMATTER_NONE && !markdown_title(n->old.front.body).n;
+    if (r->title.n && !str_is(r->title, n->title) && !headless) {
+        if (n->old.front.state == FRONTMATTER_BROKEN)
+            return err_set(e, ERR_INVALID,
+                           "the title \"%.*s\" cannot be written: the frontmatter is no "
+                           "YAML and the heading would not hold it; nothing was changed",
+                           STR_ARGS(str_cut(r->title, 100)));
+        buf_clear(&bytes);
+        if (!put_edited(&n->old, r, true, n->old.front.body, a, &bytes, e) ||
+            !buf_check(&bytes, "the note", e) ||
+            !title_of(n->path, buf_view(&bytes), n->title, e))
+            return false;
+    }
+    return change_replace(n->c, n->old.path.at, buf_view(&bytes), e);
+}
+
+/* ---- where it goes ------------------------------------------------------- */
+
+static bool taken(struct renamed *n, const char *path, struct err *e)
+{
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    vault_put_id(n->v, str_of(path), &id);
+    return err_set(
+        e, ERR_CONFLICT,
+        "a note of that name exists: its id is \"%.200s\"; nothing was changed, "
+        "take another title or type",
+        buf_cz(&id));
+}
+
+/* The root's X.md and note/X.md would have one id. */
+static bool check_twin(struct renamed *n, struct err *e)
+{
+    char twin[PATH_MAX + 8];
+    struct str path = str_of(n->path);
+    if (name_at_root(path))
+        (void)snprintf(twin, sizeof twin, "note/%s", n->path);
+    else if (str_starts(path, "note/") &&
+             name_at_root((struct str){path.at + 5, path.n - 5}))
+        (void)snprintf(twin, sizeof twin, "%s", n->path + 5);
+    else
+        return true;
+    bool itself = str_is(n->old.path, twin);
+    return itself || !name_is_path(str_of(twin)) || !change_has(n->c, twin) ||
+           taken(n, twin, e);
+}
+
+static bool find_place(struct renamed *n, const struct renaming *r, struct err *e)
+{
+    struct str old = n->old.path, file = name_file(old);
+    struct str folder = {old.at, old.n - file.n}; /* with its slash */
+    scoped_buf struct buf stem;
+    buf_init(&stem, 512);
+    int length;
+    if (r->type.n) {
+        struct str rest = old;
+        if (folder.n) {
+            rest.at += name_type(old).n + 1;
+            rest.n -= name_type(old).n + 1;
+        }
+        length = snprintf(n->path, sizeof n->path, "%.*s/%.*s", STR_ARGS(r->type),
+                          STR_ARGS(rest));
+    } else {
+        (void)name_from_title(r->title, &stem); /* was asked before */
+        length = snprintf(n->path, sizeof n->path, "%.*s%s.md", STR_ARGS(folder),
+                          buf_cz(&stem));
+    }
+    if (length <= 0 || length >= PATH_MAX || !name_is_path(str_of(n->path)))
+        return err_set(e, ERR_INVALID, "the note's path would be too long");
+    return check_twin(n, e) && change_can_move(n->c, old.at, n->path, e);
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
+{
+    struct relink links = {.v = n->v, .c = n->c, .old = n->old, .path = n->path};
+    if (!find_place(n, r, e))
+        return false;
+    bool stays = str_is(n->old.path, n->path);
+    if (stays && (r->type.n || str_eq(r->title, n->old.title))) {
+        memcpy(n->hash, n->old.hash, HASH_SIZE);
+        return true;
+    }
+    char from[PATH_MAX];
+    memcpy(from, n->old.path.at, n->old.path.n + 1);
+    if (!write_own(n, r, e))
+        return false;
+    links.title = str_of(n->title);
+    if (!relink_run(&links, e) || !change_move(n->c, from, n->path, e))
+        return false;
+    n->notes = links.notes;
+    n->links = links.links;
+    change_hash(n->c, n->path, n->hash);
+    return true;
+}
+
+static bool open_renamed(struct change *c, struct vault *v, const struct renaming *r,
+                         struct renamed *n, struct err *e)
+{
+    char path[PATH_MAX];
+    bool found;
+    *n = (struct renamed){.c = c, .v = v};
+    if (!write_resolve(c, v, r->identifier, path, e) ||
+        !change_read(c, path, &n->old, &found, e))
+        return false;
+    return found ? write_check_guard(&r->guard, &n->old, e)
+                 : write_no_such_note(r->identifier, e);
+}
+
+/* ---- rename -------------------------------------------------------------- */
+
+static bool read_rename(const struct json *o, void *state, struct err *e)
+{
+    static const char *const keys[] = {
+        "identifier", "new_title", "contentHash", "content_hash",
+        "force",      "dry_run",   NULL};
+    struct renaming *r = state;
+    scoped_buf struct buf stem;
+    buf_init(&stem, 512);
+    if (!options_check(o, "notes.rename", keys, e) ||
+        !options_identifier(o, &r->identifier, e) ||
+        !options_str(o, "new_title", NULL, &r->title, e) ||
+        !write_read_guard(o, &r->guard, e))
+        return false;
+    r->title = str_trim(r->title);
+    for (size_t i = 0; i < r->title.n; i++)
+        if ((unsigned char)r->title.at[i] < ' ' || r->title.at[i] == 0x7f)
+            return err_set(e, ERR_INVALID, "new_title must be one line of text");
+    return (r->title.n <= NAME_TITLE_MAX && name_from_title(r->title, &stem)) ||
+           err_set(e, ERR_INVALID,
+                   "new_title must be a string of at most %u bytes with at least one "
+                   "letter, digit or sign that a file name may have",
+                   NAME_TITLE_MAX);
+}
+
+static bool run_rename(struct change *c, struct vault *v, void *state,
+                       struct json_writer *out, struct err *e)
+{
+    const struct renaming *r = state;
+    struct renamed n;
+    if (!open_renamed(c, v, r, &n, e) || !perform(&n, r, e))
+        return false;
+    json_open_object(out);
+    json_pair_bool(out, "success", true);
+    json_pair_int(out, "notesUpdated", (int64_t)n.notes);
+    json_pair_int(out, "linksUpdated", (int64_t)n.links);
+    write_pair_id(v, out, "new_id", str_of(n.path));
+    json_pair_cstr(out, "path", n.path);
+    json_pair_cstr(out, "content_hash", n.hash);
+    json_close(out);
+    return true;
+}
+
+const struct operation rename_operation = {
+    "notes.rename", "rename", sizeof(struct renaming), read_rename, run_rename};
+
+bool notes_rename(struct vault *v, const struct json *options, struct json_writer *out,
+                  struct err *e)
+{
+    return write_perform(v, &rename_operation, options, out, e);
+}
+
+/* ---- move ---------------------------------------------------------------- */
+
+static bool read_move(const struct json *o, void *state, struct err *e)
+{
+    static const char *const keys[] = {
+        "identifier", "new_type", "contentHash", "content_hash",
+        "force",      "dry_run",  NULL};
+    struct renaming *r = state;
+    if (!options_check(o, "notes.move", keys, e) ||
+        !options_identifier(o, &r->identifier, e) ||
+        !options_str(o, "new_type", NULL, &r->type, e) ||
+        !write_read_guard(o, &r->guard, e))
+        return false;
+    return name_is_type(r->type) ||
+           err_set(e, ERR_INVALID,
+                   "new_type \"%.*s\" is no name of one folder: letters, digits, spaces "
+                   "and signs other than / \\ : * ? \" < > | # ^ [ ], no dot at the head",
+                   STR_ARGS(str_cut(r->type, 60)));
+}
+
+static bool run_move(struct change *c, struct vault *v, void *state,
+                     struct json_writer *out, struct err *e)
+{
+    const struct renaming *r = state;
+    struct renamed n;
+    if (!open_renamed(c, v, r, &n, e))
+        return false;
+    struct str old_path = n.old.path, old_type = name_type(old_path);
+    if (!perform(&n, r, e))
+        return false;
+    json_open_object(out);
+    json_pair_bool(out, "success", true);
+    write_pair_id(v, out, "old_id", old_path);
+    write_pair_id(v, out, "new_id", str_of(n.path));
+    json_pair_str(out, "old_type", old_type);
+    json_pair_str(out, "new_type", r->type);
+    json_pair_str(out, "filename", name_file(str_of(n.path)));
+    json_pair_str(out, "title", n.title[0] ? str_of(n.title) : n.old.title);
+    write_pair_time(out, "timestamp", os_real_ms());
+    json_pair_int(out, "links_updated", (int64_t)n.links);
+    json_pair_int(out, "notes_with_updated_links", (int64_t)n.notes);
+    json_pair_cstr(out, "path", n.path);
+    json_pair_cstr(out, "content_hash", n.hash);
+    json_close(out);
+    return true;
+}
+
+const struct operation move_operation = {"notes.move", "move", sizeof(struct renaming),
+                                         read_move, run_move};
+
+bool notes_move(struct vault *v, const struct json *options, struct json_writer *out,
+                struct err *e)
+{
+    return write_perform(v, &move_operation, options, out, e);
+}
