@@ -1,6 +1,7 @@
 /* The joined rooms, and the way of every call through them. */
 #include <stdio.h>
 
+#include "actions/cache.h"
 #include "actions/internal.h"
 #include "actions/results.h"
 #include "os/os.h"
@@ -55,6 +56,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
     pthread_mutex_init(&a->lock, NULL);
     a->results = results_new();
+    a->cache = cache_new();
     if (!read_schemas(a, e))
         return NULL;
     if (o->guest_dir)
@@ -82,6 +84,7 @@ void actions_close(struct actions *a)
     guard_close(a->guard);
     arena_free(a->schemas);
     results_free(a->results);
+    cache_free(a->cache);
     free(a->guest_dir);
     pthread_mutex_destroy(&a->lock);
     free(a);

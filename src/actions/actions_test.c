@@ -546,9 +546,26 @@ static void the_doctor_finds_everything_in_order(void **state)
     assert_true(json_length(json_get(report, "checks")) >= 4);
 }
 
+static void an_answer_is_kept_for_equal_rights_alone(void **state)
+{
+    (void)state;
+    static const char more[] = "\"cache\":true";
+    assert_true(evaluates("return 'kept'", more));
+    assert_null(json_get(got, "cached"));
+    assert_true(evaluates("return 'kept'", more));
+    assert_true(json_bool(json_get(got, "cached"), false));
+    caller.name = "another";
+    assert_true(evaluates("return 'kept'", more));
+    assert_true(json_bool(json_get(got, "cached"), false));
+    caller.level = LEVEL_LIMITED;
+    assert_true(evaluates("return 'kept'", more));
+    assert_null(json_get(got, "cached"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        test(an_answer_is_kept_for_equal_rights_alone),
         test(the_actions_are_described_for_agents),
         test(levels_have_names),
         test(a_result_comes_with_logs_and_figures),

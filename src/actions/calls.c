@@ -109,6 +109,8 @@ static bool perform(struct evaluation *v, uint32_t row, struct str args, struct 
     const struct json *values = json_read(args, a, e);
     if (!values)
         return err_wrap(e, "%s", c->row.name);
+    if (!c->steady)
+        atomic_store(&v->unsteady, true);
     if (!call_patiently(v, c, values, out, e)) {
         advice_failed(v, c, values, e);
         return false;

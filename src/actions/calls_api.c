@@ -66,6 +66,7 @@ static const struct host_call rows[] = {
      "finds methods by what they do, best first",
      call_search,
      LEVEL_ZERO,
+     .steady = true,
      .details =
          "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
      .example = "api.search('who links to a note')",
@@ -75,6 +76,7 @@ static const struct host_call rows[] = {
      "tells all about a method, a namespace or a type, by name",
      call_describe,
      LEVEL_ZERO,
+     .steady = true,
      .details = "Without a name: all namespaces and types.",
      .errors = "NotFound: there is nothing of that name; the message says what is near.",
      .example = "api.describe('notes.update')",

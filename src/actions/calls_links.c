@@ -44,6 +44,7 @@ static const struct host_call rows[] = {
      "all links of a note: to notes, to addresses, and from other notes",
      call_for_note,
      LEVEL_FULL,
+     .steady = true,
      .details =
          "target_note_id is null where a link is broken: no note is called so, or several "
          "are. Links in code blocks do not count. link_type is 'wiki', 'markdown' or "
@@ -57,6 +58,7 @@ static const struct host_call rows[] = {
      "the links that lead to a note",
      call_backlinks,
      LEVEL_FULL,
+     .steady = true,
      .details = "Whatever they call it: id, path, uid, title or file name. Sorted by the "
                 "path of the note that they stand in.",
      .errors = "NotFound: no such note. Conflict: several notes have that title.",
@@ -67,6 +69,7 @@ static const struct host_call rows[] = {
      "links that lead to no note",
      call_find_broken,
      LEVEL_FULL,
+     .steady = true,
      .details =
          "reason is 'missing', or 'ambiguous' where several notes have that name. Links to "
          "files that are no notes are not looked at. limit is 10,000 by default and at "
@@ -81,6 +84,7 @@ static const struct host_call rows[] = {
      "the notes with certain links",
      call_search_by,
      LEVEL_FULL,
+     .steady = true,
      .details =
          "Each criterion that is given must hold, for any one of its strings. A domain "
          "stands for all beneath it. broken_links: false finds the notes without any. "

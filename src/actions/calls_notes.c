@@ -105,6 +105,7 @@ static const struct host_call rows[] = {
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
      LEVEL_ZERO,
+     .steady = true,
      .details =
          "null where there is none. content is what stands behind the frontmatter; "
          "metadata is the frontmatter without id, type, title, created and updated.",
@@ -152,6 +153,7 @@ static const struct host_call rows[] = {
      "notes without their content, the one updated last first",
      call_list,
      LEVEL_ZERO,
+     .steady = true,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
          "of the page before. fields picks the fields of the rows, also uid, filename, "
@@ -167,6 +169,7 @@ static const struct host_call rows[] = {
      "full-text search over titles, contents and tags, best first",
      call_search,
      LEVEL_FULL,
+     .steady = true,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "

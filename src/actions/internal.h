@@ -20,6 +20,7 @@ struct actions {
     struct engine *engine;
     struct sessions *sessions;
     struct script *_Atomic script;
+    struct cache *cache;     /* of answers; own lock */
     struct results *results; /* too large for their answers; own lock */
     struct arena *schemas;   /* the actions' input schemas, read once */
     const struct json *input[ACTIONS_MAX];
@@ -156,6 +157,9 @@ struct evaluation {
     const struct kept *kept; /* NULL: no session */
     atomic_uint retries;     /* of host calls that were busy */
 
+    bool cached;          /* answered from the cache */
+    atomic_bool unsteady; /* it called a row that is not steady */
+
     /* Of a result that was put aside (results.h); 0 and "": none was. */
     size_t result_bytes;
     char resource[80];
@@ -195,6 +199,9 @@ struct host_call {
     const char *summary; /* one line: what it does */
     host_call_fn *call;  /* NULL: it is code of the guest's own */
     enum level level;    /* the least trusted level that may call it */
+    /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
+     * may give an evaluation of such calls the same answer again. */
+    bool steady;
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */
     const char *details; /* defaults, limits, what is not obvious */

@@ -50,6 +50,8 @@ static const char evaluate_input[] =
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
     "\"description\":\"only these may be called, such as 'notes.get' or 'utils'\"},"
     "\"context\":{\"type\":\"object\",\"description\":\"values the code finds as variables\"},"
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if "
+    "the notes have not changed\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\"},"
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":"
     "\"fetch is there, for the hosts that the person's policy allows\"},"

@@ -95,6 +95,8 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
     write_stats(v, o, w);
     if (v && v->kept)
         kept_write(v->kept, w);
+    if (v && v->cached)
+        json_pair_bool(w, "cached", true);
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);
     json_close(w);
 }
