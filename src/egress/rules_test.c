@@ -145,6 +145,9 @@ static void what_cannot_be_fetched_is_no_url(void **state)
         "https://[::1/",
         "https://exam_ple..org/",
         "https://example.org%00.evil.test/",
+        "https://0x7f./",
+        "https://1.2.3.4.5/",
+        "https://a.0x10/",
     };
     for (size_t i = 0; i < LENGTH(wrong); i++)
         assert_refuses(r, wrong[i], ERR_INVALID);

@@ -20,6 +20,18 @@ static bool is_name(const char *host)
     return label > 0;
 }
 
+/* What ends in a number is an IPv4 address to resolvers, however it is written: only the
+ * plain form is let through, so that what was matched is what is resolved. */
+static bool is_odd_address(const char *host)
+{
+    struct address a;
+    const char *dot = strrchr(host, '.'), *last = dot ? dot + 1 : host;
+    bool hex = last[0] == '0' && (last[1] == 'x' || last[1] == 'X');
+    last += hex ? 2 : 0;
+    bool number = last[strspn(last, hex ? "0123456789abcdef" : "0123456789")] == '\0';
+    return number && !address_read(host, &a);
+}
+
 static bool is_bracketed(const char *host)
 {
     struct address a;
@@ -77,6 +89,7 @@ static bool read_host(struct target *t)
         t->host[n] = '\0';
     free(host);
     return fits && (is_name(t->host) || is_bracketed(t->host)) &&
+           !is_odd_address(t->host) &&
            curl.url_set(t->url, CURLUPART_HOST, t->host, 0) == CURLUE_OK;
 }
 
