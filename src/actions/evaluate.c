@@ -78,6 +78,7 @@ static bool read_request(const struct action_call *c, struct script_request *q,
     q->logs_max = LOGS_MAX;
     q->calls_max = c->place->permit.policy->host_calls;
     q->cancel = c->who->cancel;
+    q->trace = json_bool(json_get(c->arguments, "trace"), false);
     return true;
 }
 
@@ -86,7 +87,9 @@ static bool read_request(const struct action_call *c, struct script_request *q,
 /* It is decided: what is still on its way is not waited for. */
 static void run_is_over(void *arg)
 {
-    network_stop(arg);
+    struct evaluation *v = arg;
+    cancel_fire(&v->stopping);
+    network_stop(v);
 }
 
 /* The context's text as it came is gone; it is written anew. */
@@ -147,6 +150,7 @@ static bool run(const struct action_call *c, struct script *script,
     struct evaluation v;
     evaluation_init(&v, c);
     v.kept = kept;
+    v.trace = q->trace;
     q->perform_arg = &v;
     struct script_outcome o;
     script_outcome_init(&o);

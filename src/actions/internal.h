@@ -155,7 +155,11 @@ struct evaluation {
     bool network_over;
     struct advice advice;
     const struct kept *kept; /* NULL: no session */
-    atomic_uint retries;     /* of host calls that were busy */
+    bool trace;
+    /* Fired when nobody wants the answers of the calls any more: whatever waits for more
+     * than a moment (a network, a guest) looks at it, or has itself stopped by it. */
+    struct cancel stopping;
+    atomic_uint retries; /* of host calls that were busy */
 
     bool cached;          /* answered from the cache */
     atomic_bool unsteady; /* it called a row that is not steady */

@@ -56,7 +56,8 @@ static const char evaluate_input[] =
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":"
     "\"fetch is there, for the hosts that the person's policy allows\"},"
     "\"session\":{\"type\":\"string\",\"description\":\"a name: top-level variables, "
-    "functions and the object state are there again in your next call with it\"}},"
+    "functions and the object state are there again in your next call with it\"},"
+    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell every call that was made\"}},"
     "\"required\":[\"code\"],\"additionalProperties\":false}";
 
 static const char evaluate_output[] =
@@ -70,7 +71,8 @@ static const char evaluate_output[] =
     "\"changed\":{\"type\":\"boolean\"}}},"
     "\"executionTime\":{\"type\":\"number\"},"
     "\"logs\":{\"type\":\"array\"},\"stats\":{\"type\":\"object\"},"
-    "\"session\":{\"type\":\"object\"},"
+    "\"session\":{\"type\":\"object\"},\"trace\":{\"type\":\"array\"},"
+    "\"hints\":{\"type\":\"array\"},"
     "\"truncated\":{\"type\":\"boolean\"}},"
     "\"required\":[\"success\",\"executionTime\",\"logs\",\"stats\",\"truncated\"]}";
 

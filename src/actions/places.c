@@ -29,6 +29,7 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
                              .places = c->place,
                              .arena = arena_new((size_t)16 << 20)};
     atomic_init(&v->vault, c->place->vault);
+    cancel_init(&v->stopping);
     pthread_mutex_init(&v->lock, NULL);
     pthread_rwlock_init(&v->moving, NULL);
 }

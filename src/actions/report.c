@@ -97,6 +97,9 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
         kept_write(v->kept, w);
     if (v && v->cached)
         json_pair_bool(w, "cached", true);
+    if (v && v->trace)
+        trace_write(o, w);
+    hints_write(o, w);
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);
     json_close(w);
 }

@@ -14,7 +14,7 @@
 struct eval {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
     const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
-    bool help, network;
+    bool help, network, trace;
     const char *file;
     enum level trust;
     int exit;
@@ -81,6 +81,8 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
         json_pair_raw(&w, "context", str_of(o->context));
     if (o->session)
         json_pair_cstr(&w, "session", o->session);
+    if (o->trace)
+        json_pair_bool(&w, "trace", true);
     json_close(&w);
     return buf_check(out, "the call", e);
 }
@@ -188,6 +190,7 @@ int command_eval(int argc, char **argv)
          "variables are there again in the next call with it"},
         {"--network", NULL, &o.network, NULL,
          "fetch is there, for the hosts that the policy allows"},
+        {"--trace", NULL, &o.trace, NULL, "tell every host call that was made"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
     struct option_use use = {

@@ -18,6 +18,12 @@ struct script {
 
 struct run;
 
+/* When a call was performed; end_ns is 0 where it was not. */
+struct made_times {
+    uint64_t start_ns, end_ns;
+};
+#define MADE_NONE UINT32_MAX
+
 /* One host call on its way. Owned by its run; `next` is the list it is in. */
 struct errand {
     struct errand *next;
@@ -27,6 +33,8 @@ struct errand {
     struct buf out;
     struct err err;
     bool ok;
+    uint32_t made; /* its note's number, or MADE_NONE */
+    struct made_times times;
 };
 
 struct hands *hands_new(void);
@@ -45,6 +53,7 @@ struct run {
     const struct script_request *q;
     struct script_outcome *out;
     uint64_t started_ns, until_ns, host_ns;
+    uint32_t round; /* how often the guest has gone on */
 
     /* Answer of the last synchronous call, until the guest takes it. */
     struct buf sync_answer;
@@ -60,6 +69,41 @@ struct run {
     size_t finished_count;
     bool cancelled, ended;
 };
+
+#define CALL_ANSWER_MAX ((size_t)64 << 20) /* bytes of one host call's answer */
+/* Performs one call, as the request's function does. */
+bool call_perform(struct run *r, uint32_t row, struct str args, struct buf *out,
+                  struct err *e);
+/* An error as the guest makes one of its own from it. */
+void call_failure(const struct err *why, struct buf *out);
+
+/* Takes over the calls that the guest has made, slow and quick ones apart. */
+bool run_take_calls(struct run *r, struct world *w, const struct script_answer *a,
+                    struct err *e);
+void run_send_slow(struct run *r);
+void run_perform_quick(struct run *r);
+/* Waits until a call is done, a timer is due, or the run must end. */
+bool run_wait(struct run *r, const struct script_answer *a, struct err *e);
+/* Hands over what is done, and lets the guest go on until it waits again. */
+bool run_settle(struct run *r, struct world *w, struct script_answer *a, struct err *e);
+/* No call is on its way any more when this returns. */
+void run_end_calls(struct run *r);
+
+/* Notes a call: its number, or MADE_NONE where there are too many. */
+uint32_t made_add(struct run *r, uint32_t row, uint32_t line, struct str args);
+/* What became of it; ERR_NONE where it went well. */
+void made_end(struct run *r, uint32_t index, const struct made_times *t,
+              enum err_code failed, size_t answer_size);
+
+/* ---- the guest ---------------------------------------------------------- */
+
+#define INPUT_READY 4096u /* bytes of input that need no call */
+/* Room for `n` bytes in the guest. NULL and *e. */
+char *guest_room(struct world *w, size_t n, struct err *e);
+/* Calls start or resume; a copy of the answer. */
+bool guest_step(struct world *w, const char *name, size_t n, struct script_answer *out,
+                struct err *e);
+bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struct err *e);
 
 /* Performs an errand; any thread. */
 void run_perform(struct errand *errand);

@@ -69,12 +69,27 @@ struct script_request {
     bool session;
     struct str saved;
     size_t saved_max; /* bytes */
+    bool trace;       /* calls are noted with the line that they stand in */
     script_perform_fn *perform;
     void *perform_arg;
     /* Called with perform_arg when the run is over, before calls that are still on
      * their way are waited for: they should end soon. May be NULL. */
     void (*over)(void *arg);
 };
+
+/* One host call that was made. */
+struct script_made {
+    uint32_t row, line; /* line: 0 without `trace`, and of synchronous calls */
+    uint32_t round;     /* those of one round did not wait for each other */
+    uint32_t args_size, answer_size;
+    uint32_t args_shown; /* bytes of `args`, the beginning of its arguments */
+    char args[80];
+    uint64_t args_hash; /* the same for the same arguments; 0: too long to tell */
+    bool answered;      /* else it was not, or no longer, performed */
+    enum err_code failed;
+    double at_ms, ms; /* since the evaluation's beginning */
+};
+#define SCRIPT_MADE_MAX 1000u /* the further ones are counted only */
 
 struct script_stats {
     double compute_ms, host_ms, total_ms;
@@ -88,6 +103,8 @@ struct script_outcome {
     struct buf result; /* JSON text, when success */
     struct buf logs;   /* a JSON array of {"level", "message"} */
     uint32_t logs_dropped;
+    struct script_made *made; /* in the order in which they were made */
+    size_t made_count, made_capacity, made_dropped;
     bool changed; /* a call that writes has succeeded */
     /* Of a session that goes on from here: after code that ended by itself, well or with
      * an error. Empty after limits, traps and cancellation, and where `unsaved` says why:

@@ -802,6 +802,77 @@ static void bytes_go_to_the_host_and_come_back(void **state)
     assert_results(all);
 }
 
+/* ---- what is noted of calls --------------------------------------------- */
+
+static void calls_are_noted_in_their_order(void **state)
+{
+    (void)state;
+    request.trace = true;
+    evaluate("const a = await quick.echo('one');\n"
+             "await Promise.all([quick.echo('two'),\n"
+             "  slow.echo('three')]);\n"
+             "sync.echo(4);\n"
+             "try { await quick.fail('Conflict') } catch {}\n"
+             "await quick.echo('x'.repeat(200)); await quick.echo('one')");
+    assert_int_equal(outcome.made_count, 7);
+    const struct script_made *m = outcome.made;
+    static const uint32_t rows_made[] = {QUICK_ECHO, QUICK_ECHO, SLOW_ECHO, SYNC_ECHO,
+                                         QUICK_FAIL, QUICK_ECHO, QUICK_ECHO};
+    static const uint32_t lines[] = {1, 2, 3, 0, 5, 6, 6};
+    for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(m[i].row, rows_made[i]);
+        assert_int_equal(m[i].line, lines[i]);
+        assert_true(m[i].answered && m[i].ms >= 0 && m[i].at_ms >= 0);
+        assert_int_equal(m[i].failed, i == 4 ? ERR_CONFLICT : ERR_NONE);
+    }
+    assert_true(m[0].round < m[1].round && m[1].round == m[2].round);
+    assert_true(m[3].round < m[5].round);
+    assert_memory_equal(m[0].args, "[\"one\"]", m[0].args_shown);
+    assert_int_equal(m[0].answer_size, strlen("[\"one\"]"));
+    assert_int_equal(m[5].args_size, 204);
+    assert_int_equal(m[5].args_shown, sizeof m[5].args);
+    assert_true(m[0].args_hash == m[6].args_hash && m[0].args_hash != m[1].args_hash);
+    request.trace = false;
+    evaluate("await quick.echo(1)");
+    assert_int_equal(outcome.made_count, 1);
+    assert_int_equal(outcome.made[0].line, 0);
+}
+
+static void only_so_many_calls_are_noted(void **state)
+{
+    (void)state;
+    assert_result("for (let i = 0; i < 1200; i++) await quick.echo(i); 'done'",
+                  "\"done\"");
+    assert_int_equal(outcome.made_count, SCRIPT_MADE_MAX);
+    assert_int_equal(outcome.made_dropped, 200);
+}
+
+static bool over_told;
+
+static void note_over(void *arg)
+{
+    (void)arg;
+    over_told = true;
+}
+
+static void calls_that_were_never_answered_are_noted_so(void **state)
+{
+    (void)state;
+    request.calls_max = 20;
+    evaluate("for (let i = 0; i < 30; i++) quick.echo(i)");
+    assert_int_equal(outcome.type, ERR_HOST_CALLS);
+    request.calls_max = 10000;
+    request.over = note_over;
+    over_told = false;
+    request.total_ms = 30;
+    evaluate("slow.pause(60); for (let i = 0; i < 40; i++) slow.pause(i + 1000);"
+             "await new Promise(() => {})");
+    assert_int_equal(outcome.type, ERR_TIMEOUT);
+    assert_true(over_told);
+    assert_int_equal(outcome.made_count, 41);
+    assert_false(outcome.made[40].answered);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -841,6 +912,9 @@ int main(void)
         test(optional_rows_are_not_there_unless_a_run_asks),
         test(a_row_may_have_javascript_around_it),
         test(bytes_go_to_the_host_and_come_back),
+        test(calls_are_noted_in_their_order),
+        test(only_so_many_calls_are_noted),
+        test(calls_that_were_never_answered_are_noted_so),
     };
     return cmocka_run_group_tests(tests, open_script, close_script);
 }
