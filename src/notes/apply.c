@@ -93,39 +93,61 @@ static void draft_name(size_t i, char out[static 64])
     (void)snprintf(out, 64, APPLY_STAGE "/%zu", i);
 }
 
-/* Is there a draft for this step, written beforehand? */
-static bool has_draft(const struct applying *a, const struct step *s)
+/* Does the step write a content? */
+static bool has_content(const struct step *s)
 {
-    return a->together && *s->to && strcmp(s->old_hash, s->new_hash) != 0;
+    return *s->to && strcmp(s->old_hash, s->new_hash) != 0;
 }
 
-/* Where the draft lies on another file system, the file is written where it goes. */
-static bool put_draft(struct applying *a, const struct step *s, size_t i,
-                      const struct os_stat *expect, bool *elsewhere, struct err *e)
+static bool write_draft(struct applying *a, const struct step *s, size_t i, struct err *e)
+{
+    char name[64];
+    struct str bytes;
+    /* All drafts together come before any move. */
+    const char *like = a->together ? s->from : s->to;
+    draft_name(i, name);
+    return content_of(a, s, &bytes, e) &&
+           os_draft(a->v->dir, name, bytes, *s->from ? like : NULL, FILE_MODE,
+                    !a->together, e);
+}
+
+/* Drafts lie in a folder of ours, where a crash may leave them. Where that is on another
+ * file system, the file is written where it goes. */
+static bool replace_content(struct applying *a, const struct step *s, size_t i,
+                            const struct os_stat *expect, struct err *e)
 {
     char draft[64];
+    struct err why = {0}, ignored = {0};
     draft_name(i, draft);
-    struct err why = {0};
-    *elsewhere = false;
-    if (os_place(a->v->dir, draft, s->to, expect, &why))
-        return true;
-    *elsewhere = why.code == ERR_INVALID;
-    return *elsewhere || err_set(e, why.code, "%s", why.msg);
+    if (!a->together) /* a crash's */
+        (void)os_drop(a->v->dir, draft, &ignored);
+    if (!a->together &&
+        (!os_make_dirs(a->v->dir, APPLY_STAGE, e) || !write_draft(a, s, i, e)))
+        return false;
+    bool placed = os_place(a->v->dir, draft, s->to, expect, !a->together, &why);
+    (void)os_drop(a->v->dir, draft, &ignored);
+    if (placed || why.code != ERR_INVALID)
+        return placed || err_set(e, why.code, "%s", why.msg);
+    struct str bytes;
+    return content_of(a, s, &bytes, e) &&
+           os_replace_file(a->v->dir, s->to, bytes, expect, NULL, e);
 }
 
-static bool put_content(struct applying *a, const struct step *s, size_t i,
-                        const struct os_stat *expect, struct err *e)
+static bool create_content(struct applying *a, const struct step *s, size_t i,
+                           struct err *e)
 {
-    bool elsewhere = true;
-    if (has_draft(a, s) && !put_draft(a, s, i, expect, &elsewhere, e))
+    char draft[64];
+    struct err why = {0};
+    draft_name(i, draft);
+    if (!make_folder_of(a->v, s->to, e))
         return false;
-    if (!elsewhere)
+    if (a->together && os_place(a->v->dir, draft, s->to, NULL, false, &why))
         return true;
+    if (a->together && why.code != ERR_INVALID)
+        return err_set(e, why.code, "%s", why.msg);
     struct str bytes;
-    if (!content_of(a, s, &bytes, e))
-        return false;
-    return expect ? os_replace_file(a->v->dir, s->to, bytes, expect, NULL, e)
-                  : os_write_file(a->v->dir, s->to, bytes, OS_CREATE, FILE_MODE, NULL, e);
+    return content_of(a, s, &bytes, e) &&
+           os_write_file(a->v->dir, s->to, bytes, OS_CREATE, FILE_MODE, NULL, e);
 }
 
 /* The trash may lie on another file system: then the bytes are copied. */
@@ -134,7 +156,7 @@ static bool move_file(struct applying *a, const struct step *s, struct err *e)
     struct err why = {0};
     if (!make_folder_of(a->v, s->to, e))
         return false;
-    if (a->together ? os_place(a->v->dir, s->from, s->to, NULL, &why)
+    if (a->together ? os_place(a->v->dir, s->from, s->to, NULL, false, &why)
                     : os_move(a->v->dir, s->from, s->to, &why))
         return true;
     if (why.code != ERR_INVALID)
@@ -166,7 +188,7 @@ static bool do_step(struct applying *a, const struct step *s, size_t i, bool *fo
         return a->together ? os_drop(a->v->dir, s->from, e)
                            : os_remove_file(a->v->dir, s->from, e);
     if (!*s->from && !*to.id)
-        return make_folder_of(a->v, s->to, e) && put_content(a, s, i, NULL, e);
+        return create_content(a, s, i, e);
     /* Half of a step that is undone may have been done: moved, and the content not. */
     bool movable = same(from.id, s->old_hash) || same(from.id, s->new_hash);
     if (moves && *from.id && movable && (!*to.id || respelt)) {
@@ -176,7 +198,7 @@ static bool do_step(struct applying *a, const struct step *s, size_t i, bool *fo
     }
     if (*s->from && same(to.id, s->old_hash) && !same(s->old_hash, s->new_hash) &&
         (!moves || !*from.id))
-        return put_content(a, s, i, &to.st, e);
+        return replace_content(a, s, i, &to.st, e);
     *foreign = !same(to.id, s->new_hash);
     return true;
 }
@@ -206,16 +228,9 @@ static bool write_drafts(struct applying *a, const struct step *steps, size_t co
     drop_drafts(a); /* a crash's */
     if (!os_make_dirs(a->v->dir, APPLY_STAGE, e))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        char name[64];
-        struct str bytes;
-        const char *like = *steps[i].from ? steps[i].from : NULL;
-        draft_name(i, name);
-        if (has_draft(a, &steps[i]) &&
-            (!content_of(a, &steps[i], &bytes, e) ||
-             !os_draft(a->v->dir, name, bytes, like, FILE_MODE, e)))
+    for (size_t i = 0; i < count; i++)
+        if (has_content(&steps[i]) && !write_draft(a, &steps[i], i, e))
             return false;
-    }
     return os_sync(a->v->dir, e);
 }
 

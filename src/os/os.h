@@ -98,19 +98,19 @@ bool os_remove_file(int dir, const char *name, struct err *e);
 
 /* ---- many files, made lasting together ---------------------------------- */
 
-/* A sync a file would take seconds for a thousand. These write and move without;
- * os_sync() between them says when what was done so far outlasts a power failure. */
+/* A sync a file would take seconds for a thousand. These write and move without, unless
+ * `lasting`; os_sync() makes all last that was done so far. */
 
 /* The new file `name` (ERR_CONFLICT when it exists). `like`, if not NULL, names a file
  * that it will replace: it gets that one's mode, owner and attributes. */
 bool os_draft(int dir, const char *name, struct str bytes, const char *like,
-              unsigned mode, struct err *e);
+              unsigned mode, bool lasting, struct err *e);
 /* Puts a draft in the place of `to`, only while that is the very file of `expect`
  * (else ERR_CONFLICT, and nothing has changed); the old file then lies where the draft
  * was. Without `expect`: moves `from`, never over an existing name (ERR_CONFLICT).
  * ERR_INVALID: to another file system. */
 bool os_place(int dir, const char *from, const char *to, const struct os_stat *expect,
-              struct err *e);
+              bool lasting, struct err *e);
 /* Removes a file. */
 bool os_drop(int dir, const char *name, struct err *e);
 /* Makes all lasting that was written to the file system of `dir`. */

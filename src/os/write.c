@@ -363,7 +363,7 @@ bool os_remove_file(int dir, const char *name, struct err *e)
 /* ---- many files ---------------------------------------------------------- */
 
 bool os_draft(int dir, const char *name, struct str bytes, const char *like,
-              unsigned mode, struct err *e)
+              unsigned mode, bool lasting, struct err *e)
 {
     scoped_fd int fd =
         os_open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, e);
@@ -376,26 +376,31 @@ bool os_draft(int dir, const char *name, struct str bytes, const char *like,
             return false;
         beneath_keep(folder, base, fd);
     }
-    return write_all(fd, bytes) || beneath_failed(e, "write", name);
+    return (write_all(fd, bytes) && (!lasting || fsync(fd) == 0)) ||
+           beneath_failed(e, "write", name);
+}
+
+static bool place(int from_dir, const char *from, int to_dir, const char *to,
+                  const struct os_stat *expect)
+{
+    if (!expect)
+        return rename_new(from_dir, from, to_dir, to);
+    enum swap done = swap_expected(from_dir, from, to_dir, to, expect);
+    return done == SWAP_DONE ||
+           (done == SWAP_IMPOSSIBLE && renameat(from_dir, from, to_dir, to) == 0);
 }
 
 bool os_place(int dir, const char *from, const char *to, const struct os_stat *expect,
-              struct err *e)
+              bool lasting, struct err *e)
 {
     const char *from_base, *to_base;
     scoped_fd int from_dir = beneath_parent(dir, from, &from_base, e);
     scoped_fd int to_dir = from_dir < 0 ? -1 : beneath_parent(dir, to, &to_base, e);
     if (from_dir < 0 || to_dir < 0)
         return false;
-    if (!expect)
-        return rename_new(from_dir, from_base, to_dir, to_base) ||
-               move_failed(from, to, e);
-    enum swap done = swap_expected(from_dir, from_base, to_dir, to_base, expect);
-    bool ok = done == SWAP_DONE || (done == SWAP_IMPOSSIBLE &&
-                                    renameat(from_dir, from_base, to_dir, to_base) == 0);
-    if (ok)
-        return true;
-    return errno == ESTALE ? changed_meanwhile(to, e) : move_failed(from, to, e);
+    if (!place(from_dir, from_base, to_dir, to_base, expect))
+        return errno == ESTALE ? changed_meanwhile(to, e) : move_failed(from, to, e);
+    return !lasting || sync_folder(to_dir) || beneath_failed(e, "make lasting", to);
 }
 
 bool os_drop(int dir, const char *name, struct err *e)
