@@ -75,7 +75,7 @@ def test_what_does_more_than_read_or_fails_is_run_again(run, code):
 
 
 def test_a_policy_may_say_no(cloche, vault, tmp_path, run):
-    (tmp_path / "config" / "cloche").mkdir(parents=True)
+    (tmp_path / "config" / "cloche").mkdir(parents=True, exist_ok=True)
     (tmp_path / "config" / "cloche" / "policy.json").write_text('{"cache": false}')
     env = os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     with Stdio([cloche, "mcp", "--vault", str(vault)], env=env) as client:
@@ -87,7 +87,7 @@ def test_a_policy_may_say_no(cloche, vault, tmp_path, run):
 def test_other_rights_get_answers_of_their_own(cloche, vault, tmp_path, run):
     """The same client, lowered by its policy between two calls."""
     folder = tmp_path / "config" / "cloche"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     env = os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     search = "return (await notes.search({query: 'rain'})).length"
     with Stdio([cloche, "mcp", "--vault", str(vault)], env=env) as client:
