@@ -146,7 +146,11 @@ static void the_actions_are_described_for_agents(void **state)
     assert_in_range(count, LENGTH(names), 12); /* more are a burden on every context */
     for (size_t i = 0; i < LENGTH(names); i++)
         assert_string_equal(list[i].name, names[i]);
+    size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
+        bytes += strlen(list[i].name) + strlen(list[i].title) +
+                 strlen(list[i].description) + strlen(list[i].input_schema) +
+                 strlen(list[i].output_schema);
         assert_in_range(strlen(list[i].description), 20, 2047);
         assert_true(list[i].title[0] != '\0');
         const struct json *schemas[] = {read_text(list[i].input_schema),
@@ -155,6 +159,7 @@ static void the_actions_are_described_for_agents(void **state)
             assert_true(str_is(json_str(json_get(schemas[k], "type")), "object"));
         assert_true(json_is(json_get(schemas[0], "additionalProperties"), JSON_BOOL));
     }
+    assert_in_range(bytes, 1, 7500); /* with what surrounds them, 8 KB of tools/list */
     assert_null(action_named(STR("no_such_action")));
     assert_null(action_named(STR("get_note\0")));
 }

@@ -97,6 +97,7 @@ extern const size_t action_count;
 action_fn action_evaluate;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
+action_fn action_rename_note;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
 

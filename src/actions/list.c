@@ -12,17 +12,16 @@ static const char evaluate_description[] =
     "is 'type/name', a path or a unique title\n"
     "notes.search({query, typeFilter?, limit?, useRegex?}) -> [{id, title, excerpt, score, ...}]\n"
     "notes.create({type, title, content, metadata?}) -> {id, path, ...}\n"
-    "notes.update({identifier, content?, metadata?, contentHash?}) -> {id, updated, ...}; "
-    "metadata is merged, null removes a key; Conflict if the note changed since it was read\n"
-    "notes.delete({identifier, confirm?}) -> {id, deleted, backup_path}; goes to a trash\n"
-    "utils.formatDate(date, 'YYYY-MM-DD'), utils.parseLinks(text), utils.sanitizeTitle(text), "
-    "utils.generateId()\n"
+    "notes.update({identifier, content?, metadata?}) -> {id, updated, ...}; metadata is merged, "
+    "null removes a key; Conflict if the note changed since this code read it\n"
+    "Also notes.delete, rename, move, history ...; links.*, hierarchy.*, relationships.*, "
+    "noteTypes.*, vaults.*; utils.formatDate(date, 'YYYY-MM-DD'), parseLinks, sanitizeTitle, "
+    "generateId.\n"
     "\n"
-    "There is more: api.search('words') finds methods by what they do, "
-    "api.describe('notes.update') tells a method's options, errors and example, "
-    "api.describe() lists everything.\n"
-    "console.log(...) is captured. A failure says where it is, what would be right, and "
-    "whether anything was changed. No require, no import.\n"
+    "Before you use one of these: api.search('words') finds methods by what they do, "
+    "api.describe('links.getBacklinks') tells options, answer, errors and an example (both as "
+    "tools, too). All calls but api.* and utils.* need await. console.log is captured. A "
+    "failure says where it is, what would be right, and whether anything was changed.\n"
     "\n"
     "Example:\n"
     "const open = [];\n"
@@ -40,41 +39,31 @@ static const char evaluate_description[] =
 
 static const char evaluate_input[] =
     "{\"type\":\"object\",\"properties\":{"
-    "\"code\":{\"type\":\"string\",\"description\":\"JavaScript to run\"},"
-    "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"],"
-    "\"description\":\"javascript by default\"},"
+    "\"code\":" STRING ","
+    "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"
     "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"
-    "\"description\":\"computing time in ms, 5000 by default\"},"
-    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,"
-    "\"description\":\"memory in MB, 128 by default\"},"
+    "\"description\":\"computing time in ms (5000)\"},"
+    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-    "\"description\":\"only these may be called, such as 'notes.get' or 'utils'\"},"
+    "\"description\":\"only these, such as 'notes.get' or 'links'\"},"
     "\"context\":{\"type\":\"object\",\"description\":\"values the code finds as variables\"},"
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if "
-    "the notes have not changed\"},"
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if no "
+    "note has changed\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\"},"
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":"
-    "\"fetch is there, for the hosts that the person's policy allows\"},"
+    "\"fetch, for the hosts that the policy allows\"},"
     "\"session\":{\"type\":\"string\",\"description\":\"a name: top-level variables, "
-    "functions and the object state are there again in your next call with it\"},"
+    "functions and the object state are there again in the next call with it\"},"
     "\"trace\":{\"type\":\"boolean\",\"description\":\"tell every call that was made\"}},"
     "\"required\":[\"code\"],\"additionalProperties\":false}";
 
+/* Of outputs only what others may build on: descriptions are for reading, and are
+ * read before every call. docs/ tells the rest. */
 static const char evaluate_output[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"success\":{\"type\":\"boolean\"},"
-    "\"result\":{\"description\":\"what the code returned, as JSON\"},"
-    "\"error\":" STRING ","
-    "\"errorDetails\":{\"type\":\"object\",\"properties\":{"
-    "\"type\":" STRING ",\"message\":" STRING ",\"suggestion\":" STRING ","
-    "\"line\":{\"type\":\"integer\"},\"retry\":{\"type\":\"boolean\"},"
-    "\"changed\":{\"type\":\"boolean\"}}},"
-    "\"executionTime\":{\"type\":\"number\"},"
-    "\"logs\":{\"type\":\"array\"},\"stats\":{\"type\":\"object\"},"
-    "\"session\":{\"type\":\"object\"},\"trace\":{\"type\":\"array\"},"
-    "\"hints\":{\"type\":\"array\"},"
-    "\"truncated\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"success\",\"executionTime\",\"logs\",\"stats\",\"truncated\"]}";
+    "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},\"result\":{},"
+    "\"error\":" STRING
+    ",\"errorDetails\":{\"type\":\"object\"},\"logs\":{\"type\":\"array\"},"
+    "\"stats\":{\"type\":\"object\"}},\"required\":[\"success\"]}";
 
 static const char get_input[] =
     "{\"type\":\"object\",\"properties\":{\"identifier\":{\"type\":\"string\",\"minLength\":1,"
@@ -82,10 +71,7 @@ static const char get_input[] =
     "\"required\":[\"identifier\"],\"additionalProperties\":false}";
 
 static const char get_output[] =
-    "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"title\":" STRING ","
-    "\"content\":" STRING ",\"metadata\":{\"type\":\"object\"},\"content_hash\":" STRING
-    "},"
-    "\"required\":[\"id\",\"title\",\"content\",\"content_hash\"]}";
+    "{\"type\":\"object\",\"required\":[\"id\",\"title\",\"content\",\"content_hash\"]}";
 
 static const char search_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -95,9 +81,7 @@ static const char search_input[] =
     "\"useRegex\":{\"type\":\"boolean\"}},"
     "\"required\":[\"query\"],\"additionalProperties\":false}";
 
-static const char search_output[] =
-    "{\"type\":\"object\",\"properties\":{\"results\":{\"type\":\"array\"}},"
-    "\"required\":[\"results\"]}";
+static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
 
 static const char create_input[] =
     "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING ","
@@ -106,8 +90,16 @@ static const char create_input[] =
     "\"required\":[\"type\",\"title\",\"content\"],\"additionalProperties\":false}";
 
 static const char create_output[] =
-    "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"path\":" STRING "},"
-    "\"required\":[\"id\",\"path\"]}";
+    "{\"type\":\"object\",\"required\":[\"id\",\"path\"]}";
+
+static const char rename_input[] =
+    "{\"type\":\"object\",\"properties\":{\"identifier\":" STRING ","
+    "\"new_title\":" STRING ",\"new_type\":" STRING ",\"content_hash\":" STRING ","
+    "\"force\":{\"type\":\"boolean\"}},"
+    "\"required\":[\"identifier\"],\"additionalProperties\":false}";
+
+static const char rename_output[] =
+    "{\"type\":\"object\",\"required\":[\"success\",\"new_id\"]}";
 
 static const char update_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -119,10 +111,8 @@ static const char update_input[] =
     "\"description\":\"change it whatever it is now\"}},"
     "\"required\":[\"identifier\"],\"additionalProperties\":false}";
 
-static const char update_output[] = "{\"type\":\"object\",\"properties\":{\"id\":" STRING
-                                    ",\"updated\":{\"type\":\"boolean\"},"
-                                    "\"timestamp\":" STRING ",\"content_hash\":" STRING
-                                    "},\"required\":[\"id\",\"updated\"]}";
+static const char update_output[] =
+    "{\"type\":\"object\",\"required\":[\"id\",\"updated\"]}";
 
 static const char search_api_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -139,9 +129,7 @@ static const char read_result_input[] =
     "\"required\":[\"resource\"],\"additionalProperties\":false}";
 
 static const char read_result_output[] =
-    "{\"type\":\"object\",\"properties\":{\"text\":" STRING ","
-    "\"next_offset\":{\"type\":\"integer\"},\"total_bytes\":{\"type\":\"integer\"}},"
-    "\"required\":[\"text\",\"total_bytes\"]}";
+    "{\"type\":\"object\",\"required\":[\"text\",\"total_bytes\"]}";
 
 static const char describe_api_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -157,8 +145,7 @@ static const char close_session_input[] =
     "\"required\":[\"session\"],\"additionalProperties\":false}";
 
 static const char close_session_output[] =
-    "{\"type\":\"object\",\"properties\":{\"closed\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"closed\"]}";
+    "{\"type\":\"object\",\"required\":[\"closed\"]}";
 
 const struct action_row action_rows[] = {
     {{.name = "evaluate_note_code",
@@ -213,6 +200,17 @@ const struct action_row action_rows[] = {
       .destructive = true},
      action_update_note,
      "notes.update",
+     NULL},
+    {{.name = "rename_note",
+      .title = "Rename or move a note",
+      .description =
+          "Give a note another title, or move it to another type. The links to it "
+          "follow. Give the content_hash from get_note.",
+      .input_schema = rename_input,
+      .output_schema = rename_output,
+      .destructive = true},
+     action_rename_note,
+     "notes.rename",
      NULL},
     {{.name = "search_api",
       .title = "Find methods",

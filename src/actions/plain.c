@@ -6,20 +6,35 @@ static bool note_answer(const struct answer *out, struct err *e)
     return buf_check(&out->json, "the answer", e);
 }
 
+/* Names the nearest, to whom may list the notes. */
+static bool refuse_unknown(const struct action_call *c, struct vault *vault,
+                           struct err *e)
+{
+    struct err none = {0};
+    struct str name = json_str(json_get(c->arguments, "identifier"));
+    const struct host_call *list = host_call_named("notes.list");
+    scoped_buf struct buf near;
+    buf_init(&near, (size_t)16 << 10);
+    struct json_writer w = json_writer(&near);
+    if (!list ||
+        !permit_call(&c->place->permit, list->row.name, list->level, false, &none) ||
+        !notes_nearest(vault, name, 3, &w, &none) || near.n <= 2)
+        buf_clear(&near);
+    return err_set(e, ERR_NOT_FOUND,
+                   "no note '%.*s'; an id such as 'meeting/standup', a path or a unique "
+                   "title is accepted, and search_notes finds them%s%.*s",
+                   STR_ARGS(str_cut(name, 100)), near.n ? "; near are " : "",
+                   STR_ARGS(str_cut(buf_view(&near), 150)));
+}
+
 bool action_get_note(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct vault *vault = action_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     if (!vault || !notes_get(vault, c->arguments, &w, e))
         return false;
-    if (str_is(buf_view(&out->json), "null")) {
-        struct str name = json_str(json_get(c->arguments, "identifier"));
-        return err_set(
-            e, ERR_NOT_FOUND,
-            "no note '%.*s'; an id such as 'meeting/standup', a path or a unique "
-            "title is accepted, and search_notes finds them",
-            STR_ARGS(str_cut(name, 100)));
-    }
+    if (str_is(buf_view(&out->json), "null"))
+        return refuse_unknown(c, vault, e);
     return note_answer(out, e);
 }
 
@@ -53,4 +68,24 @@ bool action_update_note(const struct action_call *c, struct answer *out, struct 
     scoped(vault_close) struct vault *vault = action_writing_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault && notes_update(vault, c->arguments, &w, e) && note_answer(out, e);
+}
+
+/* By another title, or to another type: one of the two. */
+bool action_rename_note(const struct action_call *c, struct answer *out, struct err *e)
+{
+    bool title = json_get(c->arguments, "new_title") != NULL;
+    bool type = json_get(c->arguments, "new_type") != NULL;
+    if (title == type)
+        return err_set(e, ERR_INVALID,
+                       "give new_title, or new_type, and not both; nothing was changed");
+    /* rename_note asks for notes.rename; the other half has a permission of its own. */
+    const struct host_call *move = host_call_named("notes.move");
+    if (type && !permit_call(&c->place->permit, move->row.name, move->level, true, e))
+        return false;
+    scoped(vault_close) struct vault *vault = action_writing_vault(c, e);
+    struct json_writer w = json_writer(&out->json);
+    return vault &&
+           (title ? notes_rename(vault, c->arguments, &w, e)
+                  : notes_move(vault, c->arguments, &w, e)) &&
+           note_answer(out, e);
 }

@@ -254,8 +254,10 @@ static void the_list_of_tools_is_whole_and_on_one_line(void **state)
         assert_int_equal(json_is(json_get(tool, "outputSchema"), JSON_OBJECT),
                          fake_actions[i].output_schema != NULL);
     }
-    assert_true(
-        json_bool(fake_at(v, "result.tools.3.annotations.destructiveHint"), false));
+    assert_true(json_bool(fake_at(v, "result.tools.0.annotations.readOnlyHint"), false));
+    assert_false(json_bool(fake_at(v, "result.tools.0.annotations.openWorldHint"), true));
+    /* One that may do everything says nothing. */
+    assert_int_equal(json_length(fake_at(v, "result.tools.3.annotations")), 0);
     assert_null(fake_at(v, "result.ttlMs"));
     assert_null(fake_at(v, "result.nextCursor"));
 }

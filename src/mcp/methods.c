@@ -115,11 +115,15 @@ static bool put_tool(struct json_writer *w, const struct action *a, struct err *
         return false;
     json_key(w, "annotations");
     json_open_object(w);
-    json_pair_cstr(w, "title", a->title);
-    json_pair_bool(w, "readOnlyHint", a->read_only);
-    json_pair_bool(w, "destructiveHint", a->destructive);
-    json_pair_bool(w, "idempotentHint", a->idempotent);
-    json_pair_bool(w, "openWorldHint", a->open_world);
+    /* What is left out reads as the pessimistic default. */
+    if (a->read_only)
+        json_pair_bool(w, "readOnlyHint", true);
+    else if (!a->destructive)
+        json_pair_bool(w, "destructiveHint", false);
+    if (!a->read_only && a->idempotent)
+        json_pair_bool(w, "idempotentHint", true);
+    if (!a->open_world)
+        json_pair_bool(w, "openWorldHint", false);
     json_close(w);
     json_close(w);
     return true;
