@@ -95,6 +95,27 @@ const struct api_type api_types[] = {
      "body?: string | Uint8Array | ArrayBuffer | URLSearchParams | null, "
      "redirect?: 'follow' | 'manual' | 'error', signal?: AbortSignal}",
      "what fetch takes besides the URL; other members of browsers' are ignored"},
+    {"HierarchyRow",
+     "{parent_id: string, child_id: string, depth: number, position: number}",
+     "one place in the hierarchy; positions count from 0"},
+    {"HierarchyChange",
+     "{success: boolean, parentId: string, childId?: string, operation: 'add' | 'remove' | "
+     "'reorder', timestamp: string, hierarchyUpdated: boolean, content_hash: string, "
+     "previous_hash: string, error?: string}",
+     "what a change of the hierarchy answers; both hashes are the parent's; "
+     "hierarchyUpdated is false where it was so already"},
+    {"NoteRelationships",
+     "{content_links: {outgoing: LinkRow[], incoming: LinkRow[]}, "
+     "hierarchy_links: {parents: HierarchyRow[], children: HierarchyRow[]}, "
+     "external_links: ExternalLink[]}",
+     "what relationships.get answers"},
+    {"RelatedNote",
+     "{noteId: string, strength: number, relationship_types: ('link' | 'backlink' | 'child' | "
+     "'parent' | 'sibling' | 'shared_link' | 'shared_tag')[]}",
+     "a note that belongs close to another"},
+    {"PathStep",
+     "{noteId: string, relationship: 'start' | 'link' | 'backlink' | 'child' | 'parent'}",
+     "a step on the way between two notes; relationship is what it is to the one before"},
     {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
      "a method as api.search tells of it; allowed is there where this code may not call it"},
 };

@@ -186,6 +186,8 @@ void seen_note(struct evaluation *v, struct str asked, const struct buf *out,
 /* The same for a note that the code has just made: it may go on to change it. */
 void seen_made(struct evaluation *v, struct vault *vault, const struct buf *out,
                size_t from);
+/* The answer of a change of the hierarchy: the parent's new hash is known, too. */
+void seen_relisted(struct evaluation *v, const struct buf *out, size_t from);
 /* The options as they came, with what the code may leave out: the identifier, and the
  * hash that was read last of the note `name`. */
 const struct json *seen_complete(struct evaluation *v, const struct json *o,
@@ -222,7 +224,9 @@ struct host_call_group {
 };
 extern const struct host_call_group api_calls;
 extern const struct host_call_group fetch_calls;
+extern const struct host_call_group hierarchy_calls;
 extern const struct host_call_group links_calls;
+extern const struct host_call_group relationships_calls;
 extern const struct host_call_group notes_calls;
 extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;

@@ -8,6 +8,15 @@ struct seen {
     unsigned vault;             /* its number */
     struct str id, path, asked; /* `asked`: what the code called it */
     struct str hash;
+    struct str list; /* its subnotes as JSON, as the code has read them */
+    struct relisted *relisted;
+};
+
+/* A version that differs from `seen.hash` only in the list of subnotes, which this
+ * evaluation itself has changed since. */
+struct relisted {
+    struct relisted *next;
+    struct str hash, list;
 };
 
 /* A copy in the evaluation's arena, or nothing where it is full. */
@@ -34,6 +43,18 @@ static struct seen *find_seen(struct evaluation *v, struct str name)
     return s;
 }
 
+static void keep_list(struct evaluation *v, struct seen *s, const struct json *metadata)
+{
+    scoped_buf struct buf list;
+    buf_init(&list, 1u << 20);
+    if (!json_is(metadata, JSON_OBJECT))
+        return;
+    struct json_writer w = json_writer(&list);
+    json_put(&w, json_get(metadata, "subnotes"));
+    if (!list.failed)
+        keep_new(v, &s->list, buf_view(&list));
+}
+
 /* Notes the hash in what get or update has just answered: the text behind
  * `from` in `out`. Best effort: without it the code is asked for a hash. */
 void seen_note(struct evaluation *v, struct str asked, const struct buf *out, size_t from)
@@ -55,6 +76,9 @@ void seen_note(struct evaluation *v, struct str asked, const struct buf *out, si
         v->seen = s;
     }
     if (s) {
+        if (!str_eq(s->hash, json_str(json_get(note, "content_hash"))))
+            s->relisted = NULL;
+        keep_list(v, s, json_get(note, "metadata"));
         keep_new(v, &s->id, id);
         if (json_get(note, "path"))
             keep_new(v, &s->path, json_str(json_get(note, "path")));
@@ -80,19 +104,84 @@ void seen_made(struct evaluation *v, struct vault *vault, const struct buf *out,
         seen_note(v, json_str(id), &note, 0);
 }
 
+/* A change of the hierarchy, whose answer stands behind `from`, has given the parent a
+ * new hash; what the code has read of it before stays good but for the list. */
+void seen_relisted(struct evaluation *v, const struct buf *out, size_t from)
+{
+    struct err full = {0};
+    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
+    const struct json *done =
+        json_read((struct str){out->at + from, out->n - from}, a, &full);
+    struct str before = json_str(json_get(done, "previous_hash"));
+    struct str now = json_str(json_get(done, "content_hash"));
+    if (!before.n || !now.n || str_eq(before, now))
+        return;
+    pthread_mutex_lock(&v->lock);
+    struct seen *s = find_seen(v, json_str(json_get(done, "parentId")));
+    bool known = s && str_eq(s->hash, before);
+    struct relisted *r = known ? arena_get(v->arena, sizeof *r, &full) : NULL;
+    if (r) {
+        *r = (struct relisted){s->relisted, s->hash, s->list};
+        s->relisted = r;
+        s->hash = keep(v, now);
+    }
+    pthread_mutex_unlock(&v->lock);
+}
+
+/* What an update has to say besides what was given. */
+struct completion {
+    struct str hash;               /* empty: as given */
+    const struct json *stale_list; /* subnotes as they were before a change */
+};
+
+static struct completion complete(struct evaluation *v, const struct json *o,
+                                  struct str name, struct arena *a)
+{
+    struct completion c = {0};
+    struct err none = {0};
+    struct str given = json_str(
+        json_get(o, json_get(o, "contentHash") ? "contentHash" : "content_hash"));
+    pthread_mutex_lock(&v->lock);
+    struct seen *s = find_seen(v, name);
+    struct relisted *r = s ? s->relisted : NULL;
+    while (r && given.n && !str_eq(r->hash, given))
+        r = r->next;
+    if (s && (r || !given.n))
+        c.hash = s->hash;
+    if (r)
+        c.stale_list = json_read(given.n ? r->list : s->list, a, &none);
+    pthread_mutex_unlock(&v->lock);
+    return c;
+}
+
+/* {...note.metadata, more} of a note that was read before the hierarchy was changed
+ * must not change it back. */
+static void put_metadata(struct json_writer *w, const struct json *metadata,
+                         const struct json *stale)
+{
+    const struct json *list = json_get(metadata, "subnotes");
+    bool spread = stale && list && json_length(metadata) > 1 && json_equal(list, stale);
+    if (!spread) {
+        json_put(w, metadata);
+        return;
+    }
+    struct json_iter it = json_iter(metadata);
+    json_open_object(w);
+    while (json_next(&it))
+        if (it.value != list) {
+            json_key_str(w, it.key);
+            json_put(w, it.value);
+        }
+    json_close(w);
+}
+
 /* The options as they came, with what the caller may leave out: the identifier
  * of notes.update(identifier, patch), and the hash that was read last. */
 const struct json *seen_complete(struct evaluation *v, const struct json *o,
                                  struct str name, struct arena *a, struct err *e)
 {
-    bool given = json_get(o, "contentHash") || json_get(o, "content_hash");
-    struct str hash = {0};
-    pthread_mutex_lock(&v->lock);
-    struct seen *s = given ? NULL : find_seen(v, name);
-    if (s)
-        hash = s->hash;
-    pthread_mutex_unlock(&v->lock);
-    if (!hash.n && json_get(o, "identifier"))
+    struct completion c = complete(v, o, name, a);
+    if (!c.hash.n && json_get(o, "identifier"))
         return o;
 
     scoped_buf struct buf text;
@@ -101,12 +190,18 @@ const struct json *seen_complete(struct evaluation *v, const struct json *o,
     json_open_object(&w);
     if (!json_get(o, "identifier"))
         json_pair_str(&w, "identifier", name);
-    if (hash.n)
-        json_pair_str(&w, "contentHash", hash);
+    if (c.hash.n)
+        json_pair_str(&w, "contentHash", c.hash);
     struct json_iter it = json_iter(o);
     while (json_next(&it)) {
+        bool hash = str_is(it.key, "contentHash") || str_is(it.key, "content_hash");
+        if (c.hash.n && hash)
+            continue;
         json_key_str(&w, it.key);
-        json_put(&w, it.value);
+        if (str_is(it.key, "metadata"))
+            put_metadata(&w, it.value, c.stale_list);
+        else
+            json_put(&w, it.value);
     }
     json_close(&w);
     return buf_check(&text, "the update", e) ? json_read(buf_view(&text), a, e) : NULL;

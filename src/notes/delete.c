@@ -6,52 +6,60 @@
 
 #define WARNINGS_MAX 20
 
-struct backlinks {
+/* Those who would miss the note. */
+struct relatives {
     struct vault *v;
     struct str path;
-    struct buf warnings; /* JSON strings with commas between */
+    struct buf warnings; /* an array */
     struct json_writer w;
     size_t count;
 };
 
-static void put_warning(struct backlinks *b, struct str path, int64_t line)
+static void put_warning(struct relatives *r, struct query *q)
 {
     scoped_buf struct buf text;
     buf_init(&text, PATH_MAX + 100);
     buf_char(&text, '"');
-    vault_put_id(b->v, path, &text);
-    buf_printf(&text, "\" links to it (line %lld)", (long long)line);
-    json_put_str(&b->w, buf_view(&text));
+    vault_put_id(r->v, query_str(q, 0), &text);
+    if (query_int(q, 1))
+        buf_printf(&text, "\" links to it (line %lld)", (long long)query_int(q, 1));
+    else
+        buf_cstr(&text, "\" is its subnote");
+    json_put_str(&r->w, buf_view(&text));
 }
 
-/* Whatever they call it. */
-static bool find_backlinks(struct db *db, void *arg, struct err *e)
+/* Links to it, whatever they call it, and its subnotes. */
+static bool find_relatives(struct db *db, void *arg, struct err *e)
 {
-    struct backlinks *b = arg;
-    b->count = 0;
-    buf_clear(&b->warnings);
-    b->w = json_writer(&b->warnings);
-    json_open_array(&b->w);
+    struct relatives *r = arg;
+    r->count = 0;
+    buf_clear(&r->warnings);
+    r->w = json_writer(&r->warnings);
+    json_open_array(&r->w);
     scoped(query_end) struct query *q =
         db_query(db,
-                 "SELECT s.path, min(l.line) FROM notes n"
+                 "SELECT s.path, min(l.line), 0 FROM notes n"
                  " JOIN names m ON m.note = n.key JOIN links l ON l.name = m.key"
                  " JOIN notes s ON s.key = l.source"
-                 " WHERE n.path = ? AND s.key <> n.key GROUP BY s.key ORDER BY s.path",
+                 " WHERE n.path = ?1 AND s.key <> n.key GROUP BY s.key"
+                 " UNION ALL SELECT c.path, 0, s.position + 1 FROM notes n"
+                 " JOIN subnotes s ON s.parent = n.key JOIN names m ON m.key = s.name"
+                 " JOIN notes c ON c.key = m.note WHERE n.path = ?1 AND s.state = 1"
+                 " ORDER BY 3, 1",
                  e);
     if (!q)
         return false;
-    query_bind_str(q, 1, b->path);
+    query_bind_str(q, 1, r->path);
     while (query_next(q, e))
-        if (b->count++ < WARNINGS_MAX)
-            put_warning(b, query_str(q, 0), query_int(q, 1));
-    if (b->count > WARNINGS_MAX) {
+        if (r->count++ < WARNINGS_MAX)
+            put_warning(r, q);
+    if (r->count > WARNINGS_MAX) {
         char more[60];
-        (void)snprintf(more, sizeof more, "and %zu more notes", b->count - WARNINGS_MAX);
-        json_put_cstr(&b->w, more);
+        (void)snprintf(more, sizeof more, "and %zu more notes", r->count - WARNINGS_MAX);
+        json_put_cstr(&r->w, more);
     }
-    json_put_cstr(&b->w, "nothing was deleted; confirm: true deletes it all the same");
-    json_close(&b->w);
+    json_put_cstr(&r->w, "nothing was deleted; confirm: true deletes it all the same");
+    json_close(&r->w);
     return e->code == ERR_NONE;
 }
 
@@ -76,10 +84,10 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
     char path[PATH_MAX], backup[PATH_MAX];
     if (!write_resolve(c, v, d->identifier, path, e))
         return false;
-    struct backlinks b = {.v = v, .path = str_of(path)};
-    buf_init(&b.warnings, 1u << 20);
-    bool ok = d->confirm || index_use(v->index, find_backlinks, &b, e);
-    bool refused = ok && !d->confirm && b.count > 0;
+    struct relatives r = {.v = v, .path = str_of(path)};
+    buf_init(&r.warnings, 1u << 20);
+    bool ok = d->confirm || index_use(v->index, find_relatives, &r, e);
+    bool refused = ok && !d->confirm && r.count > 0;
     ok = ok && (refused || change_remove(c, path, backup, e));
     if (ok) {
         json_open_object(out);
@@ -87,12 +95,12 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
         json_pair_bool(out, "deleted", !refused);
         write_pair_time(out, "timestamp", os_real_ms());
         if (refused)
-            json_pair_raw(out, "warnings", buf_view(&b.warnings));
+            json_pair_raw(out, "warnings", buf_view(&r.warnings));
         else
             json_pair_cstr(out, "backup_path", backup);
         json_close(out);
     }
-    buf_done(&b.warnings);
+    buf_done(&r.warnings);
     return ok;
 }
 

@@ -82,6 +82,13 @@ static const char *const migrations[] = {
     " PRIMARY KEY(parent, position)) WITHOUT ROWID;"
     "CREATE INDEX subnotes_by_name ON subnotes(name);"
     "CREATE INDEX subnotes_odd ON subnotes(state) WHERE state <> 1;",
+
+    /* All notes are read again. */
+    "DELETE FROM texts; DELETE FROM notes;"
+    "CREATE TABLE tags("
+    " tag TEXT NOT NULL COLLATE NOCASE,"
+    " note INTEGER NOT NULL,"
+    " PRIMARY KEY(tag, note)) WITHOUT ROWID;",
 };
 static const struct db_options options = {migrations, LENGTH(migrations), false, false};
 

@@ -15,6 +15,8 @@ enum which {
     TOUCH_NAME,
     ADD_LINK,
     ADD_SUBNOTE,
+    ADD_TAGS,
+    DROP_TAGS,
     TOUCH_TEXT,
     TOUCH_OTHER,
     TOUCH_LINKED,
@@ -51,6 +53,12 @@ static const char *const texts[WHICH_COUNT] = {
         " domain) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [ADD_SUBNOTE] = "INSERT INTO subnotes(parent, position, name, state)"
                     " VALUES(?1, ?2, ?3, ?4)",
+    [ADD_TAGS] = "INSERT OR IGNORE INTO tags SELECT value, ?1 FROM json_each(?2)",
+    /* It may be a stranger's index, where no JSON stands. */
+    [DROP_TAGS] = "DELETE FROM tags WHERE note = ?1 AND tag IN"
+                  " (SELECT j.value FROM notes n, json_each("
+                  "CASE WHEN json_valid(n.tags) THEN n.tags ELSE '[]' END) j"
+                  " WHERE n.key = ?1)",
     [TOUCH_TEXT] = "INSERT OR IGNORE INTO unsettled"
                    " SELECT key FROM names WHERE text IN " NAMES_OF_A_NOTE,
     [TOUCH_OTHER] = "INSERT OR IGNORE INTO unsettled SELECT key FROM names"
@@ -382,7 +390,25 @@ static bool write_subnotes(struct linker *l, int64_t key, const struct note *n,
 
 /* ---- what a note says, and how it is called ----------------------------- */
 
-bool linker_write(struct linker *l, int64_t key, const struct note *n, struct err *e)
+static bool write_tags(struct linker *l, int64_t key, struct str tags, struct err *e)
+{
+    if (tags.n <= 2)
+        return true;
+    struct query *q = statement(l, ADD_TAGS, e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, key);
+    query_bind_str(q, 2, tags);
+    return run(q, e);
+}
+
+bool linker_drop_tags(struct linker *l, int64_t note, struct err *e)
+{
+    return run_with(l, DROP_TAGS, note, e);
+}
+
+bool linker_write(struct linker *l, int64_t key, const struct note *n, struct str tags,
+                  struct err *e)
 {
     struct writing w = {.linker = l, .from = n->path, .source = key, .e = e};
     naming_init(&w.naming);
@@ -390,7 +416,8 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n, struct er
     markdown_links(n->front.body, write_link, &w);
     naming_done(&w.naming);
     buf_done(&w.domain);
-    return e->code == ERR_NONE && write_subnotes(l, key, n, e);
+    return e->code == ERR_NONE && write_subnotes(l, key, n, e) &&
+           write_tags(l, key, tags, e);
 }
 
 bool linker_forget(struct linker *l, int64_t note, struct err *e)
@@ -415,7 +442,7 @@ bool linker_clear(struct linker *l, struct err *e)
     l->fresh = true;
     return db_exec(l->db,
                    "DELETE FROM links; DELETE FROM subnotes; DELETE FROM names;"
-                   "DELETE FROM unsettled",
+                   "DELETE FROM unsettled; DELETE FROM tags",
                    e);
 }
 
@@ -482,8 +509,8 @@ static enum name_outcome look_for_file(struct linker *l, struct str name, int64_
     return at_root ? look(l, BY_PATH, inner, note, e) : found;
 }
 
-static enum name_outcome look_everywhere(struct linker *l, struct str name, int64_t *note,
-                                         struct err *e)
+enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
+                              struct err *e)
 {
     enum name_outcome found = look_for_file(l, name, note, e);
     if (found || e->code)
@@ -505,6 +532,25 @@ static enum name_outcome look_everywhere(struct linker *l, struct str name, int6
         if (ways[i].name.n)
             found = look(l, ways[i].way, ways[i].name, note, e);
     return found;
+}
+
+static enum name_outcome find_either(struct linker *l, struct str text, struct str other,
+                                     int64_t *note, struct err *e)
+{
+    *note = 0;
+    enum name_outcome found = linker_find(l, text, note, e);
+    if (found == NAME_MISSING && other.n)
+        found = linker_find(l, other, note, e);
+    if (found != NAME_FOUND)
+        *note = 0;
+    return found;
+}
+
+bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
+                    struct err *e)
+{
+    (void)find_either(l, text, other, note, e);
+    return e->code == ERR_NONE;
 }
 
 /* ---- settling ----------------------------------------------------------- */
@@ -530,14 +576,10 @@ static bool is_used(struct linker *l, int64_t name, struct err *e)
 
 static bool settle_name(struct linker *l, const struct unsettled *u, struct err *e)
 {
-    int64_t note = 0;
+    int64_t note;
     if (!is_used(l, u->key, e))
         return e->code == ERR_NONE && run_with(l, DROP_NAME, u->key, e);
-    enum name_outcome found = look_everywhere(l, u->text, &note, e);
-    if (found == NAME_MISSING && u->other.n)
-        found = look_everywhere(l, u->other, &note, e);
-    if (found != NAME_FOUND)
-        note = 0;
+    enum name_outcome found = find_either(l, u->text, u->other, &note, e);
     if (e->code || (note == u->note && found == u->outcome))
         return e->code == ERR_NONE;
     struct query *q = statement(l, SET_NAME, e);
@@ -549,17 +591,6 @@ static bool settle_name(struct linker *l, const struct unsettled *u, struct err 
     query_bind_int(q, 3, found);
     return run(q, e) &&
            (l->fresh || note == u->note || run_with(l, REOPEN_SUBNOTES, u->key, e));
-}
-
-bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
-                    struct err *e)
-{
-    enum name_outcome found = look_everywhere(l, text, note, e);
-    if (found == NAME_MISSING && other.n)
-        found = look_everywhere(l, other, note, e);
-    if (found != NAME_FOUND)
-        *note = 0;
-    return e->code == ERR_NONE;
 }
 
 /* Reads the next names that are to be settled, beginning behind the key `after`. */

@@ -30,7 +30,7 @@ enum subnote_state {
 #define SUBNOTES_MAX 5000u          /* of one note; more are ignored */
 #define SUBNOTES_TOTAL_MAX 1000000u /* of a vault; more are ignored */
 
-#define LINKER_QUERIES 25
+#define LINKER_QUERIES 27
 
 /* Lives as long as one pass over changed notes; all calls but linker_init() and
  * linker_done() need a transaction for writing. */
@@ -52,7 +52,11 @@ bool linker_touch(struct linker *l, struct str path, struct str uid, struct str 
 bool linker_forget(struct linker *l, int64_t note, struct err *e);
 /* The same, before the note itself is dropped. */
 bool linker_drop(struct linker *l, int64_t note, struct err *e);
-bool linker_write(struct linker *l, int64_t key, const struct note *n, struct err *e);
+/* The note's row must still be as it was. */
+bool linker_drop_tags(struct linker *l, int64_t note, struct err *e);
+/* `tags`: a JSON array. */
+bool linker_write(struct linker *l, int64_t key, const struct note *n, struct str tags,
+                  struct err *e);
 
 /* By what names the link calls its note, seen from the note `from`: `text`, and where
  * that is nobody's name, `other` (or empty). Both are cleared first. */
@@ -75,6 +79,10 @@ bool subnote_entry(const struct json *entry, struct buf *out);
 /* Appends a host with its labels turned round and in small letters, "com.example.www",
  * so that a domain stands together with all beneath it. */
 void link_put_domain(struct str host, struct buf *out);
+
+/* What a name means; *note is set where it is one note. Reads only. */
+enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
+                              struct err *e);
 
 /* Is there anything to settle? Needs no transaction. */
 bool linker_is_settled(struct linker *l, bool *settled, struct err *e);

@@ -1,7 +1,7 @@
 /* What links there are: of a note, to a note, broken ones; notes by their links. */
 #include <stdio.h>
 
-#include "notes/find.h"
+#include "notes/linked.h"
 #include "notes/linkindex.h"
 #include "notes/markdown.h"
 
@@ -54,8 +54,8 @@ static void put_address(struct query *q, struct json_writer *w)
 
 /* ---- of a note ---------------------------------------------------------- */
 
-static bool put_outgoing(struct db *db, int64_t note, bool external,
-                         struct json_writer *w, struct err *e)
+bool put_outgoing(struct db *db, int64_t note, bool external, struct json_writer *w,
+                  struct err *e)
 {
     static const char *const queries[] = {
         LINK_COLUMNS " FROM links l JOIN notes s ON s.key = l.source"
@@ -83,8 +83,7 @@ static bool put_outgoing(struct db *db, int64_t note, bool external,
     return e->code == ERR_NONE;
 }
 
-static bool put_incoming(struct db *db, int64_t note, struct json_writer *w,
-                         struct err *e)
+bool put_incoming(struct db *db, int64_t note, struct json_writer *w, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(db,
@@ -105,69 +104,36 @@ static bool put_incoming(struct db *db, int64_t note, struct json_writer *w,
     return e->code == ERR_NONE;
 }
 
-/* What is asked about one note. */
-struct question {
-    char path[PATH_MAX];
-    struct buf rows;
-};
-
-static bool ask(struct vault *v, const struct json *identifier, const char *call,
-                index_work *work, struct json_writer *out, struct err *e)
+static bool answer_for_note(struct db *db, struct question *q, struct json_writer *w,
+                            struct err *e)
 {
-    static const char *const keys[] = {"identifier", NULL};
-    struct str wanted;
-    struct question question;
-    if ((json_is(identifier, JSON_OBJECT) && !options_check(identifier, call, keys, e)) ||
-        !options_identifier(identifier, &wanted, e) ||
-        !vault_need(v, wanted, question.path, e))
-        return false;
-    buf_init(&question.rows, FIND_ANSWER_MAX);
-    bool ok = find_use(v, work, &question, &question.rows, out, e);
-    buf_done(&question.rows);
-    return ok;
-}
-
-static bool for_note_work(struct db *db, void *arg, struct err *e)
-{
-    struct question *question = arg;
-    int64_t note;
-    buf_clear(&question->rows);
-    struct json_writer w = json_writer(&question->rows);
-    scoped_transaction struct transaction t = {0};
-    if (!db_begin_read(&t, db, e) || !find_key(db, question->path, &note, e))
-        return false;
-    json_open_object(&w);
-    json_key(&w, "outgoing_internal");
-    bool ok = put_outgoing(db, note, false, &w, e);
-    json_key(&w, "outgoing_external");
-    ok = ok && put_outgoing(db, note, true, &w, e);
-    json_key(&w, "incoming");
-    ok = ok && put_incoming(db, note, &w, e);
-    json_close(&w);
+    json_open_object(w);
+    json_key(w, "outgoing_internal");
+    bool ok = put_outgoing(db, q->note, false, w, e);
+    json_key(w, "outgoing_external");
+    ok = ok && put_outgoing(db, q->note, true, w, e);
+    json_key(w, "incoming");
+    ok = ok && put_incoming(db, q->note, w, e);
+    json_close(w);
     return ok;
 }
 
 bool links_get_for_note(struct vault *v, const struct json *identifier,
                         struct json_writer *out, struct err *e)
 {
-    return ask(v, identifier, "links.getForNote", for_note_work, out, e);
+    return question_about(v, identifier, "links.getForNote", answer_for_note, out, e);
 }
 
-static bool backlinks_work(struct db *db, void *arg, struct err *e)
+static bool answer_backlinks(struct db *db, struct question *q, struct json_writer *w,
+                             struct err *e)
 {
-    struct question *question = arg;
-    int64_t note;
-    buf_clear(&question->rows);
-    struct json_writer w = json_writer(&question->rows);
-    scoped_transaction struct transaction t = {0};
-    return db_begin_read(&t, db, e) && find_key(db, question->path, &note, e) &&
-           put_incoming(db, note, &w, e);
+    return put_incoming(db, q->note, w, e);
 }
 
 bool links_get_backlinks(struct vault *v, const struct json *identifier,
                          struct json_writer *out, struct err *e)
 {
-    return ask(v, identifier, "links.getBacklinks", backlinks_work, out, e);
+    return question_about(v, identifier, "links.getBacklinks", answer_backlinks, out, e);
 }
 
 /* ---- broken ones -------------------------------------------------------- */

@@ -174,6 +174,61 @@ bool links_search_by(struct vault *v, const struct json *options, struct json_wr
 bool links_migrate(struct vault *v, const struct json *options, struct json_writer *out,
                    struct err *e);
 
+/* ---- the hierarchy ------------------------------------------------------ */
+
+/* A note's subnotes stand in its frontmatter, in their order: `subnotes: [uid or id]`. An
+ * entry that means no note, comes twice, or leads back to the note by whatever way (the
+ * one found last, going down from the top, by paths) is as if it were not there. So a
+ * note may have several parents, but is never beneath itself.
+ *
+ * A row is {parent_id, child_id, depth, position}, positions from 0. A note is named by
+ * an identifier, or in an object as `note_id`. */
+
+bool hierarchy_get_children(struct vault *v, const struct json *note,
+                            struct json_writer *out, struct err *e);
+bool hierarchy_get_parents(struct vault *v, const struct json *note,
+                           struct json_writer *out, struct err *e);
+/* {parent_id, child_id, position? (else it stays, or comes last), dry_run?}; {parent_id,
+ * child_id, dry_run?}; {parent_id, child_ids (exactly its subnotes), dry_run?}
+ * -> {success: true, parentId, childId (not of reorder), operation: add | remove |
+ * reorder, timestamp, hierarchyUpdated, content_hash, previous_hash
+ * (both of the parent)}. ERR_CONFLICT: it
+ * would be beneath itself. One at a time, whoever calls: no addition is lost. */
+bool hierarchy_add_subnote(struct vault *v, const struct json *options,
+                           struct json_writer *out, struct err *e);
+bool hierarchy_remove_subnote(struct vault *v, const struct json *options,
+                              struct json_writer *out, struct err *e);
+bool hierarchy_reorder(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e);
+/* -> [ids], the topmost first, the note itself last; of several parents the one whose
+ * path comes first. */
+bool hierarchy_get_path(struct vault *v, const struct json *note, struct json_writer *out,
+                        struct err *e);
+/* {note_id, max_depth?} -> rows, level by level; ERR_LIMIT above 100,000. */
+bool hierarchy_get_descendants(struct vault *v, const struct json *options,
+                               struct json_writer *out, struct err *e);
+
+/* ---- relationships ------------------------------------------------------ */
+
+/* -> {content_links: {outgoing, incoming}, hierarchy_links: {parents, children},
+ * external_links}, rows as above. */
+bool relationships_get(struct vault *v, const struct json *note, struct json_writer *out,
+                       struct err *e);
+/* {note_id, max_results? (10, at most 1000)} -> [{noteId, strength (0 to 1),
+ * relationship_types: of link, backlink, child, parent, sibling, shared_link,
+ * shared_tag}], the strongest first, then by path. */
+bool relationships_get_related(struct vault *v, const struct json *options,
+                               struct json_writer *out, struct err *e);
+/* {start_note_id, end_note_id, max_depth? (10, at most 100 steps)} -> null, or
+ * [{noteId, relationship: start, then link, backlink, child or parent: what it is to the
+ * one before}], a shortest way, always the same. */
+bool relationships_find_path(struct vault *v, const struct json *options,
+                             struct json_writer *out, struct err *e);
+/* -> a number from 0 to 1: of all pairs of its neighbours (links and hierarchy, in any
+ * direction), how many are neighbours of each other; 0 below two neighbours. */
+bool relationships_get_clustering(struct vault *v, const struct json *note,
+                                  struct json_writer *out, struct err *e);
+
 /* ---- the index ---------------------------------------------------------- */
 
 /* Appends a text that differs whenever anything in any note has changed, whoever did

@@ -109,7 +109,8 @@ static bool run_with_key(struct sync *s, const char *sql, int64_t key, struct er
     return query_run(q, e);
 }
 
-/* The names by which the index knows the note may mean another one from now on. */
+/* The names by which the index knows the note may mean another one from now on, and it
+ * may have other tags. */
 static bool touch_known(struct sync *s, int64_t key, struct err *e)
 {
     scoped(query_end) struct query *q =
@@ -117,9 +118,10 @@ static bool touch_known(struct sync *s, int64_t key, struct err *e)
     if (!q)
         return false;
     query_bind_int(q, 1, key);
-    return !query_next(q, e) ? e->code == ERR_NONE
-                             : linker_touch(&s->linker, query_str(q, 0), query_str(q, 1),
-                                            query_str(q, 2), e);
+    if (!query_next(q, e))
+        return e->code == ERR_NONE;
+    return linker_drop_tags(&s->linker, key, e) &&
+           linker_touch(&s->linker, query_str(q, 0), query_str(q, 1), query_str(q, 2), e);
 }
 
 static bool drop_row(struct sync *s, int64_t key, struct err *e)
@@ -188,7 +190,8 @@ static bool write_text(struct sync *s, const struct reading *reading, const stru
     query_bind_str(q, 2, n->title);
     query_bind_str(q, 3, n->front.body);
     query_bind_str(q, 4, buf_view(&reading->tag_words));
-    return query_run(q, e) && linker_write(&s->linker, r->key, n, e);
+    return query_run(q, e) &&
+           linker_write(&s->linker, r->key, n, buf_view(&reading->tags), e);
 }
 
 /* ---- one note ----------------------------------------------------------- */

@@ -420,14 +420,20 @@ bool options_bool(const struct json *o, const char *key, bool *out, struct err *
     return true;
 }
 
+bool options_int(const struct json *o, const char *key, int64_t fallback, int64_t min,
+                 int64_t max, int64_t *out, struct err *e)
+{
+    const struct json *v = option(o, key);
+    *out = json_int(v, v ? min - 1 : fallback);
+    return (*out >= min && *out <= max) ||
+           err_set(e, ERR_INVALID, "%s must be a whole number from %lld to %lld", key,
+                   (long long)min, (long long)max);
+}
+
 bool options_limit(const struct json *o, int64_t fallback, int64_t max, int64_t *out,
                    struct err *e)
 {
-    const struct json *v = option(o, "limit");
-    *out = json_int(v, v ? 0 : fallback);
-    return (*out >= 1 && *out <= max) ||
-           err_set(e, ERR_INVALID, "limit must be a whole number from 1 to %lld",
-                   (long long)max);
+    return options_int(o, "limit", fallback, 1, max, out, e);
 }
 
 bool options_identifier(const struct json *o, struct str *out, struct err *e)
