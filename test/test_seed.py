@@ -94,7 +94,7 @@ def test_advanced_search_finds_by_content_metadata_and_links(evaluate):
     everything = found("{}")
     assert len(everything) > 20
     assert found("{contentContains: 'foundation: 22 old kerb stones'}") == ["project/greenhouse"]
-    assert found("{metadata: {owner: 'Marta', status: 'active'}}") == ["project/greenhouse"]
+    assert found("{metadata: {owner: 'Marta', budget: 900}}") == ["project/greenhouse"]
     linked = found("{hasLinksTo: ['project/greenhouse']}")
     assert "idea/bee-hotel" in linked and 3 < len(linked) < len(everything)
 

@@ -2,12 +2,14 @@
 nothing that the TypeScript declarations do not."""
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+import seed_programs
 from surface import SURFACE
 
 DEPS = Path(__file__).resolve().parent.parent / "build" / "deps"
@@ -95,6 +97,11 @@ def compile_all(cloche, place, files, **options):
     return said
 
 
+def typed(code):
+    """The code, sure that the note is there."""
+    return code.replace("const note = await notes.get", "const note: Note = await (notes.get as any)")
+
+
 @needs_tsc
 def test_the_declarations_fit_what_is_answered(cloche, tmp_path, answers):
     """An object literal may have no key that its type has not, and must have all others."""
@@ -103,16 +110,30 @@ def test_the_declarations_fit_what_is_answered(cloche, tmp_path, answers):
         value = "undefined" if SURFACE[name][1] is None else json.dumps(answer["result"])
         if answer["success"]:
             files[name.replace(".", "-")] = (
-                f"const answer: Awaited<ReturnType<typeof {name}>> = {value};\nreturn answer;")
+                f"const call = async () => {{ {typed(SURFACE[name][0])} }};\n"
+                f"const answer: Awaited<ReturnType<typeof call>> = {value};\nreturn answer;")
     said = compile_all(cloche, tmp_path, files)
     assert {name: lines for name, lines in said.items() if lines} == {}
 
 
 @needs_tsc
+def test_the_examples_compile(cloche, tmp_path):
+    """Those that agents are shown with each method, and the proposals' programs (but for one
+    that TypeScript would not take whatever is declared)."""
+    reference = subprocess.run([cloche, "api", "--reference"], capture_output=True, text=True,
+                               check=True).stdout
+    examples = re.findall(r"```javascript\n(.*?)\n```", reference, re.S)
+    assert len(examples) > 30
+    files = {f"example-{i}": text for i, text in enumerate(examples)}
+    files |= {f"seed-{name.lower()}": text for name, text in vars(seed_programs).items()
+              if name.isupper() and name not in ("DAILY_NOTE", "SEARCH_AND_ANALYSIS")}
+    said = compile_all(cloche, tmp_path, files, strict=False)
+    assert {name: lines for name, lines in said.items() if lines} == {}
+
+
+@needs_tsc
 def test_the_declarations_take_what_is_right_and_refuse_what_is_wrong(cloche, tmp_path, table):
-    right = {f"right-{name.replace('.', '-')}": code.replace("const note = await notes.get",
-                                                             "const note: Note = await (notes.get as any)")
-             for name, (code, _) in SURFACE.items() if name in table}
+    right = {f"right-{name.replace('.', '-')}": typed(code) for name, (code, _) in SURFACE.items() if name in table}
     wrong = {
         "no-method": "await notes.serach('a')",
         "no-namespace": "await note.get('a')",

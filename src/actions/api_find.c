@@ -220,23 +220,23 @@ static bool is_synonym(const struct host_call *c, struct str word)
     return false;
 }
 
-/* How far a row is from a dotted name that is not there: few slips in the whole
- * name, else the method under another namespace, else a synonym. */
+/* How far a row is from a dotted name that is not there: one slip in it, a synonym, more
+ * slips; then a synonym, or the method itself, under another namespace. */
 static size_t row_distance(const struct host_call *c, struct str space, struct str method)
 {
     struct str own_space = api_namespace(c);
     struct str own =
         str_of(c->row.name + own_space.n + (c->row.name[own_space.n] == '.'));
-    size_t of_space = str_distance(space, own_space),
-           of_method = str_distance(method, own);
+    size_t of_space = str_distance(space, own_space);
+    size_t of_method = str_distance(method, own);
     bool near_space = of_space <= slips(space.n);
+    size_t least = SIZE_MAX;
     if (near_space && of_method <= slips(method.n))
-        return of_space + of_method;
-    if (is_synonym(c, method))
-        return near_space ? 5 + of_space : 9;
-    if (of_method <= (own.n > 4) && own.n > 3)
-        return 7 + of_method;
-    return SIZE_MAX;
+        least = 2 * (of_space + of_method);
+    else if (of_method <= (own.n > 4) && own.n > 3)
+        least = 21 + of_method;
+    size_t synonym = near_space ? 3 + 2 * of_space : 23;
+    return is_synonym(c, method) && synonym < least ? synonym : least;
 }
 
 static const struct host_call *nearest_row(struct str space, struct str method)

@@ -48,6 +48,8 @@ static void every_row_has_a_signature_that_can_be_read(void **state)
     for (size_t i = 0; i < count; i++) {
         struct str rest = str_of(calls[i]->signature), line;
         assert_true(rest.n && calls[i]->summary && *calls[i]->summary);
+        if (!calls[i]->example || !calls[i]->words)
+            fail_msg("%s has no example, or no synonyms", calls[i]->row.name);
         while (api_next_line(&rest, &line)) {
             struct api_signature s = api_signature_read(line);
             struct api_field f;

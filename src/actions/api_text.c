@@ -163,15 +163,49 @@ static void put_comment(const struct host_call *c, const char *indent, struct bu
     buf_cstr(out, " */\n");
 }
 
+/* The text with each `from` in it put as `to`. */
+static void put_replaced(struct str text, const char *from, const char *to,
+                         struct buf *out)
+{
+    size_t n = strlen(from);
+    for (const char *at; (at = memmem(text.at, text.n, from, n));) {
+        buf_put(out, text.at, (size_t)(at - text.at));
+        buf_cstr(out, to);
+        text = (struct str){at + n, text.n - n - (size_t)(at - text.at)};
+    }
+    buf_str(out, text);
+}
+
+#define DRY_OPTION "dry_run?: boolean"
+#define DRY_ANSWER " | DryRun>"
+
+/* One overload. What answers otherwise when it is tried out has two: a program that does
+ * not ask for that should not have to look. */
+static void put_overload(const char *head, struct str line, struct buf *out)
+{
+    struct str answer = api_signature_read(line).returns;
+    struct str left = {line.at, (size_t)(answer.at - line.at)};
+    if (!memmem(answer.at, answer.n, DRY_ANSWER, sizeof DRY_ANSWER - 1)) {
+        buf_printf(out, "%s%.*s;\n", head, STR_ARGS(line));
+        return;
+    }
+    buf_cstr(out, head);
+    put_replaced(left, DRY_OPTION, "dry_run?: false", out);
+    put_replaced(answer, DRY_ANSWER, ">", out);
+    buf_printf(out, ";\n%s", head);
+    put_replaced(left, DRY_OPTION, "dry_run: true", out);
+    buf_cstr(out, "Promise<DryRun>;\n");
+}
+
 static void put_declaration(const struct host_call *c, struct buf *out)
 {
-    const char *indent = is_global(c) ? "" : "  ";
-    const char *keyword = is_global(c) ? "declare function " : "";
-    put_comment(c, indent, out);
+    char head[100];
+    (void)snprintf(head, sizeof head, "%s%s", is_global(c) ? "declare function " : "  ",
+                   is_global(c) ? c->row.name : method_of(c));
+    put_comment(c, is_global(c) ? "" : "  ", out);
     struct str rest = str_of(c->signature), line;
     while (api_next_line(&rest, &line))
-        buf_printf(out, "%s%s%s%.*s;\n", indent, keyword,
-                   is_global(c) ? c->row.name : method_of(c), STR_ARGS(line));
+        put_overload(head, line, out);
 }
 
 void api_write_types(struct buf *out)
