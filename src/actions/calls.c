@@ -9,7 +9,7 @@
 
 static const struct host_call_group *const groups[] = {
     &notes_calls,         &writing_calls, &utils_calls, &links_calls, &hierarchy_calls,
-    &relationships_calls, &vaults_calls,  &fetch_calls, &api_calls,
+    &relationships_calls, &vaults_calls,  &fetch_calls, &api_calls,   &note_types_calls,
 };
 
 static const struct host_call *table[HOST_CALLS_MAX];

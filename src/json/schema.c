@@ -75,8 +75,13 @@ static bool check_enum(const struct json *allowed, const struct json *v,
             buf_cstr(&list, ", ");
         json_put(&w, it.value);
     }
-    char text[200];
-    (void)snprintf(text, sizeof text, "must be one of %s", buf_cz(&list));
+    scoped_buf struct buf here;
+    buf_init(&here, 60);
+    struct json_writer now = json_writer(&here);
+    json_put(&now, v);
+    char text[300];
+    (void)snprintf(text, sizeof text, "must be one of %s%s%s", buf_cz(&list),
+                   here.failed ? "" : ", not ", here.failed ? "" : buf_cz(&here));
     return refuse(p, e, text);
 }
 

@@ -121,7 +121,7 @@ static void lists_of_values_are_held_to(void **state)
         {"{\"enum\":[\"js\",\"ts\",3,null]}", "3.0", NULL},
         {"{\"enum\":[\"js\",\"ts\",3,null]}", "null", NULL},
         {"{\"enum\":[\"js\",\"ts\",3,null]}", "\"py\"",
-         "arguments must be one of \"js\", \"ts\", 3, null"},
+         "arguments must be one of \"js\", \"ts\", 3, null, not \"py\""},
         {"{\"const\":{\"a\":[1]}}", "{\"a\":[1]}", NULL},
         {"{\"const\":1}", "2", "arguments is not the one value that is accepted"},
         {"{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]}", "1", NULL},

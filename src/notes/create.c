@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "notes/name.h"
+#include "notes/types.h"
 #include "notes/write.h"
 
 struct creation {
@@ -122,7 +123,7 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
                          struct json_writer *out, struct err *e)
 {
     struct creation *c = state;
-    if (!check_free(g, v, c, e))
+    if (!check_free(g, v, c, e) || !types_check(v, c->type, c->metadata, true, e))
         return false;
     int64_t now = os_real_ms();
     os_format_utc(now, c->now);

@@ -229,6 +229,37 @@ bool relationships_find_path(struct vault *v, const struct json *options,
 bool relationships_get_clustering(struct vault *v, const struct json *note,
                                   struct json_writer *out, struct err *e);
 
+/* ---- types --------------------------------------------------------------- */
+
+/* A type is a folder, or a name that .cloche/types/NAME.md describes, or both. That file
+ * is for people as well: sections Purpose, Agent Instructions and Metadata Schema; what
+ * else stands in it stays. A schema is JSON Schema ({type: "object", properties ...}) or
+ * {fields: [{name, type, required ...}]}; notes.create, update and move hold metadata
+ * against it, and it is answered as it was given. Instructions are a string, or an array
+ * of strings, which is a list. A file that is damaged stops nobody from reading notes. */
+
+/* {type_name, description, agent_instructions? (or instructions), metadata_schema?}
+ * -> {name, filename, path, created}. ERR_CONFLICT: described already. */
+bool note_types_create(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e);
+/* -> [{name, description, noteCount, filename | null}], by name. */
+bool note_types_list(struct vault *v, struct json_writer *out, struct err *e);
+/* "name" -> {name, purpose, path, instructions, metadata_schema | null, content_hash |
+ * null, schema_error?}; ERR_NOT_FOUND names those there are. */
+bool note_types_get(struct vault *v, const struct json *name, struct json_writer *out,
+                    struct err *e);
+/* {type_name, description?, instructions? (or agent_instructions), metadata_schema?,
+ * content_hash?} -> {raw, parsed: {description, agentInstructions, metadataSchema?}}.
+ * ERR_CONFLICT: the file is not the one of that hash (any more). */
+bool note_types_update(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e);
+/* {type_name, action? ("error", "migrate" or "delete"), target_type?, confirm?}
+ * -> {success, notesAffected}. All or nothing. "error": ERR_CONFLICT where it has notes.
+ * "migrate" moves them to target_type, links follow; "delete" moves them to the trash.
+ * The description goes to .cloche/types/deleted/. */
+bool note_types_delete(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e);
+
 /* ---- the index ---------------------------------------------------------- */
 
 /* Appends a text that differs whenever anything in any note has changed, whoever did

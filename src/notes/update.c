@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "notes/name.h"
+#include "notes/types.h"
 #include "notes/write.h"
 
 struct revision {
@@ -99,8 +100,10 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
-    if (!write_check_guard(&r->guard, &n, e) || !revise(r, &n, a, &fresh, e) ||
-        !change_replace(c, path, buf_view(&fresh), e))
+    if (!write_check_guard(&r->guard, &n, e) ||
+        (json_is(r->metadata, JSON_OBJECT) &&
+         !types_check(v, name_type(str_of(path)), r->metadata, false, e)) ||
+        !revise(r, &n, a, &fresh, e) || !change_replace(c, path, buf_view(&fresh), e))
         return false;
     change_say(c, path, NULL,
                r->content && json_is(r->metadata, JSON_OBJECT) ? "content and metadata"

@@ -95,6 +95,8 @@ bool os_make_dirs(int dir, const char *name, struct err *e);
 bool os_move(int dir, const char *from, const char *to, struct err *e);
 /* No folders (ERR_INVALID). */
 bool os_remove_file(int dir, const char *name, struct err *e);
+/* Only an empty one; else ERR_CONFLICT. */
+bool os_remove_folder(int dir, const char *name, struct err *e);
 
 /* ---- many files, made lasting together ---------------------------------- */
 

@@ -360,6 +360,19 @@ bool os_remove_file(int dir, const char *name, struct err *e)
     return sync_folder(folder) || beneath_failed(e, "make lasting", name);
 }
 
+bool os_remove_folder(int dir, const char *name, struct err *e)
+{
+    const char *base;
+    scoped_fd int folder = beneath_parent(dir, name, &base, e);
+    if (folder < 0)
+        return false;
+    if (unlinkat(folder, base, AT_REMOVEDIR) < 0)
+        return errno == ENOTEMPTY
+                   ? err_set(e, ERR_CONFLICT, "the folder \"%.200s\" is not empty", name)
+                   : beneath_failed(e, "remove", name);
+    return sync_folder(folder) || beneath_failed(e, "make lasting", name);
+}
+
 /* ---- many files ---------------------------------------------------------- */
 
 bool os_draft(int dir, const char *name, struct str bytes, const char *like,

@@ -1,0 +1,26 @@
+/* notes/schema.h - what a type of notes wants of their metadata.
+ *
+ * A schema is given as JSON Schema has it, {type: "object", properties, required ...}, or
+ * as a list, {fields: [{name, type, required, description, constraints ...}]}, and read
+ * into the first form. What cannot be checked is refused when the schema is given, so
+ * that nobody relies on it.
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+#define SCHEMA_TEXT_MAX (64u * 1024) /* bytes of JSON */
+#define SCHEMA_FIELDS_MAX 200u
+#define SCHEMA_DEPTH_MAX 6u /* objects and arrays inside each other */
+
+/* The schema in its first form, in the arena. NULL and ERR_INVALID: the field, what is
+ * there and what would be accepted. */
+const struct json *schema_read(const struct json *given, struct arena *a, struct err *e);
+
+/* Is metadata what the schema wants? Keys that are null, and those that the vault keeps
+ * itself (id, type, title, created, updated), are passed over. Unless it is `whole`, what
+ * is required may be missing, but not be null. false and ERR_INVALID: the field, its
+ * value and what is accepted. */
+bool schema_check(const struct json *schema, const struct json *metadata, bool whole,
+                  struct err *e);

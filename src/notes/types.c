@@ -1,0 +1,679 @@
+/* Types of notes: folders, and what .cloche/types/NAME.md says about them. */
+#include "notes/types.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "notes/change.h"
+#include "notes/find.h"
+#include "notes/index.h"
+#include "notes/name.h"
+#include "notes/schema.h"
+#include "notes/typefile.h"
+
+#define TYPE_ARENA ((size_t)16 << 20)
+#define DESCRIPTION_MAX 20000u  /* bytes */
+#define INSTRUCTIONS_MAX 50000u /* bytes */
+#define TYPES_MAX 5000u         /* listed */
+#define FILE_MODE 0666          /* less the umask */
+
+/* ---- the description ---------------------------------------------------------- */
+
+static void path_of(struct str type, char path[static PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, TYPES_DIR "/%.*s.md", STR_ARGS(str_cut(type, 1000)));
+}
+
+/* Appends the file's text; *found tells whether there is one. */
+static bool read_text(struct vault *v, struct str type, struct buf *out, bool *found,
+                      struct os_stat *st, struct err *e)
+{
+    char path[PATH_MAX];
+    path_of(type, path);
+    struct err why = {0};
+    *found = os_read_file(v->dir, path, out, st, &why);
+    return *found || why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
+}
+
+static bool is_damaged(struct str type, const char *why, struct err *e)
+{
+    return err_set(
+        e, ERR_INVALID,
+        "nothing was written: the metadata schema of the type \"%.*s\" (" TYPES_DIR
+        "/%.*s.md) is damaged (%.160s); noteTypes.update can give it a new one",
+        STR_ARGS(str_cut(type, 40)), STR_ARGS(str_cut(type, 40)), why);
+}
+
+bool types_check(struct vault *v, struct str type, const struct json *metadata,
+                 bool whole, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, TYPEFILE_MAX);
+    struct os_stat st;
+    bool found;
+    if (!read_text(v, type, &text, &found, &st, e))
+        return false;
+    if (!found)
+        return true;
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    struct typefile t;
+    if (!typefile_read(buf_view(&text), a, &t, e))
+        return false;
+    if (t.damage[0])
+        return is_damaged(type, t.damage, e);
+    return !t.checked || schema_check(t.checked, metadata, whole, e) ||
+           err_wrap(e, "type \"%.*s\"", STR_ARGS(str_cut(type, 60)));
+}
+
+/* ---- which types there are ------------------------------------------------------ */
+
+struct type_row {
+    struct str name;
+    int64_t notes;
+    bool described;
+};
+
+struct type_rows {
+    struct arena *arena;
+    struct type_row *all; /* in the arena, TYPES_MAX */
+    size_t count;
+    struct vault *v;
+};
+
+static struct type_row *row_of(struct type_rows *r, struct str name, struct err *e)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (str_eq(r->all[i].name, name))
+            return &r->all[i];
+    if (r->count == TYPES_MAX) {
+        err_set(e, ERR_LIMIT, "the vault has more than %u types", TYPES_MAX);
+        return NULL;
+    }
+    const char *copy = arena_copy(r->arena, name.at, name.n, e);
+    struct type_row *row = copy ? &r->all[r->count++] : NULL;
+    if (row)
+        *row = (struct type_row){.name = {copy, name.n}};
+    return row;
+}
+
+static bool count_notes(struct db *db, void *arg, struct err *e)
+{
+    struct type_rows *r = arg;
+    for (size_t i = 0; i < r->count; i++)
+        r->all[i].notes = 0;
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT type, count(*) FROM notes GROUP BY type", e);
+    while (q && query_next(q, e)) {
+        struct type_row *row = row_of(r, query_str(q, 0), e);
+        if (!row)
+            return false;
+        row->notes = query_int(q, 1);
+    }
+    return e->code == ERR_NONE;
+}
+
+static bool take_described(void *arg, const char *name, const struct os_stat *st,
+                           struct err *e)
+{
+    struct type_rows *r = arg;
+    struct str path = str_of(name);
+    size_t head = sizeof TYPES_DIR; /* with the slash */
+    if (!st->is_file || path.n <= head + 3 || !str_ends(path, ".md") ||
+        memchr(path.at + head, '/', path.n - head))
+        return true;
+    struct str type = {path.at + head, path.n - head - 3};
+    struct type_row *row = name_is_type(type) ? row_of(r, type, e) : NULL;
+    if (row)
+        row->described = true;
+    return e->code == ERR_NONE;
+}
+
+static bool take_folder(void *arg, const char *name, const struct os_stat *st,
+                        struct err *e)
+{
+    (void)st;
+    return strchr(name, '/') || !name_is_type(str_of(name)) ||
+           row_of(arg, str_of(name), e);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct type_row *)a)->name,
+                   ((const struct type_row *)b)->name);
+}
+
+static bool list_types(struct type_rows *r, struct err *e)
+{
+    struct err none = {0};
+    r->all = arena_get(r->arena, TYPES_MAX * sizeof *r->all, e);
+    if (!r->all || !os_walk_folders(r->v->dir, ".", take_folder, r, e) ||
+        !index_use(r->v->index, count_notes, r, e))
+        return false;
+    if (!os_walk_from(r->v->dir, TYPES_DIR, take_described, r, &none) &&
+        none.code != ERR_NOT_FOUND)
+        return err_set(e, none.code, "%s", none.msg);
+    qsort(r->all, r->count, sizeof *r->all, by_name);
+    return true;
+}
+
+/* ERR_NOT_FOUND, with the names there are. */
+static bool no_such_type(struct type_rows *r, struct str type, struct err *e)
+{
+    scoped_buf struct buf names;
+    buf_init(&names, 200);
+    for (size_t i = 0; i < r->count && !names.failed; i++)
+        buf_printf(&names, "%s%.*s", i ? ", " : "", STR_ARGS(r->all[i].name));
+    return err_set(e, ERR_NOT_FOUND, "there is no type \"%.*s\"; %s%s",
+                   STR_ARGS(str_cut(type, 60)),
+                   names.n ? "there are: " : "the vault has none", buf_cz(&names));
+}
+
+/* The type's row; NULL and ERR_NOT_FOUND. */
+static struct type_row *find_type(struct type_rows *r, struct str type, struct err *e)
+{
+    if (!list_types(r, e))
+        return NULL;
+    for (size_t i = 0; i < r->count; i++)
+        if (str_eq(r->all[i].name, type))
+            return &r->all[i];
+    no_such_type(r, type, e);
+    return NULL;
+}
+
+/* ---- options ---------------------------------------------------------------------- */
+
+struct type_options {
+    struct str name, hash;
+    struct buf parts[PART_COUNT];
+    bool given[PART_COUNT];
+};
+
+static void options_init(struct type_options *o)
+{
+    *o = (struct type_options){0};
+    buf_init(&o->parts[PART_PURPOSE], DESCRIPTION_MAX);
+    buf_init(&o->parts[PART_INSTRUCTIONS], INSTRUCTIONS_MAX);
+    buf_init(&o->parts[PART_SCHEMA], 4 * SCHEMA_TEXT_MAX);
+}
+
+static void options_done(struct type_options *o)
+{
+    for (size_t i = 0; i < PART_COUNT; i++)
+        buf_done(&o->parts[i]);
+}
+#define scoped_options __attribute__((cleanup(options_done)))
+
+static bool check_name(struct str name, struct err *e)
+{
+    return name_is_type(name) ||
+           err_set(e, ERR_INVALID,
+                   "type_name \"%.*s\" is no name of one folder: letters, digits, spaces "
+                   "and signs other than / \\ : * ? \" < > | # ^ [ ], no dot at the head",
+                   STR_ARGS(str_cut(name, 60)));
+}
+
+static const struct json *present(const struct json *o, const char *key)
+{
+    const struct json *v = json_get(o, key);
+    return json_is(v, JSON_NULL) ? NULL : v;
+}
+
+static bool read_schema_option(const struct json *v, struct type_options *o,
+                               struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    if (!schema_read(v, a, e))
+        return false;
+    typefile_schema_section(v, &o->parts[PART_SCHEMA]);
+    return !o->parts[PART_SCHEMA].failed ||
+           err_set(e, ERR_LIMIT,
+                   "metadata_schema is too large; at most %u bytes are accepted",
+                   SCHEMA_TEXT_MAX);
+}
+
+/* description, instructions (or agent_instructions), metadata_schema: null leaves a part
+ * as it is. */
+static bool read_parts(const struct json *json, struct type_options *o, struct err *e)
+{
+    const struct json *purpose = present(json, "description");
+    const struct json *first = present(json, "instructions");
+    const struct json *second = present(json, "agent_instructions");
+    const struct json *schema = present(json, "metadata_schema");
+    if (first && second)
+        return err_set(e, ERR_INVALID,
+                       "instructions and agent_instructions are two names of one field; "
+                       "give one");
+    first = first ? first : second;
+    o->given[PART_PURPOSE] = purpose;
+    o->given[PART_INSTRUCTIONS] = first;
+    o->given[PART_SCHEMA] = schema;
+    return (!purpose ||
+            typefile_section(purpose, "description", &o->parts[PART_PURPOSE], e)) &&
+           (!first ||
+            typefile_section(first, "instructions", &o->parts[PART_INSTRUCTIONS], e)) &&
+           (!schema || read_schema_option(schema, o, e));
+}
+
+static bool read_options(const struct json *json, const char *call,
+                         const char *const *keys, struct type_options *o, struct err *e)
+{
+    return options_check(json, call, keys, e) &&
+           options_str(json, "type_name", NULL, &o->name, e) && check_name(o->name, e) &&
+           options_str(json, "content_hash", NULL, &o->hash, e) && read_parts(json, o, e);
+}
+
+/* The text with all parts that were given put in. */
+static bool put_parts(const struct type_options *o, struct str text, struct buf *out,
+                      struct err *e)
+{
+    scoped_buf struct buf now, next;
+    buf_init(&now, TYPEFILE_MAX);
+    buf_init(&next, TYPEFILE_MAX);
+    buf_str(&now, text);
+    for (int i = 0; i < PART_COUNT; i++) {
+        if (!o->given[i])
+            continue;
+        buf_clear(&next);
+        typefile_replace(buf_view(&now), (enum typefile_part)i, buf_view(&o->parts[i]),
+                         &next);
+        buf_clear(&now);
+        buf_str(&now, buf_view(&next));
+        if (next.failed)
+            return buf_check(&next, "the description", e);
+    }
+    buf_str(out, buf_view(&now));
+    return buf_check(&now, "the description", e);
+}
+
+/* ---- create ------------------------------------------------------------------------ */
+
+static bool already_described(struct str type, struct err *e)
+{
+    return err_set(e, ERR_CONFLICT,
+                   "the type \"%.*s\" is described already; noteTypes.update changes it",
+                   STR_ARGS(str_cut(type, 60)));
+}
+
+bool note_types_create(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e)
+{
+    static const char *const keys[] = {"type_name",          "description",
+                                       "agent_instructions", "instructions",
+                                       "metadata_schema",    NULL};
+    scoped_options struct type_options o;
+    options_init(&o);
+    scoped_buf struct buf head, text;
+    buf_init(&head, 1000);
+    buf_init(&text, TYPEFILE_MAX);
+    if (!read_options(options, "noteTypes.create", keys, &o, e))
+        return false;
+    if (!o.given[PART_PURPOSE])
+        return err_set(e, ERR_INVALID,
+                       "description is missing: what notes of this type are "
+                       "for, a string");
+    buf_printf(&head, "# %.*s\n", STR_ARGS(o.name));
+    char path[PATH_MAX];
+    path_of(o.name, path);
+    const struct change_options how = {.action = "type"};
+    if (!put_parts(&o, buf_view(&head), &text, e))
+        return false;
+    scoped(change_end) struct change *c = change_begin(v, &how, e);
+    struct err why = {0};
+    if (!c || !os_make_dirs(v->dir, TYPES_DIR, e))
+        return false;
+    if (!os_write_file(v->dir, path, buf_view(&text), OS_CREATE, FILE_MODE, NULL, &why))
+        return why.code == ERR_CONFLICT ? already_described(o.name, e)
+                                        : err_set(e, why.code, "%s", why.msg);
+    json_open_object(out);
+    json_pair_str(out, "name", o.name);
+    json_pair_cstr(out, "filename", path + sizeof TYPES_DIR);
+    json_pair_cstr(out, "path", path);
+    find_put_time(out, "created", os_real_ms());
+    json_close(out);
+    return true;
+}
+
+/* ---- list and get ------------------------------------------------------------------- */
+
+/* What a type is for, as far as its file can be read. */
+static void put_purpose(struct vault *v, const struct type_row *row,
+                        struct json_writer *w)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, TYPEFILE_MAX);
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    struct typefile t = {0};
+    struct os_stat st;
+    struct err none = {0};
+    bool found;
+    if (row->described && read_text(v, row->name, &text, &found, &st, &none))
+        (void)typefile_read(buf_view(&text), a, &t, &none);
+    json_pair_str(w, "description", t.purpose);
+}
+
+bool note_types_list(struct vault *v, struct json_writer *out, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    struct type_rows r = {.arena = a, .v = v};
+    if (!list_types(&r, e))
+        return false;
+    json_open_array(out);
+    for (size_t i = 0; i < r.count; i++) {
+        char path[PATH_MAX];
+        path_of(r.all[i].name, path);
+        json_open_object(out);
+        json_pair_str(out, "name", r.all[i].name);
+        put_purpose(v, &r.all[i], out);
+        json_pair_int(out, "noteCount", r.all[i].notes);
+        json_key(out, "filename");
+        if (r.all[i].described)
+            json_put_cstr(out, path + sizeof TYPES_DIR);
+        else
+            json_put_null(out);
+        json_close(out);
+    }
+    json_close(out);
+    return buf_check(out->out, "the answer", e);
+}
+
+static void put_type(struct str type, const struct typefile *t, struct str text,
+                     bool found, struct json_writer *w)
+{
+    char path[PATH_MAX], hash[HASH_SIZE];
+    path_of(type, path);
+    note_hash(text, hash);
+    json_open_object(w);
+    json_pair_str(w, "name", type);
+    json_pair_str(w, "purpose", t->purpose);
+    json_pair_cstr(w, "path", path);
+    json_key(w, "instructions");
+    typefile_put_instructions(t, w);
+    json_pair(w, "metadata_schema", t->schema);
+    json_key(w, "content_hash");
+    if (found)
+        json_put_cstr(w, hash);
+    else
+        json_put_null(w);
+    if (t->damage[0])
+        json_pair_cstr(w, "schema_error", t->damage);
+    json_close(w);
+}
+
+/* "name" or {type_name (or typeName)}. */
+static bool read_name(const struct json *json, const char *call, struct str *name,
+                      struct err *e)
+{
+    static const char *const keys[] = {"type_name", "typeName", NULL};
+    *name = json_str(json);
+    if (!json_is(json, JSON_STRING) && (!options_check(json, call, keys, e) ||
+                                        !options_str(json, keys[0], keys[1], name, e)))
+        return false;
+    return check_name(*name, e);
+}
+
+bool note_types_get(struct vault *v, const struct json *name, struct json_writer *out,
+                    struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    scoped_buf struct buf text;
+    buf_init(&text, TYPEFILE_MAX);
+    struct str type;
+    struct os_stat st;
+    struct typefile t;
+    bool found;
+    if (!read_name(name, "noteTypes.get", &type, e) ||
+        !read_text(v, type, &text, &found, &st, e) ||
+        !typefile_read(buf_view(&text), a, &t, e))
+        return false;
+    struct type_rows r = {.arena = a, .v = v};
+    if (!found && !find_type(&r, type, e))
+        return false;
+    put_type(type, &t, buf_view(&text), found, out);
+    return buf_check(out->out, "the answer", e);
+}
+
+/* ---- update --------------------------------------------------------------------------- */
+
+static bool check_hash(const struct type_options *o, struct str text, bool found,
+                       struct err *e)
+{
+    char hash[HASH_SIZE];
+    note_hash(text, hash);
+    if (!o->hash.n || (found && str_is(o->hash, hash)))
+        return true;
+    return err_set(
+        e, ERR_CONFLICT,
+        "the description of the type was changed since it was read: content_hash "
+        "is %.*s but the file's is %s. Nothing was written; read it again with "
+        "noteTypes.get",
+        STR_ARGS(str_cut(o->hash, 80)), found ? hash : "none: it is not there");
+}
+
+static bool write_description(struct vault *v, const struct type_options *o,
+                              struct buf *text, struct err *e)
+{
+    scoped_buf struct buf old;
+    buf_init(&old, TYPEFILE_MAX);
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    struct type_rows r = {.arena = a, .v = v};
+    struct os_stat st;
+    bool found;
+    char path[PATH_MAX];
+    path_of(o->name, path);
+    const struct change_options how = {.action = "type"};
+    scoped(change_end) struct change *c = change_begin(v, &how, e);
+    if (!c || !read_text(v, o->name, &old, &found, &st, e) ||
+        !check_hash(o, buf_view(&old), found, e) ||
+        (!found && !find_type(&r, o->name, e)))
+        return false;
+    if (!found)
+        buf_printf(&old, "# %.*s\n", STR_ARGS(o->name));
+    if (!put_parts(o, buf_view(&old), text, e))
+        return false;
+    if (found)
+        return os_replace_file(v->dir, path, buf_view(text), &st, NULL, e);
+    return os_make_dirs(v->dir, TYPES_DIR, e) &&
+           os_write_file(v->dir, path, buf_view(text), OS_CREATE, FILE_MODE, NULL, e);
+}
+
+bool note_types_update(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e)
+{
+    static const char *const keys[] = {"type_name",
+                                       "description",
+                                       "instructions",
+                                       "agent_instructions",
+                                       "metadata_schema",
+                                       "content_hash",
+                                       NULL};
+    scoped_options struct type_options o;
+    options_init(&o);
+    scoped_buf struct buf text;
+    buf_init(&text, TYPEFILE_MAX);
+    if (!read_options(options, "noteTypes.update", keys, &o, e))
+        return false;
+    if (!o.given[PART_PURPOSE] && !o.given[PART_INSTRUCTIONS] && !o.given[PART_SCHEMA])
+        return err_set(e, ERR_INVALID,
+                       "nothing to update: give description, instructions or "
+                       "metadata_schema");
+    if (!write_description(v, &o, &text, e))
+        return false;
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    struct typefile t;
+    if (!typefile_read(buf_view(&text), a, &t, e))
+        return false;
+    json_open_object(out);
+    json_pair_str(out, "raw", buf_view(&text));
+    json_key(out, "parsed");
+    json_open_object(out);
+    json_pair_str(out, "description", t.purpose);
+    json_key(out, "agentInstructions");
+    typefile_put_instructions(&t, out);
+    if (t.schema)
+        json_pair(out, "metadataSchema", t.schema);
+    json_close(out);
+    json_close(out);
+    return buf_check(out->out, "the answer", e);
+}
+
+/* ---- delete --------------------------------------------------------------------------- */
+
+struct removal {
+    struct str type;
+    struct change *change;
+    struct arena *arena;
+    const char **paths;
+    size_t count;
+};
+
+/* The type's notes by their paths. */
+static bool gather_notes(struct db *db, void *arg, struct err *e)
+{
+    struct removal *r = arg;
+    r->count = 0;
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT path FROM notes WHERE type = ? ORDER BY path LIMIT ?", e);
+    r->paths = arena_get(r->arena, (CHANGE_NOTES_MAX + 1) * sizeof *r->paths, e);
+    if (!q || !r->paths)
+        return false;
+    query_bind_str(q, 1, r->type);
+    query_bind_int(q, 2, CHANGE_NOTES_MAX + 1);
+    while (query_next(q, e)) {
+        struct str path = query_str(q, 0);
+        const char *copy = arena_copy(r->arena, path.at, path.n, e);
+        if (!copy)
+            return false;
+        r->paths[r->count++] = copy;
+    }
+    return e->code == ERR_NONE;
+}
+
+static bool refuse_notes(const struct removal *r, struct err *e)
+{
+    return err_set(
+        e, ERR_CONFLICT,
+        "the type \"%.*s\" has %zu notes and was not deleted; action 'migrate' with "
+        "target_type moves them, 'delete' with confirm: true moves them to the "
+        "trash",
+        STR_ARGS(str_cut(r->type, 60)), r->count);
+}
+
+static bool remove_notes(struct removal *r, struct err *e)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (change_has(r->change, r->paths[i]) &&
+            !change_remove(r->change, r->paths[i], NULL, e))
+            return false;
+    return r->count == 0 || change_commit(r->change, e);
+}
+
+struct folders {
+    struct arena *arena;
+    const char *all[1000];
+    size_t count;
+};
+
+static bool take_inner(void *arg, const char *name, const struct os_stat *st,
+                       struct err *e)
+{
+    (void)st;
+    struct folders *f = arg;
+    if (f->count < LENGTH(f->all) &&
+        (f->all[f->count] = arena_copy(f->arena, name, strlen(name), e)))
+        f->count++;
+    return e->code == ERR_NONE;
+}
+
+/* Takes away folders that are empty, the inner ones first; all others stay. */
+static void remove_folders(struct vault *v, struct str type, struct arena *a)
+{
+    struct folders *f = mem_new(sizeof *f);
+    struct err none = {0};
+    char name[PATH_MAX];
+    (void)snprintf(name, sizeof name, "%.*s", STR_ARGS(type));
+    f->arena = a;
+    if (take_inner(f, name, NULL, &none) &&
+        os_walk_folders(v->dir, name, take_inner, f, &none))
+        while (f->count > 0)
+            (void)os_remove_folder(v->dir, f->all[--f->count], &none);
+    free(f);
+}
+
+/* The description goes where a person finds it again. */
+static bool put_aside(struct vault *v, struct str type, struct err *e)
+{
+    char path[PATH_MAX], aside[PATH_MAX], now[25];
+    path_of(type, path);
+    os_format_utc(os_real_ms(), now);
+    (void)snprintf(aside, sizeof aside, TYPES_DIR "/deleted/%.*s %s.md",
+                   STR_ARGS(str_cut(type, 200)), now);
+    for (char *c = aside; *c; c++)
+        *c = *c == ':' ? '.' : *c;
+    struct err why = {0};
+    if (!os_make_dirs(v->dir, TYPES_DIR "/deleted", e))
+        return false;
+    return os_move(v->dir, path, aside, &why) || why.code == ERR_NOT_FOUND ||
+           err_set(e, why.code, "%s", why.msg);
+}
+
+struct deletion {
+    struct str type, action, target;
+    bool confirm;
+};
+
+static bool read_deletion(const struct json *o, struct deletion *d, struct err *e)
+{
+    static const char *const keys[] = {"type_name", "action", "target_type", "confirm",
+                                       NULL};
+    if (!options_check(o, "noteTypes.delete", keys, e) ||
+        !options_str(o, "type_name", NULL, &d->type, e) || !check_name(d->type, e) ||
+        !options_str(o, "action", NULL, &d->action, e) ||
+        !options_str(o, "target_type", NULL, &d->target, e) ||
+        !options_bool(o, "confirm", &d->confirm, e))
+        return false;
+    if (!d->action.n)
+        d->action = STR("error");
+    bool migrate = str_is(d->action, "migrate"), remove = str_is(d->action, "delete");
+    if (!migrate && !remove && !str_is(d->action, "error"))
+        return err_set(e, ERR_INVALID,
+                       "action is \"%.*s\"; 'error', 'migrate' and 'delete' are accepted",
+                       STR_ARGS(str_cut(d->action, 40)));
+    if (migrate && (!name_is_type(d->target) || str_eq(d->target, d->type)))
+        return err_set(e, ERR_INVALID,
+                       "action 'migrate' needs target_type, the name of another type");
+    if (!migrate && d->target.n)
+        return err_set(e, ERR_INVALID, "target_type belongs to action 'migrate'");
+    return !remove || d->confirm ||
+           err_set(e, ERR_INVALID,
+                   "action 'delete' moves all notes of the type to the trash and needs "
+                   "confirm: true; nothing was deleted");
+}
+
+bool note_types_delete(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e)
+{
+    struct deletion d = {0};
+    scoped(arena_free) struct arena *a = arena_new((size_t)128 << 20);
+    struct type_rows rows = {.arena = a, .v = v};
+    const struct change_options how = {.action = "delete"};
+    if (!read_deletion(options, &d, e))
+        return false;
+    scoped(change_end) struct change *c = change_begin(v, &how, e);
+    struct removal r = {.type = d.type, .change = c, .arena = a};
+    if (!c || !find_type(&rows, d.type, e) || !index_use(v->index, gather_notes, &r, e))
+        return false;
+    if (r.count > CHANGE_NOTES_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "the type has more than %u notes, too many for one call",
+                       CHANGE_NOTES_MAX);
+    if (r.count && str_is(d.action, "error"))
+        return refuse_notes(&r, e);
+    if (!remove_notes(&r, e) || !put_aside(v, d.type, e))
+        return false;
+    remove_folders(v, d.type, a);
+    json_open_object(out);
+    json_pair_bool(out, "success", true);
+    json_pair_int(out, "notesAffected", (int64_t)r.count);
+    json_close(out);
+    return true;
+}

@@ -1,0 +1,15 @@
+/* notes/types.h - what a type says about its notes, as the calls that write need it.
+ *
+ * Threads: safe. Private to the room notes.
+ */
+#pragma once
+#include "notes/vault.h"
+
+#define TYPES_DIR OWN_DIR "/types"
+
+/* May a note of this type have this metadata? `whole`: it is all that there is, so that
+ * what is required must be there; else only what changes, null removes. A type without
+ * a description allows everything. false and ERR_INVALID: the field, its value and what
+ * is accepted; or that the description is damaged, and how to mend it. */
+bool types_check(struct vault *v, struct str type, const struct json *metadata,
+                 bool whole, struct err *e);
