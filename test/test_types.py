@@ -159,3 +159,45 @@ def test_what_is_no_note_stays_with_its_folder(run, vault):
     assert [p.name for p in (vault / "idea").iterdir()] == ["picture.png"]
     # A folder is a type.
     assert run("return (await noteTypes.get('idea')).name") == "idea"
+
+
+def test_migrating_a_type_takes_the_links_along(run, vault):
+    (vault / "old/deep").mkdir(parents=True)
+    (vault / "old/a.md").write_text("# A\n[[old/b]] [b](b.md) `[[old/b]]`\n")
+    (vault / "old/b.md").write_text("---\ntype: old\n---\n# B\n[[old/a|x]]\n")
+    (vault / "old/deep/c.md").write_text("[[old/deep/c]] [[A]]\n")
+    (vault / "idea/from.md").write_text("[[old/a]] [[old/deep/c]] [b](../old/b.md)\n")
+    result = run("return await noteTypes.delete({type_name: 'old', action: 'migrate', "
+                 "target_type: 'new'})")
+    assert result == {"success": True, "notesAffected": 3}
+    assert not (vault / "old").exists()
+    assert (vault / "new/a.md").read_text() == "# A\n[[new/b]] [b](b.md) `[[old/b]]`\n"
+    assert (vault / "new/b.md").read_text().startswith("---\ntype: new\n---\n# B\n[[new/a|x]]")
+    assert (vault / "new/deep/c.md").read_text() == "[[new/deep/c]] [[A]]\n"
+    assert (vault / "idea/from.md").read_text() == "[[new/a]] [[new/deep/c]] [b](../new/b.md)\n"
+    assert run("return (await links.findBroken()).filter((l) => /old|new/.test(l.target))") == []
+
+
+def test_a_migration_that_cannot_be_whole_moves_nothing(run, vault):
+    (vault / "old").mkdir()
+    (vault / "new").mkdir()
+    for name in ("old/a", "old/b", "new/b"):
+        (vault / f"{name}.md").write_text("x\n")
+    migrate = "await noteTypes.delete({type_name: 'old', action: 'migrate', target_type: 'new'})"
+    assert run(migrate, success=False)["code"] == "CONFLICT"
+    assert (vault / "old/a.md").exists() and not (vault / "new/a.md").exists()
+    (vault / "new/b.md").unlink()
+    run("await noteTypes.create({type_name: 'new', description: 'd', metadata_schema: "
+        "{fields: [{name: 'n', type: 'number', required: true}]}})")
+    error = run(migrate, success=False)
+    assert error["code"] == "INVALID" and '"n"' in error["message"] and "old/a" in error["message"]
+    assert (vault / "old/a.md").exists() and not (vault / "new/a.md").exists()
+
+
+def test_a_note_moves_only_where_its_metadata_fits(run, vault):
+    run(CREATE)
+    (vault / "idea/x.md").write_text("---\nstatus: other\n---\nx\n")
+    error = run("await notes.move({identifier: 'idea/x', new_type: 'task', force: true})",
+                success=False)
+    assert error["code"] == "INVALID" and 'not "other"' in error["message"]
+    assert (vault / "idea/x.md").exists()

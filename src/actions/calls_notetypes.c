@@ -65,7 +65,7 @@ static const struct host_call rows[] = {
          "await noteTypes.create({type_name: 'meeting', description: 'What was said', "
          "agent_instructions: ['Link to everyone who was there'], metadata_schema: {fields: "
          "[{name: 'status', type: 'select', options: ['open', 'done'], required: true}]}})",
-     .words = "add new kind class category template schema createNoteType"},
+     .words = "kind class category template schema define"},
     {{.name = "noteTypes.list", .slow = true},
      "(): Promise<{name: string, description: string, noteCount: number, filename: string | "
      "null}[]>",
@@ -117,6 +117,6 @@ static const struct host_call rows[] = {
          "confirm: true. All or nothing.",
      .errors = "Conflict: it has notes, or one of them could not be moved. NotFound.",
      .example = "await noteTypes.delete({type_name: 'meeting', action: 'error'})",
-     .words = "remove drop kind class category deleteNoteType"},
+     .words = "drop kind class category"},
 };
 const struct host_call_group note_types_calls = {rows, LENGTH(rows)};

@@ -396,6 +396,28 @@ static void rewrite_link(void *arg, const struct link *l)
 
 /* ---- one note ------------------------------------------------------------ */
 
+/* What the note says now, for the relinks that follow in this session. */
+static bool learn(struct work *w, const char *path, struct str as, int64_t key,
+                  struct err *e)
+{
+    struct note n;
+    bool found;
+    if (!change_read(w->r->c, path, &n, &found, e) || !found)
+        return !e->code;
+    n.path = as;
+    return linker_forget(&w->linker, key, e) && linker_write(&w->linker, key, &n, e);
+}
+
+static int64_t key_of(struct work *w, struct str path, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(w->db, "SELECT key FROM notes WHERE path = ?", e);
+    if (!q)
+        return 0;
+    query_bind_str(q, 1, path);
+    return query_next(q, e) ? query_int(q, 0) : 0;
+}
+
 /* The list of subnotes with the note's new name in the place of its old one; NULL:
  * it stays. */
 static const struct json *new_subnotes(struct work *w, const struct note *n,
@@ -485,21 +507,15 @@ static bool rewrite_note(struct work *w, const char *path, struct err *e)
         w->r->links += r.count;
     }
     buf_done(&r.out);
-    return ok;
+    if (ok && !own && r.count && w->r->session) {
+        struct str as = copy(w, str_of(path));
+        int64_t key = key_of(w, as, e);
+        ok = key && learn(w, path, as, key, e);
+    }
+    return ok && !e->code;
 }
 
 /* ---- which notes --------------------------------------------------------- */
-
-static bool find_note(struct work *w, struct err *e)
-{
-    scoped(query_end) struct query *q =
-        db_query(w->db, "SELECT key FROM notes WHERE path = ?", e);
-    if (!q)
-        return false;
-    query_bind_str(q, 1, w->r->old.path);
-    w->key = query_next(q, e) ? query_int(q, 0) : 0;
-    return e->code == ERR_NONE;
-}
 
 static bool list_names(struct work *w, struct err *e)
 {
@@ -627,7 +643,8 @@ static bool relink_all(struct work *w, struct err *e)
     struct sources s = {0};
     list_forms(w, w->r->old.path, w->r->old.title, w->old);
     list_forms(w, str_of(w->r->path), w->r->title, w->now);
-    if (!find_note(w, e) || !w->key)
+    w->key = key_of(w, w->r->old.path, e);
+    if (!w->key)
         return e->code == ERR_NONE;
     if (!list_names(w, e) || !list_sources(w, &s, e) || !list_own(w, e) ||
         !linker_pretend(&w->linker, w->key, str_of(w->r->path), w->r->title, name_changes,
@@ -637,17 +654,15 @@ static bool relink_all(struct work *w, struct err *e)
     for (size_t i = 0; i < s.count; i++)
         if (!rewrite_note(w, s.paths[i], e))
             return false;
-    return true;
+    return !w->r->session ||
+           (learn(w, w->r->old.path.at, str_of(w->r->path), w->key, e) &&
+            linker_settle(&w->linker, e));
 }
 
-static bool relink_work(struct db *db, void *arg, struct err *e)
+static bool relink_within(struct relink *r, struct db *db, struct err *e)
 {
-    struct relink *r = arg;
-    scoped_transaction struct transaction t = {0};
     scoped(arena_free) struct arena *a = arena_new(ARENA_MAX);
     struct work w = {.r = r, .db = db, .arena = a};
-    if (!db_begin(&t, db, e)) /* rolled back in the end: the index will see the files */
-        return false;
     r->notes = r->links = 0;
     buf_init(&w.text, PATH_MAX);
     buf_init(&w.other, PATH_MAX);
@@ -659,7 +674,40 @@ static bool relink_work(struct db *db, void *arg, struct err *e)
     return ok;
 }
 
+static bool relink_work(struct db *db, void *arg, struct err *e)
+{
+    scoped_transaction struct transaction t = {0};
+    /* Rolled back in the end: the index will see the files. */
+    return db_begin(&t, db, e) && relink_within(arg, db, e);
+}
+
 bool relink_run(struct relink *r, struct err *e)
 {
-    return index_use(r->v->index, relink_work, r, e);
+    return r->session ? relink_within(r, r->session, e)
+                      : index_use(r->v->index, relink_work, r, e);
+}
+
+struct session {
+    relink_session_fn *work;
+    void *arg;
+    bool began;
+};
+
+static bool session_work(struct db *db, void *arg, struct err *e)
+{
+    struct session *s = arg;
+    /* What the change has done by then cannot be done again. */
+    if (s->began)
+        return err_set(e, ERR_BUSY,
+                       "the index was damaged and is made anew; nothing was "
+                       "changed, try again");
+    s->began = true;
+    scoped_transaction struct transaction t = {0};
+    return db_begin(&t, db, e) && s->work(s->arg, db, e);
+}
+
+bool relink_session(struct vault *v, relink_session_fn *work, void *arg, struct err *e)
+{
+    struct session s = {.work = work, .arg = arg};
+    return index_use(v->index, session_work, &s, e);
 }

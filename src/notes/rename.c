@@ -5,6 +5,7 @@
 #include "notes/markdown.h"
 #include "notes/name.h"
 #include "notes/relink.h"
+#include "notes/types.h"
 #include "notes/write.h"
 
 struct renaming {
@@ -16,6 +17,7 @@ struct renaming {
 struct renamed {
     struct change *c;
     struct vault *v;
+    struct db *session; /* of relink_session(), or NULL */
     struct note old;
     char path[PATH_MAX];
     char title[NAME_TITLE_MAX + 1];
@@ -167,8 +169,11 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
 
 static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
 {
-    struct relink links = {.v = n->v, .c = n->c, .old = n->old, .path = n->path};
-    if (!find_place(n, r, e))
+    struct relink links = {
+        .v = n->v, .c = n->c, .old = n->old, .path = n->path, .session = n->session};
+    if (!find_place(n, r, e) ||
+        (r->type.n && !str_eq(r->type, name_type(n->old.path)) &&
+         !types_check(n->v, r->type, n->old.front.yml.all, true, e)))
         return false;
     bool stays = str_is(n->old.path, n->path);
     if (stays && (r->type.n || str_eq(r->title, n->old.title))) {
@@ -303,6 +308,18 @@ static bool run_move(struct change *c, struct vault *v, void *state,
 
 const struct operation move_operation = {"notes.move", "move", sizeof(struct renaming),
                                          read_move, run_move};
+
+bool move_to_type(struct change *c, struct vault *v, const char *path, struct str type,
+                  struct db *session, struct err *e)
+{
+    const struct renaming r = {
+        .identifier = str_of(path), .type = type, .guard = {.force = true}};
+    struct renamed n;
+    if (!open_renamed(c, v, &r, &n, e))
+        return false;
+    n.session = session;
+    return perform(&n, &r, e);
+}
 
 bool notes_move(struct vault *v, const struct json *options, struct json_writer *out,
                 struct err *e)

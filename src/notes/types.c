@@ -4,12 +4,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "notes/change.h"
 #include "notes/find.h"
 #include "notes/index.h"
 #include "notes/name.h"
+#include "notes/relink.h"
 #include "notes/schema.h"
 #include "notes/typefile.h"
+#include "notes/write.h"
 
 #define TYPE_ARENA ((size_t)16 << 20)
 #define DESCRIPTION_MAX 20000u  /* bytes */
@@ -519,7 +520,8 @@ bool note_types_update(struct vault *v, const struct json *options,
 /* ---- delete --------------------------------------------------------------------------- */
 
 struct removal {
-    struct str type;
+    struct vault *vault;
+    struct str type, target; /* empty: to the trash */
     struct change *change;
     struct arena *arena;
     const char **paths;
@@ -558,13 +560,27 @@ static bool refuse_notes(const struct removal *r, struct err *e)
         STR_ARGS(str_cut(r->type, 60)), r->count);
 }
 
+/* Every note that is still there; with a session it is moved, else to the trash. */
+static bool remove_each(void *arg, struct db *session, struct err *e)
+{
+    struct removal *r = arg;
+    for (size_t i = 0; i < r->count; i++) {
+        const char *path = r->paths[i];
+        if (!change_has(r->change, path))
+            continue; /* gone since the index was asked */
+        bool ok = session ? move_to_type(r->change, r->vault, path, r->target, session, e)
+                          : change_remove(r->change, path, NULL, e);
+        if (!ok)
+            return err_wrap(e, "\"%.100s\"", path);
+    }
+    return true;
+}
+
 static bool remove_notes(struct removal *r, struct err *e)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (change_has(r->change, r->paths[i]) &&
-            !change_remove(r->change, r->paths[i], NULL, e))
-            return false;
-    return r->count == 0 || change_commit(r->change, e);
+    bool ok = r->target.n ? relink_session(r->vault, remove_each, r, e)
+                          : remove_each(r, NULL, e);
+    return ok && (r->count == 0 || change_commit(r->change, e));
 }
 
 struct folders {
@@ -655,11 +671,12 @@ bool note_types_delete(struct vault *v, const struct json *options,
     struct deletion d = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)128 << 20);
     struct type_rows rows = {.arena = a, .v = v};
-    const struct change_options how = {.action = "delete"};
     if (!read_deletion(options, &d, e))
         return false;
+    const struct change_options how = {.action = d.target.n ? "move" : "delete"};
     scoped(change_end) struct change *c = change_begin(v, &how, e);
-    struct removal r = {.type = d.type, .change = c, .arena = a};
+    struct removal r = {
+        .vault = v, .type = d.type, .target = d.target, .change = c, .arena = a};
     if (!c || !find_type(&rows, d.type, e) || !index_use(v->index, gather_notes, &r, e))
         return false;
     if (r.count > CHANGE_NOTES_MAX)

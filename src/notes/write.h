@@ -31,6 +31,11 @@ bool write_resolve(struct change *c, struct vault *v, struct str identifier,
                    char path[static PATH_MAX], struct err *e);
 bool write_no_such_note(struct str identifier, struct err *e);
 
+/* Moves one of several notes within the change to another type, as notes.move does,
+ * whatever version it is; `session` is relink_session()'s. */
+bool move_to_type(struct change *c, struct vault *v, const char *path, struct str type,
+                  struct db *session, struct err *e);
+
 /* ---- which version is meant ---------------------------------------------- */
 
 struct write_guard {
