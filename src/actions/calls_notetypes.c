@@ -1,10 +1,7 @@
 /* The host calls noteTypes.*: which types of notes there are, and what each is for. */
 #include "actions/internal.h"
 
-typedef bool of_vault_fn(struct vault *v, const struct json *o, struct json_writer *out,
-                         struct err *e);
-
-static bool with_vault(struct evaluation *v, const struct json *args, of_vault_fn *does,
+static bool with_vault(struct evaluation *v, const struct json *args, vault_call *does,
                        struct json_writer *out, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);
@@ -20,9 +17,7 @@ static bool call_create(struct evaluation *v, const struct json *args,
 static bool call_list(struct evaluation *v, const struct json *args,
                       struct json_writer *out, struct err *e)
 {
-    (void)args;
-    struct vault *vault = actions_vault(v, e);
-    return vault && note_types_list(vault, out, e);
+    return with_vault(v, args, note_types_list, out, e);
 }
 
 static bool call_get(struct evaluation *v, const struct json *args,

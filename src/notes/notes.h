@@ -44,13 +44,16 @@ SCOPED(vault, vault_close);
  * its changes. Closed by vault_close(), before the vault itself. */
 struct vault *vault_as(struct vault *v, const char *author);
 
+/* What the calls below are: `options` is what their comments begin with, and what stands
+ * behind "->" is appended to `out`. */
+typedef bool vault_call(struct vault *v, const struct json *options,
+                        struct json_writer *out, struct err *e);
+
 /* {type (or type_id; "note"), title, content?, metadata?}
  * -> {id, type, title, filename, path, created}
  * The title becomes a safe file name. ERR_CONFLICT names the id that has it
  * already. Metadata keys id, type, title and updated are refused. */
-bool notes_create(struct vault *v, const struct json *options, struct json_writer *out,
-                  struct err *e);
-
+vault_call notes_create;
 /* "identifier" or {identifier} -> null, or {id, uid, title, content, metadata,
  * content_hash, links, type, created, updated, path, filename, size, tags} and,
  * where the frontmatter is no YAML, frontmatter_error.
@@ -58,9 +61,7 @@ bool notes_create(struct vault *v, const struct json *options, struct json_write
  * U+FFFD. `metadata` is the frontmatter less id, type, title, created, updated.
  * `links`: [{target, label, kind: wiki | markdown | external, line}]. `uid` may be
  * null. Needs the index only for uids and titles. */
-bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
-               struct err *e);
-
+vault_call notes_get;
 /* {identifier, content?, contentHash (or content_hash), metadata?, force?}
  * -> {id, updated, timestamp, content_hash}
  * ERR_CONFLICT with both hashes unless contentHash is the file's now; without one
@@ -68,29 +69,23 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
  * type and updated are refused. All other bytes of the frontmatter stay, also of
  * one that is no YAML (then metadata is ERR_INVALID). A file with CRLF line ends
  * keeps them. `updated` in a frontmatter that has it becomes now. */
-bool notes_update(struct vault *v, const struct json *options, struct json_writer *out,
-                  struct err *e);
-
+vault_call notes_update;
 /* "identifier" or {identifier, confirm?}
  * -> {id, deleted, timestamp, backup_path} or, where other notes link to it and
  * confirm is not true, {id, deleted: false, timestamp, warnings}. The file is moved
  * to backup_path (relative to the vault). */
-bool notes_delete(struct vault *v, const struct json *options, struct json_writer *out,
-                  struct err *e);
-
+vault_call notes_delete;
 /* {identifier, new_title, contentHash (or content_hash) or force, dry_run?}
  * -> {success, notesUpdated, linksUpdated, new_id, path, content_hash}
  * A new title and file name, in the same folder; the links to the note follow, all or
  * none. The title is changed where it stands: in the frontmatter, or in the heading.
  * ERR_CONFLICT: the name is taken, or links to other notes by that name would not lead
  * there any more. */
-bool notes_rename(struct vault *v, const struct json *options, struct json_writer *out,
-                  struct err *e);
+vault_call notes_rename;
 /* {identifier, new_type, the same} -> {success, old_id, new_id, old_type, new_type,
  * filename, title, timestamp, links_updated, notes_with_updated_links, path,
  * content_hash}. To the folder new_type; folders inside of the type stay. */
-bool notes_move(struct vault *v, const struct json *options, struct json_writer *out,
-                struct err *e);
+vault_call notes_move;
 
 /* ---- what notes held before ---------------------------------------------- */
 
@@ -99,39 +94,30 @@ bool notes_move(struct vault *v, const struct json *options, struct json_writer 
  * backup_path?}], the newest first. `author` is the caller's name, or "external" for
  * what another program wrote, which is recorded when we write over it. Also of a note
  * that was deleted. */
-bool notes_history(struct vault *v, const struct json *options, struct json_writer *out,
-                   struct err *e);
+vault_call notes_history;
 /* {identifier, revision} -> the same fields, content, metadata, and text: the whole
  * file. ERR_NOT_FOUND: not kept (any more). */
-bool notes_get_revision(struct vault *v, const struct json *options,
-                        struct json_writer *out, struct err *e);
+vault_call notes_get_revision;
 /* {identifier, revision, contentHash (or content_hash) or force} or {backup_path}, and
  * dry_run? -> {id, restored, path, revision or backup_path, timestamp, content_hash}.
  * A deleted note needs no hash and comes back where it was; ERR_CONFLICT when that
  * name is taken. */
-bool notes_restore(struct vault *v, const struct json *options, struct json_writer *out,
-                   struct err *e);
+vault_call notes_restore;
 /* null or {limit? (100, at most 1000), cursor? (a backup_path)} -> [{backup_path, id,
  * path, type, deleted_at, size}], the one deleted last first. */
-bool notes_list_trash(struct vault *v, const struct json *options,
-                      struct json_writer *out, struct err *e);
-
+vault_call notes_list_trash;
 /* null, "type" or {typeName (or type)?, limit? (1000, at most 10000), cursor?,
  * fields?} -> [{id, title, type, created, updated, size, tags, path}], the one
  * updated last first, then by id. `cursor` is the id of the last row of the page
  * before. `fields` picks among these and uid, filename, content_hash, metadata. */
-bool notes_list(struct vault *v, const struct json *options, struct json_writer *out,
-                struct err *e);
-
+vault_call notes_list;
 /* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
  * exact?} -> [{id, note_id, title, excerpt, score, type, created}], best first.
  * Words are joined by AND, where that finds nothing by OR, and at last looked for
  * inside of words; "quotes" make a phrase; the last word may be unfinished. exact:
  * title or file name is the query, whatever the case. useRegex: PCRE2 over titles
  * and single lines, case matters; ERR_LIMIT when it backtracks without end. */
-bool notes_search(struct vault *v, const struct json *options, struct json_writer *out,
-                  struct err *e);
-
+vault_call notes_search;
 /* The ids of notes that a wrong identifier may mean, the likeliest first, `max` (8 at
  * most) -> ["meeting/Standup", ...]. For the words of a failure: what cannot be looked
  * at in 50 ms is left out. */
@@ -152,27 +138,22 @@ bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_wri
 
 /* "identifier" -> {outgoing_internal: rows, outgoing_external: [{source_note_id, url,
  * link_text, link_type: "external", line}], incoming: rows} */
-bool links_get_for_note(struct vault *v, const struct json *identifier,
-                        struct json_writer *out, struct err *e);
+vault_call links_get_for_note;
 /* "identifier" -> rows, by the source's path. */
-bool links_get_backlinks(struct vault *v, const struct json *identifier,
-                         struct json_writer *out, struct err *e);
+vault_call links_get_backlinks;
 /* null or {limit? (10000, at most that), cursor? (source_note_id of the last row)}
  * -> rows with `reason: missing | ambiguous`, by the source's path. A page is never
  * cut within a note, and may have more than `limit` rows for that. */
-bool links_find_broken(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e);
+vault_call links_find_broken;
 /* {has_links_to?, linked_from?, external_domains? (one string or an array: any of
  * them), broken_links? (true: has some, false: has none), limit? (1000), cursor? (id of
  * the last row)} -> [{id, title, type, created, updated, content_hash, metadata}], by
  * path: the notes for which all that is given holds. A domain stands for all beneath. */
-bool links_search_by(struct vault *v, const struct json *options, struct json_writer *out,
-                     struct err *e);
+vault_call links_search_by;
 /* null, a bool or {force?} -> {total_notes, processed, errors, error_details?: [{note_id,
  * error}]}: brings the index up to date; `force` makes it anew. Errors are notes that
  * cannot be read. */
-bool links_migrate(struct vault *v, const struct json *options, struct json_writer *out,
-                   struct err *e);
+vault_call links_migrate;
 
 /* ---- the hierarchy ------------------------------------------------------ */
 
@@ -184,81 +165,61 @@ bool links_migrate(struct vault *v, const struct json *options, struct json_writ
  * A row is {parent_id, child_id, depth, position}, positions from 0. A note is named by
  * an identifier, or in an object as `note_id`. */
 
-bool hierarchy_get_children(struct vault *v, const struct json *note,
-                            struct json_writer *out, struct err *e);
-bool hierarchy_get_parents(struct vault *v, const struct json *note,
-                           struct json_writer *out, struct err *e);
+vault_call hierarchy_get_children;
+vault_call hierarchy_get_parents;
 /* {parent_id, child_id, position? (else it stays, or comes last), dry_run?}; {parent_id,
  * child_id, dry_run?}; {parent_id, child_ids (exactly its subnotes), dry_run?}
  * -> {success: true, parentId, childId (not of reorder), operation: add | remove |
  * reorder, timestamp, hierarchyUpdated, content_hash, previous_hash
  * (both of the parent)}. ERR_CONFLICT: it
  * would be beneath itself. One at a time, whoever calls: no addition is lost. */
-bool hierarchy_add_subnote(struct vault *v, const struct json *options,
-                           struct json_writer *out, struct err *e);
-bool hierarchy_remove_subnote(struct vault *v, const struct json *options,
-                              struct json_writer *out, struct err *e);
-bool hierarchy_reorder(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e);
+vault_call hierarchy_add_subnote;
+vault_call hierarchy_remove_subnote;
+vault_call hierarchy_reorder;
 /* -> [ids], the topmost first, the note itself last; of several parents the one whose
  * path comes first. */
-bool hierarchy_get_path(struct vault *v, const struct json *note, struct json_writer *out,
-                        struct err *e);
+vault_call hierarchy_get_path;
 /* {note_id, max_depth?} -> rows, level by level; ERR_LIMIT above 100,000. */
-bool hierarchy_get_descendants(struct vault *v, const struct json *options,
-                               struct json_writer *out, struct err *e);
+vault_call hierarchy_get_descendants;
 
 /* ---- relationships ------------------------------------------------------ */
 
 /* -> {content_links: {outgoing, incoming}, hierarchy_links: {parents, children},
  * external_links}, rows as above. */
-bool relationships_get(struct vault *v, const struct json *note, struct json_writer *out,
-                       struct err *e);
+vault_call relationships_get;
 /* {note_id, max_results? (10, at most 1000)} -> [{noteId, strength (0 to 1),
  * relationship_types: of link, backlink, child, parent, sibling, shared_link,
  * shared_tag}], the strongest first, then by path. */
-bool relationships_get_related(struct vault *v, const struct json *options,
-                               struct json_writer *out, struct err *e);
+vault_call relationships_get_related;
 /* {start_note_id, end_note_id, max_depth? (10, at most 100 steps)} -> null, or
  * [{noteId, relationship: start, then link, backlink, child or parent: what it is to the
  * one before}], a shortest way, always the same. */
-bool relationships_find_path(struct vault *v, const struct json *options,
-                             struct json_writer *out, struct err *e);
+vault_call relationships_find_path;
 /* -> a number from 0 to 1: of all pairs of its neighbours (links and hierarchy, in any
  * direction), how many are neighbours of each other; 0 below two neighbours. */
-bool relationships_get_clustering(struct vault *v, const struct json *note,
-                                  struct json_writer *out, struct err *e);
+vault_call relationships_get_clustering;
 
 /* ---- types --------------------------------------------------------------- */
 
-/* A type is a folder, or a name that .cloche/types/NAME.md describes, or both. That file
- * is for people as well: sections Purpose, Agent Instructions and Metadata Schema; what
- * else stands in it stays. A schema is JSON Schema ({type: "object", properties ...}) or
- * {fields: [{name, type, required ...}]}; notes.create, update and move hold metadata
- * against it, and it is answered as it was given. Instructions are a string, or an array
- * of strings, which is a list. A file that is damaged stops nobody from reading notes. */
+/* A type is a folder, or a name that .cloche/types/NAME.md describes, or both. People
+ * edit that file, too: sections Purpose, Agent Instructions and Metadata Schema, which is
+ * JSON Schema or {fields: [...]}; see docs/types.md. notes.create, update and move hold
+ * metadata against it. Damaged, it stops nobody from reading notes. */
 
 /* {type_name, description, agent_instructions? (or instructions), metadata_schema?}
  * -> {name, filename, path, created}. ERR_CONFLICT: described already. */
-bool note_types_create(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e);
-/* -> [{name, description, noteCount, filename | null}], by name. */
-bool note_types_list(struct vault *v, struct json_writer *out, struct err *e);
+vault_call note_types_create;
+/* (nothing) -> [{name, description, noteCount, filename | null}], by name. */
+vault_call note_types_list;
 /* "name" -> {name, purpose, path, instructions, metadata_schema | null, content_hash |
  * null, schema_error?}; ERR_NOT_FOUND names those there are. */
-bool note_types_get(struct vault *v, const struct json *name, struct json_writer *out,
-                    struct err *e);
+vault_call note_types_get;
 /* {type_name, description?, instructions? (or agent_instructions), metadata_schema?,
- * content_hash?} -> {raw, parsed: {description, agentInstructions, metadataSchema?}}.
- * ERR_CONFLICT: the file is not the one of that hash (any more). */
-bool note_types_update(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e);
-/* {type_name, action? ("error", "migrate" or "delete"), target_type?, confirm?}
- * -> {success, notesAffected}. All or nothing. "error": ERR_CONFLICT where it has notes.
- * "migrate" moves them to target_type, links follow; "delete" moves them to the trash.
- * The description goes to .cloche/types/deleted/. */
-bool note_types_delete(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e);
+ * content_hash?} -> {raw, parsed: {description, agentInstructions, metadataSchema?}} */
+vault_call note_types_update;
+/* {type_name, action? (error | migrate | delete), target_type?, confirm?}
+ * -> {success, notesAffected}; all or nothing. */
+vault_call note_types_delete;
 
 /* ---- the index ---------------------------------------------------------- */
 

@@ -405,7 +405,8 @@ static bool learn(struct work *w, const char *path, struct str as, int64_t key,
     if (!change_read(w->r->c, path, &n, &found, e) || !found)
         return !e->code;
     n.path = as;
-    return linker_forget(&w->linker, key, e) && linker_write(&w->linker, key, &n, e);
+    return linker_forget(&w->linker, key, e) &&
+           linker_write(&w->linker, key, &n, STR("[]"), e); /* no tag is asked about */
 }
 
 static int64_t key_of(struct work *w, struct str path, struct err *e)

@@ -352,8 +352,10 @@ static void put_purpose(struct vault *v, const struct type_row *row,
     json_pair_str(w, "description", t.purpose);
 }
 
-bool note_types_list(struct vault *v, struct json_writer *out, struct err *e)
+bool note_types_list(struct vault *v, const struct json *options, struct json_writer *out,
+                     struct err *e)
 {
+    (void)options;
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
     struct type_rows r = {.arena = a, .v = v};
     if (!list_types(&r, e))
