@@ -236,6 +236,10 @@ static void entries_are_read_in_their_usual_forms(void **state)
     put("a/P.md", "---\nsubnotes:\n  - 77\n  - '[[a/2|two]]'\n  - a/3.md\n  - note/Root\n"
                   "  - {x: 1}\n  - [a/2]\n  - null\n  - a/P\n---\n");
     assert_string_equal(children("a/P"), "a/1,a/2,a/3,note/Root");
+    (void)call(hierarchy_remove_subnote, "{'parent_id': 'a/P', 'child_id': 'a/3'}");
+    assert_string_equal(children("a/P"), "a/1,a/2,note/Root");
+    (void)call(hierarchy_add_subnote,
+               "{'parent_id': 'a/P', 'child_id': 'a/3', 'position': 2}");
     put("a/Q.md", "---\nsubnotes: a/3\n---\n");
     assert_string_equal(children("a/Q"), "a/3");
     assert_string_equal(parents("a/3"), "a/P>a/3@2:1,a/Q>a/3@0:1");

@@ -2,9 +2,8 @@
 #include "notes/linkindex.h"
 
 #include <limits.h>
-#include <strings.h>
 
-#include "notes/markdown.h"
+#include "notes/linkname.h"
 #include "notes/name.h"
 
 /* ---- statements, kept open ---------------------------------------------- */
@@ -130,164 +129,32 @@ static bool run_with(struct linker *l, enum which w, int64_t key, struct err *e)
 
 /* ---- names -------------------------------------------------------------- */
 
-/* What a link calls its note: `text`, and where that is nobody's name, `other`. */
-struct naming {
-    struct buf text, other;
-};
-
-static void naming_init(struct naming *n)
-{
-    buf_init(&n->text, PATH_MAX);
-    buf_init(&n->other, PATH_MAX);
-}
-
-static void naming_done(struct naming *n)
-{
-    buf_done(&n->text);
-    buf_done(&n->other);
-}
-#define scoped_naming __attribute__((cleanup(naming_done)))
-
-/* "project/Plan.md" and "project/Plan" are one name. Without a folder the ending says
- * that a file is meant, and no title. */
-static void cut_ending(struct buf *b)
-{
-    if (str_ends(buf_view(b), ".md") && memchr(b->at, '/', b->n))
-        b->n -= 3;
-}
-
-static bool is_relative(struct str target)
-{
-    return str_starts(target, "./") || str_starts(target, "../") ||
-           str_starts(target, "/");
-}
-
-static void name_target(const struct link *l, struct str from, struct naming *n)
-{
-    buf_clear(&n->text);
-    buf_clear(&n->other);
-    bool relative = is_relative(l->target);
-    bool as_file = l->kind == LINK_MARKDOWN || relative;
-    if (!as_file || !markdown_resolve(l->target, from, &n->text)) {
-        buf_clear(&n->text); /* leads out of the vault: nobody's name */
-        buf_str(&n->text, l->target);
-    }
-    bool escaped = l->kind == LINK_MARKDOWN || memchr(l->target.at, '%', l->target.n);
-    if (!relative && escaped && !markdown_resolve(l->target, STR(""), &n->other))
-        buf_clear(&n->other);
-    cut_ending(&n->text);
-    cut_ending(&n->other);
-    if (str_eq(buf_view(&n->text), buf_view(&n->other)))
-        buf_clear(&n->other);
-}
-
-void linker_name(const struct link *l, struct str from, struct buf *text,
-                 struct buf *other)
-{
-    struct naming n = {*text, *other};
-    name_target(l, from, &n);
-    *text = n.text;
-    *other = n.other;
-}
-
 /* The key of the name, which is added where it is new. 0 and *e. */
-static int64_t name_key(struct linker *l, const struct naming *n, struct err *e)
+static int64_t name_key(struct linker *l, struct str text, struct str other,
+                        struct err *e)
 {
     struct query *q = statement(l, FIND_NAME, e);
     if (!q)
         return 0;
-    query_bind_str(q, 1, buf_view(&n->text));
-    query_bind_str(q, 2, buf_view(&n->other));
+    query_bind_str(q, 1, text);
+    query_bind_str(q, 2, other);
     int64_t key = query_next(q, e) ? query_int(q, 0) : 0;
     query_again(q);
     if (key || e->code || !(q = statement(l, ADD_NAME, e)))
         return key;
-    query_bind_str(q, 1, buf_view(&n->text));
-    query_bind_str(q, 2, buf_view(&n->other));
+    query_bind_str(q, 1, text);
+    query_bind_str(q, 2, other);
     key = run(q, e) ? db_last_id(l->db) : 0;
     return key && (l->bulk || run_with(l, TOUCH_NAME, key, e)) ? key : 0;
 }
 
 /* ---- links -------------------------------------------------------------- */
 
-void link_put_domain(struct str host, struct buf *out)
-{
-    while (host.n && host.at[host.n - 1] == '.')
-        host.n--;
-    while (host.n) {
-        const char *dot = memrchr(host.at, '.', host.n);
-        struct str label = host;
-        if (dot)
-            label = (struct str){dot + 1, (size_t)(host.at + host.n - dot - 1)};
-        for (size_t i = 0; i < label.n; i++) {
-            char c = label.at[i];
-            buf_char(out, c >= 'A' && c <= 'Z' ? (char)(c + 32) : c);
-        }
-        host.n = dot ? (size_t)(dot - host.at) : 0;
-        if (dot)
-            buf_char(out, '.');
-    }
-}
-
-/* Appends the host of an address as link_put_domain() does; nothing where there is none. */
-static void put_domain(struct str url, struct buf *out)
-{
-    const char *start = memmem(url.at, url.n, "//", 2);
-    if (!start)
-        return;
-    const char *end = url.at + url.n;
-    start += 2;
-    for (const char *c = start; c < end; c++)
-        if (strchr("/?#\\", *c) && *c)
-            end = c;
-    const char *at = memrchr(start, '@', (size_t)(end - start));
-    start = at ? at + 1 : start;
-    const char *port = memrchr(start, ':', (size_t)(end - start));
-    if (port && !memchr(port, ']', (size_t)(end - port)))
-        end = port;
-    link_put_domain((struct str){start, (size_t)(end - start)}, out);
-}
-
-/* The letters and digits behind the last dot of the target; few, and not all digits. */
-static struct str ending_of(struct str target)
-{
-    size_t n = 0, digits = 0;
-    for (; n < target.n; n++) {
-        char c = target.at[target.n - 1 - n];
-        bool digit = c >= '0' && c <= '9';
-        if (!digit && !((c | 32) >= 'a' && (c | 32) <= 'z'))
-            break;
-        digits += digit;
-    }
-    bool ends =
-        n && n <= 8 && n > digits && n < target.n && target.at[target.n - 1 - n] == '.';
-    return ends ? (struct str){target.at + target.n - n, n} : STR("");
-}
-
-/* Does it name a file that is no note? In [[...]] a dot may belong to a title
- * ("Node.js"): only what people embed counts there. */
-static bool is_file(enum link_kind kind, struct str name)
-{
-    static const char *const embedded[] = {
-        "png", "jpg", "jpeg", "gif", "svg",  "webp", "bmp",  "avif", "heic",   "pdf",
-        "mp3", "wav", "m4a",  "ogg", "flac", "mp4",  "mov",  "mkv",  "webm",   "zip",
-        "csv", "txt", "html", "doc", "docx", "xls",  "xlsx", "pptx", "canvas", "base",
-    };
-    struct str ending = ending_of(name);
-    if (!ending.n || str_is(ending, "md"))
-        return false;
-    for (size_t i = 0; i < LENGTH(embedded); i++)
-        if (strlen(embedded[i]) == ending.n &&
-            !strncasecmp(embedded[i], ending.at, ending.n))
-            return true;
-    return kind == LINK_MARKDOWN;
-}
-
 struct writing {
     struct linker *linker;
     struct str from;
     int64_t source, number;
-    struct naming naming;
+    struct buf text, other; /* the names of the link */
     struct buf domain;
     struct err *e;
 };
@@ -307,11 +174,11 @@ static void write_link(void *arg, const struct link *link)
         return;
     buf_clear(&w->domain);
     if (link->kind == LINK_EXTERNAL) {
-        put_domain(link->target, &w->domain);
+        link_put_host(link->target, &w->domain);
     } else {
-        name_target(link, w->from, &w->naming);
-        said = buf_view(&w->naming.text);
-        if (!said.n || !(name = name_key(w->linker, &w->naming, w->e)))
+        link_name(link, w->from, &w->text, &w->other);
+        said = buf_view(&w->text);
+        if (!said.n || !(name = name_key(w->linker, said, buf_view(&w->other), w->e)))
             return;
     }
     struct query *q = statement(w->linker, ADD_LINK, w->e);
@@ -321,7 +188,7 @@ static void write_link(void *arg, const struct link *link)
     query_bind_int(q, 2, w->number++);
     query_bind_int(q, 3, (int64_t)link->line);
     query_bind_int(q, 4, link->kind);
-    query_bind_int(q, 5, name && is_file(link->kind, said));
+    query_bind_int(q, 5, name && link_is_file(link->kind, said));
     if (name)
         query_bind_int(q, 6, name);
     bind_unless(q, 7, link->target, said);
@@ -333,38 +200,14 @@ static void write_link(void *arg, const struct link *link)
 
 /* ---- subnotes ----------------------------------------------------------- */
 
-/* An entry is an identifier, which may stand in [[...]] as other programs want it. */
-static struct str entry_name(struct str entry)
-{
-    entry = str_trim(entry);
-    if (str_starts(entry, "[[") && str_ends(entry, "]]") && entry.n > 4) {
-        entry = (struct str){entry.at + 2, entry.n - 4};
-        for (size_t i = 0; i < entry.n; i++)
-            if (entry.at[i] == '|' || entry.at[i] == '#')
-                entry.n = i;
-    }
-    return str_trim(entry);
-}
-
-bool subnote_entry(const struct json *v, struct buf *out)
-{
-    size_t from = out->n;
-    if (json_is(v, JSON_STRING))
-        buf_str(out, entry_name(json_str(v)));
-    else if (json_is_int(v))
-        buf_printf(out, "%lld", (long long)json_int(v, 0));
-    return out->n > from && !out->failed;
-}
-
 static bool write_subnote(struct linker *l, int64_t parent, int64_t position,
                           const struct json *entry, struct err *e)
 {
-    scoped_naming struct naming n;
-    naming_init(&n);
-    if (!subnote_entry(entry, &n.text))
+    scoped_buf struct buf text;
+    buf_init(&text, PATH_MAX);
+    if (!subnote_name(entry, &text))
         return true;
-    cut_ending(&n.text);
-    int64_t name = name_key(l, &n, e);
+    int64_t name = name_key(l, buf_view(&text), STR(""), e);
     struct query *q = name ? statement(l, ADD_SUBNOTE, e) : NULL;
     if (!q)
         return false;
@@ -411,10 +254,12 @@ bool linker_write(struct linker *l, int64_t key, const struct note *n, struct st
                   struct err *e)
 {
     struct writing w = {.linker = l, .from = n->path, .source = key, .e = e};
-    naming_init(&w.naming);
+    buf_init(&w.text, PATH_MAX);
+    buf_init(&w.other, PATH_MAX);
     buf_init(&w.domain, 1024);
     markdown_links(n->front.body, write_link, &w);
-    naming_done(&w.naming);
+    buf_done(&w.text);
+    buf_done(&w.other);
     buf_done(&w.domain);
     return e->code == ERR_NONE && write_subnotes(l, key, n, e) &&
            write_tags(l, key, tags, e);

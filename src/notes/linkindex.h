@@ -26,7 +26,6 @@ enum subnote_state {
     SUBNOTE_TWICE,   /* the note itself, or one that it has already: ignored */
 };
 
-#define SUBNOTES_KEY "subnotes"     /* of the frontmatter */
 #define SUBNOTES_MAX 5000u          /* of one note; more are ignored */
 #define SUBNOTES_TOTAL_MAX 1000000u /* of a vault; more are ignored */
 
@@ -58,11 +57,6 @@ bool linker_drop_tags(struct linker *l, int64_t note, struct err *e);
 bool linker_write(struct linker *l, int64_t key, const struct note *n, struct str tags,
                   struct err *e);
 
-/* By what names the link calls its note, seen from the note `from`: `text`, and where
- * that is nobody's name, `other` (or empty). Both are cleared first. */
-struct link;
-void linker_name(const struct link *l, struct str from, struct buf *text,
-                 struct buf *other);
 /* What a name means; *note 0: nothing, or several notes. */
 bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
                     struct err *e);
@@ -72,13 +66,6 @@ typedef bool linker_changed(void *arg, int64_t name, struct str text, int64_t be
                             int64_t after, struct err *e);
 bool linker_pretend(struct linker *l, int64_t note, struct str path, struct str title,
                     linker_changed *changed, void *arg, struct err *e);
-
-/* Appends what an entry of the list names: an identifier, bare or in [[...]]. false: it
- * is none, and nothing was appended. */
-bool subnote_entry(const struct json *entry, struct buf *out);
-/* Appends a host with its labels turned round and in small letters, "com.example.www",
- * so that a domain stands together with all beneath it. */
-void link_put_domain(struct str host, struct buf *out);
 
 /* What a name means; *note is set where it is one note. Reads only. */
 enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,

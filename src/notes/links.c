@@ -3,6 +3,7 @@
 
 #include "notes/linked.h"
 #include "notes/linkindex.h"
+#include "notes/linkname.h"
 #include "notes/markdown.h"
 
 /* ---- rows --------------------------------------------------------------- */

@@ -157,6 +157,109 @@ static void an_index_made_anew_says_the_same(void **state)
     assert_string_equal(outgoing("b/Six"), "b/Six>a/Seven,b/Six>a/One");
 }
 
+/* ---- whatever happens ---------------------------------------------------- */
+
+static uint32_t random_state;
+
+static unsigned roll(unsigned n)
+{
+    random_state = random_state * 1664525 + 1013904223;
+    return (random_state >> 8) % n;
+}
+
+/* Few names, so that they collide: as files, titles, uids, in both cases. */
+static const char *a_path(void)
+{
+    static const char *const paths[] = {"a/One.md",    "b/One.md", "a/two.md",
+                                        "b/Two.md",    "One.md",   "note/One.md",
+                                        "a/sub/Two.md"};
+    return paths[roll(LENGTH(paths))];
+}
+
+static const char *a_name(void)
+{
+    static const char *const names[] = {"One",   "one",      "a/One",    "b/One", "Two",
+                                        "two",   "note/One", "One.md",   "u1",    "u2",
+                                        "A/one", "Three",    "a/sub/Two"};
+    return names[roll(LENGTH(names))];
+}
+
+static void put_any(const char *path)
+{
+    struct err e = {0};
+    char head[300] = "";
+    if (roll(2))
+        (void)snprintf(head, sizeof head,
+                       "---\nid: %s\ntitle: %s\nsubnotes: [%s, %s]\n---\n",
+                       roll(2) ? "u1" : "u2", a_name(), a_name(), a_name());
+    else if (roll(2))
+        (void)snprintf(head, sizeof head, "---\nsubnotes: [%s, %s]\n---\n", a_name(),
+                       a_name());
+    put(path, arena_printf(arena, &e, "%s[[%s]] [[%s]] [x](%s.md) [y](../%s)\n", head,
+                           a_name(), a_name(), a_name(), a_name()));
+}
+
+static void do_anything(void)
+{
+    const char *path = a_path(), *to = a_path();
+    switch (roll(6)) {
+    case 0:
+        (void)unlink(full(path));
+        break;
+    case 1:
+        if (exists(path) && !exists(to))
+            (void)rename(full(path), full(to));
+        break;
+    default:
+        put_any(path);
+    }
+}
+
+/* All that the index says of links and hierarchy. */
+static const char *everything(void)
+{
+    struct err e = {0};
+    scoped_buf struct buf b;
+    buf_init(&b, 1 << 20);
+    struct json_iter it = json_iter(call(notes_list, "{'fields': ['id', 'path']}"));
+    const char *answers[100];
+    size_t n = 0;
+    for (; json_next(&it); n++) {
+        const char *id = text(it.value, "id");
+        answers[n] = arena_printf(arena, &e, "%s %s %s\n", id,
+                                  shown(call(links_get_for_note, "'%s'", id)),
+                                  shown(call(hierarchy_get_children, "'%s'", id)));
+    }
+    for (size_t i = 1; i < n; i++) /* by id */
+        for (size_t k = i; k && strcmp(answers[k - 1], answers[k]) > 0; k--) {
+            const char *other = answers[k];
+            answers[k] = answers[k - 1];
+            answers[k - 1] = other;
+        }
+    for (size_t i = 0; i < n; i++)
+        buf_cstr(&b, answers[i]);
+    buf_cstr(&b, shown(call(links_find_broken, "null")));
+    return arena_printf(arena, &e, "%s", buf_cz(&b));
+}
+
+static void no_order_of_events_makes_a_difference(void **state)
+{
+    (void)state;
+    const char *folders[] = {"a", "b", "note", "a/sub"};
+    for (size_t i = 0; i < LENGTH(folders); i++)
+        assert_int_equal(mkdir(full(folders[i]), 0755), 0);
+    for (unsigned round = 0; round < 80; round++) {
+        random_state = round * 2654435761u + 99;
+        for (unsigned i = 0, n = 1 + roll(4); i < n; i++)
+            do_anything();
+        const char *before = everything();
+        (void)call(links_migrate, "true");
+        const char *after = everything();
+        if (strcmp(before, after) != 0)
+            fail_msg("round %u:\n%s\n--- made anew:\n%s", round, before, after);
+    }
+}
+
 static void files_that_are_no_notes_are_not_broken(void **state)
 {
     (void)state;
@@ -348,6 +451,7 @@ int main(void)
         T(a_name_of_several_notes_is_broken),
         T(links_follow_what_happens_to_notes),
         T(an_index_made_anew_says_the_same),
+        T(no_order_of_events_makes_a_difference),
         T(files_that_are_no_notes_are_not_broken),
         T(unicode_and_crlf_make_no_difference),
         T(no_link_leads_out_of_the_vault),

@@ -5,6 +5,7 @@
 
 #include "notes/index.h"
 #include "notes/linkindex.h"
+#include "notes/linkname.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
 
@@ -295,7 +296,7 @@ static bool is_same_still(struct rewriting *r, const struct link *l, int64_t not
 {
     struct work *w = r->w;
     int64_t now = 0;
-    linker_name(l, r->now, &w->text, &w->other);
+    link_name(l, r->now, &w->text, &w->other);
     return linker_meaning(&w->linker, buf_view(&w->text), buf_view(&w->other), &now,
                           r->e) &&
            now == note;
@@ -372,7 +373,7 @@ static void rewrite_link(void *arg, const struct link *l)
     size_t index = r->index++;
     if (l->kind == LINK_EXTERNAL || r->e->code)
         return;
-    linker_name(l, r->from, &w->text, &w->other);
+    link_name(l, r->from, &w->text, &w->other);
     if (meant_the_note(w)) {
         scoped_buf struct buf text, other;
         buf_init(&text, PATH_MAX);
@@ -387,7 +388,7 @@ static void rewrite_link(void *arg, const struct link *l)
                 str_eq(buf_view(&text), w->old[i]) || str_eq(buf_view(&other), w->old[i]);
         if (!by_name && is_same_still(r, l, w->key))
             return;
-        linker_name(l, r->from, &w->text, &w->other);
+        link_name(l, r->from, &w->text, &w->other);
         link_to_note(r, l);
     } else if (r->is_own && index < w->own_count) {
         own_link(r, l, &w->own[index]);
@@ -434,7 +435,7 @@ static const struct json *new_subnotes(struct work *w, const struct note *n,
     while (json_next(&it)) {
         buf_clear(&w->text);
         buf_clear(&w->other);
-        bool names = subnote_entry(it.value, &w->text);
+        bool names = subnote_name(it.value, &w->text);
         struct str name = copy(w, buf_view(&w->text));
         if (str_ends(name, ".md") && memchr(name.at, '/', name.n))
             w->text.n -= 3;
@@ -596,7 +597,7 @@ static void list_own_link(void *arg, const struct link *l)
     *own = (struct own){0};
     if (l->kind == LINK_EXTERNAL)
         return;
-    linker_name(l, w->r->old.path, &w->text, &w->other);
+    link_name(l, w->r->old.path, &w->text, &w->other);
     (void)linker_meaning(&w->linker, buf_view(&w->text), buf_view(&w->other), &own->note,
                          x->e);
 }

@@ -8,6 +8,7 @@
 #include "notes/keymap.h"
 #include "notes/linked.h"
 #include "notes/linkindex.h"
+#include "notes/linkname.h"
 #include "notes/name.h"
 #include "notes/write.h"
 
@@ -63,7 +64,7 @@ static bool find_items(struct family *f, struct linker *l, struct err *e)
         it->note = 0;
         it->counts = false;
         buf_clear(&name);
-        if (!subnote_entry(it->value, &name) ||
+        if (!subnote_name(it->value, &name) ||
             linker_find(l, buf_view(&name), &it->note, e) != NAME_FOUND) {
             it->note = 0;
             continue;
@@ -213,7 +214,7 @@ static bool is_child(const struct family *f, const struct item *it)
         return it->note == f->child_key && it->note;
     scoped_buf struct buf name;
     buf_init(&name, PATH_MAX);
-    return !it->note && subnote_entry(it->value, &name) &&
+    return !it->note && subnote_name(it->value, &name) &&
            str_eq(buf_view(&name), f->child_name);
 }
 
@@ -503,7 +504,7 @@ static void name_missing(const struct order *o, struct buf *missing)
         for (size_t k = 0; k < o->count && !given; k++)
             given = o->items[k] == i;
         buf_clear(&name);
-        if (!given && subnote_entry(o->family->items[i].value, &name))
+        if (!given && subnote_name(o->family->items[i].value, &name))
             name_one(missing, buf_view(&name));
     }
 }
