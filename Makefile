@@ -72,7 +72,7 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program guests unit asan tsan tests check rooms reference reference-check \
+.PHONY: all program guests unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
@@ -92,6 +92,9 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 	@dev/unit $(OUT)/fuzz $(notdir $(FUZZ:.c=))
 check:                    ## everything that a commit must pass (./check)
 	@./check
+deep: all $(DEPS)/test.ok ## the crash tests at many more moments (minutes)
+	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
+	    test/test_crash.py test/test_power.py
 rooms:                    ## includes go one way (src/rooms.txt)
 	@dev/rooms
 reference: program        ## write docs/api.md from the table of host calls

@@ -41,8 +41,15 @@ class Work:
         self.hub = "Hub"
         self.versions = {n: (0, "Hub") for n in range(LINKS)}
         self.put_links()
+        self.pair = "Pair"
+        self.put_pair()
         self.made = []
         self.done = 0
+
+    def put_pair(self):
+        """A note with two links to it: few enough files to be synced one by one."""
+        self.notes[f"pair/{self.pair}.md"] = "a pair\n"
+        self.notes["pair/A.md"] = self.notes["B.md"] = f"[[{self.pair}]]\n"
 
     def put_links(self):
         for n, (version, code) in self.versions.items():
@@ -60,7 +67,7 @@ class Work:
         k = self.done
         self.done += 1
         return [self.create, self.update, self.rename, self.create, self.delete, self.big,
-                self.move][k % 7](k)
+                self.move, self.rename_pair][k % 8](k)
 
     def create(self, k):
         name, text = f"N{k}", f"made {k}\n"
@@ -80,6 +87,13 @@ class Work:
         self.notes[f"hub/{self.hub}.md"] = self.notes.pop(f"hub/{old}.md")
         self.put_links()
         return (f"await notes.rename({{identifier: 'hub/{old}', new_title: '{self.hub}', "
+                "force: true})")
+
+    def rename_pair(self, k):
+        old, self.pair = self.pair, f"Pair{k}"
+        del self.notes[f"pair/{old}.md"]
+        self.put_pair()
+        return (f"await notes.rename({{identifier: 'pair/{old}', new_title: '{self.pair}', "
                 "force: true})")
 
     def delete(self, k):
