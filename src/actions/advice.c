@@ -15,7 +15,8 @@
 static void keep(char *to, size_t size, struct str s)
 {
     s = str_cut(s, size - 1);
-    memcpy(to, s.at, s.n);
+    if (s.n)
+        memcpy(to, s.at, s.n);
     to[s.n] = '\0';
 }
 

@@ -139,8 +139,10 @@ void cache_keep(struct cache *c, const struct cache_key *key,
         return;
     *x = (struct entry){.result_size = o->result.n, .logs_size = o->logs.n};
     memcpy(x->key, key->hex, sizeof x->key);
-    memcpy(x->bytes, o->result.at, o->result.n);
-    memcpy(x->bytes + o->result.n, o->logs.at, o->logs.n);
+    if (o->result.n)
+        memcpy(x->bytes, o->result.at, o->result.n);
+    if (o->logs.n)
+        memcpy(x->bytes + o->result.n, o->logs.at, o->logs.n);
     pthread_mutex_lock(&c->lock);
     struct entry **old = find(c, key);
     if (*old)
