@@ -20,18 +20,32 @@ static void keep(char *to, size_t size, struct str s)
     to[s.n] = '\0';
 }
 
-/* The note that a call is about. */
-static struct str identifier_of(const struct json *args)
+static bool is_part(struct str small, struct str large)
 {
-    static const char *const keys[] = {"identifier", "note_id", "noteId", "parent_id",
-                                       "start_note_id"};
-    const struct json *first = json_at(args, 0);
-    if (json_is(first, JSON_STRING))
-        return json_str(first);
-    for (size_t i = 0; i < LENGTH(keys); i++)
-        if (json_is(json_get(first, keys[i]), JSON_STRING))
-            return json_str(json_get(first, keys[i]));
+    return small.n && memmem(large.at, large.n, small.at, small.n);
+}
+
+/* The note that a failure is about: the argument that its message names. */
+static struct str identifier_of(const struct json *args, struct str message)
+{
+    struct json_iter values = json_iter(args);
+    while (json_next(&values)) {
+        struct str text = json_str(values.value);
+        struct json_iter fields = json_iter(values.value);
+        while (!is_part(text, message) && json_is(values.value, JSON_OBJECT) &&
+               json_next(&fields))
+            text = json_str(fields.value);
+        if (is_part(text, message))
+            return text;
+    }
     return (struct str){0};
+}
+
+/* What notes.get was asked for. */
+static struct str asked_for(const struct json *args)
+{
+    const struct json *first = json_at(args, 0);
+    return json_str(json_is(first, JSON_OBJECT) ? json_get(first, "identifier") : first);
 }
 
 /* Does any overload of the call take such an option? */
@@ -71,7 +85,7 @@ void advice_failed(struct evaluation *v, const struct host_call *c,
     struct advice *a = &v->advice;
     a->failed = c;
     keep(a->message, sizeof a->message, str_of(why->msg));
-    keep(a->identifier, sizeof a->identifier, identifier_of(args));
+    keep(a->identifier, sizeof a->identifier, identifier_of(args, str_of(why->msg)));
     keep(a->option, sizeof a->option,
          why->code == ERR_INVALID ? unknown_option(c, args) : (struct str){"", 0});
     pthread_mutex_unlock(&v->lock);
@@ -86,7 +100,7 @@ void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
     pthread_mutex_lock(&v->lock);
     v->advice.writes[row] += c->row.writes;
     if (none)
-        keep(v->advice.no_note, sizeof v->advice.no_note, identifier_of(args));
+        keep(v->advice.no_note, sizeof v->advice.no_note, asked_for(args));
     pthread_mutex_unlock(&v->lock);
 }
 
@@ -118,7 +132,10 @@ static void put_nearest_notes(struct evaluation *v, const char *identifier,
     scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
     if (!vault || !notes_nearest(vault, str_of(identifier), NEAREST, &w, &none))
         return;
-    struct json_iter it = json_iter(json_read(buf_view(&text), arena, &none));
+    const struct json *near = json_read(buf_view(&text), arena, &none);
+    struct json_iter it = json_iter(near);
+    if (str_is(json_str(json_at(near, 0)), identifier))
+        return; /* it is there: something else of it is not */
     for (const char *before = "Did you mean "; json_next(&it); before = ", ")
         buf_printf(out, "%s'%.*s'", before, STR_ARGS(json_str(it.value)));
     if (text.n > 2)
@@ -193,19 +210,39 @@ static void advise_option(const struct advice *a, struct buf *out)
         buf_printf(out, "Did you mean '%s'? ", near);
 }
 
+/* Calls whose NotFound is about a note. */
+static bool is_about_notes(const struct host_call *c)
+{
+    static const char *const spaces[] = {"notes", "links", "hierarchy", "relationships"};
+    for (size_t i = 0; i < LENGTH(spaces); i++)
+        if (str_is(api_namespace(c), spaces[i]))
+            return true;
+    return false;
+}
+
+static void advise_not_found(struct evaluation *v, struct buf *out)
+{
+    const struct advice *a = &v->advice;
+    char list[64];
+    (void)snprintf(list, sizeof list, "%.*s.list", STR_ARGS(api_namespace(a->failed)));
+    if (is_about_notes(a->failed) && a->identifier[0])
+        put_nearest_notes(v, a->identifier, out);
+    if (is_about_notes(a->failed))
+        buf_cstr(out, "notes.list and notes.search answer the ids that there are.");
+    else if (api_call_named(str_of(list)))
+        buf_printf(out, "%s answers what there is.", list);
+}
+
 static void advise_call(struct evaluation *v, enum err_code code, struct buf *out)
 {
     const struct advice *a = &v->advice;
-    const char *name = a->failed->row.name;
-    if (code == ERR_NOT_FOUND && a->identifier[0])
-        put_nearest_notes(v, a->identifier, out);
     if (code == ERR_NOT_FOUND)
-        buf_cstr(out, "notes.list and notes.search answer the ids that there are.");
+        advise_not_found(v, out);
     if (code == ERR_INVALID && a->option[0])
         advise_option(a, out);
     if (code == ERR_INVALID)
-        buf_printf(out, "api.describe('%s') tells what it takes.", name);
-    if (code == ERR_CONFLICT && !strcmp(name, "notes.create"))
+        buf_printf(out, "api.describe('%s') tells what it takes.", a->failed->row.name);
+    if (code == ERR_CONFLICT && !strcmp(a->failed->row.name, "notes.create"))
         buf_cstr(out, "Choose another title, or change that note with notes.update.");
 }
 
