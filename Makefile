@@ -67,6 +67,10 @@ BAKE_OBJ   := $(foreach r,base os json crypto vfs engine wasi bake,$(filter $(OU
 SCRIPT_SRC := $(wildcard guest/script/*.c)
 SCRIPT_OBJ := $(SCRIPT_SRC:%.c=build/%.o) \
               $(patsubst %,build/guest/quickjs/%.o,own dtoa libregexp libunicode)
+LINT_SRC   := $(wildcard guest/lint/*.c)
+LINT_OBJ   := $(LINT_SRC:%.c=build/%.o) \
+              $(patsubst %,build/guest/script/%.o,bytes heap memory number write) \
+              $(filter build/guest/quickjs/%,$(SCRIPT_OBJ))
 FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 
 .DELETE_ON_ERROR:
@@ -120,7 +124,7 @@ clean:                    ## forget every build (the cache stays)
 	rm -rf build
 
 # --- what was fetched -----------------------------------------------------------------
-$(DEPS)/build.ok: deps/fetch deps/python-build.txt deps/python-sources.txt deps/rust/Cargo.lock
+$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt deps/rust/Cargo.lock
 	@deps/fetch build && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
 	@deps/fetch test && touch $@
@@ -174,13 +178,13 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
 program: build/cloche     ## the program of this MODE
-guests: build/guest/script.wasm  ## JavaScript's home, compiled to Wasm and baked
+guests: build/guest/script.wasm build/guest/lint.wasm  ## JavaScript's home, compiled to Wasm and baked
 
 build/cloche build/cloche-bake: build/%: $(OUT)/%
 	@ln -f $< $@
 
 # The bake runs the guest's start once and writes script.wasm and what belongs to it.
-build/guest/script.wasm: build/guest/script.raw.wasm build/cloche-bake
+build/guest/script.wasm build/guest/lint.wasm: %.wasm: %.raw.wasm build/cloche-bake
 	@echo "  bake  $@"
 	@build/cloche-bake $< -o $(@:.wasm=)
 else
@@ -190,15 +194,18 @@ guests:
 endif
 
 build/guest/script.raw.wasm: $(SCRIPT_OBJ)
+build/guest/lint.raw.wasm: $(LINT_OBJ)
+build/guest/script.raw.wasm build/guest/lint.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
 
 # One object a file: one `zig cc` over many writes no usable .d file. The JavaScript beside
 # it is taken in by #embed. What a guest exports is called from outside: no prototype.
-build/guest/script/%.o: guest/script/%.c Makefile $(DEPS)/build.ok
+$(sort $(SCRIPT_SRC:%.c=build/%.o) $(LINT_SRC:%.c=build/%.o)): build/%.o: %.c Makefile $(DEPS)/build.ok
 	@mkdir -p $(@D)
 	@echo "  wasm  $<"
 	@$(GUEST_CC) $(GUEST_CFLAGS) $(WARN) -Wno-missing-prototypes -Iguest -isystem $(DEPS)/quickjs \
+	    --embed-dir=$(DEPS)/acorn \
 	    -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 
 # QuickJS takes long to compile: its objects are kept in the cache. Most of it is compiled
@@ -218,5 +225,5 @@ build/guest/quickjs/%.o: Makefile dev/kept $(DEPS)/build.ok
 	@dev/kept $@ deps/python-build.txt $(DEPS)/quickjs/*.[ch] -- \
 	    $(GUEST_CC) $(GUEST_CFLAGS) -w -c $(DEPS)/quickjs/$*.c -o $@
 
--include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d)
+-include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d) $(LINT_SRC:%.c=build/%.d)
 -include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d)

@@ -94,6 +94,20 @@ struct script_settled {
 
 #define SCRIPT_PAD(n) (((n) + 7u) & ~7u)
 
+/* ---- the linter's guest ------------------------------------------------- */
+
+/* Exports (guest/lint/lint.c):
+ *   bake()                   once, when it is built
+ *   input(n) -> at           room for n bytes from the host
+ *   install(n)               the input is the API, as JSON: [{name, sync, reads,
+ *                            writes, feature, options: [name, ...]}]
+ *   check(n, features) -> at the input is JavaScript; a struct lint_answer */
+#define LINT_FINDINGS_MAX (64u << 10) /* bytes */
+struct lint_answer {
+    uint32_t failed;   /* it could not be checked: nested too deeply, for example */
+    uint32_t at, size; /* JSON: [{rule, severity, message, line, column, ...}] */
+};
+
 /* ---- the TypeScript guest ----------------------------------------------- */
 
 /* Exports (guest/typescript/main.go):

@@ -4,6 +4,7 @@
 #include "actions/cache.h"
 #include "actions/internal.h"
 #include "actions/results.h"
+#include "lint/lint.h"
 #include "os/os.h"
 
 #define CALL_MEMORY ((size_t)64 << 20) /* working memory of one call */
@@ -78,6 +79,7 @@ void actions_close(struct actions *a)
     if (!a)
         return;
     script_close(atomic_load(&a->script));
+    lint_close(atomic_load(&a->lint));
     engine_close(a->engine);
     sessions_close(a->sessions);
     vault_set_close(a->vaults);
@@ -90,20 +92,24 @@ void actions_close(struct actions *a)
     free(a);
 }
 
-/* Called with the lock held. */
-static struct script *make_script(struct actions *a, struct err *e)
+/* What both guests need. Called with the lock held. */
+static bool make_engine(struct actions *a, struct err *e)
 {
     if (!a->guest_dir && !(a->guest_dir = find_guest(e)))
-        return NULL;
+        return false;
     struct engine_options options = {0};
-    if (!a->engine && !(a->engine = engine_open(&options, e)))
-        return NULL;
+    return a->engine || (a->engine = engine_open(&options, e));
+}
+
+static struct script *make_script(struct actions *a, struct err *e)
+{
     static struct script_row rows[HOST_CALLS_MAX];
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
     for (size_t i = 0; i < count; i++)
         rows[i] = calls[i]->row;
-    return script_open(a->engine, a->guest_dir, rows, count, e);
+    return make_engine(a, e) ? script_open(a->engine, a->guest_dir, rows, count, e)
+                             : NULL;
 }
 
 struct script *actions_script(struct actions *a, struct err *e)
@@ -117,6 +123,19 @@ struct script *actions_script(struct actions *a, struct err *e)
         atomic_store_explicit(&a->script, s, memory_order_release);
     pthread_mutex_unlock(&a->lock);
     return s;
+}
+
+struct lint *actions_lint(struct actions *a, struct err *e)
+{
+    struct lint *l = atomic_load_explicit(&a->lint, memory_order_acquire);
+    if (l)
+        return l;
+    pthread_mutex_lock(&a->lock);
+    l = atomic_load(&a->lint);
+    if (!l && make_engine(a, e) && (l = make_lint(a->engine, a->guest_dir, e)))
+        atomic_store_explicit(&a->lint, l, memory_order_release);
+    pthread_mutex_unlock(&a->lock);
+    return l;
 }
 
 void actions_warm(struct actions *a)

@@ -20,6 +20,7 @@ struct actions {
     struct engine *engine;
     struct sessions *sessions;
     struct script *_Atomic script;
+    struct lint *_Atomic lint;
     struct cache *cache;     /* of answers; own lock */
     struct results *results; /* too large for their answers; own lock */
     struct arena *schemas;   /* the actions' input schemas, read once */
@@ -28,6 +29,9 @@ struct actions {
 
 /* The JavaScript guest, made when first needed. */
 struct script *actions_script(struct actions *a, struct err *e);
+/* The linter, made when first needed; it knows the table of host calls. */
+struct lint *actions_lint(struct actions *a, struct err *e);
+struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e);
 
 /* ---- the vaults --------------------------------------------------------- */
 
@@ -98,6 +102,7 @@ action_fn action_evaluate;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
 action_fn action_rename_note;
+action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
 

@@ -65,6 +65,17 @@ static const char evaluate_output[] =
     ",\"errorDetails\":{\"type\":\"object\"},\"logs\":{\"type\":\"array\"},"
     "\"stats\":{\"type\":\"object\"}},\"required\":[\"success\"]}";
 
+static const char check_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"code\":{\"type\":\"string\",\"description\":\"JavaScript\"},"
+    "\"enableNetwork\":{\"type\":\"boolean\"}},"
+    "\"required\":[\"code\"],\"additionalProperties\":false}";
+
+static const char check_output[] =
+    "{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"boolean\"},"
+    "\"findings\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}},"
+    "\"required\":[\"ok\",\"findings\"]}";
+
 static const char get_input[] =
     "{\"type\":\"object\",\"properties\":{\"identifier\":{\"type\":\"string\",\"minLength\":1,"
     "\"description\":\"id ('type/name'), path or unique title\"}},"
@@ -211,6 +222,17 @@ const struct action_row action_rows[] = {
       .destructive = true},
      action_rename_note,
      "notes.rename",
+     NULL},
+    {{.name = "check_code",
+      .title = "Check code",
+      .description = "Look through code for evaluate_note_code without running it: what "
+                     "is refused, unknown, not awaited or endless, with positions.",
+      .input_schema = check_input,
+      .output_schema = check_output,
+      .read_only = true,
+      .idempotent = true},
+     action_check_code,
+     NULL,
      NULL},
     {{.name = "search_api",
       .title = "Find methods",

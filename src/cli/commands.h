@@ -35,6 +35,12 @@ int cli_fail(const struct err *e);
 void cli_keep_result(struct actions *a, const struct caller *who,
                      const struct answer *answer);
 
+struct json;
+/* Prints what the action check_code finds with these arguments; the exit code: 1 where
+ * there is an error among it. `file` is named before each finding. */
+int cli_check(struct actions *a, const char *file, const struct json *arguments,
+              const struct caller *who, bool as_json);
+
 /* Runs `work(arg)` on a thread whose stack is large enough for guests; false and
  * ERR_IO: there is none to be had. */
 bool cli_on_guest_stack(void (*work)(void *arg), void *arg, struct err *e);

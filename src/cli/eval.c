@@ -14,7 +14,7 @@
 struct eval {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
     const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
-    bool help, network, trace;
+    bool help, network, trace, check, as_json;
     const char *file;
     enum level trust;
     int exit;
@@ -61,6 +61,12 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_pair_str(&w, "code", code);
+    if (o->network)
+        json_pair_bool(&w, "enableNetwork", true);
+    if (o->check) { /* the others are of running */
+        json_close(&w);
+        return buf_check(out, "the call", e);
+    }
     if (is_typescript(o))
         json_pair_cstr(&w, "language", "typescript");
     if (o->timeout) {
@@ -75,8 +81,6 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     }
     if (o->allow)
         put_allowed(&w, o->allow);
-    if (o->network)
-        json_pair_bool(&w, "enableNetwork", true);
     if (o->context)
         json_pair_raw(&w, "context", str_of(o->context));
     if (o->session)
@@ -113,7 +117,8 @@ static bool check_context(const char *context, struct err *e)
     return json_read(str_of(context), a, e) || err_wrap(e, "--context");
 }
 
-static bool evaluate(const struct eval *o, struct answer *out, struct err *e)
+/* `out` stays empty where there was only something to check. */
+static bool evaluate(struct eval *o, struct answer *out, struct err *e)
 {
     scoped_buf struct buf code;
     scoped_buf struct buf text;
@@ -129,6 +134,12 @@ static bool evaluate(const struct eval *o, struct answer *out, struct err *e)
         arguments ? actions_open(&options, e) : NULL;
     unsigned vault = 0;
     struct caller terminal = {.name = "terminal", .level = o->trust, .vault = &vault};
+    if (actions && o->check) {
+        o->exit =
+            cli_check(actions, o->file && strcmp(o->file, "-") ? o->file : "code.js",
+                      arguments, &terminal, o->as_json);
+        return true;
+    }
     if (!actions || !actions_call(actions, action_named(STR("evaluate_note_code")),
                                   arguments, &terminal, out, e))
         return false;
@@ -162,12 +173,13 @@ static void run(void *arg)
     struct err e = {0};
     struct answer out = {0};
     buf_init(&out.json, (size_t)256 << 20);
-    if (evaluate(o, &out, &e)) {
+    bool ok = evaluate(o, &out, &e);
+    if (!ok) {
+        o->exit = cli_fail(&e);
+    } else if (!o->check) {
         fwrite(out.json.at, 1, out.json.n, stdout);
         putchar('\n');
         o->exit = fflush(stdout) != 0 ? EXIT_FAILED : exit_of(&out);
-    } else {
-        o->exit = cli_fail(&e);
     }
     buf_done(&out.json);
 }
@@ -191,6 +203,9 @@ int command_eval(int argc, char **argv)
         {"--network", NULL, &o.network, NULL,
          "fetch is there, for the hosts that the policy allows"},
         {"--trace", NULL, &o.trace, NULL, "tell every host call that was made"},
+        {"--check", NULL, &o.check, NULL,
+         "do not run it: print what a linter finds; exit 1 where that is an error"},
+        {"--json", NULL, &o.as_json, NULL, "with --check: the findings as JSON"},
         {"--help", NULL, &o.help, NULL, "this list"},
     };
     struct option_use use = {

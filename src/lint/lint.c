@@ -1,0 +1,258 @@
+/* The linter: one world of the baked guest a check, and the answers of late. */
+#include "lint/lint.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "abi/abi.h"
+#include "crypto/crypto.h"
+#include "os/os.h"
+#include "json/json.h"
+
+#define CHECK_NS ((uint64_t)1000000000)
+#define CHECK_MEMORY ((uint64_t)256 << 20)
+#define API_MAX ((size_t)1 << 20)
+
+/* Answers that are kept: of the codes that came last. */
+#define KEPT 64u
+#define KEPT_BYTES ((size_t)8 << 10) /* longer ones are made again */
+
+struct kept_answer {
+    unsigned char key[CRYPTO_BLAKE2B]; /* of code and features */
+    struct lint_findings found;
+    bool filled;
+};
+
+struct lint {
+    struct module *module;
+    pthread_mutex_t lock; /* guards what follows */
+    struct kept_answer kept[KEPT];
+    size_t next; /* the one that is replaced next */
+};
+
+/* ---- the guest's imports ------------------------------------------------ */
+
+/* stop(why): it was refused memory. */
+static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w;
+    (void)cells;
+    return err_set(e, ERR_MEMORY, "the code needs more than %llu MB to be checked",
+                   (unsigned long long)(CHECK_MEMORY >> 20));
+}
+
+/* clock_time_get: nothing in a check depends on it. */
+static bool wasi_clock(struct world *w, uint64_t *cells, struct err *e)
+{
+    void *to = world_slice(w, (uint32_t)cells[2], 8);
+    if (!to)
+        return err_set(e, ERR_GUEST, "asks for the time outside its memory");
+    memset(to, 0, 8);
+    cells[0] = 0;
+    return true;
+}
+
+static bool wasi_badf(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)w;
+    (void)e;
+    cells[0] = 8; /* EBADF: there are no files */
+    return true;
+}
+
+#define WASI "wasi_snapshot_preview1"
+static const struct engine_import imports[] = {
+    {"host", "stop", "i:", import_stop},
+    {WASI, "clock_time_get", "iIi:i", wasi_clock},
+    {WASI, "fd_close", "i:i", wasi_badf},
+    {WASI, "fd_seek", "iIii:i", wasi_badf},
+    {WASI, "fd_write", "iiii:i", wasi_badf},
+    {WASI, "fd_fdstat_get", "ii:i", wasi_badf},
+};
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* Copies text into the guest: what input(n) answers. */
+static bool put_input(struct world *w, struct str text, struct err *e)
+{
+    uint64_t cell = text.n;
+    if (!world_call(w, "input", &cell, 1, e))
+        return false;
+    void *to = world_slice(w, (uint32_t)cell, text.n);
+    if (!to)
+        return err_set(e, ERR_GUEST, "the linter gave room outside its memory");
+    memcpy(to, text.at, text.n);
+    return true;
+}
+
+/* A world that knows the API; its memory is what each check begins with. */
+static bool prepare(struct lint *l, struct engine *g, const struct module_source *source,
+                    struct str api, struct err *e)
+{
+    scoped(module_close) struct module *bare = module_open(g, ENGINE_OWN, source, e);
+    if (!bare)
+        return false;
+    scoped(world_close) struct world *w =
+        world_open(bare, &(struct world_limits){0}, NULL, e);
+    uint64_t cell = api.n;
+    if (!w || !put_input(w, api, e) || !world_call(w, "install", &cell, 1, e))
+        return false;
+    l->module = module_freeze(w, e);
+    return l->module != NULL;
+}
+
+static bool open_module(struct lint *l, struct engine *g, int dir, struct str api,
+                        struct err *e)
+{
+    struct str wasm = {0}, image = {0};
+    struct module_source source = {.imports = imports, .import_count = LENGTH(imports)};
+    bool ok = os_map_file(dir, "lint.bare.wasm", &wasm, e) &&
+              os_map_file(dir, "lint.img", &image, e);
+    source.wasm = wasm;
+    source.image = image;
+    ok = ok && prepare(l, g, &source, api, e);
+    os_unmap(&wasm);
+    os_unmap(&image);
+    return ok;
+}
+
+struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
+                       struct err *e)
+{
+    scoped(lint_close) struct lint *l = mem_new(sizeof *l);
+    pthread_mutex_init(&l->lock, NULL);
+    scoped_fd int dir = os_dir_open(guest_dir, e);
+    if (dir < 0 || !open_module(l, g, dir, api, e)) {
+        err_wrap(e, "the linter's guest");
+        return NULL;
+    }
+    return take(l);
+}
+
+void lint_close(struct lint *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < KEPT; i++)
+        if (l->kept[i].filled)
+            lint_findings_done(&l->kept[i].found);
+    module_close(l->module);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+/* ---- findings ----------------------------------------------------------- */
+
+void lint_findings_init(struct lint_findings *f)
+{
+    *f = (struct lint_findings){0};
+    buf_init(&f->json, LINT_FINDINGS_MAX);
+}
+
+void lint_findings_done(struct lint_findings *f)
+{
+    buf_done(&f->json);
+}
+
+static void copy_findings(const struct lint_findings *from, struct lint_findings *to)
+{
+    buf_clear(&to->json);
+    buf_str(&to->json, buf_view(&from->json));
+    to->errors = from->errors;
+    to->warnings = from->warnings;
+    to->hints = from->hints;
+}
+
+/* Counts what the guest has found, and believes nothing else of it. */
+static bool read_findings(struct str text, struct lint_findings *out, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    const struct json *list = json_read(text, a, e);
+    if (!json_is(list, JSON_ARRAY))
+        return err_set(e, ERR_GUEST, "the linter's answer cannot be read");
+    struct json_iter it = json_iter(list);
+    while (json_next(&it)) {
+        struct str severity = json_str(json_get(it.value, "severity"));
+        out->errors += str_is(severity, "error");
+        out->warnings += str_is(severity, "warning");
+        out->hints += str_is(severity, "hint");
+    }
+    buf_str(&out->json, text);
+    return buf_check(&out->json, "the findings", e);
+}
+
+/* ---- checking ----------------------------------------------------------- */
+
+static bool check_in_world(struct world *w, struct str code, uint32_t features,
+                           struct lint_findings *out, struct err *e)
+{
+    struct lint_answer answer;
+    uint64_t cells[2] = {code.n, features};
+    if (!put_input(w, code, e) || !world_call(w, "check", cells, 2, e))
+        return false;
+    const void *at = world_slice(w, (uint32_t)cells[0], sizeof answer);
+    if (!at)
+        return err_set(e, ERR_GUEST, "the linter answered outside its memory");
+    memcpy(&answer, at, sizeof answer);
+    const char *text = world_slice(w, answer.at, answer.size);
+    if (answer.failed || !text)
+        return err_set(e, ERR_GUEST, "the code is nested too deeply to be checked");
+    return read_findings((struct str){text, answer.size}, out, e);
+}
+
+static void key_of(struct str code, uint32_t features,
+                   unsigned char out[static CRYPTO_BLAKE2B])
+{
+    crypto_blake2b(code, out);
+    out[0] ^= (unsigned char)features;
+}
+
+static bool find_kept(struct lint *l, const unsigned char *key, struct lint_findings *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < KEPT && !found; i++) {
+        const struct kept_answer *k = &l->kept[i];
+        found = k->filled && !memcmp(k->key, key, sizeof k->key);
+        if (found)
+            copy_findings(&k->found, out);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return found;
+}
+
+static void keep(struct lint *l, const unsigned char *key, const struct lint_findings *f)
+{
+    if (f->json.n > KEPT_BYTES)
+        return;
+    pthread_mutex_lock(&l->lock);
+    struct kept_answer *k = &l->kept[l->next];
+    l->next = (l->next + 1) % KEPT;
+    if (!k->filled)
+        lint_findings_init(&k->found);
+    k->filled = true;
+    memcpy(k->key, key, sizeof k->key);
+    copy_findings(f, &k->found);
+    pthread_mutex_unlock(&l->lock);
+}
+
+bool lint_check(struct lint *l, struct str code, uint32_t features, struct cancel *cancel,
+                struct lint_findings *out, struct err *e)
+{
+    unsigned char key[CRYPTO_BLAKE2B];
+    if (code.n > LINT_CODE_MAX)
+        return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
+                       code.n, LINT_CODE_MAX);
+    if (!str_is_utf8(code))
+        return err_set(e, ERR_INVALID, "code is not UTF-8 text");
+    key_of(code, features, key);
+    if (find_kept(l, key, out))
+        return true;
+    struct world_limits limits = {
+        .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
+    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
+    if (!w || !check_in_world(w, code, features, out, e))
+        return err_wrap(e, "the code was not checked");
+    keep(l, key, out);
+    return true;
+}

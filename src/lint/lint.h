@@ -1,0 +1,42 @@
+/* lint/lint.h - looks through an agent's code before it runs, and says what is wrong.
+ *
+ * The code is parsed by acorn in a sandbox of its own: whatever it is, it harms nothing
+ * here. The linter informs: what protects is the sandbox that the code runs in.
+ */
+#pragma once
+#include "base/base.h"
+#include "engine/engine.h"
+
+struct lint;
+
+/* What the code may use, as a JSON array of {name, sync?, reads?, writes?, feature?,
+ * options?: [name, ...]} in `api`. Loads the baked guest from the folder `guest_dir`.
+ * NULL and ERR_NOT_FOUND (no guest there), ERR_INVALID or ERR_IO. Threads: safe
+ * afterwards. */
+struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
+                       struct err *e);
+void lint_close(struct lint *l); /* NULL is fine */
+SCOPED(lint, lint_close);
+
+#define LINT_CODE_MAX ((size_t)1 << 20) /* bytes */
+
+/* Findings, in their order in the code, at most 50; positions from 1, columns in
+ * characters:
+ *   [{"rule", "severity": "error" | "warning" | "hint", "message", "line", "column",
+ *     "endLine", "endColumn", "suggestion"?}]
+ * error: it will fail, or is refused; warning: probably not what is meant; hint: could
+ * be better. */
+struct lint_findings {
+    struct buf json;
+    uint32_t errors, warnings, hints;
+};
+void lint_findings_init(struct lint_findings *f);
+void lint_findings_done(struct lint_findings *f);
+
+/* Checks JavaScript in the forms in which it is evaluated; the same code a second time
+ * is answered from memory. `features`: of the optional rows, those that the call will
+ * have. false and *e: it was not checked: ERR_INVALID (no UTF-8), ERR_LIMIT (too long),
+ * ERR_TIMEOUT (1 s of computing), ERR_MEMORY (256 MiB), ERR_GUEST (nested too
+ * deeply), ERR_CANCELLED or ERR_BUSY. */
+bool lint_check(struct lint *l, struct str code, uint32_t features, struct cancel *cancel,
+                struct lint_findings *out, struct err *e);
