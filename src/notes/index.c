@@ -455,8 +455,11 @@ bool index_version(struct db *db, struct buf *out, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(db, "SELECT epoch || '-' || version FROM state", e);
-    if (!q || !query_next(q, e))
+    if (!q)
         return false;
+    if (!query_next(q, e)) /* a stranger's index */
+        return err_set(e, ERR_IO,
+                       "the index has lost its version; delete .cloche/index.db");
     return buf_str(out, query_str(q, 0)) || buf_check(out, "the version", e);
 }
 

@@ -506,6 +506,7 @@ bool linker_settle(struct linker *l, struct err *e)
     if (!ask(l, "SELECT relink FROM state", &all, e) || !settle_names(l, all, e) ||
         !tree_settle(l->db, all, e))
         return false;
+    l->fresh = false;
     return db_exec(l->db, "DELETE FROM unsettled; UPDATE state SET relink = 0", e);
 }
 

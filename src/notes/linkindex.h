@@ -36,7 +36,7 @@ enum subnote_state {
 struct linker {
     struct db *db;
     bool bulk;  /* so much changes that all names will be settled anew */
-    bool fresh; /* all names there are were written by this pass */
+    bool fresh; /* all links there are were written since linker_clear() */
     struct query *open[LINKER_QUERIES];
 };
 void linker_init(struct linker *l, struct db *db);

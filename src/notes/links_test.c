@@ -1,4 +1,6 @@
 /* Links as they lead: what a name means, whatever happens to notes meanwhile. */
+#include <sys/wait.h>
+
 #include "notes/fixture_test.h"
 
 /* "source>target" of each row, joined. */
@@ -390,6 +392,47 @@ static void migrating_counts_what_it_did(void **state)
     (void)refused(ERR_INVALID, links_migrate, "'yes'");
 }
 
+/* Who finds the index empty clears what links there are: not those of another. */
+static void processes_that_index_at_once_lose_no_link(void **state)
+{
+    (void)state;
+    enum { NOTES = 300, PROCESSES = 4 };
+    char path[40], body[100];
+    for (int i = 0; i < NOTES; i++) {
+        (void)snprintf(path, sizeof path, "a/%d.md", i);
+        (void)snprintf(body, sizeof body, "[[a/%d]] [[Hub]]", (i + 1) % NOTES);
+        put(path, body);
+    }
+    put("a/Hub.md", "");
+    (void)broken();
+    for (int round = 0; round < 5; round++) {
+        vault_close(vault);
+        vault = NULL;
+        remove_tree(full(".cloche"));
+        pid_t all[PROCESSES];
+        for (int p = 0; p < PROCESSES; p++) {
+            all[p] = fork();
+            assert_true(all[p] >= 0);
+            if (all[p])
+                continue;
+            struct err e = {0};
+            struct vault *own = vault_open(root, &e);
+            scoped_buf struct buf b;
+            buf_init(&b, 1 << 20);
+            struct json_writer w = json_writer(&b);
+            _exit(own && links_find_broken(own, NULL, &w, &e) ? 0 : 1);
+        }
+        for (int p = 0; p < PROCESSES; p++) {
+            int status;
+            assert_int_equal(waitpid(all[p], &status, 0), all[p]);
+            assert_int_equal(status, 0);
+        }
+        reopen();
+        assert_int_equal(json_length(call(links_get_backlinks, "'Hub'")), NOTES);
+        assert_int_equal(json_length(call(links_get_backlinks, "'a/7'")), 1);
+    }
+}
+
 /* ---- the version -------------------------------------------------------- */
 
 static const char *version(void)
@@ -459,6 +502,7 @@ int main(void)
         T(notes_are_found_by_their_links),
         T(a_note_that_is_not_there_is_not_found),
         T(migrating_counts_what_it_did),
+        T(processes_that_index_at_once_lose_no_link),
         T(the_version_tells_of_every_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

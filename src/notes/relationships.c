@@ -62,8 +62,9 @@ static const struct {
     [REASON_SHARED_TAG] = {"shared_tag", 0.8},
 };
 
-#define TIMES_MAX 20    /* of one reason; more say no more */
-#define COMMON_MAX 1000 /* notes; what more than these have in common says nothing */
+#define TIMES_MAX 20     /* of one reason; more say no more */
+#define COMMON_MAX 1000  /* notes; what more than these have in common says nothing */
+#define SHARED_MAX "500" /* of a note's links, and of its tags, are looked at for that */
 #define RESULTS_DEFAULT 10
 #define RESULTS_MAX 1000
 
@@ -144,12 +145,16 @@ static bool gather(struct relating *r, struct err *e)
                       " SELECT l.source FROM few CROSS JOIN names m ON m.note = few.note"
                       " CROSS JOIN links l ON l.name = m.key GROUP BY few.note, l.source",
                       REASON_SHARED_LINK, e) &&
-           relate_all(r,
-                      "WITH mine(tag) AS (SELECT tag FROM tags WHERE note = ?1),"
-                      " few(tag) AS (SELECT tag FROM mine m WHERE (SELECT count(*) FROM"
-                      "  (SELECT 1 FROM tags t WHERE t.tag = m.tag LIMIT ?2 + 1)) <= ?2)"
-                      " SELECT t.note FROM few CROSS JOIN tags t ON t.tag = few.tag",
-                      REASON_SHARED_TAG, e);
+           relate_all(
+               r,
+               "WITH mine(tag) AS (SELECT DISTINCT t.tag FROM notes n,"
+               "  json_each(CASE WHEN json_valid(n.tags) THEN n.tags ELSE '[]' END)"
+               "  j JOIN tags t ON t.tag = j.value AND t.note = n.key"
+               "  WHERE n.key = ?1 LIMIT " SHARED_MAX "),"
+               " few(tag) AS (SELECT tag FROM mine m WHERE (SELECT count(*) FROM"
+               "  (SELECT 1 FROM tags t WHERE t.tag = m.tag LIMIT ?2 + 1)) <= ?2)"
+               " SELECT t.note FROM few CROSS JOIN tags t ON t.tag = few.tag",
+               REASON_SHARED_TAG, e);
 }
 
 static int by_strength(const void *a, const void *b)

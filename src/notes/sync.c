@@ -21,7 +21,6 @@ struct sync {
     struct index_counts *counts;
     bool changed; /* in this transaction */
     bool bulk;
-    bool forget_links; /* before the first note: none are there */
     struct linker linker;
 };
 
@@ -418,6 +417,20 @@ static bool write_batch(struct sync *s, const struct file *files, size_t count,
     return true;
 }
 
+/* An index without notes begins anew, whoever has emptied it. Asked within the
+ * transaction: another process may have filled it just now. */
+static bool clear_if_empty(struct sync *s, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(s->db, "SELECT EXISTS(SELECT 1 FROM notes)", e);
+    if (!q || !query_next(q, e))
+        return false;
+    bool empty = !query_int(q, 0);
+    query_again(q);
+    s->linker.bulk = s->bulk || empty;
+    return !empty || linker_clear(&s->linker, e);
+}
+
 static bool refresh_batch(struct sync *s, const struct file *files, size_t count,
                           const char **paths, struct err *e)
 {
@@ -428,26 +441,17 @@ static bool refresh_batch(struct sync *s, const struct file *files, size_t count
     scoped_transaction struct transaction t = {0};
     /* First the transaction, then the look at the files: see above. */
     if (!db_begin(&t, s->db, e) || (s->bulk && !begin_bulk(s, e)) ||
-        (s->forget_links && !linker_clear(&s->linker, e)))
+        !clear_if_empty(s, e))
         return false;
-    s->forget_links = false;
     scoped(ahead_stop) struct ahead *ahead = ahead_start(s->v, paths, named);
     return write_batch(s, files, count, ahead, e) && (!s->bulk || end_bulk(s, e)) &&
            (s->linker.bulk || settle(s, e)) && commit(s, &t, e);
 }
 
-/* Where many notes change, all names are settled at the end instead of some after each.
- * An index without notes begins anew, whoever has emptied it. */
+/* Where many notes change, all names are settled at the end instead of some after each. */
 static bool choose_bulk(struct sync *s, size_t count, struct err *e)
 {
-    scoped(query_end) struct query *q =
-        db_query(s->db, "SELECT EXISTS(SELECT 1 FROM notes)", e);
-    if (!q || !query_next(q, e))
-        return false;
-    s->forget_links = !query_int(q, 0);
-    query_again(q);
     s->bulk = count >= BULK_FILES;
-    s->linker.bulk = s->bulk || s->forget_links;
     /* A transaction that outgrows the cache writes its pages again and again. */
     return !s->bulk || db_exec(s->db, "PRAGMA cache_size = -65536", e);
 }
