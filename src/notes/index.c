@@ -61,6 +61,7 @@ static const char *const migrations[] = {
     "CREATE INDEX names_by_other ON names(other) WHERE other <> '';"
     "CREATE INDEX names_by_note ON names(note) WHERE note IS NOT NULL;"
     "CREATE TABLE unsettled(name INTEGER PRIMARY KEY);"
+    "CREATE TABLE broken(name INTEGER PRIMARY KEY);" /* names without a note */
     "CREATE TABLE links("
     " source INTEGER NOT NULL,"
     " number INTEGER NOT NULL," /* in the order of the text */
@@ -81,10 +82,7 @@ static const char *const migrations[] = {
     " state INTEGER NOT NULL,"
     " PRIMARY KEY(parent, position)) WITHOUT ROWID;"
     "CREATE INDEX subnotes_by_name ON subnotes(name);"
-    "CREATE INDEX subnotes_odd ON subnotes(state) WHERE state <> 1;",
-
-    /* All notes are read again. */
-    "DELETE FROM texts; DELETE FROM notes;"
+    "CREATE INDEX subnotes_odd ON subnotes(state) WHERE state <> 1;"
     "CREATE TABLE tags("
     " tag TEXT NOT NULL COLLATE NOCASE,"
     " note INTEGER NOT NULL,"

@@ -35,6 +35,8 @@ enum which {
     SET_NAME,
     REOPEN_SUBNOTES,
     DROP_NAME,
+    ADD_BROKEN,
+    DROP_BROKEN,
     WHICH_COUNT,
 };
 _Static_assert(WHICH_COUNT <= LINKER_QUERIES, "room for each");
@@ -84,6 +86,8 @@ static const char *const texts[WHICH_COUNT] = {
     [SET_NAME] = "UPDATE names SET note = ?2, outcome = ?3 WHERE key = ?1",
     [REOPEN_SUBNOTES] = "UPDATE subnotes SET state = 0 WHERE parent IN"
                         " (SELECT parent FROM subnotes WHERE name = ?1)",
+    [ADD_BROKEN] = "INSERT OR IGNORE INTO broken VALUES(?1)",
+    [DROP_BROKEN] = "DELETE FROM broken WHERE name = ?1",
     [DROP_NAME] = "DELETE FROM names WHERE key = ?1",
 };
 
@@ -287,7 +291,7 @@ bool linker_clear(struct linker *l, struct err *e)
     l->fresh = true;
     return db_exec(l->db,
                    "DELETE FROM links; DELETE FROM subnotes; DELETE FROM names;"
-                   "DELETE FROM unsettled; DELETE FROM tags",
+                   "DELETE FROM unsettled; DELETE FROM broken; DELETE FROM tags",
                    e);
 }
 
@@ -419,14 +423,24 @@ static bool is_used(struct linker *l, int64_t name, struct err *e)
     return used;
 }
 
+static bool note_broken(struct linker *l, int64_t name, bool broken, struct err *e)
+{
+    if (broken)
+        return run_with(l, ADD_BROKEN, name, e);
+    return l->fresh || run_with(l, DROP_BROKEN, name, e);
+}
+
 static bool settle_name(struct linker *l, const struct unsettled *u, struct err *e)
 {
     int64_t note;
     if (!is_used(l, u->key, e))
-        return e->code == ERR_NONE && run_with(l, DROP_NAME, u->key, e);
+        return e->code == ERR_NONE && run_with(l, DROP_NAME, u->key, e) &&
+               run_with(l, DROP_BROKEN, u->key, e);
     enum name_outcome found = find_either(l, u->text, u->other, &note, e);
-    if (e->code || (note == u->note && found == u->outcome))
-        return e->code == ERR_NONE;
+    if (e->code || !note_broken(l, u->key, found != NAME_FOUND, e))
+        return false;
+    if (note == u->note && found == u->outcome)
+        return true;
     struct query *q = statement(l, SET_NAME, e);
     if (!q)
         return false;

@@ -29,7 +29,7 @@ enum subnote_state {
 #define SUBNOTES_MAX 5000u          /* of one note; more are ignored */
 #define SUBNOTES_TOTAL_MAX 1000000u /* of a vault; more are ignored */
 
-#define LINKER_QUERIES 27
+#define LINKER_QUERIES 29
 
 /* Lives as long as one pass over changed notes; all calls but linker_init() and
  * linker_done() need a transaction for writing. */
