@@ -148,8 +148,11 @@ void actions_warm(struct actions *a)
     c.arguments = json_read(STR("{\"code\":\"0\"}"), arena, &e);
     struct answer out = {0};
     struct place place;
+    struct account account;
     buf_init(&out.json, CALL_MEMORY);
+    account_begin(&account);
     c.place = &place;
+    c.account = &account;
     if (c.arguments && place_open(&place, a, 0, &nobody, NULL, &e)) {
         (void)action_evaluate(&c, &out, &e);
         place_close(&place);
@@ -196,8 +199,7 @@ const struct action *action_named(struct str name)
 /* The vault to begin in; 0 where there is none, which only some calls mind. */
 static unsigned begin_in(struct actions *a, const struct caller *who)
 {
-    struct err none = {0};
-    return who->vault && *who->vault ? *who->vault : vault_set_first(a->vaults, &none);
+    return who->vault && *who->vault ? *who->vault : vault_set_begin(a->vaults);
 }
 
 static bool run_permitted(const struct action_row *row, const struct action_call *c,
@@ -210,28 +212,47 @@ static bool run_permitted(const struct action_row *row, const struct action_call
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    return row->run(c, out, e);
+    bool ok = row->run(c, out, e);
+    if (ok && needs && needs->row.writes)
+        account_change(c->account, buf_view(&out->json));
+    return ok;
+}
+
+static bool run_in(struct place *place, struct action_call *c, size_t index,
+                   struct answer *out, struct err *e)
+{
+    struct actions *a = c->actions;
+    if (!c->arguments)
+        c->arguments = json_read(STR("{}"), c->arena, e);
+    if (!c->arguments ||
+        !json_schema_check(a->input[index], c->arguments, "arguments", e)) {
+        account_ward(c->account, place->ward, NULL);
+        return false;
+    }
+    bool open = place_permit(place, c->who, json_get(c->arguments, "allowedAPIs"), e);
+    account_ward(c->account, place->ward, place->permit.policy);
+    if (!open)
+        return false;
+    c->account->level = place->permit.level;
+    bool ok = run_permitted(&action_rows[index], c, out, e);
+    place_close(place);
+    return ok;
 }
 
 static bool run_row(struct actions *a, size_t index, const struct json *arguments,
-                    const struct caller *who, struct answer *out, struct err *e)
+                    const struct caller *who, struct account *account, struct answer *out,
+                    struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
     struct place place;
-    if (!arguments)
-        arguments = json_read(STR("{}"), arena, e);
-    if (!arguments || !json_schema_check(a->input[index], arguments, "arguments", e) ||
-        !place_open(&place, a, begin_in(a, who), who, json_get(arguments, "allowedAPIs"),
-                    e))
-        return false;
     struct action_call c = {.actions = a,
                             .arguments = arguments,
                             .who = who,
                             .place = &place,
+                            .account = account,
                             .arena = arena};
-    bool ok = run_permitted(&action_rows[index], &c, out, e);
-    place_close(&place);
-    return ok;
+    return place_find(&place, a, begin_in(a, who), e) &&
+           run_in(&place, &c, index, out, e);
 }
 
 bool actions_call(struct actions *a, const struct action *which,
@@ -239,12 +260,17 @@ bool actions_call(struct actions *a, const struct action *which,
                   struct answer *out, struct err *e)
 {
     size_t index = 0;
+    struct account account;
     const struct action_row *row = row_of(str_of(which->name), &index);
     must(row != NULL);
-    if (run_row(a, index, arguments, who, out, e))
-        return true;
-    if (!row->refuse)
-        return false;
+    account_begin(&account);
+    account.level = who->level;
+    bool ok = run_row(a, index, arguments, who, &account, out, e);
+    if (!ok && account.outcome == ERR_NONE)
+        account.outcome = e->code;
+    account_end(&account, &row->shown, arguments, who);
+    if (ok || !row->refuse)
+        return ok;
     row->refuse(e, out);
     *e = (struct err){0};
     return true;

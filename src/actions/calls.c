@@ -103,8 +103,10 @@ static bool perform(struct evaluation *v, uint32_t row, struct str args, struct 
 {
     size_t count;
     const struct host_call *c = host_calls(&count)[row];
-    if (!evaluation_allows(v, c, e))
+    if (!evaluation_allows(v, c, e)) {
+        account_call(v->account, row, c, ERR_DENIED, STR(""));
         return false;
+    }
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     const struct json *values = json_read(args, a, e);
     if (!values)
@@ -112,9 +114,11 @@ static bool perform(struct evaluation *v, uint32_t row, struct str args, struct 
     if (!c->steady)
         atomic_store(&v->unsteady, true);
     if (!call_patiently(v, c, values, out, e)) {
+        account_call(v->account, row, c, e->code, STR(""));
         advice_failed(v, c, values, e);
         return false;
     }
+    account_call(v->account, row, c, ERR_NONE, buf_view(out));
     advice_done(v, c, row, values, buf_view(out));
     return true;
 }

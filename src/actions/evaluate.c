@@ -162,6 +162,7 @@ static bool run(const struct action_call *c, struct script *script,
         kept_end(kept, &o);
         put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
+        account_script(c->account, &o);
         report_write(&v, &o, &w);
         out->is_error = !o.success;
     }

@@ -42,6 +42,8 @@ struct vault_set *vault_set_open(const struct actions_options *o, struct err *e)
 void vault_set_close(struct vault_set *s); /* NULL is fine */
 /* The number to begin with; 0 and ERR_NO_VAULT. */
 unsigned vault_set_first(struct vault_set *s, struct err *e);
+/* The same, quickly: 0 where there is none. */
+unsigned vault_set_begin(struct vault_set *s);
 /* The open vault of a number; NULL and why not. It stays open until the end. */
 struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e);
 bool vault_set_is_users(const struct vault_set *s); /* the user's list, all of it? */
@@ -61,6 +63,53 @@ char *vault_set_path(struct vault_set *s, unsigned number);
 /* Its id, copied; "" for 0 and for one that was removed. */
 void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
 
+/* ---- what a call comes to ------------------------------------------------ */
+
+#define HOST_CALLS_MAX 256
+struct host_call;
+struct call_count {
+    atomic_uint done, denied, failed;
+};
+struct account_ward {
+    struct ward *ward;
+    char digest[17];
+    bool keep_code;
+};
+
+/* Of one call, until its record is written. */
+struct account {
+    uint64_t begun_ns;
+    enum level level;
+    enum err_code outcome; /* ERR_NONE: well */
+    bool changed;
+    bool has_stats;
+    struct script_stats stats;
+    char code_hash[65];
+    struct account_ward wards[16]; /* of the vaults in which it worked */
+    size_t ward_count;
+    struct call_count calls[HOST_CALLS_MAX];
+    pthread_mutex_t lock; /* guards what follows */
+    uint32_t changes;
+    char notes[32][120]; /* that it changed: the first of them */
+    size_t note_count;
+    char hosts[32][120]; /* that it asked for something */
+    size_t host_count;
+};
+void account_begin(struct account *a);
+/* It works there, under this policy; NULL: one that could not be used. */
+void account_ward(struct account *a, struct ward *w, const struct policy *p);
+/* A host call was performed, or refused. Threads: safe, as is account_host(). */
+void account_call(struct account *a, uint32_t row, const struct host_call *c,
+                  enum err_code outcome, struct str answer);
+void account_host(struct account *a, const char *host);
+/* Something was changed, and this says what. Threads: safe. */
+void account_change(struct account *a, struct str answer);
+void account_script(struct account *a, const struct script_outcome *o);
+/* Writes the records; when it returns they outlast this process and, where something was
+ * changed, a power failure. */
+void account_end(struct account *a, const struct action *action,
+                 const struct json *arguments, const struct caller *who);
+
 /* ---- where a call works ------------------------------------------------- */
 
 /* A vault, or none, and what the call may do there. */
@@ -70,6 +119,10 @@ struct place {
     struct permit permit;
     struct place *next; /* the evaluation's other ones */
 };
+/* The first half of place_open(), and the second, whose failure still knows the ward. */
+bool place_find(struct place *p, struct actions *a, unsigned vault, struct err *e);
+bool place_permit(struct place *p, const struct caller *who, const struct json *allowed,
+                  struct err *e);
 /* false and *e: as guard_ward() and permit_open(); nothing is to be closed then. */
 bool place_open(struct place *p, struct actions *a, unsigned vault,
                 const struct caller *who, const struct json *allowed, struct err *e);
@@ -82,6 +135,7 @@ struct action_call {
     const struct json *arguments; /* checked against the schema */
     const struct caller *who;
     struct place *place; /* where it begins, and what it may do there */
+    struct account *account;
     struct arena *arena; /* of this call */
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
@@ -132,8 +186,6 @@ void kept_done(struct kept *k);
 /* Bits of script_row.feature: what an evaluation has only where it asked for it. */
 #define FEATURE_NETWORK 1u /* enableNetwork */
 
-#define HOST_CALLS_MAX 256
-
 /* What host calls leave behind for the words of a failure (advice.c). */
 struct advice {
     const struct host_call *failed; /* the last one; NULL: none has */
@@ -154,7 +206,8 @@ struct evaluation {
      * to another vault: no call is checked against one vault and done in another. */
     pthread_rwlock_t moving;
     struct place *here, *places; /* where it works now; all that it went to */
-    pthread_mutex_t lock;        /* guards what follows */
+    struct account *account;
+    pthread_mutex_t lock; /* guards what follows */
     struct arena *arena;
     struct seen *seen;
     struct network *networks; /* ways out that were used (calls_fetch.c) */

@@ -4,13 +4,24 @@
 
 #define PLACES_MAX 64u /* vaults that one evaluation may work in */
 
-bool place_open(struct place *p, struct actions *a, unsigned vault,
-                const struct caller *who, const struct json *allowed, struct err *e)
+bool place_find(struct place *p, struct actions *a, unsigned vault, struct err *e)
 {
     *p = (struct place){.vault = vault};
     scoped(free) char *path = vault_set_path(a->vaults, vault);
     p->ward = guard_ward(a->guard, path, e);
-    return p->ward && permit_open(&p->permit, p->ward, who, allowed, e);
+    return p->ward != NULL;
+}
+
+bool place_permit(struct place *p, const struct caller *who, const struct json *allowed,
+                  struct err *e)
+{
+    return permit_open(&p->permit, p->ward, who, allowed, e);
+}
+
+bool place_open(struct place *p, struct actions *a, unsigned vault,
+                const struct caller *who, const struct json *allowed, struct err *e)
+{
+    return place_find(p, a, vault, e) && place_permit(p, who, allowed, e);
 }
 
 void place_close(struct place *p)
@@ -27,6 +38,7 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
                              .allowed = json_get(c->arguments, "allowedAPIs"),
                              .here = c->place,
                              .places = c->place,
+                             .account = c->account,
                              .arena = arena_new((size_t)16 << 20)};
     atomic_init(&v->vault, c->place->vault);
     cancel_init(&v->stopping);
@@ -62,6 +74,7 @@ static struct place *find_place(struct evaluation *v, unsigned vault, struct err
     struct place *made = arena_get(v->arena, sizeof *made, e);
     if (!made || !place_open(made, v->actions, vault, v->who, v->allowed, e))
         return NULL;
+    account_ward(v->account, made->ward, made->permit.policy);
     return p->next = made;
 }
 

@@ -28,9 +28,13 @@ struct former {
 };
 
 struct vault_set {
+    int config;           /* the folder of the user's list; -1: there is none */
     pthread_mutex_t lock; /* guards all below */
     bool bound;           /* to given folders; else the user's list */
-    char **roots;         /* ends with NULL */
+    bool has_first;       /* the list is still this file, and says this */
+    unsigned first;
+    struct os_stamp listed;
+    char **roots; /* ends with NULL */
     struct known *known[KNOWN_MAX];
     unsigned count;
     struct former *former;
@@ -189,7 +193,9 @@ SCOPED(vault_set, vault_set_close);
 struct vault_set *vault_set_open(const struct actions_options *o, struct err *e)
 {
     scoped(vault_set_close) struct vault_set *s = mem_new(sizeof *s);
+    struct err none = {0};
     pthread_mutex_init(&s->lock, NULL);
+    s->config = os_config_dir(NULL, &none);
     s->roots = copy_list(o->vault_roots);
     s->bound = o->vaults && o->vaults[0];
     if (!s->bound)
@@ -216,6 +222,7 @@ void vault_set_close(struct vault_set *s)
     for (size_t i = 0; s->roots && s->roots[i]; i++)
         free(s->roots[i]);
     free(s->roots);
+    os_close(s->config);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -226,6 +233,27 @@ bool vault_set_is_users(const struct vault_set *s)
 }
 
 /* Without the lock, as are all below. */
+unsigned vault_set_begin(struct vault_set *s)
+{
+    struct err none = {0};
+    struct os_stamp now = os_stamp(s->config, "vaults.json");
+    if (s->bound)
+        return 1;
+    pthread_mutex_lock(&s->lock);
+    bool known = s->has_first && s->config >= 0 && os_same_stamp(&now, &s->listed);
+    unsigned n = s->first;
+    pthread_mutex_unlock(&s->lock);
+    if (known)
+        return n;
+    n = vault_set_first(s, &none);
+    pthread_mutex_lock(&s->lock);
+    s->has_first = true;
+    s->first = n;
+    s->listed = now;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
 unsigned vault_set_first(struct vault_set *s, struct err *e)
 {
     if (s->bound)

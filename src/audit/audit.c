@@ -1,5 +1,5 @@
-/* The trails: where each lies, who of several threads writes for the others, and when
- * records are made lasting. */
+/* The trails: where each lies, which lane of it this process has, and when records are
+ * made lasting. */
 #include "audit/audit.h"
 
 #include <errno.h>
@@ -13,35 +13,21 @@
 #include "os/os.h"
 
 #define LASTING_MS 40u /* from a record to its being on the disk, less the sync itself */
-#define BATCH 64u
+#define READ_MEMORY ((size_t)512 << 20)
 #define KEY_FILE "key"
-
-/* A thread that waits for its record to be written by whoever is at it. */
-struct waiter {
-    struct entry entry;
-    struct waiter *next;
-    bool done;
-    struct err e;
-    uint64_t number; /* of all that were appended by this process */
-};
 
 struct trail {
     struct audit *audit;
     struct trail *next;
     char *vault; /* NULL: none */
-
-    pthread_mutex_t lock; /* guards the queue and the state of the writer */
-    pthread_cond_t wake;
-    struct waiter *first, *last;
-    bool writing;
     atomic_uint_least64_t rotate_at;
-
-    /* The writer's, whoever it is. */
-    bool is_open;
-    struct chain chain;
-
     atomic_bool ready;             /* nothing speaks against the next record */
-    atomic_uint_least64_t written; /* records of this process that were appended */
+    atomic_uint_least64_t written; /* records that were appended */
+
+    /* Held for a few microseconds: spun for, before a thread sleeps over it. */
+    pthread_mutex_t lock; /* guards what follows */
+    bool is_open;
+    struct chain chain; /* the lane of this process */
 
     pthread_mutex_t sync_lock; /* one at a time; the others find theirs done */
     uint64_t synced;           /* of `written` */
@@ -60,7 +46,8 @@ struct audit {
     bool has_syncer;
     pthread_mutex_t sync_lock; /* guards the two below */
     pthread_cond_t sync_wake;
-    bool dirty, stop;
+    atomic_bool dirty;
+    bool stop;
 };
 
 /* ---- opening ------------------------------------------------------------ */
@@ -149,9 +136,12 @@ struct trail *audit_trail(struct audit *a, const char *vault)
         t->audit = a;
         t->vault = vault ? mem_strdup(vault) : NULL;
         atomic_init(&t->rotate_at, (uint64_t)16 << 20);
-        pthread_mutex_init(&t->lock, NULL);
+        pthread_mutexattr_t spins;
+        pthread_mutexattr_init(&spins);
+        pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
+        pthread_mutex_init(&t->lock, &spins);
+        pthread_mutexattr_destroy(&spins);
         pthread_mutex_init(&t->sync_lock, NULL);
-        pthread_cond_init(&t->wake, NULL);
         t->next = atomic_load(&a->trails);
         atomic_store(&a->trails, t);
     }
@@ -200,23 +190,34 @@ static int open_folder(const struct trail *t, bool aside, bool make, char **path
     return dir;
 }
 
-static bool open_chain(const struct trail *t, bool aside, bool make, struct chain *c,
-                       struct err *e)
+static bool open_chain(const struct trail *t, bool aside, unsigned lane, bool write,
+                       struct chain *c, struct err *e)
 {
     char name[40], head[48];
     char *path = NULL;
-    int dir = open_folder(t, aside, make, &path, e);
+    int dir = open_folder(t, aside, write, &path, e);
     if (dir < 0)
         return false;
     chain_name(t, aside, name);
-    (void)snprintf(head, sizeof head, "%s", name);
-    if (chain_open(c, dir, path, t->audit->heads, head, t->audit->key, e))
-        return true;
-    chain_close(c);
-    return false;
+    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
+    return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, write, e);
 }
 
-/* In the vault; aside where that cannot be written. By the writer alone. */
+/* The first lane that no other process has. */
+static bool open_lane(struct trail *t, bool aside, struct err *e)
+{
+    for (unsigned lane = 0; lane < LANES_MAX; lane++) {
+        struct err why = {0};
+        if (open_chain(t, aside, lane, true, &t->chain, &why))
+            return true;
+        if (why.code != ERR_BUSY)
+            return err_set(e, why.code, "%s", why.msg);
+    }
+    return err_set(e, ERR_BUSY, "%u processes append to the audit trail already",
+                   LANES_MAX);
+}
+
+/* In the vault; aside where that cannot be written. The lock is held, as below. */
 static bool open_trail(struct trail *t, struct err *e)
 {
     struct err inside = {0};
@@ -224,87 +225,25 @@ static bool open_trail(struct trail *t, struct err *e)
         return true;
     if (!make_ready(t->audit, e))
         return false;
-    t->is_open = (t->vault && open_chain(t, false, true, &t->chain, &inside)) ||
-                 open_chain(t, true, true, &t->chain, e);
+    t->is_open = (t->vault && open_lane(t, false, &inside)) || open_lane(t, true, e);
     if (t->is_open)
         t->chain.rotate_at = atomic_load(&t->rotate_at);
     return t->is_open;
 }
 
-/* ---- the writer --------------------------------------------------------- */
-
-/* One thread at a time is; the lock is held before and after. */
-static void begin_writing(struct trail *t)
-{
-    while (t->writing)
-        pthread_cond_wait(&t->wake, &t->lock);
-    t->writing = true;
-    if (t->is_open)
-        t->chain.rotate_at = atomic_load(&t->rotate_at);
-}
-
-static void end_writing(struct trail *t)
-{
-    t->writing = false;
-    pthread_cond_broadcast(&t->wake);
-}
-
-/* A folder that was removed, or moved away, is made anew and looked at again. */
+/* The lane, fit to be appended to. A folder that was removed, or moved away, is made
+ * anew. */
 static bool begin_chain(struct trail *t, struct err *e)
 {
-    struct err first = {0};
-    if (open_trail(t, &first) && chain_begin(&t->chain, &first))
+    struct err why = {0};
+    if (!t->is_open)
+        return open_trail(t, e);
+    t->chain.rotate_at = atomic_load(&t->rotate_at);
+    if (chain_look(&t->chain, &why))
         return true;
-    if (!t->is_open || first.code == ERR_BUSY) {
-        *e = first;
-        return false;
-    }
     chain_close(&t->chain);
     t->is_open = false;
-    return open_trail(t, e) && chain_begin(&t->chain, e);
-}
-
-static bool write_batch(struct trail *t, struct waiter *const *batch, size_t count,
-                        struct err *e)
-{
-    const struct entry *entries[BATCH];
-    for (size_t i = 0; i < count; i++)
-        entries[i] = &batch[i]->entry;
-    if (!begin_chain(t, e))
-        return false;
-    bool ok = chain_append(&t->chain, entries, count, e);
-    struct err full = {0};
-    atomic_store(&t->ready, ok && chain_reserve(&t->chain, &full));
-    chain_end(&t->chain);
-    return ok;
-}
-
-/* Writes what waits, as one; called as the writer, with the lock. */
-static void write_queue(struct trail *t)
-{
-    struct waiter *batch[BATCH];
-    size_t count = 0;
-    while (t->first && count < BATCH) {
-        batch[count++] = t->first;
-        t->first = t->first->next;
-    }
-    if (!t->first)
-        t->last = NULL;
-    pthread_mutex_unlock(&t->lock);
-
-    struct err e = {0};
-    bool ok = write_batch(t, batch, count, &e);
-    atomic_fetch_add(ok ? &t->audit->appended : &t->audit->lost, count);
-    if (!ok)
-        atomic_store(&t->ready, false);
-    uint64_t number = atomic_fetch_add(&t->written, ok ? count : 0) + count;
-
-    pthread_mutex_lock(&t->lock);
-    for (size_t i = 0; i < count; i++) {
-        batch[i]->e = e;
-        batch[i]->number = number;
-        batch[i]->done = true;
-    }
+    return open_trail(t, e);
 }
 
 bool trail_ready(struct trail *t, struct err *e)
@@ -312,16 +251,8 @@ bool trail_ready(struct trail *t, struct err *e)
     if (atomic_load_explicit(&t->ready, memory_order_relaxed))
         return true;
     pthread_mutex_lock(&t->lock);
-    begin_writing(t);
-    pthread_mutex_unlock(&t->lock);
-    bool ok = begin_chain(t, e);
-    if (ok) {
-        ok = chain_reserve(&t->chain, e);
-        chain_end(&t->chain);
-    }
+    bool ok = begin_chain(t, e) && chain_reserve(&t->chain, e);
     atomic_store(&t->ready, ok);
-    pthread_mutex_lock(&t->lock);
-    end_writing(t);
     pthread_mutex_unlock(&t->lock);
     return ok;
 }
@@ -338,10 +269,8 @@ static bool make_lasting(struct trail *t, uint64_t number, struct err *e)
         /* The file may be another by the time that it is synced: that one was synced
          * before it was left. */
         pthread_mutex_lock(&t->lock);
-        begin_writing(t);
         scoped_fd int fd =
             t->is_open && t->chain.fd >= 0 ? fcntl(t->chain.fd, F_DUPFD_CLOEXEC, 0) : -1;
-        end_writing(t);
         pthread_mutex_unlock(&t->lock);
         ok = fd < 0 || fdatasync(fd) == 0 ||
              err_set(e, ERR_IO, "the audit trail cannot be made lasting: %m");
@@ -401,6 +330,8 @@ static void begin_syncer(struct audit *a)
 
 static void sync_soon(struct audit *a)
 {
+    if (atomic_load(&a->dirty))
+        return; /* the syncer will look after this one was written */
     pthread_mutex_lock(&a->sync_lock);
     if (!a->has_syncer && !a->stop)
         begin_syncer(a);
@@ -426,7 +357,6 @@ void audit_close(struct audit *a)
         next = t->next;
         if (t->is_open)
             chain_close(&t->chain);
-        pthread_cond_destroy(&t->wake);
         pthread_mutex_destroy(&t->sync_lock);
         pthread_mutex_destroy(&t->lock);
         free(t->vault);
@@ -446,32 +376,20 @@ void audit_close(struct audit *a)
 bool trail_append(struct trail *t, struct str members, const char *state,
                   struct str before, bool lasting, struct err *e)
 {
-    struct waiter self = {
-        .entry = {.members = members, .before = before, .state = state}};
+    struct entry entry = {.members = members, .before = before, .state = state};
+    struct err full = {0};
     if (members.n > AUDIT_RECORD_MAX - 256 || before.n > AUDIT_RECORD_MAX - 256)
         return err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
     pthread_mutex_lock(&t->lock);
-    if (t->last)
-        t->last->next = &self;
-    else
-        t->first = &self;
-    t->last = &self;
-    while (!self.done) {
-        if (t->writing) {
-            pthread_cond_wait(&t->wake, &t->lock);
-            continue;
-        }
-        begin_writing(t);
-        write_queue(t);
-        end_writing(t);
-    }
+    bool ok = begin_chain(t, e) && chain_append(&t->chain, &entry, e);
+    atomic_store(&t->ready, ok && chain_reserve(&t->chain, &full));
+    uint64_t number = atomic_fetch_add(&t->written, ok) + ok;
     pthread_mutex_unlock(&t->lock);
-    if (self.e.code) {
-        *e = e->code ? *e : self.e;
+    atomic_fetch_add(ok ? &t->audit->appended : &t->audit->lost, 1);
+    if (!ok)
         return false;
-    }
     if (lasting)
-        return make_lasting(t, self.number, e);
+        return make_lasting(t, number, e);
     sync_soon(t->audit);
     return true;
 }
@@ -501,9 +419,7 @@ bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err
     must(is_hex(sha256));
     (void)snprintf(name, sizeof name, "code/%s.txt", sha256);
     pthread_mutex_lock(&t->lock);
-    begin_writing(t);
-    scoped_fd int dir = open_trail(t, e) ? fcntl(t->chain.dir, F_DUPFD_CLOEXEC, 0) : -1;
-    end_writing(t);
+    scoped_fd int dir = begin_chain(t, e) ? fcntl(t->chain.dir, F_DUPFD_CLOEXEC, 0) : -1;
     pthread_mutex_unlock(&t->lock);
     return dir >= 0 && os_make_dirs(dir, "code", e) &&
            (os_write_file(dir, name, text, OS_CREATE, 0600, NULL, &taken) ||
@@ -512,125 +428,257 @@ bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* Opens what there is of the two, to be read. */
-struct reading {
-    struct chain chain[2];
-    bool is_open[2];
+/* Does `each_lane` for every lane of the trail that has left something: files, or a
+ * head without any. */
+struct lane_visit {
+    bool (*each)(void *arg, struct chain *c, bool aside, struct err *e);
+    void *arg;
 };
 
-static bool reading_open(struct reading *r, const struct trail *t, struct err *e)
+struct lanes_seen {
+    uint64_t bits;
+};
+
+static bool see_lane(void *arg, const char *name, const struct os_stat *st, struct err *e)
 {
-    *r = (struct reading){0};
-    if (!make_ready(t->audit, e))
+    struct lanes_seen *s = arg;
+    unsigned lane;
+    (void)st;
+    (void)e;
+    if (chain_file_number(name, &lane))
+        s->bits |= (uint64_t)1 << lane;
+    return true;
+}
+_Static_assert(LANES_MAX <= 64, "a bit each");
+
+static bool has_head(const struct trail *t, bool aside, unsigned lane)
+{
+    char name[40], head[48];
+    struct os_stat st;
+    struct err none = {0};
+    chain_name(t, aside, name);
+    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
+    return os_stat_beneath(t->audit->heads, head, &st, &none);
+}
+
+/* Opens one lane to be read; where the folder or the head is gone, without it. */
+static bool open_to_read(const struct trail *t, bool aside, unsigned lane,
+                         struct chain *c, struct err *e)
+{
+    struct err none = {0};
+    char name[40], head[48];
+    char *path = NULL;
+    int dir = open_folder(t, aside, false, &path, &none);
+    if (dir < 0)
+        path = mem_strdup(aside ? t->audit->path : t->vault);
+    chain_name(t, aside, name);
+    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
+    if (!has_head(t, aside, lane)) {
+        /* To read is to change nothing: an empty one, that is nowhere. */
+        return chain_open_headless(c, lane, dir, path, head, t->audit->key);
+    }
+    return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, false, e);
+}
+
+static bool visit_place(const struct trail *t, bool aside, const struct lane_visit *v,
+                        struct err *e)
+{
+    struct lanes_seen seen = {0};
+    struct err why = {0};
+    char *path = NULL;
+    scoped_fd int dir = open_folder(t, aside, false, &path, &why);
+    free(path);
+    /* Something else stands there: no trail of ours could be in it. */
+    if (dir < 0 && why.code != ERR_NOT_FOUND && why.code != ERR_DENIED &&
+        why.code != ERR_INVALID)
+        return err_set(e, why.code, "%s", why.msg);
+    if (dir >= 0 && !os_walk(dir, see_lane, &seen, e))
         return false;
-    for (int aside = !t->vault; aside < 2; aside++) {
-        struct err why = {0};
-        r->is_open[aside] = open_chain(t, aside, false, &r->chain[aside], &why);
-        if (r->is_open[aside] || why.code == ERR_NOT_FOUND)
+    for (unsigned lane = 0; lane < LANES_MAX; lane++) {
+        struct chain c;
+        if (!(seen.bits >> lane & 1) && !has_head(t, aside, lane))
             continue;
-        /* Something else stands there: no trail of ours could be in it. */
-        if (why.code != ERR_DENIED && why.code != ERR_INVALID)
-            return err_set(e, why.code, "%s", why.msg);
+        if (!open_to_read(t, aside, lane, &c, e))
+            return false;
+        bool ok = v->each(v->arg, &c, aside, e);
+        chain_close(&c);
+        if (!ok)
+            return false;
     }
     return true;
 }
 
-static void reading_close(struct reading *r)
+static bool visit(const struct trail *t, const struct lane_visit *v, struct err *e)
 {
-    for (int i = 0; i < 2; i++)
-        if (r->is_open[i])
-            chain_close(&r->chain[i]);
+    return make_ready(t->audit, e) && (!t->vault || visit_place(t, false, v, e)) &&
+           visit_place(t, true, v, e);
+}
+
+/* ---- texts ---- */
+
+struct kept_text {
+    const char *name;
+    struct buf *out;
+    bool found;
+};
+
+static bool find_kept(void *arg, struct chain *c, bool aside, struct err *e)
+{
+    struct kept_text *k = arg;
+    struct err why = {0};
+    (void)aside;
+    (void)e;
+    k->found =
+        k->found || (c->dir >= 0 && os_read_file(c->dir, k->name, k->out, NULL, &why));
+    return true;
 }
 
 bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err *e)
 {
-    struct reading r;
     char name[80];
-    bool found = false;
+    struct kept_text k = {.name = name, .out = out};
     (void)snprintf(name, sizeof name, "code/%.64s.txt", sha256);
-    if (!is_hex(sha256) || !reading_open(&r, t, e))
+    if (!is_hex(sha256))
         return err_set(e, ERR_INVALID, "'%.80s' is no SHA-256", sha256);
-    for (int i = 0; i < 2 && !found; i++) {
-        struct err why = {0};
-        found = r.is_open[i] && os_read_file(r.chain[i].dir, name, out, NULL, &why);
-    }
-    reading_close(&r);
-    return found || err_set(e, ERR_NOT_FOUND, "this code was not kept");
+    return visit(t, &(struct lane_visit){find_kept, &k}, e) &&
+           (k.found || err_set(e, ERR_NOT_FOUND, "this code was not kept"));
 }
 
-/* A trail that was written and then removed leaves its head: that is told, too. */
-static bool verify_gone(const struct trail *t, bool aside, struct json_writer *out,
-                        bool *sound, struct err *e)
+/* ---- verifying ---- */
+
+struct verification {
+    struct json_writer *out;
+    bool sound;
+};
+
+static bool verify_lane(void *arg, struct chain *c, bool aside, struct err *e)
 {
-    char name[40];
-    struct os_stat st;
-    struct err none = {0};
-    chain_name(t, aside, name);
-    if (!os_stat_beneath(t->audit->heads, name, &st, &none) || st.size == 0)
-        return true;
-    struct chain c;
-    struct head head;
-    bool damaged;
-    if (!chain_open(&c, -1, mem_strdup(aside ? t->audit->path : t->vault),
-                    t->audit->heads, name, t->audit->key, e))
-        return false;
-    bool ok = chain_read_head(&c, &head, &damaged, e);
-    if (ok && (head.count || damaged)) {
-        json_open_object(out);
-        json_pair_cstr(out, "folder", c.folder);
-        json_pair_int(out, "records", 0);
-        json_key(out, "missing");
-        json_open_object(out);
-        json_pair_int(out, "from", 1);
-        json_pair_int(out, "to", (int64_t)head.count);
-        json_pair_cstr(out, "why", "the whole folder of the trail is gone");
-        json_close(out);
-        json_pair_bool(out, "ok", false);
-        json_close(out);
-        *sound = false;
-    }
-    chain_close(&c);
-    return ok;
+    struct verification *v = arg;
+    (void)aside;
+    return chain_verify(c, v->out, &v->sound, e);
 }
 
 bool trail_verify(struct trail *t, struct json_writer *out, bool *sound, struct err *e)
 {
-    struct reading r;
-    *sound = true;
-    if (!reading_open(&r, t, e))
-        return false;
-    bool ok = true;
+    struct verification v = {.out = out, .sound = true};
     json_open_array(out);
-    for (int i = !t->vault; ok && i < 2; i++)
-        ok = r.is_open[i] ? chain_verify(&r.chain[i], out, sound, e)
-                          : verify_gone(t, i, out, sound, e);
+    bool ok = visit(t, &(struct lane_visit){verify_lane, &v}, e);
     json_close(out);
-    reading_close(&r);
+    *sound = v.sound;
     return ok;
+}
+
+/* ---- the last ones ---- */
+
+struct gathered_line {
+    struct str text, time;
+};
+
+struct gathered {
+    struct arena *arena;
+    struct gathered_line *lines;
+    size_t n, room;
+    uint64_t count;  /* of each lane */
+    struct str time; /* of the lane's last line */
+};
+
+/* A record's time stands at its beginning, in a form that sorts as text. */
+static struct str time_of(struct str line)
+{
+    static const char key[] = "\"time\":\"";
+    size_t n = line.n < 80 ? line.n : 80;
+    const char *at = memmem(line.at, n, key, sizeof key - 1);
+    return at ? str_cut((struct str){at, (size_t)(line.at + line.n - at)}, 32)
+              : (struct str){line.at, 0};
+}
+
+static bool gather_line(void *arg, struct str line, struct err *e)
+{
+    struct gathered *g = arg;
+    if (g->n == g->room) {
+        size_t room = g->room ? 2 * g->room : 256;
+        struct gathered_line *more = arena_get(g->arena, room * sizeof *more, e);
+        if (!more)
+            return false;
+        if (g->n)
+            memcpy(more, g->lines, g->n * sizeof *more);
+        g->lines = more;
+        g->room = room;
+    }
+    const char *copy = arena_copy(g->arena, line.at, line.n, e);
+    if (!copy)
+        return false;
+    /* Those of one lane stay in their order, whatever times they state. */
+    struct str time = time_of((struct str){copy, line.n});
+    if (str_cmp(time, g->time) > 0)
+        g->time = time;
+    g->lines[g->n++] = (struct gathered_line){{copy, line.n}, g->time};
+    return true;
+}
+
+static bool gather_lane(void *arg, struct chain *c, bool aside, struct err *e)
+{
+    struct gathered *g = arg;
+    (void)aside;
+    g->time = (struct str){"", 0};
+    return c->dir < 0 || chain_last(c, g->count, gather_line, g, e);
+}
+
+struct ordered {
+    const struct gathered_line *line;
+    size_t number;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ordered *x = a, *y = b;
+    int order = str_cmp(x->line->time, y->line->time);
+    return order ? order : x->number < y->number ? -1 : x->number > y->number;
 }
 
 bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
                 struct err *e)
 {
-    struct reading r;
-    bool ok = reading_open(&r, t, e);
-    for (int i = 0; ok && i < 2; i++)
-        ok = !r.is_open[i] || chain_last(&r.chain[i], count, each, arg, e);
-    if (ok)
-        reading_close(&r);
-    return ok;
+    scoped(arena_free) struct arena *arena = arena_new(READ_MEMORY);
+    struct gathered g = {.arena = arena, .count = count};
+    if (!visit(t, &(struct lane_visit){gather_lane, &g}, e))
+        return err_wrap(e, "the audit trail");
+    struct ordered *order = arena_get(arena, (g.n + 1) * sizeof *order, e);
+    if (!order)
+        return false;
+    for (size_t i = 0; i < g.n; i++)
+        order[i] = (struct ordered){&g.lines[i], i};
+    qsort(order, g.n, sizeof *order, by_time);
+    size_t from = count && g.n > count ? g.n - count : 0;
+    for (size_t i = from; i < g.n; i++)
+        if (!each(arg, order[i].line->text, e))
+            return !e->code;
+    return true;
+}
+
+/* ---- those that come ---- */
+
+struct following {
+    struct trail_place *place;
+    trail_line_fn *each;
+    void *arg;
+};
+
+static bool follow_lane(void *arg, struct chain *c, bool aside, struct err *e)
+{
+    struct following *f = arg;
+    struct trail_spot *spot = &f->place->spots[aside][c->lane];
+    if (c->dir < 0)
+        return true;
+    return chain_follow(c, &spot->file, &spot->offset, f->place->begun, f->each, f->arg,
+                        e);
 }
 
 bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
                   void *arg, struct err *e)
 {
-    struct reading r;
-    bool ok = reading_open(&r, t, e);
-    for (int i = 0; ok && i < 2; i++)
-        ok = !r.is_open[i] ||
-             chain_follow(&r.chain[i], &place->chain[i].file, &place->chain[i].offset,
-                          place->begun, each, arg, e);
+    struct following f = {place, each, arg};
+    bool ok = visit(t, &(struct lane_visit){follow_lane, &f}, e);
     place->begun = true;
-    reading_close(&r);
     return ok;
 }

@@ -8,7 +8,8 @@
  * in the state folder: who can write only the vault can neither forge a record nor take
  * the last ones away unseen. Whoever can read the user's own files can (docs/auditing.md).
  *
- * Any number of processes append to one trail. A record that was appended outlasts a
+ * Up to 64 processes append to one trail at a time, each to a lane of its own, a chain
+ * of its own: none waits for another. A record that was appended outlasts a
  * kill -9 of ours; a power failure, too, after 50 ms, or at once where that is asked for.
  * Knows nothing of what the records say.
  * Threads: safe, except open and close.
@@ -45,8 +46,7 @@ void trail_rotate_at(struct trail *t, uint64_t size_bytes);
  * which "n" and "mac" are added. `state` is noted with the record, 16 characters at
  * most; where it is another than the last record's, `before` (members, or empty) is
  * appended first. `lasting`: returns when it is on the disk. false and *e: it was not
- * appended; ERR_BUSY where another process holds the trail for 5 s, ERR_LIMIT (too
- * long), ERR_IO. */
+ * appended; ERR_BUSY where 64 processes append already, ERR_LIMIT (too long), ERR_IO. */
 bool trail_append(struct trail *t, struct str members, const char *state,
                   struct str before, bool lasting, struct err *e);
 
@@ -65,23 +65,22 @@ uint64_t audit_appended(const struct audit *a);
  * with *e set or not. */
 typedef bool trail_line_fn(void *arg, struct str line, struct err *e);
 
-/* The last `count` records, oldest first; 0: all. What lies aside of the vault, because
- * that could not be written, comes after what lies in it. */
+/* The last `count` records by their time, oldest first; 0: all. */
 bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
                 struct err *e);
 /* Goes on where the last call with this `place` ended; zeros before the first, which
  * begins at the end. */
 struct trail_place {
-    struct {
+    struct trail_spot {
         uint32_t file;
         uint64_t offset;
-    } chain[2];
+    } spots[2][64]; /* in the vault and aside; by the process that wrote */
     bool begun;
 };
 bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
                   void *arg, struct err *e);
 
-/* Checks every record: [{"folder", "records", "ok", "bad": {"record", "file", "line",
+/* Checks every record: [{"folder", "lane"?, "records", "ok", "bad": {"record", "file", "line",
  * "why"}?, "missing": {"from", "to", "why"}?}], one for each place that has some.
  * `*sound`: nothing is wrong. */
 bool trail_verify(struct trail *t, struct json_writer *out, bool *sound, struct err *e);

@@ -480,9 +480,12 @@ static void processes_append_to_one_trail(void **state)
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
     bool sound;
-    const struct json *v = verify(&sound);
+    (void)verify(&sound);
     assert_true(sound);
-    assert_in_range(json_int(json_get(v, "records"), 0), 251, 252);
+    unsigned records = 0;
+    for (const char *at = all(); (at = strstr(at, "\"child\":1")); at++)
+        records++;
+    assert_int_equal(records, 200);
 }
 
 static void one_that_is_killed_leaves_a_sound_trail(void **state)
@@ -496,9 +499,13 @@ static void one_that_is_killed_leaves_a_sound_trail(void **state)
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         append("\"mine\":1");
+        struct err e = {0};
         bool sound;
-        (void)verify(&sound);
-        assert_true(sound);
+        scoped_buf struct buf b;
+        buf_init(&b, 1 << 20);
+        struct json_writer w = json_writer(&b);
+        if (!trail_verify(trail, &w, &sound, &e) || !sound)
+            fail_msg("round %u: %s %s", round, e.msg, buf_cz(&b));
     }
 }
 

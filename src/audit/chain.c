@@ -1,9 +1,10 @@
 /* One chain: its head outside, its files, and how records get into them.
  *
- * Whoever appends holds the lock on the head file: reads the head, writes records,
- * writes the head. One that dies in between leaves records that the head does not know;
- * the next one takes them in, if they fit. The head has two places, written in turn, so
- * that one torn by a power failure leaves the other. */
+ * Whoever appends holds the lock on the head file as long as it lives, so that no two
+ * processes ever wait for each other: the next one takes the next lane. First the record
+ * is written, then the head. One that dies in between leaves records that the head does
+ * not know; the next one takes them in, if they fit. The head has two places, written in
+ * turn, so that one torn by a power failure leaves the other. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,13 +19,33 @@
 #define RESERVE ((uint64_t)512 << 10)
 #define RESERVE_LEAST ((uint64_t)256 << 10)
 #define FOLDER_ENTRIES_MAX 100000u
-#define BATCH_MAX ((size_t)4 << 20)
 
 /* ---- records ------------------------------------------------------------ */
 
-void chain_file_name(uint32_t file, char out[static FILE_NAME_MAX])
+void chain_file_name(const struct chain *c, uint32_t file, char out[static FILE_NAME_MAX])
 {
-    (void)snprintf(out, FILE_NAME_MAX, "audit-%06" PRIu32 ".jsonl", file);
+    if (c->lane)
+        (void)snprintf(out, FILE_NAME_MAX, "audit-%u-%06" PRIu32 ".jsonl", c->lane, file);
+    else
+        (void)snprintf(out, FILE_NAME_MAX, "audit-%06" PRIu32 ".jsonl", file);
+}
+
+uint32_t chain_file_number(const char *name, unsigned *lane)
+{
+    struct chain c = {0};
+    char again[FILE_NAME_MAX], *end;
+    if (strncmp(name, "audit-", 6) != 0)
+        return 0;
+    unsigned long n = strtoul(name + 6, &end, 10);
+    if (*end == '-') {
+        c.lane = n < LANES_MAX ? (unsigned)n : 0;
+        n = strtoul(end + 1, &end, 10);
+    }
+    if (n == 0 || n > FILE_MAX)
+        return 0;
+    chain_file_name(&c, (uint32_t)n, again);
+    *lane = c.lane;
+    return strcmp(name, again) == 0 ? (uint32_t)n : 0;
 }
 
 void chain_mac(const struct chain *c, const char before[static MAC_HEX], struct str body,
@@ -106,7 +127,7 @@ bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
 {
     char slots[2 * SLOT] = {0};
     struct head a, b;
-    ssize_t n = pread(c->head_fd, slots, sizeof slots, 0);
+    ssize_t n = c->head_fd < 0 ? 0 : pread(c->head_fd, slots, sizeof slots, 0);
     if (n < 0)
         return err_set(e, ERR_IO, "cannot read where the audit trail of %s ends: %m",
                        c->folder);
@@ -131,16 +152,31 @@ static bool write_head(const struct chain *c, const struct head *h, struct err *
 
 /* ---- opening ------------------------------------------------------------ */
 
-bool chain_open(struct chain *c, int dir, char *folder, int heads, const char *name,
-                const unsigned char key[32], struct err *e)
+static bool take_up(struct chain *c, struct err *e);
+
+bool chain_open_headless(struct chain *c, unsigned lane, int dir, char *folder,
+                         const char *name, const unsigned char key[32])
 {
     char hex[MAC_HEX];
-    *c = (struct chain){.folder = folder, .dir = dir, .fd = -1, .head_fd = -1};
+    *c = (struct chain){
+        .lane = lane, .folder = folder, .dir = dir, .fd = -1, .head_fd = -1};
     c->rotate_at = (uint64_t)16 << 20;
     /* A key of its own: no record of one trail passes in another. */
     crypto_hmac_hex(key, STR("trail "), str_of(name), hex, c->key);
-    c->head_fd = os_open_beneath(heads, name, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, e);
-    return c->head_fd >= 0;
+    return true;
+}
+
+bool chain_open(struct chain *c, unsigned lane, int dir, char *folder, int heads,
+                const char *name, const unsigned char key[32], bool write, struct err *e)
+{
+    (void)chain_open_headless(c, lane, dir, folder, name, key);
+    c->head_fd = os_open_beneath(
+        heads, name, write ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDONLY | O_NOFOLLOW, 0600,
+        e);
+    if (c->head_fd >= 0 && (!write || (os_lock_file(c->head_fd, 0, e) && take_up(c, e))))
+        return true;
+    chain_close(c);
+    return false;
 }
 
 void chain_close(struct chain *c)
@@ -153,6 +189,7 @@ void chain_close(struct chain *c)
 }
 
 struct span {
+    unsigned lane;
     uint32_t first, last;
     unsigned entries;
 };
@@ -160,25 +197,24 @@ struct span {
 static bool look_at(void *arg, const char *name, const struct os_stat *st, struct err *e)
 {
     struct span *s = arg;
-    char again[FILE_NAME_MAX];
-    unsigned long n = strncmp(name, "audit-", 6) == 0 ? strtoul(name + 6, NULL, 10) : 0;
-    chain_file_name((uint32_t)n, again);
+    unsigned lane;
+    uint32_t n = chain_file_number(name, &lane);
     if (++s->entries > FOLDER_ENTRIES_MAX)
         return err_set(e, ERR_LIMIT,
                        "the folder of the audit trail has more than %u files",
                        FOLDER_ENTRIES_MAX);
-    if (!st->is_file || n == 0 || n > FILE_MAX || strcmp(name, again) != 0)
+    if (!st->is_file || n == 0 || lane != s->lane)
         return true;
     if (s->first == 0 || n < s->first)
-        s->first = (uint32_t)n;
+        s->first = n;
     if (n > s->last)
-        s->last = (uint32_t)n;
+        s->last = n;
     return true;
 }
 
 bool chain_files(const struct chain *c, uint32_t *first, uint32_t *last, struct err *e)
 {
-    struct span s = {0};
+    struct span s = {.lane = c->lane};
     if (!os_walk(c->dir, look_at, &s, e))
         return false;
     *first = s.first;
@@ -272,7 +308,7 @@ static int make_file(const struct chain *c, uint32_t *file, struct err *e)
     for (unsigned tries = 0;; tries++, ++*file) {
         char name[FILE_NAME_MAX];
         struct err why = {0};
-        chain_file_name(*file, name);
+        chain_file_name(c, *file, name);
         if (*file > c->head.file && is_leftover(c, *file))
             (void)unlinkat(c->dir, name, 0);
         int fd = os_open_beneath(
@@ -305,7 +341,7 @@ static bool begin_file(struct chain *c, const char *why, uint64_t found, struct 
     if (fstat(fd, &st) < 0)
         return err_set(e, ERR_IO, "cannot look at the audit trail %s: %m", c->folder);
     h.first = h.first ? h.first : h.file;
-    chain_file_name(h.file, name);
+    chain_file_name(c, h.file, name);
     scoped_buf struct buf members, text;
     buf_init(&members, 1024);
     buf_init(&text, 2048);
@@ -338,45 +374,40 @@ static bool begin_file(struct chain *c, const char *why, uint64_t found, struct 
     return true;
 }
 
-static bool take_up(struct chain *c, struct err *e)
+/* Compares the file with where it should end. */
+static bool compare(struct chain *c, bool may_have_more, struct err *e)
 {
-    struct head now;
     struct err none = {0};
     char name[FILE_NAME_MAX];
-    bool damaged;
-    if (!chain_read_head(c, &now, &damaged, e))
-        return false;
-    c->head = now;
-    if (now.file == 0)
-        return begin_file(c, damaged ? "the head was damaged" : "the beginning",
-                          UINT64_MAX, e);
-    chain_file_name(now.file, name);
+    const struct head *h = &c->head;
+    chain_file_name(c, h->file, name);
     uint64_t size = size_of_file(c, name, &none);
-    if (size == now.size)
-        return now.size < c->rotate_at ||
+    if (size == h->size)
+        return h->size < c->rotate_at ||
                begin_file(c, "the last one is full", UINT64_MAX, e);
-    if (size != UINT64_MAX && size > now.size && take_in(c, size))
+    if (may_have_more && size != UINT64_MAX && size > h->size && take_in(c, size))
         return true;
     return begin_file(c,
                       size == UINT64_MAX ? "the last one is gone"
-                      : size < now.size  ? "the last one was cut"
+                      : size < h->size   ? "the last one was cut"
                                          : "the last one was added to",
                       size == UINT64_MAX ? 0 : size, e);
 }
 
-bool chain_begin(struct chain *c, struct err *e)
+static bool take_up(struct chain *c, struct err *e)
 {
-    if (!os_lock_file(c->head_fd, LOCK_MS, e))
-        return err_wrap(e, "the audit trail of %s", c->folder);
-    if (take_up(c, e))
-        return true;
-    chain_end(c);
-    return false;
+    bool damaged;
+    if (!chain_read_head(c, &c->head, &damaged, e))
+        return false;
+    if (c->head.file == 0)
+        return begin_file(c, damaged ? "the head was damaged" : "the beginning",
+                          UINT64_MAX, e);
+    return compare(c, true, e);
 }
 
-void chain_end(struct chain *c)
+bool chain_look(struct chain *c, struct err *e)
 {
-    os_unlock_file(c->head_fd);
+    return compare(c, false, e);
 }
 
 /* ---- appending ---------------------------------------------------------- */
@@ -400,39 +431,28 @@ bool chain_reserve(struct chain *c, struct err *e)
     return true;
 }
 
-static bool put_entry(const struct chain *c, struct head *h, const struct entry *entry,
-                      struct buf *out)
-{
-    if (strcmp(h->state, entry->state) != 0) {
-        if (entry->before.n && !put_record(c, h, entry->before, out))
-            return false;
-        (void)snprintf(h->state, sizeof h->state, "%s", entry->state);
-    }
-    return put_record(c, h, entry->members, out);
-}
-
-bool chain_append(struct chain *c, const struct entry *const *entries, size_t count,
-                  struct err *e)
+bool chain_append(struct chain *c, const struct entry *entry, struct err *e)
 {
     struct head h = c->head;
+    bool changed = strcmp(h.state, entry->state) != 0;
     scoped_buf struct buf text;
-    buf_init(&text, BATCH_MAX);
-    for (size_t i = 0; i < count; i++)
-        if (!put_entry(c, &h, entries[i], &text))
-            return err_set(e, ERR_LIMIT, "too many records for the audit trail at once");
+    buf_init(&text, 3 * AUDIT_RECORD_MAX);
+    (void)buf_room(&text, entry->members.n + 256);
+    if ((changed && entry->before.n && !put_record(c, &h, entry->before, &text)) ||
+        !put_record(c, &h, entry->members, &text))
+        return err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
+    if (changed)
+        (void)snprintf(h.state, sizeof h.state, "%s", entry->state);
     ssize_t n = write(c->fd, text.at, text.n);
-    if (n != (ssize_t)text.n) {
+    if (n != (ssize_t)text.n)
         err_set(e, ERR_IO, "cannot write the audit trail %s: %s", c->folder,
                 n < 0 ? strerrordesc_np(errno) : "the disk is full");
-        c->failed = true;
-        (void)!ftruncate(c->fd, (off_t)c->head.size);
-        return false;
-    }
     h.size += text.n;
-    if (!write_head(c, &h, e)) {
-        (void)!ftruncate(c->fd, (off_t)c->head.size);
-        return false;
+    if (!e->code && write_head(c, &h, e)) {
+        c->head = h;
+        return true;
     }
-    c->head = h;
-    return true;
+    c->failed = true;
+    (void)!ftruncate(c->fd, (off_t)c->head.size);
+    return false;
 }

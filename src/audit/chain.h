@@ -7,8 +7,8 @@
 
 #define MAC_HEX CRYPTO_SHA256_HEX /* 64 digits and a NUL */
 #define STATE_MAX 16u
-#define FILE_NAME_MAX 32u
-#define LOCK_MS 5000u
+#define LANES_MAX 64u /* processes that append to one trail at a time */
+#define FILE_NAME_MAX 40u
 
 /* The end of a chain as it is noted outside of it. */
 struct head {
@@ -20,10 +20,13 @@ struct head {
     char state[STATE_MAX + 1];
 };
 
+/* One lane of a trail: a chain of its own, which one process at a time appends to, as
+ * long as it lives. */
 struct chain {
+    unsigned lane;
     char *folder;          /* for people */
     int dir;               /* -1: not opened */
-    int head_fd;           /* locked by who appends, of all processes */
+    int head_fd;           /* locked by who appends */
     unsigned char key[32]; /* this chain's own */
     struct head head;      /* as it was read or written last */
     int fd;                /* of the file `fd_file`, -1: none */
@@ -40,23 +43,28 @@ struct entry {
     const char *state;
 };
 
-/* Opens the head file `name` beneath `heads`, and takes over `dir`. */
-bool chain_open(struct chain *c, int dir, char *folder, int heads, const char *name,
-                const unsigned char key[32], struct err *e);
+/* Opens the head file `name` beneath `heads`, and takes over `dir` and `folder`, also
+ * where it fails. To write: ERR_BUSY where another process has the lane, and what one
+ * that died has left is taken in. */
+bool chain_open(struct chain *c, unsigned lane, int dir, char *folder, int heads,
+                const char *name, const unsigned char key[32], bool write, struct err *e);
+/* To read what no head is known of. */
+bool chain_open_headless(struct chain *c, unsigned lane, int dir, char *folder,
+                         const char *name, const unsigned char key[32]);
 void chain_close(struct chain *c);
 
-/* Locked against other processes. chain_begin() reads the head anew and takes in what
- * one that died has left. */
-bool chain_begin(struct chain *c, struct err *e);
-void chain_end(struct chain *c);
-/* Between them. Appends all or nothing. */
-bool chain_append(struct chain *c, const struct entry *const *entries, size_t count,
-                  struct err *e);
+/* Is the file still what was written? Begins a new one where it is not, or is full. */
+bool chain_look(struct chain *c, struct err *e);
+/* Appends the record and what goes before it, both or nothing. */
+bool chain_append(struct chain *c, const struct entry *entry, struct err *e);
 /* Takes room for what will be appended. */
 bool chain_reserve(struct chain *c, struct err *e);
 
 int chain_open_file(const struct chain *c, uint32_t file); /* to read; -1 */
-void chain_file_name(uint32_t file, char out[static FILE_NAME_MAX]);
+void chain_file_name(const struct chain *c, uint32_t file,
+                     char out[static FILE_NAME_MAX]);
+/* The number of a file, and its lane; 0: it is none of ours. */
+uint32_t chain_file_number(const char *name, unsigned *lane);
 /* The MAC of a record: over the one before and its own bytes. */
 void chain_mac(const struct chain *c, const char before[static MAC_HEX], struct str body,
                char out[static MAC_HEX]);

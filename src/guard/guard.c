@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "guard/policy.h"
 #include "os/os.h"
@@ -36,6 +35,7 @@ struct guard *guard_open(const struct guard_options *o)
     struct guard *g = mem_new(sizeof *g);
     struct err e = {0};
     pthread_mutex_init(&g->lock, NULL);
+    g->audit = audit_open();
     g->calls = (struct known_calls){o->calls, o->call_count};
     g->config = os_config_dir(&g->config_path, &e);
     /* A folder that others may write to could hold another's policy: that refuses.
@@ -51,6 +51,7 @@ static void ward_free(struct ward *w)
     os_close(w->dir);
     pthread_mutex_destroy(&w->lock);
     free(w->path);
+    free(w->told);
     free(w);
 }
 
@@ -62,6 +63,7 @@ void guard_close(struct guard *g)
         next = w->next;
         ward_free(w);
     }
+    audit_close(g->audit);
     os_close(g->config);
     free(g->config_path);
     pthread_mutex_destroy(&g->lock);
@@ -84,6 +86,7 @@ static struct ward *make_ward(struct guard *g, const char *path, struct err *e)
     pthread_mutex_init(&w->lock, NULL);
     w->guard = g;
     w->path = path ? mem_strdup(path) : NULL;
+    w->trail = audit_trail(g->audit, path);
     w->dir = dir;
     dir = -1;
     w->next = atomic_load(&g->wards);
@@ -188,24 +191,32 @@ struct policy_state *ward_read(struct ward *w, struct problems *p, struct err *e
 
 /* ---- what is in force --------------------------------------------------- */
 
-static struct stamp look(int dir, const char *name)
+/* What is not as usual in it, or why it cannot be used: for the trail. */
+static char *tell(const struct policy_state *s, const struct err *why)
 {
-    struct stat st;
-    if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return (struct stamp){0};
-    return (struct stamp){.inode = st.st_ino,
-                          .size = (uint64_t)st.st_size,
-                          .changed_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 +
-                                        st.st_ctim.tv_nsec};
-}
-
-static bool same_stamp(const struct stamp *a, const struct stamp *b)
-{
-    return a->inode == b->inode && a->size == b->size && a->changed_ns == b->changed_ns;
+    scoped_buf struct buf text;
+    buf_init(&text, AUDIT_RECORD_MAX / 2);
+    struct json_writer w = json_writer(&text);
+    char now[25];
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&w);
+    json_pair_cstr(&w, "time", now);
+    json_pair_cstr(&w, "event", "policy");
+    json_pair_cstr(&w, "policy", s ? s->shown.digest : "unusable");
+    if (s)
+        policy_put_unusual(s, &w);
+    else
+        json_pair_cstr(&w, "why", why->msg);
+    json_close(&w);
+    if (text.failed)
+        return mem_strdup("\"event\":\"policy\",\"why\":\"too long to be told\"");
+    text.at[text.n - 1] = '\0';
+    return mem_strdup(text.at + 1);
 }
 
 /* Called with the lock held. */
-static void reload(struct ward *w, const struct stamp *user, const struct stamp *vault)
+static void reload(struct ward *w, const struct os_stamp *user,
+                   const struct os_stamp *vault)
 {
     struct err e = {0};
     scoped(arena_free) struct arena *arena = arena_new(POLICY_MEMORY);
@@ -214,6 +225,10 @@ static void reload(struct ward *w, const struct stamp *user, const struct stamp 
     policy_release(w->state ? &w->state->shown : NULL);
     w->state = now;
     w->why = e;
+    if (now)
+        trail_rotate_at(w->trail, (uint64_t)now->shown.audit.rotate_megabytes << 20);
+    free(w->told);
+    w->told = tell(now, &e);
     if (now)
         arena = NULL; /* it is the policy's own */
     w->user = *user;
@@ -224,10 +239,11 @@ static void reload(struct ward *w, const struct stamp *user, const struct stamp 
 const struct policy *ward_policy(struct ward *w, struct err *e)
 {
     /* Looked at before they are read: a change in between is seen the next time. */
-    struct stamp user = look(w->guard->config, POLICY_FILE);
-    struct stamp vault = look(w->dir, VAULT_POLICY_FILE);
+    struct os_stamp user = os_stamp(w->guard->config, POLICY_FILE);
+    struct os_stamp vault = os_stamp(w->dir, VAULT_POLICY_FILE);
     pthread_mutex_lock(&w->lock);
-    if (!w->is_read || !same_stamp(&user, &w->user) || !same_stamp(&vault, &w->vault))
+    if (!w->is_read || !os_same_stamp(&user, &w->user) ||
+        !os_same_stamp(&vault, &w->vault))
         reload(w, &user, &vault);
     struct policy_state *s = w->state;
     if (s)
@@ -236,6 +252,25 @@ const struct policy *ward_policy(struct ward *w, struct err *e)
         *e = w->why;
     pthread_mutex_unlock(&w->lock);
     return s ? &s->shown : NULL;
+}
+
+const char *ward_path(const struct ward *w)
+{
+    return w->path;
+}
+
+struct trail *ward_trail(struct ward *w)
+{
+    return w->trail;
+}
+
+bool ward_record(struct ward *w, struct str members, const char *digest, bool lasting,
+                 struct err *e)
+{
+    pthread_mutex_lock(&w->lock);
+    scoped(free) char *told = w->told ? mem_strdup(w->told) : NULL;
+    pthread_mutex_unlock(&w->lock);
+    return trail_append(w->trail, members, digest, str_of(told), lasting, e);
 }
 
 void policy_release(const struct policy *p)

@@ -11,6 +11,7 @@
  * Threads: safe, except open and close.
  */
 #pragma once
+#include "audit/audit.h"
 #include "base/base.h"
 #include "json/json.h"
 
@@ -124,6 +125,15 @@ SCOPED(guard, guard_close);
 struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
 
+/* Its folder; NULL: none. */
+const char *ward_path(const struct ward *w);
+/* Where what is done there is recorded. */
+struct trail *ward_trail(struct ward *w);
+/* Appends to it what a call came to: the inside of a JSON object. `digest`: of the policy
+ * that it was under; a change of that is told first. As trail_append(). */
+bool ward_record(struct ward *w, struct str members, const char *digest, bool lasting,
+                 struct err *e);
+
 /* What is in force now. NULL and ERR_DENIED, naming file and place, where one of the
  * files cannot be believed. The caller lets go of it. */
 const struct policy *ward_policy(struct ward *w, struct err *e);
@@ -138,6 +148,7 @@ static inline void policy_release_at(const struct policy **p)
 /* The policy, the caller's level and the call's own wish, together: every way to do
  * something asks this one place. */
 struct permit {
+    struct ward *ward;
     const struct policy *policy;
     enum level level;         /* the lowest of all that were said */
     bool read_only;           /* nothing that writes is allowed, whatever it is called */
@@ -151,7 +162,8 @@ bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
 void permit_close(struct permit *p); /* one of zeros is fine */
 
 /* May it call this? `least` is the least trusted level that may, `writes` whether the
- * call changes anything. false and ERR_DENIED. */
+ * call changes anything: then the audit trail must be there to tell of it (else ERR_IO,
+ * unless the policy does not ask for that). false and ERR_DENIED. */
 bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
                  struct err *e);
 /* The ceilings of its level. */

@@ -52,6 +52,7 @@ bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
                  const struct json *allowed, struct err *e)
 {
     *p = (struct permit){0};
+    p->ward = w;
     p->policy = ward_policy(w, e);
     if (!p->policy)
         return false;
@@ -116,6 +117,10 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
             "%s would change something, and the policy is readOnly; nothing was "
             "changed",
             call);
+    struct err why = {0};
+    if (writes && policy->audit.required && !trail_ready(p->ward->trail, &why))
+        return err_set(e, ERR_IO, "%s did nothing, because it could not be recorded: %s",
+                       call, why.msg);
     return true;
 }
 

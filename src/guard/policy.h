@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "guard/guard.h"
+#include "os/os.h"
 #include "json/json.h"
 
 /* ---- the table of keys (policy_keys.c) ---------------------------------- */
@@ -98,6 +99,10 @@ size_t place_of(struct str text, const char *key);
 bool key_value_check(const struct key *k, const struct known_calls *calls,
                      const struct json *v, struct err *e);
 
+/* Those values that are not the usual ones: "values": {key: value}. */
+struct policy_state;
+void policy_put_unusual(const struct policy_state *s, struct json_writer *w);
+
 /* ---- both together (policy_merge.c) ------------------------------------- */
 
 enum policy_from { FROM_DEFAULT, FROM_USER, FROM_VAULT };
@@ -128,14 +133,9 @@ const char *host_pattern_both(const char *a, const char *b);
 
 /* ---- guard.c ------------------------------------------------------------ */
 
-/* What a file was when it was read; zeros: it is not there. */
-struct stamp {
-    uint64_t inode, size;
-    int64_t changed_ns;
-};
-
 struct guard {
     struct known_calls calls;
+    struct audit *audit;
     int config;           /* the user's folder; -1: there is none */
     struct err no_config; /* why, where that must refuse; else no code */
     char *config_path;
@@ -146,13 +146,15 @@ struct guard {
 struct ward {
     struct guard *guard;
     struct ward *next;
-    char *path;           /* as it was asked for; NULL: no vault */
+    char *path; /* as it was asked for; NULL: no vault */
+    struct trail *trail;
     int dir;              /* -1: no vault */
     pthread_mutex_t lock; /* guards what follows */
     bool is_read;
-    struct stamp user, vault;   /* of the files that `state` is made of */
-    struct policy_state *state; /* NULL: refused with `why` */
+    struct os_stamp user, vault; /* of the files that `state` is made of */
+    struct policy_state *state;  /* NULL: refused with `why` */
     struct err why;
+    char *told; /* what the trail is told of the policy: members of a record */
 };
 
 #define POLICY_FILE "policy.json"

@@ -92,6 +92,19 @@ static void put_tree(const char *prefix, void (*put)(void *arg, size_t key), voi
     }
 }
 
+void policy_put_unusual(const struct policy_state *s, struct json_writer *w)
+{
+    json_key(w, "values");
+    json_open_object(w);
+    for (size_t i = 0; i < policy_key_count; i++) {
+        if (s->from[i] == FROM_DEFAULT)
+            continue;
+        json_key(w, policy_keys[i].path);
+        put_value(&policy_keys[i], s->value[i], w);
+    }
+    json_close(w);
+}
+
 struct shown {
     struct json_writer *w;
     const struct policy_state *state;
@@ -355,6 +368,36 @@ static bool first_error(const struct problems *p, const struct change *c, struct
     return true;
 }
 
+/* In the trail of the vault whose policy it is, or in the user's own. A trail that cannot
+ * be written must not keep a person from the policy that could mend it: the next call's
+ * record tells of the change as well. */
+static void record_change(const struct change *c, const struct json *value)
+{
+    struct err e = {0};
+    struct guard *g = c->ward->guard;
+    scoped_buf struct buf text;
+    buf_init(&text, AUDIT_RECORD_MAX / 2);
+    struct json_writer w = json_writer(&text);
+    char now[25];
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&w);
+    json_pair_cstr(&w, "time", now);
+    json_pair_cstr(&w, "event", "policy set");
+    json_pair_cstr(&w, "caller", "terminal");
+    json_pair_cstr(&w, "file", c->path);
+    json_pair_cstr(&w, "key", c->key->path);
+    json_key(&w, "value");
+    put_value(c->key, value, &w);
+    json_close(&w);
+    const struct policy *now_in_force = ward_policy(c->ward, &e);
+    struct trail *t = c->in_vault ? c->ward->trail : audit_trail(g->audit, NULL);
+    if (!text.failed)
+        (void)trail_append(t, (struct str){text.at + 1, text.n - 2},
+                           now_in_force ? now_in_force->digest : "unusable", STR(""),
+                           true, &e);
+    policy_release(now_in_force);
+}
+
 /* Reads, changes and writes; the lock is held. */
 static bool apply(const struct change *c, const char *const *values, size_t count,
                   struct err *e)
@@ -380,8 +423,11 @@ static bool apply(const struct change *c, const char *const *values, size_t coun
     struct json_writer w = json_writer(&compact);
     put_changed(root, c->key->path, value, &w);
     put_pretty(buf_view(&compact), &pretty);
-    return buf_check(&compact, "the policy", e) && buf_check(&pretty, "the policy", e) &&
-           os_write_file(c->dir, c->name, buf_view(&pretty), OS_REPLACE, 0600, NULL, e);
+    if (!buf_check(&compact, "the policy", e) || !buf_check(&pretty, "the policy", e) ||
+        !os_write_file(c->dir, c->name, buf_view(&pretty), OS_REPLACE, 0600, NULL, e))
+        return false;
+    record_change(c, value);
+    return true;
 }
 
 bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const *values,

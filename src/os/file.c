@@ -254,6 +254,17 @@ bool os_stat_beneath(int dir, const char *name, struct os_stat *out, struct err 
     return fd >= 0 && os_stat_fd(fd, out, e);
 }
 
+struct os_stamp os_stamp(int dir, const char *name)
+{
+    struct stat st;
+    if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return (struct os_stamp){0};
+    return (struct os_stamp){.inode = st.st_ino,
+                             .size = (uint64_t)st.st_size,
+                             .changed_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 +
+                                           st.st_ctim.tv_nsec};
+}
+
 bool os_read_fd(int fd, struct buf *out, struct err *e)
 {
     size_t want = 64 * 1024;

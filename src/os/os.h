@@ -57,6 +57,18 @@ int os_open_beneath(int dir, const char *name, int flags, unsigned mode, struct 
 /* Of the file itself: symbolic links are ERR_DENIED. */
 bool os_stat_beneath(int dir, const char *name, struct os_stat *out, struct err *e);
 bool os_stat_fd(int fd, struct os_stat *out, struct err *e);
+/* Enough of a file to see that it is another, or was changed. */
+struct os_stamp {
+    uint64_t inode, size;
+    int64_t changed_ns;
+};
+/* By one quick call: `name` without folders that strangers could exchange for links.
+ * Zeros: it is not there. */
+struct os_stamp os_stamp(int dir, const char *name);
+static inline bool os_same_stamp(const struct os_stamp *a, const struct os_stamp *b)
+{
+    return a->inode == b->inode && a->size == b->size && a->changed_ns == b->changed_ns;
+}
 /* Appends the whole file to `out`; `st` may be NULL. ERR_LIMIT when it does not
  * fit below the buf's ceiling, ERR_INVALID when it is no regular file. */
 bool os_read_file(int dir, const char *name, struct buf *out, struct os_stat *st,

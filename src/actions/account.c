@@ -1,0 +1,219 @@
+/* What a call comes to: counted while it runs, recorded in the audit trail of every
+ * vault in which it worked before its answer leaves. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "actions/internal.h"
+#include "crypto/crypto.h"
+#include "os/os.h"
+
+void account_begin(struct account *a)
+{
+    memset(a, 0, sizeof *a);
+    pthread_mutex_init(&a->lock, NULL);
+    a->begun_ns = os_mono_ns();
+}
+
+void account_ward(struct account *a, struct ward *w, const struct policy *p)
+{
+    for (size_t i = 0; i < a->ward_count; i++)
+        if (a->wards[i].ward == w)
+            return;
+    if (a->ward_count == LENGTH(a->wards))
+        return; /* the first of them tell of the call */
+    struct account_ward *new = &a->wards[a->ward_count++];
+    *new = (struct account_ward){.ward = w, .keep_code = p && p->keep_code};
+    (void)snprintf(new->digest, sizeof new->digest, "%s", p ? p->digest : "unusable");
+}
+
+/* ---- host calls --------------------------------------------------------- */
+
+/* "new_id" of a rename before "id": the note as it is now. */
+static struct str changed_note(const struct json *answer)
+{
+    static const char *const keys[] = {"new_id", "id", "noteId", "name"};
+    for (size_t i = 0; i < LENGTH(keys); i++)
+        if (json_is(json_get(answer, keys[i]), JSON_STRING))
+            return json_str(json_get(answer, keys[i]));
+    return (struct str){0};
+}
+
+/* What a call that writes says it has changed. */
+void account_change(struct account *a, struct str answer)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    const struct json *v =
+        answer.n < (size_t)64 << 10 ? json_read(answer, arena, &none) : NULL;
+    struct str id = str_cut(changed_note(v), sizeof a->notes[0] - 1);
+    pthread_mutex_lock(&a->lock);
+    a->changes++;
+    a->changed = true;
+    bool known = id.n == 0;
+    for (size_t i = 0; i < a->note_count && !known; i++)
+        known = str_is(id, a->notes[i]);
+    if (!known && a->note_count < LENGTH(a->notes))
+        (void)snprintf(a->notes[a->note_count++], sizeof a->notes[0], "%.*s",
+                       STR_ARGS(id));
+    pthread_mutex_unlock(&a->lock);
+}
+
+void account_call(struct account *a, uint32_t row, const struct host_call *c,
+                  enum err_code outcome, struct str answer)
+{
+    struct call_count *n = &a->calls[row];
+    atomic_fetch_add_explicit(outcome == ERR_NONE     ? &n->done
+                              : outcome == ERR_DENIED ? &n->denied
+                                                      : &n->failed,
+                              1, memory_order_relaxed);
+    if (outcome == ERR_NONE && c->row.writes)
+        account_change(a, answer);
+}
+
+void account_host(struct account *a, const char *host)
+{
+    pthread_mutex_lock(&a->lock);
+    bool known = false;
+    for (size_t i = 0; i < a->host_count && !known; i++)
+        known = !strcmp(host, a->hosts[i]);
+    if (!known && a->host_count < LENGTH(a->hosts))
+        (void)snprintf(a->hosts[a->host_count++], sizeof a->hosts[0], "%s", host);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void account_script(struct account *a, const struct script_outcome *o)
+{
+    a->has_stats = true;
+    a->stats = o->stats;
+    if (!o->success)
+        a->outcome = o->type;
+}
+
+/* ---- the record --------------------------------------------------------- */
+
+/* A session's handle opens it: the trail tells one from another by a hash. */
+static void put_session(const char *session, struct json_writer *w)
+{
+    char hex[CRYPTO_HASH_HEX];
+    if (!session)
+        return;
+    crypto_hash_hex(str_of(session), hex);
+    json_pair_str(w, "session", (struct str){hex, 12});
+}
+
+static void put_code(struct account *a, struct str code, struct json_writer *w)
+{
+    if (!code.at)
+        return;
+    crypto_sha256_hex(code, a->code_hash);
+    json_pair_cstr(w, "code", a->code_hash);
+    json_pair_int(w, "code_bytes", (int64_t)code.n);
+}
+
+static void put_counts(const struct account *a, const char *key, size_t which,
+                       struct json_writer *w)
+{
+    size_t count;
+    bool any = false;
+    const struct host_call *const *calls = host_calls(&count);
+    for (size_t i = 0; i < count; i++) {
+        const atomic_uint *numbers[] = {&a->calls[i].done, &a->calls[i].denied,
+                                        &a->calls[i].failed};
+        unsigned n = atomic_load_explicit(numbers[which], memory_order_relaxed);
+        if (!n)
+            continue;
+        if (!any) {
+            json_key(w, key);
+            json_open_object(w);
+        }
+        any = true;
+        json_pair_int(w, calls[i]->row.name, n);
+    }
+    if (any)
+        json_close(w);
+}
+
+/* `texts`: rows of `size` bytes each. */
+static void put_texts(const char *key, const char *texts, size_t size, size_t count,
+                      struct json_writer *w)
+{
+    if (!count)
+        return;
+    json_key(w, key);
+    json_open_array(w);
+    for (size_t i = 0; i < count; i++)
+        json_put_cstr(w, texts + i * size);
+    json_close(w);
+}
+
+static void put_stats(const struct account *a, struct json_writer *w)
+{
+    if (!a->has_stats)
+        return;
+    json_pair_number(w, "cpu_ms", a->stats.compute_ms);
+    json_pair_int(w, "peak_memory_bytes", (int64_t)a->stats.memory_peak);
+    json_pair_int(w, "host_calls", a->stats.host_calls);
+}
+
+/* An object with what came of the call; the vault's trail takes its inside. */
+static void write_record(struct account *a, const struct action *action,
+                         const struct json *arguments, const struct caller *who,
+                         const struct ward *ward, struct buf *out)
+{
+    struct json_writer w = json_writer(out);
+    char now[25];
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&w);
+    json_pair_cstr(&w, "time", now);
+    json_pair_cstr(&w, "event", "call");
+    json_pair_str(&w, "caller", str_cut(str_of(who->name), 100));
+    put_session(who->session, &w);
+    if (ward_path(ward))
+        json_pair_str(&w, "vault", str_cut(str_of(ward_path(ward)), 1000));
+    json_pair_cstr(&w, "action", action->name);
+    struct str target = json_str(json_get(arguments, "identifier"));
+    if (target.n)
+        json_pair_str(&w, "target", str_cut(target, 200));
+    put_code(a, json_str(json_get(arguments, "code")), &w);
+    json_pair_cstr(&w, "level", level_name(a->level));
+    json_pair_cstr(&w, "result",
+                   a->outcome == ERR_NONE ? "success" : err_kind(a->outcome)->name);
+    json_pair_number(&w, "ms", (double)(os_mono_ns() - a->begun_ns) / 1e6);
+    put_stats(a, &w);
+    put_counts(a, "calls", 0, &w);
+    put_counts(a, "denied", 1, &w);
+    put_counts(a, "failed", 2, &w);
+    if (a->changed)
+        json_pair_bool(&w, "changed", true);
+    put_texts("notes", a->notes[0], sizeof a->notes[0], a->note_count, &w);
+    put_texts("hosts", a->hosts[0], sizeof a->hosts[0], a->host_count, &w);
+    json_close(&w);
+}
+
+static void record(struct account *a, const struct account_ward *in,
+                   const struct action *action, const struct json *arguments,
+                   const struct caller *who)
+{
+    struct err e = {0};
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 10);
+    write_record(a, action, arguments, who, in->ward, &text);
+    if (text.failed || text.n < 2)
+        return;
+    if (in->keep_code && a->code_hash[0])
+        (void)trail_keep(ward_trail(in->ward), a->code_hash,
+                         json_str(json_get(arguments, "code")), &e);
+    /* A failure shows in the counters and in doctor; the next call that would write is
+     * refused. */
+    e = (struct err){0};
+    (void)ward_record(in->ward, (struct str){text.at + 1, text.n - 2}, in->digest,
+                      a->changed, &e);
+}
+
+void account_end(struct account *a, const struct action *action,
+                 const struct json *arguments, const struct caller *who)
+{
+    for (size_t i = 0; i < a->ward_count; i++)
+        record(a, &a->wards[i], action, arguments, who);
+    pthread_mutex_destroy(&a->lock);
+}

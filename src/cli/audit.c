@@ -1,0 +1,267 @@
+/* cloche audit: what was done, and whether the record of it is whole. */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "guard/guard.h"
+#include "json/json.h"
+
+#define LIMIT_USUAL 20
+#define LIMIT_MOST 100000
+#define LOOK_NS 100000000 /* between looks for new records */
+#define TEXT_MAX ((size_t)4 << 20)
+
+struct audit_command {
+    const char *vault, *limit;
+    bool json, help, follow, verify;
+    const char *words[2];
+    size_t count;
+    struct trail *trail;
+};
+
+/* ---- one record --------------------------------------------------------- */
+
+static void print_names(const char *title, const struct json *object)
+{
+    struct json_iter it = json_iter(object);
+    for (bool first = true; json_next(&it); first = false)
+        printf("%s%.*s x%lld", first ? title : ", ", STR_ARGS(it.key),
+               (long long)json_int(it.value, 0));
+}
+
+/* "12:30:01 1f2e3d4c5b6a terminal evaluate_note_code success 0.5 ms; notes.get x3" */
+static void print_readable(const struct json *r)
+{
+    struct str mac = json_str(json_get(r, "mac")), event = json_str(json_get(r, "event"));
+    printf("%.*s %.*s ", STR_ARGS(json_str(json_get(r, "time"))),
+           STR_ARGS(str_cut(mac, 12)));
+    if (!str_is(event, "call")) {
+        printf("-- %.*s %.*s%.*s%.*s\n", STR_ARGS(event),
+               STR_ARGS(json_str(json_get(r, "why"))),
+               STR_ARGS(json_str(json_get(r, "kind"))),
+               STR_ARGS(json_str(json_get(r, "policy"))));
+        return;
+    }
+    printf("%.*s %.*s %.*s %.1f ms", STR_ARGS(json_str(json_get(r, "caller"))),
+           STR_ARGS(json_str(json_get(r, "action"))),
+           STR_ARGS(json_str(json_get(r, "result"))), json_number(json_get(r, "ms"), 0));
+    print_names("; ", json_get(r, "calls"));
+    print_names("; denied ", json_get(r, "denied"));
+    print_names("; failed ", json_get(r, "failed"));
+    struct json_iter it = json_iter(json_get(r, "notes"));
+    for (bool first = true; json_next(&it); first = false)
+        printf("%s%.*s", first ? "; changed " : ", ", STR_ARGS(json_str(it.value)));
+    printf("\n");
+}
+
+static bool print_line(void *arg, struct str line, struct err *e)
+{
+    const struct audit_command *c = arg;
+    struct err broken = {0};
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    const struct json *r = c->json ? NULL : json_read(line, a, &broken);
+    (void)e;
+    if (r)
+        print_readable(r);
+    else
+        printf("%.*s\n", STR_ARGS(line));
+    return !ferror(stdout);
+}
+
+/* ---- what it does ------------------------------------------------------- */
+
+static bool list(struct audit_command *c, struct err *e)
+{
+    long long n = LIMIT_USUAL;
+    if (c->limit && !options_number("--limit", c->limit, 1, LIMIT_MOST, &n, e))
+        return false;
+    return trail_read(c->trail, (uint64_t)n, print_line, c, e);
+}
+
+/* Until it is interrupted, or nobody reads what it prints. */
+static bool follow(struct audit_command *c, struct err *e)
+{
+    struct trail_place *place = mem_new(sizeof *place);
+    /* The place first: what comes meanwhile may be printed twice, never missed. */
+    bool ok = trail_follow(c->trail, place, print_line, c, e) && list(c, e);
+    while (ok && fflush(stdout) == 0 && !ferror(stdout)) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        ok = trail_follow(c->trail, place, print_line, c, e);
+    }
+    free(place);
+    return ok;
+}
+
+static void print_finding(const struct json *v)
+{
+    const struct json *bad = json_get(v, "bad"), *missing = json_get(v, "missing");
+    bool ok = json_bool(json_get(v, "ok"), false);
+    printf("%s %.*s: %lld records\n", ok ? "ok " : "BAD",
+           STR_ARGS(json_str(json_get(v, "folder"))),
+           (long long)json_int(json_get(v, "records"), 0));
+    if (bad)
+        printf("    record %lld, %.*s:%lld: %.*s\n",
+               (long long)json_int(json_get(bad, "record"), 0),
+               STR_ARGS(json_str(json_get(bad, "file"))),
+               (long long)json_int(json_get(bad, "line"), 0),
+               STR_ARGS(json_str(json_get(bad, "why"))));
+    if (missing)
+        printf("    records %lld to %lld: %.*s\n",
+               (long long)json_int(json_get(missing, "from"), 0),
+               (long long)json_int(json_get(missing, "to"), 0),
+               STR_ARGS(json_str(json_get(missing, "why"))));
+    static const char *const notes[] = {"note", "before"};
+    for (size_t i = 0; i < LENGTH(notes); i++)
+        if (json_get(v, notes[i]))
+            printf("    %.*s\n", STR_ARGS(json_str(json_get(v, notes[i]))));
+}
+
+static bool verify(struct audit_command *c, struct err *e)
+{
+    bool sound = false;
+    scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
+    scoped_buf struct buf out;
+    buf_init(&out, TEXT_MAX);
+    struct json_writer w = json_writer(&out);
+    json_open_object(&w);
+    json_key(&w, "trails");
+    bool done = trail_verify(c->trail, &w, &sound, e);
+    json_pair_bool(&w, "ok", sound);
+    json_close(&w);
+    if (!done || !buf_check(&out, "the findings", e))
+        return false;
+    struct json_iter it = json_iter(json_get(json_read(buf_view(&out), a, e), "trails"));
+    if (c->json)
+        printf("%s\n", buf_cz(&out));
+    while (!c->json && json_next(&it))
+        print_finding(it.value);
+    return sound || err_set(e, ERR_CONFLICT, "the audit trail is not as it was written");
+}
+
+/* ---- show --------------------------------------------------------------- */
+
+struct wanted {
+    struct str id;
+    struct buf line;
+};
+
+/* The record of this number, or whose MAC begins so. */
+static bool find_record(void *arg, struct str line, struct err *e)
+{
+    struct wanted *w = arg;
+    struct err broken = {0};
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    const struct json *r = json_read(line, a, &broken);
+    char number[24];
+    (void)e;
+    (void)snprintf(number, sizeof number, "%lld",
+                   (long long)json_int(json_get(r, "n"), 0));
+    bool same = str_is(w->id, number) ||
+                (w->id.n >= 6 && w->id.n <= 64 &&
+                 str_eq(w->id, str_cut(json_str(json_get(r, "mac")), w->id.n)));
+    if (same)
+        buf_str(&w->line, line);
+    return !same;
+}
+
+static void show_json(struct str line, const struct buf *code)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, 8 * TEXT_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    json_pair_raw(&w, "record", line);
+    if (code)
+        json_pair_str(&w, "code", buf_view(code));
+    json_close(&w);
+    printf("%s\n", buf_cz(&text));
+}
+
+static void show_readable(const struct json *record, struct buf *code)
+{
+    struct json_iter it = json_iter(record);
+    while (json_next(&it)) {
+        scoped_buf struct buf text;
+        buf_init(&text, TEXT_MAX);
+        struct json_writer w = json_writer(&text);
+        json_put(&w, it.value);
+        printf("%-18.*s %s\n", STR_ARGS(it.key), buf_cz(&text));
+    }
+    if (code)
+        printf("\n%s\n", buf_cz(code));
+}
+
+static bool show(struct audit_command *c, struct err *e)
+{
+    struct wanted w = {.id = str_of(c->words[1])};
+    scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
+    scoped_buf struct buf code;
+    struct err not_kept = {0};
+    buf_init(&w.line, TEXT_MAX);
+    buf_init(&code, TEXT_MAX);
+    bool ok = trail_read(c->trail, 0, find_record, &w, e);
+    if (ok && !w.line.n)
+        ok = err_set(e, ERR_NOT_FOUND,
+                     "no record is '%.70s'; its number or the beginning of its mac is "
+                     "accepted, as 'cloche audit' lists them",
+                     c->words[1]);
+    const struct json *r = ok ? json_read(buf_view(&w.line), a, e) : NULL;
+    const struct json *hash = json_get(r, "code");
+    bool kept = hash && trail_kept(c->trail, json_str(hash).at, &code, &not_kept);
+    if (ok && c->json)
+        show_json(buf_view(&w.line), kept ? &code : NULL);
+    else if (ok)
+        show_readable(r, kept ? &code : NULL);
+    buf_done(&w.line);
+    return ok;
+}
+
+static bool run(struct audit_command *c, struct err *e)
+{
+    if (c->count && (strcmp(c->words[0], "show") != 0 || c->count != 2))
+        return err_set(e, ERR_INVALID,
+                       "'cloche audit' is followed by options, or by "
+                       "'show ID'");
+    if (c->follow && c->verify)
+        return err_set(e, ERR_INVALID, "--follow and --verify do not go together");
+    return c->count    ? show(c, e)
+           : c->verify ? verify(c, e)
+           : c->follow ? follow(c, e)
+                       : list(c, e);
+}
+
+int command_audit(int argc, char **argv)
+{
+    struct audit_command c = {0};
+    const struct option_row rows[] = {
+        {"--vault", &c.vault, NULL, "DIR", "of what was done there (the current vault)"},
+        {"--limit", &c.limit, NULL, "N", "the last N records (20)"},
+        {"--follow", NULL, &c.follow, NULL, "and those that come"},
+        {"--verify", NULL, &c.verify, NULL, "check that nothing was changed or cut"},
+        {"--json", NULL, &c.json, NULL, "print the records as they are, JSON a line"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage =
+            "cloche audit [show ID] [OPTIONS]\n\n"
+            "What was done, by whom and with what result (docs/auditing.md). ID is a\n"
+            "record's number, or the beginning of its mac.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = c.words,
+        .max = LENGTH(c.words),
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    struct err e = {0};
+    struct ward *ward = NULL;
+    c.count = use.given;
+    scoped(guard_close) struct guard *guard = cli_guard(c.vault, &ward, &e);
+    c.trail = guard ? ward_trail(ward) : NULL;
+    return guard && run(&c, &e) ? EXIT_DONE : cli_fail(&e);
+}
