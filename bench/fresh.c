@@ -4,6 +4,8 @@
  *
  *   fresh COUNT THREADS    each thread runs COUNT evaluations of `return 1`:
  *                          {"ns": [each one's time ...], "seconds": of all together}
+ *   session COUNT          COUNT evaluations of one session, each going on from what the
+ *                          last one saved: {"ns": [...], "bytes": what is saved}
  *   program FILE           runs the program once: {"ns", "result"}
  *
  * peers/quickjs.mjs answers the same commands for the other side. Deadlines are in
@@ -131,6 +133,64 @@ static void command_fresh(struct script *s, size_t count, size_t threads,
     free(ns);
 }
 
+/* ---- sessions ----------------------------------------------------------- */
+
+struct series {
+    struct script *script;
+    size_t count, bytes;
+    uint64_t *ns;
+};
+
+static void *run_session(void *arg)
+{
+    struct series *s = arg;
+    scoped_buf struct buf kept;
+    buf_init(&kept, (size_t)64 << 20);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct script_request q = {.code = STR("state.n = (state.n ?? 0) + 1"),
+                                         .compute_ms = 30000,
+                                         .total_ms = 60000,
+                                         .memory_bytes = (uint64_t)256 << 20,
+                                         .result_max = (size_t)1 << 20,
+                                         .logs_max = (size_t)64 << 10,
+                                         .calls_max = 10000,
+                                         .session = true,
+                                         .saved = buf_view(&kept),
+                                         .saved_max = (size_t)64 << 20,
+                                         .perform = no_host_call};
+        struct script_outcome o;
+        struct err e = {0};
+        uint64_t start = os_mono_ns();
+        script_outcome_init(&o);
+        if (!script_run(s->script, &q, &o, &e) || !o.saved.n)
+            give_up("a session's call did not run", str_of(e.msg));
+        buf_clear(&kept);
+        buf_str(&kept, buf_view(&o.saved));
+        script_outcome_done(&o);
+        s->ns[i] = os_mono_ns() - start;
+    }
+    s->bytes = kept.n;
+    return NULL;
+}
+
+static void command_session(struct script *s, size_t count, struct json_writer *out)
+{
+    struct series series = {s, count, 0, calloc(count, sizeof *series.ns)};
+    pthread_t thread;
+    must(series.ns != NULL);
+    start_thread(&thread, run_session, &series);
+    pthread_join(thread, NULL);
+    json_open_object(out);
+    json_pair_int(out, "bytes", (int64_t)series.bytes);
+    json_key(out, "ns");
+    json_open_array(out);
+    for (size_t i = 0; i < count; i++)
+        json_put_int(out, (int64_t)series.ns[i]);
+    json_close(out);
+    json_close(out);
+    free(series.ns);
+}
+
 /* ---- programs ----------------------------------------------------------- */
 
 struct program {
@@ -181,6 +241,8 @@ static void obey(struct script *s, char *line)
     if (sscanf(line, "fresh %zu %zu", &count, &threads) == 2 && count > 0 &&
         count <= COUNT_MAX && threads > 0 && threads <= THREADS_MAX)
         command_fresh(s, count, threads, &w);
+    else if (sscanf(line, "session %zu", &count) == 1 && count > 0 && count <= COUNT_MAX)
+        command_session(s, count, &w);
     else if (str_starts(str_of(line), "program "))
         command_program(s, line + strlen("program "), &w);
     else

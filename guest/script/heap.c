@@ -1,9 +1,10 @@
 /* The guest's heap: malloc and its family, made for JavaScript.
  *
- * JavaScript makes and drops small objects all the time. Sizes up to SMALL_MAX
- * come from 16 KiB regions of one size each, whose free pieces form a list: to
- * allocate is to take the first, to free is to put it back, and the size of a
- * piece is known from its region.
+ * QuickJS asks for its small objects in arenas of nearly 4 KiB, which get a page each:
+ * what an evaluation writes to is put back page by page, and an arena across two pages
+ * would cost two. Sizes up to SMALL_MAX, and those pages, come from 16 KiB regions of one
+ * size each, whose free pieces form a list: to allocate is to take the first, to free is
+ * to put it back, and the size of a piece is known from its region.
  *
  * Larger ones are blocks with a header, one behind the other through the rest of
  * the memory. Free blocks are merged with their neighbours and kept in lists by
@@ -18,7 +19,11 @@
 
 #define STEP 16u
 #define SMALL_MAX 512u
-#define CLASSES (SMALL_MAX / STEP)
+/* The last class is that of the arenas. */
+#define CLASSES (SMALL_MAX / STEP + 1u)
+#define ARENA_CLASS (CLASSES - 1u)
+#define ARENA_MIN 2049u
+#define ARENA_MAX 4096u
 #define REGION_BITS 14
 #define REGION ((size_t)1 << REGION_BITS)
 
@@ -256,9 +261,14 @@ static char *new_region(void)
     return region;
 }
 
+static inline size_t class_size(unsigned class)
+{
+    return class == ARENA_CLASS ? ARENA_MAX : (class + 1u) * STEP;
+}
+
 static __attribute__((noinline)) void *refill(unsigned class)
 {
-    size_t size = (class + 1u) * STEP;
+    size_t size = class_size(class);
     char *at = fresh_at[class];
     if (!at || at + size > fresh_end[class]) {
         at = new_region();
@@ -280,9 +290,12 @@ static inline unsigned class_at(const void *p)
 
 void *malloc(size_t size)
 {
-    if (size - 1u >= SMALL_MAX)
-        return large_get(size ? size : 1);
     unsigned class = (unsigned)((size - 1u) / STEP);
+    if (size - 1u >= SMALL_MAX) {
+        if (size - ARENA_MIN > ARENA_MAX - ARENA_MIN)
+            return large_get(size ? size : 1);
+        class = ARENA_CLASS;
+    }
     struct piece *p = free_pieces[class];
     if (!p)
         return refill(class);
@@ -316,7 +329,7 @@ void *calloc(size_t count, size_t each)
 static size_t usable(const void *p)
 {
     unsigned class = class_at(p);
-    return class ? class * STEP : size_of(block_of(p)) - HEADER;
+    return class ? class_size(class - 1u) : size_of(block_of(p)) - HEADER;
 }
 
 void *realloc(void *p, size_t size)

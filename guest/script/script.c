@@ -34,7 +34,7 @@ static uint32_t input_capacity, input_size;
 
 static struct script_answer answer;
 static bool main_done, main_failed, parse_failed;
-static JSValue main_value;
+static JSValue main_promise, main_value; /* let go of by rest() */
 static struct bytes result = {0}, error_text = {.ceiling = 1 << 20};
 
 static void die(void)
@@ -410,7 +410,7 @@ EXPORT(start) struct script_answer *start(uint32_t n)
     } else {
         JSValue args[2] = {promise, JS_NewUint32(context, form)};
         call_own(js.drive, 2, args);
-        JS_FreeValue(context, promise);
+        main_promise = promise;
     }
     return look();
 }
@@ -424,8 +424,9 @@ EXPORT(rest) void rest(void)
         JS_FreeValue(context, rejections[i].reason);
     }
     rejection_count = 0;
+    JS_FreeValue(context, main_promise);
     JS_FreeValue(context, main_value);
-    main_value = JS_UNDEFINED;
+    main_promise = main_value = JS_UNDEFINED;
     main_done = main_failed = parse_failed = false;
     bytes_drop(&result);
     bytes_drop(&error_text);
