@@ -71,7 +71,9 @@ static double likeness(const struct word *a, const struct word *b)
         return most - least <= 2 ? 0.9 : 0.6;
     if (common >= 4 && common + 3 >= most)
         return 0.5;
-    return least >= 4 && str_distance(word_str(a), word_str(b)) <= 1 ? 0.4 : 0;
+    bool one_slip =
+        least >= 4 && most - least <= 1 && str_distance(word_str(a), word_str(b)) <= 1;
+    return one_slip ? 0.4 : 0;
 }
 
 static double best_in(struct str text, const struct word *w)
