@@ -124,7 +124,8 @@ clean:                    ## forget every build (the cache stays)
 	rm -rf build
 
 # --- what was fetched -----------------------------------------------------------------
-$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt deps/rust/Cargo.lock
+$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt \
+                  deps/rust/Cargo.lock deps/python-go.txt guest/typescript/go.mod guest/typescript/go.sum
 	@deps/fetch build && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
 	@deps/fetch test && touch $@
@@ -178,7 +179,7 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
 program: build/cloche     ## the program of this MODE
-guests: build/guest/script.wasm build/guest/lint.wasm  ## JavaScript's home, compiled to Wasm and baked
+guests: $(addprefix build/guest/,script.wasm lint.wasm typescript.bare.wasm)  ## compiled to Wasm and baked
 
 build/cloche build/cloche-bake: build/%: $(OUT)/%
 	@ln -f $< $@
@@ -187,6 +188,17 @@ build/cloche build/cloche-bake: build/%: $(OUT)/%
 build/guest/script.wasm build/guest/lint.wasm: %.wasm: %.raw.wasm build/cloche-bake
 	@echo "  bake  $@"
 	@build/cloche-bake $< -o $(@:.wasm=)
+
+# esbuild, with Go's runtime. What comes of it is kept, since it takes half a minute; what
+# was compiled ahead is for this machine's CPU, and made again where that is another.
+build/guest/typescript.bare.wasm: build/guest/typescript.tar build/cloche-bake
+	@tar -xmf $< -C $(@D) && build/cloche-bake --ahead $@ $(@D)/ahead
+build/guest/typescript.tar: build/guest/typescript.raw.wasm build/cloche-bake dev/kept
+	@echo "  bake  $(@:.tar=)"
+	@dev/kept $@ $< deps/python-build.txt $(wildcard $(foreach r,bake engine wasi,src/$r/*.[ch])) -- \
+	    sh -ec 'cd $(@D); ../cloche-bake --wasi typescript.raw.wasm -o typescript; \
+	        rm -rf ahead typescript.wasm; ../cloche-bake --ahead typescript.bare.wasm ahead; \
+	        tar -cf typescript.tar typescript.bare.wasm typescript.img ahead'
 else
 program: $(OUT)/cloche
 guests:
@@ -198,6 +210,17 @@ build/guest/lint.raw.wasm: $(LINT_OBJ)
 build/guest/script.raw.wasm build/guest/lint.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
+
+GO_BUILD := GOOS=wasip1 GOARCH=wasm GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off \
+            GOFLAGS=-modcacherw ../../$(DEPS)/go build -mod=readonly -trimpath \
+            -buildvcs=false -buildmode=c-shared -ldflags='-s -w'
+build/guest/typescript.raw.wasm: $(addprefix guest/typescript/,main.go go.mod go.sum) \
+                                 dev/kept $(DEPS)/build.ok
+	@echo "  go    $@"
+	@mkdir -p $(@D)
+	@GOCACHE=$(CACHE)/go GOMODCACHE=$(CURDIR)/$(DEPS)/go-modules dev/kept $@ \
+	    $(filter guest/%,$^) deps/python-go.txt -- \
+	    env -C guest/typescript $(GO_BUILD) -o ../../$@ .
 
 # One object a file: one `zig cc` over many writes no usable .d file. The JavaScript beside
 # it is taken in by #embed. What a guest exports is called from outside: no prototype.

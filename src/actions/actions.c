@@ -80,6 +80,7 @@ void actions_close(struct actions *a)
         return;
     script_close(atomic_load(&a->script));
     lint_close(atomic_load(&a->lint));
+    typescript_free(a->typescript);
     engine_close(a->engine);
     sessions_close(a->sessions);
     vault_set_close(a->vaults);
@@ -88,16 +89,19 @@ void actions_close(struct actions *a)
     results_free(a->results);
     cache_free(a->cache);
     free(a->guest_dir);
+    free(a->ahead);
     pthread_mutex_destroy(&a->lock);
     free(a);
 }
 
-/* What both guests need. Called with the lock held. */
+/* What the guests need. Called with the lock held. */
 static bool make_engine(struct actions *a, struct err *e)
 {
     if (!a->guest_dir && !(a->guest_dir = find_guest(e)))
         return false;
-    struct engine_options options = {0};
+    if (!a->ahead)
+        must(asprintf(&a->ahead, "%s/ahead", a->guest_dir) > 0);
+    struct engine_options options = {.ahead = a->ahead};
     return a->engine || (a->engine = engine_open(&options, e));
 }
 
@@ -138,6 +142,16 @@ struct lint *actions_lint(struct actions *a, struct err *e)
     return l;
 }
 
+struct typescript *actions_typescript(struct actions *a, struct err *e)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->typescript && make_engine(a, e))
+        a->typescript = typescript_new(a->engine, a->guest_dir);
+    struct typescript *t = a->typescript;
+    pthread_mutex_unlock(&a->lock);
+    return t;
+}
+
 void actions_warm(struct actions *a)
 {
     struct err e = {0};
@@ -158,6 +172,9 @@ void actions_warm(struct actions *a)
         place_close(&place);
     }
     buf_done(&out.json);
+    struct typescript *t = actions_typescript(a, &e);
+    if (t)
+        typescript_warm(t);
 }
 
 /* ---- calling ------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 
 #include "actions/cache.h"
 #include "actions/internal.h"
+#include "actions/language.h"
 #include "actions/report.h"
 #include "actions/results.h"
 #include "os/os.h"
@@ -34,10 +35,6 @@ static bool read_limit(const struct json *arguments, const char *key, int64_t mi
 
 static bool refuse_unavailable(const struct json *arguments, struct err *e)
 {
-    if (str_is(json_str(json_get(arguments, "language")), "typescript"))
-        return err_set(e, ERR_INVALID,
-                       "language 'typescript' is not available in this version; plain "
-                       "JavaScript is accepted");
     if (json_bool(json_get(arguments, "enableFileSystem"), false))
         return err_set(e, ERR_INVALID,
                        "enableFileSystem is not available in this version");
@@ -155,7 +152,7 @@ static bool run(const struct action_call *c, struct script *script,
     struct script_outcome o;
     script_outcome_init(&o);
     struct cache_key key = cache_key(c);
-    bool ran = answer_again(c, &key, &v, &o) || script_run(script, q, &o, e) ||
+    bool ran = answer_again(c, &key, &v, &o) || language_run(c, script, q, &o, e) ||
                kept_refuse(kept, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);

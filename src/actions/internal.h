@@ -7,6 +7,7 @@
 #include "notes/notes.h"
 #include "script/script.h"
 #include "session/session.h"
+#include "typescript/typescript.h"
 #include "vaults/vaults.h"
 
 #define ACTIONS_MAX 64
@@ -21,9 +22,11 @@ struct actions {
     struct sessions *sessions;
     struct script *_Atomic script;
     struct lint *_Atomic lint;
-    struct cache *cache;     /* of answers; own lock */
-    struct results *results; /* too large for their answers; own lock */
-    struct arena *schemas;   /* the actions' input schemas, read once */
+    struct typescript *typescript; /* made when first needed, under the lock */
+    char *ahead;                   /* the folder of modules compiled ahead */
+    struct cache *cache;           /* of answers; own lock */
+    struct results *results;       /* too large for their answers; own lock */
+    struct arena *schemas;         /* the actions' input schemas, read once */
     const struct json *input[ACTIONS_MAX];
 };
 
@@ -32,6 +35,8 @@ struct script *actions_script(struct actions *a, struct err *e);
 /* The linter, made when first needed; it knows the table of host calls. */
 struct lint *actions_lint(struct actions *a, struct err *e);
 struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e);
+/* What makes JavaScript of TypeScript. NULL and *e. */
+struct typescript *actions_typescript(struct actions *a, struct err *e);
 
 /* ---- the vaults --------------------------------------------------------- */
 

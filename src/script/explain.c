@@ -28,7 +28,7 @@ static void put_caret(struct buf *out, struct str line, uint32_t column)
     buf_cstr(out, "^\n");
 }
 
-static void write_frame(struct str code, uint32_t line, uint32_t column, struct buf *out)
+void explain_frame(struct str code, uint32_t line, uint32_t column, struct buf *out)
 {
     uint32_t number = 1;
     const char *at = code.at, *end = code.at + code.n;
@@ -125,7 +125,7 @@ void explain_error(struct script_outcome *out, struct str code, struct str json,
     if (out->type == ERR_SYNTAX)
         explain_syntax(out, code);
     if (out->line)
-        write_frame(code, out->line, out->column, &out->frame);
+        explain_frame(code, out->line, out->column, &out->frame);
     if (out->type == ERR_OUTPUT)
         buf_str(&out->preview, str_cut(buf_view(&out->result), PREVIEW_MAX));
     buf_clear(&out->result);

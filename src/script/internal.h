@@ -117,6 +117,8 @@ void explain_error(struct script_outcome *out, struct str code, struct str json,
                    const struct script_answer *answer);
 /* The same for a limit or failure that the host saw. */
 void explain_limit(struct script_outcome *out, const struct err *why);
+/* The lines around a place, with a caret. */
+void explain_frame(struct str code, uint32_t line, uint32_t column, struct buf *out);
 /* Fills in `missing` where the code used what is not there. */
 void explain_missing(const struct script *s, const struct script_request *q,
                      struct script_outcome *out);

@@ -134,3 +134,21 @@ void script_outcome_done(struct script_outcome *o);
  * ERR_CONFLICT (`saved` is of another build, or damaged) or ERR_MEMORY (it needs more). */
 bool script_run(struct script *s, const struct script_request *q,
                 struct script_outcome *out, struct err *e);
+
+/* ---- code of another language ------------------------------------------- */
+
+/* The source that an evaluation's code was made of. `place` turns a place of the code
+ * into one of the source (line 0: it has none); lines and columns count from 1, columns
+ * in characters. */
+struct script_origin {
+    struct str source;
+    const char *file; /* in frames, instead of "code.js" */
+    void (*place)(void *arg, uint32_t *line, uint32_t *column);
+    void *arg;
+};
+/* Every place that the outcome tells of: its line and frame, stacks (also those in the
+ * logs), the lines of calls. */
+void script_outcome_origin(struct script_outcome *o, const struct script_origin *from);
+/* Source that did not become code, as code that does not parse. */
+void script_outcome_syntax(struct script_outcome *o, struct str source, uint32_t line,
+                           uint32_t column, const char *message);

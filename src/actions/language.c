@@ -1,0 +1,63 @@
+/* Code in TypeScript: made into JavaScript before it runs, and what is told of places in
+ * it afterwards turned into places of the TypeScript. */
+#include "actions/language.h"
+#include "os/os.h"
+
+static bool is_typescript(const struct action_call *c)
+{
+    return str_is(json_str(json_get(c->arguments, "language")), "typescript");
+}
+
+static void turn_place(void *arg, uint32_t *line, uint32_t *column)
+{
+    struct typescript_place at =
+        typescript_origin(arg, (struct typescript_place){*line, *column});
+    *line = at.line;
+    *column = at.column;
+}
+
+/* NULL and *e; or, where the code is to blame, an outcome that says so and no *e. */
+static const struct typescript_code *translate(const struct action_call *c,
+                                               const struct script_request *q,
+                                               struct script_outcome *o, struct err *e)
+{
+    struct typescript *t = actions_typescript(c->actions, e);
+    struct typescript_place where;
+    struct typescript_limits limits = {
+        .compute_ms = permit_timeout_ms(&c->place->permit),
+        .until_ns = q->total_ms ? os_mono_ns() + q->total_ms * 1000000u : 0,
+        .tenant = q->tenant,
+        .cancel = q->cancel};
+    const struct typescript_code *code =
+        t ? typescript_transpile(t, q->code, &limits, &where, e) : NULL;
+    if (!code && e->code == ERR_SYNTAX) {
+        script_outcome_syntax(o, q->code, where.line, where.column, e->msg);
+        *e = (struct err){0};
+    }
+    return code;
+}
+
+bool language_run(const struct action_call *c, struct script *script,
+                  struct script_request *q, struct script_outcome *o, struct err *e)
+{
+    if (!is_typescript(c))
+        return script_run(script, q, o, e);
+    uint64_t start = os_mono_ns();
+    scoped(typescript_drop) const struct typescript_code *code = translate(c, q, o, e);
+    uint64_t ms = (os_mono_ns() - start) / 1000000;
+    o->stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
+    if (!code)
+        return !e->code;
+    struct script_origin origin = {.source = q->code,
+                                   .file = "code.ts",
+                                   .place = turn_place,
+                                   .arg = (void *)(uintptr_t)code};
+    double translating = o->stats.total_ms;
+    q->code = typescript_javascript(code);
+    q->total_ms = q->total_ms > ms ? q->total_ms - ms : 1;
+    bool ran = script_run(script, q, o, e);
+    q->code = origin.source;
+    script_outcome_origin(o, &origin);
+    o->stats.total_ms += translating;
+    return ran;
+}

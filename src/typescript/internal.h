@@ -1,0 +1,119 @@
+/* typescript/internal.h - what the files of this room share. */
+#pragma once
+#include <pthread.h>
+
+#include "typescript/typescript.h"
+
+/* ---- positions ---------------------------------------------------------- */
+
+/* Lines and columns of a text, where they begin and in which units they are counted. */
+struct lined {
+    struct str text;
+    uint32_t *starts; /* byte offsets */
+    uint32_t count;
+};
+/* Borrows the text; false: more than 2^31 bytes of it, or no memory. */
+bool lined_init(struct lined *l, struct str text);
+void lined_done(struct lined *l);
+#define scoped_lined __attribute__((cleanup(lined_done)))
+/* A line (from 0) without its end; empty beyond the last. */
+struct str lined_at(const struct lined *l, uint32_t line);
+/* From a column in one unit to another, all from 0. */
+uint32_t units_of_bytes(struct str line, uint32_t bytes); /* UTF-16 units */
+uint32_t units_of_chars(struct str line, uint32_t chars);
+uint32_t chars_of_units(struct str line, uint32_t units);
+uint32_t bytes_of_units(struct str line, uint32_t units);
+uint32_t chars_of_bytes(struct str line, uint32_t bytes);
+
+/* One segment of a source map: from here on, code came from there. From 0; columns in
+ * UTF-16 units. */
+struct segment {
+    uint32_t line, column;
+    uint32_t from_line, from_column;
+};
+struct positions {
+    struct segment *row; /* by line and column */
+    size_t count;
+};
+/* Reads the "mappings" of a source map. ERR_INVALID: they are none. */
+bool positions_read(struct str mappings, struct positions *out, struct err *e);
+void positions_done(struct positions *p);
+/* The last segment at or before that place on its line, else the last one before;
+ * NULL: there is none. */
+const struct segment *positions_find(const struct positions *p, uint32_t line,
+                                     uint32_t column);
+/* Does code come from exactly there? */
+bool positions_come_from(const struct positions *p, uint32_t line, uint32_t column);
+
+/* ---- code --------------------------------------------------------------- */
+
+struct typescript_code {
+    atomic_uint refs;
+    char *source, *javascript;
+    struct lined from, to;
+    struct positions positions;
+};
+/* Copies the texts and takes the positions over, even on failure. NULL and ERR_LIMIT. */
+struct typescript_code *code_new(struct str source, struct str javascript,
+                                 struct positions *positions, struct err *e);
+const struct typescript_code *code_share(const struct typescript_code *c);
+size_t code_size(const struct typescript_code *c); /* bytes of memory */
+
+/* ---- esbuild ------------------------------------------------------------ */
+
+struct guest;
+struct guest *guest_new(struct engine *g, const char *dir);
+void guest_free(struct guest *u);
+/* Loads the module, when that was not done yet. */
+bool guest_load(struct guest *u, struct err *e);
+/* Changes when the guest does. */
+void guest_version(const struct guest *u, struct buf *out);
+
+struct message {
+    uint32_t line;   /* from 1; 0: not known */
+    uint32_t column; /* bytes, from 0 */
+    uint32_t length; /* bytes */
+    struct str text;
+};
+
+/* What one transform answered; its memory is the arena's. */
+struct transformed {
+    struct str javascript, mappings;
+    struct message *messages; /* errors; without any it went well */
+    size_t message_count;
+};
+/* One world, for one piece of code and what has to be tried with it. */
+struct guest_world;
+struct guest_world *guest_open(struct guest *u, const struct typescript_limits *limits,
+                               struct err *e);
+void guest_close(struct guest_world *w);
+SCOPED(guest_world, guest_close);
+bool guest_transform(struct guest_world *w, struct str source, struct arena *a,
+                     struct transformed *out, struct err *e);
+
+/* ---- what esbuild does not do ------------------------------------------- */
+
+/* The whole way from source to code. */
+struct typescript_code *translate(struct guest_world *w, struct str source,
+                                  struct arena *a, struct typescript_place *where,
+                                  struct err *e);
+
+/* ---- what was done before ----------------------------------------------- */
+
+#define STORE_KEY 65 /* 64 digits and a NUL */
+
+struct store_limits {
+    size_t memory_bytes, memory_count;
+    uint64_t disk_bytes;
+    size_t file_bytes;
+};
+struct store;
+/* `folder` is a descriptor that it takes over; -1: nothing is kept on disk. */
+struct store *store_new(const struct store_limits *limits, int folder);
+void store_free(struct store *s);
+/* A reference of the caller's; NULL: it is not there. */
+const struct typescript_code *store_find(struct store *s, const char *key,
+                                         struct str source, bool *on_disk);
+void store_keep(struct store *s, const char *key, const struct typescript_code *c);
+/* Removes files, oldest first, until those that are left fit. */
+void store_prune(struct store *s);

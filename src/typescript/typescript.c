@@ -1,0 +1,129 @@
+/* The door: what was done before is found by its hash, all else is translated. */
+#include "typescript/typescript.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "crypto/crypto.h"
+#include "os/os.h"
+#include "typescript/internal.h"
+
+#define WORKING_MEMORY ((size_t)192 << 20)
+
+static const struct store_limits usual = {
+    .memory_bytes = (size_t)16 << 20,
+    .memory_count = 64,
+    .disk_bytes = (uint64_t)64 << 20,
+    .file_bytes = (size_t)8 << 20,
+};
+
+struct typescript {
+    struct guest *guest;
+    struct store *store;
+    struct buf version; /* of what makes the code */
+    _Atomic uint64_t from_memory, from_disk, made;
+};
+
+/* -1: nothing is kept on disk. */
+static int cache_folder(void)
+{
+    struct err none = {0};
+    scoped_fd int base = os_cache_dir(NULL, &none);
+    if (base < 0 || !os_make_dirs(base, "typescript", &none))
+        return -1;
+    return os_open_beneath(base, "typescript", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
+                           &none);
+}
+
+/* Another esbuild, or another program around it, makes other code of the same source. */
+static void put_version(const struct typescript *t, struct buf *out)
+{
+    struct stat st = {0};
+    (void)stat("/proc/self/exe", &st);
+    guest_version(t->guest, out);
+    buf_printf(out, " %lld %lld.%09ld", (long long)st.st_size, (long long)st.st_mtime,
+               st.st_mtim.tv_nsec);
+}
+
+struct typescript *typescript_new(struct engine *g, const char *guest_dir)
+{
+    struct typescript *t = mem_new(sizeof *t);
+    t->guest = guest_new(g, guest_dir);
+    t->store = store_new(&usual, cache_folder());
+    buf_init(&t->version, 256);
+    put_version(t, &t->version);
+    return t;
+}
+
+void typescript_free(struct typescript *t)
+{
+    if (!t)
+        return;
+    store_free(t->store);
+    guest_free(t->guest);
+    buf_done(&t->version);
+    free(t);
+}
+
+void typescript_warm(struct typescript *t)
+{
+    struct err none = {0};
+    (void)guest_load(t->guest, &none);
+}
+
+struct typescript_counts typescript_count(const struct typescript *t)
+{
+    return (struct typescript_counts){
+        .from_memory = t->from_memory, .from_disk = t->from_disk, .made = t->made};
+}
+
+static bool key_of(const struct typescript *t, struct str source, char key[STORE_KEY],
+                   struct err *e)
+{
+    scoped_buf struct buf all;
+    buf_init(&all, source.n + 1024);
+    buf_str(&all, buf_view(&t->version));
+    buf_char(&all, '\n');
+    buf_str(&all, source);
+    crypto_hash_hex(buf_view(&all), key);
+    return buf_check(&all, "the code", e);
+}
+
+static const struct typescript_code *make(struct typescript *t, struct str source,
+                                          const struct typescript_limits *limits,
+                                          struct typescript_place *where, struct err *e)
+{
+    scoped(guest_close) struct guest_world *w = guest_open(t->guest, limits, e);
+    if (!w)
+        return NULL;
+    scoped(arena_free) struct arena *a = arena_new(WORKING_MEMORY);
+    t->made++;
+    return translate(w, source, a, where, e);
+}
+
+const struct typescript_code *typescript_transpile(struct typescript *t,
+                                                   struct str source,
+                                                   const struct typescript_limits *limits,
+                                                   struct typescript_place *where,
+                                                   struct err *e)
+{
+    char key[STORE_KEY];
+    bool on_disk;
+    *where = (struct typescript_place){0};
+    if (!str_is_utf8(source)) {
+        err_set(e, ERR_INVALID, "code is not UTF-8 text");
+        return NULL;
+    }
+    if (!key_of(t, source, key, e))
+        return NULL;
+    const struct typescript_code *c = store_find(t->store, key, source, &on_disk);
+    if (c) {
+        t->from_disk += on_disk;
+        t->from_memory += !on_disk;
+        return c;
+    }
+    c = make(t, source, limits, where, e);
+    if (c)
+        store_keep(t->store, key, c);
+    return c;
+}
