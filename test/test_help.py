@@ -61,6 +61,40 @@ def test_the_tools_tell_the_same(stdio):
     assert refused["isError"] and "notes.search" in refused["content"][0]["text"]
 
 
+def test_the_examples_run(stdio):
+    """Of each method, over notes that are not those of the example: nothing but their being
+    absent, or there already, may stop one."""
+    everything = structured(stdio.ask(call("describe_api", {}, id=1)))["namespaces"]
+    said = {}
+    # Those that go to another vault come last.
+    for space, methods in sorted(everything.items(), key=lambda pair: pair[0] == "vaults"):
+        for method in methods:
+            name = method if method == space else f"{space}.{method}"
+            example = structured(stdio.ask(call("describe_api", {"name": name}, id=2))).get("example")
+            answer = structured(stdio.ask(call("evaluate_note_code", {"code": example}, id=3)))
+            details = answer.get("errorDetails", {})
+            if details and details["type"] not in ("NotFound", "Conflict", "PermissionDenied") and \
+                    not details["message"].endswith((" of null", " of undefined")):
+                said[name] = answer["error"]
+    said.pop("fetch", None)  # is there only with enableNetwork
+    assert said == {}
+
+
+def test_the_command_line_tells_the_same(cloche):
+    def api(*words):
+        return subprocess.run([cloche, "api", *words], capture_output=True, text=True)
+
+    assert "notes.get " in api().stdout
+    assert api("notes").stdout.startswith("notes.create ")
+    assert api("notes.get").stdout.startswith("### notes.get\n")
+    assert api("Note").stdout.startswith("interface Note {\n")
+    assert api("delete", "a", "note").stdout.startswith("notes.delete ")
+    assert "declare const notes: {" in api("--types").stdout
+    unknown = api("xyzzy")
+    assert unknown.returncode == 1 and "'xyzzy'" in unknown.stderr
+    assert api("--types", "notes").returncode == 2
+
+
 # ---- what would help -----------------------------------------------------------------
 
 
