@@ -152,3 +152,14 @@ def test_a_failure_says_what_was_done_before(run):
     assert details["changed"] is True
     assert details["retry"] is False
     assert details["writes"] == {"notes.create": 2, "notes.update": 1}
+
+
+@pytest.mark.parametrize("call", [
+    "notes.create({type: 'a', title: 'one', content: '', dry_run: true})",
+    "notes.update('project/greenhouse', {content: '', force: true, dry_run: true})",
+    "notes.delete('project/greenhouse')",  # other notes link to it
+])
+def test_what_was_only_tried_has_changed_nothing(run, call):
+    details = run(f"await {call}; throw new Error('then')")["errorDetails"]
+    assert details["message"] == "then"
+    assert details["changed"] is False and "writes" not in details

@@ -91,14 +91,30 @@ void advice_failed(struct evaluation *v, const struct host_call *c,
     pthread_mutex_unlock(&v->lock);
 }
 
+/* A call that writes may have been a trial, or have been held back: notes.delete where
+ * other notes link to it. */
+static bool has_written(const struct host_call *c, const struct json *args,
+                        struct str answer)
+{
+    struct json_iter it = json_iter(args);
+    while (json_next(&it))
+        if (json_bool(json_get(it.value, "dry_run"), false))
+            return false;
+    static const char held_back[] = "\"deleted\":false";
+    return c->row.writes && !memmem(answer.at, answer.n < 400 ? answer.n : 400, held_back,
+                                    sizeof held_back - 1);
+}
+
 void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
                  const struct json *args, struct str answer)
 {
     bool none = str_is(answer, "null") && !strcmp(c->row.name, "notes.get");
-    if (!none && !c->row.writes)
+    bool written = has_written(c, args, answer);
+    if (!none && !written)
         return;
     pthread_mutex_lock(&v->lock);
-    v->advice.writes[row] += c->row.writes;
+    v->advice.writes[row] += written;
+    v->advice.written |= written;
     if (none)
         keep(v->advice.no_note, sizeof v->advice.no_note, asked_for(args));
     pthread_mutex_unlock(&v->lock);

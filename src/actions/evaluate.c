@@ -156,6 +156,7 @@ static bool run(const struct action_call *c, struct script *script,
                kept_refuse(kept, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
+        o.changed = o.changed && v.advice.written;
         kept_end(kept, &o);
         put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);

@@ -199,6 +199,7 @@ struct advice {
     char option[64];                 /* that it does not take, or "" */
     char no_note[200];               /* for which notes.get answered null, or "" */
     uint32_t writes[HOST_CALLS_MAX]; /* by row: how often it has changed something */
+    bool written;                    /* has any? */
 };
 
 /* One evaluation, as its host calls see it. */
