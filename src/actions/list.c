@@ -3,7 +3,7 @@
 
 /* Hosts cut descriptions at 2,048 bytes. */
 static const char evaluate_description[] =
-    "Run JavaScript (ES2023) over the notes vault in a fresh sandbox. The code is the body "
+    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code is the body "
     "of an async function: use await, and return a JSON value. One program can replace many "
     "tool calls: loop, filter and count in the code, return only what is needed.\n"
     "\n"
@@ -33,8 +33,7 @@ static const char evaluate_description[] =
     "return open;";
 
 #define STRING "{\"type\":\"string\"}"
-#define NOTE_TYPE \
-    "{\"type\":\"string\",\"description\":\"folder of the note, such as 'meeting'\"}"
+#define NOTE_TYPE "{\"type\":\"string\",\"description\":\"such as 'meeting'\"}"
 #define METADATA "{\"type\":\"object\",\"description\":\"frontmatter values by key\"}"
 
 static const char evaluate_input[] =
@@ -60,10 +59,8 @@ static const char evaluate_input[] =
 /* Of outputs only what others may build on: descriptions are for reading, and are
  * read before every call. docs/ tells the rest. */
 static const char evaluate_output[] =
-    "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},\"result\":{},"
-    "\"error\":" STRING
-    ",\"errorDetails\":{\"type\":\"object\"},\"logs\":{\"type\":\"array\"},"
-    "\"stats\":{\"type\":\"object\"}},\"required\":[\"success\"]}";
+    "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"}},"
+    "\"required\":[\"success\"]}";
 
 static const char check_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -72,9 +69,7 @@ static const char check_input[] =
     "\"required\":[\"code\"],\"additionalProperties\":false}";
 
 static const char check_output[] =
-    "{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"boolean\"},"
-    "\"findings\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}},"
-    "\"required\":[\"ok\",\"findings\"]}";
+    "{\"type\":\"object\",\"required\":[\"ok\",\"findings\"]}";
 
 static const char get_input[] =
     "{\"type\":\"object\",\"properties\":{\"identifier\":{\"type\":\"string\",\"minLength\":1,"
@@ -268,8 +263,8 @@ const struct action_row action_rows[] = {
      NULL},
     {{.name = "read_result",
       .title = "Read a large result",
-      .description = "Read a part of a result that was too large for its answer "
-                     "(OutputTooLarge); next_offset is where the rest begins.",
+      .description = "Read a piece of a result that was too large (OutputTooLarge), from "
+                     "offset on.",
       .input_schema = read_result_input,
       .output_schema = read_result_output,
       .read_only = true,
