@@ -71,6 +71,16 @@ const struct api_type api_types[] = {
      "links_updated: number, notes_with_updated_links: number, path: string, "
      "content_hash: string}",
      "what notes.move answers"},
+    {"NoteSections",
+     "{id: string, content_hash: string, sections: {heading: string, occurrence: number, "
+     "line: number, content: string}[]}",
+     "the sections of a note; line is the heading's in the content, from 1"},
+    {"UpdatedSection",
+     "{id: string, updated: boolean, heading: string, timestamp: string, "
+     "content_hash: string}",
+     "what notes.updateSection answers"},
+    {"BatchResult", "{success: boolean, results: any[]}",
+     "what notes.batch answers: for each change what its call would"},
     {"Revision",
      "{revision: number, updated_at: string, author: string, content_hash: string, "
      "summary: string, size: number, action: string, path: string, backup_path?: string}",

@@ -37,6 +37,92 @@ static bool call_move(struct evaluation *v, const struct json *args,
     return guarded(v, args, "notes.move", notes_move, out, e);
 }
 
+static bool call_update_section(struct evaluation *v, const struct json *args,
+                                struct json_writer *out, struct err *e)
+{
+    return guarded(v, args, "notes.updateSection", notes_update_section, out, e);
+}
+
+static bool call_get_sections(struct evaluation *v, const struct json *args,
+                              struct json_writer *out, struct err *e)
+{
+    struct vault *vault = actions_vault(v, e);
+    const struct json *first = json_at(args, 0);
+    size_t from = out->out->n;
+    if (!vault || !notes_get_sections(vault, first, out, e))
+        return false;
+    seen_note(
+        v, json_str(json_is(first, JSON_OBJECT) ? json_get(first, "identifier") : first),
+        out->out, from);
+    return true;
+}
+
+/* The changes with the hashes that this evaluation has read, where none is given. */
+static const struct json *complete_batch(struct evaluation *v, const struct json *o,
+                                         struct arena *a, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, CALL_ARGS_MAX / 2);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    struct json_iter fields = json_iter(o);
+    while (json_next(&fields)) {
+        json_key_str(&w, fields.key);
+        if (!str_is(fields.key, "changes") || !json_is(fields.value, JSON_ARRAY)) {
+            json_put(&w, fields.value);
+            continue;
+        }
+        json_open_array(&w);
+        struct json_iter it = json_iter(fields.value);
+        while (json_next(&it)) {
+            struct str name = json_str(json_get(it.value, "identifier"));
+            struct str action = json_str(json_get(it.value, "action"));
+            bool hashed =
+                name.n && !str_is(action, "delete") && !str_is(action, "create");
+            const struct json *item =
+                hashed ? seen_complete(v, it.value, name, a, e) : it.value;
+            if (!item)
+                return NULL;
+            json_put(&w, item);
+        }
+        json_close(&w);
+    }
+    json_close(&w);
+    return buf_check(&text, "the batch", e) ? json_read(buf_view(&text), a, e) : NULL;
+}
+
+/* What the results say of versions counts as read. */
+static void see_results(struct evaluation *v, const struct buf *out, size_t from)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
+    const struct json *answer =
+        json_read((struct str){out->at + from, out->n - from}, a, &none);
+    struct json_iter it = json_iter(json_get(answer, "results"));
+    while (json_next(&it)) {
+        scoped_buf struct buf one;
+        buf_init(&one, CALL_ARGS_MAX);
+        struct json_writer w = json_writer(&one);
+        json_put(&w, it.value);
+        if (json_get(it.value, "content_hash"))
+            seen_note(v, STR(""), &one, 0);
+    }
+}
+
+static bool call_batch(struct evaluation *v, const struct json *args,
+                       struct json_writer *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    const struct json *o = call_options(args, "notes.batch", e);
+    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
+    size_t from = out->out->n;
+    if (!vault || !o || !(o = complete_batch(v, o, a, e)) ||
+        !notes_batch(vault, o, out, e))
+        return false;
+    see_results(v, out->out, from);
+    return true;
+}
+
 static bool call_restore(struct evaluation *v, const struct json *args,
                          struct json_writer *out, struct err *e)
 {
@@ -105,6 +191,49 @@ static const struct host_call rows[] = {
      .example = "const note = await notes.get('meeting/Standup');\n"
                 "await notes.move({identifier: note.id, new_type: 'archive'})",
      .words = "type folder directory relocate file category moveNote"},
+    {{.name = "notes.getSections"},
+     "(identifier: string | {identifier: string}): Promise<NoteSections>",
+     "the sections of a note: what stands below each heading of level 2",
+     call_get_sections,
+     LEVEL_FULL,
+     .details = "occurrence counts sections of one name, from 1.",
+     .errors = "NotFound.",
+     .example = "const {sections} = await notes.getSections('meeting/Standup')",
+     .words = "headings outline parts structure h2 toc chapters properties"},
+    {{.name = "notes.updateSection", .writes = true},
+     "(options: {identifier: string, heading: string, content?: string, mode?: 'replace' | "
+     "'append' | 'prepend' | 'remove' | 'create', occurrence?: number, "
+     "contentHash?: string, content_hash?: string, force?: boolean, dry_run?: boolean}): "
+     "Promise<UpdatedSection | DryRun>",
+     "changes one section of a note and leaves all others as they are",
+     call_update_section,
+     LEVEL_FULL,
+     .details =
+         "heading is the text of a heading of level 2; where several have it, occurrence "
+         "says which. mode is replace by default; create adds a section at the end, remove "
+         "takes one away. The version that this code read last must be the note's, unless "
+         "contentHash or force is given.",
+     .errors =
+         "NotFound: no such note or section; the message names those that there are. "
+         "InvalidInput: another heading would be damaged; nothing is written. Conflict.",
+     .example = "await notes.getSections('meeting/Standup');\n"
+                "await notes.updateSection({identifier: 'meeting/Standup', "
+                "heading: 'Actions', content: '- call Ann', mode: 'append'})",
+     .words = "heading append prepend insert chapter part edit h2 property add"},
+    {{.name = "notes.batch", .writes = true, .slow = true},
+     "(options: {changes: {action: 'create' | 'update' | 'delete' | 'rename' | 'move' | "
+     "'updateSection' | 'restore', [option: string]: any}[], dry_run?: boolean}): "
+     "Promise<BatchResult | DryRun>",
+     "several changes of notes, all or nothing",
+     call_batch,
+     LEVEL_FULL,
+     .details =
+         "Each change has an action and the options of the call of that name; they are "
+         "done in their order, at most 1,000. results are what the calls would answer.",
+     .errors = "As of the calls; the message names the change. Nothing is written then.",
+     .example = "await notes.batch({changes: [{action: 'create', title: 'One'}, "
+                "{action: 'create', title: 'Two'}]})",
+     .words = "bulk many transaction atomic together multiple all at once"},
     {{.name = "notes.history"},
      "(options: string | {identifier: string, limit?: number, cursor?: number}): "
      "Promise<Revision[]>",

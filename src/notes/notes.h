@@ -86,6 +86,14 @@ vault_call notes_rename;
  * filename, title, timestamp, links_updated, notes_with_updated_links, path,
  * content_hash}. To the folder new_type; folders inside of the type stay. */
 vault_call notes_move;
+/* -> {id, content_hash, sections: [{heading, occurrence, line, content}]}, of level 2 */
+vault_call notes_get_sections;
+/* {identifier, heading, content, mode? (replace, append, prepend, remove, create),
+ * occurrence?, a hash or force, dry_run?} -> {id, updated, heading, timestamp,
+ * content_hash}. ERR_INVALID: another heading would not be found again. */
+vault_call notes_update_section;
+/* {changes: [{action, ...options}], dry_run?} -> {success, results}; all or nothing. */
+vault_call notes_batch;
 
 /* ---- what notes held before ---------------------------------------------- */
 

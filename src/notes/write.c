@@ -157,10 +157,9 @@ static bool needs_index(struct vault *v, const struct json *o)
     return options_identifier(o, &identifier, &none) && !vault_is_path(v, identifier);
 }
 
-bool write_perform(struct vault *v, const struct operation *op, const struct json *o,
-                   struct json_writer *out, struct err *e)
+bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
+                      void *state, struct json_writer *out, struct err *e)
 {
-    scoped(free) void *state = mem_new(op->state_size);
     struct change_options options = {.action = op->action};
     if (!op->read(o, state, e) ||
         (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &options.dry_run, e)) ||
@@ -186,4 +185,11 @@ bool write_perform(struct vault *v, const struct operation *op, const struct jso
         return false;
     json_put_raw(out, buf_view(&answer));
     return true;
+}
+
+bool write_perform(struct vault *v, const struct operation *op, const struct json *o,
+                   struct json_writer *out, struct err *e)
+{
+    scoped(free) void *state = mem_new(op->state_size);
+    return write_perform_in(v, op, o, state, out, e);
 }

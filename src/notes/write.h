@@ -20,11 +20,15 @@ struct operation {
                 struct err *e);
 };
 extern const struct operation create_operation, update_operation, delete_operation,
-    restore_operation, rename_operation, move_operation;
+    restore_operation, rename_operation, move_operation, section_operation;
 
 /* The whole call: with {dry_run: true} the answer is {dry_run, changes}. */
 bool write_perform(struct vault *v, const struct operation *op, const struct json *o,
                    struct json_writer *out, struct err *e);
+
+/* The same with a state that was begun. */
+bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
+                      void *state, struct json_writer *out, struct err *e);
 
 /* The path that an identifier means within the change; ERR_NOT_FOUND. */
 bool write_resolve(struct change *c, struct vault *v, struct str identifier,

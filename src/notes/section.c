@@ -1,0 +1,467 @@
+/* The H2 sections of a note: reading them, and changing one so that no other is touched.
+ *
+ * A new text is written only if all other headings are found again in it, each where it
+ * must be: an open fence or comment in the content, an underline, a heading that splits
+ * the section - whatever it is, it shows there. */
+#include <stdio.h>
+
+#include "notes/blocks.h"
+#include "notes/history.h"
+#include "notes/name.h"
+#include "notes/write.h"
+
+#define SECTION_LEVEL 2u
+
+struct section {
+    const struct heading *heading;
+    size_t end; /* where the next section, or a heading of level 1, begins */
+};
+
+/* The headings of a body, and which of them begin sections. */
+struct outline {
+    struct str body;
+    struct heading *headings;
+    size_t heading_count;
+    struct section *sections;
+    size_t count;
+};
+
+static bool read_outline(struct str body, struct arena *a, struct outline *o,
+                         struct err *e)
+{
+    *o = (struct outline){.body = body};
+    o->headings = blocks_headings(body, a, &o->heading_count, e);
+    o->sections = o->headings
+                      ? arena_get(a, (o->heading_count + 1) * sizeof *o->sections, e)
+                      : NULL;
+    if (!o->sections)
+        return false;
+    struct section *open = NULL;
+    for (size_t i = 0; i < o->heading_count; i++) {
+        const struct heading *h = &o->headings[i];
+        if (h->level > SECTION_LEVEL)
+            continue;
+        if (open)
+            open->end = h->start;
+        open = h->level == SECTION_LEVEL ? &o->sections[o->count++] : NULL;
+        if (open)
+            *open = (struct section){h, body.n};
+    }
+    return true;
+}
+
+static struct str part(struct str s, size_t from, size_t to)
+{
+    return (struct str){s.at + from, to - from};
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static void put_section(const struct outline *o, const struct section *s,
+                        struct json_writer *w)
+{
+    size_t occurrence = 1;
+    for (const struct section *before = o->sections; before < s; before++)
+        occurrence += str_eq(before->heading->text, s->heading->text);
+    json_open_object(w);
+    json_pair_str(w, "heading", s->heading->text);
+    json_pair_int(w, "occurrence", (int64_t)occurrence);
+    json_pair_int(w, "line", (int64_t)s->heading->line);
+    json_pair_str(w, "content", str_trim(part(o->body, s->heading->end, s->end)));
+    json_close(w);
+}
+
+bool notes_get_sections(struct vault *v, const struct json *identifier,
+                        struct json_writer *out, struct err *e)
+{
+    static const char *const keys[] = {"identifier", NULL};
+    struct str wanted;
+    char path[PATH_MAX];
+    bool found;
+    if ((json_is(identifier, JSON_OBJECT) &&
+         !options_check(identifier, "notes.getSections", keys, e)) ||
+        !options_identifier(identifier, &wanted, e))
+        return false;
+    history_settle(v->history);
+    scoped_buf struct buf bytes;
+    buf_init(&bytes, NOTE_SIZE_MAX + 4096);
+    struct os_stat st;
+    if (!vault_resolve(v, wanted, path, &found, e) ||
+        (found && !vault_read(v, path, &bytes, &st, &found, e)))
+        return false;
+    if (!found)
+        return write_no_such_note(wanted, e);
+    scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
+    struct note n;
+    struct outline o;
+    if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e) ||
+        !read_outline(n.front.body, a, &o, e))
+        return false;
+    json_open_object(out);
+    write_pair_id(v, out, "id", str_of(path));
+    json_pair_cstr(out, "content_hash", n.hash);
+    json_key(out, "sections");
+    json_open_array(out);
+    for (size_t i = 0; i < o.count; i++)
+        put_section(&o, &o.sections[i], out);
+    json_close(out);
+    json_close(out);
+    return buf_check(out->out, "the sections", e);
+}
+
+/* ---- what is asked for --------------------------------------------------- */
+
+enum mode { MODE_REPLACE, MODE_APPEND, MODE_PREPEND, MODE_REMOVE, MODE_CREATE, MODES };
+static const char *const mode_names[MODES] = {"replace", "append", "prepend", "remove",
+                                              "create"};
+
+struct edit {
+    struct str identifier, heading, content;
+    enum mode mode;
+    int64_t occurrence; /* 0: not said */
+    struct write_guard guard;
+};
+
+static bool read_mode(struct str name, enum mode *out, struct err *e)
+{
+    *out = MODE_REPLACE;
+    for (size_t i = 0; i < MODES; i++)
+        if (str_is(name, mode_names[i])) {
+            *out = (enum mode)i;
+            return true;
+        }
+    return name.n == 0 || err_set(e, ERR_INVALID,
+                                  "mode \"%.*s\" is none of replace, append, prepend, "
+                                  "remove, create",
+                                  STR_ARGS(str_cut(name, 40)));
+}
+
+static bool read_heading(struct edit *d, struct err *e)
+{
+    struct str h = str_trim(d->heading);
+    if (d->mode != MODE_CREATE && str_starts(h, "## "))
+        h = str_trim((struct str){h.at + 3, h.n - 3});
+    d->heading = h;
+    bool one_line = !memchr(h.at, '\n', h.n) && !memchr(h.at, '\r', h.n);
+    return (h.n && one_line) ||
+           err_set(e, ERR_INVALID,
+                   "heading must be the text of a heading of level 2, without its ##");
+}
+
+static bool read_edit(const struct json *o, void *state, struct err *e)
+{
+    static const char *const keys[] = {
+        "identifier",   "heading", "content", "mode",       "contentHash",
+        "content_hash", "force",   "dry_run", "occurrence", NULL};
+    struct edit *d = state;
+    struct str mode;
+    if (!options_check(o, "notes.updateSection", keys, e) ||
+        !options_identifier(o, &d->identifier, e) ||
+        !options_str(o, "heading", NULL, &d->heading, e) ||
+        !options_str(o, "content", NULL, &d->content, e) ||
+        !options_str(o, "mode", NULL, &mode, e) || !read_mode(mode, &d->mode, e) ||
+        !read_heading(d, e) || !write_read_guard(o, &d->guard, e))
+        return false;
+    const struct json *n = json_get(o, "occurrence");
+    bool absent = !n || json_is(n, JSON_NULL);
+    d->occurrence = json_int(n, 0);
+    if (!absent && d->occurrence < 1)
+        return err_set(e, ERR_INVALID, "occurrence must be a whole number from 1 on");
+    bool has_content = json_is(json_get(o, "content"), JSON_STRING);
+    if (d->mode == MODE_REMOVE ? d->content.n > 0 : !has_content)
+        return err_set(e, ERR_INVALID,
+                       d->mode == MODE_REMOVE ? "mode remove takes no content"
+                                              : "content must be a string");
+    return true;
+}
+
+static bool list_headings(const struct outline *o, struct str wanted, struct err *e)
+{
+    scoped_buf struct buf names;
+    buf_init(&names, 200);
+    for (size_t i = 0; i < o->count && !names.failed; i++)
+        buf_printf(&names, "%s\"%.*s\"", i ? ", " : "",
+                   STR_ARGS(str_cut(o->sections[i].heading->text, 60)));
+    return err_set(
+        e, ERR_NOT_FOUND,
+        "the note has no section \"%.*s\"; its headings of level 2 are: %.*s%s. "
+        "mode create adds one",
+        STR_ARGS(str_cut(wanted, 60)), STR_ARGS(str_cut(buf_view(&names), 180)),
+        o->count ? names.failed ? " ..." : "" : "none");
+}
+
+static bool find_section(const struct outline *o, const struct edit *d,
+                         const struct section **out, struct err *e)
+{
+    int64_t count = 0;
+    *out = NULL;
+    for (size_t i = 0; i < o->count; i++)
+        if (str_eq(o->sections[i].heading->text, d->heading) &&
+            (++count == d->occurrence || !d->occurrence) && !*out)
+            *out = &o->sections[i];
+    if (d->mode == MODE_CREATE)
+        return count == 0 || err_set(e, ERR_CONFLICT,
+                                     "there is a section \"%.*s\" already; nothing was "
+                                     "written, mode replace changes it",
+                                     STR_ARGS(str_cut(d->heading, 60)));
+    if (*out && count > 1 && !d->occurrence)
+        return err_set(e, ERR_CONFLICT,
+                       "%lld sections are called \"%.*s\"; say which by occurrence: 1 to "
+                       "%lld. Nothing was written",
+                       (long long)count, STR_ARGS(str_cut(d->heading, 60)),
+                       (long long)count);
+    return *out || list_headings(o, d->heading, e);
+}
+
+/* ---- the new text -------------------------------------------------------- */
+
+/* Without the empty lines at both ends; spaces before the first word count. */
+static struct str without_blank_lines(struct str s)
+{
+    for (size_t i = 0; i < s.n;) {
+        const char *end = memchr(s.at + i, '\n', s.n - i);
+        size_t next = end ? (size_t)(end + 1 - s.at) : s.n;
+        if (str_trim(part(s, i, next)).n) {
+            s.at += i, s.n -= i;
+            break;
+        }
+        i = next;
+        if (i == s.n)
+            return STR("");
+    }
+    while (s.n && strchr(" \t\r\n", s.at[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+static void put_lines(struct str s, const char *eol, struct buf *out)
+{
+    for (size_t i = 0; i < s.n;) {
+        const char *end = memchr(s.at + i, '\n', s.n - i);
+        size_t stop = end ? (size_t)(end - s.at) : s.n, n = stop - i;
+        if (end && n && s.at[stop - 1] == '\r')
+            n--;
+        buf_put(out, s.at + i, n);
+        if (end)
+            buf_cstr(out, eol);
+        i = stop + (end != NULL);
+    }
+}
+
+static char first_sign(struct str s)
+{
+    struct str t = str_trim(s);
+    return t.n ? t.at[0] : '\0';
+}
+
+/* Do the two go on as one list or one table? Then no empty line comes between. */
+static bool goes_on(struct str above, struct str below)
+{
+    const char *line = memrchr(above.at, '\n', above.n);
+    struct str last = line ? part(above, (size_t)(line + 1 - above.at), above.n) : above;
+    char a = first_sign(last), b = first_sign(below);
+    return a && a == b && strchr("-*+|", a);
+}
+
+static void put_content(const struct edit *d, struct str old, const char *eol,
+                        struct buf *out)
+{
+    struct str fresh = without_blank_lines(d->content);
+    bool both = d->mode != MODE_REPLACE && d->mode != MODE_CREATE && old.n && fresh.n;
+    bool after = d->mode == MODE_APPEND;
+    if (d->mode == MODE_REPLACE || d->mode == MODE_CREATE)
+        old = STR("");
+    struct str above = after ? old : fresh, below = after ? fresh : old;
+    for (int i = 0; i < 2; i++) {
+        struct str s = i ? below : above;
+        /* What stood there stays as it is; what comes gets the note's line ends. */
+        if (s.at == old.at && s.n == old.n)
+            buf_str(out, s);
+        else
+            put_lines(s, eol, out);
+        if (s.n)
+            buf_cstr(out, eol);
+        if (i == 0 && both && !goes_on(above, below))
+            buf_cstr(out, eol);
+    }
+}
+
+/* Where the changed part lies in the old and in the new text. */
+struct splice {
+    size_t from, old_end, new_end;
+};
+
+static bool ends_blank(const struct buf *b)
+{
+    size_t n = b->n, ends = 0;
+    while (n && strchr("\n\r \t", b->at[n - 1]))
+        ends += b->at[--n] == '\n';
+    return n == 0 || ends >= 2;
+}
+
+static void end_line(struct buf *b, const char *eol)
+{
+    if (b->n && b->at[b->n - 1] != '\n')
+        buf_cstr(b, eol);
+}
+
+static struct splice put_new(const struct outline *o, const struct section *s,
+                             const struct edit *d, const char *eol, struct buf *out)
+{
+    bool creates = d->mode == MODE_CREATE;
+    struct splice at = {creates ? o->body.n : s->heading->start,
+                        creates ? o->body.n : s->end, 0};
+    buf_put(out, o->body.at, at.from);
+    if (creates) {
+        end_line(out, eol);
+        if (!ends_blank(out))
+            buf_cstr(out, eol);
+        at.from = out->n; /* what was before stays, with its line's end */
+        buf_printf(out, "## %.*s", STR_ARGS(d->heading));
+        buf_cstr(out, eol);
+    } else if (d->mode != MODE_REMOVE) {
+        buf_str(out, part(o->body, s->heading->start, s->heading->end));
+        end_line(out, eol);
+    }
+    if (d->mode != MODE_REMOVE) {
+        struct str old = creates ? STR("") : part(o->body, s->heading->end, s->end);
+        struct str kept = without_blank_lines(old),
+                   fresh = without_blank_lines(d->content);
+        bool close = old.n && kept.n && kept.at == old.at; /* no empty line before it */
+        bool any = fresh.n || (kept.n && d->mode != MODE_REPLACE);
+        if (any && !close)
+            buf_cstr(out, eol);
+        put_content(d, kept, eol, out);
+    }
+    if (at.old_end < o->body.n && !ends_blank(out))
+        buf_cstr(out, eol);
+    at.new_end = out->n;
+    buf_str(out, part(o->body, at.old_end, o->body.n));
+    return at;
+}
+
+/* ---- is everything else as it was? --------------------------------------- */
+
+static bool same_heading(const struct heading *a, const struct heading *b, size_t shift_a,
+                         size_t shift_b)
+{
+    return a->level == b->level && a->start - shift_a == b->start - shift_b &&
+           str_eq(a->text, b->text);
+}
+
+static bool damages(const struct heading *h, struct err *e)
+{
+    return err_set(
+        e, ERR_INVALID,
+        "the content would damage the heading \"%.*s\" (line %zu): a fence, an "
+        "HTML block or a comment that is not closed, or a line that would join "
+        "it; nothing was written",
+        STR_ARGS(str_cut(h->text, 80)), h->line);
+}
+
+static bool splits(const struct heading *h, struct err *e)
+{
+    return err_set(
+        e, ERR_INVALID,
+        "the content holds the heading \"%.*s\" of level %u, which would end the "
+        "section; levels 3 to 6 may stand in it, and mode create makes another "
+        "section. Nothing was written",
+        STR_ARGS(str_cut(h->text, 80)), h->level);
+}
+
+/* All headings before the place, and all behind it, where they must be now; between them
+ * the section's own and smaller ones. */
+static bool check_others(const struct outline *old, const struct outline *now,
+                         const struct splice *at, const struct edit *d, struct err *e)
+{
+    size_t i = 0, k = 0;
+    for (; i < old->heading_count && old->headings[i].start < at->from; i++, k++)
+        if (k >= now->heading_count ||
+            !same_heading(&old->headings[i], &now->headings[k], 0, 0))
+            return damages(&old->headings[i], e);
+    if (d->mode != MODE_REMOVE) {
+        const struct heading *own = k < now->heading_count ? &now->headings[k] : NULL;
+        if (!own || own->start != at->from || own->level != SECTION_LEVEL ||
+            !str_eq(own->text, d->heading))
+            return err_set(
+                e, ERR_INVALID,
+                "the heading \"%.*s\" would not be read back as it is; nothing "
+                "was written",
+                STR_ARGS(str_cut(d->heading, 80)));
+        k++;
+    }
+    for (; k < now->heading_count && now->headings[k].start < at->new_end; k++)
+        if (now->headings[k].level <= SECTION_LEVEL || d->mode == MODE_REMOVE)
+            return splits(&now->headings[k], e);
+    while (i < old->heading_count && old->headings[i].start < at->old_end)
+        i++;
+    for (; i < old->heading_count; i++, k++)
+        if (k >= now->heading_count ||
+            !same_heading(&old->headings[i], &now->headings[k], at->old_end, at->new_end))
+            return damages(&old->headings[i], e);
+    return k == now->heading_count || splits(&now->headings[k], e);
+}
+
+static bool revise(const struct note *n, const struct edit *d, struct arena *a,
+                   struct buf *out, struct err *e)
+{
+    struct outline old, now;
+    const struct section *s;
+    if (!read_outline(n->front.body, a, &old, e) || !find_section(&old, d, &s, e))
+        return false;
+    size_t first = s ? s->heading->end : 0;
+    const char *nl =
+        s ? memrchr(old.body.at, '\n', first) : memchr(old.body.at, '\n', old.body.n);
+    bool crlf = nl ? nl > old.body.at && nl[-1] == '\r' : frontmatter_is_crlf(n->bytes);
+    scoped_buf struct buf body;
+    buf_init(&body, NOTE_SIZE_MAX);
+    struct splice at = put_new(&old, s, d, crlf ? "\r\n" : "\n", &body);
+    if (!buf_check(&body, "the note", e) || !read_outline(buf_view(&body), a, &now, e) ||
+        !check_others(&old, &now, &at, d, e))
+        return false;
+    frontmatter_join(n->front.head, buf_view(&body), false, out);
+    return buf_check(out, "the note", e);
+}
+
+/* ---- the call ------------------------------------------------------------ */
+
+static bool run_edit(struct change *c, struct vault *v, void *state,
+                     struct json_writer *out, struct err *e)
+{
+    struct edit *d = state;
+    char path[PATH_MAX], hash[HASH_SIZE], summary[300];
+    struct note n;
+    bool found;
+    if (!write_resolve(c, v, d->identifier, path, e) ||
+        !change_read(c, path, &n, &found, e))
+        return false;
+    if (!found)
+        return write_no_such_note(d->identifier, e);
+    scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
+    scoped_buf struct buf fresh;
+    buf_init(&fresh, NOTE_SIZE_MAX);
+    if (!write_check_guard(&d->guard, &n, e) || !revise(&n, d, a, &fresh, e) ||
+        !change_replace(c, path, buf_view(&fresh), e))
+        return false;
+    (void)snprintf(summary, sizeof summary, "section \"%.*s\": %s",
+                   STR_ARGS(str_cut(d->heading, 200)), mode_names[d->mode]);
+    change_say(c, path, NULL, summary);
+    change_hash(c, path, hash);
+    json_open_object(out);
+    write_pair_id(v, out, "id", str_of(path));
+    json_pair_bool(out, "updated", true);
+    json_pair_str(out, "heading", d->heading);
+    write_pair_time(out, "timestamp", os_real_ms());
+    json_pair_cstr(out, "content_hash", hash);
+    json_close(out);
+    return true;
+}
+
+const struct operation section_operation = {"notes.updateSection", "update",
+                                            sizeof(struct edit), read_edit, run_edit};
+
+bool notes_update_section(struct vault *v, const struct json *options,
+                          struct json_writer *out, struct err *e)
+{
+    return write_perform(v, &section_operation, options, out, e);
+}
