@@ -489,14 +489,16 @@ static bool record_new(struct change *c, const struct entry *n, int64_t key,
            history_moved(c->db, key, r.path, n->removed, e);
 }
 
+/* What comes back, out of the trash or the history, is the note that it was. */
 static bool find_key(struct change *c, const struct entry *n, int64_t *key, struct err *e)
 {
-    struct str original, path = str_of(*n->from ? n->from : n->to);
+    struct str path = str_of(*n->from ? n->from : n->to), original = path;
     struct str uid = n->opaque ? STR("") : uid_in(c, path, *n->from ? n->old : n->now);
-    if (!trash_is_path(path, &original))
-        return history_key(c->db, c->v, path, uid, key, e);
-    return history_find(c->db, c->v, original, uid, key, e) &&
-           (*key || history_key(c->db, c->v, str_of(n->to), uid, key, e));
+    bool back = trash_is_path(path, &original) ||
+                (!*n->from && n->action && !strcmp(n->action, "restore"));
+    *key = 0;
+    return (!back || history_find(c->db, c->v, original, uid, key, e)) &&
+           (*key || history_key(c->db, c->v, back ? str_of(n->to) : path, uid, key, e));
 }
 
 static bool record_step(struct change *c, const struct entry *n, size_t i, struct err *e)
