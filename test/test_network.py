@@ -446,6 +446,14 @@ def test_a_cloche_is_not_reached_from_inside(cloche, policy, vault):
         assert fetch(other.url)["result"] == 403
 
 
+def test_every_host_that_was_asked_for_stands_in_the_audit(cloche, run, web, grant):
+    server = web(b"HTTP/1.1 302 Go\r\nLocation: https://evil.test/\r\n\r\n")
+    grant(server)
+    run(f"await fetch('{server.url}')")
+    told = subprocess.run([cloche, "audit", "--json"], capture_output=True, text=True).stdout
+    assert f'"127.0.0.1:{server.port}","evil.test"' in told.replace(" ", "")
+
+
 # ---- certificates --------------------------------------------------------------------
 
 

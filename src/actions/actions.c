@@ -169,6 +169,8 @@ void actions_warm(struct actions *a)
     c.account = &account;
     if (c.arguments && place_open(&place, a, 0, &nobody, NULL, &e)) {
         (void)action_evaluate(&c, &out, &e);
+        if (place.permit.policy->lint != POLICY_LINT_OFF)
+            (void)actions_lint(a, &e);
         place_close(&place);
     }
     buf_done(&out.json);

@@ -96,6 +96,17 @@ bool network_check(const struct place *place, struct err *e)
     return true;
 }
 
+/* For the audit trail: each host that was asked for something, also where it was
+ * refused, also by a redirect. */
+static void tell_host(void *arg, const struct egress_hop *hop)
+{
+    struct evaluation *v = arg;
+    char host[300];
+    bool usual = hop->port == (strcmp(hop->scheme, "https") ? 80 : 443);
+    (void)snprintf(host, sizeof host, usual ? "%s" : "%s:%u", hop->host, hop->port);
+    account_host(v->account, host);
+}
+
 static struct egress *session_of(struct evaluation *v, const struct place *place,
                                  struct err *e)
 {
@@ -112,9 +123,9 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
     n->session = egress_open(
         &(struct egress_options){.rules = rules,
                                  .own_port = atomic_load(&v->actions->own_port),
-                                 .cancel = v->who->cancel});
-    if (v->network_over)
-        egress_stop(n->session);
+                                 .cancel = &v->stopping,
+                                 .tell = tell_host,
+                                 .tell_arg = v});
     v->networks = n;
     return n->session;
 }
@@ -126,15 +137,6 @@ static struct egress *session_here(struct evaluation *v, struct err *e)
     struct egress *g = session_of(v, v->here, e);
     pthread_mutex_unlock(&v->lock);
     return g;
-}
-
-void network_stop(struct evaluation *v)
-{
-    pthread_mutex_lock(&v->lock);
-    v->network_over = true;
-    for (struct network *n = v->networks; n; n = n->next)
-        egress_stop(n->session);
-    pthread_mutex_unlock(&v->lock);
 }
 
 void network_close(struct evaluation *v)

@@ -7,6 +7,10 @@
 
 #define API_TEXT_MAX ((size_t)1 << 20)
 
+struct check_place {
+    uint32_t line, column; /* from 1 */
+};
+
 /* ---- what the linter knows of the table --------------------------------- */
 
 /* The options of the usual overload: the members of its parameter that is an object. */
@@ -27,11 +31,29 @@ static void put_options(const struct host_call *c, struct json_writer *w)
     json_close(w);
 }
 
-/* Can every key be told from the signature? Not where one type stands for any. */
+/* Can every key be told from the signature? Not where a type stands for any, or where
+ * there is a choice of objects. */
 static bool has_known_options(const struct host_call *c)
 {
-    return c->call && !strstr(c->signature, "[key: string]") &&
-           !strstr(c->signature, ": any") && c->row.wrap == NULL;
+    static const char *const vague[] = {"[key: string]", ": any", "} | {", "} & {"};
+    for (size_t i = 0; i < LENGTH(vague); i++)
+        if (strstr(c->signature, vague[i]))
+            return false;
+    return c->call && !c->row.wrap;
+}
+
+/* Is it called for what it answers alone? By their names: vaults.switch, which writes
+ * nothing, is not; nor is notes.get, after which a note may be changed. */
+static bool is_question(const struct script_row *row)
+{
+    static const char *const verbs[] = {"get", "list", "search", "find", "describe"};
+    const char *dot = strchr(row->name, '.');
+    if (!dot || row->writes || !strcmp(row->name, "notes.get"))
+        return false;
+    for (size_t i = 0; i < LENGTH(verbs); i++)
+        if (str_starts(str_of(dot + 1), verbs[i]))
+            return true;
+    return false;
 }
 
 static void write_api(struct buf *out)
@@ -47,7 +69,7 @@ static void write_api(struct buf *out)
         /* What is done inside, or answers at once, is no promise. */
         json_pair_bool(&w, "sync", (row->sync && !row->slow) || row->source);
         json_pair_bool(&w, "writes", row->writes);
-        json_pair_bool(&w, "reads", !row->writes && !row->feature);
+        json_pair_bool(&w, "reads", is_question(row));
         json_pair_int(&w, "feature", row->feature);
         if (has_known_options(calls[i])) {
             json_key(&w, "options");
@@ -98,4 +120,118 @@ bool action_check_code(const struct action_call *c, struct answer *out, struct e
     }
     lint_findings_done(&found);
     return ok && buf_check(&out->json, "the answer", e);
+}
+
+/* ---- around an evaluation ----------------------------------------------- */
+
+/* Code of these sizes is looked at for warnings: a line says itself what it does, and
+ * what is long would keep its answer waiting. */
+#define WARN_MIN 40u
+#define WARN_MAX ((size_t)16 << 10)
+
+/* The variables that a call's context brings are there. */
+static bool is_in_context(const struct json *finding, const struct json *context)
+{
+    struct str text = json_str(json_get(finding, "message"));
+    const char *end = text.n ? memchr(text.at + 1, '\'', text.n - 1) : NULL;
+    return context && end &&
+           str_is(json_str(json_get(finding, "rule")), "absent-global") &&
+           json_get_str(context, (struct str){text.at + 1, (size_t)(end - text.at - 1)});
+}
+
+/* Errors and warnings; of syntax the evaluation itself tells. */
+static bool is_worth_telling(const struct json *finding, const struct json *context)
+{
+    return !str_is(json_str(json_get(finding, "severity")), "hint") &&
+           !str_is(json_str(json_get(finding, "rule")), "syntax") &&
+           !is_in_context(finding, context);
+}
+
+/* Findings in q->code, those that are worth telling; NULL: none, or *e. */
+static const struct json *find(const struct action_call *c,
+                               const struct script_request *q, struct lint *lint,
+                               struct err *e)
+{
+    struct lint_findings found;
+    lint_findings_init(&found);
+    const struct json *list =
+        lint_check(lint, q->code, q->features, c->who->cancel, &found, e)
+            ? json_read(buf_view(&found.json), c->arena, e)
+            : NULL;
+    lint_findings_done(&found);
+    return list;
+}
+
+/* Where the agent's own text has it; line 0: it has not. */
+static struct check_place place_of(const struct json *finding, const char *line,
+                                   const char *column, const struct script_origin *from)
+{
+    struct check_place p = {(uint32_t)json_int(json_get(finding, line), 0),
+                            (uint32_t)json_int(json_get(finding, column), 0)};
+    if (from)
+        from->place(from->arg, &p.line, &p.column);
+    return p;
+}
+
+bool check_passes(const struct action_call *c, const struct script_request *q,
+                  const struct script_origin *from, struct err *e)
+{
+    if (c->place->permit.policy->lint != POLICY_LINT_REFUSE)
+        return true;
+    struct lint *lint = actions_lint(c->actions, e);
+    const struct json *list = lint ? find(c, q, lint, e) : NULL;
+    struct json_iter it = json_iter(list);
+    while (json_next(&it)) {
+        if (!is_worth_telling(it.value, json_get(c->arguments, "context")) ||
+            !str_is(json_str(json_get(it.value, "severity")), "error"))
+            continue;
+        struct check_place at = place_of(it.value, "line", "column", from);
+        return err_set(e, ERR_DENIED,
+                       "the policy refuses code with errors (lint), and nothing was run; "
+                       "line %u, column %u: %.*s; %.*s",
+                       at.line, at.column,
+                       STR_ARGS(json_str(json_get(it.value, "message"))),
+                       STR_ARGS(json_str(json_get(it.value, "suggestion"))));
+    }
+    return list != NULL;
+}
+
+static void put_warning(const struct json *finding, const struct script_origin *from,
+                        struct json_writer *w)
+{
+    struct check_place at = place_of(finding, "line", "column", from);
+    struct check_place end = place_of(finding, "endLine", "endColumn", from);
+    if (!at.line)
+        return; /* in text that esbuild has put there */
+    end = end.line ? end : at;
+    json_open_object(w);
+    json_pair(w, "rule", json_get(finding, "rule"));
+    json_pair(w, "severity", json_get(finding, "severity"));
+    json_pair(w, "message", json_get(finding, "message"));
+    json_pair_int(w, "line", at.line);
+    json_pair_int(w, "column", at.column);
+    json_pair_int(w, "endLine", end.line);
+    json_pair_int(w, "endColumn", end.column);
+    if (json_get(finding, "suggestion"))
+        json_pair(w, "suggestion", json_get(finding, "suggestion"));
+    json_close(w);
+}
+
+void check_warns(const struct action_call *c, const struct script_request *q,
+                 const struct script_origin *from, struct buf *out)
+{
+    struct err none = {0};
+    struct lint *lint = atomic_load_explicit(&c->actions->lint, memory_order_acquire);
+    if (c->place->permit.policy->lint == POLICY_LINT_OFF || !lint ||
+        q->code.n < WARN_MIN || q->code.n > WARN_MAX)
+        return;
+    struct json_writer w = json_writer(out);
+    struct json_iter it = json_iter(find(c, q, lint, &none));
+    json_open_array(&w);
+    while (json_next(&it))
+        if (is_worth_telling(it.value, json_get(c->arguments, "context")))
+            put_warning(it.value, from, &w);
+    json_close(&w);
+    if (out->n == strlen("[]"))
+        buf_clear(out);
 }

@@ -86,7 +86,6 @@ static void run_is_over(void *arg)
 {
     struct evaluation *v = arg;
     cancel_fire(&v->stopping);
-    network_stop(v);
 }
 
 /* The context's text as it came is gone; it is written anew. */

@@ -161,6 +161,15 @@ action_fn action_evaluate;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
 action_fn action_rename_note;
+/* false and ERR_DENIED: the policy wants code without errors, and this has one; or it
+ * could not be checked. `from`: what q->code was made from, or NULL. */
+bool check_passes(const struct action_call *c, const struct script_request *q,
+                  const struct script_origin *from, struct err *e);
+/* What the linter warns of in code that was run, as a JSON array; nothing where there is
+ * nothing to warn of, or nobody who would: the policy says off, or the linter was not
+ * loaded (a server loads it when it starts). */
+void check_warns(const struct action_call *c, const struct script_request *q,
+                 const struct script_origin *from, struct buf *out);
 action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
@@ -216,8 +225,8 @@ struct evaluation {
     pthread_mutex_t lock; /* guards what follows */
     struct arena *arena;
     struct seen *seen;
+    struct buf warnings;      /* JSON; empty: none (check.c) */
     struct network *networks; /* ways out that were used (calls_fetch.c) */
-    bool network_over;
     struct advice advice;
     const struct kept *kept; /* NULL: no session */
     bool trace;
@@ -321,8 +330,6 @@ bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);
 /* May code there be given fetch at all? false and ERR_DENIED, with what a person can do. */
 bool network_check(const struct place *place, struct err *e);
-/* Ends the requests that are on their way, and those to come. */
-void network_stop(struct evaluation *v);
 void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);

@@ -37,11 +37,23 @@ static const struct typescript_code *translate(const struct action_call *c,
     return code;
 }
 
+/* JavaScript, looked through before or after, as the policy says. */
+static bool run_checked(const struct action_call *c, struct script *script,
+                        struct script_request *q, const struct script_origin *from,
+                        struct script_outcome *o, struct err *e)
+{
+    struct evaluation *v = q->perform_arg;
+    if (!check_passes(c, q, from, e) || !script_run(script, q, o, e))
+        return false;
+    check_warns(c, q, from, &v->warnings);
+    return true;
+}
+
 bool language_run(const struct action_call *c, struct script *script,
                   struct script_request *q, struct script_outcome *o, struct err *e)
 {
     if (!is_typescript(c))
-        return script_run(script, q, o, e);
+        return run_checked(c, script, q, NULL, o, e);
     uint64_t start = os_mono_ns();
     scoped(typescript_drop) const struct typescript_code *code = translate(c, q, o, e);
     uint64_t ms = (os_mono_ns() - start) / 1000000;
@@ -55,7 +67,7 @@ bool language_run(const struct action_call *c, struct script *script,
     double translating = o->stats.total_ms;
     q->code = typescript_javascript(code);
     q->total_ms = q->total_ms > ms ? q->total_ms - ms : 1;
-    bool ran = script_run(script, q, o, e);
+    bool ran = run_checked(c, script, q, &origin, o, e);
     q->code = origin.source;
     script_outcome_origin(o, &origin);
     o->stats.total_ms += translating;

@@ -43,6 +43,7 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
     atomic_init(&v->vault, c->place->vault);
     cancel_init(&v->stopping);
     pthread_mutex_init(&v->lock, NULL);
+    buf_init(&v->warnings, (size_t)128 << 10);
     pthread_rwlock_init(&v->moving, NULL);
 }
 
@@ -52,6 +53,7 @@ void evaluation_done(struct evaluation *v)
         place_close(p->next);
     v->places->next = NULL; /* the first is the call's own */
     network_close(v);
+    buf_done(&v->warnings);
     pthread_rwlock_destroy(&v->moving);
     pthread_mutex_destroy(&v->lock);
     arena_free(v->arena);

@@ -100,6 +100,8 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
     if (v && v->trace)
         trace_write(o, w);
     hints_write(o, w);
+    if (v && v->warnings.n)
+        json_pair_raw(w, "warnings", buf_view(&v->warnings));
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);
     json_close(w);
 }

@@ -120,7 +120,5 @@ SCOPED(egress, egress_close);
  * A status such as 404 is an answer. */
 bool egress_fetch(struct egress *g, const struct egress_request *q,
                   struct egress_response *out, struct err *e);
-/* Ends all fetches, those to come too: ERR_CANCELLED. */
-void egress_stop(struct egress *g);
 /* Ends the fetch of this id, or the one that will come with it. */
 void egress_abort(struct egress *g, uint32_t id);

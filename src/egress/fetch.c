@@ -16,7 +16,6 @@
 
 struct egress {
     struct egress_options options;
-    atomic_bool over;
     pthread_mutex_t lock; /* guards what follows */
     struct line *idle;
     uint32_t fetches;
@@ -108,11 +107,6 @@ static void give_line(struct egress *g, struct line *l)
     pthread_mutex_unlock(&g->lock);
 }
 
-void egress_stop(struct egress *g)
-{
-    atomic_store(&g->over, true);
-}
-
 void egress_abort(struct egress *g, uint32_t id)
 {
     pthread_mutex_lock(&g->lock);
@@ -138,7 +132,7 @@ static bool is_stopped(void *arg)
 {
     const struct trip *t = arg;
     struct egress *g = t->g;
-    if (atomic_load(&g->over) || (g->options.cancel && cancel_fired(g->options.cancel)))
+    if (g->options.cancel && cancel_fired(g->options.cancel))
         return true;
     if (!t->q->id)
         return false;
