@@ -1,4 +1,5 @@
 /* Links as they lead: what a name means, whatever happens to notes meanwhile. */
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "notes/fixture_test.h"
@@ -433,6 +434,43 @@ static void processes_that_index_at_once_lose_no_link(void **state)
     }
 }
 
+/* Whatever it was doing when it was killed. */
+static void an_index_that_was_killed_is_finished_by_the_next(void **state)
+{
+    (void)state;
+    enum { NOTES = 1500 };
+    char path[40], body[100];
+    for (int i = 0; i < NOTES; i++) {
+        (void)snprintf(path, sizeof path, "a/%d.md", i);
+        (void)snprintf(body, sizeof body, "[[a/%d]] [[Hub]] [[gone]]", (i + 1) % NOTES);
+        put(path, body);
+    }
+    put_bytes("a/Hub.md", "", 0);
+    random_state = 5;
+    for (int round = 0; round < 12; round++) {
+        vault_close(vault);
+        vault = NULL;
+        (void)unlink(full(".cloche/index.db"));
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct err e = {0};
+            struct vault *own = vault_open(root, &e);
+            scoped_buf struct buf b;
+            buf_init(&b, 1 << 20);
+            struct json_writer w = json_writer(&b);
+            _exit(own && links_find_broken(own, NULL, &w, &e) ? 0 : 1);
+        }
+        (void)usleep(1000 * (1 + roll(120)));
+        (void)kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        reopen();
+        assert_int_equal(json_length(call(links_get_backlinks, "'Hub'")), NOTES);
+        assert_int_equal(json_length(call(links_get_backlinks, "'a/7'")), 1);
+        assert_int_equal(json_length(call(links_find_broken, "null")), NOTES);
+    }
+}
+
 /* ---- the version -------------------------------------------------------- */
 
 static const char *version(void)
@@ -503,6 +541,7 @@ int main(void)
         T(a_note_that_is_not_there_is_not_found),
         T(migrating_counts_what_it_did),
         T(processes_that_index_at_once_lose_no_link),
+        T(an_index_that_was_killed_is_finished_by_the_next),
         T(the_version_tells_of_every_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

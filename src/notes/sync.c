@@ -13,14 +13,15 @@
 #define RACY_NS 2000000000 /* a file changed twice within this may look the same */
 #define BATCH_FILES 10000  /* of one transaction */
 #define BATCH_BYTES (32u << 20)
-#define BULK_FILES 1000 /* from here on words and links are settled at the end */
+#define BULK_FILES 1000 /* see choose_bulk() */
+#define RELINK_PART 8
 
 struct sync {
     struct vault *v;
     struct db *db;
     struct index_counts *counts;
-    bool changed; /* in this transaction */
-    bool bulk;
+    bool changed;      /* in this transaction */
+    bool bulk, relink; /* see choose_bulk() */
     struct linker linker;
 };
 
@@ -427,7 +428,7 @@ static bool clear_if_empty(struct sync *s, struct err *e)
         return false;
     bool empty = !query_int(q, 0);
     query_again(q);
-    s->linker.bulk = s->bulk || empty;
+    s->linker.bulk = s->relink || empty;
     return !empty || linker_clear(&s->linker, e);
 }
 
@@ -448,12 +449,20 @@ static bool refresh_batch(struct sync *s, const struct file *files, size_t count
            (s->linker.bulk || settle(s, e)) && commit(s, &t, e);
 }
 
-/* Where many notes change, all names are settled at the end instead of some after each. */
+/* Where many notes change, words are merged at the end; and where these are no small part
+ * of the vault, all names are settled then instead of some after each note. */
 static bool choose_bulk(struct sync *s, size_t count, struct err *e)
 {
     s->bulk = count >= BULK_FILES;
+    if (!s->bulk)
+        return true;
+    scoped(query_end) struct query *q = db_query(s->db, "SELECT count(*) FROM notes", e);
+    if (!q || !query_next(q, e))
+        return false;
+    s->relink = count >= (size_t)query_int(q, 0) / RELINK_PART;
+    query_again(q);
     /* A transaction that outgrows the cache writes its pages again and again. */
-    return !s->bulk || db_exec(s->db, "PRAGMA cache_size = -65536", e);
+    return db_exec(s->db, "PRAGMA cache_size = -65536", e);
 }
 
 /* At the end what links mean is settled, whoever left that open. */
