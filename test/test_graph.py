@@ -143,3 +143,15 @@ def test_the_network_analysis_of_the_proposal_answers_numbers(evaluate):
                    {"noteId": "project/B", "relationship": "backlink"}]
     assert evaluate("return relationships.findPath({start_note_id: 'project/C', "
                     "end_note_id: 'project/D'})") is None
+
+
+def test_a_types_schema_does_not_forbid_the_hierarchy(evaluate):
+    assert evaluate("""
+        await noteTypes.create({type_name: 'project', description: 'strict', metadata_schema: {
+          type: 'object', properties: {a: {type: 'string'}}, additionalProperties: false}});
+        await hierarchy.addSubnote({parent_id: 'project/A', child_id: 'project/B'});
+        try {
+          await notes.update({identifier: 'project/A', metadata: {b: 1}, force: true});
+        } catch (e) { return e.name }
+    """) == "InvalidInput"
+    assert len(evaluate("return hierarchy.getChildren('project/A')")) == 1

@@ -1,6 +1,7 @@
 /* Schemas of metadata: read in both forms, and held against values. */
 #include "notes/schema.h"
 
+#include "notes/linkname.h"
 #include "notes/name.h"
 #include "notes/regex.h"
 
@@ -8,7 +9,8 @@ SCOPED(regex, regex_free);
 
 static bool is_own_key(struct str key)
 {
-    static const char *const own[] = {"id", "type", "title", "created", "updated"};
+    static const char *const own[] = {"id",      "type",    "title",
+                                      "created", "updated", SUBNOTES_KEY};
     for (size_t i = 0; i < LENGTH(own); i++)
         if (str_is(key, own[i]))
             return true;

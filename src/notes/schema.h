@@ -19,7 +19,7 @@
 const struct json *schema_read(const struct json *given, struct arena *a, struct err *e);
 
 /* Is metadata what the schema wants? Keys that are null, and those that the vault keeps
- * itself (id, type, title, created, updated), are passed over. Unless it is `whole`, what
+ * itself (id, type, title, created, updated, subnotes), are passed over. Unless it is `whole`, what
  * is required may be missing, but not be null. false and ERR_INVALID: the field, its
  * value and what is accepted. */
 bool schema_check(const struct json *schema, const struct json *metadata, bool whole,
