@@ -34,6 +34,14 @@ def test_a_search_in_code_finds_the_method(run, words, first):
     assert len(run(f"api.search({{query: '{words}', limit: 1}})")["result"]) == 1
 
 
+@pytest.mark.parametrize("code, message", [
+    ("api.search()", "needs words"), ("api.search({query: 'a', limit: 51})", "1 to 50"),
+    ("api.search({query: 'a', limit: 0})", "1 to 50"), ("api.describe(7)", "needs a name")])
+def test_a_wrong_question_is_refused(run, code, message):
+    details = run(code)["errorDetails"]
+    assert details["type"] == "InvalidInput" and message in details["message"]
+
+
 def test_a_description_in_code_tells_everything_of_a_method(run):
     told = run("api.describe('notes.update')")["result"]
     assert told["signature"].count("\n") == 1  # two overloads

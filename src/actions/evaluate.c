@@ -98,6 +98,11 @@ static bool write_context(const struct json *context, struct buf *out, struct er
     return buf_check(out, "context", e);
 }
 
+static int64_t now_ms(void)
+{
+    return (int64_t)(os_mono_ns() / 1000000);
+}
+
 /* What is too large for an answer: its beginning is shown, and the whole is kept. */
 static void put_aside(const struct action_call *c, struct evaluation *v,
                       struct script_outcome *o)
@@ -112,8 +117,8 @@ static void put_aside(const struct action_call *c, struct evaluation *v,
                o->result.n, RESULT_MAX);
     buf_str(&o->preview, str_cut(buf_view(&o->result), PREVIEW_MAX));
     v->result_bytes = o->result.n;
-    (void)results_keep(c->actions->results, c->who, buf_view(&o->result),
-                       (int64_t)(os_mono_ns() / 1000000), v->resource);
+    (void)results_keep(c->actions->results, c->who, buf_view(&o->result), now_ms(),
+                       v->resource);
     buf_clear(&o->result);
 }
 
@@ -157,6 +162,7 @@ static bool run(const struct action_call *c, struct script *script,
         struct json_writer w = json_writer(&out->json);
         o.changed = o.changed && v.advice.written;
         kept_end(kept, &o);
+        results_tidy(c->actions->results, now_ms());
         put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);

@@ -3,9 +3,10 @@
 
 /* Hosts cut descriptions at 2,048 bytes. */
 static const char evaluate_description[] =
-    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code is the body "
-    "of an async function: use await, and return a JSON value. One program can replace many "
-    "tool calls: loop, filter and count in the code, return only what is needed.\n"
+    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code "
+    "is the body of an async function: use await, and return a JSON value. One program can "
+    "replace many tool calls: loop, filter and count in the code, return only what is "
+    "needed.\n"
     "\n"
     "notes.list({typeName?, limit?}) -> [{id, title, type, created, updated, size, tags, path}]\n"
     "notes.get(id) -> {id, title, content, metadata, content_hash, links, tags, ...} | null; id "

@@ -17,7 +17,8 @@ struct result {
 struct results {
     pthread_mutex_t lock;
     struct result *newest;
-    size_t count, bytes;
+    _Atomic size_t count; /* also looked at without the lock */
+    size_t bytes;
 };
 
 struct results *results_new(void)
@@ -59,6 +60,15 @@ static void tidy(struct results *r, int64_t now_ms)
         else
             at = &(*at)->next;
     }
+}
+
+void results_tidy(struct results *r, int64_t now_ms)
+{
+    if (atomic_load_explicit(&r->count, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&r->lock);
+    tidy(r, now_ms);
+    pthread_mutex_unlock(&r->lock);
 }
 
 /* Name, way in and session: another client's call is another's. */

@@ -25,6 +25,9 @@ void results_free(struct results *r); /* NULL is fine */
 bool results_keep(struct results *r, const struct caller *who, struct str json,
                   int64_t now_ms, char uri[static RESULT_URI]);
 
+/* Lets go of those that are too old. Cheap: for every call. */
+void results_tidy(struct results *r, int64_t now_ms);
+
 /* Appends at most `limit` bytes from `offset` on, which lies between characters or is
  * moved to the next; *next is where the rest begins, *total the whole size. false and
  * ERR_NOT_FOUND: there is none of this name for this caller (any more); ERR_INVALID:

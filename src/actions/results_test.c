@@ -88,6 +88,9 @@ static void a_result_is_forgotten_in_time(void **state)
     assert_true(results_keep(results, &mine, STR("1"), 1000, uri));
     assert_int_equal(read_at(&mine, uri, 0, 9, 999 + RESULTS_MS, "1", 1), ERR_NONE);
     assert_int_equal(read_at(&mine, uri, 0, 9, 1000 + RESULTS_MS, "", 0), ERR_NOT_FOUND);
+    assert_true(results_keep(results, &mine, STR("1"), 1000, uri));
+    results_tidy(results, 1000 + RESULTS_MS);
+    assert_int_equal(read_at(&mine, uri, 0, 9, 1000, "", 0), ERR_NOT_FOUND);
 }
 
 static void the_oldest_go_when_there_are_too_many(void **state)

@@ -8,15 +8,17 @@ static const char instructions[] =
     "Cloche is a sandbox over a folder of linked Markdown notes. "
     "For anything that takes more than one step, call evaluate_note_code with the "
     "body of an async JavaScript function: it can search, read, create and update "
-    "notes with `await notes.*` and helpers with `utils.*`, loop and filter over many "
-    "notes in one call, and answer with `return` (any JSON value). Do the selecting "
-    "and counting in the code and return only what you need: that saves round trips "
-    "and context. Each call runs in a fresh WebAssembly world without network, files "
-    "or memory of earlier calls, within limits of time and memory that an error "
-    "names when one is hit. For a single step there are get_note, search_notes, "
-    "create_note and update_note. A note's identifier is `type/stem` as it is listed. "
-    "An update is refused when the note has changed since it was read: read it again "
-    "and repeat. A result with isError says what was wrong and what would be accepted.";
+    "notes with `await notes.*`, follow links, hierarchy and relationships, loop and "
+    "filter over many notes in one call, and answer with `return` (any JSON value). "
+    "`api.search('words')` and `api.describe('name')` tell what there is. Do the "
+    "selecting and counting in the code and return only what you need: that saves round "
+    "trips and context. Each call runs in a fresh WebAssembly world without network, files "
+    "or memory of earlier calls unless it asks for them, within limits of time and memory "
+    "that an error names when one is hit. For a single step there are get_note, "
+    "search_notes, create_note, update_note and rename_note. A note's identifier is "
+    "`type/stem` as it is listed. An update is refused when the note has changed since it "
+    "was read: read it again and repeat. A result with isError says what was wrong and "
+    "what would be accepted.";
 _Static_assert(sizeof instructions <= 2048, "clients cut longer instructions");
 
 /* How long a client may keep what discover and tools/list say. What is served
