@@ -89,7 +89,7 @@ def compile_all(cloche, place, files, **options):
 
 def typed(code):
     """The code, sure that the note is there."""
-    return code.replace("const note = await notes.get", "const note: Note = await (notes.get as any)")
+    return code.replace("const note = await notes.get", "const note: FullNote = await (notes.get as any)")
 
 
 @needs_tsc
@@ -141,6 +141,7 @@ def test_the_declarations_take_what_is_right_and_refuse_what_is_wrong(cloche, tm
         new TextDecoder().decode(new TextEncoder().encode(btoa(atob('YQ=='))));
         const c = new AbortController(); c.abort(); AbortSignal.timeout(5).throwIfAborted();
         return structuredClone({a: 1}).a;"""}
+    world["daily"] = seed_programs.DAILY_NOTE + "return createOrUpdateDailyNote();"
     said = compile_all(cloche, tmp_path, {**right, **wrong, **world})
     assert {name: lines for name, lines in said.items() if lines and name not in wrong} == {}
     assert [name for name in wrong if not said[name]] == []

@@ -13,7 +13,7 @@ static void put_allowed(const struct evaluation *v, const struct host_call *c,
         json_pair_bool(out, "allowed", false);
 }
 
-/* "notes.get(identifier: string): Promise<Note | null>", one line an overload. */
+/* "notes.get(identifier: string): Promise<FullNote | null>", one line an overload. */
 static void put_signature(const struct host_call *c, struct json_writer *out)
 {
     scoped_buf struct buf text;

@@ -34,7 +34,7 @@ static void members_are_found_in_unions_and_behind_names(void **state)
 {
     (void)state;
     assert_true(str_is(api_members(STR("string | {a: b}")), "a: b"));
-    assert_true(str_starts(api_members(STR("Note | null")), "id: string"));
+    assert_true(str_starts(api_members(STR("FullNote | null")), "id: string"));
     assert_int_equal(api_members(STR("string[]")).n, 0);
 }
 
@@ -192,8 +192,8 @@ static void a_description_brings_the_types_that_it_names(void **state)
     (void)state;
     arena = arena_new((size_t)64 << 20);
     const struct json *types = json_get(described("notes.get"), "types");
-    assert_non_null(json_get(types, "Note"));
-    assert_non_null(json_get(types, "NoteLink")); /* named by Note */
+    assert_non_null(json_get(types, "FullNote"));
+    assert_non_null(json_get(types, "NoteLink")); /* named by FullNote */
     assert_null(json_get(types, "SearchHit"));
     assert_non_null(json_get(described("notes.get()"), "signature"));
     assert_non_null(json_get(described(" notes.* "), "methods"));

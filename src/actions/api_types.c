@@ -5,11 +5,18 @@ const struct api_type api_types[] = {
     {"Metadata", "{[key: string]: any}",
      "the frontmatter of a note by its keys; values are what YAML makes of them"},
     {"Note",
+     "{id: string, type: string, title: string, filename: string, path: string, "
+     "created: string, updated?: string, uid?: string | null, content?: string, "
+     "metadata?: Metadata, content_hash?: string, links?: NoteLink[], size?: number, "
+     "tags?: string[], frontmatter_error?: string}",
+     "a note, with as much of it as a call answers: what notes.create and notes.get answer "
+     "are Notes; times are ISO 8601, size is in bytes"},
+    {"FullNote",
      "{id: string, uid: string | null, title: string, content: string, metadata: Metadata, "
      "content_hash: string, links: NoteLink[], type: string, created: string, updated: string, "
      "path: string, filename: string, size: number, tags: string[], "
      "frontmatter_error?: string}",
-     "a note as notes.get answers it; times are ISO 8601, size is in bytes"},
+     "a note as notes.get answers it"},
     {"NoteLink",
      "{target: string, label: string | null, kind: 'wiki' | 'markdown' | 'external', "
      "line: number}",

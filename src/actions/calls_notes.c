@@ -101,7 +101,7 @@ static const struct host_call rows[] = {
          "metadata: {tags: ['team']}})",
      .words = "add new write insert make save put createNote"},
     {{.name = "notes.get"},
-     "(identifier: string | {identifier: string}): Promise<Note | null>",
+     "(identifier: string | {identifier: string}): Promise<FullNote | null>",
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
      LEVEL_ZERO,
