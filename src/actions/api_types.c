@@ -34,6 +34,18 @@ const struct api_type api_types[] = {
      "{id: string, note_id: string, title: string, excerpt: string, score: number, "
      "type: string, created: string}",
      "a note that was found; id and note_id are the same"},
+    {"SearchField",
+     "'id' | 'note_id' | 'title' | 'excerpt' | 'score' | 'type' | 'created'",
+     "what a search can answer of a note"},
+    {"MetadataFilter",
+     "{key: string, value?: any, operator?: '=' | '!=' | '>' | '>=' | '<' | '<=' | 'in' | "
+     "'contains' | 'exists'}",
+     "a condition on a note's metadata; the key may be a path such as 'a.b'"},
+    {"AdvancedHit",
+     "{id: string, title: string, type: string, created: string, updated: string, "
+     "size: number, tags: string[], path: string, excerpt?: string, score?: number, "
+     "uid?: string, filename?: string, content_hash?: string, metadata?: Metadata}",
+     "a note that notes.searchAdvanced has found; with `fields` only those"},
     {"CreatedNote",
      "{id: string, type: string, title: string, filename: string, path: string, "
      "created: string}",

@@ -165,7 +165,8 @@ static const struct host_call rows[] = {
          "ids titles query filter"},
     {{.name = "notes.search", .slow = true},
      "(options: string | {query: string, typeFilter?: string, type?: string, limit?: number, "
-     "useRegex?: boolean, exact?: boolean}): Promise<SearchHit[]>",
+     "useRegex?: boolean, exact?: boolean, fields?: SearchField[], cursor?: string}): "
+     "Promise<SearchHit[]>",
      "full-text search over titles, contents and tags, best first",
      call_search,
      LEVEL_FULL,
@@ -173,7 +174,8 @@ static const struct host_call rows[] = {
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "
-         "exact: the title or file name is the query. limit is 50, at most 1,000.",
+         "exact: the title or file name is the query. limit is 50, at most 1,000; cursor is "
+         "the id of the last row of the page before.",
      .errors = "LimitExceeded: a regular expression that backtracks without end.",
      .example = "const hits = await notes.search({query: 'rain barrel', limit: 10})",
      .words =

@@ -302,6 +302,7 @@ extern const struct host_call_group links_calls;
 extern const struct host_call_group relationships_calls;
 extern const struct host_call_group note_types_calls;
 extern const struct host_call_group notes_calls;
+extern const struct host_call_group search_calls;
 extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;
 extern const struct host_call_group writing_calls;

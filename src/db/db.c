@@ -1,10 +1,10 @@
 #include "db/db.h"
 
 #include <limits.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "db/inner.h"
 #include "os/os.h"
 
 #define WAIT_MS 30000
@@ -12,26 +12,9 @@
 #define LENGTH_MAX (64 * 1024 * 1024) /* bytes of one value or row */
 #define STEPS_BETWEEN_LOOKS 2000      /* of SQLite's machine, for the deadline */
 
-struct query {
-    struct db *db;
-    sqlite3_stmt *stmt;
-    struct query *next;
-    bool busy; /* handed out */
-    bool kept; /* in the connection's list */
-    int bind_failed;
-};
-
-struct db {
-    sqlite3 *raw;
-    struct query *queries;
-    unsigned query_count;
-    uint64_t until_ns;
-    bool damaged;
-};
-
 /* ---- errors ------------------------------------------------------------- */
 
-static enum err_code code_of(int rc)
+enum err_code db_code(int rc)
 {
     switch (rc & 0xff) {
     case SQLITE_BUSY:
@@ -54,13 +37,18 @@ static enum err_code code_of(int rc)
     }
 }
 
-static bool failed(struct db *d, int rc, const char *doing, struct err *e)
+bool db_failed(struct db *d, int rc, const char *doing, struct err *e)
 {
+    if (d->outside && db_was_stopped(d, e))
+        return false;
+    if (d->outside && ((rc & 0xff) == SQLITE_ERROR || db_code(rc) == ERR_LIMIT))
+        return err_set(e, db_code(rc) == ERR_LIMIT ? ERR_LIMIT : ERR_INVALID,
+                       "the query fails: %.200s", sqlite3_errmsg(d->raw));
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
         d->damaged = true;
-    if (code_of(rc) == ERR_TIMEOUT)
+    if (db_code(rc) == ERR_TIMEOUT)
         return err_set(e, ERR_TIMEOUT, "a database query took too long and was stopped");
-    return err_set(e, code_of(rc), "cannot %s the database: %.200s", doing,
+    return err_set(e, db_code(rc), "cannot %s the database: %.200s", doing,
                    d->raw ? sqlite3_errmsg(d->raw) : sqlite3_errstr(rc));
 }
 
@@ -85,7 +73,7 @@ void db_set_deadline(struct db *d, uint64_t until_ns)
 }
 
 /* The file may be a stranger's: its schema must not be able to do anything. */
-static void harden(struct db *d)
+void db_harden(struct db *d)
 {
     static const int off[] = {
         SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
@@ -144,10 +132,10 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
                 SQLITE_OPEN_NOFOLLOW;
     int rc = sqlite3_open_v2(path, &d->raw, flags, NULL);
     if (rc != SQLITE_OK) {
-        failed(d, rc, "open", e);
+        db_failed(d, rc, "open", e);
         return NULL;
     }
-    harden(d);
+    db_harden(d);
     const char *mode =
         o->remote ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
     const char *sync =
@@ -160,7 +148,7 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
 }
 
 /* SQLite wants a path and refuses symbolic links on it. */
-static bool path_of(int dir, const char *name, char path[static PATH_MAX], struct err *e)
+bool db_path_of(int dir, const char *name, char path[static PATH_MAX], struct err *e)
 {
     scoped(free) char *folder = os_dir_path(dir, e);
     if (!folder)
@@ -201,7 +189,7 @@ struct db *db_open(int dir, const char *name, const struct db_options *o, bool *
     if (damaged)
         *damaged = false;
     char path[PATH_MAX];
-    if (!path_of(dir, name, path, e))
+    if (!db_path_of(dir, name, path, e))
         return NULL;
     scoped_fd int lock = lock_of(dir, name, e);
     if (lock < 0)
@@ -237,6 +225,7 @@ void db_close(struct db *d)
         free(q);
     }
     (void)sqlite3_close_v2(d->raw);
+    buf_done(&d->tables);
     free(d);
 }
 
@@ -251,7 +240,7 @@ bool db_remove(int dir, const char *name, struct err *e)
 bool db_exec(struct db *d, const char *sql, struct err *e)
 {
     int rc = sqlite3_exec(d->raw, sql, NULL, NULL, NULL);
-    return rc == SQLITE_OK || failed(d, rc, "use", e);
+    return rc == SQLITE_OK || db_failed(d, rc, "use", e);
 }
 
 int64_t db_changes(const struct db *d)
@@ -264,25 +253,19 @@ int64_t db_last_id(const struct db *d)
     return sqlite3_last_insert_rowid(d->raw);
 }
 
-struct query *db_query(struct db *d, const char *sql, struct err *e)
+static struct query *compile(struct db *d, const char *sql, bool keep, struct err *e)
 {
-    for (struct query *q = d->queries; q; q = q->next) {
-        if (!q->busy && !strcmp(sqlite3_sql(q->stmt), sql)) {
-            q->busy = true;
-            return q;
-        }
-    }
     struct query *q = mem_new(sizeof *q);
     q->db = d;
     q->busy = true;
-    q->kept = d->query_count < CACHED_QUERIES;
+    q->kept = keep && d->query_count < CACHED_QUERIES;
     int rc = sqlite3_prepare_v3(d->raw, sql, -1, q->kept ? SQLITE_PREPARE_PERSISTENT : 0,
                                 &q->stmt, NULL);
     if (rc != SQLITE_OK || !q->stmt) {
         /* Our own text is right: the tables are not what the migrations made. */
         if ((rc & 0xff) == SQLITE_ERROR)
             d->damaged = true;
-        failed(d, rc ? rc : SQLITE_ERROR, "prepare a query of", e);
+        db_failed(d, rc ? rc : SQLITE_ERROR, "prepare a query of", e);
         free(q);
         return NULL;
     }
@@ -292,6 +275,22 @@ struct query *db_query(struct db *d, const char *sql, struct err *e)
         d->query_count++;
     }
     return q;
+}
+
+struct query *db_query(struct db *d, const char *sql, struct err *e)
+{
+    for (struct query *q = d->queries; q; q = q->next) {
+        if (!q->busy && !strcmp(sqlite3_sql(q->stmt), sql)) {
+            q->busy = true;
+            return q;
+        }
+    }
+    return compile(d, sql, true, e);
+}
+
+struct query *db_query_once(struct db *d, const char *sql, struct err *e)
+{
+    return compile(d, sql, false, e);
 }
 
 void query_again(struct query *q)
@@ -360,7 +359,7 @@ bool query_next(struct query *q, struct err *e)
     if (rc == SQLITE_ROW)
         return true;
     if (rc != SQLITE_DONE)
-        failed(q->db, rc, "read", e);
+        db_failed(q->db, rc, "read", e);
     return false;
 }
 
@@ -369,7 +368,7 @@ bool query_run(struct query *q, struct err *e)
     int rc = q->bind_failed;
     while (!rc || rc == SQLITE_ROW)
         rc = sqlite3_step(q->stmt);
-    return rc == SQLITE_DONE || failed(q->db, rc, "write", e);
+    return rc == SQLITE_DONE || db_failed(q->db, rc, "write", e);
 }
 
 int64_t query_int(struct query *q, int i)

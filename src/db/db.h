@@ -61,6 +61,8 @@ struct query;
 /* A statement ready to be bound; compiled once per text and connection. NULL and
  * *e. The caller ends it with query_end(), before the connection is closed. */
 struct query *db_query(struct db *d, const char *sql, struct err *e);
+/* The same for a text that is put together for one use: it is not kept. */
+struct query *db_query_once(struct db *d, const char *sql, struct err *e);
 void query_end(struct query *q); /* NULL is fine */
 SCOPED(query, query_end);
 
@@ -106,3 +108,45 @@ void db_rollback(struct transaction *t); /* none open is fine */
  * long as no later one that is durable? Not inside of a transaction. */
 bool db_relax(struct db *d, bool relaxed, struct err *e);
 #define scoped_transaction __attribute__((cleanup(db_rollback)))
+
+/* ---- questions from outside ---------------------------------------------- */
+
+/* A second connection to the file, which can only read. NULL and *e as db_open(); the
+ * file must be there. */
+struct db *db_open_reader(int dir, const char *name, struct err *e);
+/* A copy in memory, for a database that has no file. */
+struct db *db_copy(struct db *d, struct err *e);
+
+#define DB_OUTSIDE_SQL_MAX 10000u         /* bytes of a question */
+#define DB_OUTSIDE_MEMORY_MAX (256 << 20) /* bytes that SQLite may take for one */
+#define DB_OUTSIDE_VALUE_MAX (20 << 20)   /* bytes of one value */
+
+/* What a question may see. */
+struct db_outside {
+    /* Tables and views that it may name, and json_each and json_tree; ends with NULL. */
+    const char *const *names;
+    /* Views that may read everything, because nobody outside can know how they are
+     * called: their names begin so. It is also the name given to db_hide(). */
+    const char *inner;
+    uint64_t until_ns;           /* as db_set_deadline() */
+    const struct cancel *cancel; /* NULL: cannot be cancelled */
+};
+
+/* From now on the schema of the tables is called so as well; used in the inner views. */
+void db_hide(struct db *d, const char *name);
+
+/* Compiles one SELECT that a stranger wrote, on a connection that does nothing else: no
+ * other statement, no PRAGMA, no recursion, no names but those above, bounded in length,
+ * time, memory and everything that SQLite counts. `o` must outlive the query. NULL and
+ * *e: ERR_INVALID (SQLite's words), ERR_DENIED (what may be done), ERR_LIMIT. Its steps
+ * may also fail with ERR_TIMEOUT, ERR_CANCELLED and ERR_LIMIT. */
+struct query *db_ask(struct db *d, struct str sql, const struct db_outside *o,
+                     struct err *e);
+
+enum db_type { DB_NULL, DB_INT, DB_NUMBER, DB_TEXT, DB_BYTES };
+int query_columns(const struct query *q);
+struct str query_name(struct query *q, int i); /* of column `i`; until query_end() */
+enum db_type query_type(struct query *q, int i);
+int query_parameters(const struct query *q); /* the highest number */
+/* The number of ":name", "$name" or "@name", given without its sign; 0: none. */
+int query_parameter(const struct query *q, struct str name);

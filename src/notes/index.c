@@ -441,6 +441,18 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
     return ok || err_set(e, why.code, "%s", why.msg);
 }
 
+struct db *index_reader(struct index *x, struct db *db, struct err *e)
+{
+    pthread_mutex_lock(&x->pool);
+    struct db *reader = db == x->memory_db ? db_copy(db, e)
+                        : x->folder >= 0   ? db_open_reader(x->folder, x->name, e)
+                                           : NULL;
+    pthread_mutex_unlock(&x->pool);
+    if (!reader)
+        err_set(e, ERR_BUSY, "the index is being made anew; try again");
+    return reader;
+}
+
 static bool forget_all(struct db *db, struct err *e)
 {
     return db_exec(db,

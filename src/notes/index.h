@@ -15,6 +15,10 @@ void index_free(struct index *x);         /* NULL is fine */
 typedef bool index_work(struct db *db, void *arg, struct err *e);
 bool index_use(struct index *x, index_work *work, void *arg, struct err *e);
 
+/* Another connection to what `db`, a connection of index_use(), shows: for questions of
+ * strangers. It can only read; db_close() ends it. NULL and *e. */
+struct db *index_reader(struct index *x, struct db *db, struct err *e);
+
 struct index_counts {
     size_t notes;   /* seen */
     size_t read;    /* read again */

@@ -126,6 +126,20 @@ vault_call notes_list;
  * title or file name is the query, whatever the case. useRegex: PCRE2 over titles
  * and single lines, case matters; ERR_LIMIT when it backtracks without end. */
 vault_call notes_search;
+/* Fields, operators and views: docs/searching.md. {query?, type?, tags?, metadata?,
+ * metadata_filters?, content_contains?, created_after/before?, updated_after/before?,
+ * updated_within?, sort?, limit? (50, at most 1000), cursor?, fields?}
+ * -> {results, total, has_more, cursor?, query_time_ms} */
+vault_call notes_search_advanced;
+/* "text" or {query, type?, limit?, fields?} -> rows as search's; no sign is special. */
+vault_call notes_search_by_text;
+/* {query, params?, limit? (1000, at most 10000), timeout? (3000 ms, at most 10000)}
+ * -> {columns, rows, row_count, truncated, query_time_ms}. One SELECT over views;
+ * ERR_INVALID, ERR_DENIED, ERR_LIMIT and ERR_TIMEOUT say what it may not. */
+bool notes_search_sql(struct vault *v, const struct json *options,
+                      const struct cancel *cancel, struct json_writer *out,
+                      struct err *e);
+
 /* The ids of notes that a wrong identifier may mean, the likeliest first, `max` (8 at
  * most) -> ["meeting/Standup", ...]. For the words of a failure: what cannot be looked
  * at in 50 ms is left out. */

@@ -4,100 +4,41 @@
 #include "notes/excerpt.h"
 #include "notes/find.h"
 #include "notes/regex.h"
+#include "notes/words.h"
 
-#define QUERY_MAX 1000u /* bytes */
-#define WORDS_MAX 32u
+#define PAGES_MAX 10000         /* rows that pages may reach */
 #define LOOK_MAX (256u * 1024)  /* bytes of a note looked through for the excerpt */
 #define TIME_MAX_NS 3000000000u /* for all of one search */
 
-enum joint { JOIN_AND, JOIN_OR };
-
-struct word {
-    struct str text;
-    bool phrase;
+/* Fields of a row, by their bits. */
+enum {
+    ROW_ID = 1,
+    ROW_NOTE_ID = 2,
+    ROW_TITLE = 4,
+    ROW_EXCERPT = 8,
+    ROW_SCORE = 16,
+    ROW_TYPE = 32,
+    ROW_CREATED = 64,
+    ROW_ALL = 127
 };
+static const char *const row_fields[] = {"id",    "note_id", "title",  "excerpt",
+                                         "score", "type",    "created"};
 
 struct search {
     struct vault *v;
-    struct str query, type;
-    int64_t limit;
-    bool use_regex, exact;
+    struct str query, type, cursor;
+    int64_t limit, reach; /* rows asked for, rows looked at */
+    unsigned fields;
+    bool use_regex, exact, plain;
     struct regex *regex;
-    struct word words[WORDS_MAX];
-    struct str places[WORDS_MAX]; /* the same, to look for in the text */
-    size_t count;
+    struct words words;
+    struct str part; /* looked for inside of words */
+    bool passed;     /* the cursor's row */
     uint64_t until_ns;
     struct buf rows;
     struct json_writer w;
     int64_t found;
 };
-
-/* ---- the query ---------------------------------------------------------- */
-
-/* Has it a letter or digit? The index knows no others. */
-static bool has_letter(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.at[i];
-        if ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
-            c >= 0x80)
-            return true;
-    }
-    return false;
-}
-
-static void add_word(struct search *s, struct str text, bool phrase)
-{
-    if (s->count < WORDS_MAX && has_letter(text)) {
-        s->places[s->count] = text;
-        s->words[s->count++] = (struct word){text, phrase};
-    }
-}
-
-/* Words between spaces; what stands in double quotes is one. */
-static void split_query(struct search *s)
-{
-    struct str q = s->query;
-    for (size_t i = 0; i < q.n;) {
-        if (q.at[i] == ' ' || q.at[i] == '\t' || q.at[i] == '\n' || q.at[i] == '\r') {
-            i++;
-            continue;
-        }
-        const char *close =
-            q.at[i] == '"' ? memchr(q.at + i + 1, '"', q.n - i - 1) : NULL;
-        if (close) {
-            size_t end = (size_t)(close - q.at);
-            add_word(s, (struct str){q.at + i + 1, end - i - 1}, true);
-            i = end + 1;
-            continue;
-        }
-        size_t end = i;
-        while (end < q.n && q.at[end] != ' ' && q.at[end] != '\t' && q.at[end] != '\n' &&
-               q.at[end] != '\r' && (end == i || q.at[end] != '"'))
-            end++;
-        add_word(s, (struct str){q.at + i, end - i}, false);
-        i = end;
-    }
-}
-
-/* Each word in quotes, so that nothing of it is syntax to FTS5. */
-static void put_match(const struct search *s, enum joint joint, struct buf *out)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (i)
-            buf_cstr(out, joint == JOIN_OR ? " OR " : " AND ");
-        buf_char(out, '"');
-        for (size_t k = 0; k < s->words[i].text.n; k++) {
-            char c = s->words[i].text.at[k];
-            if (c == '"')
-                buf_char(out, '"');
-            buf_char(out, c ? c : ' ');
-        }
-        buf_char(out, '"');
-        if (i + 1 == s->count && !s->words[i].phrase)
-            buf_char(out, '*');
-    }
-}
 
 /* ---- rows --------------------------------------------------------------- */
 
@@ -107,16 +48,32 @@ static void put_match(const struct search *s, enum joint joint, struct buf *out)
 static void put_row(struct search *s, struct query *q, struct str excerpt, double score)
 {
     struct json_writer *w = &s->w;
+    if (!s->passed) {
+        s->passed = str_eq(query_str(q, 0), s->cursor);
+        return;
+    }
     json_open_object(w);
-    json_pair_str(w, "id", query_str(q, 0));
-    json_pair_str(w, "note_id", query_str(q, 0));
-    json_pair_str(w, "title", query_str(q, 1));
-    json_pair_str(w, "excerpt", excerpt);
-    json_pair_number(w, "score", score);
-    json_pair_str(w, "type", query_str(q, 2));
-    find_put_time(w, "created", query_int(q, 3));
+    if (s->fields & ROW_ID)
+        json_pair_str(w, "id", query_str(q, 0));
+    if (s->fields & ROW_NOTE_ID)
+        json_pair_str(w, "note_id", query_str(q, 0));
+    if (s->fields & ROW_TITLE)
+        json_pair_str(w, "title", query_str(q, 1));
+    if (s->fields & ROW_EXCERPT)
+        json_pair_str(w, "excerpt", excerpt);
+    if (s->fields & ROW_SCORE)
+        json_pair_number(w, "score", score);
+    if (s->fields & ROW_TYPE)
+        json_pair_str(w, "type", query_str(q, 2));
+    if (s->fields & ROW_CREATED)
+        find_put_time(w, "created", query_int(q, 3));
     json_close(w);
     s->found++;
+}
+
+static bool is_full(const struct search *s)
+{
+    return s->found >= s->limit;
 }
 
 /* A row with the text around the place; its head when the place is not known. */
@@ -142,11 +99,11 @@ static bool is_late(const struct search *s, struct err *e)
 
 /* Letters in the index count without their marks, in both cases: it has found the
  * note, but the place may be known to it alone. */
-static bool search_words(struct search *s, struct db *db, enum joint joint, struct err *e)
+static bool search_words(struct search *s, struct db *db, bool any, struct err *e)
 {
     scoped_buf struct buf match;
-    buf_init(&match, 8 * QUERY_MAX);
-    put_match(s, joint, &match);
+    buf_init(&match, 8 * WORDS_QUERY_MAX);
+    words_put_match(&s->words, any, &match);
     scoped(query_end) struct query *q = db_query(
         db,
         "SELECT " ROW_COLUMNS ", m.score, texts.body FROM"
@@ -160,10 +117,10 @@ static bool search_words(struct search *s, struct db *db, enum joint joint, stru
         return false;
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, buf_view(&match));
-    query_bind_int(q, 3, s->limit);
-    while (query_next(q, e) && !is_late(s, e)) {
+    query_bind_int(q, 3, s->reach);
+    while (!is_full(s) && query_next(q, e) && !is_late(s, e)) {
         struct str body = str_cut(query_str(q, 6), LOOK_MAX);
-        size_t length, at = excerpt_find(body, s->places, s->count, &length);
+        size_t length, at = excerpt_find(body, s->words.all, s->words.count, &length);
         put_place(s, q, body, at, length, -query_number(q, 5));
     }
     return e->code == ERR_NONE;
@@ -181,13 +138,12 @@ static bool search_inside(struct search *s, struct db *db, struct err *e)
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
-    s->places[0] = str_trim(s->query);
-    s->count = 1;
-    while (s->found < s->limit && query_next(q, e) && !is_late(s, e)) {
+    s->part = str_trim(s->query);
+    while (!is_full(s) && query_next(q, e) && !is_late(s, e)) {
         size_t length;
         struct str title = query_str(q, 1), body = query_str(q, 6);
-        bool in_title = excerpt_find(title, s->places, 1, &length) < title.n;
-        size_t at = excerpt_find(body, s->places, 1, &length);
+        bool in_title = excerpt_find(title, &s->part, 1, &length) < title.n;
+        size_t at = excerpt_find(body, &s->part, 1, &length);
         if (in_title || at < body.n)
             put_place(s, q, body, at, length, in_title ? 0.2 : 0.1);
     }
@@ -206,8 +162,8 @@ static bool search_exact(struct search *s, struct db *db, struct err *e)
         return false;
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, str_trim(s->query));
-    query_bind_int(q, 3, s->limit);
-    while (query_next(q, e))
+    query_bind_int(q, 3, s->reach);
+    while (!is_full(s) && query_next(q, e))
         put_place(s, q, query_str(q, 6), 0, 0, 1);
     return e->code == ERR_NONE;
 }
@@ -251,12 +207,17 @@ static bool search_regex(struct search *s, struct db *db, struct err *e)
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
-    while (s->found < s->limit && query_next(q, e)) {
+    while (!is_full(s) && query_next(q, e)) {
         bool found;
         if (is_late(s, e) || !match_note(s, q, &found, e))
             return false;
     }
     return e->code == ERR_NONE;
+}
+
+static bool has_any(const struct search *s)
+{
+    return s->found || (s->cursor.n && s->passed);
 }
 
 static bool search_somehow(struct search *s, struct db *db, struct err *e)
@@ -265,13 +226,13 @@ static bool search_somehow(struct search *s, struct db *db, struct err *e)
         return search_regex(s, db, e);
     if (s->exact)
         return search_exact(s, db, e);
-    s->count = 0;
-    split_query(s);
-    if (s->count && !search_words(s, db, JOIN_AND, e))
+    /* A page of what was found one way goes on in the same way. */
+    words_split(s->query, s->plain, &s->words);
+    if (s->words.count && !search_words(s, db, false, e))
         return false;
-    if (s->count > 1 && !s->found && !search_words(s, db, JOIN_OR, e))
+    if (s->words.count > 1 && !has_any(s) && !search_words(s, db, true, e))
         return false;
-    return s->found || search_inside(s, db, e);
+    return has_any(s) || search_inside(s, db, e);
 }
 
 static bool search_work(struct db *db, void *arg, struct err *e)
@@ -279,6 +240,7 @@ static bool search_work(struct db *db, void *arg, struct err *e)
     struct search *s = arg;
     s->until_ns = os_mono_ns() + TIME_MAX_NS;
     s->found = 0;
+    s->passed = s->cursor.n == 0;
     buf_clear(&s->rows);
     s->w = json_writer(&s->rows);
     json_open_array(&s->w);
@@ -288,7 +250,10 @@ static bool search_work(struct db *db, void *arg, struct err *e)
     db_set_deadline(db, 0);
     json_close(&s->w);
     if (ok)
-        return true;
+        return s->passed || err_set(e, ERR_INVALID,
+                                    "cursor must be the id of the last row of the page "
+                                    "before; \"%.*s\" is not found (any more)",
+                                    STR_ARGS(str_cut(s->cursor, 80)));
     if (why.code == ERR_TIMEOUT)
         return !is_late(s, e) && err_set(e, why.code, "%s", why.msg);
     return err_set(e, why.code, "%s", why.msg);
@@ -296,27 +261,61 @@ static bool search_work(struct db *db, void *arg, struct err *e)
 
 /* ---- the door ----------------------------------------------------------- */
 
+static bool read_fields(const struct json *fields, struct search *s, struct err *e)
+{
+    s->fields = ROW_ALL;
+    if (!fields || json_is(fields, JSON_NULL))
+        return true;
+    s->fields = 0;
+    struct json_iter it = json_iter(json_is(fields, JSON_ARRAY) ? fields : NULL);
+    while (json_next(&it)) {
+        unsigned i = 0;
+        while (i < LENGTH(row_fields) && !str_is(json_str(it.value), row_fields[i]))
+            i++;
+        s->fields |= 1u << i;
+    }
+    return (s->fields && s->fields <= ROW_ALL) ||
+           err_set(e, ERR_INVALID,
+                   "fields must be an array of names among id, note_id, title, excerpt, "
+                   "score, type and created");
+}
+
+static bool check_query(const struct search *s, struct err *e)
+{
+    if (str_trim(s->query).n == 0)
+        return err_set(e, ERR_INVALID, "query must be a string that is not empty");
+    if (s->query.n > WORDS_QUERY_MAX)
+        return err_set(e, ERR_INVALID, "query is %zu bytes long; at most %u are accepted",
+                       s->query.n, WORDS_QUERY_MAX);
+    return !s->use_regex || !s->exact ||
+           err_set(e, ERR_INVALID, "useRegex and exact exclude each other");
+}
+
 static bool read_search(const struct json *o, struct search *s, struct err *e)
 {
-    static const char *const keys[] = {"query",    "typeFilter", "type", "limit",
-                                       "useRegex", "exact",      NULL};
+    static const char *const keys[] = {"query",  "typeFilter", "type",
+                                       "limit",  "useRegex",   "exact",
+                                       "fields", "cursor",     NULL};
     s->query = json_str(o);
     s->limit = 50;
     if (!json_is(o, JSON_STRING) && (!options_check(o, "notes.search", keys, e) ||
                                      !options_str(o, "query", NULL, &s->query, e) ||
                                      !options_str(o, "typeFilter", "type", &s->type, e) ||
+                                     !options_str(o, "cursor", NULL, &s->cursor, e) ||
                                      !options_limit(o, 50, 1000, &s->limit, e) ||
                                      !options_bool(o, "useRegex", &s->use_regex, e) ||
                                      !options_bool(o, "exact", &s->exact, e)))
         return false;
-    if (str_trim(s->query).n == 0)
-        return err_set(e, ERR_INVALID, "query must be a string that is not empty");
-    if (s->query.n > QUERY_MAX)
-        return err_set(e, ERR_INVALID, "query is %zu bytes long; at most %u are accepted",
-                       s->query.n, QUERY_MAX);
-    if (s->use_regex && s->exact)
-        return err_set(e, ERR_INVALID, "useRegex and exact exclude each other");
-    return true;
+    return read_fields(json_get(o, "fields"), s, e) && check_query(s, e);
+}
+
+static bool perform(struct search *s, struct json_writer *out, struct err *e)
+{
+    s->reach = s->cursor.n ? PAGES_MAX : s->limit;
+    buf_init(&s->rows, FIND_ANSWER_MAX);
+    bool ok = find_use(s->v, search_work, s, &s->rows, out, e);
+    buf_done(&s->rows);
+    return ok;
 }
 
 bool notes_search(struct vault *v, const struct json *options, struct json_writer *out,
@@ -327,9 +326,24 @@ bool notes_search(struct vault *v, const struct json *options, struct json_write
         return false;
     if (s.use_regex && !(s.regex = regex_new(s.query, e)))
         return false;
-    buf_init(&s.rows, FIND_ANSWER_MAX);
-    bool ok = find_use(v, search_work, &s, &s.rows, out, e);
-    buf_done(&s.rows);
+    bool ok = perform(&s, out, e);
     regex_free(s.regex);
     return ok;
+}
+
+bool notes_search_by_text(struct vault *v, const struct json *options,
+                          struct json_writer *out, struct err *e)
+{
+    static const char *const keys[] = {"query",  "type",   "typeFilter", "limit",
+                                       "fields", "cursor", NULL};
+    struct search s = {.v = v, .plain = true, .query = json_str(options), .limit = 50};
+    if (!json_is(options, JSON_STRING) &&
+        (!options_check(options, "notes.searchByText", keys, e) ||
+         !options_str(options, "query", NULL, &s.query, e) ||
+         !options_str(options, "type", "typeFilter", &s.type, e) ||
+         !options_str(options, "cursor", NULL, &s.cursor, e) ||
+         !options_limit(options, 50, 1000, &s.limit, e)))
+        return false;
+    return read_fields(json_get(options, "fields"), &s, e) && check_query(&s, e) &&
+           perform(&s, out, e);
 }

@@ -1,0 +1,357 @@
+/* Questions that strangers ask, in SQL.
+ *
+ * What a question may do is decided where SQLite compiles it: the authorizer hears of
+ * each name it reads and each thing it does. The tables themselves may be read by our
+ * views alone, and SQLite tells by its name which view reads. As a question may call a
+ * subquery of its own by any name, the views that read have names which it cannot know. */
+#include <stdio.h>
+
+#include "db/inner.h"
+#include "os/os.h"
+
+#define STEPS_BETWEEN_LOOKS 1000 /* of SQLite's machine */
+
+/* ---- connections ---------------------------------------------------------- */
+
+static struct db *wrap(sqlite3 *raw, int rc, struct err *e)
+{
+    scoped(db_close) struct db *d = mem_new(sizeof *d);
+    d->raw = raw;
+    buf_init(&d->tables, 1 << 20);
+    if (rc != SQLITE_OK) {
+        db_failed(d, rc, "open", e);
+        return NULL;
+    }
+    db_harden(d);
+    if (!db_exec(d, "PRAGMA temp_store = MEMORY", e))
+        return NULL;
+    return take(d);
+}
+
+struct db *db_open_reader(int dir, const char *name, struct err *e)
+{
+    char path[PATH_MAX];
+    sqlite3 *raw = NULL;
+    if (!db_path_of(dir, name, path, e))
+        return NULL;
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+    int rc = sqlite3_open_v2(path, &raw, flags, NULL);
+    return wrap(raw, rc, e);
+}
+
+struct db *db_copy(struct db *from, struct err *e)
+{
+    sqlite3 *raw = NULL;
+    int rc = sqlite3_open_v2(":memory:", &raw,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    if (!d)
+        return NULL;
+    sqlite3_backup *b = sqlite3_backup_init(d->raw, "main", from->raw, "main");
+    rc = b ? sqlite3_backup_step(b, -1) : SQLITE_NOMEM;
+    if (b)
+        (void)sqlite3_backup_finish(b);
+    if (rc != SQLITE_DONE) {
+        db_failed(d, rc, "copy", e);
+        return NULL;
+    }
+    return take(d);
+}
+
+void db_hide(struct db *d, const char *name)
+{
+    (void)snprintf(d->schema, sizeof d->schema, "%s", name);
+    (void)sqlite3_db_config(d->raw, SQLITE_DBCONFIG_MAINDBNAME, d->schema);
+}
+
+/* ---- what is allowed ------------------------------------------------------- */
+
+static bool is_listed(const char *const *names, const char *name)
+{
+    while (*names && sqlite3_stricmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Of the tables themselves: each name between line ends. */
+static bool list_tables(struct db *d, struct err *e)
+{
+    buf_clear(&d->tables);
+    buf_char(&d->tables, '\n');
+    scoped(query_end) struct query *q =
+        db_query(d, "SELECT lower(name) FROM main.sqlite_schema", e);
+    while (q && query_next(q, e)) {
+        buf_str(&d->tables, query_str(q, 0));
+        buf_char(&d->tables, '\n');
+    }
+    return e->code == ERR_NONE && buf_check(&d->tables, "the list of tables", e);
+}
+
+static bool is_table(struct db *d, const char *name)
+{
+    char line[200];
+    int n = snprintf(line, sizeof line, "\n%s\n", name);
+    for (char *c = line; *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
+    return n < 0 || (size_t)n >= sizeof line || strstr(buf_cz(&d->tables), line);
+}
+
+static bool may_read(struct db *d, const char *table, const char *column,
+                     const char *schema, const char *reader)
+{
+    static const char *const functions[] = {"json_each", "json_tree", NULL};
+    const struct db_outside *o = d->outside;
+    if (is_listed(functions, table))
+        return true;
+    /* Rows that are only counted: SQLite tells the schema as it is written there, and
+     * not who reads. Or a subquery of the question's own. */
+    if (!schema)
+        return is_listed(o->names, table) || !is_table(d, table);
+    if (!*column && !strcmp(schema, o->inner))
+        return true;
+    if (!sqlite3_stricmp(schema, "temp"))
+        return is_listed(o->names, table) || !strncmp(table, o->inner, strlen(o->inner));
+    return reader && !strncmp(reader, o->inner, strlen(o->inner));
+}
+
+/* By name, those that reach beyond the question's own values. */
+static bool may_call(const char *function)
+{
+    static const char *const not[] = {"load_extension",
+                                      "readfile",
+                                      "writefile",
+                                      "edit",
+                                      "fts3_tokenizer",
+                                      "fts5",
+                                      "fts5_source_id",
+                                      "sqlite_log",
+                                      "sqlite_compileoption_get",
+                                      "sqlite_compileoption_used",
+                                      "sqlite_source_id",
+                                      "match",
+                                      NULL};
+    return !is_listed(not, function);
+}
+
+static int authorize(void *arg, int action, const char *one, const char *two,
+                     const char *schema, const char *reader)
+{
+    struct db *d = arg;
+    const char *what = "do that";
+    switch (action) {
+    case SQLITE_SELECT:
+        return SQLITE_OK;
+    case SQLITE_READ:
+        if (may_read(d, one, two ? two : "", schema, reader))
+            return SQLITE_OK;
+        (void)snprintf(d->denied, sizeof d->denied, "read the table \"%.60s\"", one);
+        return SQLITE_DENY;
+    case SQLITE_FUNCTION:
+        if (may_call(two))
+            return SQLITE_OK;
+        (void)snprintf(d->denied, sizeof d->denied, "call the function %.60s()", two);
+        return SQLITE_DENY;
+    case SQLITE_RECURSIVE:
+        what = "use WITH RECURSIVE";
+        break;
+    case SQLITE_PRAGMA:
+        what = "use PRAGMA";
+        break;
+    case SQLITE_ATTACH:
+    case SQLITE_DETACH:
+        what = "ATTACH or DETACH";
+        break;
+    case SQLITE_INSERT:
+    case SQLITE_UPDATE:
+    case SQLITE_DELETE:
+        what = "change anything";
+        break;
+    case SQLITE_TRANSACTION:
+    case SQLITE_SAVEPOINT:
+        what = "begin or end a transaction";
+        break;
+    default:
+        what = "make or drop anything";
+    }
+    (void)snprintf(d->denied, sizeof d->denied, "%s", what);
+    return SQLITE_DENY;
+}
+
+/* ---- limits ----------------------------------------------------------------- */
+
+static int look(void *arg)
+{
+    struct db *d = arg;
+    const struct db_outside *o = d->outside;
+    if (o->until_ns && os_mono_ns() > o->until_ns)
+        d->stopped = ERR_TIMEOUT;
+    else if (cancel_fired(o->cancel))
+        d->stopped = ERR_CANCELLED;
+    else if (sqlite3_memory_used() - d->memory_before > DB_OUTSIDE_MEMORY_MAX)
+        d->stopped = ERR_LIMIT;
+    return d->stopped != ERR_NONE;
+}
+
+static void bound_all(struct db *d)
+{
+    static const int limits[][2] = {
+        {SQLITE_LIMIT_SQL_LENGTH, DB_OUTSIDE_SQL_MAX + 1},
+        {SQLITE_LIMIT_LENGTH, DB_OUTSIDE_VALUE_MAX},
+        {SQLITE_LIMIT_COLUMN, 200},
+        {SQLITE_LIMIT_EXPR_DEPTH, 100},
+        {SQLITE_LIMIT_COMPOUND_SELECT, 20},
+        {SQLITE_LIMIT_VDBE_OP, 50000},
+        {SQLITE_LIMIT_FUNCTION_ARG, 32},
+        {SQLITE_LIMIT_ATTACHED, 0},
+        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, 200},
+        {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+        {SQLITE_LIMIT_WORKER_THREADS, 0},
+    };
+    for (size_t i = 0; i < LENGTH(limits); i++)
+        (void)sqlite3_limit(d->raw, limits[i][0], limits[i][1]);
+}
+
+bool db_was_stopped(const struct db *d, struct err *e)
+{
+    switch (d->stopped) {
+    case ERR_NONE:
+        return false;
+    case ERR_TIMEOUT:
+        err_set(e, ERR_TIMEOUT,
+                "the query took longer than it may and was stopped; "
+                "narrow it with WHERE, or join fewer rows");
+        return true;
+    case ERR_CANCELLED:
+        err_set(e, ERR_CANCELLED, "the query was cancelled");
+        return true;
+    default:
+        err_set(
+            e, ERR_LIMIT,
+            "the query needs more than %d MB of memory and was stopped; sort or group "
+            "fewer rows",
+            DB_OUTSIDE_MEMORY_MAX >> 20);
+        return true;
+    }
+}
+
+/* ---- compiling ---------------------------------------------------------------- */
+
+static bool refused(struct db *d, int rc, struct err *e)
+{
+    if (db_was_stopped(d, e))
+        return false;
+    if (d->denied[0])
+        return err_set(e, ERR_DENIED,
+                       "a query may not %s; it may SELECT from the views that are "
+                       "documented, and nothing was changed",
+                       d->denied);
+    enum err_code code = db_code(rc);
+    return err_set(e, code == ERR_LIMIT ? ERR_LIMIT : ERR_INVALID,
+                   "the query is not accepted: %.200s", sqlite3_errmsg(d->raw));
+}
+
+/* Is there more behind the first statement than space and comments? */
+static bool has_more(struct db *d, const char *tail, const char *end)
+{
+    sqlite3_stmt *second = NULL;
+    int rc = sqlite3_prepare_v3(d->raw, tail, (int)(end - tail), 0, &second, NULL);
+    (void)sqlite3_finalize(second);
+    return rc != SQLITE_OK || second;
+}
+
+static bool check_statement(struct db *d, sqlite3_stmt *stmt, const char *tail,
+                            const char *end, struct err *e)
+{
+    if (!stmt)
+        return err_set(e, ERR_INVALID, "the query is empty; one SELECT is accepted");
+    if (sqlite3_stmt_isexplain(stmt))
+        return err_set(e, ERR_DENIED, "a query may not EXPLAIN; one SELECT is accepted");
+    if (!sqlite3_stmt_readonly(stmt) || sqlite3_column_count(stmt) == 0)
+        return err_set(e, ERR_DENIED, "a query may only read: one SELECT is accepted");
+    return !has_more(d, tail, end) ||
+           err_set(e, ERR_INVALID, "one statement is accepted, not several");
+}
+
+struct query *db_ask(struct db *d, struct str sql, const struct db_outside *o,
+                     struct err *e)
+{
+    if (sql.n > DB_OUTSIDE_SQL_MAX) {
+        err_set(e, ERR_LIMIT, "the query has %zu bytes; at most %u are accepted", sql.n,
+                DB_OUTSIDE_SQL_MAX);
+        return NULL;
+    }
+    if (sql.n && memchr(sql.at, '\0', sql.n)) {
+        err_set(e, ERR_INVALID, "the query holds a NUL character");
+        return NULL;
+    }
+    if (!list_tables(d, e))
+        return NULL;
+    d->outside = o;
+    d->stopped = ERR_NONE;
+    d->denied[0] = '\0';
+    d->memory_before = sqlite3_memory_used();
+    bound_all(d);
+    sqlite3_progress_handler(d->raw, STEPS_BETWEEN_LOOKS, look, d);
+    (void)sqlite3_set_authorizer(d->raw, authorize, d);
+    sqlite3_stmt *stmt = NULL;
+    const char *tail = "";
+    int rc = sqlite3_prepare_v3(d->raw, sql.n ? sql.at : "", (int)sql.n, 0, &stmt, &tail);
+    bool ok = rc == SQLITE_OK ? check_statement(d, stmt, tail, sql.at + sql.n, e)
+                              : refused(d, rc, e);
+    /* It is compiled: what virtual tables do inside is theirs. */
+    (void)sqlite3_set_authorizer(d->raw, NULL, NULL);
+    if (!ok) {
+        (void)sqlite3_finalize(stmt);
+        return NULL;
+    }
+    struct query *q = mem_new(sizeof *q);
+    *q = (struct query){.db = d, .stmt = stmt, .busy = true};
+    return q;
+}
+
+/* ---- what it answers ------------------------------------------------------------ */
+
+int query_columns(const struct query *q)
+{
+    return sqlite3_column_count(q->stmt);
+}
+
+struct str query_name(struct query *q, int i)
+{
+    return str_of(sqlite3_column_name(q->stmt, i));
+}
+
+enum db_type query_type(struct query *q, int i)
+{
+    switch (sqlite3_column_type(q->stmt, i)) {
+    case SQLITE_INTEGER:
+        return DB_INT;
+    case SQLITE_FLOAT:
+        return DB_NUMBER;
+    case SQLITE_TEXT:
+        return DB_TEXT;
+    case SQLITE_BLOB:
+        return DB_BYTES;
+    default:
+        return DB_NULL;
+    }
+}
+
+int query_parameters(const struct query *q)
+{
+    return sqlite3_bind_parameter_count(q->stmt);
+}
+
+int query_parameter(const struct query *q, struct str name)
+{
+    char signed_name[130];
+    if (name.n > sizeof signed_name - 2 || memchr(name.at, '\0', name.n))
+        return 0;
+    int found = 0;
+    for (const char *sign = ":$@"; *sign && !found; sign++) {
+        (void)snprintf(signed_name, sizeof signed_name, "%c%.*s", *sign, STR_ARGS(name));
+        found = sqlite3_bind_parameter_index(q->stmt, signed_name);
+    }
+    return found;
+}
