@@ -8,9 +8,10 @@
 #include "os/os.h"
 
 static const struct host_call_group *const groups[] = {
-    &notes_calls,     &writing_calls,       &utils_calls,      &links_calls,
-    &hierarchy_calls, &relationships_calls, &vaults_calls,     &fetch_calls,
-    &api_calls,       &search_calls,        &note_types_calls,
+    /* One namespace's stand together. */
+    &notes_calls,  &writing_calls, &search_calls,    &note_types_calls,
+    &utils_calls,  &links_calls,   &hierarchy_calls, &relationships_calls,
+    &vaults_calls, &fetch_calls,   &api_calls,
 };
 
 static const struct host_call *table[HOST_CALLS_MAX];

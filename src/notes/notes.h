@@ -44,11 +44,9 @@ SCOPED(vault, vault_close);
  * its changes. Closed by vault_close(), before the vault itself. */
 struct vault *vault_as(struct vault *v, const char *author);
 
-/* What the calls below are: `options` is what their comments begin with, and what stands
- * behind "->" is appended to `out`. */
+/* `options` is what a call's comment begins with; what follows "->" goes to `out`. */
 typedef bool vault_call(struct vault *v, const struct json *options,
                         struct json_writer *out, struct err *e);
-
 /* {type (or type_id; "note"), title, content?, metadata?}
  * -> {id, type, title, filename, path, created}
  * The title becomes a safe file name. ERR_CONFLICT names the id that has it
@@ -131,15 +129,14 @@ vault_call notes_search;
  * updated_within?, sort?, limit? (50, at most 1000), cursor?, fields?}
  * -> {results, total, has_more, cursor?, query_time_ms} */
 vault_call notes_search_advanced;
-/* "text" or {query, type?, limit?, fields?} -> rows as search's; no sign is special. */
+/* "text" or {query, type?, limit?, fields?, cursor?} -> rows as search's; no sign is special. */
 vault_call notes_search_by_text;
 /* {query, params?, limit? (1000, at most 10000), timeout? (3000 ms, at most 10000)}
  * -> {columns, rows, row_count, truncated, query_time_ms}. One SELECT over views;
- * ERR_INVALID, ERR_DENIED, ERR_LIMIT and ERR_TIMEOUT say what it may not. */
+ * else ERR_DENIED. `cancel` may be NULL. */
 bool notes_search_sql(struct vault *v, const struct json *options,
                       const struct cancel *cancel, struct json_writer *out,
                       struct err *e);
-
 /* The ids of notes that a wrong identifier may mean, the likeliest first, `max` (8 at
  * most) -> ["meeting/Standup", ...]. For the words of a failure: what cannot be looked
  * at in 50 ms is left out. */
@@ -187,17 +184,14 @@ vault_call links_migrate;
  * A row is {parent_id, child_id, depth, position}, positions from 0. A note is named by
  * an identifier, or in an object as `note_id`. */
 
-vault_call hierarchy_get_children;
-vault_call hierarchy_get_parents;
+vault_call hierarchy_get_children, hierarchy_get_parents;
 /* {parent_id, child_id, position? (else it stays, or comes last), dry_run?}; {parent_id,
  * child_id, dry_run?}; {parent_id, child_ids (exactly its subnotes), dry_run?}
  * -> {success: true, parentId, childId (not of reorder), operation: add | remove |
  * reorder, timestamp, hierarchyUpdated, content_hash, previous_hash
  * (both of the parent)}. ERR_CONFLICT: it
  * would be beneath itself. One at a time, whoever calls: no addition is lost. */
-vault_call hierarchy_add_subnote;
-vault_call hierarchy_remove_subnote;
-vault_call hierarchy_reorder;
+vault_call hierarchy_add_subnote, hierarchy_remove_subnote, hierarchy_reorder;
 /* -> [ids], the topmost first, the note itself last; of several parents the one whose
  * path comes first. */
 vault_call hierarchy_get_path;
@@ -223,11 +217,8 @@ vault_call relationships_get_clustering;
 
 /* ---- types --------------------------------------------------------------- */
 
-/* A type is a folder, or a name that .cloche/types/NAME.md describes, or both. People
- * edit that file, too: sections Purpose, Agent Instructions and Metadata Schema, which is
- * JSON Schema or {fields: [...]}; see docs/types.md. notes.create, update and move hold
- * metadata against it. Damaged, it stops nobody from reading notes. */
-
+/* A type is a folder, or what .cloche/types/NAME.md describes, or both: docs/types.md.
+ * notes.create, update and move hold metadata against its schema. */
 /* {type_name, description, agent_instructions? (or instructions), metadata_schema?}
  * -> {name, filename, path, created}. ERR_CONFLICT: described already. */
 vault_call note_types_create;
@@ -248,16 +239,12 @@ vault_call note_types_delete;
 /* Appends a text that differs whenever anything in any note has changed, whoever did
  * it; never a value from before the index was made anew. */
 bool notes_version(struct vault *v, struct buf *out, struct err *e);
-
 /* Brings the index up to date, or makes it anew. -> {notes, read, removed, index,
  * milliseconds} */
 bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
                    struct err *e);
-
 /* For `doctor`. -> {notes, types: {name: count}, broken_frontmatter, too_large,
  * unreadable, links, index: "vault" | "cache" | "memory", watched, writable} */
 bool notes_status(struct vault *v, struct json_writer *out, struct err *e);
-
-/* Appends the title as a file name of ours would have it; "" when nothing of it is
- * left. */
+/* Appends the title as a file name of ours; "" when nothing of it is left. */
 void notes_sanitize_title(struct str title, struct buf *out);
