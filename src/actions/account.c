@@ -5,6 +5,7 @@
 
 #include "actions/internal.h"
 #include "crypto/crypto.h"
+#include "metrics/metrics.h"
 #include "os/os.h"
 
 void account_begin(struct account *a)
@@ -210,10 +211,32 @@ static void record(struct account *a, const struct account_ward *in,
                       a->changed, &e);
 }
 
+static void observe(struct account *a, const struct caller *who)
+{
+    size_t count;
+    const char *hosts[LENGTH(a->hosts)];
+    enum metric_outcome how = metric_outcome(a->outcome);
+    struct deed d = {.ended = true,
+                     .limit = how == METRIC_LIMIT,
+                     .failed = a->outcome != ERR_NONE,
+                     .hosts = hosts,
+                     .host_count = a->host_count};
+    (void)host_calls(&count);
+    for (size_t i = 0; i < count; i++)
+        d.denials += atomic_load_explicit(&a->calls[i].denied, memory_order_relaxed);
+    if (!d.denials && a->outcome == ERR_DENIED)
+        d.denials = 1;
+    for (size_t i = 0; i < a->host_count; i++)
+        hosts[i] = a->hosts[i];
+    if (a->ward_count)
+        ward_observe(a->wards[0].ward, who, &d);
+}
+
 void account_end(struct account *a, const struct action *action,
                  const struct json *arguments, const struct caller *who)
 {
     for (size_t i = 0; i < a->ward_count; i++)
         record(a, &a->wards[i], action, arguments, who);
+    observe(a, who);
     pthread_mutex_destroy(&a->lock);
 }

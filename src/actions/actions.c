@@ -65,6 +65,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     struct guard_options guard = {0};
     guard.calls = actions_call_names(&guard.call_count);
     a->guard = guard_open(&guard);
+    a->telemetry = telemetry_new();
     a->vaults = vault_set_open(o, e);
     return a->vaults ? take(a) : NULL;
 }
@@ -85,6 +86,7 @@ void actions_close(struct actions *a)
     sessions_close(a->sessions);
     vault_set_close(a->vaults);
     guard_close(a->guard);
+    telemetry_free(a->telemetry);
     arena_free(a->schemas);
     results_free(a->results);
     cache_free(a->cache);
@@ -288,6 +290,8 @@ bool actions_call(struct actions *a, const struct action *which,
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     account_end(&account, &row->shown, arguments, who);
+    telemetry_tool(a->telemetry, index, who, account.outcome,
+                   os_mono_ns() - account.begun_ns);
     if (ok || !row->refuse)
         return ok;
     row->refuse(e, out);

@@ -84,6 +84,13 @@ bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
 /* The names of all host calls, for who opens a guard. */
 const char *const *actions_call_names(size_t *count);
 
+/* `fn` hears of alerts, until it is taken off again; guard_on_alert(). */
+void actions_on_alert(struct actions *a, alert_fn *fn, void *arg);
+void actions_off_alert(struct actions *a, alert_fn *fn, void *arg);
+
+/* All counters in Prometheus' text format (0.0.4). */
+bool actions_metrics(struct actions *a, struct buf *out, struct err *e);
+
 /* What this installation has and can do, as a JSON object: {"ok", "checks":
  * [{"name", "ok", "detail"}]}. */
 void actions_doctor(struct actions *a, struct buf *out);

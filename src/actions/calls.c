@@ -100,15 +100,11 @@ bool call_patiently(struct evaluation *v, const struct host_call *c,
     }
 }
 
-static bool perform(struct evaluation *v, uint32_t row, struct str args, struct buf *out,
-                    struct err *e)
+static bool perform(struct evaluation *v, const struct host_call *c, uint32_t row,
+                    struct str args, struct buf *out, struct err *e)
 {
-    size_t count;
-    const struct host_call *c = host_calls(&count)[row];
-    if (!evaluation_allows(v, c, e)) {
-        account_call(v->account, row, c, ERR_DENIED, STR(""));
+    if (!evaluation_allows(v, c, e))
         return false;
-    }
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     const struct json *values = json_read(args, a, e);
     if (!values)
@@ -116,12 +112,13 @@ static bool perform(struct evaluation *v, uint32_t row, struct str args, struct 
     if (!c->steady)
         atomic_store(&v->unsteady, true);
     if (!call_patiently(v, c, values, out, e)) {
-        account_call(v->account, row, c, e->code, STR(""));
         advice_failed(v, c, values, e);
         return false;
     }
-    account_call(v->account, row, c, ERR_NONE, buf_view(out));
     advice_done(v, c, row, values, buf_view(out));
+    /* Not at the end of the evaluation: an alert may have to stop it. */
+    if (!strcmp(c->row.name, "notes.delete") || !strcmp(c->row.name, "noteTypes.delete"))
+        ward_observe(v->here->ward, v->who, &(struct deed){.deletes = 1});
     return true;
 }
 
@@ -135,8 +132,12 @@ bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
     const struct host_call *c = calls[row];
     if (!c->call)
         return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
+    uint64_t begun_ns = os_mono_ns();
     pthread_rwlock_rdlock(&v->moving);
-    bool ok = perform(v, row, args, out, e);
+    bool ok = perform(v, c, row, args, out, e);
     pthread_rwlock_unlock(&v->moving);
+    enum err_code outcome = ok ? ERR_NONE : e->code;
+    account_call(v->account, row, c, outcome, ok ? buf_view(out) : STR(""));
+    telemetry_call(v->actions->telemetry, row, outcome, os_mono_ns() - begun_ns);
     return ok;
 }

@@ -16,6 +16,7 @@ struct actions {
     struct vault_set *vaults;
     char *guest_dir;
     struct guard *guard;
+    struct telemetry *telemetry;
     _Atomic uint16_t own_port; /* where this program listens; 0: nowhere */
     pthread_mutex_t lock;      /* guards what follows while it is made */
     struct engine *engine;
@@ -67,6 +68,17 @@ bool vault_set_remove(struct vault_set *s, struct str id, struct err *e);
 char *vault_set_path(struct vault_set *s, unsigned number);
 /* Its id, copied; "" for 0 and for one that was removed. */
 void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
+
+/* ---- counters ----------------------------------------------------------- */
+
+struct telemetry;
+struct telemetry *telemetry_new(void);
+void telemetry_free(struct telemetry *t);
+/* Threads: safe, without a lock. */
+void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who,
+                    enum err_code outcome, uint64_t ns);
+void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome,
+                    uint64_t ns);
 
 /* ---- what a call comes to ------------------------------------------------ */
 

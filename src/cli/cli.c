@@ -26,6 +26,7 @@ static const struct command {
      command_vault},
     {"session", "list | close NAME", "what evaluations left for the next",
      command_session},
+    {"callers", "[pause NAME | resume NAME]", "callers that are paused", command_callers},
     {"audit", "[show ID] [--follow] [--verify]", "what was done", command_audit},
     {"policy", "show | check | set KEY VALUE...", "what callers may do", command_policy},
 };
@@ -69,7 +70,7 @@ int cli_run(int argc, char **argv)
     struct err e = {0};
     err_set(&e, ERR_INVALID,
             "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, vault, "
-            "session, policy and audit are, and "
+            "session, policy, audit and callers are, and "
             "--help tells of them",
             argv[1]);
     return cli_fail(&e);

@@ -36,6 +36,8 @@ struct guard *guard_open(const struct guard_options *o)
     struct err e = {0};
     pthread_mutex_init(&g->lock, NULL);
     g->audit = audit_open();
+    g->alerts = alerts_new();
+    g->webhook = webhook_new();
     g->calls = (struct known_calls){o->calls, o->call_count};
     g->config = os_config_dir(&g->config_path, &e);
     /* A folder that others may write to could hold another's policy: that refuses.
@@ -63,6 +65,8 @@ void guard_close(struct guard *g)
         next = w->next;
         ward_free(w);
     }
+    webhook_free(g->webhook);
+    alerts_free(g->alerts);
     audit_close(g->audit);
     os_close(g->config);
     free(g->config_path);

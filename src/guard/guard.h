@@ -31,6 +31,8 @@ bool level_named(const char *name, enum level *out);
 /* The ways in, each with a level of its own in the policy: the first word of a
  * caller's name; all other names are WAY_OTHER, which no policy lowers. */
 enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
+struct caller;
+enum way caller_way(const struct caller *who);
 
 struct caller {
     const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
@@ -149,6 +151,7 @@ static inline void policy_release_at(const struct policy **p)
  * something asks this one place. */
 struct permit {
     struct ward *ward;
+    const char *caller; /* its name */
     const struct policy *policy;
     enum level level;         /* the lowest of all that were said */
     bool read_only;           /* nothing that writes is allowed, whatever it is called */
@@ -169,6 +172,42 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
 /* The ceilings of its level. */
 uint32_t permit_timeout_ms(const struct permit *p);
 uint32_t permit_memory_mb(const struct permit *p);
+
+/* ---- alerts ------------------------------------------------------------- */
+
+struct alert {
+    enum alert_kind kind;
+    const char *caller;
+    char message[120]; /* "20 refusals within 60 s" */
+    bool paused;       /* and the caller is refused from now on */
+};
+/* Called from the thread of the call that raised it; must not wait. At most four. */
+typedef void alert_fn(void *arg, const struct alert *alert);
+void guard_on_alert(struct guard *g, alert_fn *fn, void *arg);
+void guard_off_alert(struct guard *g, alert_fn *fn, void *arg);
+
+/* What a call came to, as far as alerts mind. */
+struct deed {
+    uint32_t denials, deletes;
+    bool ended;         /* a call did; else it still runs */
+    bool limit, failed; /* stopped by a limit; ended in an error of any kind */
+    const char *const *hosts;
+    size_t host_count;
+};
+/* Raises what it has to: in the trail, to whoever listens, to the webhook. */
+void ward_observe(struct ward *w, const struct caller *who, const struct deed *d);
+
+/* A paused caller's calls are ERR_DENIED, in all processes of the user, until a person
+ * lets it go on. ERR_NOT_FOUND: it is not paused. Both are recorded. */
+bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e);
+bool ward_resume(struct ward *w, const char *caller, struct err *e);
+/* {caller: {"since", "why"}} */
+void guard_paused(struct guard *g, struct json_writer *out);
+
+struct guard_counts {
+    uint64_t alerts[ALERT_KINDS], recorded, lost;
+};
+struct guard_counts guard_count(const struct guard *g);
 
 /* ---- for people --------------------------------------------------------- */
 

@@ -2,10 +2,11 @@
 #include "guard/guard.h"
 #include "guard/policy.h"
 
-static enum way way_of(const char *name)
+enum way caller_way(const struct caller *who)
 {
     static const char *const ways[WAY_OTHER] = {"stdio", "http", "terminal"};
-    size_t n = strcspn(name ? name : "", " ");
+    const char *name = who->name;
+    size_t n = strcspn(name, " ");
     for (size_t i = 0; i < WAY_OTHER; i++)
         if (str_is((struct str){name, n}, ways[i]))
             return (enum way)i;
@@ -53,15 +54,17 @@ bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
 {
     *p = (struct permit){0};
     p->ward = w;
+    p->caller = who->name;
     p->policy = ward_policy(w, e);
     if (!p->policy)
         return false;
-    enum way way = way_of(who->name);
+    enum way way = caller_way(who);
     p->level = lower(who->level, p->policy->level);
     if (way != WAY_OTHER)
         p->level = lower(p->level, p->policy->ways[way]);
     p->read_only = p->policy->read_only || p->level == LEVEL_ZERO;
-    if (read_wish(p, w->guard, allowed, e))
+    if (alerts_allow(w->guard->alerts, who->name, e) &&
+        read_wish(p, w->guard, allowed, e))
         return true;
     permit_close(p);
     return false;
@@ -117,6 +120,8 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
             "%s would change something, and the policy is readOnly; nothing was "
             "changed",
             call);
+    if (writes && !alerts_allow(p->ward->guard->alerts, p->caller, e))
+        return false;
     struct err why = {0};
     if (writes && policy->audit.required && !trail_ready(p->ward->trail, &why))
         return err_set(e, ERR_IO, "%s did nothing, because it could not be recorded: %s",

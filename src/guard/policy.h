@@ -131,11 +131,27 @@ const char *nearest_name(struct str wrong, const char *const *names, size_t coun
 /* The part of two host patterns that both allow, or NULL. */
 const char *host_pattern_both(const char *a, const char *b);
 
+/* ---- alerts.c, webhook.c ------------------------------------------------- */
+
+struct alerts;
+struct alerts *alerts_new(void);
+void alerts_free(struct alerts *a);
+/* false and ERR_DENIED: the caller is paused. */
+bool alerts_allow(struct alerts *a, const char *name, struct err *e);
+
+struct webhook;
+struct webhook *webhook_new(void);
+void webhook_free(struct webhook *h);
+void webhook_send(struct webhook *h, const char *url, const struct alert *alert,
+                  const char *kind);
+
 /* ---- guard.c ------------------------------------------------------------ */
 
 struct guard {
     struct known_calls calls;
     struct audit *audit;
+    struct alerts *alerts;
+    struct webhook *webhook;
     int config;           /* the user's folder; -1: there is none */
     struct err no_config; /* why, where that must refuse; else no code */
     char *config_path;

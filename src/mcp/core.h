@@ -26,6 +26,8 @@ struct backend {
     /* The text of a resource, for who may read it; NULL: there are none. */
     bool (*resource)(void *arg, const struct caller *who, struct str uri, struct buf *out,
                      struct err *e);
+    /* `fn` hears of alerts from now on, or no more; NULL: there are none. */
+    void (*listen)(void *arg, alert_fn *fn, void *fn_arg, bool on);
     void *arg;
 };
 
@@ -44,7 +46,13 @@ struct mcp {
     struct buf names; /* the tools' names, for who asks for another */
     struct sessions sessions;
     struct calls calls;
+    atomic_uint log_least; /* of log_levels: what the client of stdio wants to hear */
+    atomic_bool greeted;   /* it has said initialize */
 };
+
+/* RFC 5424's, as logging/setLevel names them, the least first. */
+#define LOG_LEVELS 8u
+extern const char *const log_levels[LOG_LEVELS];
 
 struct mcp *mcp_open_on(const struct backend *b, struct err *e);
 

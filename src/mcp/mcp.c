@@ -31,12 +31,21 @@ static bool read_resource(void *arg, const struct caller *who, struct str uri,
     return actions_resource(arg, who, uri, out, e);
 }
 
+static void listen_to(void *arg, alert_fn *fn, void *fn_arg, bool on)
+{
+    if (on)
+        actions_on_alert(arg, fn, fn_arg);
+    else
+        actions_off_alert(arg, fn, fn_arg);
+}
+
 struct mcp *mcp_open(struct actions *a, struct err *e)
 {
     struct backend b = {.list = actions_list,
                         .named = action_named,
                         .call = call_action,
                         .resource = read_resource,
+                        .listen = listen_to,
                         .arg = a};
     return mcp_open_on(&b, e);
 }

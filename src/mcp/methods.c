@@ -33,9 +33,15 @@ void put_cache_hints(struct json_writer *w, enum era era)
     json_pair_raw(w, "cacheScope", STR("\"private\""));
 }
 
-static void put_capabilities(struct json_writer *w)
+const char *const log_levels[LOG_LEVELS] = {"debug", "info",     "notice", "warning",
+                                            "error", "critical", "alert",  "emergency"};
+
+/* Log messages need a stream that is there without a request: stdio's. */
+static void put_capabilities(struct json_writer *w, bool logs)
 {
-    json_pair_raw(w, "capabilities", STR("{\"tools\":{},\"resources\":{}}"));
+    json_pair_raw(w, "capabilities",
+                  logs ? STR("{\"logging\":{},\"tools\":{},\"resources\":{}}")
+                       : STR("{\"tools\":{},\"resources\":{}}"));
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -58,11 +64,12 @@ static void answer_initialize(struct exchange *x)
         x->reply->opened = true;
     } else {
         x->env->session->version = version;
+        atomic_store(&x->m->greeted, true);
     }
 
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_cstr(&w, "protocolVersion", version);
-    put_capabilities(&w);
+    put_capabilities(&w, !x->env->http);
     json_key(&w, "serverInfo");
     json_open_object(&w);
     json_pair_cstr(&w, "name", "cloche");
@@ -77,9 +84,28 @@ static void answer_discover(struct exchange *x)
 {
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
-    put_capabilities(&w);
+    put_capabilities(&w, false);
     json_pair_cstr(&w, "instructions", instructions);
     put_cache_hints(&w, x->era);
+    result_close(&w, x->era);
+}
+
+static void answer_log_level(struct exchange *x)
+{
+    struct str level = json_str(json_get(x->params, "level"));
+    unsigned i = 0;
+    while (i < LOG_LEVELS && !str_is(level, log_levels[i]))
+        i++;
+    if (i == LOG_LEVELS) {
+        reply_error(x, RPC_PARAMS,
+                    "Invalid params: level is '%.*s'; debug, info, notice, warning, "
+                    "error, critical, alert and emergency are accepted",
+                    STR_ARGS(str_cut(level, 40)));
+        return;
+    }
+    if (!x->env->http)
+        atomic_store(&x->m->log_least, i);
+    struct json_writer w = result_open(x->reply->out, x->id, x->era);
     result_close(&w, x->era);
 }
 
@@ -178,6 +204,7 @@ static const struct method {
     {"server/discover", ERA_MODERN, answer_discover},
     {"initialize", ERA_LEGACY, answer_initialize},
     {"ping", ERA_LEGACY, answer_ping},
+    {"logging/setLevel", ERA_LEGACY, answer_log_level},
 };
 
 void method_answer(struct exchange *x)

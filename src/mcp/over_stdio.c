@@ -299,6 +299,35 @@ static void drain(struct stdio *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* An alert, as a log message: "error" where the caller was paused, else "warning". */
+static void put_alert(void *arg, const struct alert *alert)
+{
+    struct stdio *s = arg;
+    unsigned level = alert->paused ? 4 : 3;
+    if (!atomic_load(&s->m->greeted) || level < atomic_load(&s->m->log_least))
+        return;
+    scoped_buf struct buf line;
+    buf_init(&line, 4096);
+    struct json_writer w = json_writer(&line);
+    json_open_object(&w);
+    json_pair_cstr(&w, "jsonrpc", "2.0");
+    json_pair_cstr(&w, "method", "notifications/message");
+    json_key(&w, "params");
+    json_open_object(&w);
+    json_pair_cstr(&w, "level", log_levels[level]);
+    json_pair_cstr(&w, "logger", "alerts");
+    json_key(&w, "data");
+    json_open_object(&w);
+    json_pair_cstr(&w, "message", alert->message);
+    json_pair_str(&w, "caller", str_cut(str_of(alert->caller), 100));
+    json_pair_bool(&w, "paused", alert->paused);
+    json_close(&w);
+    json_close(&w);
+    json_close(&w);
+    if (!line.failed)
+        put_line(s, &line);
+}
+
 static bool serve(struct stdio *s, struct err *e)
 {
     pthread_t threads[THREADS_MAX];
@@ -359,9 +388,14 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
     if (own >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
         s.o.out = own;
 
+    const struct backend *b = &m->backend;
+    if (b->listen)
+        b->listen(b->arg, put_alert, &s, true);
     bool ok = lines_init(&s.lines, s.o.in, s.o.out, s.o.has_stop ? s.o.stop : -1,
                          MCP_LINE_MAX, e) &&
               serve(&s, e);
+    if (b->listen)
+        b->listen(b->arg, put_alert, &s, false);
     if (ok && s.lines.failure.code) {
         *e = s.lines.failure;
         ok = false;

@@ -1,0 +1,366 @@
+/* Alerts: what is unusual in one caller's calls, and callers that were paused.
+ *
+ * Each caller has a few windows of time, an eighth of which is forgotten at once. Callers
+ * are bounded: the one that was silent longest makes room. A pause is a note in the
+ * user's state folder, so that it holds for all processes, and until a person takes it
+ * away; it is looked at before every call. */
+#include <stdio.h>
+
+#include "guard/policy.h"
+#include "os/os.h"
+
+#define CALLERS_MAX 64u
+#define PARTS 8u
+#define SINKS_MAX 4u
+#define HOSTS_SEEN_MAX 1024u
+#define ERRORS_LEAST 2u /* one failure in so many calls, or more */
+#define PAUSED_FILE "paused.json"
+#define PAUSED_MAX ((size_t)64 << 10)
+#define LOCK_MS 5000u
+
+static const char *const kind_names[ALERT_KINDS] = {"denials", "deletes", "limits",
+                                                    "errors", "newHosts"};
+static const char *const kind_words[ALERT_KINDS] = {"refusals", "deleted notes",
+                                                    "stops by a limit", "failed calls",
+                                                    "hosts never fetched from before"};
+
+struct window {
+    uint64_t part; /* the number of the newest part, since the clock began */
+    uint32_t n[PARTS];
+};
+
+struct watched {
+    char name[64];
+    uint64_t used_ns;
+    struct window windows[ALERT_KINDS], all;
+    uint64_t quiet_until[ALERT_KINDS]; /* one alert a window */
+};
+
+struct sink {
+    alert_fn *fn;
+    void *arg;
+};
+
+struct alerts {
+    pthread_mutex_t lock; /* guards all below */
+    struct watched callers[CALLERS_MAX];
+    uint64_t hosts[HOSTS_SEEN_MAX]; /* hashes of those that were asked for something */
+    size_t host_count;
+    struct sink sinks[SINKS_MAX];
+    atomic_uint_least64_t raised[ALERT_KINDS];
+
+    int state; /* the user's folder; -1: not opened, or none */
+    bool is_read;
+    struct os_stamp stamp;
+    struct arena *arena;
+    const struct json *paused;
+};
+
+struct alerts *alerts_new(void)
+{
+    struct alerts *a = mem_new(sizeof *a);
+    struct err none = {0};
+    pthread_mutex_init(&a->lock, NULL);
+    a->state = os_state_dir(NULL, &none);
+    return a;
+}
+
+void alerts_free(struct alerts *a)
+{
+    os_close(a->state);
+    arena_free(a->arena);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+/* ---- windows ------------------------------------------------------------ */
+
+/* Adds `more`, and answers what came within the last `seconds`. */
+static uint32_t window_add(struct window *w, uint64_t now_ns, uint32_t seconds,
+                           uint32_t more)
+{
+    uint64_t part = now_ns / ((uint64_t)seconds * 1000000000u / PARTS + 1);
+    uint64_t passed = part - w->part;
+    for (uint64_t i = 0; i < (passed < PARTS ? passed : PARTS); i++)
+        w->n[(w->part + 1 + i) % PARTS] = 0;
+    w->part = part;
+    w->n[part % PARTS] += more;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < PARTS; i++)
+        sum += w->n[i];
+    return sum;
+}
+
+static struct watched *find_caller(struct alerts *a, const char *name, uint64_t now_ns)
+{
+    struct watched *oldest = &a->callers[0];
+    for (size_t i = 0; i < CALLERS_MAX; i++) {
+        struct watched *w = &a->callers[i];
+        if (!strncmp(w->name, name, sizeof w->name - 1)) {
+            w->used_ns = now_ns;
+            return w;
+        }
+        if (w->used_ns < oldest->used_ns)
+            oldest = w;
+    }
+    *oldest = (struct watched){.used_ns = now_ns};
+    (void)snprintf(oldest->name, sizeof oldest->name, "%s", name);
+    return oldest;
+}
+
+static bool is_new_host(struct alerts *a, const char *host)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *host; host++)
+        hash = (hash ^ (unsigned char)*host) * 1099511628211u;
+    for (size_t i = 0; i < a->host_count; i++)
+        if (a->hosts[i] == hash)
+            return false;
+    if (a->host_count < HOSTS_SEEN_MAX)
+        a->hosts[a->host_count++] = hash;
+    return true;
+}
+
+/* ---- paused callers ----------------------------------------------------- */
+
+/* The lock is held. */
+static void read_paused(struct alerts *a)
+{
+    struct os_stamp now = os_stamp(a->state, PAUSED_FILE);
+    struct err none = {0};
+    if (a->is_read && os_same_stamp(&now, &a->stamp))
+        return;
+    scoped_buf struct buf text;
+    buf_init(&text, PAUSED_MAX);
+    arena_free(a->arena);
+    a->arena = arena_new(16 * PAUSED_MAX);
+    a->paused = NULL;
+    if (a->state >= 0 && os_read_file(a->state, PAUSED_FILE, &text, NULL, &none))
+        a->paused = json_read(buf_view(&text), a->arena, &none);
+    a->stamp = now;
+    a->is_read = true;
+}
+
+bool alerts_allow(struct alerts *a, const char *name, struct err *e)
+{
+    pthread_mutex_lock(&a->lock);
+    read_paused(a);
+    const struct json *p = json_get_str(a->paused, str_cut(str_of(name), 63));
+    if (p)
+        err_set(
+            e, ERR_DENIED,
+            "nothing ran: the caller '%s' is paused since %.*s (%.*s); a person lifts "
+            "it with: cloche callers resume '%s'",
+            name, STR_ARGS(str_cut(json_str(json_get(p, "since")), 30)),
+            STR_ARGS(str_cut(json_str(json_get(p, "why")), 120)), name);
+    pthread_mutex_unlock(&a->lock);
+    return !p;
+}
+
+/* Writes the list anew with `name` in it, for `why`, or without it. */
+static bool write_paused(struct alerts *a, const char *name, const char *why,
+                         struct err *e)
+{
+    char now[25];
+    scoped_buf struct buf text;
+    buf_init(&text, PAUSED_MAX);
+    if (a->state < 0)
+        return err_set(e, ERR_NOT_FOUND, "there is no folder to note paused callers in");
+    scoped_fd int lock = os_lock(a->state, "paused.lock", 0, LOCK_MS, e);
+    if (lock < 0)
+        return false;
+    pthread_mutex_lock(&a->lock);
+    read_paused(a);
+    struct json_writer w = json_writer(&text);
+    struct json_iter it = json_iter(a->paused);
+    struct str own = str_cut(str_of(name), 63);
+    bool there = json_get_str(a->paused, own) != NULL;
+    json_open_object(&w);
+    while (json_next(&it)) {
+        if (str_eq(it.key, own))
+            continue;
+        json_key_str(&w, it.key);
+        json_put(&w, it.value);
+    }
+    if (why) {
+        os_format_utc(os_real_ms(), now);
+        json_key_str(&w, own);
+        json_open_object(&w);
+        json_pair_cstr(&w, "since", now);
+        json_pair_cstr(&w, "why", why);
+        json_close(&w);
+    }
+    json_close(&w);
+    pthread_mutex_unlock(&a->lock);
+    if (!why && !there)
+        return err_set(e, ERR_NOT_FOUND,
+                       "the caller '%.60s' is not paused; 'cloche callers' lists those "
+                       "that are",
+                       name);
+    return buf_check(&text, "the paused callers", e) &&
+           os_write_file(a->state, PAUSED_FILE, buf_view(&text), OS_REPLACE, 0600, NULL,
+                         e);
+}
+
+/* In the trail: who was paused or may go on, and why. */
+static void record(struct ward *w, const char *event, const char *caller,
+                   const struct alert *alert, const char *why)
+{
+    struct err e = {0};
+    scoped_buf struct buf text;
+    buf_init(&text, 4096);
+    struct json_writer out = json_writer(&text);
+    char now[25];
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&out);
+    json_pair_cstr(&out, "time", now);
+    json_pair_cstr(&out, "event", event);
+    json_pair_str(&out, "caller", str_cut(str_of(caller), 63));
+    if (alert) {
+        json_pair_cstr(&out, "kind", kind_names[alert->kind]);
+        json_pair_bool(&out, "paused", alert->paused);
+    }
+    json_pair_cstr(&out, "why", why);
+    json_close(&out);
+    const struct policy *p = ward_policy(w, &e);
+    if (!text.failed)
+        (void)ward_record(w, (struct str){text.at + 1, text.n - 2},
+                          p ? p->digest : "unusable", true, &e);
+    policy_release(p);
+}
+
+bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e)
+{
+    if (!write_paused(w->guard->alerts, caller, why, e))
+        return false;
+    record(w, "pause", caller, NULL, why);
+    return true;
+}
+
+bool ward_resume(struct ward *w, const char *caller, struct err *e)
+{
+    if (!write_paused(w->guard->alerts, caller, NULL, e))
+        return false;
+    record(w, "resume", caller, NULL, "by a person");
+    return true;
+}
+
+void guard_paused(struct guard *g, struct json_writer *out)
+{
+    struct alerts *a = g->alerts;
+    pthread_mutex_lock(&a->lock);
+    read_paused(a);
+    if (json_is(a->paused, JSON_OBJECT))
+        json_put(out, a->paused);
+    else
+        json_open_object(out), json_close(out);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- raising ------------------------------------------------------------ */
+
+void guard_on_alert(struct guard *g, alert_fn *fn, void *arg)
+{
+    struct alerts *a = g->alerts;
+    pthread_mutex_lock(&a->lock);
+    for (size_t i = 0; i < SINKS_MAX; i++)
+        if (!a->sinks[i].fn) {
+            a->sinks[i] = (struct sink){fn, arg};
+            break;
+        }
+    pthread_mutex_unlock(&a->lock);
+}
+
+void guard_off_alert(struct guard *g, alert_fn *fn, void *arg)
+{
+    struct alerts *a = g->alerts;
+    pthread_mutex_lock(&a->lock);
+    for (size_t i = 0; i < SINKS_MAX; i++)
+        if (a->sinks[i].fn == fn && a->sinks[i].arg == arg)
+            a->sinks[i] = (struct sink){0};
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void raise_alert(struct ward *w, const struct policy *p, struct alert *alert)
+{
+    struct alerts *a = w->guard->alerts;
+    struct sink sinks[SINKS_MAX];
+    struct err e = {0};
+    atomic_fetch_add(&a->raised[alert->kind], 1);
+    if (alert->paused && !write_paused(a, alert->caller, alert->message, &e))
+        alert->paused = false;
+    record(w, "alert", alert->caller, alert, alert->message);
+    pthread_mutex_lock(&a->lock);
+    memcpy(sinks, a->sinks, sizeof sinks);
+    pthread_mutex_unlock(&a->lock);
+    for (size_t i = 0; i < SINKS_MAX; i++)
+        if (sinks[i].fn)
+            sinks[i].fn(sinks[i].arg, alert);
+    if (p->webhook)
+        webhook_send(w->guard->webhook, p->webhook, alert, kind_names[alert->kind]);
+}
+
+/* Is the threshold passed now, and was not told of yet? The lock is held. */
+static bool is_over(struct watched *c, const struct policy *p, enum alert_kind kind,
+                    uint32_t more, bool ended, uint64_t now_ns, uint32_t *sum)
+{
+    const struct policy_alert *limit = &p->alerts[kind];
+    *sum = window_add(&c->windows[kind], now_ns, limit->seconds, more);
+    bool over =
+        limit->count && more && *sum >= limit->count && now_ns >= c->quiet_until[kind];
+    if (kind == ALERT_ERRORS) {
+        uint32_t all = window_add(&c->all, now_ns, limit->seconds, ended);
+        over = over && *sum >= all / ERRORS_LEAST;
+    }
+    if (over)
+        c->quiet_until[kind] = now_ns + (uint64_t)limit->seconds * 1000000000u;
+    return over;
+}
+
+static uint32_t count_new_hosts(struct alerts *a, const struct deed *d)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < d->host_count; i++)
+        n += is_new_host(a, d->hosts[i]);
+    return n;
+}
+
+void ward_observe(struct ward *w, const struct caller *who, const struct deed *d)
+{
+    struct err none = {0};
+    struct alerts *a = w->guard->alerts;
+    struct alert raised[ALERT_KINDS];
+    size_t n = 0;
+    const struct policy *p = ward_policy(w, &none);
+    if (!p)
+        return;
+    uint64_t now_ns = os_mono_ns();
+    pthread_mutex_lock(&a->lock);
+    struct watched *c = find_caller(a, who->name, now_ns);
+    uint32_t counts[ALERT_KINDS] = {d->denials, d->deletes, d->limit, d->failed,
+                                    count_new_hosts(a, d)};
+    for (size_t kind = 0; kind < ALERT_KINDS; kind++) {
+        uint32_t sum;
+        if (!is_over(c, p, (enum alert_kind)kind, counts[kind], d->ended, now_ns, &sum))
+            continue;
+        struct alert *new = &raised[n++];
+        *new = (struct alert){.kind = (enum alert_kind)kind,
+                              .caller = who->name,
+                              .paused = p->alerts[kind].pause};
+        (void)snprintf(new->message, sizeof new->message, "%u %s within %u s", sum,
+                       kind_words[kind], p->alerts[kind].seconds);
+    }
+    pthread_mutex_unlock(&a->lock);
+    for (size_t i = 0; i < n; i++)
+        raise_alert(w, p, &raised[i]);
+    policy_release(p);
+}
+
+struct guard_counts guard_count(const struct guard *g)
+{
+    struct guard_counts n = {.recorded = audit_appended(g->audit),
+                             .lost = audit_lost(g->audit)};
+    for (size_t i = 0; i < ALERT_KINDS; i++)
+        n.alerts[i] = atomic_load(&g->alerts->raised[i]);
+    return n;
+}
