@@ -227,6 +227,10 @@
   const OURS = /<(world|url|host|table|null)>|\(missing\)/;
   const OUR_FRAMES = new RegExp(`^.*(?:${OURS.source}).*\\n?`, 'gm');
 
+  // What this code is called in its frames. Each call of a session has a name of its own, or
+  // a function of an earlier one would be looked for in this one's text.
+  let file = 'code.js';
+
   // The frames of the agent's own code: `code.js:line:column`.
   function cleanStack(stack) {
     if (typeof stack !== 'string') return '';
@@ -234,7 +238,7 @@
     return stack
       .split('\n')
       .filter((frame) => frame && !OURS.test(frame))
-      .map((frame) => frame.replace(/code\.js:(\d+):(\d+)/, (whole, l, c) =>
+      .map((frame) => frame.replace(`${file}:`, 'code.js:').replace(/code\.js:(\d+):(\d+)/, (whole, l, c) =>
         `code.js:${l}:${columnOf(l, by && Number(l) === line && c > from + by ? c - by : c)}`))
       .map((frame) => frame.replace('at <eval> (', 'at ('))
       .join('\n')
@@ -278,7 +282,10 @@
 
   // The line of the code that an error stands in, 0 where there is none.
   let tracing = false;
-  const lineOf = (error) => Number(/code\.js:(\d+)/.exec(error.stack)?.[1] ?? 0);
+  const lineOf = ({ stack }) => {
+    const at = stack.indexOf(`(${file}:`);
+    return at < 0 ? 0 : Number.parseInt(stack.slice(at + file.length + 2), 10);
+  };
 
   const asynchronous = (row) =>
     function (...args) {
@@ -478,8 +485,9 @@
   // ---- sessions -----------------------------------------------------------
 
   let inSession = false;
-  function begin(session, trace) {
+  function begin(session, trace, count) {
     inSession = session;
+    if (session) file = `call-${count}.js`;
     tracing = trace;
     if (session && !Object.hasOwn(world, 'state')) define(world, 'state', {});
   }

@@ -17,6 +17,7 @@
  * which `return` is allowed (quickjs/own.c).
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,14 +290,16 @@ static JSValue throw_syntax_error(JSContext *ctx, const char *code, size_t n)
 bool code_declares_main;
 
 /* What it declares may have been declared before. */
-JSValue code_run_in_session(JSContext *ctx, const char *code, size_t n)
+JSValue code_run_in_session(JSContext *ctx, const char *code, size_t n, unsigned count)
 {
+    char name[24];
+    (void)snprintf(name, sizeof name, "call-%u.js", count);
     strictness = begins_strict(code, n) ? JS_EVAL_FLAG_STRICT : 0;
     struct bytes b = glue("", code, n, "\n");
     JSEvalOptions o = {.version = JS_EVAL_OPTIONS_VERSION,
                        .eval_flags =
                            FLAGS_SCRIPT | strictness | JS_EVAL_FLAG_COMPILE_ONLY,
-                       .filename = "code.js",
+                       .filename = name,
                        .line_num = 1};
     JSValue function =
         b.failed ? JS_ThrowOutOfMemory(ctx) : own_compile(ctx, b.at, b.n, &o);

@@ -57,8 +57,9 @@ void logs_rest(void); /* forgets them */
  * script, of the result for a function. JS_EXCEPTION: it does not parse. */
 JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script);
 /* The same where the names that the code declares outlive it: a promise of what
- * own_completion() understands. Is a function `main` among them? */
-JSValue code_run_in_session(JSContext *ctx, const char *code, size_t n);
+ * own_completion() understands. Is a function `main` among them? `count` is the call's
+ * number in its session: frames tell "call-2.js". */
+JSValue code_run_in_session(JSContext *ctx, const char *code, size_t n, unsigned count);
 extern bool code_declares_main;
 /* Where text of ours stands within the agent's: positions on `line` (from 1)
  * behind column `from` (from 0) are too large by `by`. */

@@ -381,10 +381,13 @@ EXPORT(start) struct script_answer *start(uint32_t n)
         JSValue features = JS_NewUint32(context, q.features);
         call_own(js.enable, 1, &features);
     }
+    static unsigned session_calls; /* outlives the call, as all of the world does */
+    session_calls += (q.flags & SCRIPT_SESSION) != 0;
     if (q.flags) {
-        JSValue flags[2] = {JS_NewBool(context, q.flags & SCRIPT_SESSION),
-                            JS_NewBool(context, q.flags & SCRIPT_TRACE)};
-        call_own(js.begin, 2, flags);
+        JSValue how[3] = {JS_NewBool(context, q.flags & SCRIPT_SESSION),
+                          JS_NewBool(context, q.flags & SCRIPT_TRACE),
+                          JS_NewUint32(context, session_calls)};
+        call_own(js.begin, 3, how);
     }
     if (q.context_size) {
         /* The JSON reader wants a NUL behind it: input() has put one. */
@@ -398,7 +401,7 @@ EXPORT(start) struct script_answer *start(uint32_t n)
     bool is_script = false;
     JSValue promise;
     if (q.flags & SCRIPT_SESSION) {
-        promise = code_run_in_session(context, code_at, code_size);
+        promise = code_run_in_session(context, code_at, code_size, session_calls);
     } else {
         promise = code_run(context, code_at, code_size, &is_script);
         form = is_script ? SCRIPT : FUNCTION;

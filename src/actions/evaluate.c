@@ -157,7 +157,7 @@ static bool run(const struct action_call *c, struct script *script,
     script_outcome_init(&o);
     struct cache_key key = cache_key(c);
     bool ran = answer_again(c, &key, &v, &o) || language_run(c, script, q, &o, e) ||
-               kept_refuse(kept, e);
+               kept_refuse(kept, &o, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
         o.changed = o.changed && v.advice.written;

@@ -200,7 +200,7 @@ struct kept {
 bool kept_begin(struct kept *k, const struct action_call *c, struct script_request *q,
                 struct err *e);
 /* The code did not run at all: *e in words about the session. Answers false. */
-bool kept_refuse(struct kept *k, struct err *e);
+bool kept_refuse(struct kept *k, const struct script_outcome *o, struct err *e);
 /* Keeps what the evaluation left. */
 void kept_end(struct kept *k, const struct script_outcome *o);
 /* Its part of the answer, a pair of the open object. */

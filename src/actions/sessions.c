@@ -71,10 +71,10 @@ bool kept_begin(struct kept *k, const struct action_call *c, struct script_reque
     return true;
 }
 
-bool kept_refuse(struct kept *k, struct err *e)
+bool kept_refuse(struct kept *k, const struct script_outcome *o, struct err *e)
 {
     struct err none = {0}, why = *e;
-    if (!k->session)
+    if (!k->session || !o->unrestored)
         return false;
     const char *name = k->session->name;
     if (why.code == ERR_CONFLICT) {

@@ -213,8 +213,9 @@ static void run_end(struct run *r, struct world *w)
 }
 
 /* Only to be had anew, whether it is another build's or damaged. */
-static bool refuse_saved(struct err *e)
+static bool refuse_saved(struct script_outcome *out, struct err *e)
 {
+    out->unrestored = true;
     if (e->code == ERR_INVALID)
         e->code = ERR_CONFLICT;
     return false;
@@ -247,7 +248,7 @@ bool script_run(struct script *s, const struct script_request *q,
     run_end(&r, w);
     world_close(w);
     if (w && !restored)
-        return refuse_saved(e);
+        return refuse_saved(out, e);
     /* Thousands of answers, and worlds that were stopped, leave the C library's heap
      * in pieces that it would keep; deep recursion leaves stack. */
     if (!ran || out->stats.host_calls >= MANY_CALLS)

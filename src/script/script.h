@@ -111,6 +111,7 @@ struct script_outcome {
      * the session is then what it was before. */
     struct buf saved;
     struct err unsaved;
+    bool unrestored; /* it did not run, because of `saved` */
     struct script_stats stats;
 
     /* When not success. */

@@ -195,6 +195,37 @@ static void each_call_stands_for_itself(void **state)
     call_gives("performance.now() < 1000", "true");
 }
 
+static void places_are_those_of_the_call_they_lie_in(void **state)
+{
+    (void)state;
+    call_gives(
+        "let x = 1;\nfunction f() {\n  null.y }\nasync function g() { await null;\n  f() }",
+        "null");
+    call("1;\n2; f()");
+    assert_int_equal(outcome.line, 2);
+    assert_int_equal(outcome.column, 4);
+    assert_non_null(strstr(buf_cz(&outcome.frame), "2; f()"));
+    assert_non_null(strstr(buf_cz(&outcome.stack), "at f (call-1.js:3:3)\n"));
+    assert_non_null(strstr(buf_cz(&outcome.stack), "(code.js:2:4)"));
+    /* Nothing of this call's text is there: no place is better than a wrong one. */
+    call("await g()");
+    assert_int_equal(outcome.line, 0);
+    assert_int_equal(outcome.frame.n, 0);
+    assert_non_null(strstr(buf_cz(&outcome.stack), "at f (call-1.js:3:3)"));
+    call("1;\nthrow new Error('own')");
+    assert_int_equal(outcome.line, 2);
+    call("1;\n}");
+    assert_int_equal(outcome.type, ERR_SYNTAX);
+    assert_int_equal(outcome.line, 2);
+    request.trace = true;
+    call_gives("const one = () => quick.echo(1);\nawait one(); await\nquick.echo(2)",
+               "[2]");
+    assert_int_equal(outcome.made[0].line, 1);
+    call_gives("await one();\nawait quick.echo(3)", "[3]");
+    assert_int_equal(outcome.made[0].line, 1); /* where this call's code made it */
+    assert_int_equal(outcome.made[1].line, 2);
+}
+
 static void a_limit_leaves_the_session_as_it_was(void **state)
 {
     (void)state;
@@ -417,6 +448,7 @@ int main(void)
         session_test(a_return_ends_the_code_and_keeps_the_names),
         session_test(main_is_called_where_it_was_declared_by_this_code),
         session_test(each_call_stands_for_itself),
+        session_test(places_are_those_of_the_call_they_lie_in),
         session_test(a_limit_leaves_the_session_as_it_was),
         session_test(the_memory_limit_counts_the_whole_session),
         session_test(a_session_larger_than_may_be_kept_is_not),
