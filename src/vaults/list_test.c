@@ -193,7 +193,7 @@ static void processes_do_not_lose_each_others_changes(void **state)
             continue;
         bool ok = true;
         for (int k = 0; k < 5; k++) {
-            char id[20], path[20];
+            char id[40], path[40];
             struct err e = {0};
             (void)snprintf(id, sizeof id, "v%d-%d", i, k);
             (void)snprintf(path, sizeof path, "/x/%d/%d", i, k);
