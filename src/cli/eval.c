@@ -63,12 +63,12 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     json_pair_str(&w, "code", code);
     if (o->network)
         json_pair_bool(&w, "enableNetwork", true);
+    if (is_typescript(o))
+        json_pair_cstr(&w, "language", "typescript");
     if (o->check) { /* the others are of running */
         json_close(&w);
         return buf_check(out, "the call", e);
     }
-    if (is_typescript(o))
-        json_pair_cstr(&w, "language", "typescript");
     if (o->timeout) {
         if (!options_number("--timeout", o->timeout, 1, 1000000000, &n, e))
             return false;
