@@ -13,6 +13,7 @@ struct applying {
     struct vault *v;
     struct db *db;
     bool together; /* drafts, and one sync for all */
+    uint64_t id;   /* in the names of our drafts */
     struct buf bytes;
 };
 
@@ -88,9 +89,9 @@ static bool make_folder_of(struct vault *v, const char *path, struct err *e)
     return os_make_dirs(v->dir, folder, e);
 }
 
-static void draft_name(size_t i, char out[static 64])
+static void draft_name(const struct applying *a, size_t i, char out[static 64])
 {
-    (void)snprintf(out, 64, APPLY_STAGE "/%zu", i);
+    (void)snprintf(out, 64, APPLY_STAGE "/%016llx-%zu", (unsigned long long)a->id, i);
 }
 
 /* Does the step write a content? */
@@ -105,7 +106,7 @@ static bool write_draft(struct applying *a, const struct step *s, size_t i, stru
     struct str bytes;
     /* All drafts together come before any move. */
     const char *like = a->together ? s->from : s->to;
-    draft_name(i, name);
+    draft_name(a, i, name);
     return content_of(a, s, &bytes, e) &&
            os_draft(a->v->dir, name, bytes, *s->from ? like : NULL, FILE_MODE,
                     !a->together, e);
@@ -118,14 +119,13 @@ static bool replace_content(struct applying *a, const struct step *s, size_t i,
 {
     char draft[64];
     struct err why = {0}, ignored = {0};
-    draft_name(i, draft);
-    if (!a->together) /* a crash's */
-        (void)os_drop(a->v->dir, draft, &ignored);
+    draft_name(a, i, draft);
     if (!a->together &&
         (!os_make_dirs(a->v->dir, APPLY_STAGE, e) || !write_draft(a, s, i, e)))
         return false;
     bool placed = os_place(a->v->dir, draft, s->to, expect, !a->together, &why);
-    (void)os_drop(a->v->dir, draft, &ignored);
+    if (!a->together)
+        (void)os_drop(a->v->dir, draft, &ignored);
     if (placed || why.code != ERR_INVALID)
         return placed || err_set(e, why.code, "%s", why.msg);
     struct str bytes;
@@ -138,7 +138,7 @@ static bool create_content(struct applying *a, const struct step *s, size_t i,
 {
     char draft[64];
     struct err why = {0};
-    draft_name(i, draft);
+    draft_name(a, i, draft);
     if (!make_folder_of(a->v, s->to, e))
         return false;
     if (a->together && os_place(a->v->dir, draft, s->to, NULL, false, &why))
@@ -205,27 +205,36 @@ static bool do_step(struct applying *a, const struct step *s, size_t i, bool *fo
 
 /* ---- drafts -------------------------------------------------------------- */
 
-static bool drop_draft(void *arg, const char *name, const struct os_stat *st,
-                       struct err *e)
+/* What many replaced files leave in the stage, and what a crash does, is removed by the
+ * changes that come, a few files each: to free a thousand may take seconds. */
+#define SWEPT_AT_ONCE 4
+
+struct sweep {
+    struct applying *a;
+    size_t left;
+};
+
+static bool sweep_draft(void *arg, const char *name, const struct os_stat *st,
+                        struct err *e)
 {
-    struct applying *a = arg;
+    struct sweep *s = arg;
     (void)e;
     struct err ignored = {0};
-    if (st->is_file)
-        (void)os_drop(a->v->dir, name, &ignored);
-    return true;
+    if (st->is_file && os_drop(s->a->v->dir, name, &ignored))
+        s->left--;
+    return s->left > 0;
 }
 
-static void drop_drafts(struct applying *a)
+static void sweep_stage(struct applying *a)
 {
+    struct sweep s = {a, SWEPT_AT_ONCE};
     struct err ignored = {0};
-    (void)os_walk_from(a->v->dir, APPLY_STAGE, drop_draft, a, &ignored);
+    (void)os_walk_from(a->v->dir, APPLY_STAGE, sweep_draft, &s, &ignored);
 }
 
 static bool write_drafts(struct applying *a, const struct step *steps, size_t count,
                          struct err *e)
 {
-    drop_drafts(a); /* a crash's */
     if (!os_make_dirs(a->v->dir, APPLY_STAGE, e))
         return false;
     for (size_t i = 0; i < count; i++)
@@ -238,8 +247,6 @@ static bool write_drafts(struct applying *a, const struct step *steps, size_t co
 
 static void applying_done(struct applying *a)
 {
-    if (a->together)
-        drop_drafts(a);
     buf_done(&a->bytes);
 }
 #define scoped_applying __attribute__((cleanup(applying_done)))
@@ -248,6 +255,7 @@ static struct applying applying(struct vault *v, struct db *db, size_t count)
 {
     struct applying a = {.v = v, .db = db, .together = count > ONE_BY_ONE};
     buf_init(&a.bytes, NOTE_SIZE_MAX + 4096);
+    os_random(&a.id, sizeof a.id);
     return a;
 }
 
@@ -283,6 +291,7 @@ bool apply_all(struct vault *v, struct db *db, const struct step *steps, size_t 
                struct err *e)
 {
     scoped_applying struct applying a = applying(v, db, count);
+    sweep_stage(&a);
     if (a.together && !write_drafts(&a, steps, count, e))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -391,6 +400,5 @@ bool apply_pending(struct vault *v, struct history *h, struct db *db, struct err
     for (size_t i = 0; i < count; i++)
         if (!finish_step(&a, &steps[i], i, e))
             return false;
-    drop_drafts(&a);
     return apply_done(h, db, e);
 }

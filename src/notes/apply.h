@@ -9,7 +9,7 @@
 #pragma once
 #include "notes/history.h"
 
-#define APPLY_STAGE HISTORY_DIR "/stage" /* drafts on their way */
+#define APPLY_STAGE HISTORY_DIR "/stage" /* drafts on their way, and what they replaced */
 
 /* From one state of a file to another: "" for from is a new note, from = to a new
  * content, from != to a move (to the trash, too), "" for to a removal. */

@@ -1,5 +1,7 @@
 /* Changes and their history: what another program writes, what a crash leaves, what a
  * stranger puts into the journal, what is kept and for how long. */
+#include <sys/wait.h>
+
 #include "notes/apply.h"
 #include "notes/change.h"
 #include "notes/diff.h"
@@ -116,7 +118,6 @@ static void many_steps_are_all_done_or_none(void **state)
             assert_int_equal(exists("b/1.md"), !foreign);
             assert_int_equal(exists("c/new.md"), !foreign && count == 6);
             assert_int_equal(exists("a/3.md"), foreign || count == 3);
-            assert_false(exists(".cloche/history/stage/0"));
             char command[200];
             (void)snprintf(command, sizeof command, "cd %s && rm -rf a b c .cloche/trash",
                            root);
@@ -146,6 +147,32 @@ static void what_a_crash_left_is_ended_by_the_next_reader(void **state)
     assert_false(exists("a/1.md"));
     assert_string_equal(file("a/2.md"), "TWO");
     assert_string_equal(file("a/3.md"), "another program's");
+}
+
+static unsigned staged(void)
+{
+    char command[200];
+    (void)snprintf(command, sizeof command, "exit $(ls %s/.cloche/history/stage | wc -l)",
+                   root);
+    int status = system(command);
+    return (unsigned)WEXITSTATUS(status);
+}
+
+static void what_many_files_left_behind_goes_little_by_little(void **state)
+{
+    (void)state;
+    put("Hub.md", "x");
+    for (int i = 0; i < 20; i++) {
+        char path[20];
+        (void)snprintf(path, sizeof path, "N%d.md", i);
+        put(path, "[[Hub]]\n");
+    }
+    call(notes_rename, "{'identifier': 'Hub.md', 'new_title': 'Centre', 'force': true}");
+    unsigned before = staged();
+    assert_true(before <= 20);
+    for (int i = 0; i < 8; i++)
+        call(notes_update, "{'identifier': 'N1.md', 'content': 'v%d', 'force': true}", i);
+    assert_int_equal(staged(), 0);
 }
 
 static void a_strangers_journal_touches_nothing_but_notes(void **state)
@@ -514,6 +541,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(many_steps_are_all_done_or_none),
         T(what_a_crash_left_is_ended_by_the_next_reader),
+        T(what_many_files_left_behind_goes_little_by_little),
         T(a_strangers_journal_touches_nothing_but_notes),
         T(every_byte_that_is_replaced_can_be_had_back),
         T(a_history_follows_its_note),
