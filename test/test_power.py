@@ -19,7 +19,7 @@ import pytest
 from crash import Work, difference, read_vault
 from wire import Stdio, call, initialize
 
-MOMENTS = int(os.environ.get("CLOCHE_MOMENTS", "120"))
+MOMENTS = int(os.environ.get("CLOCHE_MOMENTS", "80"))
 OPERATIONS = 32
 SECTOR = 512
 (CREATE, WRITE, TRUNCATE, SYNC, SYNC_ALL, RENAME, EXCHANGE, LINK, UNLINK, MKDIR,
