@@ -123,10 +123,11 @@ static void put_aside(const struct action_call *c, struct evaluation *v,
 }
 
 /* The same answer as before, where there is one. */
-static bool answer_again(const struct action_call *c, const struct cache_key *key,
+static bool answer_again(const struct action_call *c, struct cache_key *key,
                          struct evaluation *v, struct script_outcome *o)
 {
     uint64_t start = os_mono_ns();
+    *key = cache_key(c);
     v->cached = cache_find(c->actions->cache, key, o);
     o->stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
     return v->cached;
@@ -155,7 +156,7 @@ static bool run(const struct action_call *c, struct script *script,
     q->perform_arg = &v;
     struct script_outcome o;
     script_outcome_init(&o);
-    struct cache_key key = cache_key(c);
+    struct cache_key key;
     bool ran = answer_again(c, &key, &v, &o) || language_run(c, script, q, &o, e) ||
                kept_refuse(kept, &o, e);
     if (ran) {
