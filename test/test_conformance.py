@@ -23,10 +23,13 @@ SCENARIOS = [
     ("2025-11-25", "server-initialize"),
     ("2025-11-25", "ping"),
     ("2025-11-25", "tools-list"),
+    ("2025-11-25", "resources-list"),
     ("2025-11-25", "dns-rebinding-protection"),
     ("2025-11-25", "server-session-lifecycle"),
     ("2026-07-28", "server-stateless"),
     ("2026-07-28", "tools-list"),
+    ("2026-07-28", "resources-list"),
+    ("2026-07-28", "sep-2164-resource-not-found"),
     ("2026-07-28", "dns-rebinding-protection"),
     ("2026-07-28", "http-header-validation"),
     ("2026-07-28", "caching"),
@@ -35,9 +38,7 @@ SCENARIOS = [
 
 # What such a scenario checks besides, of what a server may leave out: it says that it
 # found no fixture to check with, or no such method.
-NOT_OFFERED = ("Not testable:", "prompts/list returned JSON-RPC error -32601",
-               "resources/list returned JSON-RPC error -32601",
-               "resources/templates/list returned JSON-RPC error -32601")
+NOT_OFFERED = ("Not testable:", "prompts/list returned JSON-RPC error -32601")
 
 
 @pytest.mark.parametrize("version, scenario", SCENARIOS)
