@@ -147,6 +147,7 @@ $(OUT)/%.o: %.c Makefile $(DEPS)/build.ok
 
 # What it takes in by .incbin, of which the compiler tells nothing.
 $(OUT)/src/actions/calls_fetch.o: src/actions/fetch.js
+$(OUT)/src/actions/calls_fs.o: src/actions/fs.js
 
 # Another's code: its warnings are not ours.
 $(OUT)/yyjson.o: Makefile $(DEPS)/build.ok

@@ -79,7 +79,8 @@ def test_the_examples_run(stdio):
         for method in methods:
             name = method if method == space else f"{space}.{method}"
             example = structured(stdio.ask(call("describe_api", {"name": name}, id=2))).get("example")
-            answer = structured(stdio.ask(call("evaluate_note_code", {"code": example}, id=3)))
+            answer = structured(stdio.ask(call("evaluate_note_code", {
+                "code": example, "enableFileSystem": True}, id=3)))
             details = answer.get("errorDetails", {})
             if details and details["type"] not in ("NotFound", "Conflict", "PermissionDenied") and \
                     not details["message"].endswith((" of null", " of undefined")):

@@ -106,16 +106,6 @@ def test_an_evaluation_carries_warnings(stdio):
         assert answer["warnings"][0]["line"] == 2
 
 
-def test_typescript_is_checked_in_its_own_places(check):
-    answer, code = check("interface A { a: string }\n\nconst a: string = 'é'; await notes.serach(a as any);", "--lang", "ts")
-    assert code == 1
-    assert [(f["rule"], f["line"], f["column"]) for f in answer["findings"]] == [("unknown-api", 3, 30)]
-    answer, code = check("enum E { A, B }\nnamespace N { export const x: number = 1 }\nreturn E.A + N.x;", "--lang", "ts")
-    assert code == 0 and answer["findings"] == []
-    answer, code = check("const a: = 1", "--lang", "ts")
-    assert code == 1 and rules(answer) == ["syntax"] and answer["findings"][0]["column"] > 1
-
-
 def test_typescript_is_warned_of_in_its_own_places(stdio):
     wait_for_linter(stdio)
     code = "interface A { text: string }\n\nlet a: A = {text: 'a note'};\na.text.replace('a', 'the');\nreturn a.text;"

@@ -278,7 +278,7 @@
   }
 
   // What the JavaScript around a host call may use (script.h, `wrap`).
-  const KIT = Object.freeze({ error: (name, message) => ours(typed(name, message)) });
+  const KIT = Object.freeze({ error: (name, message) => ours(typed(name, message)), shared: {} });
 
   // The line of the code that an error stands in, 0 where there is none.
   let tracing = false;
@@ -331,7 +331,11 @@
     if (target?.[last] !== call) return;
     delete target[last];
     if (name === 'fetch') define(world, name, undefined);
-    if (parts.length === 1 && Object.keys(target).length === 0) delete world[parts[0]];
+    while (parts.length && target !== null && typeof target === 'object' && Object.keys(target).length === 0) {
+      const emptied = parts.pop();
+      target = parts.reduce((object, part) => object?.[part], world);
+      delete target?.[emptied];
+    }
   }
 
   // table: [{name: 'notes.get', sync: false}, ...]; a row is its index. One with

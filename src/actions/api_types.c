@@ -2,6 +2,15 @@
 #include "actions/api.h"
 
 const struct api_type api_types[] = {
+    {"FileEntry",
+     "{name: string, parentPath: string, isFile(): boolean, isDirectory(): boolean, "
+     "isSymbolicLink(): boolean}",
+     "what fs.readdir answers with withFileTypes"},
+    {"FileStats",
+     "{size: number, mode: number, dev: number, ino: number, nlink: number, atimeMs: number, "
+     "mtimeMs: number, ctimeMs: number, atime: Date, mtime: Date, ctime: Date, "
+     "isFile(): boolean, isDirectory(): boolean, isSymbolicLink(): boolean}",
+     "what fs.stat answers"},
     {"Metadata", "{[key: string]: any}",
      "the frontmatter of a note by its keys; values are what YAML makes of them"},
     {"Note",

@@ -1,7 +1,6 @@
 /* Code looked through before it runs: the action check_code, and the warnings that an
  * evaluation's answer carries. */
 #include "actions/api.h"
-#include "actions/language.h"
 #include "actions/report.h"
 #include "lint/lint.h"
 #include "json/json.h"
@@ -91,146 +90,38 @@ struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e)
                : NULL;
 }
 
-/* ---- findings ----------------------------------------------------------- */
-
-/* Findings in q->code, which is JavaScript; NULL and *e. */
-static const struct json *find(const struct action_call *c,
-                               const struct script_request *q, struct lint *lint,
-                               struct err *e)
-{
-    struct lint_findings found;
-    lint_findings_init(&found);
-    const struct json *list =
-        lint_check(lint, q->code, q->features, c->who->cancel, &found, e)
-            ? json_read(buf_view(&found.json), c->arena, e)
-            : NULL;
-    lint_findings_done(&found);
-    return list;
-}
-
-/* Where the agent's own text has it; line 0: it has not. */
-static struct check_place place_of(const struct json *finding, const char *line,
-                                   const char *column, const struct script_origin *from)
-{
-    struct check_place p = {(uint32_t)json_int(json_get(finding, line), 0),
-                            (uint32_t)json_int(json_get(finding, column), 0)};
-    if (from)
-        from->place(from->arg, &p.line, &p.column);
-    return p;
-}
-
-/* false: it is in text that esbuild has put there, and nobody's. */
-static bool put_finding(const struct json *finding, const struct script_origin *from,
-                        struct json_writer *w)
-{
-    struct check_place at = place_of(finding, "line", "column", from);
-    struct check_place end = place_of(finding, "endLine", "endColumn", from);
-    if (!at.line)
-        return false;
-    end = end.line ? end : at;
-    json_open_object(w);
-    json_pair(w, "rule", json_get(finding, "rule"));
-    json_pair(w, "severity", json_get(finding, "severity"));
-    json_pair(w, "message", json_get(finding, "message"));
-    json_pair_int(w, "line", at.line);
-    json_pair_int(w, "column", at.column);
-    json_pair_int(w, "endLine", end.line);
-    json_pair_int(w, "endColumn", end.column);
-    if (json_get(finding, "suggestion"))
-        json_pair(w, "suggestion", json_get(finding, "suggestion"));
-    json_close(w);
-    return true;
-}
-
 /* ---- the action --------------------------------------------------------- */
 
-static void count(const struct json *finding, uint32_t counts[3])
+static uint32_t features_of(const struct json *arguments)
 {
-    static const char *const severities[] = {"error", "warning", "hint"};
-    for (size_t i = 0; i < LENGTH(severities); i++)
-        counts[i] += str_is(json_str(json_get(finding, "severity")), severities[i]);
-}
-
-static void put_answer(const struct json *list, const struct script_origin *from,
-                       struct json_writer *w)
-{
-    uint32_t counts[3] = {0};
-    struct json_iter it = json_iter(list);
-    json_open_object(w);
-    json_key(w, "findings");
-    json_open_array(w);
-    while (json_next(&it))
-        if (put_finding(it.value, from, w))
-            count(it.value, counts);
-    json_close(w);
-    json_pair_bool(w, "ok", counts[0] == 0);
-    json_pair_int(w, "errors", counts[0]);
-    json_pair_int(w, "warnings", counts[1]);
-    json_pair_int(w, "hints", counts[2]);
-    json_close(w);
-}
-
-/* What esbuild does not read is a finding as well. */
-static const struct json *syntax_finding(const struct action_call *c,
-                                         const struct typescript_place *where,
-                                         const char *message, struct err *e)
-{
-    scoped_buf struct buf text;
-    buf_init(&text, 4096);
-    struct json_writer w = json_writer(&text);
-    json_open_array(&w);
-    json_open_object(&w);
-    json_pair_cstr(&w, "rule", "syntax");
-    json_pair_cstr(&w, "severity", "error");
-    json_pair_cstr(&w, "message", message);
-    json_pair_int(&w, "line", where->line ? where->line : 1);
-    json_pair_int(&w, "column", where->column ? where->column : 1);
-    json_pair_int(&w, "endLine", where->line ? where->line : 1);
-    json_pair_int(&w, "endColumn", where->column + 1);
-    json_close(&w);
-    json_close(&w);
-    return json_read(buf_view(&text), c->arena, e);
-}
-
-static const struct json *find_in_typescript(const struct action_call *c,
-                                             struct script_request *q, struct lint *lint,
-                                             struct json_writer *w, struct err *e)
-{
-    struct err why = {0};
-    struct typescript_place where = {0};
-    scoped(typescript_drop) const struct typescript_code *code =
-        language_translate(c, q, &where, &why);
-    if (!code && why.code != ERR_SYNTAX) {
-        err_set(e, why.code, "%s", why.msg);
-        return NULL;
-    }
-    struct script_origin origin = language_origin(code, q->code);
-    if (code)
-        q->code = typescript_javascript(code);
-    const struct json *list =
-        code ? find(c, q, lint, e) : syntax_finding(c, &where, why.msg, e);
-    if (list)
-        put_answer(list, code ? &origin : NULL, w);
-    return list;
+    uint32_t features = 0;
+    if (json_bool(json_get(arguments, "enableNetwork"), false))
+        features |= FEATURE_NETWORK;
+    if (json_bool(json_get(arguments, "enableFileSystem"), false))
+        features |= FEATURE_FILES;
+    return features;
 }
 
 bool action_check_code(const struct action_call *c, struct answer *out, struct err *e)
 {
-    bool network = json_bool(json_get(c->arguments, "enableNetwork"), false);
-    struct script_request q = {.code = json_str(json_get(c->arguments, "code")),
-                               .features = network ? FEATURE_NETWORK : 0,
-                               .cancel = c->who->cancel};
     struct lint *lint = actions_lint(c->actions, e);
-    struct json_writer w = json_writer(&out->json);
-    if (!lint)
-        return false;
-    if (language_is_typescript(c))
-        return find_in_typescript(c, &q, lint, &w, e) &&
-               buf_check(&out->json, "the answer", e);
-    const struct json *list = find(c, &q, lint, e);
-    if (list)
-        put_answer(list, NULL, &w);
-    return list && buf_check(&out->json, "the answer", e);
+    struct str code = json_str(json_get(c->arguments, "code"));
+    struct lint_findings found;
+    lint_findings_init(&found);
+    bool ok = lint && lint_check(lint, code, features_of(c->arguments), c->who->cancel,
+                                 &found, e);
+    if (ok) {
+        struct json_writer w = json_writer(&out->json);
+        json_open_object(&w);
+        json_pair_bool(&w, "ok", found.errors == 0);
+        json_pair_raw(&w, "findings", buf_view(&found.json));
+        json_pair_int(&w, "errors", found.errors);
+        json_pair_int(&w, "warnings", found.warnings);
+        json_pair_int(&w, "hints", found.hints);
+        json_close(&w);
+    }
+    lint_findings_done(&found);
+    return ok && buf_check(&out->json, "the answer", e);
 }
 
 /* ---- around an evaluation ----------------------------------------------- */
@@ -258,6 +149,32 @@ static bool is_worth_telling(const struct json *finding, const struct json *cont
            !is_in_context(finding, context);
 }
 
+/* Findings in q->code, those that are worth telling; NULL: none, or *e. */
+static const struct json *find(const struct action_call *c,
+                               const struct script_request *q, struct lint *lint,
+                               struct err *e)
+{
+    struct lint_findings found;
+    lint_findings_init(&found);
+    const struct json *list =
+        lint_check(lint, q->code, q->features, c->who->cancel, &found, e)
+            ? json_read(buf_view(&found.json), c->arena, e)
+            : NULL;
+    lint_findings_done(&found);
+    return list;
+}
+
+/* Where the agent's own text has it; line 0: it has not. */
+static struct check_place place_of(const struct json *finding, const char *line,
+                                   const char *column, const struct script_origin *from)
+{
+    struct check_place p = {(uint32_t)json_int(json_get(finding, line), 0),
+                            (uint32_t)json_int(json_get(finding, column), 0)};
+    if (from)
+        from->place(from->arg, &p.line, &p.column);
+    return p;
+}
+
 bool check_passes(const struct action_call *c, const struct script_request *q,
                   const struct script_origin *from, struct err *e)
 {
@@ -281,6 +198,27 @@ bool check_passes(const struct action_call *c, const struct script_request *q,
     return list != NULL;
 }
 
+static void put_warning(const struct json *finding, const struct script_origin *from,
+                        struct json_writer *w)
+{
+    struct check_place at = place_of(finding, "line", "column", from);
+    struct check_place end = place_of(finding, "endLine", "endColumn", from);
+    if (!at.line)
+        return; /* in text that esbuild has put there */
+    end = end.line ? end : at;
+    json_open_object(w);
+    json_pair(w, "rule", json_get(finding, "rule"));
+    json_pair(w, "severity", json_get(finding, "severity"));
+    json_pair(w, "message", json_get(finding, "message"));
+    json_pair_int(w, "line", at.line);
+    json_pair_int(w, "column", at.column);
+    json_pair_int(w, "endLine", end.line);
+    json_pair_int(w, "endColumn", end.column);
+    if (json_get(finding, "suggestion"))
+        json_pair(w, "suggestion", json_get(finding, "suggestion"));
+    json_close(w);
+}
+
 void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_origin *from, struct buf *out)
 {
@@ -294,7 +232,7 @@ void check_warns(const struct action_call *c, const struct script_request *q,
     json_open_array(&w);
     while (json_next(&it))
         if (is_worth_telling(it.value, json_get(c->arguments, "context")))
-            (void)put_finding(it.value, from, &w);
+            put_warning(it.value, from, &w);
     json_close(&w);
     if (out->n == strlen("[]"))
         buf_clear(out);

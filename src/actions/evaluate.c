@@ -33,14 +33,6 @@ static bool read_limit(const struct json *arguments, const char *key, int64_t mi
     return true;
 }
 
-static bool refuse_unavailable(const struct json *arguments, struct err *e)
-{
-    if (json_bool(json_get(arguments, "enableFileSystem"), false))
-        return err_set(e, ERR_INVALID,
-                       "enableFileSystem is not available in this version");
-    return true;
-}
-
 /* As much as may be put aside, and does not make memory the limit that is hit. */
 static size_t result_ceiling(uint64_t memory_bytes)
 {
@@ -58,8 +50,7 @@ static bool read_request(const struct action_call *c, struct script_request *q,
     if (q->code.n > CODE_MAX)
         return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
                        q->code.n, CODE_MAX);
-    if (!refuse_unavailable(c->arguments, e) ||
-        !read_limit(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS,
+    if (!read_limit(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS,
                     permit_timeout_ms(&c->place->permit), "ms", &q->compute_ms, e) ||
         !read_limit(c->arguments, "memoryLimit", MEMORY_MB_MIN, DEFAULT_MEMORY_MB,
                     permit_memory_mb(&c->place->permit), "MB", &memory_mb, e))
@@ -68,6 +59,11 @@ static bool read_request(const struct action_call *c, struct script_request *q,
         if (!network_check(c->place, e))
             return false;
         q->features |= FEATURE_NETWORK;
+    }
+    if (json_bool(json_get(c->arguments, "enableFileSystem"), false)) {
+        if (!files_check(c->place, e))
+            return false;
+        q->features |= FEATURE_FILES;
     }
     q->memory_bytes = memory_mb << 20;
     q->total_ms = c->place->permit.policy->total_ms;

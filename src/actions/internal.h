@@ -9,6 +9,7 @@
 #include "session/session.h"
 #include "typescript/typescript.h"
 #include "vaults/vaults.h"
+#include "vfs/vfs.h"
 
 #define ACTIONS_MAX 64
 
@@ -211,6 +212,7 @@ void kept_done(struct kept *k);
 
 /* Bits of script_row.feature: what an evaluation has only where it asked for it. */
 #define FEATURE_NETWORK 1u /* enableNetwork */
+#define FEATURE_FILES 2u   /* enableFileSystem */
 
 /* What host calls leave behind for the words of a failure (advice.c). */
 struct advice {
@@ -239,6 +241,8 @@ struct evaluation {
     struct seen *seen;
     struct buf warnings;      /* JSON; empty: none (check.c) */
     struct network *networks; /* ways out that were used (calls_fetch.c) */
+    struct vfs *files;        /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
+    bool files_writable;      /* some of it on the host */
     struct advice advice;
     const struct kept *kept; /* NULL: no session */
     bool trace;
@@ -309,6 +313,7 @@ struct host_call_group {
 };
 extern const struct host_call_group api_calls;
 extern const struct host_call_group fetch_calls;
+extern const struct host_call_group fs_calls;
 extern const struct host_call_group hierarchy_calls;
 extern const struct host_call_group links_calls;
 extern const struct host_call_group relationships_calls;
@@ -343,6 +348,8 @@ bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);
 /* May code there be given fetch at all? false and ERR_DENIED, with what a person can do. */
 bool network_check(const struct place *place, struct err *e);
+/* May the place have files at all? false and ERR_DENIED. */
+bool files_check(const struct place *place, struct err *e);
 void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);

@@ -49,7 +49,7 @@ static const char evaluate_input[] =
     "\"context\":{\"type\":\"object\",\"description\":\"values the code finds as variables\"},"
     "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if no "
     "note has changed\"},"
-    "\"enableFileSystem\":{\"type\":\"boolean\"},"
+    "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, with files in memory\"},"
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":"
     "\"fetch, for the hosts that the policy allows\"},"
     "\"session\":{\"type\":\"string\",\"description\":\"a name: top-level variables, "
@@ -65,8 +65,7 @@ static const char evaluate_output[] =
 
 static const char check_input[] =
     "{\"type\":\"object\",\"properties\":{"
-    "\"code\":{\"type\":\"string\"},"
-    "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"
+    "\"code\":{\"type\":\"string\",\"description\":\"JavaScript\"},"
     "\"enableNetwork\":{\"type\":\"boolean\"}},"
     "\"required\":[\"code\"],\"additionalProperties\":false}";
 

@@ -49,6 +49,7 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
 
 void evaluation_done(struct evaluation *v)
 {
+    vfs_free(v->files);
     for (struct place *p = v->places; p->next; p = p->next)
         place_close(p->next);
     v->places->next = NULL; /* the first is the call's own */

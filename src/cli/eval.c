@@ -14,7 +14,7 @@
 struct eval {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
     const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
-    bool help, network, trace, check, as_json;
+    bool help, network, files, trace, check, as_json;
     const char *file;
     enum level trust;
     int exit;
@@ -61,14 +61,16 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_pair_str(&w, "code", code);
+    if (o->files)
+        json_pair_bool(&w, "enableFileSystem", true);
     if (o->network)
         json_pair_bool(&w, "enableNetwork", true);
-    if (is_typescript(o))
-        json_pair_cstr(&w, "language", "typescript");
     if (o->check) { /* the others are of running */
         json_close(&w);
         return buf_check(out, "the call", e);
     }
+    if (is_typescript(o))
+        json_pair_cstr(&w, "language", "typescript");
     if (o->timeout) {
         if (!options_number("--timeout", o->timeout, 1, 1000000000, &n, e))
             return false;
@@ -200,6 +202,7 @@ int command_eval(int argc, char **argv)
         {"--context", &o.context, NULL, "JSON", "an object of values the code finds"},
         {"--session", &o.session, NULL, "NAME",
          "variables are there again in the next call with it"},
+        {"--files", NULL, &o.files, NULL, "fs: files in memory, for this evaluation"},
         {"--network", NULL, &o.network, NULL,
          "fetch is there, for the hosts that the policy allows"},
         {"--trace", NULL, &o.trace, NULL, "tell every host call that was made"},
