@@ -34,6 +34,7 @@ static const struct host_call rows[] = {
      "notes by type, tags, metadata, dates and words, sorted and in pages",
      call_advanced,
      LEVEL_FULL,
+     .steady = true,
      .details =
          "All that is given must hold. tags: all of them. metadata: {key: value}, a list "
          "means any of its values. A key may be a path ('a.b'); a value that is a list meets "
@@ -67,6 +68,7 @@ static const struct host_call rows[] = {
      "one SELECT (SQLite) over views of the vault; it can change nothing",
      call_sql,
      LEVEL_FULL,
+     .steady = true,
      .details =
          "Views: notes(id, uid, title, type, path, filename, created, updated, size, "
          "content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, "

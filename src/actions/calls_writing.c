@@ -196,6 +196,7 @@ static const struct host_call rows[] = {
      "the sections of a note: what stands below each heading of level 2",
      call_get_sections,
      LEVEL_FULL,
+     .steady = true,
      .details = "occurrence counts sections of one name, from 1.",
      .errors = "NotFound.",
      .example = "const {sections} = await notes.getSections('meeting/Standup')",
