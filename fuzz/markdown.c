@@ -1,7 +1,9 @@
 /* Whatever the text: links are pieces of it, in order, on the lines that they name, and
  * lead nowhere above the vault. The first line is the path of the note, or another link. */
-#include "notes/markdown.h"
 #include "driver.h"
+#include <ctype.h>
+
+#include "notes/linkname.h"
 #include "notes/name.h"
 
 struct seen {
@@ -37,6 +39,23 @@ static void check_target(const struct seen *s, struct str target)
     holds_path((struct str){path.at + 6, path.n - 6});
 }
 
+/* What it calls its note, or where it leads outside. */
+static void check_name(const struct seen *s, const struct link *l)
+{
+    scoped_buf struct buf text, other, host;
+    buf_init(&text, (size_t)1 << 20);
+    buf_init(&other, (size_t)1 << 20);
+    buf_init(&host, (size_t)1 << 20);
+    link_put_host(l->target, &host);
+    for (size_t i = 0; i < host.n; i++)
+        holds(!host.at[i] ||
+              (!strchr("/?#@", host.at[i]) && !isupper((unsigned char)host.at[i])));
+    holds(host.n == 0 || host.at[0] != '.');
+    link_name(l, s->from, &text, &other);
+    (void)link_is_file(l->kind, buf_view(&text));
+    holds(!other.n || !str_eq(buf_view(&text), buf_view(&other)));
+}
+
 static void see(void *arg, const struct link *l)
 {
     struct seen *s = arg;
@@ -57,6 +76,7 @@ static void see(void *arg, const struct link *l)
     s->line = l->line;
     if (l->kind == LINK_MARKDOWN)
         check_target(s, l->target);
+    check_name(s, l);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

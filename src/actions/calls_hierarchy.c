@@ -70,7 +70,7 @@ static bool call_parents(struct evaluation *v, const struct json *args,
 static const struct host_call rows[] = {
     {{.name = "hierarchy.addSubnote", .writes = true},
      "(options: {parent_id: string, child_id: string, position?: number, "
-     "dry_run?: boolean}): Promise<HierarchyChange>",
+     "dry_run?: boolean}): Promise<HierarchyChange | DryRun>",
      "puts a note beneath another",
      call_add,
      LEVEL_FULL,
@@ -85,7 +85,7 @@ static const struct host_call rows[] = {
      .words = "child parent nest attach move under tree outline"},
     {{.name = "hierarchy.removeSubnote", .writes = true},
      "(options: {parent_id: string, child_id: string, dry_run?: boolean}): "
-     "Promise<HierarchyChange>",
+     "Promise<HierarchyChange | DryRun>",
      "takes a subnote away from its parent; both stay",
      call_remove,
      LEVEL_FULL,
@@ -95,7 +95,7 @@ static const struct host_call rows[] = {
      .words = "child detach unlink unnest"},
     {{.name = "hierarchy.reorder", .writes = true},
      "(options: {parent_id: string, child_ids: string[], dry_run?: boolean}): "
-     "Promise<HierarchyChange>",
+     "Promise<HierarchyChange | DryRun>",
      "gives a note's subnotes another order",
      call_reorder,
      LEVEL_FULL,
