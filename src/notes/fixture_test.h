@@ -150,7 +150,7 @@ static inline const struct json *call_with(notes_fn *f, const struct json *o)
 /* %-formats options as JSON; ' stands for ". */
 static inline const struct json *options(const char *fmt, va_list ap)
 {
-    char text[4000];
+    char text[20000];
     (void)vsnprintf(text, sizeof text, fmt, ap);
     for (char *c = text; *c; c++)
         if (*c == '\'')

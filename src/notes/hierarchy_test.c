@@ -224,6 +224,39 @@ static void a_list_has_a_limit(void **state)
     assert_string_equal(children("a/P"), "");
 }
 
+static const char *numbered(const char *prefix, int count)
+{
+    struct err e = {0};
+    scoped_buf struct buf b;
+    buf_init(&b, 1 << 20);
+    for (int i = 0; i < count; i++)
+        buf_printf(&b, "%s%s%d", i ? "," : "", prefix, i);
+    return arena_printf(arena, &e, "%s", buf_cz(&b));
+}
+
+/* The same notes beneath many: rows enough with few files. */
+static void an_answer_of_descendants_has_a_limit(void **state)
+{
+    (void)state;
+    enum { LISTS = 21, EACH = 5000 };
+    char path[40];
+    for (int i = 0; i < EACH; i++) {
+        (void)snprintf(path, sizeof path, "c/%d.md", i);
+        put(path, "");
+    }
+    for (int i = 0; i < LISTS; i++) {
+        (void)snprintf(path, sizeof path, "p/%d.md", i);
+        put_list(path, numbered("c/", EACH));
+    }
+    put_list("a/Top.md", numbered("p/", LISTS));
+    (void)refused(ERR_LIMIT, hierarchy_get_descendants, "{'note_id': 'a/Top'}");
+    assert_int_equal(json_length(call(hierarchy_get_descendants,
+                                      "{'note_id': 'a/Top', 'max_depth': 1}")),
+                     LISTS);
+    (void)refused(ERR_INVALID, hierarchy_get_descendants,
+                  "{'note_id': 'a/Top', 'max_depth': 1000001}");
+}
+
 /* ---- written by others --------------------------------------------------- */
 
 static void entries_are_read_in_their_usual_forms(void **state)
@@ -422,6 +455,7 @@ int main(void)
         T(no_note_gets_beneath_itself),
         T(bad_options_change_nothing),
         T(a_list_has_a_limit),
+        T(an_answer_of_descendants_has_a_limit),
         T(entries_are_read_in_their_usual_forms),
         T(a_circle_written_by_hand_is_cut_at_one_place),
         T(a_moved_file_keeps_its_place),

@@ -471,6 +471,25 @@ static void an_index_that_was_killed_is_finished_by_the_next(void **state)
     }
 }
 
+static void long_lists_of_criteria_and_errors_are_cut(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped_buf struct buf b;
+    buf_init(&b, 1 << 20);
+    for (int i = 0; i < 1001; i++)
+        buf_printf(&b, "%s'd%d.com'", i ? "," : "", i);
+    (void)refused(ERR_INVALID, links_search_by, "{'external_domains': [%s]}", buf_cz(&b));
+    for (int i = 0; i < 101; i++) {
+        const char *path = arena_printf(arena, &e, "a/%d.md", i);
+        put(path, "");
+        assert_int_equal(truncate(full(path), NOTE_SIZE_MAX + 1), 0);
+    }
+    const struct json *m = call(links_migrate, "null");
+    assert_int_equal(json_int(json_get(m, "errors"), 0), 101);
+    assert_int_equal(json_length(json_get(m, "error_details")), 100);
+}
+
 /* ---- the version -------------------------------------------------------- */
 
 static const char *version(void)
@@ -542,6 +561,7 @@ int main(void)
         T(migrating_counts_what_it_did),
         T(processes_that_index_at_once_lose_no_link),
         T(an_index_that_was_killed_is_finished_by_the_next),
+        T(long_lists_of_criteria_and_errors_are_cut),
         T(the_version_tells_of_every_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static const struct {
 
 #define TIMES_MAX 20     /* of one reason; more say no more */
 #define COMMON_MAX 1000  /* notes; what more than these have in common says nothing */
-#define SHARED_MAX "500" /* of a note's links, and of its tags, are looked at for that */
+#define SHARED_MAX "500" /* of a note's links, and of its tags: the first ones count */
 #define RESULTS_DEFAULT 10
 #define RESULTS_MAX 1000
 
@@ -138,7 +138,7 @@ static bool gather(struct relating *r, struct err *e)
            relate_all(r,
                       "WITH shared(note) AS (SELECT DISTINCT m.note FROM links l"
                       "  JOIN names m ON m.key = l.name WHERE l.source = ?1"
-                      "  AND m.note IS NOT NULL),"
+                      "  AND l.number < " SHARED_MAX " AND m.note IS NOT NULL),"
                       " few(note) AS (SELECT note FROM shared s WHERE"
                       "  (SELECT count(*) FROM (SELECT 1 FROM names m JOIN links l"
                       "   ON l.name = m.key WHERE m.note = s.note LIMIT ?2 + 1)) <= ?2)"
@@ -150,7 +150,7 @@ static bool gather(struct relating *r, struct err *e)
                "WITH mine(tag) AS (SELECT DISTINCT t.tag FROM notes n,"
                "  json_each(CASE WHEN json_valid(n.tags) THEN n.tags ELSE '[]' END)"
                "  j JOIN tags t ON t.tag = j.value AND t.note = n.key"
-               "  WHERE n.key = ?1 LIMIT " SHARED_MAX "),"
+               "  WHERE n.key = ?1 AND j.key < " SHARED_MAX "),"
                " few(tag) AS (SELECT tag FROM mine m WHERE (SELECT count(*) FROM"
                "  (SELECT 1 FROM tags t WHERE t.tag = m.tag LIMIT ?2 + 1)) <= ?2)"
                " SELECT t.note FROM few CROSS JOIN tags t ON t.tag = few.tag",

@@ -119,6 +119,31 @@ static void what_everybody_shares_says_nothing(void **state)
                         "a/0002(shared_link,shared_tag)=0.32");
 }
 
+static void of_many_links_and_tags_the_first_are_shared(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped_buf struct buf links, tags;
+    buf_init(&links, 1 << 20);
+    buf_init(&tags, 1 << 20);
+    for (int i = 0; i < 501; i++) {
+        put(arena_printf(arena, &e, "t/%d.md", i), "");
+        buf_printf(&links, "[[t/%d]]\n", i);
+        buf_printf(&tags, "%st%d", i ? ", " : "", i);
+    }
+    put("a/X.md", arena_printf(arena, &e, "---\ntags: [%s]\n---\n%s", buf_cz(&tags),
+                               buf_cz(&links)));
+    put("b/499.md", "[[t/499]]");
+    put("b/500.md", "[[t/500]]");
+    put("b/Tag499.md", "---\ntags: t499\n---\n");
+    put("b/Tag500.md", "---\ntags: t500\n---\n");
+    const char *all = related("{'note_id': 'a/X', 'max_results': 1000}", false);
+    assert_non_null(strstr(all, "b/499(shared_link)"));
+    assert_non_null(strstr(all, "b/Tag499(shared_tag)"));
+    assert_null(strstr(all, "b/500"));
+    assert_null(strstr(all, "b/Tag500"));
+}
+
 static void the_shortest_way_is_found(void **state)
 {
     (void)state;
@@ -217,6 +242,7 @@ int main(void)
         T(all_relationships_of_a_note_are_told),
         T(each_way_of_belonging_counts),
         T(what_everybody_shares_says_nothing),
+        T(of_many_links_and_tags_the_first_are_shared),
         T(the_shortest_way_is_found),
         T(of_several_shortest_ways_the_same_is_taken),
         T(neighbours_that_know_each_other_cluster),
