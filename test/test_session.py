@@ -98,6 +98,21 @@ def test_what_needs_more_memory_is_told_and_stays(run):
     assert run("held.length")["result"] == 30
 
 
+def test_what_is_too_large_is_not_kept_but_answered(run, tmp_path):
+    policy = tmp_path / "config" / "cloche" / "policy.json"
+    policy.parent.mkdir(parents=True, exist_ok=True)
+    policy.write_text('{"sessions": {"megabytes": 1}}')
+    policy.chmod(0o600)
+    run("let n = 1")
+    large = run("n = 2; const noise = crypto.getRandomValues(new Uint8Array(65536));"
+                "const all = Array.from({length: 40}, () => noise.map((x) => x + Math.random() * 9));"
+                "all.length")
+    assert large["result"] == 40 and large["session"]["kept"] is False
+    assert "1048576 bytes" in large["session"]["reason"]
+    assert "as it was before" in large["session"]["reason"]
+    assert run("n")["result"] == 1
+
+
 def test_names_are_checked(run):
     for name in ["a b", "", "x" * 41, "../a", "ä"]:
         refused = run("1", session=name)

@@ -107,6 +107,15 @@ void kept_end(struct kept *k, const struct script_outcome *o)
     k->bytes = k->kept ? o->saved.n : x->saved.n;
 }
 
+static void put_reason(const struct kept *k, bool exists, struct json_writer *w)
+{
+    char text[sizeof k->why.msg + 80];
+    (void)snprintf(text, sizeof text, "%s: the session %s",
+                   k->why.code ? k->why.msg : "the call was stopped",
+                   exists ? "is as it was before" : "has not begun");
+    json_pair_cstr(w, "reason", text);
+}
+
 void kept_write(const struct kept *k, struct json_writer *w)
 {
     const struct session *x = k->session;
@@ -121,10 +130,7 @@ void kept_write(const struct kept *k, struct json_writer *w)
     json_pair_bool(w, "new", k->is_new);
     json_pair_bool(w, "kept", k->kept);
     if (!k->kept)
-        json_pair_cstr(w, "reason",
-                       k->why.code ? k->why.msg
-                       : exists ? "the call was stopped: the session is as it was before"
-                                : "the call was stopped: the session has not begun");
+        put_reason(k, exists, w);
     if (exists) {
         int64_t used = x->used_ms;
         os_format_utc(used + (int64_t)x->limits.idle_ms, expires);
