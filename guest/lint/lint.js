@@ -63,32 +63,33 @@
   // ---- the tree ---------------------------------------------------------------
 
   const isNode = (v) => v !== null && typeof v === 'object' && typeof v.type === 'string';
-  const isFunction = (n) => /^(Function|Arrow)/.test(n.type);
+  const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
+  const isFunction = (n) => FUNCTIONS.has(n.type);
   const UP = Symbol('the node above'); // which for...in passes over
 
-  function* childrenOf(node) {
+  // Appends the nodes right below this one.
+  function pushChildren(node, out) {
     for (const key in node) {
       const v = node[key];
+      if (v === null || typeof v !== 'object') continue;
       if (Array.isArray(v)) {
-        for (const one of v) if (isNode(one)) yield one;
-      } else if (isNode(v)) {
-        yield v;
+        for (let i = 0; i < v.length; i++) if (isNode(v[i])) out.push(v[i]);
+      } else if (typeof v.type === 'string') {
+        out.push(v);
       }
     }
   }
 
-  // Every node, with its parent under UP. Not recursive: code may be nested deeply.
-  function walk(root, visit) {
-    const stack = [root];
-    while (stack.length) {
-      const node = stack.pop();
-      visit(node);
-      const below = [...childrenOf(node)];
-      for (let i = below.length - 1; i >= 0; i--) {
-        below[i][UP] = node;
-        stack.push(below[i]);
-      }
+  // All nodes, those above before those below, each with its parent under UP. Not
+  // recursive: code may be nested deeply.
+  function flatten(root) {
+    const all = [root];
+    for (let i = 0; i < all.length; i++) {
+      const first = all.length;
+      pushChildren(all[i], all);
+      for (let k = first; k < all.length; k++) all[k][UP] = all[i];
     }
+    return all;
   }
 
   // Those of one function's own body: not of functions in it.
@@ -97,7 +98,7 @@
     while (stack.length) {
       const node = stack.pop();
       if (test(node)) return true;
-      if (node === root || !isFunction(node)) stack.push(...childrenOf(node));
+      if (node === root || !isFunction(node)) pushChildren(node, stack);
     }
     return false;
   }
@@ -111,13 +112,19 @@
       else if (pattern.type === 'AssignmentPattern') bind(pattern.left);
       else if (pattern.type === 'RestElement') bind(pattern.argument);
     };
-    if (node.type === 'VariableDeclarator' || /^Class/.test(node.type)) bind(node.id);
-    else if (node.type === 'CatchClause') bind(node.param);
-    else if (node.type === 'AssignmentExpression') bind(node.left);
-    else if (/^Import.*Specifier$/.test(node.type)) bind(node.local);
-    else if (isFunction(node)) {
-      bind(node.id);
-      node.params.forEach(bind);
+    switch (node.type) {
+      case 'VariableDeclarator': case 'ClassDeclaration': case 'ClassExpression':
+        return bind(node.id);
+      case 'CatchClause':
+        return bind(node.param);
+      case 'AssignmentExpression':
+        return bind(node.left);
+      case 'ImportSpecifier': case 'ImportDefaultSpecifier': case 'ImportNamespaceSpecifier':
+        return bind(node.local);
+      default:
+        if (!isFunction(node)) return;
+        bind(node.id);
+        node.params.forEach(bind);
     }
   }
 
@@ -424,7 +431,7 @@
     c.promised = new Map();
     c.tested = new Set();
     const assigned = new Set();
-    walk(c.tree, (node) => {
+    for (const node of c.nodes) {
       declared(node, c.declared);
       if (node.type === 'VariableDeclarator' && node.id.type === 'Identifier' && node.init) {
         if (c.inits.has(node.id.name)) assigned.add(node.id.name);
@@ -433,16 +440,15 @@
       if (node.type === 'AssignmentExpression' && node.left.type === 'Identifier') assigned.add(node.left.name);
       if (node.type === 'UnaryExpression' && node.operator === 'typeof' && node.argument.type === 'Identifier')
         c.tested.add(node.argument.name);
-    });
+    }
     for (const name of assigned) c.inits.delete(name);
     // Parameters of the same name would be another variable.
-    walk(c.tree, (node) => {
+    for (const node of c.nodes)
       if (isFunction(node)) {
         const inner = new Set();
         declared({ type: node.type, id: null, params: node.params }, inner);
         for (const name of inner) c.inits.delete(name);
       }
-    });
     for (const [name, init] of c.inits) {
       const row = c.promise(init);
       if (row) c.promised.set(name, { row, init });
@@ -466,8 +472,9 @@
       c.add('syntax', 'error', at, error.message.replace(/ \(\d+:\d+\)$/, ''));
       return c.found;
     }
+    c.nodes = flatten(c.tree);
     gather(c);
-    walk(c.tree, (node) => { RULES[node.type]?.(c, node); });
+    for (const node of c.nodes) RULES[node.type]?.(c, node);
     noResult(c);
     return c.found.sort((a, b) => a.line - b.line || a.column - b.column);
   }
