@@ -73,8 +73,9 @@ bool host_rules_read(struct host_rules *out, const struct json *list, const char
     if (n > RULES_MAX)
         return err_set(e, ERR_LIMIT, "%s has %zu entries; at most %u are accepted", place,
                        n, RULES_MAX);
-    out->at = n ? arena_get(a, n * sizeof *out->at, e) : NULL;
-    if (n && !out->at)
+    if (n == 0)
+        return true;
+    if (!(out->at = arena_get(a, n * sizeof *out->at, e)))
         return false;
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
@@ -165,8 +166,9 @@ static bool read_addresses(struct egress_rules *r, const struct json *list, stru
         return err_set(e, ERR_LIMIT,
                        "network.allowPrivate has %zu entries; at most %u are accepted", n,
                        RULES_MAX);
-    r->addresses = n ? arena_get(r->arena, n * sizeof *r->addresses, e) : NULL;
-    if (n && !r->addresses)
+    if (n == 0)
+        return true;
+    if (!(r->addresses = arena_get(r->arena, n * sizeof *r->addresses, e)))
         return false;
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {

@@ -128,8 +128,9 @@ bool secrets_read(struct egress_rules *r, const struct json *secrets, struct err
         return err_set(e, ERR_LIMIT,
                        "network.secrets has %zu entries; at most %u are accepted", n,
                        SECRETS_MAX);
-    r->secrets = n ? arena_get(r->arena, n * sizeof *r->secrets, e) : NULL;
-    if (n && !r->secrets)
+    if (n == 0)
+        return true;
+    if (!(r->secrets = arena_get(r->arena, n * sizeof *r->secrets, e)))
         return false;
     struct json_iter it = json_iter(secrets);
     while (json_next(&it)) {
