@@ -49,6 +49,9 @@ def test_the_shape(run):
                "return [p, await notes.searchAdvanced({...o, cursor: p.cursor})]")[1]
     assert last["has_more"] is False and "cursor" not in last and last["total"] == 2
     assert run("return (await notes.searchAdvanced()).total") == 4
+    page = run("return await notes.searchAdvanced({type: 'task', sort: [{field: 'metadata.priority'},"
+               "{field: 'metadata.deep.er'}], limit: 1})")
+    assert (page["total"], page["results"][0]["id"]) == (3, "task/b")
 
 
 @pytest.mark.parametrize("options, ids", [

@@ -64,9 +64,10 @@ static int bind_int(struct advanced *s, int64_t v)
     return bind(s, (struct bind){.kind = BIND_INT, .n = v});
 }
 
+/* Those of the order come last, and a count has none. */
 static void bind_all(const struct advanced *s, struct query *q)
 {
-    for (int i = 0; i < s->bound; i++) {
+    for (int i = 0; i < s->bound && i < query_parameters(q); i++) {
         const struct bind *b = &s->binds[i];
         if (b->kind == BIND_STR)
             query_bind_str(q, i + 1, b->str);
