@@ -52,6 +52,37 @@ static void gather_metadata(struct reading *r)
     r->ok = buf_check(&r->metadata, "a note's metadata", &r->why);
 }
 
+struct gathering {
+    struct reading *r;
+    struct link *all;
+    size_t count, capacity;
+};
+
+static void gather_link(void *arg, const struct link *l)
+{
+    struct gathering *g = arg;
+    if (g->count == g->capacity) {
+        size_t more = g->capacity ? 2 * g->capacity : 32;
+        struct link *grown = arena_get(g->r->arena, more * sizeof *grown, &g->r->why);
+        if (!grown)
+            return;
+        if (g->count)
+            memcpy(grown, g->all, g->count * sizeof *grown);
+        g->all = grown;
+        g->capacity = more;
+    }
+    g->all[g->count++] = *l;
+}
+
+static void gather_links(struct reading *r)
+{
+    struct gathering g = {.r = r};
+    if (r->ok && r->found)
+        markdown_links(r->note.front.body, gather_link, &g);
+    r->links = (struct link_list){g.all, g.count};
+    r->ok = r->ok && !r->why.code;
+}
+
 void reading_take(struct reading *r, struct vault *v, const char *path)
 {
     arena_free(r->arena);
@@ -65,6 +96,7 @@ void reading_take(struct reading *r, struct vault *v, const char *path)
         r->ok = note_parse(str_of(path), buf_view(&r->bytes), &r->st, r->arena, &r->note,
                            &r->why);
     gather_metadata(r);
+    gather_links(r);
 }
 
 /* ---- many --------------------------------------------------------------- */

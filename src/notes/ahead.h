@@ -4,6 +4,7 @@
  * Threads: one caller at a time. Private to the room notes.
  */
 #pragma once
+#include "notes/markdown.h"
 #include "notes/vault.h"
 
 /* A note's file, read and cut. */
@@ -14,6 +15,7 @@ struct reading {
     struct err why;
     struct os_stat st; /* of the file; not known where it could not be opened */
     struct note note;  /* when found and ok; borrows from all below */
+    struct link_list links;
     struct buf bytes, tags, tag_words, metadata; /* JSON; tag_words: to be searched */
     struct arena *arena;
 };

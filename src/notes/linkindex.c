@@ -254,14 +254,17 @@ bool linker_drop_tags(struct linker *l, int64_t note, struct err *e)
     return run_with(l, DROP_TAGS, note, e);
 }
 
-bool linker_write(struct linker *l, int64_t key, const struct note *n, struct str tags,
-                  struct err *e)
+bool linker_write(struct linker *l, int64_t key, const struct note *n,
+                  const struct link_list *links, struct str tags, struct err *e)
 {
     struct writing w = {.linker = l, .from = n->path, .source = key, .e = e};
     buf_init(&w.text, PATH_MAX);
     buf_init(&w.other, PATH_MAX);
     buf_init(&w.domain, 1024);
-    markdown_links(n->front.body, write_link, &w);
+    if (!links)
+        markdown_links(n->front.body, write_link, &w);
+    for (size_t k = 0; links && k < links->count; k++)
+        write_link(&w, &links->all[k]);
     buf_done(&w.text);
     buf_done(&w.other);
     buf_done(&w.domain);

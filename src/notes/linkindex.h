@@ -9,6 +9,7 @@
  */
 #pragma once
 #include "db/db.h"
+#include "notes/markdown.h"
 #include "notes/vault.h"
 
 /* The column `outcome` of a name. */
@@ -53,9 +54,9 @@ bool linker_forget(struct linker *l, int64_t note, struct err *e);
 bool linker_drop(struct linker *l, int64_t note, struct err *e);
 /* The note's row must still be as it was. */
 bool linker_drop_tags(struct linker *l, int64_t note, struct err *e);
-/* `tags`: a JSON array. */
-bool linker_write(struct linker *l, int64_t key, const struct note *n, struct str tags,
-                  struct err *e);
+/* `links`: of the note's text; NULL: they are looked for. `tags`: a JSON array. */
+bool linker_write(struct linker *l, int64_t key, const struct note *n,
+                  const struct link_list *links, struct str tags, struct err *e);
 
 /* What a name means; *note 0: nothing, or several notes. */
 bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,

@@ -25,6 +25,11 @@ struct link {
     bool image;  /* ![...](...): of markdown_targets() alone */
 };
 
+struct link_list {
+    const struct link *all;
+    size_t count;
+};
+
 /* In the order in which they stand. */
 void markdown_links(struct str text, void (*each)(void *arg, const struct link *l),
                     void *arg);

@@ -407,7 +407,8 @@ static bool learn(struct work *w, const char *path, struct str as, int64_t key,
         return !e->code;
     n.path = as;
     return linker_forget(&w->linker, key, e) &&
-           linker_write(&w->linker, key, &n, STR("[]"), e); /* no tag is asked about */
+           linker_write(&w->linker, key, &n, NULL, STR("[]"),
+                        e); /* no tag is asked about */
 }
 
 static int64_t key_of(struct work *w, struct str path, struct err *e)

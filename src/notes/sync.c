@@ -190,8 +190,8 @@ static bool write_text(struct sync *s, const struct reading *reading, const stru
     query_bind_str(q, 2, n->title);
     query_bind_str(q, 3, n->front.body);
     query_bind_str(q, 4, buf_view(&reading->tag_words));
-    return query_run(q, e) &&
-           linker_write(&s->linker, r->key, n, buf_view(&reading->tags), e);
+    return query_run(q, e) && linker_write(&s->linker, r->key, n, &reading->links,
+                                           buf_view(&reading->tags), e);
 }
 
 /* ---- one note ----------------------------------------------------------- */
