@@ -197,6 +197,22 @@ static void put_overload(const char *head, struct str line, struct buf *out)
     buf_cstr(out, "Promise<DryRun>;\n");
 }
 
+/* fs.readFile has a sibling fs.readFileSync, which answers at once (fs.js). */
+static bool has_siblings(struct str space)
+{
+    return str_is(space, "fs");
+}
+
+static void put_sibling(const char *head, struct str line, struct buf *out)
+{
+    struct str answer = api_signature_read(line).returns;
+    struct str left = {line.at, (size_t)(answer.at - line.at)};
+    bool promise = str_starts(answer, "Promise<") && str_ends(answer, ">");
+    size_t skip = promise ? sizeof "Promise<" - 1 : 0;
+    buf_printf(out, "%sSync%.*s%.*s;\n", head, STR_ARGS(left),
+               (int)(answer.n - skip - promise), answer.at + skip);
+}
+
 static void put_declaration(const struct host_call *c, struct buf *out)
 {
     char head[100];
@@ -206,6 +222,28 @@ static void put_declaration(const struct host_call *c, struct buf *out)
     struct str rest = str_of(c->signature), line;
     while (api_next_line(&rest, &line))
         put_overload(head, line, out);
+    rest = str_of(c->signature);
+    while (has_siblings(api_namespace(c)) && api_next_line(&rest, &line))
+        put_sibling(head, line, out);
+}
+
+static void open_namespace(struct str name, struct buf *out)
+{
+    if (has_siblings(name))
+        buf_cstr(out, "\ninterface FileSystem {\n"
+                      "  /** The same calls again, as in Node. */\n"
+                      "  readonly promises: FileSystem;\n"
+                      "  readonly constants: {readonly [name: string]: number};\n");
+    else
+        buf_printf(out, "\ndeclare const %.*s: {\n", STR_ARGS(name));
+}
+
+static void close_namespace(struct str name, struct buf *out)
+{
+    if (has_siblings(name))
+        buf_printf(out, "}\ndeclare const %.*s: FileSystem;\n", STR_ARGS(name));
+    else if (name.n)
+        buf_cstr(out, "};\n");
 }
 
 void api_write_types(struct buf *out)
@@ -222,16 +260,15 @@ void api_write_types(struct buf *out)
     struct str open = {0};
     for (size_t i = 0; i < count; i++) {
         bool begins = is_global(calls[i]) || !str_eq(api_namespace(calls[i]), open);
-        if (begins && open.n)
-            buf_cstr(out, "};\n");
+        if (begins)
+            close_namespace(open, out);
         if (begins)
             open = is_global(calls[i]) ? (struct str){0} : api_namespace(calls[i]);
         if (begins && open.n)
-            buf_printf(out, "\ndeclare const %.*s: {\n", STR_ARGS(open));
+            open_namespace(open, out);
         put_declaration(calls[i], out);
     }
-    if (open.n)
-        buf_cstr(out, "};\n");
+    close_namespace(open, out);
 }
 
 /* ---- the reference ------------------------------------------------------- */
