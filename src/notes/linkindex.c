@@ -426,7 +426,7 @@ static bool is_used(struct linker *l, int64_t name, struct err *e)
     return used;
 }
 
-static bool note_broken(struct linker *l, int64_t name, bool broken, struct err *e)
+static bool mark_broken(struct linker *l, int64_t name, bool broken, struct err *e)
 {
     if (broken)
         return run_with(l, ADD_BROKEN, name, e);
@@ -440,7 +440,7 @@ static bool settle_name(struct linker *l, const struct unsettled *u, struct err 
         return e->code == ERR_NONE && run_with(l, DROP_NAME, u->key, e) &&
                run_with(l, DROP_BROKEN, u->key, e);
     enum name_outcome found = find_either(l, u->text, u->other, &note, e);
-    if (e->code || !note_broken(l, u->key, found != NAME_FOUND, e))
+    if (e->code || !mark_broken(l, u->key, found != NAME_FOUND, e))
         return false;
     if (note == u->note && found == u->outcome)
         return true;
