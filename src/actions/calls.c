@@ -70,16 +70,21 @@ const struct host_call *host_call_named(const char *name)
 #define FIRST_PAUSE_MS 20u
 #define PATIENCE_NS 2000000000u /* who has waited so long was patient by himself */
 
+static bool is_over(const struct evaluation *v)
+{
+    return cancel_fired(v->who->cancel) || cancel_fired(&v->stopping);
+}
+
 /* Twice as long each time, and not the same for all who wait for one thing. false:
- * cancelled meanwhile. */
+ * nobody waits for it any more. */
 static bool wait_a_little(const struct evaluation *v, unsigned attempt)
 {
     uint8_t chance;
     os_random(&chance, sizeof chance);
     unsigned ms = (FIRST_PAUSE_MS << attempt) + chance % FIRST_PAUSE_MS;
-    for (; ms && !cancel_fired(v->who->cancel); ms -= ms < 10 ? ms : 10)
+    for (; ms && !is_over(v); ms -= ms < 10 ? ms : 10)
         (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    return !cancel_fired(v->who->cancel);
+    return !is_over(v);
 }
 
 bool call_patiently(struct evaluation *v, const struct host_call *c,
