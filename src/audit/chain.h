@@ -35,6 +35,7 @@ struct chain {
     uint64_t reserved; /* bytes of the file that have their room on the disk */
     bool failed;       /* the last write: what seemed to be reserved is not */
     uint64_t rotate_at;
+    unsigned looks;
 };
 
 /* One record to be appended. */

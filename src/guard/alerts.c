@@ -48,6 +48,7 @@ struct alerts {
     size_t host_count;
     struct sink sinks[SINKS_MAX];
     atomic_uint_least64_t raised[ALERT_KINDS];
+    atomic_uint succeeded[WAY_OTHER + 1]; /* since the last call that did not */
 
     int state; /* the user's folder; -1: not opened, or none */
     bool is_read;
@@ -302,7 +303,7 @@ static void raise_alert(struct ward *w, const struct policy *p, struct alert *al
 
 /* Is the threshold passed now, and was not told of yet? The lock is held. */
 static bool is_over(struct watched *c, const struct policy *p, enum alert_kind kind,
-                    uint32_t more, bool ended, uint64_t now_ns, uint32_t *sum)
+                    uint32_t more, uint32_t ended, uint64_t now_ns, uint32_t *sum)
 {
     const struct policy_alert *limit = &p->alerts[kind];
     *sum = window_add(&c->windows[kind], now_ns, limit->seconds, more);
@@ -331,9 +332,17 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
     struct alerts *a = w->guard->alerts;
     struct alert raised[ALERT_KINDS];
     size_t n = 0;
+    enum way way = caller_way(who);
+    /* The common call: nothing but that it was one, to be counted with the next other. */
+    if (d->ended && !d->denials && !d->deletes && !d->limit && !d->failed &&
+        !d->host_count) {
+        atomic_fetch_add_explicit(&a->succeeded[way], 1, memory_order_relaxed);
+        return;
+    }
     const struct policy *p = ward_policy(w, &none);
     if (!p)
         return;
+    uint32_t ended = atomic_exchange(&a->succeeded[way], 0) + d->ended;
     uint64_t now_ns = os_mono_ns();
     pthread_mutex_lock(&a->lock);
     struct watched *c = find_caller(a, who->name, now_ns);
@@ -341,7 +350,7 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
                                     count_new_hosts(a, d)};
     for (size_t kind = 0; kind < ALERT_KINDS; kind++) {
         uint32_t sum;
-        if (!is_over(c, p, (enum alert_kind)kind, counts[kind], d->ended, now_ns, &sum))
+        if (!is_over(c, p, (enum alert_kind)kind, counts[kind], ended, now_ns, &sum))
             continue;
         struct alert *new = &raised[n++];
         *new = (struct alert){.kind = (enum alert_kind)kind,
