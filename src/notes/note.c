@@ -46,6 +46,20 @@ static void put_note(struct vault *v, const struct note *n, struct json_writer *
     json_close(w);
 }
 
+/* The common case, an id, is a path but for its ending: no look for it before it is
+ * opened. *found false: something else is meant. */
+static bool read_by_id(struct vault *v, struct str id, char path[static PATH_MAX],
+                       struct buf *bytes, struct os_stat *st, bool *found, struct err *e)
+{
+    *found = false;
+    if (!memchr(id.at, '/', id.n) || id.n + sizeof ".md" > PATH_MAX)
+        return true;
+    memcpy(path, id.at, id.n);
+    memcpy(path + id.n, ".md", sizeof ".md");
+    return !name_is_path((struct str){path, id.n + 3}) ||
+           vault_read(v, path, bytes, st, found, e);
+}
+
 bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
                struct err *e)
 {
@@ -63,9 +77,10 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     buf_init(&bytes, NOTE_SIZE_MAX + 4096);
     struct os_stat st;
     history_settle(v->history);
-    if (!vault_resolve(v, wanted, path, &found, e))
+    if (!read_by_id(v, wanted, path, &bytes, &st, &found, e))
         return false;
-    if (found && !vault_read(v, path, &bytes, &st, &found, e))
+    if (!found && (!vault_resolve(v, wanted, path, &found, e) ||
+                   (found && !vault_read(v, path, &bytes, &st, &found, e))))
         return false;
     if (!found) {
         json_put_null(out);
