@@ -347,12 +347,37 @@ static bool finish_step(struct applying *a, const struct step *s, size_t i, stru
            err_set(e, ERR_IO, "a change that was cut off cannot be ended: %s", why.msg);
 }
 
-static bool count_pending(struct db *db, size_t *count, struct err *e)
+static bool forget_step(struct db *db, const struct step *s, struct err *e)
 {
-    scoped(query_end) struct query *q = db_query(db, "SELECT count(*) FROM pending", e);
+    struct str from = str_of(s->from), to = str_of(s->to), original;
+    bool removed = trash_is_path(to, &original);
+    bool was_gone = !from.n || trash_is_path(from, &original);
+    int64_t key;
+    if (!history_of_path(db, removed ? from : to, removed, &key, e))
+        return false;
+    return !key || history_moved(db, key, was_gone ? to : from, was_gone, e);
+}
+
+bool apply_forget(struct db *db, const struct step *steps, size_t count, int64_t before,
+                  struct err *e)
+{
+    scoped_transaction struct transaction t = {0};
+    if (!db_begin(&t, db, e) || !db_exec(db, "DELETE FROM pending", e))
+        return false;
+    for (size_t i = count; i-- > 0;)
+        if (!forget_step(db, &steps[i], e))
+            return false;
+    return history_forget(db, before, e) && db_commit(&t, e);
+}
+
+static bool count_pending(struct db *db, size_t *count, int64_t *before, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "SELECT count(*), max(before) FROM pending", e);
     if (!q || !query_next(q, e))
         return false;
     *count = (size_t)query_int(q, 0);
+    *before = query_int(q, 1);
     return *count <= STEPS_MAX || err_set(e, ERR_LIMIT, "a journal of too many steps");
 }
 
@@ -382,20 +407,26 @@ bool apply_done(struct history *h, struct db *db, struct err *e)
     bool ok = db_relax(db, true, e) && db_exec(db, "DELETE FROM pending", e);
     struct err ignored = {0};
     (void)db_relax(db, false, &ignored);
-    return ok && history_mark(h, false, e);
+    return ok && history_mark(h, HISTORY_IDLE, e);
 }
 
 bool apply_pending(struct vault *v, struct history *h, struct db *db, struct err *e)
 {
     size_t count;
-    if (!count_pending(db, &count, e))
+    int64_t before;
+    if (!count_pending(db, &count, &before, e))
         return false;
     if (!count)
-        return history_mark(h, false, e);
+        return history_mark(h, HISTORY_IDLE, e);
     scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 30);
     struct step *steps = arena_get(arena, count * sizeof *steps, e);
     if (!steps || !read_steps(db, arena, steps, &count, e))
         return false;
+    if (history_is_abandoned(h)) {
+        undo(v, db, steps, count);
+        return apply_forget(db, steps, count, before, e) &&
+               history_mark(h, HISTORY_IDLE, e);
+    }
     scoped_applying struct applying a = applying(v, db, 1);
     for (size_t i = 0; i < count; i++)
         if (!finish_step(&a, &steps[i], i, e))

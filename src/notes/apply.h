@@ -29,6 +29,11 @@ bool apply_look(struct vault *v, const char *path, char id[static HASH_SIZE],
 bool apply_all(struct vault *v, struct db *db, const struct step *steps, size_t count,
                struct err *e);
 
+/* The files are as they were: the history, too, forgets the steps, and all revisions
+ * behind the id `before`. What was found on disk stays in it. */
+bool apply_forget(struct db *db, const struct step *steps, size_t count, int64_t before,
+                  struct err *e);
+
 /* Ends what a crash left pending; nothing is fine. */
 bool apply_pending(struct vault *v, struct history *h, struct db *db, struct err *e);
 /* What was pending is done. */

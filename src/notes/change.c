@@ -505,8 +505,8 @@ static bool record_step(struct change *c, const struct entry *n, size_t i, struc
 {
     scoped(query_end) struct query *q =
         db_query(c->db,
-                 "INSERT INTO pending(step, from_path, to_path, old_hash, new_hash)"
-                 " VALUES(?, ?, ?, ?, ?)",
+                 "INSERT INTO pending(step, from_path, to_path, old_hash, new_hash,"
+                 " before) VALUES(?, ?, ?, ?, ?, ?)",
                  e);
     if (!q)
         return false;
@@ -515,6 +515,7 @@ static bool record_step(struct change *c, const struct entry *n, size_t i, struc
     query_bind_cstr(q, 3, n->to);
     query_bind_cstr(q, 4, n->old_hash);
     query_bind_cstr(q, 5, n->new_hash);
+    query_bind_int(q, 6, c->last_revision);
     return query_run(q, e);
 }
 
@@ -544,25 +545,33 @@ static bool record(struct change *c, struct err *e)
     return db_commit(&t, e);
 }
 
-/* The files are as they were: the history must not tell otherwise. What was found
- * stays in it. */
-static bool forget(struct change *c, struct err *e)
+#define SPARE_BYTES (256u << 10) /* that a disk must have beside the change itself */
+
+/* A disk that becomes full half way costs more than one that is found to be. */
+static bool check_space(struct change *c, struct err *e)
 {
-    scoped_transaction struct transaction t = {0};
-    if (!db_begin(&t, c->db, e) || !db_exec(c->db, "DELETE FROM pending", e))
-        return false;
-    for (size_t i = c->count; i-- > 0;) {
+    uint64_t need = SPARE_BYTES, free_bytes = os_free_bytes(c->v->dir);
+    for (size_t i = 0; i < c->count; i++) {
         const struct entry *n = c->entries[i];
-        int64_t key;
-        struct str path = str_of(*n->from ? n->from : n->to), original;
-        bool gone = !*n->from || trash_is_path(path, &original);
-        if (!history_of_path(c->db, str_of(n->removed ? n->from : n->to), n->removed,
-                             &key, e) ||
-            (key && !history_moved(c->db, key, *n->from && !gone ? path : str_of(n->to),
-                                   gone, e)))
-            return false;
+        bool content = !n->removed && strcmp(n->old_hash, n->new_hash) != 0;
+        /* In the journal, in the database that it becomes, and in the file. */
+        need += 2 * n->old.n + (content ? 3 * n->now.n : 0);
     }
-    return history_forget(c->db, c->last_revision, e) && db_commit(&t, e);
+    return free_bytes >= need ||
+           err_set(
+               e, ERR_IO,
+               "the disk is too full: %llu bytes are free, and up to %llu may be needed; "
+               "nothing was written",
+               (unsigned long long)free_bytes, (unsigned long long)need);
+}
+
+/* Says first that it is to be undone: on a full disk that may be all that can be said. */
+static void abandon(struct change *c, const struct step *steps)
+{
+    struct err ignored = {0};
+    (void)history_mark(c->v->history, HISTORY_ABANDONED, &ignored);
+    if (apply_forget(c->db, steps, c->count, c->last_revision, &ignored))
+        (void)history_mark(c->v->history, HISTORY_IDLE, &ignored);
 }
 
 bool change_commit(struct change *c, struct err *e)
@@ -580,15 +589,19 @@ bool change_commit(struct change *c, struct err *e)
         memcpy(steps[i].new_hash, n->new_hash, HASH_SIZE);
     }
     struct err ignored = {0};
-    if (!history_mark(c->v->history, true, e) || !record(c, e)) {
-        (void)history_mark(c->v->history, false, &ignored);
+    if (!check_space(c, e) || !history_mark(c->v->history, HISTORY_BUSY, e))
+        return false;
+    if (!record(c, e)) {
+        (void)history_mark(c->v->history, HISTORY_IDLE, &ignored);
         return false;
     }
-    bool ok = apply_all(c->v, c->db, steps, c->count, e);
+    if (!apply_all(c->v, c->db, steps, c->count, e)) {
+        abandon(c, steps);
+        return false;
+    }
     /* Where this fails, the next to write finds that all is done already. */
-    if (ok ? apply_done(c->v->history, c->db, &ignored) : forget(c, &ignored))
-        (void)history_mark(c->v->history, false, &ignored);
-    return ok;
+    (void)apply_done(c->v->history, c->db, &ignored);
+    return true;
 }
 
 /* ---- a dry run ----------------------------------------------------------- */

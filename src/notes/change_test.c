@@ -50,7 +50,7 @@ static void pend(struct db *db, const struct step *s, size_t count)
     struct err e = {0};
     for (size_t i = 0; i < count; i++) {
         scoped(query_end) struct query *q =
-            db_query(db, "INSERT INTO pending VALUES(?, ?, ?, ?, ?)", &e);
+            db_query(db, "INSERT INTO pending VALUES(?, ?, ?, ?, ?, 0)", &e);
         assert_non_null(q);
         query_bind_int(q, 1, (int64_t)i);
         query_bind_cstr(q, 2, s[i].from);
@@ -147,6 +147,27 @@ static void what_a_crash_left_is_ended_by_the_next_reader(void **state)
     assert_false(exists("a/1.md"));
     assert_string_equal(file("a/2.md"), "TWO");
     assert_string_equal(file("a/3.md"), "another program's");
+}
+
+static void what_was_abandoned_is_undone_by_the_next_reader(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    put("a/1.md", "one");
+    call(notes_create, "{'title': 'N', 'content': 'x'}");
+    struct db *db = locked();
+    keep(db, "one");
+    keep(db, "ONE");
+    /* Half done: moved, and the content not. */
+    put("b/1.md", "one");
+    assert_int_equal(unlink(full("a/1.md")), 0);
+    const struct step step = step_of("a/1.md", "b/1.md", "one", "ONE");
+    pend(db, &step, 1);
+    assert_true(history_mark(vault->history, HISTORY_ABANDONED, &e));
+    history_unlock(vault->history);
+    reopen();
+    assert_string_equal(text(call(notes_get, "'a/1.md'"), "content"), "one");
+    assert_false(exists("b/1.md"));
 }
 
 static unsigned staged(void)
@@ -541,6 +562,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(many_steps_are_all_done_or_none),
         T(what_a_crash_left_is_ended_by_the_next_reader),
+        T(what_was_abandoned_is_undone_by_the_next_reader),
         T(what_many_files_left_behind_goes_little_by_little),
         T(a_strangers_journal_touches_nothing_but_notes),
         T(every_byte_that_is_replaced_can_be_had_back),

@@ -51,6 +51,8 @@ static const char *const migrations[] = {
     " to_path TEXT NOT NULL,"
     " old_hash TEXT NOT NULL,"
     " new_hash TEXT NOT NULL);",
+
+    "ALTER TABLE pending ADD COLUMN before INTEGER NOT NULL DEFAULT 0;", /* revision */
 };
 
 struct history {
@@ -142,10 +144,11 @@ static bool open_store(struct history *h, struct err *e)
 
 static bool take_mutex(struct history *h, struct err *e)
 {
+    /* Not pthread_mutex_clocklock(), of which the thread sanitizer knows nothing. */
     struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += LOCK_WAIT_MS / 1000;
-    return pthread_mutex_clocklock(&h->mutex, CLOCK_MONOTONIC, &until) == 0 ||
+    return pthread_mutex_timedlock(&h->mutex, &until) == 0 ||
            err_set(e, ERR_BUSY,
                    "waited %d ms in vain for another change to this vault; nothing was "
                    "written, try again",
@@ -172,10 +175,18 @@ bool history_can_write(struct history *h)
     return why.code != ERR_DENIED;
 }
 
-bool history_mark(struct history *h, bool busy, struct err *e)
+bool history_mark(struct history *h, enum history_mark mark, struct err *e)
 {
-    return ftruncate(h->lock, busy) == 0 ||
-           err_set(e, ERR_IO, "cannot mark the vault as being written: %m");
+    bool ok = ftruncate(h->lock, mark) == 0 &&
+              (mark != HISTORY_ABANDONED || fsync(h->lock) == 0);
+    return ok || err_set(e, ERR_IO, "cannot mark the vault as being written: %m");
+}
+
+bool history_is_abandoned(const struct history *h)
+{
+    struct os_stat st;
+    struct err none = {0};
+    return os_stat_fd(h->lock, &st, &none) && st.size == HISTORY_ABANDONED;
 }
 
 static bool is_marked(const struct history *h)

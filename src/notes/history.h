@@ -37,9 +37,16 @@ void history_free(struct history *h);         /* NULL is fine */
 struct db *history_lock(struct history *h, struct err *e);
 void history_unlock(struct history *h);
 bool history_can_write(struct history *h);
-/* Says to other processes that files are being changed (or no longer): if we die, the
- * next reader ends our work. Lock held. */
-bool history_mark(struct history *h, bool busy, struct err *e);
+/* What stands in the lock file, for whoever comes when we have died. It is the file's
+ * length, so that no disk is too full for it. */
+enum history_mark {
+    HISTORY_IDLE,
+    HISTORY_BUSY,      /* what is pending is to be done */
+    HISTORY_ABANDONED, /* it failed, and is to be undone */
+};
+/* Lock held. An abandonment outlasts a power failure. */
+bool history_mark(struct history *h, enum history_mark mark, struct err *e);
+bool history_is_abandoned(const struct history *h);
 /* Ends what a crash left, if something is and nobody else is at it. Cheap, never
  * waits, never fails: called before notes are read. */
 void history_settle(struct history *h);

@@ -127,6 +127,8 @@ bool os_place(int dir, const char *from, const char *to, const struct os_stat *e
               bool lasting, struct err *e);
 /* Removes a file. */
 bool os_drop(int dir, const char *name, struct err *e);
+/* Bytes that we may still write there; UINT64_MAX where nobody knows. */
+uint64_t os_free_bytes(int dir);
 /* Makes all lasting that was written to the file system of `dir`. */
 bool os_sync(int dir, struct err *e);
 

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "os/beneath.h"
@@ -422,6 +423,13 @@ bool os_drop(int dir, const char *name, struct err *e)
     scoped_fd int folder = beneath_parent(dir, name, &base, e);
     return folder >= 0 &&
            (unlinkat(folder, base, 0) == 0 || beneath_failed(e, "remove", name));
+}
+
+uint64_t os_free_bytes(int dir)
+{
+    struct statvfs st;
+    return fstatvfs(dir, &st) == 0 && st.f_blocks ? (uint64_t)st.f_bavail * st.f_frsize
+                                                  : UINT64_MAX;
 }
 
 bool os_sync(int dir, struct err *e)
