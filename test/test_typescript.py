@@ -196,6 +196,22 @@ def test_an_import_is_refused_in_plain_words(run, code, name, line):
     assert details["line"] == line
 
 
+def test_code_is_looked_through_in_its_own_places(client):
+    def check(code, **more):
+        reply = client.ask(call("check_code", {"code": code, "language": "typescript", **more}))
+        return reply["result"]["structuredContent"]
+
+    found = check("interface A {}\n\n\nnotes.serach({ query: 'x' as string });")
+    assert [(f["rule"] != "syntax", f["line"]) for f in found["findings"]][0] == (True, 4)
+    assert found["errors"] + found["warnings"] + found["hints"] == len(found["findings"])
+    found = check("const a: number =\n  = 1")
+    assert [(f["rule"], f["line"], f["column"]) for f in found["findings"]] == [("syntax", 2, 3)]
+    assert not found["ok"]
+    assert check("const a: number = 1; a")["ok"]
+    assert check("await fs.promises.access('/'); fs.existsSync('/a' as string)",
+                 enableFileSystem=True)["ok"]
+
+
 # ---- hostile code -----------------------------------------------------------
 
 

@@ -1,6 +1,9 @@
 /* Code looked through before it runs: the action check_code, and the warnings that an
  * evaluation's answer carries. */
+#include <stdio.h>
+
 #include "actions/api.h"
+#include "actions/language.h"
 #include "actions/report.h"
 #include "lint/lint.h"
 #include "json/json.h"
@@ -56,6 +59,25 @@ static bool is_question(const struct script_row *row)
     return false;
 }
 
+/* A name of the table, or one that comes with it. */
+static void put_name(const char *name, const char *ending, bool sync,
+                     const struct host_call *c, struct json_writer *w)
+{
+    char whole[80];
+    (void)snprintf(whole, sizeof whole, "%s%s", name, ending);
+    json_open_object(w);
+    json_pair_cstr(w, "name", whole);
+    json_pair_bool(w, "sync", sync);
+    json_pair_bool(w, "writes", c->row.writes);
+    json_pair_bool(w, "reads", is_question(&c->row));
+    json_pair_int(w, "feature", c->row.feature);
+    if (has_known_options(c)) {
+        json_key(w, "options");
+        put_options(c, w);
+    }
+    json_close(w);
+}
+
 static void write_api(struct buf *out)
 {
     size_t count;
@@ -64,18 +86,16 @@ static void write_api(struct buf *out)
     json_open_array(&w);
     for (size_t i = 0; i < count; i++) {
         const struct script_row *row = &calls[i]->row;
-        json_open_object(&w);
-        json_pair_cstr(&w, "name", row->name);
+        bool files = row->feature == FEATURE_FILES;
         /* What is done inside, or answers at once, is no promise. */
-        json_pair_bool(&w, "sync", (row->sync && !row->slow) || row->source);
-        json_pair_bool(&w, "writes", row->writes);
-        json_pair_bool(&w, "reads", is_question(row));
-        json_pair_int(&w, "feature", row->feature);
-        if (has_known_options(calls[i])) {
-            json_key(&w, "options");
-            put_options(calls[i], &w);
+        put_name(row->name, "", (row->sync && !row->slow && !files) || row->source,
+                 calls[i], &w);
+        if (files)
+            put_name(row->name, "Sync", true, calls[i], &w);
+        if (files && !strcmp(row->name, "fs.readFile")) { /* fs.js makes these there */
+            put_name("fs.promises", "", true, calls[i], &w);
+            put_name("fs.constants", "", true, calls[i], &w);
         }
-        json_close(&w);
     }
     json_close(&w);
 }
@@ -90,7 +110,7 @@ struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e)
                : NULL;
 }
 
-/* ---- the action --------------------------------------------------------- */
+/* ---- what the call turns on --------------------------------------------- */
 
 static uint32_t features_of(const struct json *arguments)
 {
@@ -100,28 +120,6 @@ static uint32_t features_of(const struct json *arguments)
     if (json_bool(json_get(arguments, "enableFileSystem"), false))
         features |= FEATURE_FILES;
     return features;
-}
-
-bool action_check_code(const struct action_call *c, struct answer *out, struct err *e)
-{
-    struct lint *lint = actions_lint(c->actions, e);
-    struct str code = json_str(json_get(c->arguments, "code"));
-    struct lint_findings found;
-    lint_findings_init(&found);
-    bool ok = lint && lint_check(lint, code, features_of(c->arguments), c->who->cancel,
-                                 &found, e);
-    if (ok) {
-        struct json_writer w = json_writer(&out->json);
-        json_open_object(&w);
-        json_pair_bool(&w, "ok", found.errors == 0);
-        json_pair_raw(&w, "findings", buf_view(&found.json));
-        json_pair_int(&w, "errors", found.errors);
-        json_pair_int(&w, "warnings", found.warnings);
-        json_pair_int(&w, "hints", found.hints);
-        json_close(&w);
-    }
-    lint_findings_done(&found);
-    return ok && buf_check(&out->json, "the answer", e);
 }
 
 /* ---- around an evaluation ----------------------------------------------- */
@@ -236,4 +234,98 @@ void check_warns(const struct action_call *c, const struct script_request *q,
     json_close(&w);
     if (out->n == strlen("[]"))
         buf_clear(out);
+}
+
+/* ---- the action --------------------------------------------------------- */
+
+static void count_finding(const struct json *finding, struct lint_findings *to)
+{
+    struct str severity = json_str(json_get(finding, "severity"));
+    to->errors += str_is(severity, "error");
+    to->warnings += str_is(severity, "warning");
+    to->hints += str_is(severity, "hint");
+}
+
+/* The same findings where they stand in the TypeScript. */
+static bool turn_findings(const struct action_call *c, const struct script_origin *from,
+                          struct lint_findings *found, struct err *e)
+{
+    const struct json *list = json_read(buf_view(&found->json), c->arena, e);
+    struct lint_findings turned;
+    lint_findings_init(&turned);
+    struct json_writer w = json_writer(&turned.json);
+    struct json_iter it = json_iter(list);
+    json_open_array(&w);
+    while (json_next(&it)) {
+        size_t before = turned.json.n;
+        put_warning(it.value, from, &w);
+        if (turned.json.n > before)
+            count_finding(it.value, &turned);
+    }
+    json_close(&w);
+    lint_findings_done(found);
+    *found = turned;
+    return list != NULL;
+}
+
+/* What cannot be read at all is one finding. */
+static void put_syntax(const struct typescript_place *where, const char *message,
+                       struct lint_findings *found)
+{
+    struct json_writer w = json_writer(&found->json);
+    json_open_array(&w);
+    json_open_object(&w);
+    json_pair_cstr(&w, "rule", "syntax");
+    json_pair_cstr(&w, "severity", "error");
+    json_pair_cstr(&w, "message", message);
+    json_pair_int(&w, "line", where->line ? where->line : 1);
+    json_pair_int(&w, "column", where->line ? where->column : 1);
+    json_pair_int(&w, "endLine", where->line ? where->line : 1);
+    json_pair_int(&w, "endColumn", where->line ? where->column : 1);
+    json_close(&w);
+    json_close(&w);
+    found->errors = 1;
+}
+
+static bool check_typescript(const struct action_call *c, struct lint *lint,
+                             struct str source, struct lint_findings *found,
+                             struct err *e)
+{
+    struct typescript_place where;
+    scoped(typescript_drop) const struct typescript_code *code =
+        language_translate(c, source, 0, &where, e);
+    if (!code && e->code == ERR_SYNTAX) {
+        put_syntax(&where, e->msg, found);
+        *e = (struct err){0};
+        return true;
+    }
+    struct script_origin from = language_origin(code, source);
+    return code &&
+           lint_check(lint, typescript_javascript(code), features_of(c->arguments),
+                      c->who->cancel, found, e) &&
+           turn_findings(c, &from, found, e);
+}
+
+bool action_check_code(const struct action_call *c, struct answer *out, struct err *e)
+{
+    struct lint *lint = actions_lint(c->actions, e);
+    struct str code = json_str(json_get(c->arguments, "code"));
+    struct lint_findings found;
+    lint_findings_init(&found);
+    bool ok = lint && (language_is_typescript(c)
+                           ? check_typescript(c, lint, code, &found, e)
+                           : lint_check(lint, code, features_of(c->arguments),
+                                        c->who->cancel, &found, e));
+    if (ok) {
+        struct json_writer w = json_writer(&out->json);
+        json_open_object(&w);
+        json_pair_bool(&w, "ok", found.errors == 0);
+        json_pair_raw(&w, "findings", buf_view(&found.json));
+        json_pair_int(&w, "errors", found.errors);
+        json_pair_int(&w, "warnings", found.warnings);
+        json_pair_int(&w, "hints", found.hints);
+        json_close(&w);
+    }
+    lint_findings_done(&found);
+    return ok && buf_check(&out->json, "the answer", e);
 }

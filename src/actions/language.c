@@ -3,7 +3,7 @@
 #include "actions/language.h"
 #include "os/os.h"
 
-static bool is_typescript(const struct action_call *c)
+bool language_is_typescript(const struct action_call *c)
 {
     return str_is(json_str(json_get(c->arguments, "language")), "typescript");
 }
@@ -16,20 +16,36 @@ static void turn_place(void *arg, uint32_t *line, uint32_t *column)
     *column = at.column;
 }
 
+struct script_origin language_origin(const struct typescript_code *code,
+                                     struct str source)
+{
+    return (struct script_origin){.source = source,
+                                  .file = "code.ts",
+                                  .place = turn_place,
+                                  .arg = (void *)(uintptr_t)code};
+}
+
+const struct typescript_code *language_translate(const struct action_call *c,
+                                                 struct str source, uint64_t until_ns,
+                                                 struct typescript_place *where,
+                                                 struct err *e)
+{
+    struct typescript *t = actions_typescript(c->actions, e);
+    struct typescript_limits limits = {.compute_ms = permit_timeout_ms(&c->place->permit),
+                                       .until_ns = until_ns,
+                                       .cancel = c->who->cancel};
+    return t ? typescript_transpile(t, source, &limits, where, e) : NULL;
+}
+
 /* NULL and *e; or, where the code is to blame, an outcome that says so and no *e. */
 static const struct typescript_code *translate(const struct action_call *c,
                                                const struct script_request *q,
                                                struct script_outcome *o, struct err *e)
 {
-    struct typescript *t = actions_typescript(c->actions, e);
     struct typescript_place where;
-    struct typescript_limits limits = {
-        .compute_ms = permit_timeout_ms(&c->place->permit),
-        .until_ns = q->total_ms ? os_mono_ns() + q->total_ms * 1000000u : 0,
-        .tenant = q->tenant,
-        .cancel = q->cancel};
+    uint64_t until_ns = q->total_ms ? os_mono_ns() + q->total_ms * 1000000u : 0;
     const struct typescript_code *code =
-        t ? typescript_transpile(t, q->code, &limits, &where, e) : NULL;
+        language_translate(c, q->code, until_ns, &where, e);
     if (!code && e->code == ERR_SYNTAX) {
         script_outcome_syntax(o, q->code, where.line, where.column, e->msg);
         *e = (struct err){0};
@@ -52,7 +68,7 @@ static bool run_checked(const struct action_call *c, struct script *script,
 bool language_run(const struct action_call *c, struct script *script,
                   struct script_request *q, struct script_outcome *o, struct err *e)
 {
-    if (!is_typescript(c))
+    if (!language_is_typescript(c))
         return run_checked(c, script, q, NULL, o, e);
     uint64_t start = os_mono_ns();
     scoped(typescript_drop) const struct typescript_code *code = translate(c, q, o, e);
@@ -60,10 +76,7 @@ bool language_run(const struct action_call *c, struct script *script,
     o->stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
     if (!code)
         return !e->code;
-    struct script_origin origin = {.source = q->code,
-                                   .file = "code.ts",
-                                   .place = turn_place,
-                                   .arg = (void *)(uintptr_t)code};
+    struct script_origin origin = language_origin(code, q->code);
     double translating = o->stats.total_ms;
     q->code = typescript_javascript(code);
     q->total_ms = q->total_ms > ms ? q->total_ms - ms : 1;

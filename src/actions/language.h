@@ -6,3 +6,14 @@
  * as code that is no JavaScript; false and *e also as typescript_transpile(). */
 bool language_run(const struct action_call *c, struct script *script,
                   struct script_request *q, struct script_outcome *o, struct err *e);
+
+bool language_is_typescript(const struct action_call *c);
+/* What becomes of the call's TypeScript `source`. NULL and *e as typescript_transpile().
+ * The caller drops it. */
+const struct typescript_code *language_translate(const struct action_call *c,
+                                                 struct str source, uint64_t until_ns,
+                                                 struct typescript_place *where,
+                                                 struct err *e);
+/* How its places lead back; borrows both. */
+struct script_origin language_origin(const struct typescript_code *code,
+                                     struct str source);

@@ -65,7 +65,9 @@ static const char evaluate_output[] =
 
 static const char check_input[] =
     "{\"type\":\"object\",\"properties\":{"
-    "\"code\":{\"type\":\"string\",\"description\":\"JavaScript\"},"
+    "\"code\":{\"type\":\"string\"},"
+    "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"
+    "\"enableFileSystem\":{\"type\":\"boolean\"},"
     "\"enableNetwork\":{\"type\":\"boolean\"}},"
     "\"required\":[\"code\"],\"additionalProperties\":false}";
 

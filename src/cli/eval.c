@@ -61,6 +61,8 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_pair_str(&w, "code", code);
+    if (is_typescript(o))
+        json_pair_cstr(&w, "language", "typescript");
     if (o->files)
         json_pair_bool(&w, "enableFileSystem", true);
     if (o->network)
@@ -69,8 +71,6 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
         json_close(&w);
         return buf_check(out, "the call", e);
     }
-    if (is_typescript(o))
-        json_pair_cstr(&w, "language", "typescript");
     if (o->timeout) {
         if (!options_number("--timeout", o->timeout, 1, 1000000000, &n, e))
             return false;
