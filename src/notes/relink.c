@@ -8,6 +8,7 @@
 #include "notes/linkname.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
+#include "notes/target.h"
 
 #define NAMES_MAX 10000u /* that mean one note */
 #define ARENA_MAX ((size_t)256 << 20)
@@ -108,109 +109,6 @@ static struct str new_form(const struct work *w, struct str name)
     return w->good[FORM_ID] ? w->now[FORM_ID] : w->now[FORM_PATH];
 }
 
-/* ---- paths in links ------------------------------------------------------ */
-
-static struct str folder_of(struct str path)
-{
-    const char *slash = memrchr(path.at, '/', path.n);
-    return (struct str){path.at, slash ? (size_t)(slash - path.at) : 0};
-}
-
-/* The next component, without its slash; "" at the end. */
-static struct str component(struct str path, size_t at)
-{
-    const char *slash = at < path.n ? memchr(path.at + at, '/', path.n - at) : NULL;
-    size_t end = slash ? (size_t)(slash - path.at) : path.n;
-    return (struct str){path.at + at, at < end ? end - at : 0};
-}
-
-static void put_relative(struct str from, struct str to, struct buf *out)
-{
-    struct str folder = folder_of(from);
-    size_t at = 0;
-    for (;;) {
-        struct str a = component(folder, at), b = component(to, at);
-        bool last = at + b.n >= to.n; /* the file itself is no folder */
-        if (!a.n || last || !str_eq(a, b))
-            break;
-        at += a.n + 1;
-    }
-    for (size_t i = at; i < folder.n; i += component(folder, i).n + 1)
-        buf_cstr(out, "../");
-    buf_put(out, to.at + at, to.n - at);
-}
-
-/* How a target was written. */
-struct style {
-    bool wiki, angle;
-    bool all;    /* letters beyond ASCII were escaped, too */
-    bool rooted; /* began with '/' */
-    bool dotted; /* began with "./" */
-    bool ending; /* has ".md" */
-};
-
-static bool is_escaped(unsigned char c, const struct style *s)
-{
-    if (s->wiki)
-        return false;
-    if (s->angle)
-        return c == '<' || c == '>' || c == '\\' || c == '%' || c == '#' || c == '?' ||
-               c < ' ';
-    return c <= ' ' || c == 0x7f || (c >= 0x80 && s->all) ||
-           strchr("()<>\\%#?\"'[]`*_", (char)c) != NULL;
-}
-
-static void put_escaped(struct str s, const struct style *style, struct buf *out)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.at[i];
-        bool mild = c && strchr("_'*", (char)c) && !style->all;
-        if (is_escaped(c, style) && !mild)
-            buf_printf(out, "%%%02X", c);
-        else
-            buf_char(out, (char)c);
-    }
-}
-
-static struct style style_of(const struct link *l, struct str bytes)
-{
-    struct str t = l->target;
-    for (size_t i = 0; i < t.n; i++)
-        if (t.at[i] == '#' || t.at[i] == '?')
-            t.n = i;
-    bool high = false;
-    for (size_t i = 0; i + 2 < t.n; i++)
-        high = high || (t.at[i] == '%' && strchr("89abcdefABCDEF", t.at[i + 1]));
-    return (struct style){
-        .wiki = l->kind == LINK_WIKI,
-        .angle = t.at > bytes.at && t.at[-1] == '<' && l->kind == LINK_MARKDOWN,
-        .all = high,
-        .rooted = t.n && t.at[0] == '/',
-        .dotted = str_starts(t, "./"),
-        .ending = str_ends(t, ".md"),
-    };
-}
-
-/* The target that leads from the note `from` to the file `to`. */
-static void put_target(const struct style *s, struct str from, struct str to,
-                       struct buf *out)
-{
-    scoped_buf struct buf path;
-    buf_init(&path, 3 * PATH_MAX);
-    if (s->rooted)
-        buf_char(&path, '/');
-    if (s->rooted)
-        buf_str(&path, to);
-    else
-        put_relative(from, to, &path);
-    if (!s->ending && str_ends(buf_view(&path), ".md"))
-        path.n -= 3;
-    bool dots = str_starts(buf_view(&path), "../");
-    if (s->dotted && !dots)
-        buf_cstr(out, "./");
-    put_escaped(buf_view(&path), s, out);
-}
-
 /* ---- the links of one text ----------------------------------------------- */
 
 struct rewriting {
@@ -273,16 +171,16 @@ static void link_to_note(struct rewriting *r, const struct link *l)
 {
     struct work *w = r->w;
     struct str target = without_tail(l);
-    struct style style = style_of(l, r->bytes);
+    struct target_style style = target_style_of(l, r->bytes);
     scoped_buf struct buf fresh;
     buf_init(&fresh, 4 * PATH_MAX);
     bool by_path = (l->kind == LINK_MARKDOWN || is_dotted(target)) && names_path(w);
     if (by_path) {
-        put_target(&style, r->now, w->now[FORM_PATH], &fresh);
+        target_put(&style, r->now, w->now[FORM_PATH], &fresh);
     } else if (l->kind == LINK_MARKDOWN) {
         struct str name = w->other.n ? buf_view(&w->other) : buf_view(&w->text);
         struct str form = new_form(w, name);
-        put_escaped(form, &style, &fresh);
+        target_escape(form, &style, &fresh);
         if (style.ending && !str_ends(form, ".md"))
             buf_cstr(&fresh, ".md");
     } else {
@@ -337,13 +235,13 @@ static void own_link(struct rewriting *r, const struct link *l, const struct own
     struct str target = without_tail(l);
     bool as_path = l->kind == LINK_MARKDOWN || is_dotted(target);
     if (!as_path || str_starts(target, "/") || r->e->code ||
-        str_eq(folder_of(r->from), folder_of(r->now)))
+        str_eq(target_folder(r->from), target_folder(r->now)))
         return;
     scoped_buf struct buf to, rooted, fresh;
     buf_init(&to, PATH_MAX);
     buf_init(&rooted, PATH_MAX);
     buf_init(&fresh, 4 * PATH_MAX);
-    struct style style = style_of(l, r->bytes);
+    struct target_style style = target_style_of(l, r->bytes);
     bool inside = markdown_resolve(target, r->from, &to);
     if (was->note) {
         struct str words = copy(w, buf_view(&to));
@@ -361,7 +259,7 @@ static void own_link(struct rewriting *r, const struct link *l, const struct own
             return;
         style.ending = true; /* nothing to cut */
     }
-    put_target(&style, r->now, buf_view(&to), &fresh);
+    target_put(&style, r->now, buf_view(&to), &fresh);
     if (!fresh.failed)
         replace(r, target, buf_view(&fresh));
 }
@@ -375,17 +273,12 @@ static void rewrite_link(void *arg, const struct link *l)
         return;
     link_name(l, r->from, &w->text, &w->other);
     if (meant_the_note(w)) {
-        scoped_buf struct buf text, other;
-        buf_init(&text, PATH_MAX);
-        buf_init(&other, PATH_MAX);
-        buf_str(&text, buf_view(&w->text));
-        buf_str(&other, buf_view(&w->other));
         /* By uid: it still does. By a path or a title: those are not the note's now,
          * though a look that knows no case may find it all the same. */
         bool by_name = false;
         for (size_t i = 0; i < FORMS && !by_name; i++)
-            by_name =
-                str_eq(buf_view(&text), w->old[i]) || str_eq(buf_view(&other), w->old[i]);
+            by_name = str_eq(buf_view(&w->text), w->old[i]) ||
+                      str_eq(buf_view(&w->other), w->old[i]);
         if (!by_name && is_same_still(r, l, w->key))
             return;
         link_name(l, r->from, &w->text, &w->other);
