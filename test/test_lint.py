@@ -78,6 +78,14 @@ def test_the_network_is_there_where_it_is_asked_for(check):
     assert rules(check(code, "--network")[0]) == []
 
 
+def test_files_are_there_where_they_are_asked_for(check):
+    code = ("fs.writeFileSync('/a', 'b'); const a = fs.readFileSync('/a'); if (fs.existsSync('/b')) return 1;\n"
+            "const b = await fs.promises.readFile('/a', 'utf8'); return [a, b.length, await fs.readdir('/')]")
+    assert rules(check(code, "--files")[0]) == []
+    assert set(rules(check(code)[0])) == {"absent-global"}
+    assert rules(check("fs.writeFile('/a', 'b');\nreturn 1", "--files")[0]) == ["unawaited-call"]
+
+
 def test_sound_code_is_left_in_peace(check):
     """The examples and the programs that are measured."""
     for file in [*ROOT.glob("examples/*.js"), *ROOT.glob("bench/programs/*.js")]:
@@ -104,6 +112,16 @@ def test_an_evaluation_carries_warnings(stdio):
         answer = structured(stdio.ask(call("evaluate_note_code", {"code": DROPPED}, id=n)))
         assert answer["success"] and [w["rule"] for w in answer["warnings"]] == ["unused-result"]
         assert answer["warnings"][0]["line"] == 2
+
+
+def test_typescript_is_checked_in_its_own_places(check):
+    answer, code = check("interface A { a: string }\n\nconst a: string = 'é'; await notes.serach(a as any);", "--lang", "ts")
+    assert code == 1
+    assert [(f["rule"], f["line"], f["column"]) for f in answer["findings"]] == [("unknown-api", 3, 30)]
+    answer, code = check("enum E { A, B }\nnamespace N { export const x: number = 1 }\nreturn E.A + N.x;", "--lang", "ts")
+    assert code == 0 and answer["findings"] == []
+    answer, code = check("const a: = 1", "--lang", "ts")
+    assert code == 1 and rules(answer) == ["syntax"] and answer["findings"][0]["column"] > 1
 
 
 def test_typescript_is_warned_of_in_its_own_places(stdio):
