@@ -267,9 +267,12 @@ static bool take_in(struct chain *c, uint64_t size)
     bool whole;
     struct head h = c->head;
     char mac[MAC_HEX], start[40];
+    bool torn = false;
     records_init(&l, c->fd, h.size);
-    while (records_next(&l, &line, &whole) && whole &&
-           chain_split(line, &body, &stated)) {
+    while (records_next(&l, &line, &whole)) {
+        torn = !whole;
+        if (torn || !chain_split(line, &body, &stated))
+            break;
         chain_mac(c, h.mac, body, mac);
         (void)snprintf(start, sizeof start, "{\"n\":%" PRIu64 ",", h.count + 1);
         if (!str_is(stated, mac) || !str_starts(body, start))
@@ -280,7 +283,8 @@ static bool take_in(struct chain *c, uint64_t size)
     }
     records_done(&l);
     h.state[0] = '\0'; /* not known: it is told once more */
-    if (h.size != size)
+    /* A record that a kill tore was never answered for. */
+    if (h.size != size && (!torn || ftruncate(c->fd, (off_t)h.size) < 0))
         return false;
     c->head = h;
     return true;
@@ -339,6 +343,11 @@ static bool begin_file(struct chain *c, const char *why, uint64_t found, struct 
     struct stat st;
     if (!chain_files(c, &first, &last, e))
         return false;
+    /* One that died before it could note its first file: that is begun once more. */
+    for (; h.file == 0 && last && is_leftover(c, last); last--) {
+        chain_file_name(c, last, name);
+        (void)unlinkat(c->dir, name, 0);
+    }
     /* At its beginning a trail leaves alone what it finds: of a vault that was moved,
      * or came from a stranger. */
     h.file = h.file ? h.file + 1 : last < FILE_MAX / 2 ? last + 1 : 1;
