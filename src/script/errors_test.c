@@ -384,6 +384,37 @@ static void what_is_not_there_is_named(void **state)
     }
 }
 
+/* A source whose lines are the code's, ten further down, and shifted by one column. */
+static void ten_lines_down(void *arg, uint32_t *line, uint32_t *column)
+{
+    (void)arg;
+    *line = *line == 1 ? 0 : *line + 10; /* the first line is of nobody */
+    *column += 1;
+}
+
+static void places_are_turned_into_those_of_the_source(void **state)
+{
+    (void)state;
+    struct script_origin from = {.source = STR("\n\n\n\n\n\n\n\n\n\n\nhere\nthere"),
+                                 .file = "code.ts",
+                                 .place = ten_lines_down};
+    assert_fails_at("function f() { null.x }\nconsole.log(new Error('e').stack, "
+                    "'at code.js:2:3', '\\n  see code.js:2:3');\n null.y",
+                    ERR_GUEST, "TypeError", "null", 3, 2);
+    script_outcome_origin(&outcome, &from);
+    assert_int_equal(outcome.line, 13);
+    assert_int_equal(outcome.column, 3);
+    assert_non_null(strstr(buf_cz(&outcome.frame), ">   13 | there\n       |   ^"));
+    assert_string_equal(buf_cz(&outcome.stack), "    at (code.ts:13:3)");
+    const char *logs = buf_cz(&outcome.logs);
+    assert_non_null(strstr(logs, "code.ts:12:"));
+    assert_non_null(strstr(logs, "see code.js:2:3")); /* is no frame */
+    outcome.line = 1;
+    script_outcome_origin(&outcome, &from);
+    assert_int_equal(outcome.line, 0);
+    assert_int_equal(outcome.frame.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +432,7 @@ int main(void)
         test(rejections_that_nobody_looks_at_are_errors),
         test(waiting_for_what_never_comes_is_an_error),
         test(what_is_not_there_is_named),
+        test(places_are_turned_into_those_of_the_source),
     };
     return cmocka_run_group_tests(tests, open_script, close_script);
 }

@@ -76,6 +76,13 @@ bool guest_load(struct guest *u, struct err *e)
     return m != NULL;
 }
 
+void guest_prepare(struct guest *u)
+{
+    struct err none = {0};
+    if (!atomic_load(&u->module))
+        module_close(open_module(u, &none));
+}
+
 void guest_version(const struct guest *u, struct buf *out)
 {
     struct err none = {0};

@@ -67,8 +67,7 @@ void typescript_free(struct typescript *t)
 
 void typescript_warm(struct typescript *t)
 {
-    struct err none = {0};
-    (void)guest_load(t->guest, &none);
+    guest_prepare(t->guest);
 }
 
 struct typescript_counts typescript_count(const struct typescript *t)

@@ -59,7 +59,8 @@ const struct typescript_code *typescript_transpile(struct typescript *t,
                                                    struct typescript_place *where,
                                                    struct err *e);
 
-/* Loads what a first use would wait for. For servers, on a thread of their own. */
+/* Compiles what a first use would wait for, where the build has not done it for this CPU,
+ * and keeps nothing in memory. For servers, on a thread of their own. */
 void typescript_warm(struct typescript *t);
 
 struct typescript_counts {
