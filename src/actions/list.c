@@ -47,14 +47,14 @@ static const char evaluate_input[] =
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
     "\"description\":\"only these, such as 'notes.get' or 'links'\"},"
     "\"context\":{\"type\":\"object\",\"description\":\"values the code finds as variables\"},"
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if no "
-    "note has changed\"},"
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an earlier answer will do, if no "
+    "note changed\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, with files in memory\"},"
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":"
     "\"fetch, for the hosts that the policy allows\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"a name: top-level variables, "
-    "functions and the object state are there again in the next call with it\"},"
-    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell every call that was made\"}},"
+    "\"session\":{\"type\":\"string\",\"description\":\"a name: what the code "
+    "declares is there again in the next call with it\"},"
+    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls made\"}},"
     "\"required\":[\"code\"],\"additionalProperties\":false}";
 
 /* Of outputs only what others may build on: descriptions are for reading, and are
@@ -202,8 +202,8 @@ const struct action_row action_rows[] = {
       .title = "Change a note",
       .description =
           "Replace a note's body and merge its metadata (null removes a key). Give "
-          "the contentHash from get_note: if the note has changed since, nothing "
-          "is written.",
+          "the contentHash from get_note: of a note that changed since, nothing is "
+          "written.",
       .input_schema = update_input,
       .output_schema = update_output,
       .destructive = true},
@@ -257,7 +257,7 @@ const struct action_row action_rows[] = {
      NULL},
     {{.name = "close_session",
       .title = "End a session",
-      .description = "End a session of evaluate_note_code: its variables are forgotten.",
+      .description = "Forget what a session of evaluate_note_code holds.",
       .input_schema = close_session_input,
       .output_schema = close_session_output,
       .idempotent = true},
