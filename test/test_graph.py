@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from seed_programs import REORGANIZE_HIERARCHY
+
 
 @pytest.fixture
 def evaluate(cloche, tmp_path):
@@ -26,49 +28,8 @@ def evaluate(cloche, tmp_path):
     return run
 
 
-REORGANIZE = r"""
-// Complex hierarchy management
-async function reorganizeHierarchy(parentId, childrenConfig) {
-  const results = [];
-
-  // First, get current children
-  const currentChildren = await hierarchy.getChildren(parentId);
-
-  // Remove existing children not in new config
-  const newChildIds = childrenConfig.map((c) => c.id);
-  for (const child of currentChildren) {
-    if (!newChildIds.includes(child.child_id)) {
-      await hierarchy.removeSubnote({
-        parent_id: parentId,
-        child_id: child.child_id
-      });
-      results.push({ operation: 'removed', childId: child.child_id });
-    }
-  }
-
-  // Add new children and set positions
-  for (const config of childrenConfig) {
-    await hierarchy.addSubnote({
-      parent_id: parentId,
-      child_id: config.id,
-      position: config.position
-    });
-    results.push({ operation: 'added', childId: config.id, position: config.position });
-  }
-
-  // Reorder all children
-  await hierarchy.reorder({
-    parent_id: parentId,
-    child_ids: newChildIds
-  });
-
-  return results;
-}
-"""
-
-
 def test_the_proposals_reorganisation_runs_as_it_stands(evaluate):
-    rows = evaluate(REORGANIZE + """
+    rows = evaluate(REORGANIZE_HIERARCHY + """
         await hierarchy.addSubnote({parent_id: 'project/A', child_id: 'project/D'});
         await reorganizeHierarchy('project/A', [
           {id: 'project/C', position: 1}, {id: 'project/B', position: 0}]);
