@@ -25,8 +25,9 @@ int command_api(int argc, char **argv)
         {"--help", NULL, &help, NULL, "this list"},
     };
     struct option_use use = {
-        .usage = "cloche api [OPTIONS] [NAME | WORDS...]\n\n"
-                 "What code finds: everything, one method, a namespace, or what does so.",
+        .usage =
+            "cloche api [OPTIONS] [NAME | WORDS...]\n\n"
+            "What code may call: all of it, one method or namespace, or what fits WORDS.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &help,

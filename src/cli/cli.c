@@ -14,21 +14,20 @@ static const struct command {
     const char *name, *words, *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run JavaScript over a vault",
-     command_eval},
+    {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run code over a vault", command_eval},
     {"mcp", "[--vault DIR]", "serve an MCP client over stdio", command_mcp},
-    {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP over HTTP, at /mcp",
+    {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP over HTTP at /mcp",
      command_serve},
     {"reindex", "[--vault DIR]", "bring the vault's index up to date", command_reindex},
     {"doctor", "[--vault DIR]", "check this installation", command_doctor},
-    {"api", "[NAME | WORDS...] [--types]", "what code finds", command_api},
+    {"api", "[NAME | WORDS...] [--types]", "what code may call", command_api},
     {"vault", "list | add DIR | use ID | remove ID", "the registered vaults",
      command_vault},
-    {"session", "list | close NAME", "what evaluations left for the next",
-     command_session},
+    {"session", "list | close NAME", "named states of evaluations", command_session},
     {"callers", "[pause NAME | resume NAME]", "callers that are paused", command_callers},
     {"audit", "[show ID] [--follow] [--verify]", "what was done", command_audit},
-    {"policy", "show | check | set KEY VALUE...", "what callers may do", command_policy},
+    {"policy", "show | check | set | unset | schema", "what callers may do",
+     command_policy},
 };
 
 static void help(void)
@@ -69,9 +68,8 @@ int cli_run(int argc, char **argv)
             return commands[i].run(argc, argv);
     struct err e = {0};
     err_set(&e, ERR_INVALID,
-            "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, vault, "
-            "session, policy, audit and callers are, and "
-            "--help tells of them",
+            "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
+            "session, callers, audit and policy are, and --help tells of them",
             argv[1]);
     return cli_fail(&e);
 }

@@ -212,10 +212,9 @@ int command_eval(int argc, char **argv)
         {"--help", NULL, &o.help, NULL, "this list"},
     };
     struct option_use use = {
-        .usage =
-            "cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
-            "Runs JavaScript in a sandbox and prints one JSON object; exit 0 when its\n"
-            "\"success\" is true.",
+        .usage = "cloche eval [OPTIONS] (-e CODE | FILE | -)\n\n"
+                 "Runs code in a sandbox and prints one JSON object; exit 0 when its\n"
+                 "\"success\" is true.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &o.help,
