@@ -39,10 +39,12 @@ static struct str changed_note(const struct json *answer)
     return (struct str){0};
 }
 
-/* What a call that writes says it has changed. */
+/* What a call that writes says it has changed; a dry run says so first of all. */
 void account_change(struct account *a, struct str answer)
 {
     struct err none = {0};
+    if (str_starts(answer, "{\"dry_run\":true"))
+        return;
     scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
     const struct json *v =
         answer.n < (size_t)64 << 10 ? json_read(answer, arena, &none) : NULL;

@@ -66,9 +66,9 @@ bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e);
 
-/* Makes the vault of a caller's number the current one of the user's list, where the
- * vaults come from there; 0 and one that was removed are fine. */
-bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e);
+/* Makes the caller's vault the current one of the user's list, where the vaults come
+ * from there and no policy says readOnly; one that was removed is fine. */
+bool actions_keep_vault(struct actions *a, const struct caller *who, struct err *e);
 
 /* A result that was too large for its answer, by the name that errorDetails.resource
  * gave to the same caller: its JSON, whole (at most 16 MiB; kept for 15 minutes). false

@@ -25,39 +25,56 @@ extern const char fs_js[] __attribute__((visibility("hidden")));
 
 /* ---- the tree ----------------------------------------------------------- */
 
+/* Whoever could read or write our own files would be above the policy. */
+static bool is_mountable(int dir, struct err *e)
+{
+    struct err none = {0};
+    scoped(free) char *path = os_dir_path(dir, &none);
+    bool in_vault =
+        path && (strstr(path, "/.cloche/") || str_ends(str_of(path), "/.cloche"));
+    return (path && !in_vault && os_is_apart(path)) ||
+           err_set(
+               e, ERR_DENIED,
+               "the folder %.200s holds settings or records of this program itself; a "
+               "person has to mount another ('cloche policy show')",
+               path ? path : "that was deleted");
+}
+
 static bool mount(struct vfs *files, const struct policy_mount *m, bool read_only,
                   struct err *e)
 {
     scoped_fd int dir = os_dir_open(m->host, e);
     struct vfs_mount how = {
         .at = m->guest, .dir = dir, .writable = m->writable && !read_only};
-    return (dir >= 0 && vfs_mount(files, &how, e)) ||
+    return (dir >= 0 && is_mountable(dir, e) && vfs_mount(files, &how, e)) ||
            err_wrap(e, "the policy's mount %s", m->guest);
 }
 
-/* Made when code first asks for a file. */
-static struct vfs *files_of(struct evaluation *v, struct err *e)
+/* Does the policy give this folder, as far as it is given where the files were made? */
+static bool gives(const struct permit *p, const struct policy_mount *m, bool writable)
 {
-    const struct permit *p = &v->here->permit;
-    /* Code may have gone on to a vault that lets it change nothing. */
-    if (v->files && v->files_writable && p->read_only) {
-        err_set(e, ERR_DENIED,
-                "fs: nothing may be changed in this vault's scope, and the "
-                "files here include a writable folder of the host");
-        return NULL;
+    for (size_t i = 0; i < p->policy->mount_count; i++) {
+        const struct policy_mount *own = &p->policy->mounts[i];
+        if (!strcmp(own->guest, m->guest) && !strcmp(own->host, m->host))
+            return !writable || (own->writable && !p->read_only);
     }
-    if (v->files)
-        return v->files;
-    scoped(vfs_free) struct vfs *files = vfs_new(&quota);
-    for (size_t i = 0; i < p->policy->mount_count; i++)
-        if (!mount(files, &p->policy->mounts[i], p->read_only, e))
-            return NULL;
-    for (size_t i = 0; i < p->policy->mount_count && !p->read_only; i++)
-        v->files_writable |= p->policy->mounts[i].writable;
-    if (p->policy->mount_count)
-        atomic_store(&v->unsteady, true);
-    v->files = take(files);
-    return v->files;
+    return false;
+}
+
+/* Code may have gone on to a vault whose policy gives less. */
+static bool may_keep_files(const struct evaluation *v, struct err *e)
+{
+    const struct permit *made = &v->files_place->permit;
+    for (size_t i = 0; v->files_place != v->here && i < made->policy->mount_count; i++) {
+        const struct policy_mount *m = &made->policy->mounts[i];
+        if (!gives(&v->here->permit, m, m->writable && !made->read_only))
+            return err_set(
+                e, ERR_DENIED,
+                "fs: the files here include the folder %.100s of the host, which "
+                "the policy does not give in the vault that the code is in now",
+                m->guest);
+    }
+    return true;
 }
 
 bool files_check(const struct place *place, struct err *e)
@@ -70,6 +87,25 @@ bool files_check(const struct place *place, struct err *e)
         return err_set(e, ERR_DENIED, "enableFileSystem is not allowed at the level '%s'",
                        level_name(p->level));
     return true;
+}
+
+/* Made when code first asks for a file. */
+static struct vfs *files_of(struct evaluation *v, struct err *e)
+{
+    const struct permit *p = &v->here->permit;
+    if (!files_check(v->here, e) || (v->files && !may_keep_files(v, e)))
+        return NULL;
+    if (v->files)
+        return v->files;
+    scoped(vfs_free) struct vfs *files = vfs_new(&quota);
+    for (size_t i = 0; i < p->policy->mount_count; i++)
+        if (!mount(files, &p->policy->mounts[i], p->read_only, e))
+            return NULL;
+    if (p->policy->mount_count)
+        atomic_store(&v->unsteady, true);
+    v->files_place = v->here;
+    v->files = take(files);
+    return v->files;
 }
 
 /* ---- answers ------------------------------------------------------------ */

@@ -28,11 +28,26 @@ struct vault *action_vault(const struct action_call *c, struct err *e)
     return vault_set_get(s, c->place->vault, e);
 }
 
-bool actions_keep_vault(struct actions *a, unsigned vault, struct err *e)
+/* A policy that lets nothing be changed means the user's list, too. */
+static bool may_change_in(struct actions *a, unsigned vault, const struct caller *who)
 {
-    char id[VAULT_ID_MAX + 1];
-    vault_set_id(a->vaults, vault, id);
-    return !id[0] || !vault_set_is_users(a->vaults) || vaults_use(str_of(id), e);
+    struct err none = {0};
+    struct place place;
+    bool open = place_open(&place, a, vault, who, NULL, &none);
+    bool may = open && !place.permit.read_only;
+    if (open)
+        place_close(&place);
+    return may;
+}
+
+bool actions_keep_vault(struct actions *a, const struct caller *who, struct err *e)
+{
+    char id[VAULT_ID_MAX + 1] = "";
+    if (who->vault)
+        vault_set_id(a->vaults, *who->vault, id);
+    return !id[0] || !vault_set_is_users(a->vaults) ||
+           !may_change_in(a, vault_set_begin(a->vaults), who) ||
+           !may_change_in(a, *who->vault, who) || vaults_use(str_of(id), e);
 }
 
 /* ---- the calls ---------------------------------------------------------- */

@@ -239,10 +239,10 @@ struct evaluation {
     pthread_mutex_t lock; /* guards what follows */
     struct arena *arena;
     struct seen *seen;
-    struct buf warnings;      /* JSON; empty: none (check.c) */
-    struct network *networks; /* ways out that were used (calls_fetch.c) */
-    struct vfs *files;        /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
-    bool files_writable;      /* some of it on the host */
+    struct buf warnings;       /* JSON; empty: none (check.c) */
+    struct network *networks;  /* ways out that were used (calls_fetch.c) */
+    struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
+    struct place *files_place; /* whose mounts are in it */
     struct advice advice;
     const struct kept *kept; /* NULL: no session */
     bool trace;

@@ -148,7 +148,7 @@ static bool evaluate(struct eval *o, struct answer *out, struct err *e)
     cli_keep_result(actions, &terminal, out);
     /* The code has run: its answer is printed whatever becomes of this. */
     struct err why = {0};
-    if (!actions_keep_vault(actions, vault, &why))
+    if (!actions_keep_vault(actions, &terminal, &why))
         (void)cli_fail(&why);
     return true;
 }

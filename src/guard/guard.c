@@ -98,17 +98,28 @@ static struct ward *make_ward(struct guard *g, const char *path, struct err *e)
     return w;
 }
 
+/* A folder that was deleted: what is at its path now has a policy of its own. */
+static bool is_gone(const struct ward *w)
+{
+    struct os_stat st;
+    struct err none = {0};
+    return w->dir >= 0 && os_stat_fd(w->dir, &st, &none) && st.is_deleted;
+}
+
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e)
 {
     /* Wards stay until the end, so that the list can be walked without the lock. */
     struct ward *w =
         find_ward(atomic_load_explicit(&g->wards, memory_order_acquire), vault_dir);
-    if (w)
+    if (w && !is_gone(w))
         return w;
     pthread_mutex_lock(&g->lock);
     w = find_ward(atomic_load(&g->wards), vault_dir);
-    if (!w)
-        w = make_ward(g, vault_dir, e);
+    if (!w || is_gone(w)) {
+        struct err none = {0};
+        struct ward *made = make_ward(g, vault_dir, w ? &none : e);
+        w = made ? made : w;
+    }
     pthread_mutex_unlock(&g->lock);
     return w;
 }

@@ -123,7 +123,8 @@ void guard_close(struct guard *g); /* NULL is fine; no call may be running */
 SCOPED(guard, guard_close);
 
 /* What one vault's calls are under; NULL: calls without a vault. The same answer for
- * the same path, until guard_close(). NULL and *e as os_dir_open(). */
+ * the same path, as long as its folder is there; good until guard_close(). NULL and *e as
+ * os_dir_open(). */
 struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
 

@@ -209,8 +209,6 @@ static bool perform(const struct call *c, const struct caller *who, struct answe
                     struct err *e)
 {
     const struct backend *b = &c->m->backend;
-    if (cancel_fired(c->cancel))
-        return err_set(e, ERR_CANCELLED, "cancelled before it began; nothing ran");
     if (!c->resource.at)
         return b->call(b->arg, c->action, c->arguments, who, out, e) &&
                buf_check(&out->json, "the answer", e);

@@ -21,6 +21,7 @@
 struct backend {
     const struct action *(*list)(size_t *count);
     const struct action *(*named)(struct str name);
+    /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
     /* The text of a resource, for who may read it; NULL: there are none. */

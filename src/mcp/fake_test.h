@@ -76,6 +76,8 @@ static inline bool fake_call(void *arg, const struct action *which,
                              struct answer *out, struct err *e)
 {
     (void)arg;
+    if (cancel_fired(who->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began");
     fake_count(&fake.ran);
     struct json_writer w = json_writer(&out->json);
     switch (which - fake_actions) {

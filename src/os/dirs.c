@@ -114,6 +114,35 @@ char *os_dir_path(int dir, struct err *e)
     return mem_strdup(path);
 }
 
+/* What of `path` lies beneath `folder`, "" for the folder itself; NULL: it does not. */
+static const char *beneath(const char *folder, const char *path)
+{
+    size_t n = strcmp(folder, "/") ? strlen(folder) : 0;
+    if (strncmp(folder, path, n) != 0 || (path[n] && path[n] != '/'))
+        return NULL;
+    return path + n;
+}
+
+static bool keeps_off(const char *folder, const char *own)
+{
+    const char *inside = beneath(folder, own);
+    return !beneath(own, folder) && (!inside || strstr(inside, "/."));
+}
+
+bool os_is_apart(const char *path)
+{
+    int (*const own_dirs[])(char **, struct err *) = {os_config_dir, os_cache_dir,
+                                                      os_state_dir};
+    struct err none = {0};
+    bool apart = true;
+    for (size_t i = 0; apart && i < LENGTH(own_dirs); i++) {
+        scoped_fd int fd = own_dirs[i](NULL, &none);
+        scoped(free) char *own = fd >= 0 ? os_dir_path(fd, &none) : NULL;
+        apart = !own || keeps_off(path, own);
+    }
+    return apart;
+}
+
 char *os_program_dir(struct err *e)
 {
     char path[PATH_MAX];

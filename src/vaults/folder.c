@@ -119,6 +119,14 @@ static struct str rest_of(struct str path, int root)
     return STR("");
 }
 
+/* Settings and records of our own are no place for notes. */
+static bool is_for_vaults(struct str path)
+{
+    char whole[PATH_MAX];
+    (void)snprintf(whole, sizeof whole, "%.*s", STR_ARGS(path));
+    return path.n < sizeof whole && os_is_apart(whole);
+}
+
 char *vaults_folder_allowed(struct str path, const char *const *roots, bool make,
                             struct err *e)
 {
@@ -136,7 +144,7 @@ char *vaults_folder_allowed(struct str path, const char *const *roots, bool make
         struct err none = {0};
         scoped_fd int root = os_dir_open(roots[i], &none);
         rest = root >= 0 ? rest_of(path, root) : STR("");
-        if (rest.n)
+        if (rest.n && is_for_vaults(path))
             return folder_beneath(root, rest, make, e);
     }
     is_not_allowed(path, e);
