@@ -351,10 +351,12 @@ static bool forget_step(struct db *db, const struct step *s, struct err *e)
 {
     struct str from = str_of(s->from), to = str_of(s->to), original;
     bool removed = trash_is_path(to, &original);
-    bool was_gone = !from.n || trash_is_path(from, &original);
     int64_t key;
     if (!history_of_path(db, removed ? from : to, removed, &key, e))
         return false;
+    bool was_gone = !from.n || trash_is_path(from, &original);
+    if (was_gone && from.n)
+        to = original;
     return !key || history_moved(db, key, was_gone ? to : from, was_gone, e);
 }
 

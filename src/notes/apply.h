@@ -17,6 +17,8 @@ struct step {
     const char *from, *to;
     char old_hash[HASH_SIZE], new_hash[HASH_SIZE]; /* "": no file */
     const struct str *fresh; /* the new content; NULL: the store has it */
+    size_t number;           /* of the note in its change */
+    bool is_aside;           /* the first of the note's two steps: see steps.h */
 };
 
 /* What identifies a file's content: its hash, or, where it cannot be read (too

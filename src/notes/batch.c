@@ -1,6 +1,7 @@
 /* Several changes as one: all of them, or none. */
 #include <stdio.h>
 
+#include "notes/session.h"
 #include "notes/write.h"
 
 #define CHANGES_MAX 1000u
@@ -115,19 +116,37 @@ static bool run_item(struct batch *b, const struct item *item, struct change *c,
     return true;
 }
 
+/* A batch that is being done. */
+struct run {
+    struct batch *batch;
+    struct change *c;
+    struct vault *v;
+    struct json_writer *out;
+};
+
+static bool run_items(void *arg, struct err *e)
+{
+    struct run *r = arg;
+    struct batch *b = r->batch;
+    for (size_t i = 0; i < b->count; i++)
+        if (!run_item(b, &b->items[i], r->c, r->v, r->out, e))
+            return err_wrap(e,
+                            "nothing of the batch was done, because of changes[%zu], %s",
+                            i, b->items[i].operation->name);
+    return true;
+}
+
+/* A single change needs no look at what those before it did. */
 static bool run_batch(struct change *c, struct vault *v, void *state,
                       struct json_writer *out, struct err *e)
 {
-    struct batch *b = state;
+    struct run r = {state, c, v, out};
     json_open_object(out);
     json_pair_bool(out, "success", true);
     json_key(out, "results");
     json_open_array(out);
-    for (size_t i = 0; i < b->count; i++)
-        if (!run_item(b, &b->items[i], c, v, out, e))
-            return err_wrap(e,
-                            "nothing of the batch was done, because of changes[%zu], %s",
-                            i, b->items[i].operation->name);
+    if (r.batch->count > 1 ? !session_run(v, c, run_items, &r, e) : !run_items(&r, e))
+        return false;
     json_close(out);
     json_close(out);
     return true;

@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-#include "notes/apply.h"
 #include "notes/diff.h"
 #include "notes/name.h"
+#include "notes/steps.h"
 #include "notes/trash.h"
 
 #define ARENA_MAX \
@@ -23,12 +23,16 @@ struct entry {
     struct note *note; /* of `now`; parsed when asked for */
     unsigned order;    /* 0: merely read */
     const char *action, *summary;
+    const char *known; /* where the index has it, in a session; NULL: nowhere */
+    bool is_news;      /* changed since it was told there */
+    int64_t key;       /* in the history; 0: not asked yet */
 };
 
 struct change {
     struct vault *v;
     struct change_options options;
-    struct db *db; /* NULL: a dry run */
+    struct db *db;    /* NULL: a dry run */
+    struct db *index; /* of a session, or NULL */
     struct arena *arena;
     struct entry **entries;
     size_t count, capacity;
@@ -36,6 +40,8 @@ struct change {
     size_t bytes; /* that shall be written */
     int64_t now_ms;
     int64_t last_revision; /* before the commit */
+    struct step *steps;    /* of the commit */
+    size_t step_count;
 };
 
 struct change *change_begin(struct vault *v, const struct change_options *o,
@@ -67,6 +73,39 @@ void change_end(struct change *c)
 struct db *change_db(struct change *c)
 {
     return c->db;
+}
+
+/* ---- what a session is told ---------------------------------------------- */
+
+struct db *change_index(struct change *c)
+{
+    return c->index;
+}
+
+void change_set_index(struct change *c, struct db *index)
+{
+    c->index = index;
+}
+
+/* By count: to read a note adds an entry. */
+bool change_news(struct change *c, change_new *tell, void *arg, struct err *e)
+{
+    for (size_t i = 0, count = c->count; i < count; i++) {
+        const struct entry *n = c->entries[i];
+        if (n->is_news && !tell(arg, n->known, n->removed ? NULL : n->to, e))
+            return false;
+    }
+    return true;
+}
+
+void change_told(struct change *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct entry *n = c->entries[i];
+        if (n->is_news)
+            n->known = n->removed ? NULL : n->to;
+        n->is_news = false;
+    }
 }
 
 /* ---- the notes of a change ----------------------------------------------- */
@@ -136,6 +175,7 @@ static struct entry *add_entry(struct change *c, const char *from, const char *t
     n->from = from_copy;
     n->from_sum = sum_of(from_copy);
     set_to(n, to_copy);
+    n->known = name_is_path(str_of(from)) ? from_copy : NULL;
     c->entries[c->count++] = n;
     return n;
 }
@@ -267,6 +307,7 @@ static void touch(struct change *c, struct entry *n, bool moves)
 {
     if (!n->order || moves)
         n->order = ++c->order;
+    n->is_news = true;
 }
 
 bool change_create(struct change *c, const char *path, struct str bytes, struct err *e)
@@ -391,6 +432,12 @@ void change_say(struct change *c, const char *path, const char *action,
         n->summary = arena_copy(c->arena, summary, strlen(summary), &full);
 }
 
+bool change_touches(struct change *c, const char *path)
+{
+    const struct entry *n = find_to(c, path);
+    return n && n->order;
+}
+
 void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE])
 {
     const struct entry *n = find_to(c, path);
@@ -501,7 +548,7 @@ static bool find_key(struct change *c, const struct entry *n, int64_t *key, stru
            (*key || history_key(c->db, c->v, back ? str_of(n->to) : path, uid, key, e));
 }
 
-static bool record_step(struct change *c, const struct entry *n, size_t i, struct err *e)
+static bool record_step(struct change *c, size_t i, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(c->db,
@@ -510,11 +557,12 @@ static bool record_step(struct change *c, const struct entry *n, size_t i, struc
                  e);
     if (!q)
         return false;
+    const struct step *s = &c->steps[i];
     query_bind_int(q, 1, (int64_t)i);
-    query_bind_cstr(q, 2, n->from);
-    query_bind_cstr(q, 3, n->to);
-    query_bind_cstr(q, 4, n->old_hash);
-    query_bind_cstr(q, 5, n->new_hash);
+    query_bind_cstr(q, 2, s->from);
+    query_bind_cstr(q, 3, s->to);
+    query_bind_cstr(q, 4, s->old_hash);
+    query_bind_cstr(q, 5, s->new_hash);
     query_bind_int(q, 6, c->last_revision);
     return query_run(q, e);
 }
@@ -530,18 +578,25 @@ static bool last_revision(struct change *c, struct err *e)
     return e->code == ERR_NONE;
 }
 
+/* Step by step: a path may be one note's and then another's. */
+static bool record_note(struct change *c, const struct step *s, struct err *e)
+{
+    struct entry *n = c->entries[s->number];
+    if (!n->key && !find_key(c, n, &n->key, e))
+        return false;
+    if (s->is_aside)
+        return history_moved(c->db, n->key, str_of(n->from), true, e);
+    return (!*n->from || record_found(c, n, n->key, e)) && record_new(c, n, n->key, e);
+}
+
 static bool record(struct change *c, struct err *e)
 {
     scoped_transaction struct transaction t = {0};
     if (!db_begin(&t, c->db, e) || !last_revision(c, e))
         return false;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct entry *n = c->entries[i];
-        int64_t key;
-        if (!find_key(c, n, &key, e) || (*n->from && !record_found(c, n, key, e)) ||
-            !record_new(c, n, key, e) || !record_step(c, n, i, e))
+    for (size_t i = 0; i < c->step_count; i++)
+        if (!record_note(c, &c->steps[i], e) || !record_step(c, i, e))
             return false;
-    }
     return db_commit(&t, e);
 }
 
@@ -566,12 +621,28 @@ static bool check_space(struct change *c, struct err *e)
 }
 
 /* Says first that it is to be undone: on a full disk that may be all that can be said. */
-static void abandon(struct change *c, const struct step *steps)
+static void abandon(struct change *c)
 {
     struct err ignored = {0};
     (void)history_mark(c->v->history, HISTORY_ABANDONED, &ignored);
-    if (apply_forget(c->db, steps, c->count, c->last_revision, &ignored))
+    if (apply_forget(c->db, c->steps, c->step_count, c->last_revision, &ignored))
         (void)history_mark(c->v->history, HISTORY_IDLE, &ignored);
+}
+
+static bool list_steps(struct change *c, struct err *e)
+{
+    c->steps = arena_get(c->arena, 2 * c->count * sizeof *c->steps, e);
+    if (!c->steps)
+        return false;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *n = c->entries[i];
+        struct step *s = &c->steps[i];
+        *s = (struct step){.from = n->from, .to = n->to, .fresh = &n->now, .number = i};
+        memcpy(s->old_hash, n->old_hash, HASH_SIZE);
+        memcpy(s->new_hash, n->new_hash, HASH_SIZE);
+    }
+    c->step_count = c->count;
+    return steps_sort(c->steps, &c->step_count, c->now_ms, c->arena, e);
 }
 
 bool change_commit(struct change *c, struct err *e)
@@ -579,15 +650,8 @@ bool change_commit(struct change *c, struct err *e)
     must(!c->options.dry_run);
     if (sort_entries(c) == 0)
         return true;
-    struct step *steps = arena_get(c->arena, c->count * sizeof *steps, e);
-    if (!steps)
+    if (!list_steps(c, e))
         return false;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct entry *n = c->entries[i];
-        steps[i] = (struct step){.from = n->from, .to = n->to, .fresh = &n->now};
-        memcpy(steps[i].old_hash, n->old_hash, HASH_SIZE);
-        memcpy(steps[i].new_hash, n->new_hash, HASH_SIZE);
-    }
     struct err ignored = {0};
     if (!check_space(c, e) || !history_mark(c->v->history, HISTORY_BUSY, e))
         return false;
@@ -595,8 +659,8 @@ bool change_commit(struct change *c, struct err *e)
         (void)history_mark(c->v->history, HISTORY_IDLE, &ignored);
         return false;
     }
-    if (!apply_all(c->v, c->db, steps, c->count, e)) {
-        abandon(c, steps);
+    if (!apply_all(c->v, c->db, c->steps, c->step_count, e)) {
+        abandon(c);
         return false;
     }
     /* Where this fails, the next to write finds that all is done already. */

@@ -38,6 +38,15 @@ SCOPED(change, change_end);
 /* The history's store; NULL in a dry run. */
 struct db *change_db(struct change *c);
 
+/* Of session.h alone: the index as the change's steps shall see it (NULL: none is), and
+ * what it has not been told of yet: where it `known`s the note (NULL: nowhere) and where
+ * that is `now` (NULL: removed). */
+struct db *change_index(struct change *c);
+void change_set_index(struct change *c, struct db *index);
+typedef bool change_new(void *arg, const char *known, const char *now, struct err *e);
+bool change_news(struct change *c, change_new *tell, void *arg, struct err *e);
+void change_told(struct change *c);
+
 /* Is a note there, as the change has it so far? */
 bool change_has(struct change *c, const char *path);
 /* Reads and parses the note. Everything is borrowed until change_end(). */
@@ -60,6 +69,8 @@ bool change_take_back(struct change *c, const char *backup, const char *path,
 void change_say(struct change *c, const char *path, const char *action,
                 const char *summary);
 
+/* Has it done anything to the note that is now at `path`? */
+bool change_touches(struct change *c, const char *path);
 /* Puts the content's new hash to `hash`, "" where the note is not part of it. */
 void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE]);
 

@@ -379,7 +379,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
     struct note now;
     scoped_buf struct buf bytes;
     buf_init(&bytes, NOTE_SIZE_MAX + 4096);
-    if (!vault_resolve(v, r->identifier, path, &there, e) ||
+    if (!write_find(c, v, r->identifier, path, &there, e) ||
         !old_bytes(c, v, r, there, path, &bytes, e) ||
         (there && (!change_read(c, path, &now, &there, e) ||
                    !write_check_guard(&r->guard, &now, e))) ||

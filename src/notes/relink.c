@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "notes/index.h"
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
+#include "notes/session.h"
 #include "notes/target.h"
 
 #define NAMES_MAX 10000u /* that mean one note */
@@ -290,20 +290,6 @@ static void rewrite_link(void *arg, const struct link *l)
 
 /* ---- one note ------------------------------------------------------------ */
 
-/* What the note says now, for the relinks that follow in this session. */
-static bool learn(struct work *w, const char *path, struct str as, int64_t key,
-                  struct err *e)
-{
-    struct note n;
-    bool found;
-    if (!change_read(w->r->c, path, &n, &found, e) || !found)
-        return !e->code;
-    n.path = as;
-    return linker_forget(&w->linker, key, e) &&
-           linker_write(&w->linker, key, &n, NULL, STR("[]"),
-                        e); /* no tag is asked about */
-}
-
 static int64_t key_of(struct work *w, struct str path, struct err *e)
 {
     scoped(query_end) struct query *q =
@@ -390,6 +376,7 @@ static bool rewrite_note(struct work *w, const char *path, struct err *e)
     if (ok)
         markdown_targets(n.front.body, rewrite_link, &r);
     ok = ok && !e->code;
+    bool has_news = change_touches(w->r->c, path); /* which are more than its links */
     if (ok)
         buf_put(&r.out, r.bytes.at + r.done, r.bytes.n - r.done);
     ok = ok && buf_check(&r.out, "a note with rewritten links", e) &&
@@ -397,17 +384,12 @@ static bool rewrite_note(struct work *w, const char *path, struct err *e)
     if (ok && r.count) {
         char summary[400];
         (void)snprintf(summary, sizeof summary, "links to %.300s", w->r->path);
-        if (!own)
+        if (!own && !has_news)
             change_say(w->r->c, path, "links", summary);
         w->r->notes++;
         w->r->links += r.count;
     }
     buf_done(&r.out);
-    if (ok && !own && r.count && w->r->session) {
-        struct str as = copy(w, str_of(path));
-        int64_t key = key_of(w, as, e);
-        ok = key && learn(w, path, as, key, e);
-    }
     return ok && !e->code;
 }
 
@@ -550,9 +532,7 @@ static bool relink_all(struct work *w, struct err *e)
     for (size_t i = 0; i < s.count; i++)
         if (!rewrite_note(w, s.paths[i], e))
             return false;
-    return !w->r->session ||
-           (learn(w, w->r->old.path.at, str_of(w->r->path), w->key, e) &&
-            linker_settle(&w->linker, e));
+    return true;
 }
 
 static bool relink_within(struct relink *r, struct db *db, struct err *e)
@@ -572,38 +552,15 @@ static bool relink_within(struct relink *r, struct db *db, struct err *e)
 
 static bool relink_work(struct db *db, void *arg, struct err *e)
 {
+    struct relink *r = arg;
+    if (change_index(r->c))
+        return relink_within(r, db, e);
     scoped_transaction struct transaction t = {0};
     /* Rolled back in the end: the index will see the files. */
-    return db_begin(&t, db, e) && relink_within(arg, db, e);
+    return db_begin(&t, db, e) && relink_within(r, db, e);
 }
 
 bool relink_run(struct relink *r, struct err *e)
 {
-    return r->session ? relink_within(r, r->session, e)
-                      : index_use(r->v->index, relink_work, r, e);
-}
-
-struct session {
-    relink_session_fn *work;
-    void *arg;
-    bool began;
-};
-
-static bool session_work(struct db *db, void *arg, struct err *e)
-{
-    struct session *s = arg;
-    /* What the change has done by then cannot be done again. */
-    if (s->began)
-        return err_set(e, ERR_BUSY,
-                       "the index was damaged and is made anew; nothing was "
-                       "changed, try again");
-    s->began = true;
-    scoped_transaction struct transaction t = {0};
-    return db_begin(&t, db, e) && s->work(s->arg, db, e);
-}
-
-bool relink_session(struct vault *v, relink_session_fn *work, void *arg, struct err *e)
-{
-    struct session s = {.work = work, .arg = arg};
-    return index_use(v->index, session_work, &s, e);
+    return session_use(r->v, r->c, relink_work, r, e);
 }

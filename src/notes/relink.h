@@ -14,10 +14,9 @@
 struct relink {
     struct vault *v;
     struct change *c;
-    struct note old;    /* as it was */
-    const char *path;   /* its new one */
-    struct db *session; /* of relink_session(); NULL: this note alone changes */
-    struct str title;   /* its new one */
+    struct note old;  /* as it was */
+    const char *path; /* its new one */
+    struct str title; /* its new one */
     /* What came of it: */
     size_t notes, links;
 };
@@ -26,9 +25,3 @@ struct relink {
  * ERR_CONFLICT: links that lead to other notes would not any more, because the note has
  * now a name of theirs; the message says which. */
 bool relink_run(struct relink *r, struct err *e);
-
-/* For several notes of one change, one after the other: `work` runs with a session, in
- * which each relink_run() sees what those before it have done. The note must be moved (in
- * the change) before the next one. Nothing of it stays in the index. */
-typedef bool relink_session_fn(void *arg, struct db *session, struct err *e);
-bool relink_session(struct vault *v, relink_session_fn *work, void *arg, struct err *e);

@@ -17,7 +17,6 @@ struct renaming {
 struct renamed {
     struct change *c;
     struct vault *v;
-    struct db *session; /* of relink_session(), or NULL */
     struct note old;
     char path[PATH_MAX];
     char title[NAME_TITLE_MAX + 1];
@@ -169,8 +168,7 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
 
 static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
 {
-    struct relink links = {
-        .v = n->v, .c = n->c, .old = n->old, .path = n->path, .session = n->session};
+    struct relink links = {.v = n->v, .c = n->c, .old = n->old, .path = n->path};
     if (!find_place(n, r, e) ||
         (r->type.n && !str_eq(r->type, name_type(n->old.path)) &&
          !types_check(n->v, r->type, n->old.front.yml.all, true, e)))
@@ -310,15 +308,12 @@ const struct operation move_operation = {"notes.move", "move", sizeof(struct ren
                                          read_move, run_move};
 
 bool move_to_type(struct change *c, struct vault *v, const char *path, struct str type,
-                  struct db *session, struct err *e)
+                  struct err *e)
 {
     const struct renaming r = {
         .identifier = str_of(path), .type = type, .guard = {.force = true}};
     struct renamed n;
-    if (!open_renamed(c, v, &r, &n, e))
-        return false;
-    n.session = session;
-    return perform(&n, &r, e);
+    return open_renamed(c, v, &r, &n, e) && perform(&n, &r, e);
 }
 
 bool notes_move(struct vault *v, const struct json *options, struct json_writer *out,

@@ -274,6 +274,67 @@ static void a_note_of_the_root_moves_into_its_type(void **state)
     assert_string_equal(text(move_to("project/Start", "project"), "content_hash"), hash);
 }
 
+/* ---- several at once ----------------------------------------------------- */
+
+static void notes_of_a_batch_that_link_to_each_other_keep_their_links(void **state)
+{
+    (void)state;
+    put("note/A.md", "[[note/B]] [b](B.md)\n");
+    put("note/B.md", "[[note/A]] [a](A.md) [[note/B]]\n");
+    (void)call(notes_batch,
+               "{'changes': ["
+               "{'action': 'move', 'identifier': 'A', 'new_type': 'x', 'force': true},"
+               "{'action': 'move', 'identifier': 'B', 'new_type': 'x', 'force': true}]}");
+    assert_string_equal(file("x/A.md"), "[[x/B]] [b](B.md)\n");
+    assert_string_equal(file("x/B.md"), "[[x/A]] [a](A.md) [[x/B]]\n");
+}
+
+static void a_rename_sees_what_its_batch_has_done(void **state)
+{
+    (void)state;
+    put("note/A.md", "a\n");
+    put("note/Old.md", "[[A]]\n");
+    (void)call(
+        notes_batch,
+        "{'changes': ["
+        "{'action': 'create', 'type': 'note', 'title': 'New', 'content': 'to [[A]]'},"
+        "{'action': 'delete', 'identifier': 'Old'},"
+        "{'action': 'rename', 'identifier': 'A', 'new_title': 'B', 'force': true},"
+        "{'action': 'rename', 'identifier': 'New', 'new_title': 'A', 'force': true},"
+        "{'action': 'rename', 'identifier': 'B', 'new_title': 'C', 'force': true}]}");
+    assert_true(exists("note/A.md"));
+    assert_non_null(strstr(file("note/A.md"), "to [[C]]"));
+    assert_string_equal(file("note/C.md"), "a\n");
+    assert_false(exists("note/Old.md"));
+    assert_int_equal(json_length(call(links_find_broken, "null")), 0);
+}
+
+static void names_that_change_hands_in_a_batch_lead_where_they_did(void **state)
+{
+    (void)state;
+    put("A.md", "one to [[B]]\n");
+    put("B.md", "two to [[A]]\n");
+    put("C.md", "[[A]] [[B]]\n");
+    static const char changes[] =
+        "{'changes': ["
+        "{'action': 'rename', 'identifier': 'A', 'new_title': 'T', 'force': true},"
+        "{'action': 'rename', 'identifier': 'B', 'new_title': 'A', 'force': true},"
+        "{'action': 'rename', 'identifier': 'T', 'new_title': 'B', 'force': true}]%s}";
+    (void)call(notes_batch, changes, ", 'dry_run': true");
+    assert_string_equal(file("C.md"), "[[A]] [[B]]\n");
+    (void)call(notes_batch, changes, "");
+    assert_string_equal(file("C.md"), "[[B]] [[A]]\n");
+    assert_string_equal(file("B.md"), "one to [[A]]\n");
+    assert_string_equal(file("A.md"), "two to [[B]]\n");
+    assert_int_equal(json_length(call(notes_list_trash, "null")), 0);
+    /* Each keeps its past. */
+    const struct json *first =
+        call(notes_get_revision, "{'identifier': 'B.md', 'revision': 1}");
+    assert_string_equal(text(first, "content"), "one to [[B]]\n");
+    first = call(notes_get_revision, "{'identifier': 'A.md', 'revision': 1}");
+    assert_string_equal(text(first, "content"), "two to [[A]]\n");
+}
+
 /* ---- many ---------------------------------------------------------------- */
 
 static void a_thousand_links_follow_or_none(void **state)
@@ -321,6 +382,9 @@ int main(void)
         T(a_dry_run_tells_all_and_writes_nothing),
         T(a_moved_note_keeps_its_relative_links),
         T(a_note_of_the_root_moves_into_its_type),
+        T(notes_of_a_batch_that_link_to_each_other_keep_their_links),
+        T(a_rename_sees_what_its_batch_has_done),
+        T(names_that_change_hands_in_a_batch_lead_where_they_did),
         T(a_thousand_links_follow_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
 #include "notes/find.h"
 #include "notes/index.h"
 #include "notes/name.h"
-#include "notes/relink.h"
 #include "notes/schema.h"
+#include "notes/session.h"
 #include "notes/typefile.h"
 #include "notes/write.h"
 
@@ -562,16 +562,16 @@ static bool refuse_notes(const struct removal *r, struct err *e)
         STR_ARGS(str_cut(r->type, 60)), r->count);
 }
 
-/* Every note that is still there; with a session it is moved, else to the trash. */
-static bool remove_each(void *arg, struct db *session, struct err *e)
+/* Every note that is still there: to another type, or to the trash. */
+static bool remove_each(void *arg, struct err *e)
 {
     struct removal *r = arg;
     for (size_t i = 0; i < r->count; i++) {
         const char *path = r->paths[i];
         if (!change_has(r->change, path))
             continue; /* gone since the index was asked */
-        bool ok = session ? move_to_type(r->change, r->vault, path, r->target, session, e)
-                          : change_remove(r->change, path, NULL, e);
+        bool ok = r->target.n ? move_to_type(r->change, r->vault, path, r->target, e)
+                              : change_remove(r->change, path, NULL, e);
         if (!ok)
             return err_wrap(e, "\"%.100s\"", path);
     }
@@ -580,8 +580,8 @@ static bool remove_each(void *arg, struct db *session, struct err *e)
 
 static bool remove_notes(struct removal *r, struct err *e)
 {
-    bool ok = r->target.n ? relink_session(r->vault, remove_each, r, e)
-                          : remove_each(r, NULL, e);
+    bool ok = r->target.n ? session_run(r->vault, r->change, remove_each, r, e)
+                          : remove_each(r, e);
     return ok && (r->count == 0 || change_commit(r->change, e));
 }
 

@@ -9,6 +9,7 @@
 #include "notes/index.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
+#include "notes/session.h"
 #include "notes/write.h"
 
 /* ---- opening ------------------------------------------------------------ */
@@ -261,10 +262,22 @@ static bool try_path(struct vault *v, struct str folder, struct str name,
 
 struct lookup {
     struct vault *v;
+    struct change *c; /* or NULL */
     struct str wanted;
     char *path;
     bool found;
 };
+
+static bool is_there(const struct lookup *l, struct str path)
+{
+    char name[PATH_MAX];
+    if (!l->c)
+        return vault_has(l->v, path);
+    if (!name_is_path(path))
+        return false;
+    (void)snprintf(name, sizeof name, "%.*s", STR_ARGS(path));
+    return change_has(l->c, name);
+}
 
 /* The notes that a query gives: none, one, or too many. */
 static bool take_only(struct db *db, struct lookup *l, const char *sql, struct err *e)
@@ -278,7 +291,7 @@ static bool take_only(struct db *db, struct lookup *l, const char *sql, struct e
     size_t count = 0;
     while (query_next(q, e)) {
         struct str path = query_str(q, 0);
-        if (!vault_has(l->v, path))
+        if (!is_there(l, path))
             continue;
         memcpy(l->path, path.at, path.n);
         l->path[path.n] = '\0';
@@ -342,10 +355,15 @@ bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH
                    bool *found, struct err *e)
 {
     *found = true;
-    if (resolve_path(v, identifier, path))
-        return true;
-    struct lookup l = {.v = v, .wanted = identifier, .path = path};
-    bool ok = index_use(v->index, look_up, &l, e);
+    return resolve_path(v, identifier, path) ||
+           vault_look_up(v, NULL, identifier, path, found, e);
+}
+
+bool vault_look_up(struct vault *v, struct change *c, struct str identifier,
+                   char path[static PATH_MAX], bool *found, struct err *e)
+{
+    struct lookup l = {.v = v, .c = c, .wanted = identifier, .path = path};
+    bool ok = c ? session_use(v, c, look_up, &l, e) : index_use(v->index, look_up, &l, e);
     *found = ok && l.found;
     return ok;
 }

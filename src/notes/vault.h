@@ -12,6 +12,7 @@
 
 #define OWN_DIR ".cloche" /* ours, inside the vault */
 
+struct change;
 struct index;
 struct history;
 
@@ -66,8 +67,12 @@ bool vault_is_path(struct vault *v, struct str identifier);
 /* The path that an identifier means. *found false: none. ERR_CONFLICT: several. */
 bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
                    bool *found, struct err *e);
+/* The same for what is no path: by uid, title or file name, as the change (or NULL) has
+ * the notes. */
+bool vault_look_up(struct vault *v, struct change *c, struct str identifier,
+                   char path[static PATH_MAX], bool *found, struct err *e);
 
-/* The same; that there is none is ERR_NOT_FOUND. */
+/* As vault_resolve(); that there is none is ERR_NOT_FOUND. */
 bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
                 struct err *e);
 

@@ -121,9 +121,10 @@ static bool try_path(struct change *c, const char *folder, struct str name,
            change_has(c, path);
 }
 
-bool write_resolve(struct change *c, struct vault *v, struct str identifier,
-                   char path[static PATH_MAX], struct err *e)
+bool write_find(struct change *c, struct vault *v, struct str identifier,
+                char path[static PATH_MAX], bool *found, struct err *e)
 {
+    *found = true;
     if (identifier.n < PATH_MAX && !memchr(identifier.at, '\0', identifier.n)) {
         struct str file = identifier;
         bool folder = memchr(identifier.at, '/', identifier.n) != NULL;
@@ -135,10 +136,15 @@ bool write_resolve(struct change *c, struct vault *v, struct str identifier,
             try_path(c, "", file, ".md", path))
             return true;
     }
+    return vault_look_up(v, c, identifier, path, found, e);
+}
+
+bool write_resolve(struct change *c, struct vault *v, struct str identifier,
+                   char path[static PATH_MAX], struct err *e)
+{
     bool found;
-    if (!vault_resolve(v, identifier, path, &found, e))
-        return false;
-    return (found && change_has(c, path)) || write_no_such_note(identifier, e);
+    return write_find(c, v, identifier, path, &found, e) &&
+           (found || write_no_such_note(identifier, e));
 }
 
 /* The index may take long, the first time: not under the lock. */

@@ -30,15 +30,18 @@ bool write_perform(struct vault *v, const struct operation *op, const struct jso
 bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
                       void *state, struct json_writer *out, struct err *e);
 
-/* The path that an identifier means within the change; ERR_NOT_FOUND. */
+/* The path that an identifier means within the change; *found false: none. */
+bool write_find(struct change *c, struct vault *v, struct str identifier,
+                char path[static PATH_MAX], bool *found, struct err *e);
+/* The same; that there is none is ERR_NOT_FOUND. */
 bool write_resolve(struct change *c, struct vault *v, struct str identifier,
                    char path[static PATH_MAX], struct err *e);
 bool write_no_such_note(struct str identifier, struct err *e);
 
 /* Moves one of several notes within the change to another type, as notes.move does,
- * whatever version it is; `session` is relink_session()'s. */
+ * whatever version it is. */
 bool move_to_type(struct change *c, struct vault *v, const char *path, struct str type,
-                  struct db *session, struct err *e);
+                  struct err *e);
 
 /* ---- which version is meant ---------------------------------------------- */
 
