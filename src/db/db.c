@@ -210,6 +210,71 @@ struct db *db_open(int dir, const char *name, const struct db_options *o, bool *
     return open_path(path, o, damaged, e);
 }
 
+static bool has_companion(int dir, const char *name)
+{
+    static const char *const tails[] = {"-wal", "-journal"};
+    for (size_t i = 0; i < LENGTH(tails); i++) {
+        char full[NAME_MAX + 1];
+        struct os_stat st;
+        struct err none = {0};
+        (void)snprintf(full, sizeof full, "%.200s%s", name, tails[i]);
+        if (os_stat_beneath(dir, full, &st, &none) && st.size > 0)
+            return true;
+    }
+    return false;
+}
+
+/* SQLite's URI for a file that will not change. */
+static bool put_uri(const char *path, struct buf *out)
+{
+    buf_cstr(out, "file:");
+    for (; *path; path++)
+        if (strchr("%?#", *path))
+            buf_printf(out, "%%%02x", (unsigned char)*path);
+        else
+            buf_char(out, *path);
+    return buf_cstr(out, "?immutable=1");
+}
+
+struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
+                          struct err *e)
+{
+    char path[PATH_MAX];
+    if (has_companion(dir, name)) {
+        err_set(
+            e, ERR_DENIED,
+            "the database \"%.100s\" is being written, or a write was cut off; it can "
+            "be read when its folder may be written",
+            name);
+        return NULL;
+    }
+    if (!db_path_of(dir, name, path, e))
+        return NULL;
+    scoped_buf struct buf uri;
+    buf_init(&uri, 3 * PATH_MAX);
+    scoped(db_close) struct db *d = mem_new(sizeof *d);
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
+                SQLITE_OPEN_URI;
+    int rc = put_uri(path, &uri) ? sqlite3_open_v2(buf_cz(&uri), &d->raw, flags, NULL)
+                                 : SQLITE_NOMEM;
+    if (rc != SQLITE_OK) {
+        db_failed(d, rc, "open", e);
+        return NULL;
+    }
+    db_harden(d);
+    int64_t version;
+    if (!user_version(d, &version, e))
+        return NULL;
+    if (version != o->migration_count) {
+        err_set(e, ERR_CONFLICT,
+                "the database \"%.100s\" was made by another version of this program "
+                "(its version is %lld, this one's %u) and cannot be changed",
+                name, (long long)version, o->migration_count);
+        return NULL;
+    }
+    return take(d);
+}
+
 struct db *db_open_memory(const struct db_options *o, struct err *e)
 {
     return open_path(":memory:", o, NULL, e);

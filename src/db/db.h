@@ -34,7 +34,12 @@ struct db_options {
  * database: with ERR_IO; whoever can make it anew may delete it. */
 struct db *db_open(int dir, const char *name, const struct db_options *o, bool *damaged,
                    struct err *e);
-/* The same in memory, seen by this connection alone. */
+/* One that lies where nothing can be written, for reading, as it is now: the connection
+ * does not see what comes after, and is to be closed soon. ERR_DENIED: another program
+ * left it in the middle of a write; ERR_CONFLICT: not made by this version. */
+struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
+                          struct err *e);
+/* The same as db_open() in memory, seen by this connection alone. */
 struct db *db_open_memory(const struct db_options *o, struct err *e);
 void db_close(struct db *d); /* NULL is fine; all queries must have ended */
 SCOPED(db, db_close);

@@ -61,7 +61,8 @@ struct history {
     int folder;            /* -1 before the first use */
     struct db *db;
     uint64_t inode;
-    int lock;           /* -1: not held */
+    bool frozen; /* the store cannot be written, and is as it was when it was opened */
+    int lock;    /* -1: not held */
     atomic_bool looked; /* for what a crash left, once */
 };
 
@@ -113,10 +114,11 @@ static bool put_aside(struct history *h, struct err *e)
 
 static bool open_store(struct history *h, struct err *e)
 {
-    if (h->db && !db_is_damaged(h->db) && inode_now(h) == h->inode)
+    if (h->db && !h->frozen && !db_is_damaged(h->db) && inode_now(h) == h->inode)
         return true;
     bool damaged = h->db && db_is_damaged(h->db);
     close_store(h);
+    h->frozen = false;
     if (damaged && h->lock >= 0 && !put_aside(h, e))
         return false;
     if (!os_make_dirs(h->vault->dir, HISTORY_DIR, e))
@@ -131,6 +133,11 @@ static bool open_store(struct history *h, struct err *e)
                                        .remote = !os_is_local(h->vault->dir)};
     struct err why = {0};
     h->db = db_open(h->folder, STORE_NAME, &options, &damaged, &why);
+    if (!h->db && why.code == ERR_DENIED && h->lock < 0) {
+        why = (struct err){0};
+        h->db = db_open_frozen(h->folder, STORE_NAME, &options, &why);
+        h->frozen = h->db;
+    }
     if (!h->db && damaged && h->lock >= 0) {
         why = (struct err){0};
         if (put_aside(h, &why))

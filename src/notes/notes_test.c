@@ -1134,6 +1134,16 @@ static int read_only_child(void)
         return fprintf(stderr, "%s\n", e.msg), 1;
     if (!quietly(notes_search, "\"text\"", &b, &e) || !strstr(buf_cz(&b), "project/Plan"))
         return 2;
+    if (!quietly(notes_history, "\"project/Plan\"", &b, &e) ||
+        !strstr(buf_cz(&b), "external") ||
+        !quietly(notes_get_revision, "{\"identifier\":\"project/Plan\",\"revision\":1}",
+                 &b, &e) ||
+        !strstr(buf_cz(&b), "before") || !quietly(notes_list_trash, "null", &b, &e) ||
+        !quietly(notes_restore,
+                 "{\"identifier\":\"project/Plan\",\"revision\":1,\"force\":true,"
+                 "\"dry_run\":true}",
+                 &b, &e))
+        return fprintf(stderr, "%s\n", e.msg), 6;
     if (quietly(notes_create, "{\"title\":\"x\"}", &b, &e) || e.code != ERR_DENIED)
         return fprintf(stderr, "%s\n", e.msg), 3;
     e = (struct err){0};
@@ -1154,7 +1164,11 @@ static int read_only_child(void)
 static void a_vault_that_cannot_be_written_is_still_read(void **state)
 {
     (void)state;
-    put("project/Plan.md", "text\n");
+    put("project/Plan.md", "before\n");
+    call(notes_update,
+         "{'identifier': 'project/Plan', 'content': 'text', 'force': true}");
+    vault_close(vault);
+    vault = NULL;
     assert_int_equal(chmod(full("project"), 0555), 0);
     assert_int_equal(chmod(root, 0555), 0);
     for (int with_cache = 0; with_cache < 2; with_cache++) {
