@@ -1189,19 +1189,16 @@ static void a_strangers_index_names_nothing_outside(void **state)
     assert_int_equal(json_length(call(notes_list, "null")), 1);
     vault_close(vault);
     vault = NULL;
-    char command[600];
+    char command[700];
     (void)snprintf(
         command, sizeof command,
-        "command -v sqlite3 >/dev/null || exit 77; sqlite3 %s/.cloche/index.db \""
-        "INSERT INTO notes SELECT 100, '../../etc/x.md', 'evil/x', 'evil', type,"
-        " stem, 'Evil', created, updated, size, mtime_ns, inode, racy, state, hash,"
-        " tags, metadata FROM notes\"",
+        "python3 -c \"import sqlite3; d = sqlite3.connect('%s/.cloche/index.db');"
+        " d.execute('INSERT INTO notes SELECT 100, \\'../../etc/x.md\\', \\'evil/x\\',"
+        " \\'evil\\', type, stem, \\'Evil\\', created, updated, size, mtime_ns, inode,"
+        " racy, state, hash, tags, metadata FROM notes'); d.commit()\"",
         root);
-    int status = system(command);
+    assert_int_equal(system(command), 0);
     reopen();
-    if (WEXITSTATUS(status) == 77)
-        skip();
-    assert_int_equal(status, 0);
     assert_string_equal(ids(call(notes_list, "null")), "note/A");
     assert_true(json_is(call(notes_get, "'evil'"), JSON_NULL));
 }
