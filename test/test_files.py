@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -237,3 +238,10 @@ def test_the_policy_may_say_no(run, tmp_path):
     assert run("1")["errorDetails"]["type"] == "PermissionDenied"
     policy.unlink()
     assert run("1")["success"]
+
+
+@pytest.mark.parametrize("level", ["limited", "zero"])
+def test_levels_below_full_have_no_files(cloche, level):
+    done = subprocess.run([cloche, "eval", "--files", "--level", level, "-e", "typeof fs"],
+                          capture_output=True, text=True)
+    assert json.loads(done.stdout)["errorDetails"]["type"] == "PermissionDenied"

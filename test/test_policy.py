@@ -175,6 +175,16 @@ def test_a_policy_that_does_not_parse_refuses_every_call(run, stdio, vault, user
     assert structured(stdio.ask(call("evaluate_note_code", {"code": "return 1"})))["result"] == 1
 
 
+def test_a_policy_that_others_could_have_written_refuses_every_call(run, vault, user_policy):
+    folder = user_policy({}).parent
+    assert evaluate(run, vault, "return 1") == 1
+    for mode in (0o770, 0o702):
+        folder.chmod(mode)
+        assert evaluate(run, vault, "return 1") == "PermissionDenied"
+    folder.chmod(0o700)
+    assert evaluate(run, vault, "return 1") == 1
+
+
 def test_what_a_person_changes_holds_for_the_next_call(run, stdio):
     ask = lambda: structured(stdio.ask(call(
         "evaluate_note_code", {"code": "return (await notes.list({limit: 1})).length"})))
