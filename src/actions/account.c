@@ -10,7 +10,7 @@
 
 void account_begin(struct account *a)
 {
-    memset(a, 0, sizeof *a);
+    memset(a, 0, offsetof(struct account, notes));
     pthread_mutex_init(&a->lock, NULL);
     a->begun_ns = os_mono_ns();
 }
@@ -65,6 +65,7 @@ void account_call(struct account *a, uint32_t row, const struct host_call *c,
                   enum err_code outcome, struct str answer)
 {
     struct call_count *n = &a->calls[row];
+    atomic_store_explicit(&a->has_calls, true, memory_order_relaxed);
     atomic_fetch_add_explicit(outcome == ERR_NONE     ? &n->done
                               : outcome == ERR_DENIED ? &n->denied
                                                       : &n->failed,
@@ -183,9 +184,11 @@ static void write_record(struct account *a, const struct action *action,
                    a->outcome == ERR_NONE ? "success" : err_kind(a->outcome)->name);
     json_pair_number(&w, "ms", (double)(os_mono_ns() - a->begun_ns) / 1e6);
     put_stats(a, &w);
-    put_counts(a, "calls", 0, &w);
-    put_counts(a, "denied", 1, &w);
-    put_counts(a, "failed", 2, &w);
+    if (a->has_calls) {
+        put_counts(a, "calls", 0, &w);
+        put_counts(a, "denied", 1, &w);
+        put_counts(a, "failed", 2, &w);
+    }
     if (a->changed)
         json_pair_bool(&w, "changed", true);
     put_texts("notes", a->notes[0], sizeof a->notes[0], a->note_count, &w);
@@ -224,7 +227,7 @@ static void observe(struct account *a, const struct caller *who)
                      .hosts = hosts,
                      .host_count = a->host_count};
     (void)host_calls(&count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; a->has_calls && i < count; i++)
         d.denials += atomic_load_explicit(&a->calls[i].denied, memory_order_relaxed);
     if (!d.denials && a->outcome == ERR_DENIED)
         d.denials = 1;

@@ -105,13 +105,14 @@ struct account {
     char code_hash[65];
     struct account_ward wards[16]; /* of the vaults in which it worked */
     size_t ward_count;
+    atomic_bool has_calls; /* else all of `calls` are zeros */
     struct call_count calls[HOST_CALLS_MAX];
     pthread_mutex_t lock; /* guards what follows */
     uint32_t changes;
+    size_t note_count, host_count;
+    /* Not cleared before the first: most calls have none. */
     char notes[32][120]; /* that it changed: the first of them */
-    size_t note_count;
     char hosts[32][120]; /* that it asked for something */
-    size_t host_count;
 };
 void account_begin(struct account *a);
 /* It works there, under this policy; NULL: one that could not be used. */

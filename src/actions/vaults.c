@@ -236,9 +236,9 @@ bool vault_set_is_users(const struct vault_set *s)
 unsigned vault_set_begin(struct vault_set *s)
 {
     struct err none = {0};
-    struct os_stamp now = os_stamp(s->config, "vaults.json");
     if (s->bound)
         return 1;
+    struct os_stamp now = os_stamp(s->config, "vaults.json");
     pthread_mutex_lock(&s->lock);
     bool known = s->has_first && s->config >= 0 && os_same_stamp(&now, &s->listed);
     unsigned n = s->first;

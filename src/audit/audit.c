@@ -24,8 +24,7 @@ struct trail {
     atomic_bool ready;             /* nothing speaks against the next record */
     atomic_uint_least64_t written; /* records that were appended */
 
-    /* Held for a few microseconds: spun for, before a thread sleeps over it. */
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows; held for a few microseconds */
     bool is_open;
     struct chain chain; /* the lane of this process */
 
@@ -136,11 +135,7 @@ struct trail *audit_trail(struct audit *a, const char *vault)
         t->audit = a;
         t->vault = vault ? mem_strdup(vault) : NULL;
         atomic_init(&t->rotate_at, (uint64_t)16 << 20);
-        pthread_mutexattr_t spins;
-        pthread_mutexattr_init(&spins);
-        pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
-        pthread_mutex_init(&t->lock, &spins);
-        pthread_mutexattr_destroy(&spins);
+        os_brief_mutex(&t->lock);
         pthread_mutex_init(&t->sync_lock, NULL);
         t->next = atomic_load(&a->trails);
         atomic_store(&a->trails, t);

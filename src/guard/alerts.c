@@ -124,12 +124,17 @@ static bool is_new_host(struct alerts *a, const char *host)
 
 /* ---- paused callers ----------------------------------------------------- */
 
-/* The lock is held. */
-static void read_paused(struct alerts *a)
+static struct os_stamp look_at_paused(const struct alerts *a)
 {
-    struct os_stamp now = os_stamp(a->state, PAUSED_FILE);
+    return os_stamp(a->state, PAUSED_FILE);
+}
+
+/* The lock is held; `now` may be older than that, and is then found to differ by the
+ * next who comes. */
+static void read_paused(struct alerts *a, const struct os_stamp *now)
+{
     struct err none = {0};
-    if (a->is_read && os_same_stamp(&now, &a->stamp))
+    if (a->is_read && os_same_stamp(now, &a->stamp))
         return;
     scoped_buf struct buf text;
     buf_init(&text, PAUSED_MAX);
@@ -138,14 +143,15 @@ static void read_paused(struct alerts *a)
     a->paused = NULL;
     if (a->state >= 0 && os_read_file(a->state, PAUSED_FILE, &text, NULL, &none))
         a->paused = json_read(buf_view(&text), a->arena, &none);
-    a->stamp = now;
+    a->stamp = *now;
     a->is_read = true;
 }
 
 bool alerts_allow(struct alerts *a, const char *name, struct err *e)
 {
+    struct os_stamp now = look_at_paused(a);
     pthread_mutex_lock(&a->lock);
-    read_paused(a);
+    read_paused(a, &now);
     const struct json *p = json_get_str(a->paused, str_cut(str_of(name), 63));
     if (p)
         err_set(
@@ -170,8 +176,9 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
     scoped_fd int lock = os_lock(a->state, "paused.lock", 0, LOCK_MS, e);
     if (lock < 0)
         return false;
+    struct os_stamp present = look_at_paused(a);
     pthread_mutex_lock(&a->lock);
-    read_paused(a);
+    read_paused(a, &present);
     struct json_writer w = json_writer(&text);
     struct json_iter it = json_iter(a->paused);
     struct str own = str_cut(str_of(name), 63);
@@ -249,8 +256,9 @@ bool ward_resume(struct ward *w, const char *caller, struct err *e)
 void guard_paused(struct guard *g, struct json_writer *out)
 {
     struct alerts *a = g->alerts;
+    struct os_stamp now = look_at_paused(a);
     pthread_mutex_lock(&a->lock);
-    read_paused(a);
+    read_paused(a, &now);
     if (json_is(a->paused, JSON_OBJECT))
         json_put(out, a->paused);
     else

@@ -114,7 +114,7 @@ struct http_server *http_open(const struct http_options *o, struct err *e)
     struct http_server *s = mem_new(sizeof *s);
     s->o = *o;
     put_defaults(&s->o);
-    pthread_mutex_init(&s->lock, NULL);
+    os_brief_mutex(&s->lock);
     pthread_cond_init(&s->work, NULL);
     pthread_cond_init(&s->quiet, NULL);
     s->watcher.epoll = s->watcher.wake = -1;

@@ -50,3 +50,12 @@ void os_unlock_file(int fd)
     struct flock range = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = 1};
     (void)fcntl(fd, F_OFD_SETLK, &range);
 }
+
+void os_brief_mutex(pthread_mutex_t *m)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    (void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(m, &attr);
+    pthread_mutexattr_destroy(&attr);
+}

@@ -10,6 +10,8 @@
  * Threads: safe, unless a function says otherwise.
  */
 #pragma once
+#include <pthread.h>
+
 #include "base/base.h"
 
 /* ---- clocks and randomness ---------------------------------------------- */
@@ -157,6 +159,10 @@ int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms, struct
  * os_unlock_file(). Threads: the descriptor is one holder. */
 bool os_lock_file(int fd, unsigned timeout_ms, struct err *e);
 void os_unlock_file(int fd);
+
+/* Begins a mutex that is only ever held for some microseconds: who finds it taken spins
+ * for a moment before it sleeps. Ended by pthread_mutex_destroy(). */
+void os_brief_mutex(pthread_mutex_t *m);
 
 /* ---- change notices ----------------------------------------------------- */
 
