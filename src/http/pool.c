@@ -106,7 +106,9 @@ bool pool_put(struct http_server *s, struct http_request *rq)
     return room;
 }
 
-static struct http_request *next_request(struct http_server *s)
+/* `*wake`: another worker is to be woken, once the lock is given back: it would only
+ * wait for it. */
+static struct http_request *next_request(struct http_server *s, bool *wake)
 {
     while (!s->queue_first && !s->ending) {
         s->idle++;
@@ -121,8 +123,7 @@ static struct http_request *next_request(struct http_server *s)
             s->queue_last = NULL;
         s->queued--;
     }
-    if (s->queue_first && may_wake(s))
-        pthread_cond_signal(&s->work);
+    *wake = s->queue_first && may_wake(s);
     return rq;
 }
 
@@ -147,9 +148,12 @@ static void *worker_main(void *arg)
     struct http_server *s = arg;
     struct http_request *rq;
     pthread_mutex_lock(&s->lock);
-    while ((rq = next_request(s))) {
+    bool wake;
+    while ((rq = next_request(s, &wake))) {
         bool gone = rq->gone;
         pthread_mutex_unlock(&s->lock);
+        if (wake)
+            pthread_cond_signal(&s->work);
         run(rq, gone);
         pthread_mutex_lock(&s->lock);
         leave_flight(s, rq);
