@@ -75,10 +75,14 @@ bool buf_printf(struct buf *b, const char *fmt, ...)
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    /* Most fit in what there is, and are written once. */
+    size_t left = b->failed ? 0 : b->capacity - b->n;
+    int n = vsnprintf(left ? b->at + b->n : NULL, left, fmt, ap);
     va_end(ap);
     char *room = n < 0 ? NULL : buf_room(b, (size_t)n);
-    if (room) {
+    if (room && (size_t)n < left) {
+        b->n += (size_t)n;
+    } else if (room) {
         (void)vsnprintf(room, (size_t)n + 1, fmt, again);
         b->n += (size_t)n;
     }

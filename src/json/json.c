@@ -457,10 +457,48 @@ void json_put_bool(struct json_writer *w, bool v)
     json_put_raw(w, v ? STR("true") : STR("false"));
 }
 
+#define NUMBER_MAX 24u /* characters of a whole number */
+
+static struct str digits_of(uint64_t v, bool negative, char text[static NUMBER_MAX])
+{
+    char *at = text + NUMBER_MAX;
+    do
+        *--at = (char)('0' + v % 10);
+    while (v /= 10);
+    if (negative)
+        *--at = '-';
+    return (struct str){at, (size_t)(text + NUMBER_MAX - at)};
+}
+
 void json_put_int(struct json_writer *w, int64_t v)
 {
     before_value(w);
-    buf_printf(w->out, "%lld", (long long)v);
+    char text[NUMBER_MAX];
+    buf_str(w->out, digits_of(v < 0 ? -(uint64_t)v : (uint64_t)v, v < 0, text));
+}
+
+/* A time in milliseconds has whole nanoseconds: a quotient of a million is the nearest
+ * number to its decimal digits, which are the fewest, since there are no more than 15.
+ * false: `v` is no such number, or one that is written with an exponent. */
+static bool put_millionths(struct json_writer *w, double v)
+{
+    double size = fabs(v);
+    if (!(size >= 1e-4 && size < 1e9))
+        return false;
+    uint64_t n = (uint64_t)(size * 1e6 + 0.5);
+    if ((double)n / 1e6 != size)
+        return false;
+    char text[NUMBER_MAX], rest[6];
+    for (size_t i = 6, left = n % 1000000; i-- > 0; left /= 10)
+        rest[i] = (char)('0' + left % 10);
+    size_t used = 6;
+    while (rest[used - 1] == '0')
+        used--;
+    before_value(w);
+    buf_str(w->out, digits_of(n / 1000000, v < 0, text));
+    buf_char(w->out, '.');
+    buf_put(w->out, rest, used);
+    return true;
 }
 
 void json_put_number(struct json_writer *w, double v)
@@ -473,6 +511,8 @@ void json_put_number(struct json_writer *w, double v)
         json_put_int(w, (int64_t)v);
         return;
     }
+    if (put_millionths(w, v))
+        return;
     /* The fewest digits that read back as the same number. */
     char text[32];
     for (int digits = 15; digits <= 17; digits++) {

@@ -327,6 +327,24 @@ static void doubles_read_back_as_themselves(void **state)
     }
 }
 
+/* Times in milliseconds are written by a way of their own. */
+static void millionths_are_written_with_the_fewest_digits(void **state)
+{
+    (void)state;
+    uint64_t bits = 88172645463325252u;
+    for (int i = 0; i < 20000; i++) {
+        bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+        double v = (double)(bits >> (14 + bits % 50)) / 1e6 * (i % 2 ? -1 : 1);
+        char text[64], wanted[64];
+        scoped_buf struct buf b = {.ceiling = sizeof text};
+        struct json_writer w = json_writer(&b);
+        json_put_number(&w, v);
+        (void)snprintf(wanted, sizeof wanted, "%.15g", v);
+        if (fabs(v) >= 1e-4 && fabs(v) < 1e9 && strcmp(wanted, "-0") != 0)
+            assert_string_equal(buf_cz(&b), wanted);
+    }
+}
+
 static void what_is_not_finite_is_written_as_null(void **state)
 {
     (void)state;
@@ -523,6 +541,7 @@ int main(void)
         cmocka_unit_test(whole_numbers_are_told_from_others),
         cmocka_unit_test(no_digit_is_lost_on_the_way_through),
         cmocka_unit_test(doubles_read_back_as_themselves),
+        cmocka_unit_test(millionths_are_written_with_the_fewest_digits),
         cmocka_unit_test(what_is_not_finite_is_written_as_null),
         cmocka_unit_test(looks_at_what_is_not_there_are_safe),
         cmocka_unit_test(containers_are_walked_in_their_order),
