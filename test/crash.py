@@ -43,6 +43,7 @@ class Work:
         self.put_links()
         self.pair = "Pair"
         self.put_pair()
+        self.notes |= {"swap/One.md": "first\n", "swap/Two.md": "second\n"}
         self.made = []
         self.done = 0
 
@@ -67,7 +68,16 @@ class Work:
         k = self.done
         self.done += 1
         return [self.create, self.update, self.rename, self.create, self.delete, self.big,
-                self.move, self.rename_pair][k % 8](k)
+                self.move, self.rename_pair, self.swap][k % 9](k)
+
+    def swap(self, k):
+        """Two notes change names, which goes by way of a third place."""
+        one, two = "swap/One.md", "swap/Two.md"
+        self.notes[one], self.notes[two] = self.notes[two], self.notes[one]
+        names = [("One", "Between"), ("Two", "One"), ("Between", "Two")]
+        changes = [{"action": "rename", "identifier": f"swap/{old}", "new_title": new,
+                    "force": True} for old, new in names]
+        return f"await notes.batch({json.dumps({'changes': changes})})"
 
     def create(self, k):
         name, text = f"N{k}", f"made {k}\n"

@@ -335,6 +335,31 @@ static void names_that_change_hands_in_a_batch_lead_where_they_did(void **state)
     assert_string_equal(text(first, "content"), "two to [[A]]\n");
 }
 
+static void a_ring_that_cannot_be_ended_is_undone(void **state)
+{
+    (void)state;
+    put("A.md", "one\n");
+    put("B.md", "two\n");
+    put("C.md", "three\n");
+    put("blocked", "a file where a folder should be made\n");
+    (void)call(notes_update, "{'identifier': 'A', 'content': 'first', 'force': true}");
+    refused(ERR_CONFLICT, notes_batch,
+            "{'changes': ["
+            "{'action': 'rename', 'identifier': 'A', 'new_title': 'T', 'force': true},"
+            "{'action': 'rename', 'identifier': 'B', 'new_title': 'A', 'force': true},"
+            "{'action': 'rename', 'identifier': 'T', 'new_title': 'B', 'force': true},"
+            "{'action': 'move', 'identifier': 'C', 'new_type': 'blocked', 'force': "
+            "true}]}");
+    assert_string_equal(file("A.md"), "first");
+    assert_string_equal(file("B.md"), "two\n");
+    assert_string_equal(file("C.md"), "three\n");
+    assert_int_equal(json_length(call(notes_list_trash, "null")), 0);
+    assert_int_equal(json_length(call(notes_history, "'A.md'")), 2);
+    const struct json *r =
+        call(notes_get_revision, "{'identifier': 'A.md', 'revision': 1}");
+    assert_string_equal(text(r, "content"), "one\n");
+}
+
 /* ---- many ---------------------------------------------------------------- */
 
 static void a_thousand_links_follow_or_none(void **state)
@@ -385,6 +410,7 @@ int main(void)
         T(notes_of_a_batch_that_link_to_each_other_keep_their_links),
         T(a_rename_sees_what_its_batch_has_done),
         T(names_that_change_hands_in_a_batch_lead_where_they_did),
+        T(a_ring_that_cannot_be_ended_is_undone),
         T(a_thousand_links_follow_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
