@@ -420,6 +420,27 @@ def test_a_strangers_triggers_and_views_do_nothing(evaluate, vault, name):
     assert "hostile" not in json.dumps(answer)
 
 
+@pytest.mark.parametrize("path", [".cloche/policy.json", "../victim.md", "/etc/passwd", "", "\0a"])
+@pytest.mark.parametrize("column", ["path", "id", "uid"])
+def test_a_strangers_index_names_no_other_file_as_a_note(evaluate, vault, tmp_path, path, column):
+    evaluate("return notes.search({query: 'a'})")
+    victim = tmp_path / "victim.md"
+    victim.write_text("mine")
+    set_policy(vault / ".cloche", {"keepCode": False})
+    db = sqlite3.connect(vault / ".cloche" / "index.db")
+    db.execute(f"UPDATE notes SET {column} = ? WHERE key = (SELECT min(key) FROM notes)", (path,))
+    db.commit()
+    db.close()
+    code = ("const said = [];"
+            "for (const i of [...(await notes.list({})).map((n) => n.id), context.path]) try {"
+            "  said.push((await notes.get(i)).content);"
+            "  await notes.delete({identifier: i, confirm: true}) } catch {} return said")
+    said = json.dumps(evaluate(code, "--context", json.dumps({"path": path})))
+    assert "keepCode" not in said and '"mine"' not in said and "root:" not in said
+    assert victim.read_text() == "mine"
+    assert (vault / ".cloche" / "policy.json").exists()
+
+
 def test_a_strangers_trail_is_told_as_what_it_is(cloche, evaluate, vault):
     own = vault / ".cloche" / "audit"
     own.mkdir(parents=True)

@@ -28,7 +28,7 @@ static const struct action fake_actions[] = {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned ran, waiting, stopped;
+    unsigned ran, cancelled, waiting, stopped;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static inline void fake_count(unsigned *what)
@@ -76,8 +76,10 @@ static inline bool fake_call(void *arg, const struct action *which,
                              struct answer *out, struct err *e)
 {
     (void)arg;
-    if (cancel_fired(who->cancel))
+    if (cancel_fired(who->cancel)) {
+        fake_count(&fake.cancelled);
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
+    }
     fake_count(&fake.ran);
     struct json_writer w = json_writer(&out->json);
     switch (which - fake_actions) {

@@ -501,6 +501,7 @@ static void only_the_call_that_is_meant_is_cancelled(void **state)
     reply = (struct reply){.out = &out};
     call_run(calls[1], "a test", &reply);
     assert_int_equal(fake.ran, 0);
+    assert_int_equal(fake.cancelled, 1); /* but is told */
     assert_int_equal(out.n, 0);
     call_drop(calls[0]);
     call_drop(calls[2]);
