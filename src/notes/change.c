@@ -25,7 +25,8 @@ struct entry {
     const char *action, *summary;
     const char *known; /* where the index has it, in a session; NULL: nowhere */
     bool is_news;      /* changed since it was told there */
-    int64_t key;       /* in the history; 0: not asked yet */
+    struct entry *next_news;
+    int64_t key; /* in the history; 0: not asked yet */
 };
 
 struct change {
@@ -33,6 +34,7 @@ struct change {
     struct change_options options;
     struct db *db;    /* NULL: a dry run */
     struct db *index; /* of a session, or NULL */
+    struct entry *news;
     struct arena *arena;
     struct entry **entries;
     size_t count, capacity;
@@ -87,24 +89,19 @@ void change_set_index(struct change *c, struct db *index)
     c->index = index;
 }
 
-/* By count: to read a note adds an entry. */
 bool change_news(struct change *c, change_new *tell, void *arg, struct err *e)
 {
-    for (size_t i = 0, count = c->count; i < count; i++) {
-        const struct entry *n = c->entries[i];
-        if (n->is_news && !tell(arg, n->known, n->removed ? NULL : n->to, e))
+    for (const struct entry *n = c->news; n; n = n->next_news)
+        if (!tell(arg, n->known, n->removed ? NULL : n->to, e))
             return false;
-    }
     return true;
 }
 
 void change_told(struct change *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        struct entry *n = c->entries[i];
-        if (n->is_news)
-            n->known = n->removed ? NULL : n->to;
-        n->is_news = false;
+    for (; c->news; c->news = c->news->next_news) {
+        c->news->known = c->news->removed ? NULL : c->news->to;
+        c->news->is_news = false;
     }
 }
 
@@ -307,7 +304,11 @@ static void touch(struct change *c, struct entry *n, bool moves)
 {
     if (!n->order || moves)
         n->order = ++c->order;
+    if (n->is_news)
+        return;
     n->is_news = true;
+    n->next_news = c->news;
+    c->news = n;
 }
 
 bool change_create(struct change *c, const char *path, struct str bytes, struct err *e)
