@@ -35,7 +35,9 @@ static bool perform(void *arg, const struct action *which, const struct json *ar
                     const struct caller *who, struct answer *out, struct err *e)
 {
     (void)arg;
-    holds(who->name && !cancel_fired(who->cancel));
+    holds(who->name);
+    if (cancel_fired(who->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began");
     if (which == &actions[2])
         return err_set(e, ERR_NOT_FOUND, "no note 'x'");
     struct json_writer w = json_writer(&out->json);
