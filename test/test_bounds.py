@@ -148,6 +148,21 @@ def test_no_mount_shows_a_vaults_own_folder(evaluate, config, vault, tmp_path):
     assert not answer["success"]
 
 
+def test_no_writable_mount_holds_the_vault(evaluate, config, tmp_path):
+    """Code could move the vault away there, and its policy with it."""
+    around = tmp_path / "around"
+    inner = around / "notes"
+    inner.mkdir(parents=True)
+    (inner / "A.md").write_text("a")
+    mounted(config, around)
+    answer = evaluate("return fs.rename('/m/notes', '/m/gone')", "--files", vault=inner)
+    assert kind(answer) == "PermissionDenied"
+    assert "read-only" in answer["error"] and (inner / "A.md").exists()
+    mounted(config, around, "ro")
+    answer = evaluate("return fs.readFile('/m/notes/A.md', 'utf8')", "--files", vault=inner)
+    assert answer["result"] == "a"
+
+
 def test_files_follow_the_policy_of_the_vault_that_code_goes_on_to(cloche, config, vault,
                                                                   tmp_path):
     data = tmp_path / "data1"

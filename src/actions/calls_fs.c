@@ -40,13 +40,30 @@ static bool is_mountable(int dir, struct err *e)
                path ? path : "that was deleted");
 }
 
-static bool mount(struct vfs *files, const struct policy_mount *m, bool read_only,
+/* Whoever could move a whole vault away would be rid of its policy. */
+static bool keeps_vault(struct evaluation *v, int dir, struct err *e)
+{
+    struct err none = {0};
+    scoped(free) char *vault = vault_set_path(v->actions->vaults, v->here->vault);
+    scoped(free) char *path = os_dir_path(dir, &none);
+    size_t n = path ? strlen(path) : 0;
+    bool around = vault && n && !strncmp(vault, path, n) &&
+                  (vault[n] == '/' || (n == 1 && vault[1]));
+    return !around || err_set(e, ERR_DENIED,
+                              "the vault lies inside %.200s; such a folder can only be "
+                              "mounted read-only (mode \"ro\")",
+                              path);
+}
+
+static bool mount(struct evaluation *v, struct vfs *files, const struct policy_mount *m,
                   struct err *e)
 {
     scoped_fd int dir = os_dir_open(m->host, e);
-    struct vfs_mount how = {
-        .at = m->guest, .dir = dir, .writable = m->writable && !read_only};
-    return (dir >= 0 && is_mountable(dir, e) && vfs_mount(files, &how, e)) ||
+    struct vfs_mount how = {.at = m->guest,
+                            .dir = dir,
+                            .writable = m->writable && !v->here->permit.read_only};
+    return (dir >= 0 && is_mountable(dir, e) &&
+            (!how.writable || keeps_vault(v, dir, e)) && vfs_mount(files, &how, e)) ||
            err_wrap(e, "the policy's mount %s", m->guest);
 }
 
@@ -99,7 +116,7 @@ static struct vfs *files_of(struct evaluation *v, struct err *e)
         return v->files;
     scoped(vfs_free) struct vfs *files = vfs_new(&quota);
     for (size_t i = 0; i < p->policy->mount_count; i++)
-        if (!mount(files, &p->policy->mounts[i], p->read_only, e))
+        if (!mount(v, files, &p->policy->mounts[i], e))
             return NULL;
     if (p->policy->mount_count)
         atomic_store(&v->unsteady, true);
