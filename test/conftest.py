@@ -35,7 +35,8 @@ def own_folders(tmp_path, monkeypatch):
 @pytest.fixture
 def vault(tmp_path):
     """A copy of the sample vault, to be changed at will."""
-    return shutil.copytree(ROOT / "examples" / "vault", tmp_path / "vault")
+    return shutil.copytree(ROOT / "examples" / "vault", tmp_path / "vault",
+                           ignore=shutil.ignore_patterns(".cloche"))
 
 
 @pytest.fixture
