@@ -24,7 +24,7 @@ def answers(cloche, tmp_path_factory):
     made = {}
     for name, (code, _) in SURFACE.items():
         place = tmp_path_factory.mktemp("surface")
-        shutil.copytree(EXAMPLE_VAULT, place / "vault")
+        shutil.copytree(EXAMPLE_VAULT, place / "vault", ignore=shutil.ignore_patterns(".cloche"))
         env = os.environ | {"XDG_CONFIG_HOME": str(place / "config"),
                             "XDG_DATA_HOME": str(place / "data")}
         done = subprocess.run([cloche, "eval", "--vault", str(place / "vault"), "-"], input=code,
