@@ -33,7 +33,13 @@ bool index_version(struct db *db, struct buf *out, struct err *e);
 const char *index_place(struct index *x); /* "vault", "cache", "memory" */
 bool index_is_watched(struct index *x);
 
-/* ---- for the files index.c and sync.c ----------------------------------- */
+/* ---- for the files that write rows -------------------------------------- */
+
+/* Runs a statement whose one parameter is a number, such as a note's key. */
+bool index_run_with_key(struct db *db, const char *sql, int64_t key, struct err *e);
+/* Binds ?1 to ?8: path, id, uid, type, stem, title, created, updated. `id`, like the
+ * note, must outlast the query. */
+void index_bind_note(struct query *q, const struct note *n, struct str id);
 
 /* The state column of a note. */
 enum index_state {

@@ -1,18 +1,10 @@
 #include "notes/session.h"
 
+#include "notes/index.h"
 #include "notes/linkindex.h"
 #include "notes/name.h"
 
 /* ---- one note ------------------------------------------------------------ */
-
-static bool run_with_key(struct db *db, const char *sql, int64_t key, struct err *e)
-{
-    scoped(query_end) struct query *q = db_query(db, sql, e);
-    if (!q)
-        return false;
-    query_bind_int(q, 1, key);
-    return query_run(q, e);
-}
 
 /* Its row, and what it says. Its words stay: nobody searches in a session. */
 static bool drop(struct linker *l, const char *path, struct err *e)
@@ -27,7 +19,7 @@ static bool drop(struct linker *l, const char *path, struct err *e)
     int64_t key = query_int(q, 0);
     return linker_touch(l, query_str(q, 1), query_str(q, 2), query_str(q, 3), e) &&
            linker_drop(l, key, e) &&
-           run_with_key(l->db, "DELETE FROM notes WHERE key = ?", key, e);
+           index_run_with_key(l->db, "DELETE FROM notes WHERE key = ?", key, e);
 }
 
 static bool insert(struct db *db, const struct note *n, int64_t *key, struct err *e)
@@ -45,15 +37,7 @@ static bool insert(struct db *db, const struct note *n, int64_t *key, struct err
         e);
     if (!q)
         return false;
-    query_bind_str(q, 1, n->path);
-    query_bind_str(q, 2, buf_view(&id));
-    if (n->uid.n)
-        query_bind_str(q, 3, n->uid);
-    query_bind_str(q, 4, name_type(n->path));
-    query_bind_str(q, 5, name_stem(n->path));
-    query_bind_str(q, 6, n->title);
-    query_bind_int(q, 7, n->created_ms);
-    query_bind_int(q, 8, n->updated_ms);
+    index_bind_note(q, n, buf_view(&id));
     query_bind_int(q, 9, INDEX_GOOD);
     if (!query_run(q, e))
         return false;

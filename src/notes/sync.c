@@ -100,9 +100,9 @@ struct file {
 
 /* ---- writing it down ---------------------------------------------------- */
 
-static bool run_with_key(struct sync *s, const char *sql, int64_t key, struct err *e)
+bool index_run_with_key(struct db *db, const char *sql, int64_t key, struct err *e)
 {
-    scoped(query_end) struct query *q = db_query(s->db, sql, e);
+    scoped(query_end) struct query *q = db_query(db, sql, e);
     if (!q)
         return false;
     query_bind_int(q, 1, key);
@@ -129,8 +129,21 @@ static bool drop_row(struct sync *s, int64_t key, struct err *e)
     s->counts->removed++;
     s->changed = true;
     return touch_known(s, key, e) && linker_drop(&s->linker, key, e) &&
-           run_with_key(s, "DELETE FROM texts WHERE rowid = ?", key, e) &&
-           run_with_key(s, "DELETE FROM notes WHERE key = ?", key, e);
+           index_run_with_key(s->db, "DELETE FROM texts WHERE rowid = ?", key, e) &&
+           index_run_with_key(s->db, "DELETE FROM notes WHERE key = ?", key, e);
+}
+
+void index_bind_note(struct query *q, const struct note *n, struct str id)
+{
+    query_bind_str(q, 1, n->path);
+    query_bind_str(q, 2, id);
+    if (n->uid.n)
+        query_bind_str(q, 3, n->uid);
+    query_bind_str(q, 4, name_type(n->path));
+    query_bind_str(q, 5, name_stem(n->path));
+    query_bind_str(q, 6, n->title);
+    query_bind_int(q, 7, n->created_ms);
+    query_bind_int(q, 8, n->updated_ms);
 }
 
 static bool write_note(struct sync *s, const struct reading *reading, int state,
@@ -151,15 +164,7 @@ static bool write_note(struct sync *s, const struct reading *reading, int state,
         e);
     if (!q)
         return false;
-    query_bind_str(q, 1, n->path);
-    query_bind_str(q, 2, buf_view(&id));
-    if (n->uid.n)
-        query_bind_str(q, 3, n->uid);
-    query_bind_str(q, 4, name_type(n->path));
-    query_bind_str(q, 5, name_stem(n->path));
-    query_bind_str(q, 6, n->title);
-    query_bind_int(q, 7, n->created_ms);
-    query_bind_int(q, 8, n->updated_ms);
+    index_bind_note(q, n, buf_view(&id));
     query_bind_int(q, 9, (int64_t)n->st.size);
     query_bind_int(q, 10, n->st.mtime_ns);
     query_bind_int(q, 11, (int64_t)n->st.inode);
@@ -179,8 +184,9 @@ static bool write_text(struct sync *s, const struct reading *reading, const stru
                        bool is_new, struct err *e)
 {
     const struct note *n = &reading->note;
-    if (!is_new && (!run_with_key(s, "DELETE FROM texts WHERE rowid = ?", r->key, e) ||
-                    !linker_forget(&s->linker, r->key, e)))
+    if (!is_new &&
+        (!index_run_with_key(s->db, "DELETE FROM texts WHERE rowid = ?", r->key, e) ||
+         !linker_forget(&s->linker, r->key, e)))
         return false;
     scoped(query_end) struct query *q = db_query(
         s->db, "INSERT INTO texts(rowid, title, body, tags) VALUES(?, ?, ?, ?)", e);
@@ -389,8 +395,8 @@ static bool commit(struct sync *s, struct transaction *t, struct err *e)
     bool changed = s->changed;
     s->changed = false;
     return (!changed ||
-            run_with_key(
-                s, "UPDATE state SET version = version + 1, relink = max(relink, ?1)",
+            index_run_with_key(
+                s->db, "UPDATE state SET version = version + 1, relink = max(relink, ?1)",
                 s->linker.bulk, e)) &&
            db_commit(t, e);
 }
