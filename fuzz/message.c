@@ -17,14 +17,16 @@ static const struct action actions[] = {
     {"fail", "Fail", "Does not run.", SCHEMA, NULL, true, false, true, false},
 };
 
-static const struct action *list(size_t *n)
+static const struct action *list(void *arg, size_t *n)
 {
+    (void)arg;
     *n = LENGTH(actions);
     return actions;
 }
 
-static const struct action *named(struct str name)
+static const struct action *named(void *arg, struct str name)
 {
+    (void)arg;
     for (size_t i = 0; i < LENGTH(actions); i++)
         if (str_is(name, actions[i].name))
             return &actions[i];
@@ -120,7 +122,7 @@ static void check_answer(struct str message, const struct reply *r, bool http,
 
 #define WAITING_MAX 4 /* calls that wait before they run, so that they can be cancelled */
 
-struct client {
+struct peer {
     struct mcp *m;
     struct session session;
     struct envelope env;
@@ -132,7 +134,7 @@ struct client {
     size_t count;
 };
 
-static void run_waiting(struct client *c)
+static void run_waiting(struct peer *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         bool unwanted = c->waiting[i].call->unwanted;
@@ -144,7 +146,7 @@ static void run_waiting(struct client *c)
     c->count = 0;
 }
 
-static void send(struct client *c, struct str message)
+static void send(struct peer *c, struct str message)
 {
     struct reply r = {.out = &c->out};
     buf_clear(&c->out);
@@ -172,7 +174,7 @@ static struct str next_word(struct str *line)
 
 static void serve(struct mcp *m, struct str headers, struct str messages, bool http)
 {
-    struct client c = {.m = m, .session = {.there = true}};
+    struct peer c = {.m = m, .session = {.there = true}};
     c.env = (struct envelope){.http = http, .session = &c.session};
     if (http) {
         c.env.version = next_word(&headers);

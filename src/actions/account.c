@@ -160,7 +160,7 @@ static void put_stats(const struct account *a, struct json_writer *w)
 }
 
 /* An object with what came of the call; the vault's trail takes its inside. */
-static void write_record(struct account *a, const struct action *action,
+static void write_record(struct account *a, const char *action,
                          const struct json *arguments, const struct caller *who,
                          const struct ward *ward, struct buf *out)
 {
@@ -174,7 +174,7 @@ static void write_record(struct account *a, const struct action *action,
     put_session(who->session, &w);
     if (ward_path(ward))
         json_pair_str(&w, "vault", str_cut(str_of(ward_path(ward)), 1000));
-    json_pair_cstr(&w, "action", action->name);
+    json_pair_cstr(&w, "action", action);
     struct str target = json_str(json_get(arguments, "identifier"));
     if (target.n)
         json_pair_str(&w, "target", str_cut(target, 200));
@@ -196,9 +196,8 @@ static void write_record(struct account *a, const struct action *action,
     json_close(&w);
 }
 
-static void record(struct account *a, const struct account_ward *in,
-                   const struct action *action, const struct json *arguments,
-                   const struct caller *who)
+static void record(struct account *a, const struct account_ward *in, const char *action,
+                   const struct json *arguments, const struct caller *who)
 {
     struct err e = {0};
     scoped_buf struct buf text;
@@ -237,8 +236,8 @@ static void observe(struct account *a, const struct caller *who)
         ward_observe(a->wards[0].ward, who, &d);
 }
 
-void account_end(struct account *a, const struct action *action,
-                 const struct json *arguments, const struct caller *who)
+void account_end(struct account *a, const char *action, const struct json *arguments,
+                 const struct caller *who)
 {
     for (size_t i = 0; i < a->ward_count; i++)
         record(a, &a->wards[i], action, arguments, who);

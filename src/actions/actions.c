@@ -40,14 +40,39 @@ static char *find_guest(struct err *e)
     return NULL;
 }
 
-static bool read_schemas(struct actions *a, struct err *e)
+static bool run_extra(const struct action_call *c, struct answer *out, struct err *e)
 {
-    must(action_count <= ACTIONS_MAX);
-    a->schemas = arena_new((size_t)1 << 20);
-    for (size_t i = 0; i < action_count; i++) {
-        a->input[i] = json_read(str_of(action_rows[i].shown.input_schema), a->schemas, e);
-        if (!a->input[i])
-            return err_wrap(e, "schema of %s", action_rows[i].shown.name);
+    const struct action_extra *x = c->row->extra;
+    return x->run(x->arg, c->arguments, c->who, out, e);
+}
+
+static bool add_row(struct actions *a, const struct action_row *row, struct err *e)
+{
+    const struct action *shown = &row->shown;
+    if (a->count == ACTIONS_MAX)
+        return err_set(e, ERR_LIMIT, "there are more than %d actions", ACTIONS_MAX);
+    if (action_named(a, str_of(shown->name)))
+        return err_set(e, ERR_CONFLICT, "there is an action %s already", shown->name);
+    const struct json *input = json_read(str_of(shown->input_schema), a->schemas, e);
+    if (!input)
+        return err_wrap(e, "schema of %s", shown->name);
+    a->rows[a->count] = *row;
+    a->shown[a->count] = *shown;
+    a->input[a->count++] = input;
+    return true;
+}
+
+static bool add_rows(struct actions *a, const struct actions_options *o, struct err *e)
+{
+    a->schemas = arena_new((size_t)4 << 20);
+    for (size_t i = 0; i < action_count; i++)
+        if (!add_row(a, &action_rows[i], e))
+            return false;
+    for (size_t i = 0; i < o->extra_count; i++) {
+        struct action_row row = {
+            .shown = o->extra[i].shown, .run = run_extra, .extra = &o->extra[i]};
+        if (!add_row(a, &row, e))
+            return false;
     }
     return true;
 }
@@ -58,14 +83,14 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     pthread_mutex_init(&a->lock, NULL);
     a->results = results_new();
     a->cache = cache_new();
-    if (!read_schemas(a, e))
+    if (!add_rows(a, o, e))
         return NULL;
     if (o->guest_dir)
         a->guest_dir = mem_strdup(o->guest_dir);
     struct guard_options guard = {0};
     guard.calls = actions_call_names(&guard.call_count);
     a->guard = guard_open(&guard);
-    a->telemetry = telemetry_new();
+    a->telemetry = telemetry_new(a);
     a->vaults = vault_set_open(o, e);
     return a->vaults ? take(a) : NULL;
 }
@@ -183,38 +208,18 @@ void actions_warm(struct actions *a)
 
 /* ---- calling ------------------------------------------------------------ */
 
-static struct action shown[ACTIONS_MAX];
-
-static void fill_shown(void)
+const struct action *actions_list(const struct actions *a, size_t *count)
 {
-    for (size_t i = 0; i < action_count; i++)
-        shown[i] = action_rows[i].shown;
+    *count = a->count;
+    return a->shown;
 }
 
-const struct action *actions_list(size_t *count)
+const struct action *action_named(const struct actions *a, struct str name)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, fill_shown);
-    *count = action_count;
-    return shown;
-}
-
-static const struct action_row *row_of(struct str name, size_t *index)
-{
-    for (size_t i = 0; i < action_count; i++) {
-        if (!str_is(name, action_rows[i].shown.name))
-            continue;
-        *index = i;
-        return &action_rows[i];
-    }
+    for (size_t i = 0; i < a->count; i++)
+        if (str_is(name, a->shown[i].name))
+            return &a->shown[i];
     return NULL;
-}
-
-const struct action *action_named(struct str name)
-{
-    size_t i;
-    const struct action_row *row = row_of(name, &i);
-    return row ? &row->shown : NULL;
 }
 
 /* The vault to begin in; 0 where there is none, which only some calls mind. */
@@ -223,9 +228,9 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
     return who->vault && *who->vault ? *who->vault : vault_set_begin(a->vaults);
 }
 
-static bool run_permitted(const struct action_row *row, const struct action_call *c,
-                          struct answer *out, struct err *e)
+static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
 {
+    const struct action_row *row = c->row;
     const struct host_call *needs = row->needs ? host_call_named(row->needs) : NULL;
     must(!row->needs || needs);
     if (needs && !permit_call(&c->place->permit, needs->row.name, needs->level,
@@ -239,14 +244,13 @@ static bool run_permitted(const struct action_row *row, const struct action_call
     return ok;
 }
 
-static bool run_in(struct place *place, struct action_call *c, size_t index,
-                   struct answer *out, struct err *e)
+static bool run_in(struct place *place, struct action_call *c, struct answer *out,
+                   struct err *e)
 {
-    struct actions *a = c->actions;
+    const struct json *schema = c->actions->input[c->row - c->actions->rows];
     if (!c->arguments)
         c->arguments = json_read(STR("{}"), c->arena, e);
-    if (!c->arguments ||
-        !json_schema_check(a->input[index], c->arguments, "arguments", e)) {
+    if (!c->arguments || !json_schema_check(schema, c->arguments, "arguments", e)) {
         account_ward(c->account, place->ward, NULL);
         return false;
     }
@@ -255,41 +259,41 @@ static bool run_in(struct place *place, struct action_call *c, size_t index,
     if (!open)
         return false;
     c->account->level = place->permit.level;
-    bool ok = run_permitted(&action_rows[index], c, out, e);
+    bool ok = run_permitted(c, out, e);
     place_close(place);
     return ok;
 }
 
-static bool run_row(struct actions *a, size_t index, const struct json *arguments,
-                    const struct caller *who, struct account *account, struct answer *out,
-                    struct err *e)
+static bool run_row(struct actions *a, const struct action_row *row,
+                    const struct json *arguments, const struct caller *who,
+                    struct account *account, struct answer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
     struct place place;
     struct action_call c = {.actions = a,
+                            .row = row,
                             .arguments = arguments,
                             .who = who,
                             .place = &place,
                             .account = account,
                             .arena = arena};
-    return place_find(&place, a, begin_in(a, who), e) &&
-           run_in(&place, &c, index, out, e);
+    return place_find(&place, a, begin_in(a, who), e) && run_in(&place, &c, out, e);
 }
 
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e)
 {
-    size_t index = 0;
+    must(which >= a->shown && which < a->shown + a->count);
+    size_t index = (size_t)(which - a->shown);
+    const struct action_row *row = &a->rows[index];
     struct account account;
-    const struct action_row *row = row_of(str_of(which->name), &index);
-    must(row != NULL);
     account_begin(&account);
     account.level = who->level;
-    bool ok = run_row(a, index, arguments, who, &account, out, e);
+    bool ok = run_row(a, row, arguments, who, &account, out, e);
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
-    account_end(&account, &row->shown, arguments, who);
+    account_end(&account, row->shown.name, arguments, who);
     telemetry_tool(a->telemetry, index, who, account.outcome,
                    os_mono_ns() - account.begun_ns);
     if (ok || !row->refuse)
@@ -340,8 +344,8 @@ static void check_evaluation(struct actions *a, struct check_list *l)
     struct caller doctor = {.name = "doctor"};
     struct answer out = {0};
     buf_init(&out.json, CALL_MEMORY);
-    bool ok = actions_call(a, action_named(STR("evaluate_note_code")), arguments, &doctor,
-                           &out, &e) &&
+    bool ok = actions_call(a, action_named(a, STR("evaluate_note_code")), arguments,
+                           &doctor, &out, &e) &&
               !out.is_error;
     const struct json *answer = ok ? NULL : json_read(buf_view(&out.json), arena, &e);
     struct str why = json_str(json_get(answer, "error"));

@@ -12,6 +12,35 @@
 
 struct actions;
 
+struct action {
+    const char *name;         /* "evaluate_note_code" */
+    const char *title;        /* for people */
+    const char *description;  /* for agents; under 2,048 bytes */
+    const char *input_schema; /* JSON text, an object schema at its root */
+    const char *output_schema;
+    bool read_only, destructive, idempotent, open_world; /* hints for hosts */
+};
+
+/* What came of a call. The JSON object is there in both cases when the action
+ * ran; `is_error` says that it did not do what was asked (a failed evaluation,
+ * also one that was refused: all its answers have one shape). */
+struct answer {
+    struct buf json; /* the caller inits it with a ceiling, and ends it */
+    /* A JSON array of MCP content blocks, shown instead of the object's text; the same
+     * rules. Empty: that text. */
+    struct buf content;
+    bool is_error;
+};
+
+/* An action of somebody else's: of who embeds this, or of a test. Checked against its
+ * schema, permitted, counted and recorded like the others. Threads: several at once. */
+struct action_extra {
+    struct action shown;
+    bool (*run)(void *arg, const struct json *arguments, const struct caller *who,
+                struct answer *out, struct err *e);
+    void *arg;
+};
+
 struct actions_options {
     /* Folders; ends with NULL. Then these alone can be reached, and those that code
      * makes; the first is the one to begin in. NULL, or none: the user's list of
@@ -21,6 +50,8 @@ struct actions_options {
     /* Where code may put new vaults, besides the default root; ends with NULL. */
     const char *const *vault_roots;
     const char *guest_dir; /* the baked guests; NULL: found beside the program */
+    const struct action_extra *extra; /* borrowed until actions_close() */
+    size_t extra_count;
 };
 
 /* Opens the given vaults (ERR_NOT_FOUND, ERR_INVALID ...) but indexes nothing yet;
@@ -37,27 +68,10 @@ void actions_listens(struct actions *a, uint16_t port);
  * For servers, on a thread of their own; failures show again at the call. */
 void actions_warm(struct actions *a);
 
-struct action {
-    const char *name;         /* "evaluate_note_code" */
-    const char *title;        /* for people */
-    const char *description;  /* for agents; under 2,048 bytes */
-    const char *input_schema; /* JSON text, an object schema at its root */
-    const char *output_schema;
-    bool read_only, destructive, idempotent, open_world; /* hints for hosts */
-};
-
-/* All actions in the order in which they are shown, which never changes while
- * the program runs. */
-const struct action *actions_list(size_t *count);
-const struct action *action_named(struct str name); /* NULL: there is none */
-
-/* What came of a call. The JSON object is there in both cases when the action
- * ran; `is_error` says that it did not do what was asked (a failed evaluation,
- * also one that was refused: all its answers have one shape). */
-struct answer {
-    struct buf json; /* the caller inits it with a ceiling, and ends it */
-    bool is_error;
-};
+/* All actions in the order in which they are shown, which never changes. */
+const struct action *actions_list(const struct actions *a, size_t *count);
+/* NULL: there is none. */
+const struct action *action_named(const struct actions *a, struct str name);
 
 /* Checks `arguments` (NULL reads as {}) against the action's schema and runs
  * it. false and *e where the action did not run or failed without an answer of
@@ -65,6 +79,25 @@ struct answer {
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e);
+
+/* ---- calls without code -------------------------------------------------- */
+
+/* A row of host calls ("notes.get") that somebody makes in one vault without code: under
+ * the same permissions as code would, and one record in the audit for all. */
+struct work;
+/* `vault`: its id; empty: the caller's own. `what` is told to the audit ("GET
+ * /workspaces/{id}/notes"), a constant. NULL and *e: ERR_NOT_FOUND (no such vault, or not
+ * the caller's to know of), ERR_DENIED, ERR_NO_VAULT; recorded then. */
+struct work *work_begin(struct actions *a, const struct caller *who, struct str vault,
+                        const char *what, struct err *e);
+/* Calls `name`, which must be one of the table, with `args`, a JSON array as text; its
+ * answer, JSON text, is appended to `out`. false and *e as the call says. */
+bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
+               struct err *e);
+/* The id of its vault; good until work_end(). */
+const char *work_vault(const struct work *w);
+/* Ends and records it; `why`: what it failed of, or NULL. */
+void work_end(struct work *w, const struct err *why);
 
 /* Makes the caller's vault the current one of the user's list, where the vaults come
  * from there and no policy says readOnly; one that was removed is fine. */

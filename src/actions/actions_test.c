@@ -83,7 +83,7 @@ static bool answers(const char *name, const char *arguments)
     struct err e = {0};
     struct answer out = {0};
     buf_init(&out.json, 64 << 20);
-    const struct action *action = action_named(str_of(name));
+    const struct action *action = action_named(actions, str_of(name));
     assert_non_null(action);
     if (!actions_call(actions, action, arguments ? read_text(arguments) : NULL, &caller,
                       &out, &e))
@@ -142,7 +142,7 @@ static void the_actions_are_described_for_agents(void **state)
     static const char *const names[] = {"evaluate_note_code", "get_note", "search_notes",
                                         "create_note", "update_note"};
     size_t count;
-    const struct action *list = actions_list(&count);
+    const struct action *list = actions_list(actions, &count);
     assert_in_range(count, LENGTH(names), 12); /* more are a burden on every context */
     for (size_t i = 0; i < LENGTH(names); i++)
         assert_string_equal(list[i].name, names[i]);
@@ -160,8 +160,8 @@ static void the_actions_are_described_for_agents(void **state)
         assert_true(json_is(json_get(schemas[0], "additionalProperties"), JSON_BOOL));
     }
     assert_in_range(bytes, 1, 7500); /* with what surrounds them, 8 KB of tools/list */
-    assert_null(action_named(STR("no_such_action")));
-    assert_null(action_named(STR("get_note\0")));
+    assert_null(action_named(actions, STR("no_such_action")));
+    assert_null(action_named(actions, STR("get_note\0")));
 }
 
 static void levels_have_names(void **state)
@@ -327,7 +327,7 @@ static void plain_actions_need_their_arguments_too(void **state)
         struct err e = {0};
         struct answer out = {0};
         buf_init(&out.json, 1 << 20);
-        assert_false(actions_call(actions, action_named(str_of(all[i].name)),
+        assert_false(actions_call(actions, action_named(actions, str_of(all[i].name)),
                                   read_text(all[i].arguments), &caller, &out, &e));
         buf_done(&out.json);
         assert_int_equal(e.code, ERR_INVALID);
@@ -349,7 +349,7 @@ static void without_a_vault_notes_say_so(void **state)
         struct err e = {0};
         struct answer out = {0};
         buf_init(&out.json, 1 << 20);
-        assert_false(actions_call(actions, action_named(str_of(all[i][0])),
+        assert_false(actions_call(actions, action_named(actions, str_of(all[i][0])),
                                   read_text(all[i][1]), &caller, &out, &e));
         buf_done(&out.json);
         assert_int_equal(e.code, ERR_NO_VAULT);
@@ -397,7 +397,7 @@ static void a_level_is_a_ceiling_over_calls(void **state)
     struct err e = {0};
     struct answer out = {0};
     buf_init(&out.json, 1 << 20);
-    assert_false(actions_call(actions, action_named(STR("search_notes")),
+    assert_false(actions_call(actions, action_named(actions, STR("search_notes")),
                               read_text("{\"query\":\"a\"}"), &caller, &out, &e));
     buf_done(&out.json);
     assert_int_equal(e.code, ERR_DENIED);
@@ -489,8 +489,8 @@ static void *evaluate_once(void *arg)
     scoped(arena_free) struct arena *a = arena_new(1 << 20);
     struct caller who = {.name = "thread"};
     const struct json *arguments = json_read(STR("{\"code\":\"return 6*7\"}"), a, &e);
-    bool ok = actions_call(arg, action_named(STR("evaluate_note_code")), arguments, &who,
-                           &out, &e) &&
+    bool ok = actions_call(arg, action_named(arg, STR("evaluate_note_code")), arguments,
+                           &who, &out, &e) &&
               strstr(buf_cz(&out.json), "\"result\":42") != NULL;
     buf_done(&out.json);
     return ok ? arg : NULL;

@@ -54,14 +54,32 @@ const struct json *call_options(const struct json *args, const char *call, struc
 
 /* ---- performing --------------------------------------------------------- */
 
+/* How many there are: there is none. */
+static size_t number_of(const char *name, const struct host_call *const **calls,
+                        size_t *count)
+{
+    size_t i = 0;
+    *calls = host_calls(count);
+    while (i < *count && strcmp((*calls)[i]->row.name, name) != 0)
+        i++;
+    return i;
+}
+
 const struct host_call *host_call_named(const char *name)
 {
     size_t count;
-    const struct host_call *const *calls = host_calls(&count);
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(calls[i]->row.name, name))
-            return calls[i];
-    return NULL;
+    const struct host_call *const *calls;
+    size_t i = number_of(name, &calls, &count);
+    return i < count ? calls[i] : NULL;
+}
+
+uint32_t host_call_number(const char *name)
+{
+    size_t count;
+    const struct host_call *const *calls;
+    size_t i = number_of(name, &calls, &count);
+    must(i < count);
+    return (uint32_t)i;
 }
 
 /* ---- patience ------------------------------------------------------------ */

@@ -11,7 +11,22 @@
 #include "vaults/vaults.h"
 #include "vfs/vfs.h"
 
-#define ACTIONS_MAX 64
+#define ACTIONS_MAX 256
+
+struct action_call;
+typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
+
+struct action_row {
+    struct action shown;
+    action_fn *run;
+    const char *needs; /* the host call that a level must allow, or NULL */
+    /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
+    void (*refuse)(const struct err *why, struct answer *out);
+    const struct action_extra *extra; /* somebody else's; NULL: ours */
+};
+/* Ours. */
+extern const struct action_row action_rows[];
+extern const size_t action_count;
 
 struct actions {
     struct vault_set *vaults;
@@ -28,7 +43,11 @@ struct actions {
     char *ahead;                   /* the folder of modules compiled ahead */
     struct cache *cache;           /* of answers; own lock */
     struct results *results;       /* too large for their answers; own lock */
-    struct arena *schemas;         /* the actions' input schemas, read once */
+    /* All actions, ours first: nothing of this changes after the start. */
+    size_t count;
+    struct action_row rows[ACTIONS_MAX];
+    struct action shown[ACTIONS_MAX];
+    struct arena *schemas; /* their input schemas, read once */
     const struct json *input[ACTIONS_MAX];
 };
 
@@ -73,7 +92,8 @@ void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_
 /* ---- counters ----------------------------------------------------------- */
 
 struct telemetry;
-struct telemetry *telemetry_new(void);
+/* `a` has its rows. */
+struct telemetry *telemetry_new(const struct actions *a);
 void telemetry_free(struct telemetry *t);
 /* Threads: safe, without a lock. */
 void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who,
@@ -126,8 +146,8 @@ void account_change(struct account *a, struct str answer);
 void account_script(struct account *a, const struct script_outcome *o);
 /* Writes the records; when it returns they outlast this process and, where something was
  * changed, a power failure. */
-void account_end(struct account *a, const struct action *action,
-                 const struct json *arguments, const struct caller *who);
+void account_end(struct account *a, const char *action, const struct json *arguments,
+                 const struct caller *who);
 
 /* ---- where a call works ------------------------------------------------- */
 
@@ -151,6 +171,7 @@ void place_close(struct place *p);
 
 struct action_call {
     struct actions *actions;
+    const struct action_row *row;
     const struct json *arguments; /* checked against the schema */
     const struct caller *who;
     struct place *place; /* where it begins, and what it may do there */
@@ -159,18 +180,6 @@ struct action_call {
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
 struct vault *action_vault(const struct action_call *c, struct err *e);
-typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
-
-struct action_row {
-    struct action shown;
-    action_fn *run;
-    const char *needs; /* the host call that a level must allow, or NULL */
-    /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
-    void (*refuse)(const struct err *why, struct answer *out);
-};
-extern const struct action_row action_rows[];
-extern const size_t action_count;
-
 action_fn action_evaluate;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
@@ -354,3 +363,5 @@ bool files_check(const struct place *place, struct err *e);
 void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);
+/* Its number in the table, where it must be. */
+uint32_t host_call_number(const char *name);

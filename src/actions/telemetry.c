@@ -19,15 +19,15 @@ struct telemetry {
 static const char *const callers[] = {"stdio", "http", "terminal", "other"};
 _Static_assert(LENGTH(callers) == WAY_OTHER + 1, "a name each");
 
-struct telemetry *telemetry_new(void)
+struct telemetry *telemetry_new(const struct actions *a)
 {
     struct telemetry *t = mem_new(sizeof *t);
     size_t call_count;
     const char *const *names = actions_call_names(&call_count);
-    for (size_t i = 0; i < action_count; i++)
-        t->tool_names[i] = action_rows[i].shown.name;
+    for (size_t i = 0; i < a->count; i++)
+        t->tool_names[i] = a->shown[i].name;
     t->tools = metric_family_new("cloche_tool_calls", "Calls of tools.", "tool",
-                                 t->tool_names, action_count);
+                                 t->tool_names, a->count);
     t->calls = metric_family_new("cloche_host_calls",
                                  "Calls that evaluated code made to the host.", "method",
                                  names, call_count);

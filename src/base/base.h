@@ -33,6 +33,8 @@ enum err_code {
     ERR_SYNTAX,     /* guest code does not parse */
     ERR_GUEST,      /* guest code failed by itself */
     ERR_HOST_CALL,  /* a host call failed, with nothing more exact to say */
+    ERR_INPUT,      /* the client has to answer something first (client/client.h) */
+    ERR_CAPABILITY, /* needs what the client did not declare that it can */
     ERR_LIMIT,      /* any other size, count or quota would be exceeded */
     ERR_IO,         /* the system refused: disk, descriptor, network */
     ERR_BUG,        /* our own mistake */

@@ -37,7 +37,7 @@ int cli_check(struct actions *a, const char *file, const struct json *arguments,
     scoped(arena_free) struct arena *arena = arena_new((size_t)64 << 20);
     buf_init(&out.json, (size_t)16 << 20);
     const struct json *answer =
-        actions_call(a, action_named(STR("check_code")), arguments, who, &out, &e)
+        actions_call(a, action_named(a, STR("check_code")), arguments, who, &out, &e)
             ? json_read(buf_view(&out.json), arena, &e)
             : NULL;
     if (answer && as_json)

@@ -142,8 +142,9 @@ static bool evaluate(struct eval *o, struct answer *out, struct err *e)
                       arguments, &terminal, o->as_json);
         return true;
     }
-    if (!actions || !actions_call(actions, action_named(STR("evaluate_note_code")),
-                                  arguments, &terminal, out, e))
+    if (!actions ||
+        !actions_call(actions, action_named(actions, STR("evaluate_note_code")),
+                      arguments, &terminal, out, e))
         return false;
     cli_keep_result(actions, &terminal, out);
     /* The code has run: its answer is printed whatever becomes of this. */

@@ -13,6 +13,7 @@
 #pragma once
 #include "audit/audit.h"
 #include "base/base.h"
+#include "client/client.h"
 #include "json/json.h"
 
 /* ---- who asks ----------------------------------------------------------- */
@@ -34,24 +35,38 @@ enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
 struct caller;
 enum way caller_way(const struct caller *who);
 
-struct caller {
-    const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
-    enum level level;
-    struct cancel *cancel; /* NULL: cannot be cancelled */
-    const char *session;   /* of the client, where the transport has one; else NULL */
-    /* The vault that it works in, kept between its calls: 0 at first, written by
-     * vaults.switch. NULL: a switch holds for the one call. */
-    unsigned *vault;
-};
-
-/* ---- the policy --------------------------------------------------------- */
-
 /* `given` is false where no list was given at all, which is not an empty list. */
 struct policy_names {
     const char *const *at;
     size_t n;
     bool given;
 };
+
+/* What a credential lets its bearer do, at most; the policy still holds over it. */
+#define SCOPE_READ 1u     /* read notes */
+#define SCOPE_WRITE 2u    /* change them */
+#define SCOPE_EVALUATE 4u /* run code */
+#define SCOPE_AUDIT 8u    /* read what was done, by everyone, in its vaults */
+struct grant {
+    const char *principal; /* "token ci": the same for all calls with this credential */
+    enum level level;
+    unsigned scopes;            /* of SCOPE_* */
+    struct policy_names vaults; /* ids of those that it may reach; not given: all */
+};
+
+struct caller {
+    const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
+    enum level level;
+    const struct grant *grant;   /* NULL: the person whose machine this is */
+    const struct client *client; /* to speak to meanwhile; NULL: nobody */
+    struct cancel *cancel;       /* NULL: cannot be cancelled */
+    const char *session; /* of the client, where the transport has one; else NULL */
+    /* The vault that it works in, kept between its calls: 0 at first, written by
+     * vaults.switch. NULL: a switch holds for the one call. */
+    unsigned *vault;
+};
+
+/* ---- the policy --------------------------------------------------------- */
 
 struct policy_mount {
     const char *guest, *host; /* absolute paths */

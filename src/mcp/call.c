@@ -116,7 +116,7 @@ void call_prepare(struct exchange *x)
                     json_type_name(json_type(name)));
         return;
     }
-    const struct action *action = x->m->backend.named(json_str(name));
+    const struct action *action = x->m->backend.named(x->m->backend.arg, json_str(name));
     if (!action) {
         reply_error(x, RPC_PARAMS, "Unknown tool: %.*s; there are: %.*s",
                     STR_ARGS(str_cut(json_str(name), 128)),
@@ -187,7 +187,10 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
     /* The common answer fits at once. */
     (void)buf_room(out, 2 * a->json.n + 512);
     struct json_writer w = result_open(out, c->id, c->era);
-    put_content(&w, buf_view(&a->json));
+    if (a->content.n)
+        json_pair_raw(&w, "content", buf_view(&a->content));
+    else
+        put_content(&w, buf_view(&a->json));
     if (a->json.n)
         json_pair_raw(&w, "structuredContent", buf_view(&a->json));
     json_pair_bool(&w, "isError", a->is_error);
@@ -211,7 +214,8 @@ static bool perform(const struct call *c, const struct caller *who, struct answe
     const struct backend *b = &c->m->backend;
     if (!c->resource.at)
         return b->call(b->arg, c->action, c->arguments, who, out, e) &&
-               buf_check(&out->json, "the answer", e);
+               buf_check(&out->json, "the answer", e) &&
+               buf_check(&out->content, "the answer", e);
     return b->resource ? b->resource(b->arg, who, c->resource, &out->json, e)
                        : err_set(e, ERR_NOT_FOUND, "there are no resources");
 }
@@ -221,6 +225,7 @@ static void run_one(struct call *c, const char *who, struct reply *r)
     struct err e = {0};
     struct answer a = {.is_error = false};
     buf_init(&a.json, ANSWER_MAX);
+    buf_init(&a.content, ANSWER_MAX);
     /* Whoever comes in so far is on this machine. */
     unsigned before = sessions_vault(&c->m->sessions, &c->session), vault = before;
     struct caller caller = {
@@ -241,6 +246,7 @@ static void run_one(struct call *c, const char *who, struct reply *r)
     else
         put_failure(c, r, &e);
     buf_done(&a.json);
+    buf_done(&a.content);
     if (r->out->failed) {
         err_set(&e, ERR_OUTPUT, "it ran, but its answer is too large to be sent");
         buf_clear(r->out);

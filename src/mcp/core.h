@@ -19,8 +19,8 @@
 
 /* What answers the calls: the actions, or a test. Threads: safe. */
 struct backend {
-    const struct action *(*list)(size_t *count);
-    const struct action *(*named)(struct str name);
+    const struct action *(*list)(void *arg, size_t *count);
+    const struct action *(*named)(void *arg, struct str name);
     /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
@@ -47,13 +47,10 @@ struct mcp {
     struct buf names; /* the tools' names, for who asks for another */
     struct sessions sessions;
     struct calls calls;
-    atomic_uint log_least; /* of log_levels: what the client of stdio wants to hear */
-    atomic_bool greeted;   /* it has said initialize */
+    atomic_uint
+        log_least; /* of enum client_level: what the client of stdio wants to hear */
+    atomic_bool greeted; /* it has said initialize */
 };
-
-/* RFC 5424's, as logging/setLevel names them, the least first. */
-#define LOG_LEVELS 8u
-extern const char *const log_levels[LOG_LEVELS];
 
 struct mcp *mcp_open_on(const struct backend *b, struct err *e);
 

@@ -101,14 +101,16 @@ static inline bool fake_call(void *arg, const struct action *which,
     }
 }
 
-static inline const struct action *fake_list(size_t *n)
+static inline const struct action *fake_list(void *arg, size_t *n)
 {
+    (void)arg;
     *n = LENGTH(fake_actions);
     return fake_actions;
 }
 
-static inline const struct action *fake_named(struct str name)
+static inline const struct action *fake_named(void *arg, struct str name)
 {
+    (void)arg;
     for (size_t i = 0; i < LENGTH(fake_actions); i++)
         if (str_is(name, fake_actions[i].name))
             return &fake_actions[i];

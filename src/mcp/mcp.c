@@ -18,6 +18,16 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     return NULL;
 }
 
+static const struct action *list_actions(void *arg, size_t *count)
+{
+    return actions_list(arg, count);
+}
+
+static const struct action *name_action(void *arg, struct str name)
+{
+    return action_named(arg, name);
+}
+
 static bool call_action(void *arg, const struct action *which,
                         const struct json *arguments, const struct caller *who,
                         struct answer *out, struct err *e)
@@ -41,8 +51,8 @@ static void listen_to(void *arg, alert_fn *fn, void *fn_arg, bool on)
 
 struct mcp *mcp_open(struct actions *a, struct err *e)
 {
-    struct backend b = {.list = actions_list,
-                        .named = action_named,
+    struct backend b = {.list = list_actions,
+                        .named = name_action,
                         .call = call_action,
                         .resource = read_resource,
                         .listen = listen_to,

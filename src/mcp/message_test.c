@@ -272,8 +272,9 @@ static void a_cursor_that_was_never_given_is_refused(void **state)
     assert_int_equal(code_of(send(REQUEST("1", "tools/list", "\"cursor\":null"))), 0);
 }
 
-static const struct action *list_broken(size_t *n)
+static const struct action *list_broken(void *arg, size_t *n)
 {
+    (void)arg;
     static const struct action broken = {
         .name = "b", .title = "B", .description = "", .input_schema = "{\"type\":"};
     *n = 1;

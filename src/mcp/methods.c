@@ -33,9 +33,6 @@ void put_cache_hints(struct json_writer *w, enum era era)
     json_pair_raw(w, "cacheScope", STR("\"private\""));
 }
 
-const char *const log_levels[LOG_LEVELS] = {"debug", "info",     "notice", "warning",
-                                            "error", "critical", "alert",  "emergency"};
-
 /* Log messages need a stream that is there without a request: stdio's. */
 static void put_capabilities(struct json_writer *w, bool logs)
 {
@@ -94,9 +91,9 @@ static void answer_log_level(struct exchange *x)
 {
     struct str level = json_str(json_get(x->params, "level"));
     unsigned i = 0;
-    while (i < LOG_LEVELS && !str_is(level, log_levels[i]))
+    while (i < CLIENT_LEVELS && !str_is(level, client_level_names[i]))
         i++;
-    if (i == LOG_LEVELS) {
+    if (i == CLIENT_LEVELS) {
         reply_error(x, RPC_PARAMS,
                     "Invalid params: level is '%.*s'; debug, info, notice, warning, "
                     "error, critical, alert and emergency are accepted",
@@ -160,7 +157,7 @@ static bool put_tool(struct json_writer *w, const struct action *a, struct err *
 bool tools_write(struct mcp *m, struct err *e)
 {
     size_t n;
-    const struct action *list = m->backend.list(&n);
+    const struct action *list = m->backend.list(m->backend.arg, &n);
     struct json_writer w = json_writer(&m->tools);
     json_open_array(&w);
     for (size_t i = 0; i < n; i++) {

@@ -303,7 +303,7 @@ static void drain(struct stdio *s)
 static void put_alert(void *arg, const struct alert *alert)
 {
     struct stdio *s = arg;
-    unsigned level = alert->paused ? 4 : 3;
+    enum client_level level = alert->paused ? CLIENT_ERROR : CLIENT_WARNING;
     if (!atomic_load(&s->m->greeted) || level < atomic_load(&s->m->log_least))
         return;
     scoped_buf struct buf line;
@@ -314,7 +314,7 @@ static void put_alert(void *arg, const struct alert *alert)
     json_pair_cstr(&w, "method", "notifications/message");
     json_key(&w, "params");
     json_open_object(&w);
-    json_pair_cstr(&w, "level", log_levels[level]);
+    json_pair_cstr(&w, "level", client_level_names[level]);
     json_pair_cstr(&w, "logger", "alerts");
     json_key(&w, "data");
     json_open_object(&w);

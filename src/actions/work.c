@@ -1,0 +1,78 @@
+/* Host calls without code: a row of them in one vault, under the rights of its caller,
+ * with one record for all. */
+#include "actions/internal.h"
+#include "os/os.h"
+
+struct work {
+    struct action_call call;
+    struct place place;
+    struct account account;
+    struct evaluation evaluation;
+    const char *what;
+    char vault[VAULT_ID_MAX + 1];
+};
+
+/* The number of the vault that is meant; 0 and *e. */
+static unsigned find_vault(struct actions *a, const struct caller *who, struct str vault,
+                           struct err *e)
+{
+    if (vault.n)
+        return vault_set_find(a->vaults, vault, e);
+    return who->vault && *who->vault ? *who->vault : vault_set_first(a->vaults, e);
+}
+
+static void record(struct work *w, enum err_code outcome)
+{
+    if (w->account.outcome == ERR_NONE)
+        w->account.outcome = outcome;
+    account_end(&w->account, w->what, NULL, w->call.who);
+    arena_free(w->call.arena);
+    free(w);
+}
+
+struct work *work_begin(struct actions *a, const struct caller *who, struct str vault,
+                        const char *what, struct err *e)
+{
+    struct work *w = mem_new(sizeof *w);
+    w->what = what;
+    w->call = (struct action_call){.actions = a,
+                                   .who = who,
+                                   .place = &w->place,
+                                   .account = &w->account,
+                                   .arena = arena_new((size_t)64 << 20)};
+    account_begin(&w->account);
+    w->account.level = who->level;
+    unsigned number = find_vault(a, who, vault, e);
+    if (number && place_find(&w->place, a, number, e)) {
+        bool open = place_permit(&w->place, who, NULL, e);
+        account_ward(&w->account, w->place.ward, w->place.permit.policy);
+        if (open) {
+            vault_set_id(a->vaults, number, w->vault);
+            w->account.level = w->place.permit.level;
+            evaluation_init(&w->evaluation, &w->call);
+            return w;
+        }
+    }
+    record(w, e->code);
+    return NULL;
+}
+
+bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
+               struct err *e)
+{
+    return host_perform(&w->evaluation, host_call_number(name), args, out, e) &&
+           buf_check(out, "the answer", e);
+}
+
+const char *work_vault(const struct work *w)
+{
+    return w->vault;
+}
+
+void work_end(struct work *w, const struct err *why)
+{
+    cancel_fire(&w->evaluation.stopping);
+    evaluation_done(&w->evaluation);
+    place_close(&w->place);
+    record(w, why ? why->code : ERR_NONE);
+}

@@ -1,0 +1,40 @@
+#include "client/client.h"
+
+const char *const client_level_names[CLIENT_LEVELS] = {
+    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"};
+
+void client_progress(const struct client *c, double done, double total,
+                     struct str message)
+{
+    if (c && c->ways->progress)
+        c->ways->progress(c->arg, done, total, message);
+}
+
+bool client_hears(const struct client *c, enum client_level level)
+{
+    return c && c->ways->hears && c->ways->hears(c->arg, level);
+}
+
+void client_log(const struct client *c, enum client_level level, const char *logger,
+                struct str data)
+{
+    if (client_hears(c, level) && c->ways->log)
+        c->ways->log(c->arg, level, logger, data);
+}
+
+bool client_answers(const struct client *c, const char *method)
+{
+    return c && c->ways->ask && c->ways->answers && c->ways->answers(c->arg, method);
+}
+
+bool client_ask(const struct client *c, const struct client_question *questions, size_t n,
+                struct arena *a, const struct json **answers, struct err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!client_answers(c, questions[i].method))
+            return err_set(e, ERR_CAPABILITY,
+                           "this needs a client that answers %s, and yours did not "
+                           "declare that it does; nothing was changed",
+                           questions[i].method);
+    return c->ways->ask(c->arg, questions, n, a, answers, e);
+}

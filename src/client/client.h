@@ -1,0 +1,69 @@
+/* client/client.h - the one who waits for a call's answer, as far as it can be spoken
+ * to while the call runs: progress, log messages, questions.
+ *
+ * A transport fills in the functions; whoever works on the call uses them. All do
+ * nothing for a `struct client *` that is NULL, or of a client that did not ask for it.
+ * Threads: safe, for as long as the call runs.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+/* RFC 5424's, the least first. */
+enum client_level {
+    CLIENT_DEBUG,
+    CLIENT_INFO,
+    CLIENT_NOTICE,
+    CLIENT_WARNING,
+    CLIENT_ERROR,
+    CLIENT_CRITICAL,
+    CLIENT_ALERT,
+    CLIENT_EMERGENCY
+};
+#define CLIENT_LEVELS 8u
+extern const char *const client_level_names[CLIENT_LEVELS]; /* "debug" */
+
+/* One question to the client, or to the person behind it. */
+struct client_question {
+    /* Names it among those of one call. A call may be run again from its beginning to
+     * get on with the answers, and has to ask the same under the same name then. */
+    const char *key;
+    const char *method; /* "elicitation/create", "sampling/createMessage", "roots/list" */
+    struct str params;  /* a JSON object, as MCP wants it for this method */
+};
+
+struct client_ways {
+    void (*progress)(void *arg, double done, double total, struct str message);
+    bool (*hears)(void *arg, enum client_level level);
+    void (*log)(void *arg, enum client_level level, const char *logger, struct str data);
+    bool (*answers)(void *arg, const char *method);
+    bool (*ask)(void *arg, const struct client_question *questions, size_t n,
+                struct arena *a, const struct json **answers, struct err *e);
+};
+
+struct client {
+    const struct client_ways *ways; /* any of them may be NULL */
+    void *arg;
+};
+
+/* How far the call is: `done` only grows; `total` is 0 where it is not known; `message`
+ * may be empty. Cheap, and may be called often: what is too often is left out. */
+void client_progress(const struct client *c, double done, double total,
+                     struct str message);
+
+/* Does anybody want to hear messages of this level? `data` is any JSON value. */
+bool client_hears(const struct client *c, enum client_level level);
+void client_log(const struct client *c, enum client_level level, const char *logger,
+                struct str data);
+
+/* Can it be asked this? By the capabilities that it declared. */
+bool client_answers(const struct client *c, const char *method);
+
+/* Asks, all at once, and waits: answers[i] is the result object of question i, in `a`.
+ * Ask before anything is changed: where the transport cannot wait, this fails with
+ * ERR_INPUT, on which the call returns at once, and is run again when the answers are
+ * there. Also ERR_CAPABILITY (the client did not declare that it answers this),
+ * ERR_CANCELLED, ERR_TIMEOUT, or ERR_INVALID (what it answered is not an answer). A
+ * person's refusal is no failure: it is in the answer ("action": "decline"). */
+bool client_ask(const struct client *c, const struct client_question *questions, size_t n,
+                struct arena *a, const struct json **answers, struct err *e);
