@@ -76,7 +76,7 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program guests unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program conformance guests unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
@@ -162,6 +162,9 @@ $(OUT)/cloche.a: $(OBJ)
 link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
 $(OUT)/cloche: $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link)
+# The same with the fixtures of the conformance suite, which nothing else pulls in.
+$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link)
 $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
 # Never shipped, and deep in build/: these know where the library is.
@@ -180,9 +183,10 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
 program: build/cloche     ## the program of this MODE
+conformance: build/cloche-conformance  ## the same with the fixtures that tests need
 guests: $(addprefix build/guest/,script.wasm lint.wasm typescript.bare.wasm)  ## compiled to Wasm and baked
 
-build/cloche build/cloche-bake: build/%: $(OUT)/%
+build/cloche build/cloche-bake build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 
 # The bake runs the guest's start once and writes script.wasm and what belongs to it.
@@ -202,6 +206,7 @@ build/guest/typescript.tar: build/guest/typescript.raw.wasm build/cloche-bake de
 	        tar -cf typescript.tar typescript.bare.wasm typescript.img ahead'
 else
 program: $(OUT)/cloche
+conformance: $(OUT)/cloche-conformance
 guests:
 	$(again) MODE=release guests
 endif

@@ -56,3 +56,9 @@ def test_scenario(server, tmp_path, version, scenario):
               and not str(c.get("errorMessage")).startswith(NOT_OFFERED)]
     assert failed == []
     assert any(c["status"] == "SUCCESS" for c in checks)
+
+
+def test_the_release_has_none_of_the_fixtures(cloche):
+    fixtures = [b"test_simple_text", b"test_input_required_result", b"test://"]
+    text = Path(cloche).read_bytes()
+    assert [f for f in fixtures if f in text] == []

@@ -13,21 +13,27 @@
 static const struct command {
     const char *name, *words, *help;
     int (*run)(int argc, char **argv);
+    /* Instead of it, where there may be more to offer. */
+    int (*serve)(int argc, char **argv, const struct cli_extras *extras);
 } commands[] = {
-    {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run code over a vault", command_eval},
-    {"mcp", "[--vault DIR]", "serve an MCP client over stdio", command_mcp},
+    {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run code over a vault",
+     .run = command_eval},
+    {"mcp", "[--vault DIR]", "serve an MCP client over stdio", .serve = command_mcp},
     {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP over HTTP at /mcp",
-     command_serve},
-    {"reindex", "[--vault DIR]", "bring the vault's index up to date", command_reindex},
-    {"doctor", "[--vault DIR]", "check this installation", command_doctor},
-    {"api", "[NAME | WORDS...] [--types]", "what code may call", command_api},
+     .serve = command_serve},
+    {"reindex", "[--vault DIR]", "bring the vault's index up to date",
+     .run = command_reindex},
+    {"doctor", "[--vault DIR]", "check this installation", .run = command_doctor},
+    {"api", "[NAME | WORDS...] [--types]", "what code may call", .run = command_api},
     {"vault", "list | add DIR | use ID | remove ID", "the registered vaults",
-     command_vault},
-    {"session", "list | close NAME", "named states of evaluations", command_session},
-    {"callers", "[pause NAME | resume NAME]", "callers that are paused", command_callers},
-    {"audit", "[show ID] [--follow] [--verify]", "what was done", command_audit},
+     .run = command_vault},
+    {"session", "list | close NAME", "named states of evaluations",
+     .run = command_session},
+    {"callers", "[pause NAME | resume NAME]", "callers that are paused",
+     .run = command_callers},
+    {"audit", "[show ID] [--follow] [--verify]", "what was done", .run = command_audit},
     {"policy", "show | check | set | unset | schema", "what callers may do",
-     command_policy},
+     .run = command_policy},
 };
 
 static void help(void)
@@ -48,7 +54,7 @@ int cli_fail(const struct err *e)
     return e->code == ERR_INVALID ? EXIT_WRONG : EXIT_FAILED;
 }
 
-int cli_run(int argc, char **argv)
+int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
     /* Large buffers go back to the system when they are freed; by itself the C
      * library would soon keep them, in an arena for each thread. */
@@ -65,7 +71,8 @@ int cli_run(int argc, char **argv)
     }
     for (size_t i = 0; i < LENGTH(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
-            return commands[i].run(argc, argv);
+            return commands[i].run ? commands[i].run(argc, argv)
+                                   : commands[i].serve(argc, argv, extras);
     struct err e = {0};
     err_set(&e, ERR_INVALID,
             "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "

@@ -1,6 +1,14 @@
 /* cli/cli.h - the command line: options, wiring, start and stop. */
 #pragma once
+#include "actions/actions.h"
 
-/* Runs `cloche` with these words. Answers the exit code: 0 done, 1 the work
- * failed, 2 the call was wrong. */
-int cli_run(int argc, char **argv);
+/* What `cloche mcp` and `cloche serve` offer besides their own: of who embeds this, or
+ * of a test. Borrowed until cli_run() returns. */
+struct cli_extras {
+    const struct action_extra *tools;
+    size_t tool_count;
+};
+
+/* Runs `cloche` with these words. `extras` may be NULL. Answers the exit code: 0 done,
+ * 1 the work failed, 2 the call was wrong. */
+int cli_run(int argc, char **argv, const struct cli_extras *extras);

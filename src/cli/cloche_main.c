@@ -2,5 +2,5 @@
 
 int main(int argc, char **argv)
 {
-    return cli_run(argc, argv);
+    return cli_run(argc, argv, NULL);
 }

@@ -7,8 +7,6 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2 };
 
 /* Each reads its own words from argv[2] on and answers the exit code. */
 int command_eval(int argc, char **argv);
-int command_mcp(int argc, char **argv);
-int command_serve(int argc, char **argv);
 int command_reindex(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 int command_api(int argc, char **argv);
@@ -20,6 +18,9 @@ int command_session(int argc, char **argv);
 int command_callers(int argc, char **argv);
 int command_audit(int argc, char **argv);
 int command_policy(int argc, char **argv);
+struct cli_extras;
+int command_mcp(int argc, char **argv, const struct cli_extras *extras);
+int command_serve(int argc, char **argv, const struct cli_extras *extras);
 
 /* The vault that a command means: what --vault says, else the user's current one, else
  * NULL; the caller frees. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "actions/actions.h"
+#include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "engine/engine.h"
@@ -40,10 +41,15 @@ static void log_alert(void *arg, const struct alert *alert)
              alert->paused ? "; it is paused: cloche callers resume" : "");
 }
 
-static bool service_open(struct service *s, struct err *e)
+static bool service_open(struct service *s, const struct cli_extras *extras,
+                         struct err *e)
 {
     s->stop = cli_stop_signal(e);
     struct actions_options options = {.vaults = s->vaults, .vault_roots = s->roots};
+    if (extras) {
+        options.extra = extras->tools;
+        options.extra_count = extras->tool_count;
+    }
     if (s->stop < 0 || !(s->actions = actions_open(&options, e)) ||
         !(s->mcp = mcp_open(s->actions, e)))
         return false;
@@ -67,7 +73,7 @@ static void service_close(struct service *s)
 
 /* ---- over stdio --------------------------------------------------------- */
 
-int command_mcp(int argc, char **argv)
+int command_mcp(int argc, char **argv, const struct cli_extras *extras)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
@@ -88,7 +94,7 @@ int command_mcp(int argc, char **argv)
     struct err e = {0};
     struct mcp_stdio_options how = {
         .has_stop = true, .thread_stack = ENGINE_THREAD_STACK, .drain_ms = DRAIN_MS};
-    bool ok = service_open(&s, &e);
+    bool ok = service_open(&s, extras, &e);
     how.stop = s.stop;
     ok = ok && mcp_serve_stdio(s.mcp, &how, &e);
     service_close(&s);
@@ -144,7 +150,7 @@ static bool serve(struct service *s, struct err *e)
     return true;
 }
 
-int command_serve(int argc, char **argv)
+int command_serve(int argc, char **argv, const struct cli_extras *extras)
 {
     struct service s = {.stop = -1};
     const struct option_row rows[] = {
@@ -167,7 +173,7 @@ int command_serve(int argc, char **argv)
         return exit;
     struct err e = {0};
     (void)signal(SIGPIPE, SIG_IGN);
-    bool ok = service_open(&s, &e) && serve(&s, &e);
+    bool ok = service_open(&s, extras, &e) && serve(&s, &e);
     service_close(&s);
     return ok ? EXIT_DONE : cli_fail(&e);
 }
