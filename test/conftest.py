@@ -24,19 +24,37 @@ def cloche():
     return str(program)
 
 
+@pytest.fixture(scope="session")
+def fixtures(cloche):
+    """The program with the fixtures of src/conformance: what was built beside it."""
+    program = Path(cloche).with_name("cloche-conformance")
+    if not program.exists():
+        pytest.fail(f"{program} is not there: run 'make conformance'")
+    return str(program)
+
+
+def folders_in(place):
+    """The settings that keep a program off the vaults and policy of who runs it."""
+    return {f"XDG_{kind.upper()}_HOME": str(place / kind)
+            for kind in ("config", "data", "state")}
+
+
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path, monkeypatch):
     """No test sees, or changes, the vaults and settings of whoever runs it."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name, folder in folders_in(tmp_path).items():
+        monkeypatch.setenv(name, folder)
+
+
+def sample_vault(place):
+    return shutil.copytree(ROOT / "examples" / "vault", place / "vault",
+                           ignore=shutil.ignore_patterns(".cloche"))
 
 
 @pytest.fixture
 def vault(tmp_path):
     """A copy of the sample vault, to be changed at will."""
-    return shutil.copytree(ROOT / "examples" / "vault", tmp_path / "vault",
-                           ignore=shutil.ignore_patterns(".cloche"))
+    return sample_vault(tmp_path)
 
 
 @pytest.fixture
@@ -50,6 +68,15 @@ def stdio(cloche, vault):
 def server(cloche, vault):
     """`cloche serve` over the vault, on a port of its own."""
     with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]) as s:
+        yield s
+
+
+@pytest.fixture(scope="module")
+def served(fixtures, tmp_path_factory):
+    """`cloche-conformance serve` for the tests of one file."""
+    place = tmp_path_factory.mktemp("served")
+    with Server([fixtures, "serve", "--vault", str(sample_vault(place)), "--listen",
+                 "127.0.0.1:0"], env=os.environ | folders_in(place)) as s:
         yield s
 
 

@@ -154,8 +154,8 @@ class Stdio:
 class Server:
     """`cloche serve` and a client for it."""
 
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    def __init__(self, command, **how):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **how)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://"), "no address was printed"
         host, _, port = self.url.removeprefix("http://").rpartition(":")
