@@ -54,6 +54,49 @@ void crypto_hmac_hex(const unsigned char key[static CRYPTO_KEY], struct str firs
         memcpy(raw, mac, sizeof mac);
 }
 
+/* ---- sealing ------------------------------------------------------------ */
+
+#define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG crypto_aead_xchacha20poly1305_ietf_ABYTES
+_Static_assert(CRYPTO_SEAL_EXTRA == NONCE + TAG, "a nonce before, a tag behind");
+_Static_assert(CRYPTO_KEY == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "one key");
+
+bool crypto_seal(const unsigned char key[static CRYPTO_KEY], struct str bound,
+                 struct str plain, struct buf *out)
+{
+    ready();
+    if (plain.n > SIZE_MAX / 2) {
+        out->failed = true;
+        return false;
+    }
+    unsigned char *room = (unsigned char *)buf_room(out, plain.n + CRYPTO_SEAL_EXTRA);
+    if (!room)
+        return false;
+    os_random(room, NONCE); /* of 192 bits no two are ever alike */
+    (void)crypto_aead_xchacha20poly1305_ietf_encrypt(room + NONCE, NULL, bytes_of(plain),
+                                                     plain.n, bytes_of(bound), bound.n,
+                                                     NULL, room, key);
+    out->n += plain.n + CRYPTO_SEAL_EXTRA;
+    return true;
+}
+
+bool crypto_unseal(const unsigned char key[static CRYPTO_KEY], struct str bound,
+                   struct str sealed, struct buf *out)
+{
+    ready();
+    if (sealed.n < CRYPTO_SEAL_EXTRA)
+        return false;
+    size_t n = sealed.n - CRYPTO_SEAL_EXTRA;
+    /* One byte more: of an empty text there would be no room at all. */
+    unsigned char *room = (unsigned char *)buf_room(out, n + 1);
+    if (!room || crypto_aead_xchacha20poly1305_ietf_decrypt(
+                     room, NULL, NULL, bytes_of(sealed) + NONCE, sealed.n - NONCE,
+                     bytes_of(bound), bound.n, bytes_of(sealed), key) != 0)
+        return false;
+    out->n += n;
+    return true;
+}
+
 /* ---- tokens ------------------------------------------------------------- */
 
 static bool encode(const void *bytes, size_t n, int variant, struct buf *out)
@@ -81,17 +124,29 @@ bool crypto_base64(const void *bytes, size_t n, struct buf *out)
     return encode(bytes, n, sodium_base64_VARIANT_ORIGINAL, out);
 }
 
-bool crypto_base64_read(struct str text, struct buf *out, struct err *e)
+static bool decode(struct str text, int variant, const char *what, struct buf *out,
+                   struct err *e)
 {
     size_t n = 0, room = text.n / 4 * 3 + 3;
     unsigned char *to = (unsigned char *)buf_room(out, room);
     if (!to)
-        return buf_check(out, "base64", e);
-    if (sodium_base642bin(to, room, text.at, text.n, NULL, &n, NULL,
-                          sodium_base64_VARIANT_ORIGINAL) != 0)
-        return err_set(e, ERR_INVALID, "this is not base64 (RFC 4648, with padding)");
+        return buf_check(out, what, e);
+    if (sodium_base642bin(to, room, text.at, text.n, NULL, &n, NULL, variant) != 0)
+        return err_set(e, ERR_INVALID, "this is not %s", what);
     out->n += n;
     return true;
+}
+
+bool crypto_base64_read(struct str text, struct buf *out, struct err *e)
+{
+    return decode(text, sodium_base64_VARIANT_ORIGINAL, "base64 (RFC 4648, with padding)",
+                  out, e);
+}
+
+bool crypto_base64url_read(struct str text, struct buf *out, struct err *e)
+{
+    return decode(text, sodium_base64_VARIANT_URLSAFE_NO_PADDING,
+                  "base64url (RFC 4648, without padding)", out, e);
 }
 
 void crypto_token(char out[static CRYPTO_TOKEN])

@@ -1,4 +1,4 @@
-/* crypto/crypto.h - hashes, tokens and comparison that does not leak.
+/* crypto/crypto.h - hashes, sealing, tokens and comparison that does not leak.
  *
  * A thin door before libsodium, so that algorithms are chosen in one place.
  * Nothing here fails: inputs are in memory and outputs are of fixed size.
@@ -36,6 +36,19 @@ void crypto_hmac_hex(const unsigned char key[static CRYPTO_KEY], struct str firs
                      struct str second, char out[static CRYPTO_SHA256_HEX],
                      unsigned char *raw);
 
+/* ---- sealing ------------------------------------------------------------ */
+
+#define CRYPTO_SEAL_EXTRA 40u /* bytes that a sealed text is longer: nonce and tag */
+
+/* Appends `plain` so that only who has the key can read it or make another that opens:
+ * XChaCha20-Poly1305 (RFC 8439 with a nonce of 192 random bits). `bound` is not in it, but
+ * must be the same when it is opened. false at the buf's ceiling. */
+bool crypto_seal(const unsigned char key[static CRYPTO_KEY], struct str bound,
+                 struct str plain, struct buf *out);
+/* Appends what was sealed. false: it was not sealed so, or at the buf's ceiling. */
+bool crypto_unseal(const unsigned char key[static CRYPTO_KEY], struct str bound,
+                   struct str sealed, struct buf *out);
+
 /* ---- tokens ------------------------------------------------------------- */
 
 #define CRYPTO_TOKEN 44 /* 43 characters and a NUL */
@@ -44,6 +57,8 @@ void crypto_hmac_hex(const unsigned char key[static CRYPTO_KEY], struct str firs
 void crypto_token(char out[static CRYPTO_TOKEN]);
 /* Appends `n` bytes as base64url without padding. false at the buf's ceiling. */
 bool crypto_base64url(const void *bytes, size_t n, struct buf *out);
+/* Appends the bytes that are spelt so. The reader gives ERR_INVALID and ERR_LIMIT. */
+bool crypto_base64url_read(struct str text, struct buf *out, struct err *e);
 
 /* Base64 with padding (RFC 4648, section 4), as Uint8Array's toBase64() and
  * fromBase64() have it. Appends. The reader gives ERR_INVALID and ERR_LIMIT. */

@@ -98,6 +98,66 @@ static void base64_goes_both_ways_and_is_strict(void **state)
     }
 }
 
+static void base64url_is_read_back_and_is_strict(void **state)
+{
+    (void)state;
+    scoped_buf struct buf bytes;
+    buf_init(&bytes, 100);
+    struct err e = {0};
+    assert_true(crypto_base64url_read(STR("-__-"), &bytes, &e));
+    assert_memory_equal(bytes.at, "\xfb\xff\xfe", 3);
+    static const char *const wrong[] = {"a", "Zg==", "+/8A", "a*aa", "-__- "};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        e = (struct err){0};
+        assert_false(crypto_base64url_read(str_of(wrong[i]), &bytes, &e));
+        assert_int_equal(e.code, ERR_INVALID);
+    }
+}
+
+static void what_is_sealed_opens_only_as_it_was(void **state)
+{
+    (void)state;
+    unsigned char key[CRYPTO_KEY] = {1}, other[CRYPTO_KEY] = {2};
+    scoped_buf struct buf sealed;
+    scoped_buf struct buf plain;
+    buf_init(&sealed, 200);
+    buf_init(&plain, 200);
+    assert_true(crypto_seal(key, STR("to whom"), STR("what"), &sealed));
+    assert_int_equal(sealed.n, 4 + CRYPTO_SEAL_EXTRA);
+    assert_true(crypto_unseal(key, STR("to whom"), buf_view(&sealed), &plain));
+    assert_string_equal(buf_cz(&plain), "what");
+    assert_false(crypto_unseal(other, STR("to whom"), buf_view(&sealed), &plain));
+    assert_false(crypto_unseal(key, STR("to who"), buf_view(&sealed), &plain));
+    for (size_t i = 0; i < sealed.n; i++) {
+        sealed.at[i] = (char)(sealed.at[i] ^ 1);
+        assert_false(crypto_unseal(key, STR("to whom"), buf_view(&sealed), &plain));
+        sealed.at[i] = (char)(sealed.at[i] ^ 1);
+        assert_false(
+            crypto_unseal(key, STR("to whom"), (struct str){sealed.at, i}, &plain));
+    }
+    assert_int_equal(plain.n, 4);
+}
+
+static void nothing_can_be_sealed_too(void **state)
+{
+    (void)state;
+    unsigned char key[CRYPTO_KEY] = {1};
+    scoped_buf struct buf sealed;
+    scoped_buf struct buf again;
+    scoped_buf struct buf plain;
+    buf_init(&sealed, 200);
+    buf_init(&again, 200);
+    buf_init(&plain, 200);
+    assert_true(crypto_seal(key, STR(""), STR(""), &sealed));
+    assert_true(crypto_seal(key, STR(""), STR(""), &again));
+    assert_false(str_eq(buf_view(&sealed), buf_view(&again)));
+    assert_true(crypto_unseal(key, STR(""), buf_view(&sealed), &plain));
+    assert_int_equal(plain.n, 0);
+    scoped_buf struct buf small;
+    buf_init(&small, CRYPTO_SEAL_EXTRA);
+    assert_false(crypto_seal(key, STR(""), STR("x"), &small));
+}
+
 static void comparison_tells_equal_from_different(void **state)
 {
     (void)state;
@@ -116,6 +176,9 @@ int main(void)
         cmocka_unit_test(tokens_are_url_safe_and_never_alike),
         cmocka_unit_test(base64url_has_no_padding),
         cmocka_unit_test(base64_goes_both_ways_and_is_strict),
+        cmocka_unit_test(base64url_is_read_back_and_is_strict),
+        cmocka_unit_test(what_is_sealed_opens_only_as_it_was),
+        cmocka_unit_test(nothing_can_be_sealed_too),
         cmocka_unit_test(comparison_tells_equal_from_different),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

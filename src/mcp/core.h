@@ -10,6 +10,7 @@
 
 #include "actions/actions.h"
 #include "base/base.h"
+#include "mcp/mirror.h"
 #include "mcp/session.h"
 #include "json/json.h"
 
@@ -43,8 +44,9 @@ struct calls {
 
 struct mcp {
     struct backend backend;
-    struct buf tools; /* the value of "tools" in tools/list, made once */
-    struct buf names; /* the tools' names, for who asks for another */
+    struct buf tools;       /* the value of "tools" in tools/list, made once */
+    struct buf names;       /* the tools' names, for who asks for another */
+    struct mirrors mirrors; /* parameters that are repeated in headers */
     struct sessions sessions;
     struct calls calls;
     atomic_uint
@@ -61,8 +63,11 @@ struct envelope {
     struct str version, method, name; /* MCP-Protocol-Version, Mcp-Method, Mcp-Name */
     bool repeated;                    /* one of the three stands there twice */
     bool lost_session;                /* named one that is not there (any more) */
-    struct session *session;          /* whose it is; initialize writes it */
-    struct cancel *cancel;            /* of the request; NULL: the call's own */
+    /* Any other: the first of this name, and how many there are. NULL: none. */
+    struct str (*header)(const void *arg, const char *name, size_t *count);
+    const void *header_arg;
+    struct session *session; /* whose it is; initialize writes it */
+    struct cancel *cancel;   /* of the request; NULL: the call's own */
 };
 
 struct reply {

@@ -4,6 +4,7 @@
  * basic/transports/streamable-http (Request Metadata, Server Validation).
  */
 #include "mcp/core.h"
+#include "mcp/mirror.h"
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
@@ -20,56 +21,12 @@ const char *legacy_version(struct str name)
 
 /* ---- headers ------------------------------------------------------------ */
 
-/* Visible ASCII, space and tab: RFC 9110, 5.5. */
-static bool is_clean(struct str value)
-{
-    for (size_t i = 0; i < value.n; i++) {
-        unsigned char c = (unsigned char)value.at[i];
-        if ((c < ' ' && c != '\t') || c > '~')
-            return false;
-    }
-    return true;
-}
-
-static int base64_digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Padded, and only in the one form an encoder makes: with several spellings of
- * one name, what looks at headers could be shown another than we see. */
-static bool base64_is(struct str coded, struct str plain)
-{
-    if (coded.n != (plain.n + 2) / 3 * 4)
-        return false;
-    for (size_t i = 0; i < coded.n; i++) {
-        size_t first = i / 4 * 3, part = i % 4; /* byte, and sextet of its group */
-        uint32_t group = 0;
-        for (size_t k = 0; k < 3; k++)
-            group = group << 8 |
-                    (first + k < plain.n ? (unsigned char)plain.at[first + k] : 0u);
-        bool padding = part > 1 && first + part > plain.n;
-        int want = (int)(group >> (18 - 6 * part) & 63u);
-        if (padding ? coded.at[i] != '=' : base64_digit(coded.at[i]) != want)
-            return false;
-    }
-    return true;
-}
-
+/* The header says this, decoded? */
 static bool header_names(struct str header, struct str value)
 {
-    static const size_t around = sizeof "=?base64?" - 1 + sizeof "?=" - 1;
-    if (header.n >= around && str_starts(header, "=?base64?") && str_ends(header, "?=")) {
-        struct str coded = {header.at + sizeof "=?base64?" - 1, header.n - around};
-        return base64_is(coded, value);
-    }
-    return str_eq(header, value);
+    scoped_buf struct buf text;
+    buf_init(&text, header.n + 64);
+    return header_decode(header, &text) && str_eq(buf_view(&text), value);
 }
 
 static bool mismatch(struct exchange *x, const char *header, struct str there,
@@ -91,22 +48,29 @@ static const char *name_parameter(struct str method)
 {
     if (str_is(method, "tools/call") || str_is(method, "prompts/get"))
         return "name";
-    return str_is(method, "resources/read") ? "uri" : NULL;
+    if (str_is(method, "resources/read"))
+        return "uri";
+    bool of_task = str_is(method, "tasks/get") || str_is(method, "tasks/update") ||
+                   str_is(method, "tasks/cancel");
+    return of_task ? "taskId" : NULL;
 }
 
 static bool check_headers(struct exchange *x)
 {
     const struct envelope *env = x->env;
-    if (!env->method.at || !is_clean(env->method) || !str_eq(env->method, x->method))
+    if (!env->method.at || !str_eq(env->method, x->method))
         return mismatch(x, "Mcp-Method", env->method, x->method);
     const char *key = name_parameter(x->method);
     const struct json *value = key ? json_get(x->params, key) : NULL;
     if (!json_is(value, JSON_STRING))
         return true;
     struct str name = json_str(value);
-    if (!env->name.at || !is_clean(env->name) || !header_names(env->name, name))
+    if (!env->name.at || !header_names(env->name, name))
         return mismatch(x, "Mcp-Name", env->name, name);
-    return true;
+    if (!str_is(x->method, "tools/call"))
+        return true;
+    const struct action *tool = x->m->backend.named(x->m->backend.arg, name);
+    return !tool || mirrors_check(x, tool, json_get(x->params, "arguments"));
 }
 
 /* ---- the era ------------------------------------------------------------ */

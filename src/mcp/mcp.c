@@ -67,6 +67,7 @@ void mcp_close(struct mcp *m)
     must(m->calls.first == NULL);
     calls_done(&m->calls);
     sessions_done(&m->sessions);
+    mirrors_done(&m->mirrors);
     buf_done(&m->names);
     buf_done(&m->tools);
     free(m);

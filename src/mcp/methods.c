@@ -114,9 +114,9 @@ static void answer_ping(struct exchange *x)
 
 /* ---- tools/list --------------------------------------------------------- */
 
-/* Read and written again: compact, and on one line. */
+/* Read and written again: compact, and on one line. `mirrors`: for an input's. */
 static bool put_schema(struct json_writer *w, const char *key, const char *text,
-                       const struct action *of, struct err *e)
+                       const struct action *of, struct mirrors *mirrors, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new((size_t)4 * 1024 * 1024);
     struct err why = {0};
@@ -125,18 +125,19 @@ static bool put_schema(struct json_writer *w, const char *key, const char *text,
         return err_set(e, ERR_BUG, "%s of the action %s is no JSON object: %s", key,
                        of->name, why.msg);
     json_pair(w, key, schema);
-    return true;
+    return !mirrors || mirrors_read(mirrors, of, schema, e);
 }
 
-static bool put_tool(struct json_writer *w, const struct action *a, struct err *e)
+static bool put_tool(struct json_writer *w, const struct action *a,
+                     struct mirrors *mirrors, struct err *e)
 {
     json_open_object(w);
     json_pair_cstr(w, "name", a->name);
     json_pair_cstr(w, "title", a->title);
     json_pair_cstr(w, "description", a->description);
-    if (!put_schema(w, "inputSchema", a->input_schema, a, e))
+    if (!put_schema(w, "inputSchema", a->input_schema, a, mirrors, e))
         return false;
-    if (a->output_schema && !put_schema(w, "outputSchema", a->output_schema, a, e))
+    if (a->output_schema && !put_schema(w, "outputSchema", a->output_schema, a, NULL, e))
         return false;
     json_key(w, "annotations");
     json_open_object(w);
@@ -161,7 +162,7 @@ bool tools_write(struct mcp *m, struct err *e)
     struct json_writer w = json_writer(&m->tools);
     json_open_array(&w);
     for (size_t i = 0; i < n; i++) {
-        if (!put_tool(&w, &list[i], e))
+        if (!put_tool(&w, &list[i], &m->mirrors, e))
             return false;
         buf_printf(&m->names, "%s%s", i ? ", " : "", list[i].name);
     }

@@ -74,6 +74,12 @@ static void finish(const struct reply *r, struct http_response *rs)
         rs->type = "application/json";
 }
 
+static struct str look_up(const void *arg, const char *name, size_t *count)
+{
+    *count = http_header_count(arg, name);
+    return http_header(arg, name);
+}
+
 static struct call *take_post(struct mcp *m, struct http_request *rq,
                               struct http_response *rs)
 {
@@ -86,6 +92,8 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
         .repeated = http_header_count(rq, "MCP-Protocol-Version") > 1 ||
                     http_header_count(rq, "Mcp-Method") > 1 ||
                     http_header_count(rq, "Mcp-Name") > 1,
+        .header = look_up,
+        .header_arg = rq,
         .session = &session,
         .cancel = http_cancel(rq),
     };
