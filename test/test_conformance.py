@@ -52,7 +52,7 @@ AWAITED = {
         "prompts, completion and resources of others",
     "tools-call-(with-|sampling|elicitation)|elicitation-|server-sse-polling":
         "what is said during a call",
-    "server-stateless|input-required|http-custom-header": "questions of the newer revision",
+    "server-stateless|input-required": "questions of the newer revision",
     "tasks-": "tasks",
 }
 
