@@ -152,7 +152,7 @@ def test_a_newer_request_must_be_whole(stdio, missing):
 
 
 def test_what_is_unknown_is_told_at_once_even_before_initialize(stdio):
-    assert stdio.ask(request("prompts/list"))["error"]["code"] == -32601
+    assert stdio.ask(request("roots/list"))["error"]["code"] == -32601
     assert stdio.ask(request("server/nope", id=2))["error"]["code"] == -32601
     assert stdio.ask(request("ping", id=3, modern=True))["error"]["code"] == -32601
     assert stdio.ask(request("initialize", id=4, modern=True))["error"]["code"] == -32601

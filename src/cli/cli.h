@@ -1,12 +1,14 @@
 /* cli/cli.h - the command line: options, wiring, start and stop. */
 #pragma once
 #include "actions/actions.h"
+#include "workspaces/workspaces.h"
 
 /* What `cloche mcp` and `cloche serve` offer besides their own: of who embeds this, or
  * of a test. Borrowed until cli_run() returns. */
 struct cli_extras {
     const struct action_extra *tools;
     size_t tool_count;
+    struct workspaces_options readable; /* resources and prompts */
 };
 
 /* Runs `cloche` with these words. `extras` may be NULL. Answers the exit code: 0 done,

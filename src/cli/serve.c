@@ -12,6 +12,7 @@
 #include "http/http.h"
 #include "mcp/mcp.h"
 #include "os/os.h"
+#include "workspaces/workspaces.h"
 
 #define DRAIN_MS 6000u
 #define WORKERS 24u
@@ -22,6 +23,7 @@ struct service {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
     bool help;
     struct actions *actions;
+    struct workspaces *workspaces;
     struct mcp *mcp;
     int stop; /* readable at SIGINT or SIGTERM */
     pthread_t warming;
@@ -51,7 +53,9 @@ static bool service_open(struct service *s, const struct cli_extras *extras,
         options.extra_count = extras->tool_count;
     }
     if (s->stop < 0 || !(s->actions = actions_open(&options, e)) ||
-        !(s->mcp = mcp_open(s->actions, e)))
+        !(s->workspaces =
+              workspaces_open(s->actions, extras ? &extras->readable : NULL, e)) ||
+        !(s->mcp = mcp_open(s->actions, s->workspaces, e)))
         return false;
     actions_on_alert(s->actions, log_alert, NULL);
     pthread_attr_t attr;
@@ -67,6 +71,7 @@ static void service_close(struct service *s)
     if (s->is_warming)
         pthread_join(s->warming, NULL);
     mcp_close(s->mcp);
+    workspaces_close(s->workspaces);
     actions_close(s->actions);
     os_close(s->stop);
 }

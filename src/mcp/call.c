@@ -107,6 +107,13 @@ struct call *call_leave(struct exchange *x, const struct action *action)
     return c;
 }
 
+void call_leave_errand(struct exchange *x, const struct errand *errand)
+{
+    struct call *c = call_leave(x, NULL);
+    c->errand = errand;
+    c->params = x->params;
+}
+
 void call_prepare(struct exchange *x)
 {
     const struct json *name = json_get(x->params, "name");
@@ -164,8 +171,8 @@ static void put_content(struct json_writer *w, struct str text)
 
 static void put_failure(const struct call *c, struct reply *r, const struct err *e)
 {
-    if (c->resource.at) {
-        resource_put_failure(c, r, e);
+    if (c->errand) {
+        errand_put_failure(c, r, e);
         return;
     }
     scoped_buf struct buf text;
@@ -180,8 +187,8 @@ static void put_failure(const struct call *c, struct reply *r, const struct err 
 
 static void put_answer(const struct call *c, struct buf *out, const struct answer *a)
 {
-    if (c->resource.at) {
-        resource_put(c, out, buf_view(&a->json));
+    if (c->errand) {
+        errand_put(c, out, a);
         return;
     }
     /* The common answer fits at once. */
@@ -212,12 +219,10 @@ static bool perform(const struct call *c, const struct caller *who, struct answe
                     struct err *e)
 {
     const struct backend *b = &c->m->backend;
-    if (!c->resource.at)
-        return b->call(b->arg, c->action, c->arguments, who, out, e) &&
-               buf_check(&out->json, "the answer", e) &&
-               buf_check(&out->content, "the answer", e);
-    return b->resource ? b->resource(b->arg, who, c->resource, &out->json, e)
-                       : err_set(e, ERR_NOT_FOUND, "there are no resources");
+    bool ok = c->errand ? c->errand->run(c, who, out, e)
+                        : b->call(b->arg, c->action, c->arguments, who, out, e);
+    return ok && buf_check(&out->json, "the answer", e) &&
+           buf_check(&out->content, "the answer", e);
 }
 
 static void run_one(struct call *c, const char *who, struct reply *r)

@@ -12,11 +12,33 @@
 #include "base/base.h"
 #include "mcp/mirror.h"
 #include "mcp/session.h"
+#include "workspaces/workspaces.h"
 #include "json/json.h"
 
 #ifndef CLOCHE_VERSION /* the build says it */
 #define CLOCHE_VERSION "0.0.0"
 #endif
+
+/* What there is besides tools: workspaces/workspaces.h, or a test. Any of them may be
+ * NULL: there is none of that. Threads: safe. */
+struct library {
+    bool (*list)(void *arg, const struct caller *who, enum workspaces_list what,
+                 struct str after, struct buf *rows, struct buf *next, struct err *e);
+    bool (*read)(void *arg, const struct caller *who, struct str uri,
+                 struct buf *contents, struct err *e);
+    bool (*prompt)(void *arg, const struct caller *who, struct str name,
+                   const struct json *arguments, struct str *description,
+                   struct buf *messages, struct err *e);
+    bool (*complete)(void *arg, const struct caller *who,
+                     const struct workspaces_completion *what, struct buf *completion,
+                     struct err *e);
+    /* Who hears of changes, and of which: as workspaces_hear() and its like. */
+    bool (*hear)(void *arg, workspaces_change_fn *fn, void *fn_arg, struct err *e);
+    void (*unhear)(void *arg, workspaces_change_fn *fn, void *fn_arg);
+    bool (*follow)(void *arg, const struct caller *who, struct str uri,
+                   struct buf *canonical, struct err *e);
+    void *arg;
+};
 
 /* What answers the calls: the actions, or a test. Threads: safe. */
 struct backend {
@@ -25,12 +47,10 @@ struct backend {
     /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
-    /* The text of a resource, for who may read it; NULL: there are none. */
-    bool (*resource)(void *arg, const struct caller *who, struct str uri, struct buf *out,
-                     struct err *e);
     /* `fn` hears of alerts from now on, or no more; NULL: there are none. */
     void (*listen)(void *arg, alert_fn *fn, void *fn_arg, bool on);
     void *arg;
+    struct library library;
 };
 
 enum era { ERA_LEGACY = 1, ERA_MODERN = 2, ERA_BOTH = 3 };
@@ -76,14 +96,24 @@ struct reply {
     bool opened;     /* initialize made the envelope's session */
 };
 
-/* A tools/call, a resources/read or a batch of messages, that is checked but has yet
- * to run. */
+/* A request besides tools/call that may take a while: what it does, and its answer. */
+struct errand {
+    const char *method;
+    bool (*run)(const struct call *c, const struct caller *who, struct answer *out,
+                struct err *e);
+    /* The members of the result, but for what all have. */
+    void (*put)(const struct call *c, struct json_writer *w, const struct answer *a);
+    bool cached; /* its answer says how long it may be kept */
+};
+
+/* A tools/call, an errand or a batch of messages, that is checked but has yet to run. */
 struct call {
     struct mcp *m;
     struct arena *arena; /* everything below; NULL: its batch's */
     const struct json *id, *arguments;
     const struct action *action;
-    struct str resource; /* to be read, instead of an action; `at` is NULL: none */
+    const struct errand *errand; /* instead of an action */
+    const struct json *params;   /* of the errand */
     enum era era;
     bool http;
     struct session session;
@@ -182,6 +212,8 @@ void calls_cancel(struct calls *c, const struct session *session, const struct j
 void call_prepare(struct exchange *x);
 /* Leaves x->call for an action, or for what its maker fills in. */
 struct call *call_leave(struct exchange *x, const struct action *action);
+/* The same for an errand, with the request's parameters. */
+void call_leave_errand(struct exchange *x, const struct errand *errand);
 /* Leaves x->call for a batch. */
 void call_prepare_batch(struct exchange *x, const struct json *batch);
 /* Runs it to its end on this thread, writes the answer and frees it. `who` is
@@ -192,11 +224,35 @@ void call_refuse(struct call *c, enum err_code code, const char *why, struct rep
 /* Frees a call that will not run and that nobody waits for. */
 void call_drop(struct call *c);
 
-/* ---- resources.c -------------------------------------------------------- */
+/* ---- errand.c ----------------------------------------------------------- */
+
+/* What came of c->errand, and why nothing did. */
+void errand_put(const struct call *c, struct buf *out, const struct answer *a);
+void errand_put_failure(const struct call *c, struct reply *r, const struct err *e);
+
+/* ---- page.c: lists in pages --------------------------------------------- */
+
+#define PLACE_MAX ((size_t)16 << 10) /* bytes of the name of a place */
+
+/* Appends the place behind which a page begins, from the request's cursor: nothing for
+ * the first. false and ERR_INVALID: no cursor of this list. */
+bool page_after(const struct json *params, const char *method, struct buf *place,
+                struct err *e);
+/* The same; false: answered with an error. */
+bool page_begin(struct exchange *x, const char *method, struct buf *place);
+/* The members of a result: the rows, and the cursor for the page behind `next`, unless
+ * that is empty. */
+void page_put(struct json_writer *w, const char *method, const char *key, struct str rows,
+              struct str next);
+/* Answers with a page of a list that is there at once. */
+void page_answer(struct exchange *x, const char *method, const char *key,
+                 enum workspaces_list what);
+
+/* ---- resources.c, prompts.c, completion.c ------------------------------- */
 
 void resources_list(struct exchange *x);
 void resources_templates(struct exchange *x);
 void resources_read(struct exchange *x);
-/* What came of reading c->resource. */
-void resource_put(const struct call *c, struct buf *out, struct str text);
-void resource_put_failure(const struct call *c, struct reply *r, const struct err *e);
+void prompts_list(struct exchange *x);
+void prompts_get(struct exchange *x);
+void completion_complete(struct exchange *x);

@@ -35,12 +35,6 @@ static bool call_action(void *arg, const struct action *which,
     return actions_call(arg, which, arguments, who, out, e);
 }
 
-static bool read_resource(void *arg, const struct caller *who, struct str uri,
-                          struct buf *out, struct err *e)
-{
-    return actions_resource(arg, who, uri, out, e);
-}
-
 static void listen_to(void *arg, alert_fn *fn, void *fn_arg, bool on)
 {
     if (on)
@@ -49,14 +43,67 @@ static void listen_to(void *arg, alert_fn *fn, void *fn_arg, bool on)
         actions_off_alert(arg, fn, fn_arg);
 }
 
-struct mcp *mcp_open(struct actions *a, struct err *e)
+/* ---- the library ---------------------------------------------------------- */
+
+static bool list_rows(void *arg, const struct caller *who, enum workspaces_list what,
+                      struct str after, struct buf *rows, struct buf *next, struct err *e)
 {
-    struct backend b = {.list = list_actions,
-                        .named = name_action,
-                        .call = call_action,
-                        .resource = read_resource,
-                        .listen = listen_to,
-                        .arg = a};
+    return workspaces_list(arg, who, what, after, rows, next, e);
+}
+
+static bool read_resource(void *arg, const struct caller *who, struct str uri,
+                          struct buf *contents, struct err *e)
+{
+    return workspaces_read(arg, who, uri, contents, e);
+}
+
+static bool get_prompt(void *arg, const struct caller *who, struct str name,
+                       const struct json *arguments, struct str *description,
+                       struct buf *messages, struct err *e)
+{
+    return workspaces_prompt(arg, who, name, arguments, description, messages, e);
+}
+
+static bool complete(void *arg, const struct caller *who,
+                     const struct workspaces_completion *what, struct buf *completion,
+                     struct err *e)
+{
+    return workspaces_complete(arg, who, what, completion, e);
+}
+
+static bool hear(void *arg, workspaces_change_fn *fn, void *fn_arg, struct err *e)
+{
+    return workspaces_hear(arg, fn, fn_arg, e);
+}
+
+static void unhear(void *arg, workspaces_change_fn *fn, void *fn_arg)
+{
+    workspaces_unhear(arg, fn, fn_arg);
+}
+
+static bool follow(void *arg, const struct caller *who, struct str uri,
+                   struct buf *canonical, struct err *e)
+{
+    return workspaces_follow(arg, who, uri, canonical, e);
+}
+
+struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
+{
+    struct backend b = {
+        .list = list_actions,
+        .named = name_action,
+        .call = call_action,
+        .listen = listen_to,
+        .arg = a,
+        .library = {.list = list_rows,
+                    .read = read_resource,
+                    .prompt = get_prompt,
+                    .complete = complete,
+                    .hear = hear,
+                    .unhear = unhear,
+                    .follow = follow,
+                    .arg = w},
+    };
     return mcp_open_on(&b, e);
 }
 

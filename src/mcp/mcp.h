@@ -1,5 +1,5 @@
 /* mcp/mcp.h - the Model Context Protocol: what actions can do, told and called
- * as tools, over stdio and over HTTP.
+ * as tools, and what workspaces show, over stdio and over HTTP.
  *
  * Serves both eras at once: the one that `initialize` opens (2025-11-25,
  * 2025-06-18, 2025-03-26) and the one in which every request carries its own
@@ -11,14 +11,15 @@
 #include "actions/actions.h"
 #include "base/base.h"
 #include "http/http.h"
+#include "workspaces/workspaces.h"
 
 #define MCP_LINE_MAX ((size_t)16 * 1024 * 1024) /* bytes of a message on stdio */
 
 struct mcp;
 
-/* `a` is borrowed until mcp_close(). NULL and ERR_BUG: a schema among the
- * actions is no JSON object. */
-struct mcp *mcp_open(struct actions *a, struct err *e);
+/* Both are borrowed until mcp_close(). NULL and ERR_BUG: a schema among the actions is no
+ * JSON object. */
+struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e);
 void mcp_close(struct mcp *m); /* NULL is fine; nothing may be served any more */
 SCOPED(mcp, mcp_close);
 

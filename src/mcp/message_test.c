@@ -176,10 +176,10 @@ static void parameters_of_a_wrong_type_are_refused(void **state)
 static void an_unknown_method_is_told_at_once(void **state)
 {
     (void)state;
-    const struct json *v = send(REQUEST("1", "prompts/list", ""));
+    const struct json *v = send(REQUEST("1", "roots/list", ""));
     assert_int_equal(code_of(v), RPC_METHOD);
     assert_int_equal(reply.status, 200);
-    assert_true(has_text(v, "error.message", "prompts/list"));
+    assert_true(has_text(v, "error.message", "roots/list"));
 
     scoped_buf struct buf huge;
     buf_init(&huge, 1 << 20);

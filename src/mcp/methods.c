@@ -36,9 +36,15 @@ void put_cache_hints(struct json_writer *w, enum era era)
 /* Log messages need a stream that is there without a request: stdio's. */
 static void put_capabilities(struct json_writer *w, bool logs)
 {
-    json_pair_raw(w, "capabilities",
-                  logs ? STR("{\"logging\":{},\"tools\":{},\"resources\":{}}")
-                       : STR("{\"tools\":{},\"resources\":{}}"));
+    json_key(w, "capabilities");
+    json_open_object(w);
+    if (logs)
+        json_pair_raw(w, "logging", STR("{}"));
+    json_pair_raw(w, "completions", STR("{}"));
+    json_pair_raw(w, "prompts", STR("{}"));
+    json_pair_raw(w, "resources", STR("{}"));
+    json_pair_raw(w, "tools", STR("{}"));
+    json_close(w);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -199,6 +205,9 @@ static const struct method {
     {"resources/read", ERA_BOTH, resources_read},
     {"resources/list", ERA_BOTH, resources_list},
     {"resources/templates/list", ERA_BOTH, resources_templates},
+    {"prompts/list", ERA_BOTH, prompts_list},
+    {"prompts/get", ERA_BOTH, prompts_get},
+    {"completion/complete", ERA_BOTH, completion_complete},
     {"server/discover", ERA_MODERN, answer_discover},
     {"initialize", ERA_LEGACY, answer_initialize},
     {"ping", ERA_LEGACY, answer_ping},

@@ -1,0 +1,71 @@
+/* workspaces/internal.h - what the files of this room share. */
+#pragma once
+#include <pthread.h>
+
+#include "workspaces/workspaces.h"
+
+#define HEARERS_MAX 16u
+
+struct hearer {
+    workspaces_change_fn *fn; /* NULL: a free place */
+    void *arg;
+};
+
+struct workspaces {
+    struct actions *actions;
+    struct workspaces_options extra;
+    /* Held for reading while hearers are called, for writing to change them. */
+    pthread_rwlock_t hearing;
+    struct hearer hearers[HEARERS_MAX];
+};
+
+/* ---- template.c ---------------------------------------------------------- */
+
+/* Does it have variables? */
+bool template_is(const char *uri);
+/* Are its braces in pairs, with a name in each? */
+bool template_check(const char *uri, struct err *e);
+/* Is `uri` one of the template's? Then an object of its variables, their percent signs
+ * decoded, is appended to `values`. */
+bool template_match(const char *template, struct str uri, struct buf *values);
+/* Is this the name of one of its variables? */
+bool template_has(const char *template, struct str variable);
+/* Appends the text with what is reserved in a segment of a URI as %XX. */
+void uri_escape(struct str text, struct buf *out);
+/* Appends it with percent signs decoded. false: what comes out is no UTF-8, or has NUL
+ * bytes. */
+bool uri_unescape(struct str text, struct buf *out);
+
+/* ---- resources.c --------------------------------------------------------- */
+
+/* A resource, or template, of ours. */
+struct own_resource {
+    struct resource_shown shown;
+    bool (*read)(struct workspaces *w, const struct caller *who, struct str uri,
+                 const struct json *values, struct buf *contents, struct err *e);
+};
+/* Rows of lists that never change: those of ours that have no workspace, and extras. */
+bool is_static(const struct workspaces *w, struct str uri);
+/* Appends one content {uri, mimeType, text} as an array. */
+void put_contents(struct buf *contents, struct str uri, const char *mime_type,
+                  struct str text);
+/* The template of this name; NULL. */
+const struct resource_shown *template_named(const struct workspaces *w, struct str uri,
+                                            const struct resource_extra **extra);
+
+/* ---- prompts.c ------------------------------------------------------------ */
+
+/* A prompt of ours. */
+struct own_prompt {
+    struct prompt_shown shown;
+    bool (*get)(struct workspaces *w, const struct json *arguments,
+                const struct caller *who, struct json_writer *messages, struct err *e);
+};
+/* The prompt of this name; NULL. */
+const struct prompt_shown *prompt_named(const struct workspaces *w, struct str name,
+                                        const struct prompt_extra **extra);
+bool prompts_list_rows(struct workspaces *w, struct str after, struct buf *rows,
+                       struct buf *next, struct err *e);
+/* Of no extra's name, and no two of one. */
+bool prompts_check(const struct workspaces *w, struct err *e);
+bool resources_check(const struct workspaces *w, struct err *e);

@@ -1,0 +1,219 @@
+/* Resources: the table of those that belong to no workspace, somebody else's, and how a
+ * uri finds the one that it means. */
+#include "workspaces/internal.h"
+
+/* ---- ours ---------------------------------------------------------------- */
+
+#define RESULT_MAX ((size_t)16 << 20)
+
+void put_contents(struct buf *contents, struct str uri, const char *mime_type,
+                  struct str text)
+{
+    struct json_writer w = json_writer(contents);
+    json_open_array(&w);
+    json_open_object(&w);
+    json_pair_str(&w, "uri", uri);
+    json_pair_cstr(&w, "mimeType", mime_type);
+    json_pair_str(&w, "text", text);
+    json_close(&w);
+    json_close(&w);
+}
+
+static bool read_result(struct workspaces *w, const struct caller *who, struct str uri,
+                        const struct json *values, struct buf *contents, struct err *e)
+{
+    (void)values;
+    scoped_buf struct buf text;
+    buf_init(&text, RESULT_MAX + 1);
+    if (!actions_resource(w->actions, who, uri, &text, e))
+        return false;
+    put_contents(contents, uri, "application/json", buf_view(&text));
+    return true;
+}
+
+static bool read_declarations(struct workspaces *w, const struct caller *who,
+                              struct str uri, const struct json *values,
+                              struct buf *contents, struct err *e)
+{
+    (void)w, (void)who, (void)values;
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)4 << 20);
+    if (!actions_api(ACTIONS_API_TYPES, STR(""), &text, e))
+        return false;
+    put_contents(contents, uri, "text/x-typescript", buf_view(&text));
+    return true;
+}
+
+static const struct own_resource own[] = {
+    {{"cloche://api/declarations", "api", "What evaluated code finds",
+      "TypeScript declarations of everything that evaluate_note_code's code can call.",
+      "text/x-typescript", "{\"audience\":[\"assistant\"],\"priority\":0.6}"},
+     read_declarations},
+    {{"cloche://results/{id}", "result", "A large result",
+      "The whole result of a call whose answer was too large; the answer names it, for 15 "
+      "minutes.",
+      "application/json", "{\"audience\":[\"assistant\"],\"priority\":0.5}"},
+     read_result},
+};
+
+/* ---- both tables as one --------------------------------------------------- */
+
+static size_t static_count(const struct workspaces *w)
+{
+    return LENGTH(own) + w->extra.resource_count;
+}
+
+static const struct resource_shown *static_at(const struct workspaces *w, size_t i)
+{
+    return i < LENGTH(own) ? &own[i].shown : &w->extra.resources[i - LENGTH(own)].shown;
+}
+
+bool resources_check(const struct workspaces *w, struct err *e)
+{
+    for (size_t i = 0; i < static_count(w); i++) {
+        const char *uri = static_at(w, i)->uri;
+        if (!template_check(uri, e))
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(uri, static_at(w, k)->uri))
+                return err_set(e, ERR_CONFLICT, "there are two resources \"%.200s\"",
+                               uri);
+    }
+    return true;
+}
+
+const struct resource_shown *template_named(const struct workspaces *w, struct str uri,
+                                            const struct resource_extra **extra)
+{
+    *extra = NULL;
+    for (size_t i = 0; i < static_count(w); i++)
+        if (str_is(uri, static_at(w, i)->uri)) {
+            if (i >= LENGTH(own))
+                *extra = &w->extra.resources[i - LENGTH(own)];
+            return static_at(w, i);
+        }
+    return NULL;
+}
+
+/* Its place in the tables, and the values of a template's variables; SIZE_MAX. What is
+ * spelt out goes before any template. */
+static size_t find(const struct workspaces *w, struct str uri, struct buf *values)
+{
+    for (size_t i = 0; i < static_count(w); i++)
+        if (!template_is(static_at(w, i)->uri) && str_is(uri, static_at(w, i)->uri)) {
+            buf_cstr(values, "{}");
+            return i;
+        }
+    for (size_t i = 0; i < static_count(w); i++)
+        if (template_is(static_at(w, i)->uri) &&
+            template_match(static_at(w, i)->uri, uri, values))
+            return i;
+    return SIZE_MAX;
+}
+
+/* ---- reading -------------------------------------------------------------- */
+
+#define URI_MAX ((size_t)16 << 10)
+
+static bool no_such(struct str uri, struct err *e)
+{
+    return err_set(e, ERR_NOT_FOUND,
+                   "there is no resource '%.*s'; resources/list and "
+                   "resources/templates/list tell which there are",
+                   STR_ARGS(str_cut(uri, 150)));
+}
+
+bool workspaces_read(struct workspaces *w, const struct caller *who, struct str uri,
+                     struct buf *contents, struct err *e)
+{
+    if (uri.n > URI_MAX)
+        return no_such(uri, e);
+    scoped(arena_free) struct arena *a = arena_new(16 * URI_MAX);
+    scoped_buf struct buf text;
+    buf_init(&text, 4 * URI_MAX);
+    size_t i = find(w, uri, &text);
+    const struct json *values = i == SIZE_MAX ? NULL : json_read(buf_view(&text), a, e);
+    if (i == SIZE_MAX)
+        return no_such(uri, e);
+    if (!values)
+        return false;
+    bool ok;
+    if (i < LENGTH(own)) {
+        ok = own[i].read(w, who, uri, values, contents, e);
+    } else {
+        const struct resource_extra *x = &w->extra.resources[i - LENGTH(own)];
+        ok = x->read(x->arg, uri, values, who, contents, e);
+    }
+    return ok && buf_check(contents, "the resource", e);
+}
+
+/* ---- listing -------------------------------------------------------------- */
+
+static void put_shown(const struct resource_shown *r, struct json_writer *w)
+{
+    json_open_object(w);
+    json_pair_cstr(w, template_is(r->uri) ? "uriTemplate" : "uri", r->uri);
+    json_pair_cstr(w, "name", r->name ? r->name : r->uri);
+    if (r->title)
+        json_pair_cstr(w, "title", r->title);
+    if (r->description)
+        json_pair_cstr(w, "description", r->description);
+    if (r->mime_type)
+        json_pair_cstr(w, "mimeType", r->mime_type);
+    if (r->annotations)
+        json_pair_raw(w, "annotations", str_of(r->annotations));
+    json_close(w);
+}
+
+/* Those behind the uri `after`; `next` names the last where there are more. */
+static bool list_static(struct workspaces *w, bool templates, struct str after,
+                        struct buf *rows, struct buf *next, struct err *e)
+{
+    struct json_writer out = json_writer(rows);
+    size_t count = 0, i = 0;
+    const char *last = NULL;
+    if (after.n) {
+        while (i < static_count(w) && !str_is(after, static_at(w, i)->uri))
+            i++;
+        if (i++ == static_count(w))
+            return err_set(e, ERR_INVALID, "unknown cursor");
+    }
+    json_open_array(&out);
+    for (; i < static_count(w); i++) {
+        const struct resource_shown *r = static_at(w, i);
+        if (template_is(r->uri) != templates)
+            continue;
+        if (count++ == WORKSPACES_PAGE) {
+            buf_cstr(next, last);
+            break;
+        }
+        put_shown(r, &out);
+        last = r->uri;
+    }
+    json_close(&out);
+    return buf_check(rows, "the list", e);
+}
+
+bool workspaces_list(struct workspaces *w, const struct caller *who,
+                     enum workspaces_list what, struct str after, struct buf *rows,
+                     struct buf *next, struct err *e)
+{
+    (void)who;
+    if (what == LIST_PROMPTS)
+        return prompts_list_rows(w, after, rows, next, e);
+    return list_static(w, what == LIST_TEMPLATES, after, rows, next, e);
+}
+
+/* ---- following ------------------------------------------------------------ */
+
+bool workspaces_follow(struct workspaces *w, const struct caller *who, struct str uri,
+                       struct buf *canonical, struct err *e)
+{
+    (void)who;
+    scoped_buf struct buf values;
+    buf_init(&values, 4 * URI_MAX);
+    if (uri.n > URI_MAX || find(w, uri, &values) == SIZE_MAX)
+        return no_such(uri, e);
+    buf_str(canonical, uri);
+    return buf_check(canonical, "the uri", e);
+}
