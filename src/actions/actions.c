@@ -222,10 +222,18 @@ const struct action *action_named(const struct actions *a, struct str name)
     return NULL;
 }
 
+unsigned action_scopes(const struct actions *a, const struct action *which)
+{
+    const struct action_row *row = &a->rows[which - a->shown];
+    const struct host_call *needs = row->needs ? host_call_named(row->needs) : NULL;
+    return row->scope | (needs ? permit_scope(needs->row.name, needs->row.writes) : 0);
+}
+
 /* The vault to begin in; 0 where there is none, which only some calls mind. */
 static unsigned begin_in(struct actions *a, const struct caller *who)
 {
-    return who->vault && *who->vault ? *who->vault : vault_set_begin(a->vaults);
+    unsigned last = place_last(a, who);
+    return last ? last : vault_set_begin(a->vaults, who->grant);
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
@@ -233,6 +241,8 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
     const struct action_row *row = c->row;
     const struct host_call *needs = row->needs ? host_call_named(row->needs) : NULL;
     must(!row->needs || needs);
+    if (row->scope && !caller_may(c->who, row->scope, row->shown.name, e))
+        return false;
     if (needs && !permit_call(&c->place->permit, needs->row.name, needs->level,
                               needs->row.writes, e))
         return err_wrap(e, "%s", row->shown.name);
@@ -277,7 +287,7 @@ static bool run_row(struct actions *a, const struct action_row *row,
                             .place = &place,
                             .account = account,
                             .arena = arena};
-    return place_find(&place, a, begin_in(a, who), e) && run_in(&place, &c, out, e);
+    return place_find(&place, a, begin_in(a, who), who, e) && run_in(&place, &c, out, e);
 }
 
 bool actions_call(struct actions *a, const struct action *which,
@@ -305,7 +315,8 @@ bool actions_call(struct actions *a, const struct action *which,
 
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out, struct err *e)
 {
-    struct vault *vault = vault_set_get(a->vaults, vault_set_first(a->vaults, e), e);
+    struct vault *vault =
+        vault_set_get(a->vaults, vault_set_first(a->vaults, NULL, e), e);
     struct json_writer w = json_writer(out);
     return vault && notes_reindex(vault, from_scratch, &w, e) &&
            buf_check(out, "the answer", e);
@@ -381,7 +392,8 @@ static void check_policy(struct actions *a, struct check_list *l)
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
     scoped_buf struct buf found;
     buf_init(&found, 1 << 20);
-    scoped(free) char *path = vault_set_path(a->vaults, vault_set_first(a->vaults, &e));
+    scoped(free) char *path =
+        vault_set_path(a->vaults, vault_set_first(a->vaults, NULL, &e));
     e = (struct err){0};
     struct ward *ward = guard_ward(a->guard, path, &e);
     const struct json *answer = ward && ward_check(ward, &found, &e)

@@ -73,6 +73,9 @@ const struct action *actions_list(const struct actions *a, size_t *count);
 /* NULL: there is none. */
 const struct action *action_named(const struct actions *a, struct str name);
 
+/* The scopes (of SCOPE_*) without which a credential's call of it is refused. */
+unsigned action_scopes(const struct actions *a, const struct action *which);
+
 /* Checks `arguments` (NULL reads as {}) against the action's schema and runs
  * it. false and *e where the action did not run or failed without an answer of
  * its own: ERR_INVALID says what would be accepted. */

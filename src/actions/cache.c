@@ -71,8 +71,9 @@ static bool put_key(const struct action_call *c, struct buf *out)
 {
     const struct permit *p = &c->place->permit;
     struct err e = {0};
-    buf_printf(out, "%d %d %s %u ", (int)p->level, p->read_only, p->policy->digest,
-               c->place->vault);
+    /* An answer that was there already tells what another has asked. */
+    buf_printf(out, "%s\n%d %d %s %u ", c->who->grant ? c->who->grant->principal : "",
+               (int)p->level, p->read_only, p->policy->digest, c->place->vault);
     struct vault *vault = c->place->vault ? action_vault(c, &e) : NULL;
     if (c->place->vault && (!vault || !notes_version(vault, out, &e)))
         return false;

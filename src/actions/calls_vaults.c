@@ -9,7 +9,7 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
     unsigned n = atomic_load(&v->vault);
     /* One that came to be the current one meanwhile is none that this evaluation's
      * calls were checked against. */
-    if (!n && vault_set_first(s, e))
+    if (!n && vault_set_first(s, v->who->grant, e))
         err_set(e, ERR_NO_VAULT, "no vault was open when this began; run it again");
     return vault_set_get(s, n, e);
 }
@@ -23,7 +23,7 @@ struct vault *writing_vault(struct evaluation *v, struct err *e)
 struct vault *action_vault(const struct action_call *c, struct err *e)
 {
     struct vault_set *s = c->actions->vaults;
-    if (!c->place->vault && vault_set_first(s, e))
+    if (!c->place->vault && vault_set_first(s, c->who->grant, e))
         err_set(e, ERR_NO_VAULT, "no vault was open when this began; try again");
     return vault_set_get(s, c->place->vault, e);
 }
@@ -46,7 +46,7 @@ bool actions_keep_vault(struct actions *a, const struct caller *who, struct err 
     if (who->vault)
         vault_set_id(a->vaults, *who->vault, id);
     return !id[0] || !vault_set_is_users(a->vaults) ||
-           !may_change_in(a, vault_set_begin(a->vaults), who) ||
+           !may_change_in(a, vault_set_begin(a->vaults, who->grant), who) ||
            !may_change_in(a, *who->vault, who) || vaults_use(str_of(id), e);
 }
 
@@ -67,14 +67,15 @@ static bool call_current(struct evaluation *v, const struct json *args,
                          struct json_writer *out, struct err *e)
 {
     (void)args;
-    return vault_set_current(v->actions->vaults, atomic_load(&v->vault), out, e);
+    return vault_set_current(v->actions->vaults, atomic_load(&v->vault), v->who->grant,
+                             out, e);
 }
 
 static bool call_list(struct evaluation *v, const struct json *args,
                       struct json_writer *out, struct err *e)
 {
     (void)args;
-    return vault_set_list(v->actions->vaults, out, e);
+    return vault_set_list(v->actions->vaults, v->who->grant, out, e);
 }
 
 static bool call_create(struct evaluation *v, const struct json *args,
@@ -83,9 +84,9 @@ static bool call_create(struct evaluation *v, const struct json *args,
     bool use = false;
     const struct json *o = call_options(args, "vaults.create", e);
     const struct policy *policy = v->here->permit.policy;
-    unsigned n =
-        o ? vault_set_create(v->actions->vaults, o, &policy->vault_roots, &use, out, e)
-          : 0;
+    unsigned n = o ? vault_set_create(v->actions->vaults, o, &policy->vault_roots,
+                                      v->who->grant, &use, out, e)
+                   : 0;
     return n && (!use || evaluation_go(v, n, e));
 }
 
@@ -94,7 +95,7 @@ static bool call_switch(struct evaluation *v, const struct json *args,
 {
     struct str id;
     unsigned n = read_id(args, "vaults.switch", &id, e)
-                     ? vault_set_find(v->actions->vaults, id, e)
+                     ? vault_set_find(v->actions->vaults, id, v->who->grant, e)
                      : 0;
     /* One that cannot be opened is no place to go to. */
     if (!n || !vault_set_get(v->actions->vaults, n, e) || !evaluation_go(v, n, e))
@@ -107,7 +108,7 @@ static bool call_update(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
     const struct json *o = call_options(args, "vaults.update", e);
-    if (!o || !vault_set_update(v->actions->vaults, o, e))
+    if (!o || !vault_set_update(v->actions->vaults, o, v->who->grant, e))
         return false;
     json_put_null(out);
     return true;
@@ -118,7 +119,7 @@ static bool call_remove(struct evaluation *v, const struct json *args,
 {
     struct str id;
     if (!read_id(args, "vaults.remove", &id, e) ||
-        !vault_set_remove(v->actions->vaults, id, e))
+        !vault_set_remove(v->actions->vaults, id, v->who->grant, e))
         return false;
     json_put_null(out);
     return true;

@@ -20,6 +20,7 @@ struct action_row {
     struct action shown;
     action_fn *run;
     const char *needs; /* the host call that a level must allow, or NULL */
+    unsigned scope;    /* of SCOPE_*: what a credential must allow besides */
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
     const struct action_extra *extra; /* somebody else's; NULL: ours */
@@ -66,24 +67,32 @@ struct typescript *actions_typescript(struct actions *a, struct err *e);
 struct vault_set;
 struct vault_set *vault_set_open(const struct actions_options *o, struct err *e);
 void vault_set_close(struct vault_set *s); /* NULL is fine */
+/* What `g` does not grant is as if it were not there; NULL grants all. */
+
 /* The number to begin with; 0 and ERR_NO_VAULT. */
-unsigned vault_set_first(struct vault_set *s, struct err *e);
+unsigned vault_set_first(struct vault_set *s, const struct grant *g, struct err *e);
 /* The same, quickly: 0 where there is none. */
-unsigned vault_set_begin(struct vault_set *s);
+unsigned vault_set_begin(struct vault_set *s, const struct grant *g);
+/* Is it one of those that are granted? Also of 0 where all are. */
+bool vault_set_reaches(struct vault_set *s, unsigned number, const struct grant *g);
 /* The open vault of a number; NULL and why not. It stays open until the end. */
 struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e);
 bool vault_set_is_users(const struct vault_set *s); /* the user's list, all of it? */
 /* What vaults.* do; `current` is the caller's number, or 0. */
-bool vault_set_current(struct vault_set *s, unsigned current, struct json_writer *out,
-                       struct err *e);
-bool vault_set_list(struct vault_set *s, struct json_writer *out, struct err *e);
+bool vault_set_current(struct vault_set *s, unsigned current, const struct grant *g,
+                       struct json_writer *out, struct err *e);
+bool vault_set_list(struct vault_set *s, const struct grant *g, struct json_writer *out,
+                    struct err *e);
 /* `roots`: where the policy lets code make vaults, besides those of the options. */
 unsigned vault_set_create(struct vault_set *s, const struct json *options,
-                          const struct policy_names *roots, bool *use,
-                          struct json_writer *out, struct err *e);
-unsigned vault_set_find(struct vault_set *s, struct str id, struct err *e);
-bool vault_set_update(struct vault_set *s, const struct json *options, struct err *e);
-bool vault_set_remove(struct vault_set *s, struct str id, struct err *e);
+                          const struct policy_names *roots, const struct grant *g,
+                          bool *use, struct json_writer *out, struct err *e);
+unsigned vault_set_find(struct vault_set *s, struct str id, const struct grant *g,
+                        struct err *e);
+bool vault_set_update(struct vault_set *s, const struct json *options,
+                      const struct grant *g, struct err *e);
+bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
+                      struct err *e);
 /* Its folder, to be freed; NULL for 0. */
 char *vault_set_path(struct vault_set *s, unsigned number);
 /* Its id, copied; "" for 0 and for one that was removed. */
@@ -158,8 +167,12 @@ struct place {
     struct permit permit;
     struct place *next; /* the evaluation's other ones */
 };
-/* The first half of place_open(), and the second, whose failure still knows the ward. */
-bool place_find(struct place *p, struct actions *a, unsigned vault, struct err *e);
+/* The vault that the caller went to last; 0: none, or it is not his any more. */
+unsigned place_last(struct actions *a, const struct caller *who);
+/* The first half of place_open(), and the second, whose failure still knows the ward.
+ * ERR_NO_VAULT: the caller is not granted that vault. */
+bool place_find(struct place *p, struct actions *a, unsigned vault,
+                const struct caller *who, struct err *e);
 bool place_permit(struct place *p, const struct caller *who, const struct json *allowed,
                   struct err *e);
 /* false and *e: as guard_ward() and permit_open(); nothing is to be closed then. */

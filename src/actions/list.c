@@ -164,6 +164,7 @@ const struct action_row action_rows[] = {
                .output_schema = evaluate_output,
                .destructive = true},
      .run = action_evaluate,
+     .scope = SCOPE_EVALUATE,
      .refuse = action_evaluate_refused},
     {.shown = {.name = "get_note",
                .title = "Read a note",
@@ -229,7 +230,8 @@ const struct action_row action_rows[] = {
                .output_schema = check_output,
                .read_only = true,
                .idempotent = true},
-     .run = action_check_code},
+     .run = action_check_code,
+     .scope = SCOPE_EVALUATE},
     {.shown =
          {.name = "search_api",
           .title = "Find methods",
@@ -259,7 +261,8 @@ const struct action_row action_rows[] = {
                .input_schema = close_session_input,
                .output_schema = close_session_output,
                .idempotent = true},
-     .run = action_close_session},
+     .run = action_close_session,
+     .scope = SCOPE_EVALUATE},
     {.shown = {.name = "read_result",
                .title = "Read a large result",
                .description =
@@ -269,6 +272,7 @@ const struct action_row action_rows[] = {
                .output_schema = read_result_output,
                .read_only = true,
                .idempotent = true},
-     .run = action_read_result},
+     .run = action_read_result,
+     .scope = SCOPE_EVALUATE},
 };
 const size_t action_count = LENGTH(action_rows);

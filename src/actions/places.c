@@ -4,9 +4,20 @@
 
 #define PLACES_MAX 64u /* vaults that one evaluation may work in */
 
-bool place_find(struct place *p, struct actions *a, unsigned vault, struct err *e)
+unsigned place_last(struct actions *a, const struct caller *who)
+{
+    unsigned last = who->vault ? *who->vault : 0;
+    return last && vault_set_reaches(a->vaults, last, who->grant) ? last : 0;
+}
+
+bool place_find(struct place *p, struct actions *a, unsigned vault,
+                const struct caller *who, struct err *e)
 {
     *p = (struct place){.vault = vault};
+    /* Numbers come from searches that asked already; whoever forgets it fails here. */
+    if (vault && !vault_set_reaches(a->vaults, vault, who->grant))
+        return err_set(e, ERR_NO_VAULT,
+                       "no vault is open: the token is not for that one");
     scoped(free) char *path = vault_set_path(a->vaults, vault);
     p->ward = guard_ward(a->guard, path, e);
     return p->ward != NULL;
@@ -21,7 +32,7 @@ bool place_permit(struct place *p, const struct caller *who, const struct json *
 bool place_open(struct place *p, struct actions *a, unsigned vault,
                 const struct caller *who, const struct json *allowed, struct err *e)
 {
-    return place_find(p, a, vault, e) && place_permit(p, who, allowed, e);
+    return place_find(p, a, vault, who, e) && place_permit(p, who, allowed, e);
 }
 
 void place_close(struct place *p)

@@ -3,7 +3,8 @@
  * Each has a number, which keeps its meaning as long as the program runs: callers and
  * evaluations note that number, so that one's switch never moves another's. A vault is
  * opened when it is first needed and stays open; one that is taken from the list is
- * only not found any more. */
+ * only not found any more. What a caller's grant does not name does not exist for him:
+ * this file is the one place that decides so. */
 #include <stdio.h>
 
 #include "actions/internal.h"
@@ -17,8 +18,11 @@ struct known {
     char *id, *path;
     char *name;                   /* of one that no list has */
     char created[25], opened[25]; /* the same */
+    pthread_mutex_t opening;      /* held while it is opened, which may take a while */
     struct vault *vault;          /* NULL: not opened yet */
     bool reachable;
+    bool is_listed; /* its id is the user's own word */
+    bool clashed;   /* its id hangs on the order in which folders were given */
 };
 
 /* A vault whose folder is gone; closed at the end. */
@@ -28,10 +32,11 @@ struct former {
 };
 
 struct vault_set {
-    int config;           /* the folder of the user's list; -1: there is none */
-    pthread_mutex_t lock; /* guards all below */
-    bool bound;           /* to given folders; else the user's list */
-    bool has_first;       /* the list is still this file, and says this */
+    int config;               /* the folder of the user's list; -1: there is none */
+    pthread_mutex_t creating; /* before `lock`: one makes a new vault at a time */
+    pthread_mutex_t lock;     /* guards all below; never held while a vault is opened */
+    bool bound;               /* to given folders; else the user's list */
+    bool has_first;           /* the list is still this file, and says this */
     unsigned first;
     struct os_stamp listed;
     char **roots; /* ends with NULL */
@@ -56,6 +61,7 @@ static struct known *add_known(struct vault_set *s, struct str id, const char *p
     must(asprintf(&k->id, "%.*s", STR_ARGS(id)) >= 0);
     k->path = mem_strdup(path);
     k->reachable = true;
+    pthread_mutex_init(&k->opening, NULL);
     os_format_utc(os_real_ms(), k->opened);
     memcpy(k->created, k->opened, sizeof k->created);
     s->known[s->count++] = k;
@@ -65,6 +71,7 @@ static struct known *add_known(struct vault_set *s, struct str id, const char *p
 static void free_known(struct known *k)
 {
     vault_close(k->vault);
+    pthread_mutex_destroy(&k->opening);
     free(k->id);
     free(k->path);
     free(k->name);
@@ -75,6 +82,38 @@ static unsigned find_id(const struct vault_set *s, struct str id)
 {
     for (unsigned i = 0; i < s->count; i++)
         if (s->known[i]->reachable && str_is(id, s->known[i]->id))
+            return i + 1;
+    return 0;
+}
+
+/* May whoever holds this grant know of it? Where ids of given folders clash, nobody can
+ * have meant one of them. */
+static bool is_reached(const struct known *k, const struct grant *g)
+{
+    return k->reachable &&
+           (!g || !g->vaults.given || (!k->clashed && grant_reaches(g, k->id)));
+}
+
+/* The number of the id, where the grant knows of it. */
+static unsigned find_granted(const struct vault_set *s, struct str id,
+                             const struct grant *g)
+{
+    unsigned n = find_id(s, id);
+    return n && is_reached(s->known[n - 1], g) ? n : 0;
+}
+
+/* The one to begin in: the given ones' first, the user's current one, or else the first
+ * that the grant knows of. */
+static unsigned first_granted(const struct vault_set *s, struct str current,
+                              const struct grant *g)
+{
+    unsigned n = s->bound ? 1 : find_id(s, current);
+    if (n && is_reached(s->known[n - 1], g))
+        return n;
+    if (!g || !g->vaults.given)
+        return 0;
+    for (unsigned i = 0; i < s->count; i++)
+        if (is_reached(s->known[i], g))
             return i + 1;
     return 0;
 }
@@ -147,6 +186,19 @@ static void make_id(const struct vault_set *s, const struct vaults *list,
         (void)snprintf(out, VAULT_ID_MAX + 1, "%.*s-%u", (int)VAULT_ID_MAX - 11, base, i);
 }
 
+/* Two folders of one name: which of them has the plain id is chance. */
+static void note_clash(struct vault_set *s, struct known *k, const char *path)
+{
+    char base[VAULT_ID_MAX + 1];
+    vaults_id_of(path, base);
+    if (!strcmp(base, k->id))
+        return;
+    k->clashed = true;
+    for (unsigned i = 0; i < s->count; i++)
+        if (!strcmp(s->known[i]->id, base) && !s->known[i]->is_listed)
+            s->known[i]->clashed = true;
+}
+
 /* One of the folders that were given: opened at once, known by the list's words
  * where the list has it. */
 static bool add_given(struct vault_set *s, const struct vaults *list, const char *dir,
@@ -171,6 +223,9 @@ static bool add_given(struct vault_set *s, const struct vaults *list, const char
         return false;
     const char *slash = strrchr(path, '/');
     k->name = mem_strdup(slash && slash[1] ? slash + 1 : path);
+    k->is_listed = own;
+    if (!own)
+        note_clash(s, k, path);
     if (st.birth_ns)
         os_format_utc(st.birth_ns / 1000000, k->created);
     k->vault = take(vault);
@@ -195,6 +250,7 @@ struct vault_set *vault_set_open(const struct actions_options *o, struct err *e)
     scoped(vault_set_close) struct vault_set *s = mem_new(sizeof *s);
     struct err none = {0};
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->creating, NULL);
     s->config = os_config_dir(NULL, &none);
     s->roots = copy_list(o->vault_roots);
     s->bound = o->vaults && o->vaults[0];
@@ -224,6 +280,7 @@ void vault_set_close(struct vault_set *s)
     free(s->roots);
     os_close(s->config);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->creating);
     free(s);
 }
 
@@ -233,9 +290,11 @@ bool vault_set_is_users(const struct vault_set *s)
 }
 
 /* Without the lock, as are all below. */
-unsigned vault_set_begin(struct vault_set *s)
+unsigned vault_set_begin(struct vault_set *s, const struct grant *g)
 {
     struct err none = {0};
+    if (g && g->vaults.given)
+        return vault_set_first(s, g, &none);
     if (s->bound)
         return 1;
     struct os_stamp now = os_stamp(s->config, "vaults.json");
@@ -245,7 +304,7 @@ unsigned vault_set_begin(struct vault_set *s)
     pthread_mutex_unlock(&s->lock);
     if (known)
         return n;
-    n = vault_set_first(s, &none);
+    n = vault_set_first(s, NULL, &none);
     pthread_mutex_lock(&s->lock);
     s->has_first = true;
     s->first = n;
@@ -254,17 +313,19 @@ unsigned vault_set_begin(struct vault_set *s)
     return n;
 }
 
-unsigned vault_set_first(struct vault_set *s, struct err *e)
+unsigned vault_set_first(struct vault_set *s, const struct grant *g, struct err *e)
 {
-    if (s->bound)
-        return 1;
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
-    struct vaults list;
+    struct vaults list = {0};
     struct err why = {0};
     pthread_mutex_lock(&s->lock);
-    unsigned n = refresh(s, a, &list, &why) ? find_id(s, list.current) : 0;
+    unsigned n =
+        s->bound || refresh(s, a, &list, &why) ? first_granted(s, list.current, g) : 0;
     pthread_mutex_unlock(&s->lock);
-    if (!n)
+    if (!n && g && g->vaults.given)
+        err_set(e, ERR_NO_VAULT,
+                "no vault is open: this server has none of those that the token is for");
+    else if (!n)
         err_set(e, ERR_NO_VAULT,
                 "no vault is open (%s); start cloche with --vault DIR, or register one: "
                 "cloche vault add DIR",
@@ -272,6 +333,34 @@ unsigned vault_set_first(struct vault_set *s, struct err *e)
                 : list.count ? "none of the registered ones is the current one"
                              : "none is registered");
     return n;
+}
+
+bool vault_set_reaches(struct vault_set *s, unsigned number, const struct grant *g)
+{
+    pthread_mutex_lock(&s->lock);
+    bool reached = !g || !g->vaults.given ||
+                   (number && number <= s->count && is_reached(s->known[number - 1], g));
+    pthread_mutex_unlock(&s->lock);
+    return reached;
+}
+
+/* Opens it, unless somebody else just did. It may have to wait, for another program
+ * that holds the vault's locks: calls in other vaults go on meanwhile. */
+static struct vault *open_known(struct vault_set *s, struct known *k, bool *opened,
+                                struct err *e)
+{
+    pthread_mutex_lock(&k->opening);
+    pthread_mutex_lock(&s->lock);
+    struct vault *vault = k->vault;
+    pthread_mutex_unlock(&s->lock);
+    if (!vault && (vault = vault_open(k->path, e))) {
+        *opened = true;
+        pthread_mutex_lock(&s->lock);
+        k->vault = vault;
+        pthread_mutex_unlock(&s->lock);
+    }
+    pthread_mutex_unlock(&k->opening);
+    return vault;
 }
 
 struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
@@ -290,9 +379,11 @@ struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
         s->former = f;
         k->vault = NULL;
     }
-    bool opened = k->reachable && !k->vault && (k->vault = vault_open(k->path, &why));
-    struct vault *vault = k->reachable ? k->vault : NULL;
+    bool reachable = k->reachable, opened = false;
+    struct vault *vault = reachable ? k->vault : NULL;
     pthread_mutex_unlock(&s->lock);
+    if (reachable && !vault)
+        vault = open_known(s, k, &opened, &why);
     if (!vault && !why.code)
         err_set(e, ERR_NO_VAULT,
                 "the vault \"%s\" is not registered any more; vaults.switch to another",
@@ -324,14 +415,16 @@ void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_
 
 /* ---- what vaults.* do --------------------------------------------------- */
 
+/* Where it lies on the disk is nothing that the bearer of a token for some vaults has to
+ * know: the names of other people's folders may be in it. */
 static void put_entry(const struct known *k, const struct vaults *list,
-                      struct json_writer *w)
+                      const struct grant *g, struct json_writer *w)
 {
     const struct vault_entry *v = listed_at(list, k->path);
     json_open_object(w);
     json_pair_cstr(w, "id", k->id);
     json_pair_str(w, "name", v ? v->name : str_of(k->name ? k->name : k->id));
-    json_pair_cstr(w, "path", k->path);
+    json_pair_cstr(w, "path", g && g->vaults.given ? "" : k->path);
     if (v && v->description.n)
         json_pair_str(w, "description", v->description);
     json_pair_str(w, "last_accessed", v ? v->last_accessed : str_of(k->opened));
@@ -339,24 +432,25 @@ static void put_entry(const struct known *k, const struct vaults *list,
     json_close(w);
 }
 
-bool vault_set_current(struct vault_set *s, unsigned current, struct json_writer *out,
-                       struct err *e)
+bool vault_set_current(struct vault_set *s, unsigned current, const struct grant *g,
+                       struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
     pthread_mutex_lock(&s->lock);
     bool ok = refresh(s, a, &list, e);
     if (ok && !current)
-        current = s->bound ? 1 : find_id(s, list.current);
-    if (ok && current && s->known[current - 1]->reachable)
-        put_entry(s->known[current - 1], &list, out);
+        current = first_granted(s, list.current, g);
+    if (ok && current && is_reached(s->known[current - 1], g))
+        put_entry(s->known[current - 1], &list, g, out);
     else if (ok)
         json_put_null(out);
     pthread_mutex_unlock(&s->lock);
     return ok;
 }
 
-bool vault_set_list(struct vault_set *s, struct json_writer *out, struct err *e)
+bool vault_set_list(struct vault_set *s, const struct grant *g, struct json_writer *out,
+                    struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
@@ -365,30 +459,31 @@ bool vault_set_list(struct vault_set *s, struct json_writer *out, struct err *e)
     if (ok) {
         json_open_array(out);
         for (unsigned i = 0; i < s->count; i++)
-            if (s->known[i]->reachable)
-                put_entry(s->known[i], &list, out);
+            if (is_reached(s->known[i], g))
+                put_entry(s->known[i], &list, g, out);
         json_close(out);
     }
     pthread_mutex_unlock(&s->lock);
     return ok && buf_check(out->out, "the answer", e);
 }
 
-static void put_ids(const struct vault_set *s, struct buf *out)
+static void put_ids(const struct vault_set *s, const struct grant *g, struct buf *out)
 {
     for (unsigned i = 0; i < s->count && !out->failed; i++)
-        if (s->known[i]->reachable)
+        if (is_reached(s->known[i], g))
             buf_printf(out, "%s%s", out->n ? ", " : "", s->known[i]->id);
 }
 
-unsigned vault_set_find(struct vault_set *s, struct str id, struct err *e)
+unsigned vault_set_find(struct vault_set *s, struct str id, const struct grant *g,
+                        struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
     scoped_buf struct buf ids;
     buf_init(&ids, 200);
     pthread_mutex_lock(&s->lock);
-    unsigned n = refresh(s, a, &list, e) ? find_id(s, id) : 0;
-    put_ids(s, &ids);
+    unsigned n = refresh(s, a, &list, e) ? find_granted(s, id, g) : 0;
+    put_ids(s, g, &ids);
     pthread_mutex_unlock(&s->lock);
     if (!n)
         err_set(e, ERR_NOT_FOUND, "no vault has the id \"%.*s\"; %s%s",
@@ -465,35 +560,50 @@ static bool is_free(struct vault_set *s, const struct vaults *list, struct str i
                    STR_ARGS(str_cut(id, 80)));
 }
 
+/* `lock` is only held for the looks: making folders and waiting for other processes
+ * delays nobody else's calls. */
 static unsigned create(struct vault_set *s, struct creation *c, const char *const *roots,
                        struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
-    if (!refresh(s, a, &list, e) || !is_free(s, &list, c->entry.id, e))
-        return 0;
+    pthread_mutex_lock(&s->lock);
+    bool ok = refresh(s, a, &list, e) && is_free(s, &list, c->entry.id, e);
+    pthread_mutex_unlock(&s->lock);
     scoped(free) char *path =
-        vaults_folder_allowed(c->entry.path, roots, c->initialize, e);
+        ok ? vaults_folder_allowed(c->entry.path, roots, c->initialize, e) : NULL;
     if (!path || !is_apart(&list, path, e))
         return 0;
     c->entry.path = str_of(path);
     /* The agent's choice is its own: the person's current one stays. */
-    if (!vaults_add(&c->entry, false, e) || !refresh(s, a, &list, e))
+    if (!vaults_add(&c->entry, false, e))
         return 0;
-    unsigned n = find_id(s, c->entry.id);
-    if (!n && !add_known(s, c->entry.id, path, e))
-        return 0;
-    n = n ? n : s->count;
-    put_entry(s->known[n - 1], &list, out);
+    pthread_mutex_lock(&s->lock);
+    unsigned n = refresh(s, a, &list, e) ? find_id(s, c->entry.id) : 0;
+    if (!n && !e->code && add_known(s, c->entry.id, path, e))
+        n = s->count;
+    if (n)
+        put_entry(s->known[n - 1], &list, NULL, out);
+    pthread_mutex_unlock(&s->lock);
     return n;
 }
 
+/* The list is the person's: who may reach a part of it does not change it. */
+static bool owns_list(const struct grant *g, const char *call, struct err *e)
+{
+    return !g || !g->vaults.given ||
+           err_set(e, ERR_DENIED,
+                   "%s is not allowed with a token for some vaults only; nothing was "
+                   "changed",
+                   call);
+}
+
 unsigned vault_set_create(struct vault_set *s, const struct json *options,
-                          const struct policy_names *policy, bool *use,
-                          struct json_writer *out, struct err *e)
+                          const struct policy_names *policy, const struct grant *g,
+                          bool *use, struct json_writer *out, struct err *e)
 {
     struct creation c;
-    if (!read_creation(options, &c, e))
+    if (!owns_list(g, "vaults.create", e) || !read_creation(options, &c, e))
         return 0;
     *use = c.use;
     const char *roots[ROOTS_MAX + 1] = {0};
@@ -502,19 +612,19 @@ unsigned vault_set_create(struct vault_set *s, const struct json *options,
         roots[count++] = s->roots[i];
     for (size_t i = 0; i < policy->n && count < ROOTS_MAX; i++)
         roots[count++] = policy->at[i];
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->creating);
     unsigned n = create(s, &c, roots, out, e);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->creating);
     return n;
 }
 
 /* ---- update and remove -------------------------------------------------- */
 
 /* The number of the id, and as `listed` what the user's list calls it. */
-static unsigned find_listed(struct vault_set *s, struct str id,
+static unsigned find_listed(struct vault_set *s, struct str id, const struct grant *g,
                             char listed[static VAULT_ID_MAX + 1], struct err *e)
 {
-    unsigned n = vault_set_find(s, id, e);
+    unsigned n = vault_set_find(s, id, g, e);
     if (!n)
         return 0;
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
@@ -534,14 +644,15 @@ static unsigned find_listed(struct vault_set *s, struct str id,
     return v ? n : 0;
 }
 
-bool vault_set_update(struct vault_set *s, const struct json *options, struct err *e)
+bool vault_set_update(struct vault_set *s, const struct json *options,
+                      const struct grant *g, struct err *e)
 {
     static const char schema[] =
         "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" TEXT
         ",\"description\":" TEXT
         "},\"required\":[\"id\"],\"additionalProperties\":false}";
     char listed[VAULT_ID_MAX + 1];
-    if (!fits(options, schema, "vaults.update", e))
+    if (!owns_list(g, "vaults.update", e) || !fits(options, schema, "vaults.update", e))
         return false;
     struct str name = json_str(json_get(options, "name"));
     struct str description = json_str(json_get(options, "description"));
@@ -550,15 +661,16 @@ bool vault_set_update(struct vault_set *s, const struct json *options, struct er
     if (!named && !described)
         return err_set(e, ERR_INVALID,
                        "nothing to update: give name, description, or both");
-    return find_listed(s, json_str(json_get(options, "id")), listed, e) &&
+    return find_listed(s, json_str(json_get(options, "id")), g, listed, e) &&
            vaults_update(str_of(listed), named ? &name : NULL,
                          described ? &description : NULL, e);
 }
 
-bool vault_set_remove(struct vault_set *s, struct str id, struct err *e)
+bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
+                      struct err *e)
 {
     char listed[VAULT_ID_MAX + 1];
-    unsigned n = find_listed(s, id, listed, e);
+    unsigned n = owns_list(g, "vaults.remove", e) ? find_listed(s, id, g, listed, e) : 0;
     if (!n || !vaults_remove(str_of(listed), e))
         return false;
     pthread_mutex_lock(&s->lock);

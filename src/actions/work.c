@@ -17,8 +17,9 @@ static unsigned find_vault(struct actions *a, const struct caller *who, struct s
                            struct err *e)
 {
     if (vault.n)
-        return vault_set_find(a->vaults, vault, e);
-    return who->vault && *who->vault ? *who->vault : vault_set_first(a->vaults, e);
+        return vault_set_find(a->vaults, vault, who->grant, e);
+    unsigned last = place_last(a, who);
+    return last ? last : vault_set_first(a->vaults, who->grant, e);
 }
 
 static void record(struct work *w, enum err_code outcome)
@@ -43,7 +44,7 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
     account_begin(&w->account);
     w->account.level = who->level;
     unsigned number = find_vault(a, who, vault, e);
-    if (number && place_find(&w->place, a, number, e)) {
+    if (number && place_find(&w->place, a, number, who, e)) {
         bool open = place_permit(&w->place, who, NULL, e);
         account_ward(&w->account, w->place.ward, w->place.permit.policy);
         if (open) {

@@ -8,26 +8,6 @@
 #include "guard/policy.h"
 #include "os/os.h"
 
-/* ---- levels ------------------------------------------------------------- */
-
-static const char *const level_names[LEVELS] = {"full", "limited", "zero"};
-
-const char *level_name(enum level level)
-{
-    return level_names[level];
-}
-
-bool level_named(const char *name, enum level *out)
-{
-    for (size_t i = 0; i < LEVELS; i++) {
-        if (strcmp(level_names[i], name) != 0)
-            continue;
-        *out = (enum level)i;
-        return true;
-    }
-    return false;
-}
-
 /* ---- opening ------------------------------------------------------------ */
 
 struct guard *guard_open(const struct guard_options *o)

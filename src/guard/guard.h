@@ -1,4 +1,4 @@
-/* guard/guard.h - how far a caller may go: trust levels, the policy and what it
+/* guard/guard.h - how far a caller may go: the policy and what it
  * permits one call.
  *
  * A policy is what the user says in policy.json in the user's configuration folder,
@@ -13,58 +13,8 @@
 #pragma once
 #include "audit/audit.h"
 #include "base/base.h"
-#include "client/client.h"
+#include "caller/caller.h"
 #include "json/json.h"
-
-/* ---- who asks ----------------------------------------------------------- */
-
-/* How far a caller is trusted, least last: a ceiling over limits and calls.
- *   full     30 s, 256 MB, everything
- *   limited  10 s, 64 MB, notes.get, list, create, update, utils and api
- *   zero     2 s, 32 MB, notes.get, notes.list, utils and api
- * The limits are those of a policy that says nothing else. */
-enum level { LEVEL_FULL, LEVEL_LIMITED, LEVEL_ZERO };
-#define LEVELS 3
-const char *level_name(enum level level);
-/* false: no level of that name. */
-bool level_named(const char *name, enum level *out);
-
-/* The ways in, each with a level of its own in the policy: the first word of a
- * caller's name; all other names are WAY_OTHER, which no policy lowers. */
-enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
-struct caller;
-enum way caller_way(const struct caller *who);
-
-/* `given` is false where no list was given at all, which is not an empty list. */
-struct policy_names {
-    const char *const *at;
-    size_t n;
-    bool given;
-};
-
-/* What a credential lets its bearer do, at most; the policy still holds over it. */
-#define SCOPE_READ 1u     /* read notes */
-#define SCOPE_WRITE 2u    /* change them */
-#define SCOPE_EVALUATE 4u /* run code */
-#define SCOPE_AUDIT 8u    /* read what was done, by everyone, in its vaults */
-struct grant {
-    const char *principal; /* "token ci": the same for all calls with this credential */
-    enum level level;
-    unsigned scopes;            /* of SCOPE_* */
-    struct policy_names vaults; /* ids of those that it may reach; not given: all */
-};
-
-struct caller {
-    const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
-    enum level level;
-    const struct grant *grant;   /* NULL: the person whose machine this is */
-    const struct client *client; /* to speak to meanwhile; NULL: nobody */
-    struct cancel *cancel;       /* NULL: cannot be cancelled */
-    const char *session; /* of the client, where the transport has one; else NULL */
-    /* The vault that it works in, kept between its calls: 0 at first, written by
-     * vaults.switch. NULL: a switch holds for the one call. */
-    unsigned *vault;
-};
 
 /* ---- the policy --------------------------------------------------------- */
 
@@ -167,7 +117,7 @@ static inline void policy_release_at(const struct policy **p)
  * something asks this one place. */
 struct permit {
     struct ward *ward;
-    const char *caller; /* its name */
+    const struct caller *who;
     const struct policy *policy;
     enum level level;         /* the lowest of all that were said */
     bool read_only;           /* nothing that writes is allowed, whatever it is called */
@@ -182,9 +132,12 @@ void permit_close(struct permit *p); /* one of zeros is fine */
 
 /* May it call this? `least` is the least trusted level that may, `writes` whether the
  * call changes anything: then the audit trail must be there to tell of it (else ERR_IO,
- * unless the policy does not ask for that). false and ERR_DENIED. */
+ * unless the policy does not ask for that). Wants SCOPE_WRITE of a credential where it
+ * writes, else SCOPE_READ. false and ERR_DENIED. */
 bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
                  struct err *e);
+/* The scope that it takes; 0: none, it tells and does nothing (api.*, utils.*). */
+unsigned permit_scope(const char *call, bool writes);
 /* The ceilings of its level. */
 uint32_t permit_timeout_ms(const struct permit *p);
 uint32_t permit_memory_mb(const struct permit *p);

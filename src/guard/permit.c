@@ -2,22 +2,6 @@
 #include "guard/guard.h"
 #include "guard/policy.h"
 
-enum way caller_way(const struct caller *who)
-{
-    static const char *const ways[WAY_OTHER] = {"stdio", "http", "terminal"};
-    const char *name = who->name;
-    size_t n = strcspn(name, " ");
-    for (size_t i = 0; i < WAY_OTHER; i++)
-        if (str_is((struct str){name, n}, ways[i]))
-            return (enum way)i;
-    return WAY_OTHER;
-}
-
-static enum level lower(enum level a, enum level b)
-{
-    return a > b ? a : b;
-}
-
 /* The names stay the caller's own text. */
 static bool read_wish(struct permit *p, const struct guard *g, const struct json *allowed,
                       struct err *e)
@@ -54,15 +38,19 @@ bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
 {
     *p = (struct permit){0};
     p->ward = w;
-    p->caller = who->name;
+    p->who = who;
     p->policy = ward_policy(w, e);
     if (!p->policy)
         return false;
     enum way way = caller_way(who);
-    p->level = lower(who->level, p->policy->level);
+    p->level = level_lower(who->level, p->policy->level);
+    if (who->grant)
+        p->level = level_lower(p->level, who->grant->level);
     if (way != WAY_OTHER)
-        p->level = lower(p->level, p->policy->ways[way]);
-    p->read_only = p->policy->read_only || p->level == LEVEL_ZERO;
+        p->level = level_lower(p->level, p->policy->ways[way]);
+    /* Also what is asked for without permit_call(): mounts, requests to others. */
+    bool may_write = !who->grant || who->grant->scopes & SCOPE_WRITE;
+    p->read_only = p->policy->read_only || p->level == LEVEL_ZERO || !may_write;
     if (alerts_allow(w->guard->alerts, who->name, e) &&
         read_wish(p, w->guard, allowed, e))
         return true;
@@ -90,6 +78,12 @@ static bool is_outside(const struct policy_names *list, const char *call)
     return list->given && !is_named(list, call);
 }
 
+unsigned permit_scope(const char *call, bool writes)
+{
+    bool tells = !strncmp(call, "api.", 4) || !strncmp(call, "utils.", 6);
+    return writes ? SCOPE_WRITE : tells ? 0 : SCOPE_READ;
+}
+
 bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
                  struct err *e)
 {
@@ -100,6 +94,9 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
     /* api.* only tells what there is: no list has to name it. */
     if (!strncmp(call, "api.", 4) && !is_named(&policy->denied, call))
         return true;
+    unsigned scope = permit_scope(call, writes);
+    if (scope && !caller_may(p->who, scope, call, e))
+        return false;
     if (is_outside(&p->wish, call))
         return err_set(e, ERR_DENIED, "%s is not among this call's allowedAPIs", call);
     if (is_outside(&policy->allowed, call) || is_outside(&policy->allowed_vault, call))
@@ -120,7 +117,7 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
             "%s would change something, and the policy is readOnly; nothing was "
             "changed",
             call);
-    if (writes && !alerts_allow(p->ward->guard->alerts, p->caller, e))
+    if (writes && !alerts_allow(p->ward->guard->alerts, p->who->name, e))
         return false;
     struct err why = {0};
     if (writes && policy->audit.required && !trail_ready(p->ward->trail, &why))

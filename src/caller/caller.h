@@ -1,0 +1,89 @@
+/* caller/caller.h - who asks: how far he is trusted, and what his credential grants.
+ *
+ * Made by whoever lets a call in (a transport, the command line), read by all who work
+ * on it. Knows neither policies nor credentials.
+ * Threads: safe; nothing in a caller changes while its call runs, but `*vault`.
+ */
+#pragma once
+#include "base/base.h"
+#include "client/client.h"
+
+/* How far a caller is trusted, least last: a ceiling over limits and calls.
+ *   full     30 s, 256 MB, everything
+ *   limited  10 s, 64 MB, notes.get, list, create, update, utils and api
+ *   zero     2 s, 32 MB, notes.get, notes.list, utils and api
+ * The limits are those of a policy that says nothing else. */
+enum level { LEVEL_FULL, LEVEL_LIMITED, LEVEL_ZERO };
+#define LEVELS 3
+const char *level_name(enum level level);
+/* false: no level of that name. */
+bool level_named(const char *name, enum level *out);
+/* The one that is trusted less. */
+enum level level_lower(enum level a, enum level b);
+
+/* `given` is false where no list was given at all, which is not an empty list. */
+struct policy_names {
+    const char *const *at;
+    size_t n;
+    bool given;
+};
+
+/* ---- credentials -------------------------------------------------------- */
+
+#define SCOPE_READ 1u     /* read notes */
+#define SCOPE_WRITE 2u    /* change them */
+#define SCOPE_EVALUATE 4u /* run code */
+#define SCOPE_AUDIT 8u    /* read what was done, by everyone, in its vaults */
+#define SCOPE_ALL 15u
+const char *scope_name(unsigned scope); /* of one: "read" */
+unsigned scope_named(struct str name);  /* 0: there is none */
+
+/* What a credential lets its bearer do, at most; the policy still holds over it. */
+#define PRINCIPAL_MAX 52u /* bytes */
+struct grant {
+    /* "token ci": the same for all calls with this credential, and of no other one,
+     * ever: sessions, results and the like belong to it. */
+    const char *principal;
+    enum level level;
+    unsigned scopes;            /* of SCOPE_* */
+    struct policy_names vaults; /* ids of those that it may reach; not given: all */
+    /* Where a client learns how to get a better one, for WWW-Authenticate; NULL: nowhere
+     * (RFC 9728). */
+    const char *metadata_url;
+};
+/* NULL: the person of this machine, who may reach all. */
+bool grant_reaches(const struct grant *g, const char *vault_id);
+/* What a refusal says of the scopes that are lacking (RFC 6750, section 3.1), the value
+ * of WWW-Authenticate, with its NUL. */
+#define CHALLENGE_MAX 600u
+void grant_challenge(const struct grant *g, unsigned needed,
+                     char out[static CHALLENGE_MAX]);
+
+/* ---- callers ------------------------------------------------------------ */
+
+struct caller {
+    const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
+    enum level level;
+    const struct grant *grant;   /* NULL: the person whose machine this is */
+    const struct client *client; /* to speak to meanwhile; NULL: nobody */
+    struct cancel *cancel;       /* NULL: cannot be cancelled */
+    const char *session; /* of the client, where the transport has one; else NULL */
+    /* The vault that it works in, kept between its calls: 0 at first, written by
+     * vaults.switch. NULL: a switch holds for the one call. */
+    unsigned *vault;
+};
+
+/* The name of one who came over HTTP: "http token ci", or "http 127.0.0.1". */
+#define CALLER_NAME 64u
+void caller_http_name(char out[static CALLER_NAME], const struct grant *g,
+                      const char *peer);
+
+/* The ways in, each with a level of its own in the policy: the first word of a
+ * caller's name; all other names are WAY_OTHER, which no policy lowers. */
+enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
+enum way caller_way(const struct caller *who);
+
+/* Does its credential allow this? `scope` is one of SCOPE_*, `what` is named in the
+ * message ("evaluate_note_code"). false and ERR_DENIED. */
+bool caller_may(const struct caller *who, unsigned scope, const char *what,
+                struct err *e);
