@@ -12,7 +12,15 @@ sys.path.insert(0, str(ROOT / "test"))
 # All traffic is to this machine, whatever proxies the environment names.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
 
+import spec  # noqa: E402
 from wire import Server, Stdio  # noqa: E402
+
+
+def pytest_report_header():
+    missing = [v for v in (spec.MODERN, *spec.LEGACY[:2]) if spec.path_of(v) is None]
+    if missing:
+        return (f"the specification's schemas of {', '.join(missing)} are not at {spec.FOLDER}:"
+                " messages are held to JSON-RPC alone")
 
 
 @pytest.fixture(scope="session")

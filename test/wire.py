@@ -1,34 +1,21 @@
-"""MCP as it is on the wire: raw clients for stdio and HTTP, and the protocol's schemas."""
+"""MCP as it is on the wire: raw clients for stdio and HTTP, which hold whatever comes back
+to the specification's schemas (spec.py)."""
 import json
 import queue
 import socket
 import subprocess
 import threading
-from pathlib import Path
 
 import httpx
-import jsonschema
 
-MODERN = "2026-07-28"
-LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26"]
+from spec import LEGACY, MODERN, Conversation, validate  # noqa: F401 (for who imports this)
+
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
 WAIT_S = 60  # for what should come at once; only a failing test waits so long
-
-_SCHEMAS = Path(__file__).resolve().parent.parent.parent / "shared" / "mcp"
-_RESULTS = {
-    "initialize": "InitializeResult",
-    "server/discover": "DiscoverResult",
-    "ping": "EmptyResult",
-    "tools/list": "ListToolsResult",
-    "tools/call": "CallToolResult",
-    "resources/read": "ReadResourceResult",
-    "resources/list": "ListResourcesResult",
-    "resources/templates/list": "ListResourceTemplatesResult",
-}
 
 
 def request(method, params=None, *, id=1, modern=False):
@@ -53,31 +40,6 @@ def initialize(version="2025-11-25", id=0):
                                   "clientInfo": {"name": "test", "version": "1"}}, id=id)
 
 
-def validate(message, method=None, version=LEGACY[0]):
-    """Fails if the specification's schema does not allow this message, where it is at
-    hand. An error that answers nothing has the id null, as JSON-RPC wants it."""
-    if "error" in message and message.get("id") is None:
-        assert message["jsonrpc"] == "2.0"
-        assert isinstance(message["error"]["code"], int)
-        assert isinstance(message["error"]["message"], str)
-        return
-    path = _SCHEMAS / version / "schema.json"
-    if not path.exists():
-        path = _SCHEMAS / f"schema-{version}.json"
-    if not path.exists():
-        return
-    schema = json.loads(path.read_text())
-    defs = "$defs" if "$defs" in schema else "definitions"
-
-    def check(value, name):
-        jsonschema.Draft202012Validator(
-            {"$ref": f"#/{defs}/{name}", defs: schema[defs]}).validate(value)
-
-    check(message, "JSONRPCMessage")
-    if "result" in message and method in _RESULTS and _RESULTS[method] in schema[defs]:
-        check(message["result"], _RESULTS[method])
-
-
 def structured(message):
     """The structured content of a call's answer, which its text repeats."""
     result = message["result"]
@@ -93,6 +55,8 @@ class Stdio:
         self.lines = []
         self._queue = queue.Queue()
         self._kept = []
+        self._spoken = Conversation()
+        self._begun = b""  # a line that was written in part
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, **how)
         threading.Thread(target=self._read, daemon=True).start()
@@ -111,7 +75,11 @@ class Stdio:
         self._queue.put(None)
 
     def write(self, data):
-        self.process.stdin.write(data if isinstance(data, bytes) else data.encode())
+        data = data if isinstance(data, bytes) else data.encode()
+        *lines, self._begun = (self._begun + data).split(b"\n")
+        for line in lines:
+            self._spoken.sent(line)
+        self.process.stdin.write(data)
         self.process.stdin.flush()
 
     def send(self, *messages):
@@ -126,9 +94,7 @@ class Stdio:
             return None
         assert line.endswith(b"\n")
         self.lines.append(line)
-        message = json.loads(line)
-        assert isinstance(message, (dict, list))
-        return message
+        return self._spoken.received(json.loads(line))
 
     def ask(self, message, timeout=WAIT_S):
         """Sends a request and waits for its own answer; others are kept."""
@@ -149,6 +115,25 @@ class Stdio:
         while (message := self.receive(timeout)) is not None:
             rest.append(message)
         return rest, self.process.wait(timeout)
+
+
+def events(text):
+    """The messages of a text/event-stream that has ended."""
+    datas = ["\n".join(line[5:].lstrip(" ") for line in event.splitlines()
+                       if line.startswith("data:")) for event in text.split("\n\n")]
+    return [json.loads(data) for data in datas if data]
+
+
+def check_answer(message, answer, version):
+    """Holds the answer to a POST to the schema of the version that it was spoken in."""
+    spoken = Conversation(version if version in LEGACY + [MODERN] else None)
+    spoken.sent(message)
+    kind = answer.headers.get("Content-Type", "").split(";")[0]
+    if kind == "text/event-stream":
+        for one in events(answer.text):
+            spoken.received(one)
+    elif kind == "application/json" and (answer.is_success or "jsonrpc" in answer.json()):
+        spoken.received(answer.json())
 
 
 class Server:
@@ -185,9 +170,11 @@ class Server:
             if message["method"] == "tools/call":
                 all_headers["Mcp-Name"] = params["name"]
         all_headers |= headers or {}
-        return self.http.post("/mcp", json=message,
-                              headers={k: v for k, v in all_headers.items() if v is not None},
-                              **how)
+        answer = self.http.post("/mcp", json=message,
+                                headers={k: v for k, v in all_headers.items()
+                                         if v is not None}, **how)
+        check_answer(message, answer, all_headers.get("MCP-Protocol-Version"))
+        return answer
 
     def session(self, version="2025-11-25"):
         """The headers of a session that was opened in the older way."""
