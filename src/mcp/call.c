@@ -73,6 +73,7 @@ void calls_cancel(struct calls *c, const struct session *session, const struct j
         call->pins++;
         pthread_mutex_unlock(&c->lock);
         cancel_fire(call->cancel);
+        asks_wake(&call->m->asks);
         pthread_mutex_lock(&c->lock);
         call->pins--;
         pthread_cond_broadcast(&c->unpinned);
@@ -83,13 +84,27 @@ void calls_cancel(struct calls *c, const struct session *session, const struct j
 
 /* ---- checking ----------------------------------------------------------- */
 
+/* The least level of log messages that a request of the modern era asks for. */
+static unsigned log_asked(const struct json *meta)
+{
+    struct str level = json_str(json_get(meta, "io.modelcontextprotocol/logLevel"));
+    unsigned i = 0;
+    while (i < CLIENT_LEVELS && !str_is(level, client_level_names[i]))
+        i++;
+    return i < CLIENT_LEVELS ? i : LOG_UNASKED;
+}
+
 static struct call *call_new(struct exchange *x)
 {
+    const struct json *meta = json_get(x->params, "_meta");
+    const struct json *token = json_get(meta, "progressToken");
     struct call *c = mem_new(sizeof *c);
     c->m = x->m;
     c->id = x->id;
     c->era = x->era;
     c->http = x->env->http;
+    c->progress_token = json_is(token, JSON_STRING) || json_is_int(token) ? token : NULL;
+    c->log_least = log_asked(meta);
     c->session = *x->env->session;
     cancel_init(&c->own);
     c->cancel = x->env->cancel ? x->env->cancel : &c->own;
@@ -225,23 +240,29 @@ static bool perform(const struct call *c, const struct caller *who, struct answe
            buf_check(&out->content, "the answer", e);
 }
 
-static void run_one(struct call *c, const char *who, struct reply *r)
+static void run_one(struct call *c, const struct front *f, struct reply *r)
 {
     struct err e = {0};
     struct answer a = {.is_error = false};
     buf_init(&a.json, ANSWER_MAX);
     buf_init(&a.content, ANSWER_MAX);
-    /* Whoever comes in so far is on this machine. */
     unsigned before = sessions_vault(&c->m->sessions, &c->session), vault = before;
-    struct caller caller = {
-        .name = who, .level = LEVEL_FULL, .cancel = c->cancel, .vault = &vault};
+    struct talk talk;
+    struct caller caller = {.name = f->who,
+                            .level = f->grant ? f->grant->level : LEVEL_FULL,
+                            .grant = f->grant,
+                            .client = &talk.client,
+                            .cancel = c->cancel,
+                            .vault = &vault};
 
     char session[SESSION_TEXT + 1];
     if (c->session.there && c->http) {
         session_text(&c->session, session);
         caller.session = session;
     }
+    talk_begin(&talk, c, f->outlet);
     bool answered = perform(c, &caller, &a, &e);
+    talk_end(&talk);
     if (vault != before)
         sessions_set_vault(&c->m->sessions, &c->session, vault);
     if (!calls_leave(&c->m->calls, c))
@@ -260,7 +281,7 @@ static void run_one(struct call *c, const char *who, struct reply *r)
 }
 
 /* One after the other; an array of what there is to answer. */
-static void run_batch(struct call *c, const char *who, struct reply *r)
+static void run_batch(struct call *c, const struct front *f, struct reply *r)
 {
     struct envelope env = {.http = c->http, .session = &c->session, .cancel = c->cancel};
     struct buf *whole = r->out;
@@ -277,7 +298,7 @@ static void run_batch(struct call *c, const char *who, struct reply *r)
         } else {
             struct call *inner = take_value(c->m, c->arena, it.value, &env, &part);
             if (inner)
-                call_run(inner, who, &part);
+                call_run(inner, f, &part);
         }
         if (one.n) {
             buf_char(whole, whole->n ? ',' : '[');
@@ -296,13 +317,13 @@ static void run_batch(struct call *c, const char *who, struct reply *r)
     }
 }
 
-void call_run(struct call *c, const char *who, struct reply *r)
+void call_run(struct call *c, const struct front *f, struct reply *r)
 {
     r->status = 200;
     if (c->batch)
-        run_batch(c, who, r);
+        run_batch(c, f, r);
     else
-        run_one(c, who, r);
+        run_one(c, f, r);
     call_drop(c);
 }
 

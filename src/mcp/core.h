@@ -11,7 +11,9 @@
 #include "actions/actions.h"
 #include "base/base.h"
 #include "mcp/mirror.h"
+#include "mcp/outlet.h"
 #include "mcp/session.h"
+#include "mcp/ticker.h"
 #include "workspaces/workspaces.h"
 #include "json/json.h"
 
@@ -69,9 +71,9 @@ struct mcp {
     struct mirrors mirrors; /* parameters that are repeated in headers */
     struct sessions sessions;
     struct calls calls;
-    atomic_uint
-        log_least; /* of enum client_level: what the client of stdio wants to hear */
-    atomic_bool greeted; /* it has said initialize */
+    struct asks asks;
+    struct ticker ticker;
+    atomic_bool greeted; /* the client of stdio has said initialize */
 };
 
 struct mcp *mcp_open_on(const struct backend *b, struct err *e);
@@ -111,6 +113,8 @@ struct call {
     struct mcp *m;
     struct arena *arena; /* everything below; NULL: its batch's */
     const struct json *id, *arguments;
+    const struct json *progress_token; /* NULL: its client wants no progress */
+    unsigned log_least; /* of the modern era: an enum client_level, or LOG_UNASKED */
     const struct action *action;
     const struct errand *errand; /* instead of an action */
     const struct json *params;   /* of the errand */
@@ -216,9 +220,14 @@ struct call *call_leave(struct exchange *x, const struct action *action);
 void call_leave_errand(struct exchange *x, const struct errand *errand);
 /* Leaves x->call for a batch. */
 void call_prepare_batch(struct exchange *x, const struct json *batch);
-/* Runs it to its end on this thread, writes the answer and frees it. `who` is
- * named to the audit. */
-void call_run(struct call *c, const char *who, struct reply *r);
+/* Who runs a call, and for whom. */
+struct front {
+    const char *who;             /* named to the audit */
+    const struct grant *grant;   /* of its credential; NULL: none was needed */
+    const struct outlet *outlet; /* NULL: nothing can be said before the answer */
+};
+/* Runs it to its end on this thread, writes the answer and frees it. */
+void call_run(struct call *c, const struct front *f, struct reply *r);
 /* Answers that it did not run, and frees it. */
 void call_refuse(struct call *c, enum err_code code, const char *why, struct reply *r);
 /* Frees a call that will not run and that nobody waits for. */

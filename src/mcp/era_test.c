@@ -33,7 +33,7 @@ static void send(const char *text)
     reply = (struct reply){.out = &out};
     struct call *c = take_message(m, str_of(text), &env, &reply);
     if (c)
-        call_run(c, "a test", &reply);
+        call_run(c, &fake_front, &reply);
 }
 
 static int code(void)

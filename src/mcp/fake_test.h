@@ -23,7 +23,13 @@ static const struct action fake_actions[] = {
     {"fail", "Fail", "Does not run.", FAKE_SCHEMA, NULL, true, false, true, false},
     {"wait", "Wait", "Waits until it is cancelled.", FAKE_SCHEMA, NULL, false, true,
      false, true},
+    {"tell", "Tell", "Says progress and log messages.", FAKE_SCHEMA, NULL, true, false,
+     true, false},
+    {"ask", "Ask", "Asks its client for a name.", FAKE_SCHEMA, NULL, true, false, true,
+     false},
 };
+
+static const struct front fake_front = {.who = "a test"};
 
 static struct {
     pthread_mutex_t lock;
@@ -71,6 +77,22 @@ static inline bool fake_wait(struct cancel *cancel, struct err *e)
     return err_set(e, ERR_CANCELLED, "stopped by its caller");
 }
 
+#define FAKE_QUESTION                                                                 \
+    "{\"message\":\"who?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" \
+    "\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]}}"
+
+static inline bool fake_ask(const struct caller *who, struct answer *out, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(1 << 20);
+    struct client_question q = {"who", "elicitation/create", STR(FAKE_QUESTION)};
+    const struct json *answer;
+    if (!client_ask(who->client, &q, 1, a, &answer, e))
+        return false;
+    struct json_writer w = json_writer(&out->json);
+    json_put(&w, answer);
+    return true;
+}
+
 static inline bool fake_call(void *arg, const struct action *which,
                              const struct json *arguments, const struct caller *who,
                              struct answer *out, struct err *e)
@@ -96,6 +118,15 @@ static inline bool fake_call(void *arg, const struct action *which,
         return true;
     case 2:
         return err_set(e, ERR_NOT_FOUND, "no note 'x'; known are: y");
+    case 4:
+        client_progress(who->client, 0, 2, STR("begun"));
+        client_log(who->client, CLIENT_INFO, "fake", STR("\"hello\""));
+        client_log(who->client, CLIENT_DEBUG, "fake", STR("{\"detail\":1}"));
+        client_progress(who->client, 2, 2, STR(""));
+        client_progress(who->client, 1, 2, STR("never less"));
+        return buf_cstr(&out->json, "{}");
+    case 5:
+        return fake_ask(who, out, e);
     default:
         return fake_wait(who->cancel, e);
     }

@@ -12,6 +12,8 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     buf_init(&m->names, TOOLS_MAX);
     sessions_init(&m->sessions);
     calls_init(&m->calls);
+    asks_init(&m->asks);
+    ticker_init(&m->ticker);
     if (tools_write(m, e))
         return m;
     mcp_close(m);
@@ -112,6 +114,8 @@ void mcp_close(struct mcp *m)
     if (!m)
         return;
     must(m->calls.first == NULL);
+    ticker_done(&m->ticker);
+    asks_done(&m->asks);
     calls_done(&m->calls);
     sessions_done(&m->sessions);
     mirrors_done(&m->mirrors);

@@ -111,10 +111,11 @@ static bool is_id(const struct json *id)
     return n == floor(n);
 }
 
-static void take_response(struct exchange *x)
+static void take_response(struct exchange *x, const struct json *response)
 {
-    /* We ask our clients nothing, so there is nothing that this answers. */
     x->reply->status = 202;
+    if (!x->env->http || era_check_header(x))
+        asks_answer(&x->m->asks, x->env->session, response);
 }
 
 static void take_notification(struct exchange *x)
@@ -152,7 +153,7 @@ static void classify(struct exchange *x, const struct json *root)
     if (!str_is(json_str(json_get(root, "jsonrpc")), "2.0")) {
         reply_error(x, RPC_REQUEST, "Invalid Request: \"jsonrpc\" must be \"2.0\"");
     } else if (!method && (json_get(root, "result") || json_get(root, "error"))) {
-        take_response(x);
+        take_response(x, root);
     } else if (!json_is(method, JSON_STRING)) {
         reply_error(x, RPC_REQUEST,
                     "Invalid Request: \"method\" must be a string, not %s",

@@ -36,7 +36,7 @@ static const struct json *send(const char *text)
     reply = (struct reply){.out = &out};
     struct call *c = take_message(m, str_of(text), &env, &reply);
     if (c)
-        call_run(c, "a test", &reply);
+        call_run(c, &fake_front, &reply);
     if (out.n == 0)
         return NULL;
     struct err e = {0};
@@ -433,7 +433,7 @@ static void an_unknown_tool_is_a_protocol_error(void **state)
 
 static void *run_waiting(void *arg)
 {
-    call_run(arg, "a test", &reply);
+    call_run(arg, &fake_front, &reply);
     return NULL;
 }
 
@@ -500,7 +500,7 @@ static void only_the_call_that_is_meant_is_cancelled(void **state)
     assert_false(cancel_fired(calls[2]->cancel));
     /* What is cancelled before it begins does not run. */
     reply = (struct reply){.out = &out};
-    call_run(calls[1], "a test", &reply);
+    call_run(calls[1], &fake_front, &reply);
     assert_int_equal(fake.ran, 0);
     assert_int_equal(fake.cancelled, 1); /* but is told */
     assert_int_equal(out.n, 0);
@@ -526,7 +526,7 @@ static void batches_are_for_the_one_version_that_knows_them(void **state)
     reply = (struct reply){.out = &out};
     struct call *c = take_message(m, str_of(batch), &env, &reply);
     assert_non_null(c);
-    call_run(c, "a test", &reply);
+    call_run(c, &fake_front, &reply);
     struct err e = {0};
     const struct json *v = json_read(buf_view(&out), arena, &e);
     assert_int_equal(json_length(v), 4);

@@ -33,18 +33,11 @@ void put_cache_hints(struct json_writer *w, enum era era)
     json_pair_raw(w, "cacheScope", STR("\"private\""));
 }
 
-/* Log messages need a stream that is there without a request: stdio's. */
-static void put_capabilities(struct json_writer *w, bool logs)
+static void put_capabilities(struct json_writer *w)
 {
-    json_key(w, "capabilities");
-    json_open_object(w);
-    if (logs)
-        json_pair_raw(w, "logging", STR("{}"));
-    json_pair_raw(w, "completions", STR("{}"));
-    json_pair_raw(w, "prompts", STR("{}"));
-    json_pair_raw(w, "resources", STR("{}"));
-    json_pair_raw(w, "tools", STR("{}"));
-    json_close(w);
+    json_pair_raw(w, "capabilities",
+                  STR("{\"logging\":{},\"completions\":{},\"prompts\":{},"
+                      "\"resources\":{},\"tools\":{}}"));
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -61,18 +54,20 @@ static void answer_initialize(struct exchange *x)
     const char *version = legacy_version(json_str(asked));
     if (!version)
         version = VERSION_LEGACY;
+    unsigned can = can_read(json_get(x->params, "capabilities"));
     if (x->env->http) {
-        sessions_add(&x->m->sessions, version, (int64_t)(os_mono_ns() / 1000000),
+        sessions_add(&x->m->sessions, version, can, (int64_t)(os_mono_ns() / 1000000),
                      x->env->session);
         x->reply->opened = true;
     } else {
         x->env->session->version = version;
+        x->env->session->can = can;
         atomic_store(&x->m->greeted, true);
     }
 
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_cstr(&w, "protocolVersion", version);
-    put_capabilities(&w, !x->env->http);
+    put_capabilities(&w);
     json_key(&w, "serverInfo");
     json_open_object(&w);
     json_pair_cstr(&w, "name", "cloche");
@@ -87,7 +82,7 @@ static void answer_discover(struct exchange *x)
 {
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
-    put_capabilities(&w, false);
+    put_capabilities(&w);
     json_pair_cstr(&w, "instructions", instructions);
     put_cache_hints(&w, x->era);
     result_close(&w, x->era);
@@ -106,8 +101,7 @@ static void answer_log_level(struct exchange *x)
                     STR_ARGS(str_cut(level, 40)));
         return;
     }
-    if (!x->env->http)
-        atomic_store(&x->m->log_least, i);
+    sessions_set_log_least(&x->m->sessions, x->env->session, i);
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     result_close(&w, x->era);
 }

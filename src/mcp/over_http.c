@@ -167,7 +167,8 @@ static void work(void *arg, struct http_request *rq, void *left, struct http_res
     char who[64];
     (void)snprintf(who, sizeof who, "http %s", http_peer(rq));
     struct reply r = {.out = &rs->body};
-    call_run(c, who, &r);
+    struct front front = {.who = who};
+    call_run(c, &front, &r);
     finish(&r, rs);
 }
 

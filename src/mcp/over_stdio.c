@@ -88,6 +88,18 @@ static void put_line(struct stdio *s, struct buf *line)
     pthread_mutex_unlock(&s->out_lock);
 }
 
+/* What is said to a call's client before its answer. */
+static bool say_line(void *arg, struct str message, enum outlet_weight weight)
+{
+    (void)weight;
+    struct stdio *s = arg;
+    scoped_buf struct buf line;
+    buf_init(&line, LINE_CEILING);
+    if (buf_str(&line, message))
+        put_line(s, &line);
+    return !line.failed && !atomic_load(&s->broken);
+}
+
 static void refuse_line(struct stdio *s)
 {
     scoped_buf struct buf line;
@@ -114,7 +126,9 @@ static void run(struct stdio *s, struct call *c)
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
     struct reply r = {.out = &line};
-    call_run(c, "stdio", &r);
+    struct outlet outlet = {.say = say_line, .arg = s};
+    struct front front = {.who = "stdio", .outlet = &outlet};
+    call_run(c, &front, &r);
     if (line.n)
         put_line(s, &line);
 }
@@ -304,26 +318,20 @@ static void put_alert(void *arg, const struct alert *alert)
 {
     struct stdio *s = arg;
     enum client_level level = alert->paused ? CLIENT_ERROR : CLIENT_WARNING;
-    if (!atomic_load(&s->m->greeted) || level < atomic_load(&s->m->log_least))
+    unsigned least = sessions_log_least(&s->m->sessions, &s->session);
+    if (!atomic_load(&s->m->greeted) || (least != LOG_UNASKED && level < least))
         return;
     scoped_buf struct buf line;
+    scoped_buf struct buf data;
     buf_init(&line, 4096);
-    struct json_writer w = json_writer(&line);
-    json_open_object(&w);
-    json_pair_cstr(&w, "jsonrpc", "2.0");
-    json_pair_cstr(&w, "method", "notifications/message");
-    json_key(&w, "params");
-    json_open_object(&w);
-    json_pair_cstr(&w, "level", client_level_names[level]);
-    json_pair_cstr(&w, "logger", "alerts");
-    json_key(&w, "data");
+    buf_init(&data, 2048);
+    struct json_writer w = json_writer(&data);
     json_open_object(&w);
     json_pair_cstr(&w, "message", alert->message);
     json_pair_str(&w, "caller", str_cut(str_of(alert->caller), 100));
     json_pair_bool(&w, "paused", alert->paused);
     json_close(&w);
-    json_close(&w);
-    json_close(&w);
+    put_log(&line, level, "alerts", buf_view(&data));
     if (!line.failed)
         put_line(s, &line);
 }

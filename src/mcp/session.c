@@ -7,14 +7,14 @@
 struct seat {
     struct session session;
     int64_t used_ms;
-    unsigned vault;
+    struct kept kept;
     uint32_t chain;        /* next in its bucket, or among the free */
     uint32_t newer, older; /* neighbours by last use */
 };
 
 void sessions_init(struct sessions *s)
 {
-    *s = (struct sessions){0};
+    *s = (struct sessions){.stdio.log_least = LOG_UNASKED};
     pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -86,10 +86,10 @@ static void drop_silent(struct sessions *s, int64_t now_ms)
         drop(s, s->oldest);
 }
 
-void sessions_add(struct sessions *s, const char *version, int64_t now_ms,
+void sessions_add(struct sessions *s, const char *version, unsigned can, int64_t now_ms,
                   struct session *out)
 {
-    *out = (struct session){.there = true, .version = version};
+    *out = (struct session){.there = true, .version = version, .can = can};
     os_random(out->id, sizeof out->id);
 
     pthread_mutex_lock(&s->lock);
@@ -106,7 +106,8 @@ void sessions_add(struct sessions *s, const char *version, int64_t now_ms,
     else
         name = ++s->used;
     uint32_t *head = bucket(s, out->id);
-    *seat(s, name) = (struct seat){.session = *out, .chain = *head};
+    *seat(s, name) =
+        (struct seat){.session = *out, .kept.log_least = LOG_UNASKED, .chain = *head};
     *head = name;
     link_newest(s, name, now_ms);
     pthread_mutex_unlock(&s->lock);
@@ -158,32 +159,54 @@ bool sessions_remove(struct sessions *s, const struct session *which)
 }
 
 /* Called with the lock held; NULL: the session has gone. */
-static unsigned *vault_of(struct sessions *s, const struct session *which)
+static struct kept *kept_of(struct sessions *s, const struct session *which)
 {
     static const unsigned char none[sizeof which->id];
     if (!which->there)
         return NULL;
     if (!memcmp(which->id, none, sizeof none))
-        return &s->stdio_vault;
+        return &s->stdio;
     uint32_t name = lookup(s, which->id);
-    return name ? &seat(s, name)->vault : NULL;
+    return name ? &seat(s, name)->kept : NULL;
+}
+
+static struct kept look(struct sessions *s, const struct session *which)
+{
+    struct kept out = {.log_least = LOG_UNASKED};
+    pthread_mutex_lock(&s->lock);
+    const struct kept *kept = kept_of(s, which);
+    if (kept)
+        out = *kept;
+    pthread_mutex_unlock(&s->lock);
+    return out;
 }
 
 unsigned sessions_vault(struct sessions *s, const struct session *which)
 {
-    pthread_mutex_lock(&s->lock);
-    const unsigned *kept = vault_of(s, which);
-    unsigned vault = kept ? *kept : 0;
-    pthread_mutex_unlock(&s->lock);
-    return vault;
+    return look(s, which).vault;
 }
 
 void sessions_set_vault(struct sessions *s, const struct session *which, unsigned vault)
 {
     pthread_mutex_lock(&s->lock);
-    unsigned *kept = vault_of(s, which);
+    struct kept *kept = kept_of(s, which);
     if (kept)
-        *kept = vault;
+        kept->vault = vault;
+    pthread_mutex_unlock(&s->lock);
+}
+
+unsigned sessions_log_least(struct sessions *s, const struct session *which)
+{
+    return look(s, which).log_least;
+}
+
+void sessions_set_log_least(struct sessions *s, const struct session *which,
+                            unsigned least)
+{
+    pthread_mutex_lock(&s->lock);
+    struct kept *kept = kept_of(s, which);
+    if (kept)
+        kept->log_least = least;
     pthread_mutex_unlock(&s->lock);
 }
 

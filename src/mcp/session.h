@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "base/base.h"
+#include "client/client.h"
 
 #define SESSIONS_MAX 4096u
 #define SESSION_IDLE_MS ((int64_t)24 * 60 * 60 * 1000)
@@ -17,6 +18,16 @@ struct session {
     bool there;           /* else nobody's: its calls are nobody's to cancel */
     unsigned char id[16]; /* zeros for the one client of stdio */
     const char *version;  /* as negotiated, a literal; NULL: not yet */
+    unsigned can;         /* CAN_*: what its client answers (outlet.h) */
+};
+
+/* In place of a level: nothing was asked for. */
+#define LOG_UNASKED CLIENT_LEVELS
+
+/* What a client may change while its session goes on. */
+struct kept {
+    unsigned vault;     /* see `vault` of struct caller */
+    unsigned log_least; /* enum client_level, or LOG_UNASKED */
 };
 
 struct sessions {
@@ -26,13 +37,13 @@ struct sessions {
     uint32_t newest, oldest; /* by last use; seat number + 1 */
     uint32_t used;           /* seats that were ever taken */
     uint32_t free;           /* chain of those given back */
-    unsigned stdio_vault;    /* of the one client without an id */
+    struct kept stdio;       /* of the one client without an id */
 };
 
 void sessions_init(struct sessions *s);
 void sessions_done(struct sessions *s);
 /* A new session with a fresh id; `now_ms` is monotonic. */
-void sessions_add(struct sessions *s, const char *version, int64_t now_ms,
+void sessions_add(struct sessions *s, const char *version, unsigned can, int64_t now_ms,
                   struct session *out);
 /* false: there is none by this id. */
 bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
@@ -41,5 +52,10 @@ bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
  * session that is not there (any more). */
 unsigned sessions_vault(struct sessions *s, const struct session *which);
 void sessions_set_vault(struct sessions *s, const struct session *which, unsigned vault);
+/* The least level of log messages that it wants; LOG_UNASKED for a session that is not
+ * there. */
+unsigned sessions_log_least(struct sessions *s, const struct session *which);
+void sessions_set_log_least(struct sessions *s, const struct session *which,
+                            unsigned least);
 bool sessions_remove(struct sessions *s, const struct session *which);
 void session_text(const struct session *s, char out[static SESSION_TEXT + 1]);

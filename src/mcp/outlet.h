@@ -1,0 +1,117 @@
+/* mcp/outlet.h - what is said to a call's client before its answer: progress, log
+ * messages, questions.
+ *
+ * A transport runs a call with an outlet, which takes single messages to where the
+ * call's client listens. call.c makes a `struct talk` around it: the `struct client`
+ * that the action sees, with the rules of the protocol's two eras in between. Nothing
+ * is said any more once talk_end() has returned. Private to the room mcp.
+ * Source: 2025-11-25 basic/utilities/progress, server/utilities/logging, client/;
+ * 2026-07-28 basic/patterns.
+ */
+#pragma once
+#include <pthread.h>
+
+#include "base/base.h"
+#include "client/client.h"
+#include "mcp/ticker.h"
+#include "json/json.h"
+
+struct call;
+struct mcp;
+
+/* ---- where messages go -------------------------------------------------- */
+
+enum outlet_weight {
+    OUTLET_LIGHT, /* may be left out when the client is too slow: progress, logs */
+    OUTLET_HEAVY, /* may not: questions */
+};
+
+/* Threads: any, and several at once. Nothing here waits for the client. */
+struct outlet {
+    /* One JSON-RPC message, without a line end. false: nobody will hear it. */
+    bool (*say)(void *arg, struct str message, enum outlet_weight weight);
+    /* A sign of life that is no message; NULL: there is none. */
+    void (*beat)(void *arg);
+    void *arg;
+};
+
+/* ---- what a client can -------------------------------------------------- */
+
+/* Of the capabilities that it declared. */
+#define CAN_FORM 1u
+#define CAN_URL 2u
+#define CAN_SAMPLE 4u
+#define CAN_SAMPLE_TOOLS 8u
+#define CAN_SAMPLE_CONTEXT 16u
+#define CAN_ROOTS 32u
+
+/* Of ClientCapabilities, a JSON object; anything else reads as none. */
+unsigned can_read(const struct json *capabilities);
+/* Does it answer this method at all? */
+bool can_answer(unsigned can, struct str method);
+/* And with these parameters: a mode, tools? false and ERR_CAPABILITY, or ERR_INVALID:
+ * there is no such question. */
+bool can_answer_this(unsigned can, struct str method, const struct json *params,
+                     struct err *e);
+/* Is `result` an answer to the question, one that keeps to the schema which an
+ * elicitation asks for? false and ERR_INVALID. */
+bool answer_check(struct str method, const struct json *params, const struct json *result,
+                  struct err *e);
+
+/* ---- one call's --------------------------------------------------------- */
+
+struct talk {
+    struct client client; /* for the action; its ways are of the call's era */
+    const struct call *call;
+    const struct outlet *outlet; /* NULL: it can be told nothing */
+    uint64_t begun_ns;
+
+    pthread_mutex_t lock;
+    bool over;
+    double done, total; /* the last that was said; `done` is below 0 before */
+    struct {
+        uint64_t since_ns;
+        double left;
+    } progress_may, log_may; /* how much more may be said now */
+    struct {
+        bool there;
+        double done, total;
+        struct buf message;
+    } held;        /* progress that came too soon after the last */
+    unsigned lost; /* log messages that were left out */
+
+    struct beat beat;
+};
+
+void talk_begin(struct talk *t, const struct call *call, const struct outlet *outlet);
+/* What was held back is said now, and then nothing more. */
+void talk_end(struct talk *t);
+/* A log message as JSON-RPC wants it. */
+void put_log(struct buf *out, enum client_level level, const char *logger,
+             struct str data);
+
+/* ---- questions to clients of the older era ------------------------------ */
+
+#define ASKS_MAX 1024u                           /* that wait, in all */
+#define ASKS_SESSION_MAX 16u                     /* and of one session */
+#define ASK_WAIT_S 600u                          /* for a person to answer */
+#define ASK_ANSWER_MAX ((size_t)4 * 1024 * 1024) /* bytes */
+
+struct asks {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct ask *first;
+    unsigned count;
+    unsigned wait_ms; /* [ASK_WAIT_S]; less in tests */
+};
+void asks_init(struct asks *a);
+void asks_done(struct asks *a);
+/* As client_ask(), of one call. */
+bool asks_ask(struct asks *a, struct talk *t, const struct client_question *questions,
+              size_t n, struct arena *arena, const struct json **answers, struct err *e);
+/* A response that this session's client sent. What answers no question that waits is
+ * passed over. */
+struct session;
+void asks_answer(struct asks *a, const struct session *from, const struct json *response);
+/* Calls were cancelled: who waits for a person shall look. */
+void asks_wake(struct asks *a);

@@ -1,0 +1,131 @@
+/* All wait for the same time, so the list in which they entered is the order in which
+ * they are due, and a thread that sleeps for that time misses nobody who comes
+ * meanwhile: a short call comes and goes without waking it.
+ */
+#include "mcp/ticker.h"
+
+#include <time.h>
+
+#include "os/os.h"
+
+#define NS_MS 1000000ull
+
+void ticker_init(struct ticker *t)
+{
+    *t = (struct ticker){.beat_ms = BEAT_S * 1000};
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->changed, NULL);
+}
+
+void ticker_done(struct ticker *t)
+{
+    pthread_mutex_lock(&t->lock);
+    must(!t->first);
+    t->ending = true;
+    pthread_cond_broadcast(&t->changed);
+    bool started = t->started;
+    pthread_mutex_unlock(&t->lock);
+    if (started)
+        pthread_join(t->thread, NULL);
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->lock);
+}
+
+/* ---- the list; the lock is held ----------------------------------------- */
+
+static void put_last(struct ticker *t, struct beat *b)
+{
+    b->due_ns = os_mono_ns() + t->beat_ms * NS_MS;
+    b->before = t->last;
+    b->after = NULL;
+    *(t->last ? &t->last->after : &t->first) = b;
+    t->last = b;
+}
+
+static void take_out(struct ticker *t, struct beat *b)
+{
+    *(b->before ? &b->before->after : &t->first) = b->after;
+    *(b->after ? &b->after->before : &t->last) = b->before;
+}
+
+/* ---- the thread --------------------------------------------------------- */
+
+static void sleep_until(struct ticker *t, uint64_t ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+    (void)pthread_cond_clockwait(&t->changed, &t->lock, CLOCK_MONOTONIC, &until);
+}
+
+static void beat(struct ticker *t, struct beat *b)
+{
+    take_out(t, b);
+    put_last(t, b);
+    t->running = b;
+    pthread_mutex_unlock(&t->lock);
+    b->fn(b->arg);
+    pthread_mutex_lock(&t->lock);
+    t->running = NULL;
+    pthread_cond_broadcast(&t->changed);
+}
+
+/* For as long as one may have come meanwhile that is due then; and with nobody there
+ * even after that, until somebody comes. */
+static void wait_for_some(struct ticker *t)
+{
+    uint64_t until = os_mono_ns() + t->beat_ms * NS_MS;
+    while (!t->first && !t->ending && os_mono_ns() < until)
+        sleep_until(t, until);
+    t->asleep = true;
+    while (!t->first && !t->ending)
+        pthread_cond_wait(&t->changed, &t->lock);
+    t->asleep = false;
+}
+
+static void *tick(void *arg)
+{
+    struct ticker *t = arg;
+    pthread_mutex_lock(&t->lock);
+    while (!t->ending) {
+        if (!t->first)
+            wait_for_some(t);
+        else if (t->first->due_ns > os_mono_ns())
+            sleep_until(t, t->first->due_ns);
+        else
+            beat(t, t->first);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* Without a thread there are no signs of life; calls do well without. */
+static void start(struct ticker *t)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, (size_t)256 * 1024);
+    t->started = pthread_create(&t->thread, &attr, tick, t) == 0;
+    pthread_attr_destroy(&attr);
+    if (t->started)
+        (void)pthread_setname_np(t->thread, "mcp-ticker");
+}
+
+void ticker_enter(struct ticker *t, struct beat *b)
+{
+    pthread_mutex_lock(&t->lock);
+    if (!t->started)
+        start(t);
+    put_last(t, b);
+    if (t->asleep)
+        pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void ticker_leave(struct ticker *t, struct beat *b)
+{
+    pthread_mutex_lock(&t->lock);
+    while (t->running == b)
+        pthread_cond_wait(&t->changed, &t->lock);
+    take_out(t, b);
+    pthread_mutex_unlock(&t->lock);
+}
