@@ -48,8 +48,7 @@ def listed(version):
 
 # What is not made yet: scenarios, and what they wait for.
 AWAITED = {
-    "completion-|prompts-|resources-(read|templates|subscribe|unsubscribe)|caching":
-        "prompts, completion and resources of others",
+    "resources-(subscribe|unsubscribe)": "subscriptions",
     "tools-call-(with-|sampling|elicitation)|elicitation-|server-sse-polling":
         "what is said during a call",
     "server-stateless|input-required": "questions of the newer revision",

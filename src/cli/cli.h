@@ -9,6 +9,9 @@ struct cli_extras {
     const struct action_extra *tools;
     size_t tool_count;
     struct workspaces_options readable; /* resources and prompts */
+    /* Told when they are open, before the first call; may be NULL. Good until the last. */
+    void (*opened)(void *arg, struct workspaces *w);
+    void *arg;
 };
 
 /* Runs `cloche` with these words. `extras` may be NULL. Answers the exit code: 0 done,

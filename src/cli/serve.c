@@ -57,6 +57,8 @@ static bool service_open(struct service *s, const struct cli_extras *extras,
               workspaces_open(s->actions, extras ? &extras->readable : NULL, e)) ||
         !(s->mcp = mcp_open(s->actions, s->workspaces, e)))
         return false;
+    if (extras && extras->opened)
+        extras->opened(extras->arg, s->workspaces);
     actions_on_alert(s->actions, log_alert, NULL);
     pthread_attr_t attr;
     pthread_attr_init(&attr);

@@ -53,6 +53,10 @@ static const struct client_question
     capital_question[] = {QUESTION("capital_question", "sampling/createMessage",
                                    SAMPLE("What is the capital of France?", 100))},
     roots_question[] = {QUESTION("client_roots", "roots/list", "{}")},
+    context_question[] = {QUESTION("user_context", "elicitation/create",
+                                   FORM("What context should the prompt use?",
+                                        "{\"context\":{\"type\":\"string\"}}",
+                                        "[\"context\"]"))},
     confirm_question[] = {QUESTION(
         "confirm", "elicitation/create",
         FORM("Please confirm", "{\"ok\":{\"type\":\"boolean\"}}", "[\"ok\"]"))},
@@ -61,6 +65,12 @@ static const struct client_question
                            QUESTION("greeting", "sampling/createMessage",
                                     SAMPLE("Generate a greeting", 50)),
                            QUESTION("client_roots", "roots/list", "{}")},
+    two_questions[] = {QUESTION(
+                           "first", "elicitation/create",
+                           FORM("First?", "{\"value\":{\"type\":\"string\"}}", "[]")),
+                       QUESTION(
+                           "second", "elicitation/create",
+                           FORM("Second?", "{\"value\":{\"type\":\"string\"}}", "[]"))},
     first_round[] = {QUESTION("step1", "elicitation/create",
                               ASK_NAME("Step 1: What is your name?"))},
     second_round[] = {QUESTION("step2", "elicitation/create",
@@ -117,6 +127,12 @@ static void tell_several(const struct json *const *answers, struct answer *out)
                 json_length(json_get(answers[2], "roots")));
 }
 
+static void tell_two(const struct json *const *answers, struct answer *out)
+{
+    fixture_say(out, "%.*s and %.*s", STR_ARGS(shown(json_get(answers[0], "action"))),
+                STR_ARGS(shown(json_get(answers[1], "action"))));
+}
+
 static void tell_rounds(const struct json *const *answers, struct answer *out)
 {
     fixture_say(out, "%.*s likes %.*s", STR_ARGS(shown(content(answers[0], "name"))),
@@ -143,8 +159,10 @@ static void tell_elicited(const struct json *const *answers, struct answer *out)
 const struct asking asking_name = {name_question, 1, tell_name},
                     asking_capital = {capital_question, 1, tell_sample},
                     asking_roots = {roots_question, 1, tell_roots},
+                    asking_context = {context_question, 1, NULL},
                     asking_confirm = {confirm_question, 1, tell_state},
                     asking_several = {several_questions, 3, tell_several},
+                    asking_two = {two_questions, 2, tell_two},
                     asking_rounds[2] = {{first_round, 1, NULL},
                                         {second_round, 1, tell_rounds}},
                     asking_defaults = {defaults_question, 1, tell_elicited},

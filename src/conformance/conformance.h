@@ -8,5 +8,12 @@
  */
 #pragma once
 #include "actions/actions.h"
+#include "workspaces/workspaces.h"
 
-const struct action_extra *conformance_tools(size_t *count);
+#define CONFORMANCE_TOOLS_MAX 64
+
+/* Fills in `tools` and answers how many they are. Some say that something has changed:
+ * to those who hear of `*open`, which is set before the first call. */
+size_t conformance_tools(struct action_extra tools[static CONFORMANCE_TOOLS_MAX],
+                         struct workspaces **open);
+struct workspaces_options conformance_readable(void);

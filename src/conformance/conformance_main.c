@@ -2,9 +2,20 @@
 #include "cli/cli.h"
 #include "conformance/conformance.h"
 
+static void keep(void *arg, struct workspaces *w)
+{
+    struct workspaces **open = arg;
+    *open = w;
+}
+
 int main(int argc, char **argv)
 {
-    struct cli_extras extras = {0};
-    extras.tools = conformance_tools(&extras.tool_count);
+    struct action_extra tools[CONFORMANCE_TOOLS_MAX];
+    struct workspaces *open = NULL;
+    struct cli_extras extras = {.tools = tools,
+                                .tool_count = conformance_tools(tools, &open),
+                                .readable = conformance_readable(),
+                                .opened = keep,
+                                .arg = &open};
     return cli_run(argc, argv, &extras);
 }

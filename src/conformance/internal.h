@@ -19,11 +19,16 @@ bool fixture_say(struct answer *out, const char *fmt, ...)
 /* Waits; false and ERR_CANCELLED as soon as the call is cancelled. */
 bool fixture_wait(const struct caller *who, unsigned ms, struct err *e);
 
+#define WATCHED "test://watched-resource"
+
 /* ---- tools that answer (saying.c) ----------------------------------------- */
 
 fixture_fn say_content; /* arg: the content, JSON text */
 fixture_fn say_failure; /* arg: a sentence */
-fixture_fn say_logs, say_every_level, say_progress, say_late, say_greeting;
+fixture_fn say_logs, say_every_level, say_progress, say_late, say_greeting, say_computed,
+    say_failure_late, say_broken;
+/* That something has changed; arg: a struct workspaces ** */
+fixture_fn say_tools_changed, say_prompts_changed, say_resource_changed;
 
 /* ---- tools that ask (asking.c) -------------------------------------------- */
 
@@ -39,4 +44,5 @@ fixture_fn ask_twice;                     /* arg: two of them, one after the oth
 fixture_fn ask_the_model, ask_the_person; /* what their arguments say */
 
 extern const struct asking asking_name, asking_capital, asking_roots, asking_confirm,
-    asking_several, asking_rounds[2], asking_defaults, asking_choices, asking_sampling;
+    asking_several, asking_context, asking_two, asking_rounds[2], asking_defaults,
+    asking_choices, asking_sampling;

@@ -115,6 +115,32 @@ bool say_late(void *arg, const struct json *arguments, const struct caller *who,
            fixture_say(out, "Answered after %u ms.", (unsigned)ms);
 }
 
+bool say_computed(void *arg, const struct json *arguments, const struct caller *who,
+                  struct answer *out, struct err *e)
+{
+    (void)arg;
+    int64_t seconds = json_int(json_get(arguments, "seconds"), 1);
+    return fixture_wait(who, (unsigned)seconds * 1000, e) &&
+           fixture_say(out, "Computed for %u s.", (unsigned)seconds);
+}
+
+bool say_failure_late(void *arg, const struct json *arguments, const struct caller *who,
+                      struct answer *out, struct err *e)
+{
+    return fixture_wait(who, 1000, e) && say_failure(arg, arguments, who, out, e);
+}
+
+/* As only a mistake of the server's own does. */
+bool say_broken(void *arg, const struct json *arguments, const struct caller *who,
+                struct answer *out, struct err *e)
+{
+    (void)arg;
+    (void)arguments;
+    (void)who;
+    (void)out;
+    return err_set(e, ERR_BUG, "this tool intentionally breaks for testing");
+}
+
 bool say_greeting(void *arg, const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e)
 {
@@ -123,4 +149,41 @@ bool say_greeting(void *arg, const struct json *arguments, const struct caller *
     (void)e;
     return fixture_say(out, "Hello, %.*s!",
                        STR_ARGS(str_cut(json_str(json_get(arguments, "name")), 200)));
+}
+
+/* ---- changes ---------------------------------------------------------------- */
+
+static bool say_changed(void *arg, enum workspaces_changed what, struct str uri,
+                        struct answer *out)
+{
+    struct workspaces **open = arg;
+    workspaces_tell(*open, &(struct workspaces_change){.what = what, .uri = uri});
+    return fixture_say(out, "Those who want to hear of it were told.");
+}
+
+bool say_tools_changed(void *arg, const struct json *arguments, const struct caller *who,
+                       struct answer *out, struct err *e)
+{
+    (void)arguments;
+    (void)who;
+    (void)e;
+    return say_changed(arg, CHANGED_TOOLS, STR(""), out);
+}
+
+bool say_prompts_changed(void *arg, const struct json *arguments,
+                         const struct caller *who, struct answer *out, struct err *e)
+{
+    (void)arguments;
+    (void)who;
+    (void)e;
+    return say_changed(arg, CHANGED_PROMPTS, STR(""), out);
+}
+
+bool say_resource_changed(void *arg, const struct json *arguments,
+                          const struct caller *who, struct answer *out, struct err *e)
+{
+    (void)arguments;
+    (void)who;
+    (void)e;
+    return say_changed(arg, CHANGED_ONE, STR(WATCHED), out);
 }

@@ -34,6 +34,10 @@
     "{\"type\":\"object\",\"properties\":{\"milliseconds\":{\"type\":\"integer\"," \
     "\"minimum\":0,\"maximum\":60000}}}"
 
+#define SECONDS                                                              \
+    "{\"type\":\"object\",\"properties\":{\"seconds\":{\"type\":\"number\"," \
+    "\"minimum\":0,\"maximum\":120},\"label\":{\"type\":\"string\"}}}"
+
 #define TOOL(id, about, input, function, with)            \
     {.shown = {.name = id,                                \
                .title = id,                               \
@@ -70,6 +74,16 @@ static const struct action_extra tools[] = {
          IN_A_HEADER, say_content, TEXT("Done.")),
     TOOL("greet", "greets.", ONE("name", "string"), say_greeting, NULL),
 
+    TOOL("slow_compute", "takes as many seconds as it is told.", SECONDS, say_computed,
+         NULL),
+    TOOL("failing_job", "fails after a second.", NOTHING, say_failure_late,
+         "This job intentionally fails for testing"),
+    TOOL("protocol_error_job", "breaks.", NOTHING, say_broken, NULL),
+    TOOL("confirm_delete", "asks to confirm.", ONE("filename", "string"), ask_all,
+         &asking_confirm),
+    ASKING("multi_input", "asks two things at once.", asking_two),
+    ASKING("test_tool_with_task", "asks for a name.", asking_name),
+
     TOOL("test_sampling", "asks the model.", ONE("prompt", "string"), ask_the_model,
          NULL),
     TOOL("test_elicitation", "asks the person.", ONE("message", "string"), ask_the_person,
@@ -93,8 +107,23 @@ static const struct action_extra tools[] = {
          ask_what_it_can, &asking_several),
 };
 
-const struct action_extra *conformance_tools(size_t *count)
+/* Their arg is put in when it is known. */
+static const struct action_extra changing[] = {
+    TOOL("test_trigger_tool_change", "says that the tools changed.", NOTHING,
+         say_tools_changed, NULL),
+    TOOL("test_trigger_prompt_change", "says that the prompts changed.", NOTHING,
+         say_prompts_changed, NULL),
+    TOOL("test_trigger_resource_change", "says that " WATCHED " changed.", NOTHING,
+         say_resource_changed, NULL),
+};
+_Static_assert(LENGTH(tools) + LENGTH(changing) <= CONFORMANCE_TOOLS_MAX, "too many");
+
+size_t conformance_tools(struct action_extra out[static CONFORMANCE_TOOLS_MAX],
+                         struct workspaces **open)
 {
-    *count = LENGTH(tools);
-    return tools;
+    memcpy(out, tools, sizeof tools);
+    memcpy(out + LENGTH(tools), changing, sizeof changing);
+    for (size_t i = 0; i < LENGTH(changing); i++)
+        out[LENGTH(tools) + i].arg = open;
+    return LENGTH(tools) + LENGTH(changing);
 }
