@@ -24,20 +24,25 @@ const struct api_type api_types[] = {
      "{id: string, uid: string | null, title: string, content: string, metadata: Metadata, "
      "content_hash: string, links: NoteLink[], type: string, created: string, updated: string, "
      "path: string, filename: string, size: number, tags: string[], "
-     "frontmatter_error?: string}",
+     "frontmatter_error?: string, properties?: Metadata}",
      "a note as notes.get answers it"},
+    {"Link",
+     "{source: string, target: string, text: string, kind: 'wiki' | 'markdown', "
+     "line: number}",
+     "a link from note to note, by their ids; line is that of the source's content"},
     {"NoteLink",
      "{target: string, label: string | null, kind: 'wiki' | 'markdown' | 'external', "
      "line: number}",
      "a link as it stands in a note's content"},
     {"NoteField",
      "'id' | 'title' | 'type' | 'created' | 'updated' | 'size' | 'tags' | 'path' | 'uid' | "
-     "'filename' | 'content_hash' | 'metadata'",
+     "'filename' | 'content_hash' | 'metadata' | 'properties'",
      "what lists can answer of a note"},
     {"NoteRow",
      "{id: string, title: string, type: string, created: string, updated: string, "
      "size: number, tags: string[], path: string, uid?: string | null, filename?: string, "
-     "content_hash?: string, metadata?: Metadata}",
+     "content_hash?: string, metadata?: Metadata, properties?: Metadata, "
+     "properties_cut?: string[]}",
      "a note in a list, without its content; with `fields` only those"},
     {"SearchHit",
      "{id: string, note_id: string, title: string, excerpt: string, score: number, "

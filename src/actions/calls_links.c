@@ -15,6 +15,13 @@ static bool call_backlinks(struct evaluation *v, const struct json *args,
     return vault && links_get_backlinks(vault, json_at(args, 0), out, e);
 }
 
+static bool call_list(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
+{
+    struct vault *vault = actions_vault(v, e);
+    return vault && links_list(vault, json_at(args, 0), out, e);
+}
+
 static bool call_find_broken(struct evaluation *v, const struct json *args,
                              struct json_writer *out, struct err *e)
 {
@@ -64,6 +71,19 @@ static const struct host_call rows[] = {
      .errors = "NotFound: no such note. Conflict: several notes have that title.",
      .example = "(await links.getBacklinks('project/Plan')).map((l) => l.source_note_id)",
      .words = "incoming references who links here mentioned by inbound"},
+    {{.name = "links.list", .slow = true},
+     "(options?: {limit?: number, cursor?: string} | null): Promise<Link[]>",
+     "all links of the vault that lead to a note",
+     call_list,
+     LEVEL_FULL,
+     .steady = true,
+     .details =
+         "By the path of the note that they stand in. limit is 10,000 by default "
+         "and at most; cursor is the source of the last row, and a page ends with a "
+         "whole note.",
+     .errors = "InvalidInput: the cursor's note is gone.",
+     .example = "const all = await links.list({limit: 100})",
+     .words = "all every graph edges relations network listLinks"},
     {{.name = "links.findBroken", .slow = true},
      "(options?: {limit?: number, cursor?: string} | null): Promise<BrokenLink[]>",
      "links that lead to no note",

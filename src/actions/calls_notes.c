@@ -101,14 +101,17 @@ static const struct host_call rows[] = {
          "metadata: {tags: ['team']}})",
      .words = "add new write insert make save put createNote"},
     {{.name = "notes.get"},
-     "(identifier: string | {identifier: string}): Promise<FullNote | null>",
+     "(identifier: string | {identifier: string, properties?: boolean}): "
+     "Promise<FullNote | null>",
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
      LEVEL_ZERO,
      .steady = true,
      .details =
          "null where there is none. content is what stands behind the frontmatter; "
-         "metadata is the frontmatter without id, type, title, created and updated.",
+         "metadata is the frontmatter without id, type, title, created and updated; "
+         "properties: true adds an object of these and of the texts under the headings of "
+         "level 2.",
      .errors = "Conflict: several notes have this title; the message names them.",
      .example = "const note = await notes.get('meeting/Standup')",
      .words = "read open load fetch show view getNote getById byId content body findOne"},
@@ -149,15 +152,18 @@ static const struct host_call rows[] = {
      .words = "remove trash erase destroy drop unlink deleteNote"},
     {{.name = "notes.list"},
      "(options?: string | null | {typeName?: string, type?: string, limit?: number, "
-     "cursor?: string, fields?: NoteField[]}): Promise<NoteRow[]>",
+     "cursor?: string, order?: 'updated' | 'path', fields?: NoteField[]}): "
+     "Promise<NoteRow[]>",
      "notes without their content, the one updated last first",
      call_list,
      LEVEL_ZERO,
      .steady = true,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
-         "of the page before. fields picks the fields of the rows, also uid, filename, "
-         "content_hash and metadata.",
+         "of the page before, with order: 'path' its path. fields picks the fields of the "
+         "rows, also uid, filename, content_hash, metadata and properties: metadata and "
+         "the texts under headings of level 2, the long ones cut (properties_cut names "
+         "them).",
      .errors = "InvalidInput: a field that it does not take.",
      .example = "const rows = await notes.list({typeName: 'meeting', limit: 20})",
      .words =

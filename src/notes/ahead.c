@@ -6,6 +6,7 @@
  * do not pile up. */
 #include "notes/ahead.h"
 
+#include "notes/outline.h"
 #include "notes/yml.h"
 
 #define PARSE_MAX (64u << 20) /* bytes of working memory for one note */
@@ -22,6 +23,8 @@ void reading_init(struct reading *r)
     buf_init(&r->tags, YML_JSON_MAX * 2);
     buf_init(&r->tag_words, YML_JSON_MAX * 2);
     buf_init(&r->metadata, YML_JSON_MAX * 2);
+    buf_init(&r->properties, YML_JSON_MAX * 2 + 8 * PROPERTIES_MAX);
+    buf_init(&r->cut, 8 * PROPERTIES_MAX);
 }
 
 void reading_done(struct reading *r)
@@ -30,6 +33,8 @@ void reading_done(struct reading *r)
     buf_done(&r->tags);
     buf_done(&r->tag_words);
     buf_done(&r->metadata);
+    buf_done(&r->properties);
+    buf_done(&r->cut);
     arena_free(r->arena);
     r->arena = NULL;
 }
@@ -39,9 +44,13 @@ static void gather_metadata(struct reading *r)
     buf_clear(&r->tags);
     buf_clear(&r->metadata);
     buf_clear(&r->tag_words);
+    buf_clear(&r->properties);
+    buf_clear(&r->cut);
     if (!r->ok || !r->note.front.yml.all) {
         buf_cstr(&r->tags, "[]");
         buf_cstr(&r->metadata, "{}");
+        buf_cstr(&r->properties, "{}");
+        buf_cstr(&r->cut, "[]");
         return;
     }
     struct json_writer w = json_writer(&r->tags), m = json_writer(&r->metadata);
@@ -49,7 +58,11 @@ static void gather_metadata(struct reading *r)
     note_put_metadata(&r->note, &m);
     /* The search takes anything but letters for a space. */
     buf_str(&r->tag_words, buf_view(&r->tags));
-    r->ok = buf_check(&r->metadata, "a note's metadata", &r->why);
+    w = json_writer(&r->properties);
+    note_put_short_properties(&r->note, r->arena, &w, &r->cut);
+    r->ok = buf_check(&r->metadata, "a note's metadata", &r->why) &&
+            buf_check(&r->properties, "a note's properties", &r->why) &&
+            buf_check(&r->cut, "a note's properties", &r->why);
 }
 
 struct gathering {

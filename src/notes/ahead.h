@@ -17,6 +17,7 @@ struct reading {
     struct note note;  /* when found and ok; borrows from all below */
     struct link_list links;
     struct buf bytes, tags, tag_words, metadata; /* JSON; tag_words: to be searched */
+    struct buf properties, cut;                  /* of note_put_short_properties() */
     struct arena *arena;
 };
 

@@ -52,6 +52,7 @@ enum field {
     FIELD_FILENAME,
     FIELD_HASH,
     FIELD_METADATA,
+    FIELD_PROPERTIES,
     FIELD_COUNT,
 };
 
@@ -68,11 +69,13 @@ static const char *const field_names[FIELD_COUNT] = {
     [FIELD_FILENAME] = "filename",
     [FIELD_HASH] = "content_hash",
     [FIELD_METADATA] = "metadata",
+    [FIELD_PROPERTIES] = "properties",
 };
 
 struct listing {
     struct vault *v;
     struct str type, cursor;
+    bool by_path; /* else the one updated last first */
     int64_t limit;
     bool wanted[FIELD_COUNT];
     struct buf rows;
@@ -94,7 +97,7 @@ static bool read_fields(const struct json *fields, struct listing *l, struct err
             return err_set(e, ERR_INVALID,
                            "fields knows no \"%.*s\"; it takes id, title, "
                            "type, created, updated, size, tags, path, uid, filename, "
-                           "content_hash, metadata",
+                           "content_hash, metadata, properties",
                            STR_ARGS(str_cut(json_str(it.value), 60)));
         l->wanted[i] = true;
     }
@@ -105,10 +108,21 @@ static bool read_fields(const struct json *fields, struct listing *l, struct err
                          "[\"id\", \"title\"]");
 }
 
+static bool read_order(const struct json *o, struct listing *l, struct err *e)
+{
+    struct str order;
+    if (!options_str(o, "order", NULL, &order, e))
+        return false;
+    l->by_path = str_is(order, "path");
+    return l->by_path || !order.n || str_is(order, "updated") ||
+           err_set(e, ERR_INVALID, "order is \"%.*s\"; it takes updated or path",
+                   STR_ARGS(str_cut(order, 40)));
+}
+
 static bool read_listing(const struct json *o, struct listing *l, struct err *e)
 {
-    static const char *const keys[] = {"typeName", "type",   "limit",
-                                       "cursor",   "fields", NULL};
+    static const char *const keys[] = {"typeName", "type",   "limit", "cursor",
+                                       "order",    "fields", NULL};
     bool none = !o || json_is(o, JSON_NULL);
     l->type = json_str(o);
     if (json_is(o, JSON_STRING) || none) {
@@ -117,7 +131,7 @@ static bool read_listing(const struct json *o, struct listing *l, struct err *e)
     }
     return options_check(o, "notes.list", keys, e) &&
            options_str(o, "typeName", "type", &l->type, e) &&
-           options_str(o, "cursor", NULL, &l->cursor, e) &&
+           options_str(o, "cursor", NULL, &l->cursor, e) && read_order(o, l, e) &&
            options_limit(o, 1000, 10000, &l->limit, e) &&
            read_fields(json_get(o, "fields"), l, e);
 }
@@ -142,6 +156,11 @@ static void put_row(struct listing *l, struct query *q, struct json_writer *w)
         case FIELD_METADATA:
             json_pair_raw(w, name, query_str(q, i));
             break;
+        case FIELD_PROPERTIES:
+            json_pair_raw(w, name, query_str(q, i));
+            if (!str_is(query_str(q, i + 1), "[]"))
+                json_pair_raw(w, "properties_cut", query_str(q, i + 1));
+            break;
         case FIELD_UID:
             json_key(w, name);
             if (query_is_null(q, i))
@@ -159,9 +178,11 @@ static void put_row(struct listing *l, struct query *q, struct json_writer *w)
     json_close(w);
 }
 
-#define LIST_COLUMNS                                                       \
-    "SELECT " FIND_ID " AS public, n.title, n.type, n.created, n.updated," \
-    " n.size, n.tags, n.path, n.uid, n.stem, n.hash, n.metadata FROM notes n "
+#define LIST_COLUMNS                                                                  \
+    "SELECT " FIND_ID " AS public, n.title, n.type, n.created, n.updated,"            \
+    " n.size, n.tags, n.path, n.uid, n.stem, n.hash, n.metadata, n.properties, n.cut" \
+    " FROM notes n "
+#define LIST_BY_PATH " ORDER BY n.path LIMIT ?2"
 #define LIST_END " ORDER BY n.updated DESC, n.id, n.path LIMIT ?2"
 /* What stands behind the row whose date, id and path are ?3, ?4 and ?5. */
 #define LIST_AFTER "(n.updated < ?3 OR (n.updated = ?3 AND (n.id, n.path) > (?4, ?5)))"
@@ -202,14 +223,20 @@ static bool list_rows(struct db *db, struct listing *l, const struct mark *m,
         {LIST_COLUMNS "WHERE n.type = ?1" LIST_END,
          LIST_COLUMNS "WHERE n.type = ?1 AND " LIST_AFTER LIST_END},
     };
+    static const char *const by_path[2] = {
+        LIST_COLUMNS "WHERE n.path > ?5" LIST_BY_PATH,
+        LIST_COLUMNS "WHERE n.type = ?1 AND n.path > ?5" LIST_BY_PATH};
     bool typed = l->type.n > 0, paged = l->cursor.n > 0;
-    scoped(query_end) struct query *q = db_query(db, queries[typed][paged], e);
+    scoped(query_end) struct query *q =
+        db_query(db, l->by_path ? by_path[typed] : queries[typed][paged], e);
     if (!q)
         return false;
     if (typed)
         query_bind_str(q, 1, l->type);
     query_bind_int(q, 2, l->limit);
-    if (paged) {
+    if (l->by_path) {
+        query_bind_str(q, 5, l->cursor);
+    } else if (paged) {
         query_bind_int(q, 3, m->updated);
         query_bind_str(q, 4, buf_view(&m->id));
         query_bind_cstr(q, 5, m->path);
@@ -230,7 +257,8 @@ static bool list_work(struct db *db, void *arg, struct err *e)
     buf_init(&m.id, PATH_MAX + 8);
     /* The mark and the rows must be of one state. */
     scoped_transaction struct transaction t = {0};
-    bool ok = db_begin_read(&t, db, e) && (!l->cursor.n || find_mark(db, l, &m, e)) &&
+    bool ok = db_begin_read(&t, db, e) &&
+              (l->by_path || !l->cursor.n || find_mark(db, l, &m, e)) &&
               list_rows(db, l, &m, e);
     buf_done(&m.id);
     return ok;

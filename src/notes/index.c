@@ -87,6 +87,12 @@ static const char *const migrations[] = {
     " tag TEXT NOT NULL COLLATE NOCASE,"
     " note INTEGER NOT NULL,"
     " PRIMARY KEY(tag, note)) WITHOUT ROWID;",
+
+    /* Sections as properties: see outline.h. All notes are read again. */
+    "ALTER TABLE notes ADD COLUMN properties TEXT NOT NULL DEFAULT '{}';" /* JSON */
+    "ALTER TABLE notes ADD COLUMN cut TEXT NOT NULL DEFAULT '[]';"        /* JSON */
+    "CREATE INDEX notes_by_type_and_path ON notes(type, path);"
+    "DELETE FROM texts; DELETE FROM notes; UPDATE state SET version = version + 1;",
 };
 static const struct db_options options = {migrations, LENGTH(migrations), false, false};
 

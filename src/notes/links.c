@@ -197,22 +197,72 @@ static bool broken_work(struct db *db, void *arg, struct err *e)
     return e->code == ERR_NONE;
 }
 
-bool links_find_broken(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e)
+/* A call that takes a limit and a cursor. */
+static bool ask_page(struct vault *v, const struct json *options, const char *call,
+                     index_work *work, struct json_writer *out, struct err *e)
 {
     static const char *const keys[] = {"limit", "cursor", NULL};
     struct page p = {.limit = PAGE_MAX};
     bool given = options && !json_is(options, JSON_NULL);
-    if (given && (!options_check(options, "links.findBroken", keys, e) ||
+    if (given && (!options_check(options, call, keys, e) ||
                   !options_limit(options, PAGE_MAX, PAGE_MAX, &p.limit, e) ||
                   !options_str(options, "cursor", NULL, &p.cursor, e)))
         return false;
     if (!read_cursor(v, &p, e))
         return false;
     buf_init(&p.rows, FIND_ANSWER_MAX);
-    bool ok = find_use(v, broken_work, &p, &p.rows, out, e);
+    bool ok = find_use(v, work, &p, &p.rows, out, e);
     buf_done(&p.rows);
     return ok;
+}
+
+bool links_find_broken(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e)
+{
+    return ask_page(v, options, "links.findBroken", broken_work, out, e);
+}
+
+/* ---- all of them ---------------------------------------------------------- */
+
+static bool all_work(struct db *db, void *arg, struct err *e)
+{
+    struct page *p = arg;
+    buf_clear(&p->rows);
+    struct json_writer w = json_writer(&p->rows);
+    /* CROSS: in the order of the paths, so that a page reads no more than itself. */
+    scoped(query_end) struct query *q = db_query(
+        db,
+        LINK_COLUMNS ", s.path FROM notes s CROSS JOIN links l ON l.source = s.key"
+                     " CROSS JOIN names m ON m.key = l.name"
+                     " CROSS JOIN notes t ON t.key = m.note"
+                     " WHERE s.path > ?1 ORDER BY s.path, l.number",
+        e);
+    if (!q)
+        return false;
+    query_bind_cstr(q, 1, p->after);
+    char last[PATH_MAX] = "";
+    json_open_array(&w);
+    for (int64_t n = 0; query_next(q, e); n++) {
+        struct str path = query_str(q, OUTCOME + 1);
+        if (n >= p->limit && !str_is(path, last))
+            break;
+        (void)snprintf(last, sizeof last, "%.*s", STR_ARGS(path));
+        json_open_object(&w);
+        json_pair_str(&w, "source", query_str(q, SOURCE));
+        json_pair_str(&w, "target", query_str(q, NOTE));
+        json_pair_str(&w, "text", query_str(q, LABEL));
+        json_pair_cstr(&w, "kind", link_kind_name(kind_of(q)));
+        json_pair_int(&w, "line", query_int(q, LINE));
+        json_close(&w);
+    }
+    json_close(&w);
+    return e->code == ERR_NONE;
+}
+
+bool links_list(struct vault *v, const struct json *options, struct json_writer *out,
+                struct err *e)
+{
+    return ask_page(v, options, "links.list", all_work, out, e);
 }
 
 /* ---- notes by their links ----------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "notes/history.h"
 #include "notes/markdown.h"
 #include "notes/name.h"
+#include "notes/outline.h"
 #include "notes/write.h"
 
 static void put_link(void *arg, const struct link *l)
@@ -15,7 +16,8 @@ static void put_link(void *arg, const struct link *l)
     json_close(w);
 }
 
-static void put_note(struct vault *v, const struct note *n, struct json_writer *w)
+static void put_note(struct vault *v, const struct note *n, struct arena *properties,
+                     struct json_writer *w)
 {
     json_open_object(w);
     write_pair_id(v, w, "id", n->path);
@@ -43,6 +45,10 @@ static void put_note(struct vault *v, const struct note *n, struct json_writer *
     note_put_tags(n, w);
     if (n->front.state == FRONTMATTER_BROKEN)
         json_pair_cstr(w, "frontmatter_error", n->front.error);
+    if (properties) {
+        json_key(w, "properties");
+        note_put_properties(n, properties, w);
+    }
     json_close(w);
 }
 
@@ -63,10 +69,12 @@ static bool read_by_id(struct vault *v, struct str id, char path[static PATH_MAX
 bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
                struct err *e)
 {
-    static const char *const keys[] = {"identifier", NULL};
+    static const char *const keys[] = {"identifier", "properties", NULL};
     struct str wanted;
+    bool properties = false;
     if (json_is(identifier, JSON_OBJECT) &&
-        !options_check(identifier, "notes.get", keys, e))
+        (!options_check(identifier, "notes.get", keys, e) ||
+         !options_bool(identifier, "properties", &properties, e)))
         return false;
     if (!options_identifier(identifier, &wanted, e))
         return false;
@@ -90,7 +98,7 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     struct note n;
     if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e))
         return false;
-    put_note(v, &n, out);
+    put_note(v, &n, properties ? a : NULL, out);
     return buf_check(out->out, "the note", e);
 }
 

@@ -47,31 +47,29 @@ struct vault *vault_as(struct vault *v, const char *author);
 /* `options` is what a call's comment begins with; what follows "->" goes to `out`. */
 typedef bool vault_call(struct vault *v, const struct json *options,
                         struct json_writer *out, struct err *e);
-/* {type (or type_id; "note"), title, content?, metadata?}
- * -> {id, type, title, filename, path, created}
- * The title becomes a safe file name. ERR_CONFLICT names the id that has it
- * already. Metadata keys id, type, title and updated are refused. */
+/* {type (or type_id; "note"), title, content?, metadata?} -> {id, type, title, filename,
+ * path, created}. The title becomes a safe file name. ERR_CONFLICT names the id that has
+ * it already. Metadata keys id, type, title and updated are refused. */
 vault_call notes_create;
-/* "identifier" or {identifier} -> null, or {id, uid, title, content, metadata,
+/* "identifier" or {identifier, properties?} -> null, or {id, uid, title, content, metadata,
  * content_hash, links, type, created, updated, path, filename, size, tags} and,
  * where the frontmatter is no YAML, frontmatter_error.
  * `content` is what stands behind the frontmatter; bytes that are no UTF-8 read as
  * U+FFFD. `metadata` is the frontmatter less id, type, title, created, updated.
  * `links`: [{target, label, kind: wiki | markdown | external, line}]. `uid` may be
- * null. Needs the index only for uids and titles. */
+ * null. `properties` adds them: an H2 section's trimmed text by its heading, and the
+ * metadata's keys that are none. Needs the index only for uids and titles. */
 vault_call notes_get;
-/* {identifier, content?, contentHash (or content_hash), metadata?, force?}
- * -> {id, updated, timestamp, content_hash}
- * ERR_CONFLICT with both hashes unless contentHash is the file's now; without one
- * ERR_INVALID, unless `force`. Metadata is merged key by key, null removes; id,
- * type and updated are refused. All other bytes of the frontmatter stay, also of
- * one that is no YAML (then metadata is ERR_INVALID). A file with CRLF line ends
+/* {identifier, content?, contentHash (or content_hash), metadata?, force?} -> {id,
+ * updated, timestamp, content_hash}. ERR_CONFLICT with both hashes unless contentHash is
+ * the file's now; without one ERR_INVALID, unless `force`. Metadata is merged key by key,
+ * null removes; id, type and updated are refused. All other bytes of the frontmatter stay,
+ * also of one that is no YAML (then metadata is ERR_INVALID). A file with CRLF line ends
  * keeps them. `updated` in a frontmatter that has it becomes now. */
 vault_call notes_update;
-/* "identifier" or {identifier, confirm?}
- * -> {id, deleted, timestamp, backup_path} or, where other notes link to it and
- * confirm is not true, {id, deleted: false, timestamp, warnings}. The file is moved
- * to backup_path (relative to the vault). */
+/* "identifier" or {identifier, confirm?} -> {id, deleted, timestamp, backup_path} or,
+ * where other notes link to it and confirm is not true, {id, deleted: false, timestamp,
+ * warnings}. The file is moved to backup_path (relative to the vault). */
 vault_call notes_delete;
 /* {identifier, new_title, contentHash (or content_hash) or force, dry_run?}
  * -> {success, notesUpdated, linksUpdated, new_id, path, content_hash}
@@ -90,8 +88,8 @@ vault_call notes_get_sections;
  * occurrence?, a hash or force, dry_run?} -> {id, updated, heading, timestamp,
  * content_hash}. ERR_INVALID: another heading would not be found again. */
 vault_call notes_update_section;
-/* {changes: [{action, ...options}], dry_run?} -> {success, results}; all or nothing. */
-vault_call notes_batch;
+vault_call notes_batch; /* {changes: [{action, ...options}], dry_run?} -> {success,
+                           results}; all or nothing */
 
 /* ---- what notes held before ---------------------------------------------- */
 
@@ -112,10 +110,11 @@ vault_call notes_restore;
 /* null or {limit? (100, at most 1000), cursor? (a backup_path)} -> [{backup_path, id,
  * path, type, deleted_at, size}], the one deleted last first. */
 vault_call notes_list_trash;
-/* null, "type" or {typeName (or type)?, limit? (1000, at most 10000), cursor?,
- * fields?} -> [{id, title, type, created, updated, size, tags, path}], the one
- * updated last first, then by id. `cursor` is the id of the last row of the page
- * before. `fields` picks among these and uid, filename, content_hash, metadata. */
+/* null, "type" or {typeName (or type)?, limit? (1000, at most 10000), order? (updated,
+ * path), cursor?, fields?} -> [{id, title, type, created, updated, size, tags, path}],
+ * the one updated last first, then by id, or by path. `cursor` is the id of the last row
+ * of the page before, or its path. `fields` picks among these and uid, filename,
+ * content_hash, metadata, properties (properties_cut: the keys told in part). */
 vault_call notes_list;
 /* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
  * exact?} -> [{id, note_id, title, excerpt, score, type, created}], best first.
@@ -158,11 +157,12 @@ bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_wri
 /* "identifier" -> {outgoing_internal: rows, outgoing_external: [{source_note_id, url,
  * link_text, link_type: "external", line}], incoming: rows} */
 vault_call links_get_for_note;
-/* "identifier" -> rows, by the source's path. */
-vault_call links_get_backlinks;
-/* null or {limit? (10000, at most that), cursor? (source_note_id of the last row)}
- * -> rows with `reason: missing | ambiguous`, by the source's path. A page is never
- * cut within a note, and may have more than `limit` rows for that. */
+vault_call links_get_backlinks; /* "identifier" -> rows, by the source's path */
+/* null or {limit? (10000, at most that), cursor? (source of the last row)} -> [{source,
+ * target, text, kind, line}]: links that lead to a note, by the source's path. A page ends
+ * with a whole note, and may have more than `limit` rows for that. */
+vault_call links_list;
+/* The same options -> rows with `reason: missing | ambiguous`, by the source's path. */
 vault_call links_find_broken;
 /* {has_links_to?, linked_from?, external_domains? (one string or an array: any of
  * them), broken_links? (true: has some, false: has none), limit? (1000), cursor? (id of

@@ -1195,7 +1195,7 @@ static void a_strangers_index_names_nothing_outside(void **state)
         "python3 -c \"import sqlite3; d = sqlite3.connect('%s/.cloche/index.db');"
         " d.execute('INSERT INTO notes SELECT 100, \\'../../etc/x.md\\', \\'evil/x\\',"
         " \\'evil\\', type, stem, \\'Evil\\', created, updated, size, mtime_ns, inode,"
-        " racy, state, hash, tags, metadata FROM notes'); d.commit()\"",
+        " racy, state, hash, tags, metadata, properties, cut FROM notes'); d.commit()\"",
         root);
     assert_int_equal(system(command), 0);
     reopen();

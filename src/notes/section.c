@@ -5,50 +5,10 @@
  * the section - whatever it is, it shows there. */
 #include <stdio.h>
 
-#include "notes/blocks.h"
 #include "notes/history.h"
 #include "notes/name.h"
+#include "notes/outline.h"
 #include "notes/write.h"
-
-#define SECTION_LEVEL 2u
-
-struct section {
-    const struct heading *heading;
-    size_t end; /* where the next section, or a heading of level 1, begins */
-};
-
-/* The headings of a body, and which of them begin sections. */
-struct outline {
-    struct str body;
-    struct heading *headings;
-    size_t heading_count;
-    struct section *sections;
-    size_t count;
-};
-
-static bool read_outline(struct str body, struct arena *a, struct outline *o,
-                         struct err *e)
-{
-    *o = (struct outline){.body = body};
-    o->headings = blocks_headings(body, a, &o->heading_count, e);
-    o->sections = o->headings
-                      ? arena_get(a, (o->heading_count + 1) * sizeof *o->sections, e)
-                      : NULL;
-    if (!o->sections)
-        return false;
-    struct section *open = NULL;
-    for (size_t i = 0; i < o->heading_count; i++) {
-        const struct heading *h = &o->headings[i];
-        if (h->level > SECTION_LEVEL)
-            continue;
-        if (open)
-            open->end = h->start;
-        open = h->level == SECTION_LEVEL ? &o->sections[o->count++] : NULL;
-        if (open)
-            *open = (struct section){h, body.n};
-    }
-    return true;
-}
 
 static struct str part(struct str s, size_t from, size_t to)
 {
@@ -67,7 +27,7 @@ static void put_section(const struct outline *o, const struct section *s,
     json_pair_str(w, "heading", s->heading->text);
     json_pair_int(w, "occurrence", (int64_t)occurrence);
     json_pair_int(w, "line", (int64_t)s->heading->line);
-    json_pair_str(w, "content", str_trim(part(o->body, s->heading->end, s->end)));
+    json_pair_str(w, "content", outline_text(o, s));
     json_close(w);
 }
 
@@ -95,7 +55,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
     struct note n;
     struct outline o;
     if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e) ||
-        !read_outline(n.front.body, a, &o, e))
+        !outline_read(n.front.body, a, &o, e))
         return false;
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(path));
@@ -407,7 +367,7 @@ static bool revise(const struct note *n, const struct edit *d, struct arena *a,
 {
     struct outline old, now;
     const struct section *s;
-    if (!read_outline(n->front.body, a, &old, e) || !find_section(&old, d, &s, e))
+    if (!outline_read(n->front.body, a, &old, e) || !find_section(&old, d, &s, e))
         return false;
     size_t first = s ? s->heading->end : 0;
     const char *nl =
@@ -416,7 +376,7 @@ static bool revise(const struct note *n, const struct edit *d, struct arena *a,
     scoped_buf struct buf body;
     buf_init(&body, NOTE_SIZE_MAX);
     struct splice at = put_new(&old, s, d, crlf ? "\r\n" : "\n", &body);
-    if (!buf_check(&body, "the note", e) || !read_outline(buf_view(&body), a, &now, e) ||
+    if (!buf_check(&body, "the note", e) || !outline_read(buf_view(&body), a, &now, e) ||
         !check_others(&old, &now, &at, d, e))
         return false;
     frontmatter_join(n->front.head, buf_view(&body), false, out);

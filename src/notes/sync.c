@@ -156,11 +156,12 @@ static bool write_note(struct sync *s, const struct reading *reading, int state,
     scoped(query_end) struct query *q = db_query(
         s->db,
         "INSERT INTO notes(path, id, uid, type, stem, title, created, updated, size,"
-        " mtime_ns, inode, racy, state, hash, tags, metadata)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+        " mtime_ns, inode, racy, state, hash, tags, metadata, properties, cut)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
+        " ?17, ?18)"
         " ON CONFLICT(path) DO UPDATE SET uid = ?3, title = ?6, created = ?7,"
         " updated = ?8, size = ?9, mtime_ns = ?10, inode = ?11, racy = ?12, state = ?13,"
-        " hash = ?14, tags = ?15, metadata = ?16",
+        " hash = ?14, tags = ?15, metadata = ?16, properties = ?17, cut = ?18",
         e);
     if (!q)
         return false;
@@ -173,6 +174,8 @@ static bool write_note(struct sync *s, const struct reading *reading, int state,
     query_bind_cstr(q, 14, n->hash);
     query_bind_str(q, 15, buf_view(&reading->tags));
     query_bind_str(q, 16, buf_view(&reading->metadata));
+    query_bind_str(q, 17, buf_view(&reading->properties));
+    query_bind_str(q, 18, buf_view(&reading->cut));
     if (!query_run(q, e))
         return false;
     if (!r->key)

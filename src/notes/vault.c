@@ -160,7 +160,7 @@ bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
     return true;
 }
 
-static bool is_own_key(struct str key)
+bool note_is_own_key(struct str key)
 {
     static const char *const own[] = {"id", "type", "title", "created", "updated"};
     for (size_t i = 0; i < LENGTH(own); i++)
@@ -174,7 +174,7 @@ void note_put_metadata(const struct note *n, struct json_writer *w)
     json_open_object(w);
     struct json_iter it = json_iter(n->front.yml.all);
     while (json_next(&it)) {
-        if (is_own_key(it.key))
+        if (note_is_own_key(it.key))
             continue;
         json_key_str(w, it.key);
         json_put(w, it.value);

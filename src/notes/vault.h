@@ -52,6 +52,8 @@ bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
                 struct arena *a, struct note *out, struct err *e);
 void note_hash(struct str bytes, char out[static HASH_SIZE]);
 
+/* Is it one of the frontmatter that a field of the note tells: id, title ... */
+bool note_is_own_key(struct str key);
 /* The value for the key "metadata" or "tags". */
 void note_put_metadata(const struct note *n, struct json_writer *w);
 void note_put_tags(const struct note *n, struct json_writer *w);
