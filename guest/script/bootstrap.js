@@ -248,6 +248,15 @@
   const TOLD = 20000; // characters of an error's texts
   const cut = (text) => (text.length > TOLD ? text.slice(0, TOLD) + ' ... [cut]' : text);
 
+  // What is small enough to be told, and can be.
+  function told(value) {
+    try {
+      return JSON.stringify(value)?.length <= TOLD ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
   // Whatever was thrown, as plain data for the host.
   function describe(reason) {
     if (typeof reason !== 'object' || reason === null)
@@ -260,7 +269,7 @@
       message: cut(isError || reason.message !== undefined ? String(reason.message) : inspect(reason)),
       stack: cut(stack),
       ...(first && { line: Number(first[1]), column: Number(first[2]) }),
-      ...(reason.host === HOST && { host: true }),
+      ...(reason.host === HOST && { host: true, status: reason.status, problem: told(reason.problem) }),
     };
   }
 

@@ -157,6 +157,8 @@ static void put_stats(const struct account *a, struct json_writer *w)
     json_pair_number(w, "cpu_ms", a->stats.compute_ms);
     json_pair_int(w, "peak_memory_bytes", (int64_t)a->stats.memory_peak);
     json_pair_int(w, "host_calls", a->stats.host_calls);
+    if (a->stats.fuel)
+        json_pair_int(w, "fuel", (int64_t)a->stats.fuel);
 }
 
 /* An object with what came of the call; the vault's trail takes its inside. */
@@ -178,6 +180,9 @@ static void write_record(struct account *a, const char *action,
     struct str target = json_str(json_get(arguments, "identifier"));
     if (target.n)
         json_pair_str(&w, "target", str_cut(target, 200));
+    struct str workspace = json_str(json_get(arguments, "workspace_id"));
+    if (workspace.n)
+        json_pair_str(&w, "workspace", str_cut(workspace, 200));
     put_code(a, json_str(json_get(arguments, "code")), &w);
     json_pair_cstr(&w, "level", level_name(a->level));
     json_pair_cstr(&w, "result",

@@ -46,6 +46,19 @@ static bool run_extra(const struct action_call *c, struct answer *out, struct er
     return x->run(x->arg, c->arguments, c->who, out, e);
 }
 
+/* Arguments that ours do not name are refused; what others have is as they say it. */
+static const struct json *read_schema(struct actions *a, const struct action_row *row,
+                                      struct err *e)
+{
+    struct str text = str_of(row->shown.input_schema);
+    if (!row->extra && str_ends(text, "}")) {
+        char *closed = arena_printf(a->schemas, e, "%.*s,\"additionalProperties\":false}",
+                                    STR_ARGS(((struct str){text.at, text.n - 1})));
+        text = str_of(closed);
+    }
+    return text.n ? json_read(text, a->schemas, e) : NULL;
+}
+
 static bool add_row(struct actions *a, const struct action_row *row, struct err *e)
 {
     const struct action *shown = &row->shown;
@@ -53,7 +66,7 @@ static bool add_row(struct actions *a, const struct action_row *row, struct err 
         return err_set(e, ERR_LIMIT, "there are more than %d actions", ACTIONS_MAX);
     if (action_named(a, str_of(shown->name)))
         return err_set(e, ERR_CONFLICT, "there is an action %s already", shown->name);
-    const struct json *input = json_read(str_of(shown->input_schema), a->schemas, e);
+    const struct json *input = read_schema(a, row, e);
     if (!input)
         return err_wrap(e, "schema of %s", shown->name);
     a->rows[a->count] = *row;
@@ -105,6 +118,7 @@ void actions_close(struct actions *a)
     if (!a)
         return;
     script_close(atomic_load(&a->script));
+    script_close(atomic_load(&a->runner));
     lint_close(atomic_load(&a->lint));
     typescript_free(a->typescript);
     engine_close(a->engine);
@@ -152,6 +166,19 @@ struct script *actions_script(struct actions *a, struct err *e)
     s = atomic_load(&a->script);
     if (!s && (s = make_script(a, e)))
         atomic_store_explicit(&a->script, s, memory_order_release);
+    pthread_mutex_unlock(&a->lock);
+    return s;
+}
+
+struct script *actions_runner(struct actions *a, struct err *e)
+{
+    struct script *s = atomic_load_explicit(&a->runner, memory_order_acquire);
+    if (s)
+        return s;
+    pthread_mutex_lock(&a->lock);
+    s = atomic_load(&a->runner);
+    if (!s && make_engine(a, e) && (s = make_runner(a->engine, a->guest_dir, e)))
+        atomic_store_explicit(&a->runner, s, memory_order_release);
     pthread_mutex_unlock(&a->lock);
     return s;
 }
@@ -254,13 +281,18 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
     return ok;
 }
 
+static bool fits(const struct action_call *c, struct err *e)
+{
+    const struct json *schema = c->actions->input[c->row - c->actions->rows];
+    return json_schema_check(schema, c->arguments, "arguments", e);
+}
+
 static bool run_in(struct place *place, struct action_call *c, struct answer *out,
                    struct err *e)
 {
-    const struct json *schema = c->actions->input[c->row - c->actions->rows];
     if (!c->arguments)
         c->arguments = json_read(STR("{}"), c->arena, e);
-    if (!c->arguments || !json_schema_check(schema, c->arguments, "arguments", e)) {
+    if (!c->arguments || !fits(c, e)) {
         account_ward(c->account, place->ward, NULL);
         return false;
     }
@@ -272,6 +304,22 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
     bool ok = run_permitted(c, out, e);
     place_close(place);
     return ok;
+}
+
+/* Where it works; 0: in none. One that is not there is told in the user's own trail. */
+static bool find_vault(struct action_call *c, unsigned *vault, struct err *e)
+{
+    const char *key = c->row->vault;
+    struct str id = key ? json_str(json_get(c->arguments, key)) : STR("");
+    struct err none = {0};
+    *vault = !id.n        ? begin_in(c->actions, c->who)
+             : fits(c, e) ? vault_set_find(c->actions->vaults, id, c->who->grant, e)
+                          : 0;
+    if (*vault || !id.n)
+        return true;
+    if (place_find(c->place, c->actions, 0, c->who, &none))
+        account_ward(c->account, c->place->ward, NULL);
+    return false;
 }
 
 static bool run_row(struct actions *a, const struct action_row *row,
@@ -287,7 +335,9 @@ static bool run_row(struct actions *a, const struct action_row *row,
                             .place = &place,
                             .account = account,
                             .arena = arena};
-    return place_find(&place, a, begin_in(a, who), who, e) && run_in(&place, &c, out, e);
+    unsigned vault;
+    return find_vault(&c, &vault, e) && place_find(&place, a, vault, who, e) &&
+           run_in(&place, &c, out, e);
 }
 
 bool actions_call(struct actions *a, const struct action *which,
@@ -297,6 +347,9 @@ bool actions_call(struct actions *a, const struct action *which,
     must(which >= a->shown && which < a->shown + a->count);
     size_t index = (size_t)(which - a->shown);
     const struct action_row *row = &a->rows[index];
+    if (who->within)
+        return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
+                       row->shown.name);
     struct account account;
     account_begin(&account);
     account.level = who->level;

@@ -83,12 +83,34 @@ bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e);
 
+/* ---- requests made by code ---------------------------------------------- */
+
+/* What host.call of run_script asks for: one of the routes of REST. */
+struct action_request {
+    struct str method, path;  /* the path with its query, as the code gave them */
+    struct str body;          /* JSON, mostly; empty: none */
+    const struct caller *who; /* the script's caller; work_begin() with it is a part of
+                                 that call: its rights, its record */
+};
+struct action_reply {
+    int status;      /* of HTTP */
+    bool is_json;    /* the body is; else it is text */
+    struct buf body; /* empty: none; who asks inits and ends it */
+};
+/* Answers a request, also one that is refused. false and *e: no answer, which reads as
+ * that kind of failure. Threads: several at once. */
+typedef bool action_request_fn(void *arg, const struct action_request *rq,
+                               struct action_reply *out, struct err *e);
+/* Before the first call; without, host.call finds nothing. */
+void actions_on_request(struct actions *a, action_request_fn *fn, void *arg);
+
 /* ---- calls without code -------------------------------------------------- */
 
 /* A row of host calls ("notes.get") that somebody makes in one vault without code: under
  * the same permissions as code would, and one record in the audit for all. */
 struct work;
-/* `vault`: its id; empty: the caller's own. `what` is told to the audit ("GET
+/* A caller within a script's call (guard.h) adds to that call's record. `vault`: its id;
+ * empty: the caller's own. `what` is told to the audit ("GET
  * /workspaces/{id}/notes"), a constant. NULL and *e: ERR_NOT_FOUND (no such vault, or not
  * the caller's to know of), ERR_DENIED, ERR_NO_VAULT; recorded then. */
 struct work *work_begin(struct actions *a, const struct caller *who, struct str vault,

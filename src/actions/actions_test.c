@@ -157,11 +157,40 @@ static void the_actions_are_described_for_agents(void **state)
                                         read_text(list[i].output_schema)};
         for (size_t k = 0; k < 2; k++)
             assert_true(str_is(json_str(json_get(schemas[k], "type")), "object"));
-        assert_true(json_is(json_get(schemas[0], "additionalProperties"), JSON_BOOL));
     }
     assert_in_range(bytes, 1, 7500); /* with what surrounds them, 8 KB of tools/list */
     assert_null(action_named(actions, STR("no_such_action")));
     assert_null(action_named(actions, STR("get_note\0")));
+}
+
+/* Said once for all of them, not in each schema. */
+static void an_argument_that_is_not_named_is_refused(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct action *list = actions_list(actions, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct err e = {0};
+        struct answer out = {0};
+        buf_init(&out.json, 1 << 20);
+        scoped_buf struct buf said;
+        buf_init(&said, 1 << 20);
+        buf_cstr(&said, "{\"nobody_takes_this\":1");
+        struct json_iter it =
+            json_iter(json_get(read_text(list[i].input_schema), "required"));
+        while (json_next(&it))
+            buf_printf(&said, ",\"%.*s\":\"x\"", STR_ARGS(json_str(it.value)));
+        buf_char(&said, '}');
+        const struct json *given = read_text(buf_cz(&said));
+        buf_clear(&said);
+        if (actions_call(actions, &list[i], given, &caller, &out, &e))
+            buf_str(&said, buf_view(&out.json));
+        else
+            buf_cstr(&said, e.msg);
+        if (!strstr(buf_cz(&said), "nobody_takes_this"))
+            fail_msg("%s: %s", list[i].name, buf_cz(&said));
+        buf_done(&out.json);
+    }
 }
 
 static void levels_have_names(void **state)
@@ -570,6 +599,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(an_answer_is_kept_for_equal_rights_alone),
         test(the_actions_are_described_for_agents),
+        test(an_argument_that_is_not_named_is_refused),
         test(levels_have_names),
         test(a_result_comes_with_logs_and_figures),
         test(a_failure_says_what_and_where),

@@ -271,6 +271,8 @@ static const char *usual_advice(enum err_code type)
         return "Do less in one call, or ask for a larger timeout (ms).";
     case ERR_MEMORY:
         return "Work on fewer notes at a time, or ask for a larger memoryLimit (MB).";
+    case ERR_FUEL:
+        return "Do less in one call, or ask for more fuel.";
     case ERR_STACK:
         return "Use a loop instead of deep recursion.";
     case ERR_OUTPUT:
@@ -307,7 +309,12 @@ static void advise_thrown(struct evaluation *v, const struct script_outcome *o,
 
 void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out)
 {
-    if (v && v->advice.failed && str_is(buf_view(&o->message), v->advice.message))
+    if (v && v->by_requests) {
+        if (o->type == ERR_GUEST && o->missing.n)
+            buf_cstr(out,
+                     "A script reaches notes by host.call(method, path, body), such as "
+                     "host.call('GET', `/workspaces/${workspace_id}/notes`).");
+    } else if (v && v->advice.failed && str_is(buf_view(&o->message), v->advice.message))
         advise_call(v, o->type, out);
     else if (v && o->type == ERR_GUEST)
         advise_thrown(v, o, out);

@@ -139,6 +139,15 @@ static bool is_in_context(const struct json *finding, const struct json *context
            json_get_str(context, (struct str){text.at + 1, (size_t)(end - text.at - 1)});
 }
 
+/* Names that the code finds besides the API: an object with them as its keys. */
+static const struct json *known_names(const struct action_call *c)
+{
+    struct err none = {0};
+    return c->row && c->row->run == action_run_script
+               ? json_read(STR("{\"host\":0,\"workspace_id\":0}"), c->arena, &none)
+               : json_get(c->arguments, "context");
+}
+
 /* Errors and warnings; of syntax the evaluation itself tells. */
 static bool is_worth_telling(const struct json *finding, const struct json *context)
 {
@@ -180,9 +189,10 @@ bool check_passes(const struct action_call *c, const struct script_request *q,
         return true;
     struct lint *lint = actions_lint(c->actions, e);
     const struct json *list = lint ? find(c, q, lint, e) : NULL;
+    const struct json *names = known_names(c);
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
-        if (!is_worth_telling(it.value, json_get(c->arguments, "context")) ||
+        if (!is_worth_telling(it.value, names) ||
             !str_is(json_str(json_get(it.value, "severity")), "error"))
             continue;
         struct check_place at = place_of(it.value, "line", "column", from);
@@ -226,10 +236,11 @@ void check_warns(const struct action_call *c, const struct script_request *q,
         q->code.n < WARN_MIN || q->code.n > WARN_MAX)
         return;
     struct json_writer w = json_writer(out);
+    const struct json *names = known_names(c);
     struct json_iter it = json_iter(find(c, q, lint, &none));
     json_open_array(&w);
     while (json_next(&it))
-        if (is_worth_telling(it.value, json_get(c->arguments, "context")))
+        if (is_worth_telling(it.value, names))
             put_warning(it.value, from, &w);
     json_close(&w);
     if (out->n == strlen("[]"))

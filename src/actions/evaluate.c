@@ -4,13 +4,13 @@
 #include "actions/cache.h"
 #include "actions/internal.h"
 #include "actions/language.h"
+#include "actions/limits.h"
 #include "actions/report.h"
 #include "actions/results.h"
 #include "os/os.h"
 
 #define CODE_MAX ((size_t)1 << 20)
 #define RESULT_MAX ((size_t)1 << 20) /* larger ones are put aside */
-#define LOGS_MAX ((size_t)64 << 10)
 #define DEFAULT_TIMEOUT_MS 5000
 #define DEFAULT_MEMORY_MB 128
 #define MEMORY_MB_MIN 8
@@ -18,11 +18,8 @@
 
 /* ---- what was asked for ------------------------------------------------- */
 
-/* A number of the arguments between `min` and its ceiling; without one the
- * default, or the ceiling where that is lower. */
-static bool read_limit(const struct json *arguments, const char *key, int64_t min,
-                       int64_t usual, int64_t ceiling, const char *unit, uint64_t *out,
-                       struct err *e)
+bool limit_read(const struct json *arguments, const char *key, int64_t min, int64_t usual,
+                int64_t ceiling, const char *unit, uint64_t *out, struct err *e)
 {
     const struct json *given = json_get(arguments, key);
     int64_t v = json_int(given, usual < ceiling ? usual : ceiling);
@@ -33,8 +30,24 @@ static bool read_limit(const struct json *arguments, const char *key, int64_t mi
     return true;
 }
 
-/* As much as may be put aside, and does not make memory the limit that is hit. */
-static size_t result_ceiling(uint64_t memory_bytes)
+bool limit_code(const struct action_call *c, struct str *code, struct err *e)
+{
+    *code = json_str(json_get(c->arguments, "code"));
+    return code->n <= CODE_MAX ||
+           err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted", code->n,
+                   CODE_MAX);
+}
+
+bool limit_memory(const struct action_call *c, uint64_t *bytes, struct err *e)
+{
+    uint64_t mb = 0;
+    bool ok = limit_read(c->arguments, "memoryLimit", MEMORY_MB_MIN, DEFAULT_MEMORY_MB,
+                         permit_memory_mb(&c->place->permit), "MB", &mb, e);
+    *bytes = mb << 20;
+    return ok;
+}
+
+size_t limit_result(uint64_t memory_bytes)
 {
     uint64_t share = memory_bytes / 8;
     return share < RESULT_MAX        ? RESULT_MAX
@@ -45,15 +58,10 @@ static size_t result_ceiling(uint64_t memory_bytes)
 static bool read_request(const struct action_call *c, struct script_request *q,
                          struct err *e)
 {
-    uint64_t memory_mb = 0;
-    q->code = json_str(json_get(c->arguments, "code"));
-    if (q->code.n > CODE_MAX)
-        return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
-                       q->code.n, CODE_MAX);
-    if (!read_limit(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS,
+    if (!limit_code(c, &q->code, e) ||
+        !limit_read(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS,
                     permit_timeout_ms(&c->place->permit), "ms", &q->compute_ms, e) ||
-        !read_limit(c->arguments, "memoryLimit", MEMORY_MB_MIN, DEFAULT_MEMORY_MB,
-                    permit_memory_mb(&c->place->permit), "MB", &memory_mb, e))
+        !limit_memory(c, &q->memory_bytes, e))
         return false;
     if (json_bool(json_get(c->arguments, "enableNetwork"), false)) {
         if (!network_check(c->place, e))
@@ -65,9 +73,8 @@ static bool read_request(const struct action_call *c, struct script_request *q,
             return false;
         q->features |= FEATURE_FILES;
     }
-    q->memory_bytes = memory_mb << 20;
     q->total_ms = c->place->permit.policy->total_ms;
-    q->result_max = result_ceiling(q->memory_bytes);
+    q->result_max = limit_result(q->memory_bytes);
     q->logs_max = LOGS_MAX;
     q->calls_max = c->place->permit.policy->host_calls;
     q->cancel = c->who->cancel;
@@ -77,8 +84,7 @@ static bool read_request(const struct action_call *c, struct script_request *q,
 
 /* ---- running ------------------------------------------------------------ */
 
-/* It is decided: what is still on its way is not waited for. */
-static void run_is_over(void *arg)
+void evaluation_over(void *arg)
 {
     struct evaluation *v = arg;
     cancel_fire(&v->stopping);
@@ -99,10 +105,10 @@ static int64_t now_ms(void)
     return (int64_t)(os_mono_ns() / 1000000);
 }
 
-/* What is too large for an answer: its beginning is shown, and the whole is kept. */
-static void put_aside(const struct action_call *c, struct evaluation *v,
-                      struct script_outcome *o)
+void evaluation_put_aside(const struct action_call *c, struct evaluation *v,
+                          struct script_outcome *o)
 {
+    results_tidy(c->actions->results, now_ms());
     if (!o->success || o->result.n <= RESULT_MAX)
         return;
     o->success = false;
@@ -159,8 +165,7 @@ static bool run(const struct action_call *c, struct script *script,
         struct json_writer w = json_writer(&out->json);
         o.changed = o.changed && v.advice.written;
         kept_end(kept, &o);
-        results_tidy(c->actions->results, now_ms());
-        put_aside(c, &v, &o);
+        evaluation_put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);
         report_write(&v, &o, &w);
@@ -174,7 +179,7 @@ static bool run(const struct action_call *c, struct script *script,
 bool action_evaluate(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct script *script = actions_script(c->actions, e);
-    struct script_request q = {.perform = host_perform, .over = run_is_over};
+    struct script_request q = {.perform = host_perform, .over = evaluation_over};
     scoped_buf struct buf context;
     buf_init(&context, (size_t)16 << 20);
     if (!script || !read_request(c, &q, e) ||

@@ -21,6 +21,7 @@ struct action_row {
     action_fn *run;
     const char *needs; /* the host call that a level must allow, or NULL */
     unsigned scope;    /* of SCOPE_*: what a credential must allow besides */
+    const char *vault; /* the argument that names its vault; NULL: the caller's own */
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
     const struct action_extra *extra; /* somebody else's; NULL: ours */
@@ -38,7 +39,9 @@ struct actions {
     pthread_mutex_t lock;      /* guards what follows while it is made */
     struct engine *engine;
     struct sessions *sessions;
-    struct script *_Atomic script;
+    struct script *_Atomic script, *_Atomic runner;
+    action_request_fn *on_request; /* NULL: there are no routes */
+    void *request_arg;
     struct lint *_Atomic lint;
     struct typescript *typescript; /* made when first needed, under the lock */
     char *ahead;                   /* the folder of modules compiled ahead */
@@ -54,6 +57,9 @@ struct actions {
 
 /* The JavaScript guest, made when first needed. */
 struct script *actions_script(struct actions *a, struct err *e);
+/* The same guest where fuel is counted, with host.call alone (run_script.c). */
+struct script *actions_runner(struct actions *a, struct err *e);
+struct script *make_runner(struct engine *g, const char *guest_dir, struct err *e);
 /* The linter, made when first needed; it knows the table of host calls. */
 struct lint *actions_lint(struct actions *a, struct err *e);
 struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e);
@@ -193,7 +199,7 @@ struct action_call {
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
 struct vault *action_vault(const struct action_call *c, struct err *e);
-action_fn action_evaluate;
+action_fn action_evaluate, action_run_script;
 void action_evaluate_refused(const struct err *why, struct answer *out);
 action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
 action_fn action_rename_note;
@@ -273,6 +279,7 @@ struct evaluation {
      * than a moment (a network, a guest) looks at it, or has itself stopped by it. */
     struct cancel stopping;
     atomic_uint retries; /* of host calls that were busy */
+    bool by_requests;    /* a script: what it calls are routes, not rows of the table */
 
     bool cached;          /* answered from the cache */
     atomic_bool unsteady; /* it called a row that is not steady */
@@ -366,6 +373,8 @@ bool call_patiently(struct evaluation *v, const struct host_call *c,
 /* Goes to another vault, for all calls that begin from now on, and for the caller's
  * later ones. From within a call. false and *e: it stays. */
 bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e);
+/* The same from outside of a call, and not for the caller's later ones. */
+bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e);
 /* May this evaluation call it, where it works now? false and ERR_DENIED. */
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);

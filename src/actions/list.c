@@ -1,12 +1,12 @@
 /* The table of actions: what each is called, takes and answers. */
 #include "actions/internal.h"
 
-/* Hosts cut descriptions at 2,048 bytes. */
+/* Hosts cut descriptions at 2,048 bytes. All tools together have 8 KiB: that no argument
+ * may be given that a schema does not name is not said in each (actions.c closes them). */
 static const char evaluate_description[] =
     "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code "
-    "is the body of an async function: use await, and return a JSON value. One program can "
-    "replace many tool calls: loop, filter and count in the code, return only what is "
-    "needed.\n"
+    "is the body of an async function: use await, return a JSON value. One program replaces "
+    "many tool calls: filter and count in it, return only what is needed.\n"
     "\n"
     "notes.list({typeName?, limit?}) -> [{id, title, type, created, updated, size, tags, path}]\n"
     "notes.get(id) -> {id, title, content, metadata, content_hash, links, tags, ...} | null; id "
@@ -14,54 +14,61 @@ static const char evaluate_description[] =
     "notes.search({query, typeFilter?, limit?, useRegex?}) -> [{id, title, excerpt, score, ...}]\n"
     "notes.create({type, title, content, metadata?}) -> {id, path, ...}\n"
     "notes.update({identifier, content?, metadata?}) -> {id, updated, ...}; metadata is merged, "
-    "null removes a key; Conflict if the note changed since this code read it\n"
+    "null removes a key; Conflict if it changed since this code read it\n"
     "Also notes.delete, rename, move, history ...; links.*, hierarchy.*, relationships.*, "
-    "noteTypes.*, vaults.*; utils.formatDate(date, 'YYYY-MM-DD'), parseLinks, sanitizeTitle, "
-    "generateId.\n"
+    "noteTypes.*, vaults.*; utils.* (formatDate, parseLinks ...).\n"
     "\n"
-    "Before you use one of these: api.search('words') finds methods by what they do, "
-    "api.describe('links.getBacklinks') tells options, answer, errors and an example (both as "
-    "tools, too). All calls but api.* and utils.* need await. console.log is captured. A "
-    "failure says where it is, what would be right, and whether anything was changed.\n"
+    "First ask: api.search('words') finds methods by what they do, "
+    "api.describe('links.getBacklinks') tells options, answer, errors, an example (both are "
+    "tools, too). All but api.* and utils.* need await. console.log is captured. A failure "
+    "says where, what would be right, and whether anything was changed.\n"
     "\n"
     "Example:\n"
     "const open = [];\n"
-    "for (const n of await notes.list({typeName: 'project'})) {\n"
-    "  const note = await notes.get(n.id);\n"
-    "  const todos = note.content.split('\\n').filter((l) => l.includes('TODO:'));\n"
-    "  if (todos.length) open.push({id: n.id, todos});\n"
-    "}\n"
+    "for (const n of await notes.list({typeName: 'project'}))\n"
+    "  if ((await notes.get(n.id)).content.includes('TODO:')) open.push(n);\n"
     "return open;";
 
 #define STRING "{\"type\":\"string\"}"
 #define NOTE_TYPE "{\"type\":\"string\",\"description\":\"such as 'meeting'\"}"
-#define METADATA "{\"type\":\"object\",\"description\":\"frontmatter values by key\"}"
+#define METADATA "{\"type\":\"object\",\"description\":\"frontmatter\"}"
 
 static const char evaluate_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"code\":" STRING ","
     "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"
     "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"
-    "\"description\":\"computing time in ms (5000)\"},"
+    "\"description\":\"computing ms (5000)\"},"
     "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-    "\"description\":\"only these, such as 'notes.get' or 'links'\"},"
-    "\"context\":{\"type\":\"object\",\"description\":\"values the code finds as variables\"},"
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an earlier answer will do, if no "
+    "\"description\":\"only these: 'notes.get', 'links'\"},"
+    "\"context\":{\"type\":\"object\",\"description\":\"variables for the code\"},"
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if no "
     "note changed\"},"
-    "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, with files in memory\"},"
-    "\"enableNetwork\":{\"type\":\"boolean\",\"description\":"
-    "\"fetch, for the hosts that the policy allows\"},"
+    "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, in memory\"},"
+    "\"enableNetwork\":{\"type\":\"boolean\",\"description\":\"fetch, where the policy "
+    "allows\"},"
     "\"session\":{\"type\":\"string\",\"description\":\"a name: what the code "
-    "declares is there again in the next call with it\"},"
-    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls made\"}},"
-    "\"required\":[\"code\"],\"additionalProperties\":false}";
+    "declares is there in the next call with it\"},"
+    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls\"}},"
+    "\"required\":[\"code\"]}";
 
 /* Of outputs only what others may build on: descriptions are for reading, and are
  * read before every call. docs/ tells the rest. */
-static const char evaluate_output[] =
-    "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"success\"]}";
+static const char evaluate_output[] = "{\"type\":\"object\",\"required\":[\"success\"]}";
+
+static const char script_description[] =
+    "Run JavaScript whose one API is synchronous REST over a workspace (vault): "
+    "host.call('POST', `/workspaces/${workspace_id}/query`, {filter: {class: 'Task'}}) "
+    "answers the parsed body; all but 2xx throws HostCallError {status, problem}. The last "
+    "expression is the result.";
+
+static const char script_input[] =
+    "{\"type\":\"object\",\"properties\":{\"code\":" STRING ","
+    "\"workspace_id\":{\"type\":\"string\",\"minLength\":1},"
+    "\"fuel\":{\"type\":\"integer\",\"minimum\":1},"
+    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"}},"
+    "\"required\":[\"code\",\"workspace_id\"]}";
 
 static const char check_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -69,7 +76,7 @@ static const char check_input[] =
     "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"
     "\"enableFileSystem\":{\"type\":\"boolean\"},"
     "\"enableNetwork\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"code\"],\"additionalProperties\":false}";
+    "\"required\":[\"code\"]}";
 
 static const char check_output[] =
     "{\"type\":\"object\",\"required\":[\"ok\",\"findings\"]}";
@@ -77,7 +84,7 @@ static const char check_output[] =
 static const char get_input[] =
     "{\"type\":\"object\",\"properties\":{\"identifier\":{\"type\":\"string\",\"minLength\":1,"
     "\"description\":\"id ('type/name'), path or unique title\"}},"
-    "\"required\":[\"identifier\"],\"additionalProperties\":false}";
+    "\"required\":[\"identifier\"]}";
 
 static const char get_output[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"title\",\"content\",\"content_hash\"]}";
@@ -85,10 +92,10 @@ static const char get_output[] =
 static const char search_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"query\":{\"type\":\"string\",\"minLength\":1},"
-    "\"typeFilter\":" NOTE_TYPE ","
+    "\"typeFilter\":" STRING ","
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"
     "\"useRegex\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"query\"],\"additionalProperties\":false}";
+    "\"required\":[\"query\"]}";
 
 static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
 
@@ -96,7 +103,7 @@ static const char create_input[] =
     "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING ","
     "\"content\":{\"type\":\"string\",\"description\":\"Markdown\"},"
     "\"metadata\":" METADATA "},"
-    "\"required\":[\"type\",\"title\",\"content\"],\"additionalProperties\":false}";
+    "\"required\":[\"type\",\"title\",\"content\"]}";
 
 static const char create_output[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"path\"]}";
@@ -105,7 +112,7 @@ static const char rename_input[] =
     "{\"type\":\"object\",\"properties\":{\"identifier\":" STRING ","
     "\"new_title\":" STRING ",\"new_type\":" STRING ",\"content_hash\":" STRING ","
     "\"force\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"identifier\"],\"additionalProperties\":false}";
+    "\"required\":[\"identifier\"]}";
 
 static const char rename_output[] =
     "{\"type\":\"object\",\"required\":[\"success\",\"new_id\"]}";
@@ -113,29 +120,29 @@ static const char rename_output[] =
 static const char update_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"identifier\":{\"type\":\"string\",\"minLength\":1},"
-    "\"content\":{\"type\":\"string\",\"description\":\"the new body, Markdown\"},"
+    "\"content\":{\"type\":\"string\",\"description\":\"the new body\"},"
     "\"contentHash\":{\"type\":\"string\","
-    "\"description\":\"content_hash of the version that was read\"},"
+    "\"description\":\"content_hash as it was read\"},"
     "\"metadata\":" METADATA ",\"force\":{\"type\":\"boolean\","
     "\"description\":\"change it whatever it is now\"}},"
-    "\"required\":[\"identifier\"],\"additionalProperties\":false}";
+    "\"required\":[\"identifier\"]}";
 
 static const char update_output[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"updated\"]}";
 
 static const char search_api_input[] =
     "{\"type\":\"object\",\"properties\":{"
-    "\"query\":{\"type\":\"string\",\"description\":\"such as 'rename a note'\"},"
+    "\"query\":{\"type\":\"string\"},"
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
-    "\"required\":[\"query\"],\"additionalProperties\":false}";
+    "\"required\":[\"query\"]}";
 
 static const char read_result_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"resource\":{\"type\":\"string\",\"description\":\"errorDetails.resource\"},"
     "\"offset\":{\"type\":\"integer\",\"minimum\":0},"
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":500000,"
-    "\"description\":\"bytes, 50000 by default\"}},"
-    "\"required\":[\"resource\"],\"additionalProperties\":false}";
+    "\"description\":\"bytes (50000)\"}},"
+    "\"required\":[\"resource\"]}";
 
 static const char read_result_output[] =
     "{\"type\":\"object\",\"required\":[\"text\",\"total_bytes\"]}";
@@ -143,22 +150,21 @@ static const char read_result_output[] =
 static const char describe_api_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"name\":{\"type\":\"string\","
-    "\"description\":\"'notes.update', 'notes' or 'Note'; none: everything\"}},"
-    "\"additionalProperties\":false}";
+    "\"description\":\"'notes.update', 'notes' or 'Note'; none: everything\"}}}";
 
 static const char describe_api_output[] = "{\"type\":\"object\"}";
 
 static const char close_session_input[] =
     "{\"type\":\"object\",\"properties\":{\"session\":{\"type\":\"string\","
     "\"description\":\"its name or handle\"}},"
-    "\"required\":[\"session\"],\"additionalProperties\":false}";
+    "\"required\":[\"session\"]}";
 
 static const char close_session_output[] =
     "{\"type\":\"object\",\"required\":[\"closed\"]}";
 
 const struct action_row action_rows[] = {
     {.shown = {.name = "evaluate_note_code",
-               .title = "Run code over the notes",
+               .title = "Run code",
                .description = evaluate_description,
                .input_schema = evaluate_input,
                .output_schema = evaluate_output,
@@ -178,7 +184,7 @@ const struct action_row action_rows[] = {
      .needs = "notes.get"},
     {.shown =
          {.name = "search_notes",
-          .title = "Search the notes",
+          .title = "Search notes",
           .description =
               "Full-text search over titles, bodies and tags, best first. With useRegex "
               "the query is a regular expression (PCRE2).",
@@ -225,7 +231,7 @@ const struct action_row action_rows[] = {
                .title = "Check code",
                .description =
                    "Look through code for evaluate_note_code without running it: what "
-                   "is refused, unknown, not awaited or endless, with positions.",
+                   "is refused, unknown, not awaited or endless, and where.",
                .input_schema = check_input,
                .output_schema = check_output,
                .read_only = true,
@@ -265,14 +271,22 @@ const struct action_row action_rows[] = {
      .scope = SCOPE_EVALUATE},
     {.shown = {.name = "read_result",
                .title = "Read a large result",
-               .description =
-                   "Read a piece of a result that was too large (OutputTooLarge), from "
-                   "offset on.",
+               .description = "Read a piece of a result that was too large.",
                .input_schema = read_result_input,
                .output_schema = read_result_output,
                .read_only = true,
                .idempotent = true},
      .run = action_read_result,
      .scope = SCOPE_EVALUATE},
+    {.shown = {.name = "run_script",
+               .title = "Run a script",
+               .description = script_description,
+               .input_schema = script_input,
+               .output_schema = evaluate_output,
+               .destructive = true},
+     .run = action_run_script,
+     .scope = SCOPE_EVALUATE,
+     .vault = "workspace_id",
+     .refuse = action_evaluate_refused},
 };
 const size_t action_count = LENGTH(action_rows);

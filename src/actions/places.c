@@ -92,22 +92,28 @@ static struct place *find_place(struct evaluation *v, unsigned vault, struct err
     return p->next = made;
 }
 
-/* Called from within a call, which holds the lock for reading, and does so again when
- * this returns. */
-bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e)
+bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e)
 {
-    pthread_rwlock_unlock(&v->moving);
     pthread_rwlock_wrlock(&v->moving);
     struct place *to = find_place(v, vault, e);
     if (to) {
         v->here = to;
         atomic_store(&v->vault, vault);
-        if (v->who->vault)
-            *v->who->vault = vault;
     }
     pthread_rwlock_unlock(&v->moving);
-    pthread_rwlock_rdlock(&v->moving);
     return to != NULL;
+}
+
+/* Called from within a call, which holds the lock for reading, and does so again when
+ * this returns. */
+bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e)
+{
+    pthread_rwlock_unlock(&v->moving);
+    bool gone = evaluation_visit(v, vault, e);
+    if (gone && v->who->vault)
+        *v->who->vault = vault;
+    pthread_rwlock_rdlock(&v->moving);
+    return gone;
 }
 
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,

@@ -34,6 +34,10 @@ static void write_details(struct evaluation *v, const struct script_outcome *o,
     put_text(w, "frame", &o->frame);
     put_text(w, "stack", &o->stack);
     put_text(w, "preview", &o->preview);
+    if (o->problem.n) {
+        json_pair_int(w, "status", o->status);
+        json_pair_raw(w, "problem", buf_view(&o->problem));
+    }
     if (v && v->result_bytes)
         json_pair_int(w, "size", (int64_t)v->result_bytes);
     if (v && v->resource[0])
@@ -70,6 +74,8 @@ static void write_stats(const struct evaluation *v, const struct script_outcome 
     json_pair_number(w, "host_ms", o->stats.host_ms);
     json_pair_int(w, "peak_memory_bytes", (int64_t)o->stats.memory_peak);
     json_pair_int(w, "host_calls", o->stats.host_calls);
+    if (o->stats.fuel)
+        json_pair_int(w, "fuel", (int64_t)o->stats.fuel);
     json_pair_int(w, "retries", v ? atomic_load(&v->retries) : 0);
     json_close(w);
 }
@@ -99,7 +105,8 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
         json_pair_bool(w, "cached", true);
     if (v && v->trace)
         trace_write(o, w);
-    hints_write(o, w);
+    if (v && !v->by_requests)
+        hints_write(o, w);
     if (v && v->warnings.n)
         json_pair_raw(w, "warnings", buf_view(&v->warnings));
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);

@@ -7,7 +7,7 @@ struct work {
     struct action_call call;
     struct place place;
     struct account account;
-    struct evaluation evaluation;
+    struct evaluation own, *evaluation; /* its own, or the script's that it is part of */
     const char *what;
     char vault[VAULT_ID_MAX + 1];
 };
@@ -18,6 +18,8 @@ static unsigned find_vault(struct actions *a, const struct caller *who, struct s
 {
     if (vault.n)
         return vault_set_find(a->vaults, vault, who->grant, e);
+    if (who->within)
+        return atomic_load(&who->within->vault);
     unsigned last = place_last(a, who);
     return last ? last : vault_set_first(a->vaults, who->grant, e);
 }
@@ -31,9 +33,25 @@ static void record(struct work *w, enum err_code outcome)
     free(w);
 }
 
+/* A part of a script: of its one record, under its rights. */
+static struct work *begin_within(struct actions *a, const struct caller *who,
+                                 struct str vault, struct err *e)
+{
+    struct evaluation *v = who->within;
+    unsigned number = find_vault(a, who, vault, e);
+    if (!number || !evaluation_visit(v, number, e))
+        return NULL;
+    struct work *w = mem_new(sizeof *w);
+    w->evaluation = v;
+    vault_set_id(a->vaults, number, w->vault);
+    return w;
+}
+
 struct work *work_begin(struct actions *a, const struct caller *who, struct str vault,
                         const char *what, struct err *e)
 {
+    if (who->within)
+        return begin_within(a, who, vault, e);
     struct work *w = mem_new(sizeof *w);
     w->what = what;
     w->call = (struct action_call){.actions = a,
@@ -50,7 +68,8 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
         if (open) {
             vault_set_id(a->vaults, number, w->vault);
             w->account.level = w->place.permit.level;
-            evaluation_init(&w->evaluation, &w->call);
+            evaluation_init(&w->own, &w->call);
+            w->evaluation = &w->own;
             return w;
         }
     }
@@ -61,7 +80,7 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e)
 {
-    return host_perform(&w->evaluation, host_call_number(name), args, out, e) &&
+    return host_perform(w->evaluation, host_call_number(name), args, out, e) &&
            buf_check(out, "the answer", e);
 }
 
@@ -72,8 +91,12 @@ const char *work_vault(const struct work *w)
 
 void work_end(struct work *w, const struct err *why)
 {
-    cancel_fire(&w->evaluation.stopping);
-    evaluation_done(&w->evaluation);
+    if (w->evaluation != &w->own) {
+        free(w);
+        return;
+    }
+    cancel_fire(&w->own.stopping);
+    evaluation_done(&w->own);
     place_close(&w->place);
     record(w, why ? why->code : ERR_NONE);
 }

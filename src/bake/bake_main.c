@@ -3,7 +3,8 @@
  * start finds clocks and random bytes that are always the same.
  *
  * cloche-bake --ahead IN.wasm FOLDER: compiles it for ENGINE_FOREIGN on this machine's
- * CPU, for the engine's option `ahead`. Part of the build. */
+ * CPU, for the engine's option `ahead`; with --metered for ENGINE_OWN_METERED. Part of
+ * the build. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -66,7 +67,8 @@ static bool read_module(const char *path, struct buf *wasm, struct err *e)
     return os_read_fd(fd, wasm, e);
 }
 
-static bool compile_file(const char *in, const char *folder, struct err *e)
+static bool compile_file(const char *in, enum engine_kind kind, const char *folder,
+                         struct err *e)
 {
     scoped_buf struct buf wasm;
     buf_init(&wasm, MODULE_MAX);
@@ -75,7 +77,7 @@ static bool compile_file(const char *in, const char *folder, struct err *e)
         return false;
     struct engine_options options = {.no_cache = true};
     scoped(engine_close) struct engine *g = engine_open(&options, e);
-    return g && module_compile_ahead(g, ENGINE_FOREIGN, buf_view(&wasm), dir, e);
+    return g && module_compile_ahead(g, kind, buf_view(&wasm), dir, e);
 }
 
 static bool bake_file(const char *in, const char *out, bool for_wasi, struct err *e)
@@ -101,17 +103,19 @@ static bool bake_file(const char *in, const char *out, bool for_wasi, struct err
 
 int main(int argc, char **argv)
 {
-    bool ahead = argc == 4 && !strcmp(argv[1], "--ahead");
+    bool metered = argc == 5 && !strcmp(argv[1], "--metered");
+    bool ahead = argc - metered == 4 && !strcmp(argv[1 + metered], "--ahead");
     bool for_wasi = argc == 5 && !strcmp(argv[1], "--wasi");
     bool bakes = argc - for_wasi == 4 && !strcmp(argv[argc - 2], "-o");
     if (!ahead && !bakes) {
         fprintf(stderr, "usage: cloche-bake [--wasi] IN.wasm -o OUT\n"
-                        "       cloche-bake --ahead IN.wasm FOLDER\n");
+                        "       cloche-bake [--metered] --ahead IN.wasm FOLDER\n");
         return 2;
     }
     struct err e = {0};
-    const char *in = argv[1 + (ahead || for_wasi)], *out = argv[argc - 1];
-    if (ahead ? compile_file(in, out, &e) : bake_file(in, out, for_wasi, &e))
+    const char *in = argv[1 + ahead + metered + for_wasi], *out = argv[argc - 1];
+    enum engine_kind kind = metered ? ENGINE_OWN_METERED : ENGINE_FOREIGN;
+    if (ahead ? compile_file(in, kind, out, &e) : bake_file(in, out, for_wasi, &e))
         return 0;
     fprintf(stderr, "cloche-bake: %s: %s\n", in, e.msg);
     return 1;

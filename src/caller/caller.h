@@ -71,6 +71,7 @@ struct caller {
     /* The vault that it works in, kept between its calls: 0 at first, written by
      * vaults.switch. NULL: a switch holds for the one call. */
     unsigned *vault;
+    struct evaluation *within; /* the script that this is a part of; actions sets it */
 };
 
 /* The name of one who came over HTTP: "http token ci", or "http 127.0.0.1". */

@@ -129,7 +129,7 @@ static wasmtime_error_t *slot_create(void *env, const wasm_memorytype_t *type,
 
 bool engine_uses_epochs(const struct engine *g, enum engine_kind kind)
 {
-    return kind != ENGINE_OWN || g->memory != ENGINE_MEMORY_SLOTS;
+    return !kind_is_own(kind) || g->memory != ENGINE_MEMORY_SLOTS;
 }
 
 static void configure_pool(wasm_config_t *c)
@@ -152,7 +152,7 @@ static wasm_engine_t *native_new(struct engine *g, enum engine_kind kind)
 {
     wasm_config_t *c = wasm_config_new();
     wasmtime_config_epoch_interruption_set(c, engine_uses_epochs(g, kind));
-    wasmtime_config_consume_fuel_set(c, kind == ENGINE_METERED);
+    wasmtime_config_consume_fuel_set(c, kind_has_fuel(kind));
     if (g->options.quick)
         wasmtime_config_cranelift_opt_level_set(c, WASMTIME_OPT_LEVEL_NONE);
     /* wasmtime insists that a whole Wasm stack fits on an async one, which we

@@ -1,12 +1,12 @@
 /* engine/engine.h - the Wasm engines: compiled modules, fresh worlds, limits.
  *
  * A world is one store with one instance, made for one call and thrown away:
- * nothing leaks from one to the next. Three engines, each made when first
+ * nothing leaks from one to the next. Four engines, each made when first
  * needed: own (guests that we built: no cost for being stoppable, they are
  * stopped by taking their memory away; their code must not use memory.copy or
- * memory.fill, which the engine performs in code of its own), foreign (anyone's
- * modules: epochs) and metered (fuel and epochs). All know WebAssembly 2.0 with one
- * memory; no threads, exceptions or garbage collection.
+ * memory.fill, which the engine performs in code of its own), the same with fuel,
+ * foreign (anyone's modules: epochs) and metered (fuel and epochs). All know
+ * WebAssembly 2.0 with one memory; no threads, exceptions or garbage collection.
  *
  * Memory comes from slots of our own, mapped privately from a baked image and
  * put back page by page after each world. Where the system refuses memfd_create
@@ -20,7 +20,7 @@
 
 struct engine;
 
-enum engine_kind { ENGINE_OWN, ENGINE_FOREIGN, ENGINE_METERED };
+enum engine_kind { ENGINE_OWN, ENGINE_FOREIGN, ENGINE_METERED, ENGINE_OWN_METERED };
 
 /* Where linear memory comes from, best first. */
 enum engine_memory {
@@ -120,7 +120,8 @@ struct world_limits {
                               which are the host's, have at most 2^20 entries */
     uint64_t compute_ns;   /* CPU time in the guest over all calls; 0: none */
     uint64_t until_ns;     /* os_mono_ns() at which all ends; 0: never */
-    uint64_t fuel;         /* ENGINE_METERED only; 0: no limit */
+    uint64_t fuel;         /* of the metered kinds; 0: no limit. The same code on the
+                              same memory uses the same */
     uint64_t tenant;       /* memory is not handed between tenants unmapped */
     struct cancel *cancel; /* may be NULL */
 };
@@ -174,6 +175,6 @@ uint64_t world_table_entry(struct world *w, const char *name, uint64_t index);
 struct world_usage {
     uint64_t compute_ns;  /* CPU time in the guest so far */
     uint64_t memory_peak; /* bytes of linear memory; it never shrinks */
-    uint64_t fuel;        /* used so far, ENGINE_METERED only */
+    uint64_t fuel;        /* used so far, of the metered kinds */
 };
 struct world_usage world_usage(struct world *w);

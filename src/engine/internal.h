@@ -8,7 +8,7 @@
 
 /* ---- engines ------------------------------------------------------------ */
 
-#define KINDS 3
+#define KINDS 4
 
 struct world;
 struct engine {
@@ -21,6 +21,15 @@ struct engine {
 
 /* The wasmtime engine of that kind, made when first asked for. */
 wasm_engine_t *engine_native(struct engine *g, enum engine_kind kind, struct err *e);
+/* Guests that we built, which need not be looked at before they are called. */
+static inline bool kind_is_own(enum engine_kind kind)
+{
+    return kind == ENGINE_OWN || kind == ENGINE_OWN_METERED;
+}
+static inline bool kind_has_fuel(enum engine_kind kind)
+{
+    return kind == ENGINE_METERED || kind == ENGINE_OWN_METERED;
+}
 /* Is this kind stopped by epochs, or by taking its memory away? */
 bool engine_uses_epochs(const struct engine *g, enum engine_kind kind);
 

@@ -113,14 +113,14 @@ static bool prepare_store(struct world *w, struct err *e)
         wasmtime_store_epoch_deadline_callback(w->store, epoch_passed, w, NULL);
         wasmtime_context_set_epoch_deadline(w->context, 1);
     }
-    if (m->kind == ENGINE_METERED) {
+    if (kind_has_fuel(m->kind)) {
         wasmtime_error_t *error = wasmtime_context_set_fuel(
             w->context, w->limits.fuel ? w->limits.fuel : NEVER);
         if (error)
             return engine_failure(e, ERR_BUG, "fuel", error, NULL);
     }
     bool slots = m->engine->memory == ENGINE_MEMORY_SLOTS;
-    if (!slots || m->kind != ENGINE_OWN)
+    if (!slots || !kind_is_own(m->kind))
         wasmtime_store_limiter(w->store, slots ? -1 : (int64_t)w->limits.memory_bytes,
                                TABLE_ENTRIES_MAX, -1, -1, -1);
     return true;
@@ -230,7 +230,7 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
     if (!check_limits(w, e) || !prepare_store(w, e))
         return NULL;
     /* A baked guest has neither start function nor data: nothing could take long. */
-    bool baked = m->image && m->kind == ENGINE_OWN;
+    bool baked = m->image && kind_is_own(m->kind);
     if (!(baked ? instantiate(w, NULL, e) : watched(w, instantiate, NULL, e)))
         return NULL;
     atomic_fetch_add_explicit(&m->worlds, 1, memory_order_relaxed);
@@ -290,7 +290,7 @@ static bool look_up(struct world *w, const char *name, struct export *out, struc
         return err_set(e, ERR_INVALID, "the module exports no function '%s'", name);
     }
     out->func = found.of.func;
-    if (w->module->kind != ENGINE_OWN && !has_type(w, &out->func, &out->params))
+    if (!kind_is_own(w->module->kind) && !has_type(w, &out->func, &out->params))
         return err_set(e, ERR_INVALID,
                        "the export '%s' is no function over a few numbers", name);
     return true;
@@ -462,7 +462,7 @@ struct world_usage world_usage(struct world *w)
     if (!w->slot && w->has_memory)
         u.memory_peak = wasmtime_memory_data_size(w->context, &w->memory);
     uint64_t left = 0;
-    if (w->module->kind == ENGINE_METERED) {
+    if (kind_has_fuel(w->module->kind)) {
         wasmtime_error_t *error = wasmtime_context_get_fuel(w->context, &left);
         if (error)
             wasmtime_error_delete(error);

@@ -47,6 +47,7 @@ struct policy {
         uint32_t timeout_ms, memory_mb;
     } levels[LEVELS];
     uint32_t total_ms, host_calls;
+    uint64_t fuel; /* that a script may ask for */
     bool read_only;
     struct policy_names allowed;       /* the user's */
     struct policy_names allowed_vault; /* and the vault's: both must allow */

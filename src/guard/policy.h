@@ -11,7 +11,7 @@
 
 enum key_kind {
     KEY_BOOL,
-    KEY_INT,     /* low to high */
+    KEY_INT,     /* low to high; of 64 bits where `high` needs them, else of 32 */
     KEY_WORD,    /* one of `words`; stored as its number */
     KEY_NAMES,   /* strings */
     KEY_CALLS,   /* names of calls, as allowedAPIs has them */

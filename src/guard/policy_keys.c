@@ -79,6 +79,8 @@ const struct key policy_keys[] = {
      "time that a call may take in all, waiting included, in ms"},
     {"limits.hostCalls", KEY_INT, RULE_LOWER, AT(host_calls), 1, 1000000, NULL, "10000",
      "calls to the host that one evaluation may make"},
+    {"limits.fuel", KEY_INT, RULE_LOWER, AT(fuel), 1000000, 10000000000000, NULL,
+     "100000000000", "fuel (units of computing) that run_script may ask for"},
     {"fileSystem", KEY_BOOL, RULE_LOWER, AT(file_system), 0, 0, NULL, "true",
      "enableFileSystem may be asked for"},
     {"mounts", KEY_MOUNTS, RULE_TAKE_MOUNT, AT(mounts), 0, 64, NULL, "[]",

@@ -213,6 +213,10 @@ static void load_value(const struct merge *m, const struct key *k, const struct 
         break;
     case KEY_INT:
     case KEY_WORD: {
+        if (k->high > UINT32_MAX) {
+            *(uint64_t *)(void *)field = (uint64_t)rank(k, v);
+            break;
+        }
         uint32_t n = (uint32_t)rank(k, v);
         memcpy(field, &n, sizeof n); /* also an enum's */
         break;

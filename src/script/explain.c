@@ -109,6 +109,21 @@ static void put_text(struct buf *out, struct str s)
     buf_str(out, str_cut(s, out->ceiling));
 }
 
+/* Whole or not at all. */
+static void put_problem(struct script_outcome *out, const struct json *v)
+{
+    const struct json *problem = json_get(v, "problem");
+    struct json_writer w = json_writer(&out->problem);
+    if (!json_is(problem, JSON_OBJECT))
+        return;
+    json_put(&w, problem);
+    if (out->problem.failed) {
+        buf_done(&out->problem);
+        buf_init(&out->problem, 0);
+    }
+    out->status = (int)json_int(json_get(v, "status"), 0);
+}
+
 void explain_error(struct script_outcome *out, struct str code, struct str json,
                    const struct script_answer *answer)
 {
@@ -120,6 +135,7 @@ void explain_error(struct script_outcome *out, struct str code, struct str json,
     put_text(&out->name, json_str(json_get(v, "name")));
     put_text(&out->message, json_str(json_get(v, "message")));
     put_text(&out->stack, json_str(json_get(v, "stack")));
+    put_problem(out, v);
     out->line = (uint32_t)json_int(json_get(v, "line"), 0);
     out->column = (uint32_t)json_int(json_get(v, "column"), 0);
     if (out->type == ERR_SYNTAX)

@@ -197,7 +197,7 @@ static bool prepare_module(struct script *s, struct engine *g, struct str wasm,
                                    .image = image,
                                    .imports = imports,
                                    .import_count = LENGTH(imports)};
-    scoped(module_close) struct module *bare = module_open(g, ENGINE_OWN, &source, e);
+    scoped(module_close) struct module *bare = module_open(g, s->kind, &source, e);
     if (!bare)
         return false;
     struct run none = {.script = s};
@@ -220,10 +220,12 @@ static bool open_module(struct script *s, struct engine *g, int dir, struct err 
     return ok;
 }
 
-struct script *script_open(struct engine *g, const char *guest_dir,
-                           const struct script_row *rows, size_t row_count, struct err *e)
+static struct script *open_kind(struct engine *g, enum engine_kind kind,
+                                const char *guest_dir, const struct script_row *rows,
+                                size_t row_count, struct err *e)
 {
     scoped(script_close) struct script *s = mem_new(sizeof *s);
+    s->kind = kind;
     s->rows = rows;
     s->row_count = row_count;
     s->hands = hands_new();
@@ -233,6 +235,19 @@ struct script *script_open(struct engine *g, const char *guest_dir,
         return NULL;
     }
     return take(s);
+}
+
+struct script *script_open(struct engine *g, const char *guest_dir,
+                           const struct script_row *rows, size_t row_count, struct err *e)
+{
+    return open_kind(g, ENGINE_OWN, guest_dir, rows, row_count, e);
+}
+
+struct script *script_open_metered(struct engine *g, const char *guest_dir,
+                                   const struct script_row *rows, size_t row_count,
+                                   struct err *e)
+{
+    return open_kind(g, ENGINE_OWN_METERED, guest_dir, rows, row_count, e);
 }
 
 void script_close(struct script *s)

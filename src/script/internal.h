@@ -6,6 +6,7 @@
 #include "script/script.h"
 
 struct script {
+    enum engine_kind kind;
     struct module *module;
     uint64_t logs_at;  /* of the guest's struct script_logs */
     uint64_t input_at; /* of the INPUT_READY bytes that each world has for input */

@@ -25,17 +25,17 @@ void script_outcome_init(struct script_outcome *o)
     buf_init(&o->result, SIZE_MAX / 2);
     buf_init(&o->logs, SIZE_MAX / 2);
     buf_init(&o->saved, 0);
-    struct buf *const texts[] = {&o->name,  &o->message, &o->stack,
-                                 &o->frame, &o->preview, &o->missing};
+    struct buf *const texts[] = {&o->name,    &o->message, &o->stack,  &o->frame,
+                                 &o->preview, &o->missing, &o->problem};
     for (size_t i = 0; i < LENGTH(texts); i++)
         buf_init(texts[i], TEXT_MAX);
 }
 
 void script_outcome_done(struct script_outcome *o)
 {
-    struct buf *const all[] = {&o->result,  &o->logs,    &o->name,
-                               &o->message, &o->stack,   &o->frame,
-                               &o->preview, &o->missing, &o->saved};
+    struct buf *const all[] = {&o->result, &o->logs,   &o->name,    &o->message,
+                               &o->stack,  &o->frame,  &o->preview, &o->missing,
+                               &o->saved,  &o->problem};
     for (size_t i = 0; i < LENGTH(all); i++)
         buf_done(all[i]);
     free(o->made);
@@ -205,6 +205,7 @@ static void run_end(struct run *r, struct world *w)
         struct world_usage u = world_usage(w);
         stats->compute_ms = (double)u.compute_ns / 1e6;
         stats->memory_peak = u.memory_peak;
+        stats->fuel = u.fuel;
     }
     stats->host_ms = (double)r->host_ns / 1e6;
     buf_done(&r->sync_answer);
@@ -234,6 +235,7 @@ bool script_run(struct script *s, const struct script_request *q,
         .memory_bytes = q->memory_bytes < MEMORY_MAX ? q->memory_bytes : MEMORY_MAX,
         .compute_ns = q->compute_ms * 1000000u,
         .until_ns = r.until_ns,
+        .fuel = s->kind == ENGINE_OWN_METERED ? q->fuel : 0,
         .tenant = q->tenant,
         .cancel = q->cancel,
     };

@@ -39,6 +39,11 @@ struct script;
 struct script *script_open(struct engine *g, const char *guest_dir,
                            const struct script_row *rows, size_t row_count,
                            struct err *e);
+/* The same on the engine that counts fuel: slower, and bounded by `fuel` of its
+ * requests. */
+struct script *script_open_metered(struct engine *g, const char *guest_dir,
+                                   const struct script_row *rows, size_t row_count,
+                                   struct err *e);
 void script_close(struct script *s); /* NULL is fine */
 SCOPED(script, script_close);
 struct module_counts script_count(const struct script *s);
@@ -56,6 +61,7 @@ struct script_request {
     struct str code;
     struct str context;  /* a JSON object of values to inject, or empty */
     uint64_t compute_ms; /* CPU time of the guest */
+    uint64_t fuel;       /* units of computing, where it is metered; 0: no limit */
     uint64_t total_ms;   /* wall time, waiting for host calls included */
     uint64_t memory_bytes;
     size_t result_max; /* bytes of JSON */
@@ -95,6 +101,7 @@ struct script_made {
 struct script_stats {
     double compute_ms, host_ms, total_ms;
     uint64_t memory_peak; /* bytes */
+    uint64_t fuel;        /* used, where it is metered: the same for the same run */
     uint32_t host_calls;
 };
 
@@ -122,6 +129,10 @@ struct script_outcome {
     struct buf stack;   /* frames in the agent's code, one a line, or empty */
     struct buf frame;   /* the lines of code around the place, or empty */
     struct buf preview; /* of a result that was too large, or empty */
+    /* Of an error that was made with kit.error: its `status` and its `problem`, JSON;
+     * 0 and empty where it has none. */
+    int status;
+    struct buf problem;
     /* The dotted name in the code that is not defined, is no function (of the table's
      * namespaces alone), or is undefined or null and was looked into; or empty. */
     struct buf missing;
