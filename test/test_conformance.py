@@ -51,7 +51,7 @@ AWAITED = {
     "resources-(subscribe|unsubscribe)": "subscriptions",
     "tools-call-(with-|sampling|elicitation)|elicitation-|server-sse-polling":
         "what is said during a call",
-    "server-stateless|input-required": "questions of the newer revision",
+    "server-stateless": "subscriptions",
     "tasks-": "tasks",
 }
 

@@ -27,7 +27,7 @@ unsigned can_read(const struct json *capabilities)
     return can | (has(capabilities, "roots") ? CAN_ROOTS : 0);
 }
 
-static unsigned needed(struct str method, const struct json *params)
+unsigned can_need(struct str method, const struct json *params)
 {
     if (str_is(method, "elicitation/create"))
         return str_is(json_str(json_get(params, "mode")), "url") ? CAN_URL : CAN_FORM;
@@ -41,18 +41,41 @@ static unsigned needed(struct str method, const struct json *params)
     return CAN_SAMPLE | (tools ? CAN_SAMPLE_TOOLS : 0) | (other ? CAN_SAMPLE_CONTEXT : 0);
 }
 
+static void put_with(struct json_writer *w, const char *key, unsigned one,
+                     const char *one_key, unsigned other, const char *other_key)
+{
+    json_key(w, key);
+    json_open_object(w);
+    if (one)
+        json_pair_raw(w, one_key, STR("{}"));
+    if (other)
+        json_pair_raw(w, other_key, STR("{}"));
+    json_close(w);
+}
+
+void can_put(unsigned can, struct json_writer *w)
+{
+    if (can & (CAN_FORM | CAN_URL))
+        put_with(w, "elicitation", can & CAN_FORM, "form", can & CAN_URL, "url");
+    if (can & (CAN_SAMPLE | CAN_SAMPLE_TOOLS | CAN_SAMPLE_CONTEXT))
+        put_with(w, "sampling", can & CAN_SAMPLE_TOOLS, "tools", can & CAN_SAMPLE_CONTEXT,
+                 "context");
+    if (can & CAN_ROOTS)
+        json_pair_raw(w, "roots", STR("{}"));
+}
+
 bool can_answer(unsigned can, struct str method)
 {
     if (str_is(method, "elicitation/create"))
         return can & (CAN_FORM | CAN_URL);
-    unsigned need = needed(method, NULL);
+    unsigned need = can_need(method, NULL);
     return need && (can & need) == need;
 }
 
 bool can_answer_this(unsigned can, struct str method, const struct json *params,
                      struct err *e)
 {
-    unsigned need = needed(method, params);
+    unsigned need = can_need(method, params);
     if (!need)
         return err_set(e, ERR_INVALID, "clients are not asked %.*s",
                        STR_ARGS(str_cut(method, 60)));

@@ -101,6 +101,8 @@ static struct call *call_new(struct exchange *x)
     struct call *c = mem_new(sizeof *c);
     c->m = x->m;
     c->id = x->id;
+    c->params = x->params;
+    c->method = x->method;
     c->era = x->era;
     c->http = x->env->http;
     c->progress_token = json_is(token, JSON_STRING) || json_is_int(token) ? token : NULL;
@@ -126,7 +128,6 @@ void call_leave_errand(struct exchange *x, const struct errand *errand)
 {
     struct call *c = call_leave(x, NULL);
     c->errand = errand;
-    c->params = x->params;
 }
 
 void call_prepare(struct exchange *x)
@@ -240,7 +241,42 @@ static bool perform(const struct call *c, const struct caller *who, struct answe
            buf_check(&out->content, "the answer", e);
 }
 
-static void run_one(struct call *c, const struct front *f, struct reply *r)
+/* What came of a run; `e` is of one that failed. */
+static void put_outcome(const struct call *c, const struct input *in,
+                        const struct answer *a, struct err *e, struct reply *r)
+{
+    if (!e->code) {
+        put_answer(c, r->out, a);
+    } else if (e->code == ERR_CAPABILITY && c->era == ERA_MODERN) {
+        input_put_lack(in, r->out, e->msg);
+        r->status = 400;
+    } else if (e->code == ERR_INPUT && input_is_wanted(in)) {
+        struct err why = {0};
+        if (!input_put(in, r->out, &why))
+            put_failure(c, r, &why);
+    } else {
+        put_failure(c, r, e);
+    }
+    if (r->out->failed) {
+        struct err large = {0};
+        err_set(&large, ERR_OUTPUT, "it ran, but its answer is too large to be sent");
+        buf_clear(r->out);
+        put_failure(c, r, &large);
+    }
+}
+
+/* Its requestState or inputResponses cannot be used: it does not run. */
+static void put_unfit(const struct call *c, struct reply *r, const struct err *e)
+{
+    struct json_writer w = error_open(r->out, c->id, RPC_PARAMS);
+    json_pair_cstr(&w, "message", e->msg);
+    json_close(&w);
+    json_close(&w);
+    r->status = 400;
+}
+
+static void run_checked(struct call *c, const struct front *f, struct input *in,
+                        struct reply *r)
 {
     struct err e = {0};
     struct answer a = {.is_error = false};
@@ -260,24 +296,33 @@ static void run_one(struct call *c, const struct front *f, struct reply *r)
         session_text(&c->session, session);
         caller.session = session;
     }
-    talk_begin(&talk, c, f->outlet);
-    bool answered = perform(c, &caller, &a, &e);
+    talk_begin(&talk, c, f->outlet, in);
+    if (perform(c, &caller, &a, &e))
+        e = (struct err){0};
+    else if (!e.code)
+        err_set(&e, ERR_BUG, "it failed without a word");
     talk_end(&talk);
     if (vault != before)
         sessions_set_vault(&c->m->sessions, &c->session, vault);
     if (!calls_leave(&c->m->calls, c))
         put_cancelled(c, r);
-    else if (answered)
-        put_answer(c, r->out, &a);
     else
-        put_failure(c, r, &e);
+        put_outcome(c, in, &a, &e, r);
     buf_done(&a.json);
     buf_done(&a.content);
-    if (r->out->failed) {
-        err_set(&e, ERR_OUTPUT, "it ran, but its answer is too large to be sent");
-        buf_clear(r->out);
-        put_failure(c, r, &e);
-    }
+}
+
+static void run_one(struct call *c, const struct front *f, struct reply *r)
+{
+    struct input in;
+    struct err e = {0};
+    if (input_begin(&in, c, f->grant ? f->grant->principal : "", &e))
+        run_checked(c, f, &in, r);
+    else if (calls_leave(&c->m->calls, c))
+        put_unfit(c, r, &e);
+    else
+        put_cancelled(c, r);
+    input_done(&in);
 }
 
 /* One after the other; an array of what there is to answer. */

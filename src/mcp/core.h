@@ -10,6 +10,7 @@
 
 #include "actions/actions.h"
 #include "base/base.h"
+#include "mcp/input.h"
 #include "mcp/mirror.h"
 #include "mcp/outlet.h"
 #include "mcp/session.h"
@@ -73,7 +74,9 @@ struct mcp {
     struct calls calls;
     struct asks asks;
     struct ticker ticker;
-    atomic_bool greeted; /* the client of stdio has said initialize */
+    unsigned char input_key[CRYPTO_KEY]; /* seals what clients keep for us (input.h) */
+    int64_t clock_ahead_ms;              /* of the clock for that; 0 but in tests */
+    atomic_bool greeted;                 /* the client of stdio has said initialize */
 };
 
 struct mcp *mcp_open_on(const struct backend *b, struct err *e);
@@ -117,7 +120,8 @@ struct call {
     unsigned log_least; /* of the modern era: an enum client_level, or LOG_UNASKED */
     const struct action *action;
     const struct errand *errand; /* instead of an action */
-    const struct json *params;   /* of the errand */
+    const struct json *params;   /* of the request */
+    struct str method;
     enum era era;
     bool http;
     struct session session;
@@ -163,6 +167,7 @@ enum {
     RPC_METHOD = -32601,
     RPC_PARAMS = -32602,
     MCP_HEADER_MISMATCH = -32020,
+    MCP_MISSING_CAPABILITY = -32021,
     MCP_UNSUPPORTED_VERSION = -32022,
 };
 
@@ -176,10 +181,17 @@ bool reply_unsupported(struct exchange *x, struct str requested);
 /* The start of a result, up to where its own fields stand, and its end. */
 struct json_writer result_open(struct buf *out, const struct json *id, enum era era);
 void result_close(struct json_writer *w, enum era era);
+/* The start of one of another type ("input_required"), which only the modern era has. */
+struct json_writer result_open_as(struct buf *out, const struct json *id,
+                                  const char *type);
 /* The part of an error before its message is put. */
 struct json_writer error_open(struct buf *out, const struct json *id, int code);
 
 /* ---- era.c -------------------------------------------------------------- */
+
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 
 #define VERSION_MODERN "2026-07-28"
 #define VERSION_LEGACY "2025-11-25"  /* the newest of them */

@@ -6,8 +6,6 @@
 #include "mcp/core.h"
 #include "mcp/mirror.h"
 
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
-#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
 const char *legacy_version(struct str name)

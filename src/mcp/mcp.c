@@ -1,6 +1,7 @@
 #include "mcp/mcp.h"
 
 #include "mcp/core.h"
+#include "os/os.h"
 
 #define TOOLS_MAX ((size_t)16 * 1024 * 1024) /* bytes of tools/list */
 
@@ -8,6 +9,7 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
 {
     struct mcp *m = mem_new(sizeof *m);
     m->backend = *b;
+    os_random(m->input_key, sizeof m->input_key);
     buf_init(&m->tools, TOOLS_MAX);
     buf_init(&m->names, TOOLS_MAX);
     sessions_init(&m->sessions);

@@ -24,11 +24,21 @@ static struct json_writer answer_open(struct buf *out, const struct json *id)
 
 struct json_writer result_open(struct buf *out, const struct json *id, enum era era)
 {
+    if (era == ERA_MODERN)
+        return result_open_as(out, id, "complete");
     struct json_writer w = answer_open(out, id);
     json_key(&w, "result");
     json_open_object(&w);
-    if (era == ERA_MODERN)
-        json_pair_raw(&w, "resultType", STR("\"complete\""));
+    return w;
+}
+
+struct json_writer result_open_as(struct buf *out, const struct json *id,
+                                  const char *type)
+{
+    struct json_writer w = answer_open(out, id);
+    json_key(&w, "result");
+    json_open_object(&w);
+    json_pair_cstr(&w, "resultType", type);
     return w;
 }
 

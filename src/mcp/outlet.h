@@ -17,6 +17,7 @@
 #include "json/json.h"
 
 struct call;
+struct input;
 struct mcp;
 
 /* ---- where messages go -------------------------------------------------- */
@@ -49,6 +50,10 @@ struct outlet {
 unsigned can_read(const struct json *capabilities);
 /* Does it answer this method at all? */
 bool can_answer(unsigned can, struct str method);
+/* What answering it takes, CAN_*; with `params` NULL, the least. 0: it is no question. */
+unsigned can_need(struct str method, const struct json *params);
+/* The members of a ClientCapabilities object with these. */
+void can_put(unsigned can, struct json_writer *w);
 /* And with these parameters: a mode, tools? false and ERR_CAPABILITY, or ERR_INVALID:
  * there is no such question. */
 bool can_answer_this(unsigned can, struct str method, const struct json *params,
@@ -62,6 +67,7 @@ bool answer_check(struct str method, const struct json *params, const struct jso
 
 struct talk {
     struct client client; /* for the action; its ways are of the call's era */
+    struct input *input;  /* of the modern era's */
     const struct call *call;
     const struct outlet *outlet; /* NULL: it can be told nothing */
     uint64_t begun_ns;
@@ -83,7 +89,8 @@ struct talk {
     struct beat beat;
 };
 
-void talk_begin(struct talk *t, const struct call *call, const struct outlet *outlet);
+void talk_begin(struct talk *t, const struct call *call, const struct outlet *outlet,
+                struct input *input);
 /* What was held back is said now, and then nothing more. */
 void talk_end(struct talk *t);
 /* A log message as JSON-RPC wants it. */

@@ -194,6 +194,10 @@ static bool legacy_ask(void *arg, const struct client_question *questions, size_
                        struct arena *a, const struct json **answers, struct err *e)
 {
     struct talk *t = arg;
+    if (!t->outlet || !t->call->session.there)
+        return err_set(e, ERR_CAPABILITY,
+                       "this needs a client that can be asked, in a session; nothing was "
+                       "changed");
     return asks_ask(&t->call->m->asks, t, questions, n, a, answers, e);
 }
 
@@ -202,14 +206,32 @@ static const struct client_ways legacy_ways = {.progress = talk_progress,
                                                .log = talk_log,
                                                .answers = legacy_answers,
                                                .ask = legacy_ask};
-static const struct client_ways modern_ways = {
-    .progress = talk_progress, .hears = talk_hears, .log = talk_log};
+
+static bool modern_answers(void *arg, const char *method)
+{
+    struct talk *t = arg;
+    return input_answers(t->input, method);
+}
+
+static bool modern_ask(void *arg, const struct client_question *questions, size_t n,
+                       struct arena *a, const struct json **answers, struct err *e)
+{
+    struct talk *t = arg;
+    return input_ask(t->input, questions, n, a, answers, e);
+}
+
+static const struct client_ways modern_ways = {.progress = talk_progress,
+                                               .hears = talk_hears,
+                                               .log = talk_log,
+                                               .answers = modern_answers,
+                                               .ask = modern_ask};
 
 /* ---- from beginning to end ---------------------------------------------- */
 
-void talk_begin(struct talk *t, const struct call *call, const struct outlet *outlet)
+void talk_begin(struct talk *t, const struct call *call, const struct outlet *outlet,
+                struct input *input)
 {
-    *t = (struct talk){.call = call, .outlet = outlet, .done = -1};
+    *t = (struct talk){.call = call, .outlet = outlet, .input = input, .done = -1};
     t->client.ways = call->era == ERA_MODERN ? &modern_ways : &legacy_ways;
     t->client.arg = t;
     t->beat = (struct beat){.fn = talk_beat, .arg = t};
