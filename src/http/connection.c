@@ -1,7 +1,6 @@
 /* A request from its first line to its last byte, on the library's threads:
  * who may not come in is refused, the body is collected, the route is asked.
  */
-#include <arpa/inet.h>
 #include <strings.h>
 
 #include "http/server.h"
@@ -18,7 +17,7 @@ struct str http_method(const struct http_request *rq)
 
 struct str http_path(const struct http_request *rq)
 {
-    return str_of(rq->path);
+    return rq->target->path;
 }
 
 struct str http_body(const struct http_request *rq)
@@ -48,29 +47,44 @@ size_t http_header_count(const struct http_request *rq, const char *name)
     return count;
 }
 
-struct str http_query(const struct http_request *rq, const char *name)
+struct str http_part(const struct http_request *rq, size_t i)
 {
-    struct str value = {0};
-    const char *at = NULL;
-    if (MHD_lookup_connection_value_n(rq->connection, MHD_GET_ARGUMENT_KIND, name,
-                                      strlen(name), &at, &value.n) == MHD_YES)
-        value.at = at ? at : "";
-    return value;
+    return i < rq->target->n_parts ? rq->target->parts[i] : (struct str){0};
 }
 
-const char *http_peer(struct http_request *rq)
+size_t http_parts(const struct http_request *rq)
+{
+    return rq->target->n_parts;
+}
+
+bool http_query_at(const struct http_request *rq, size_t i, struct str *name,
+                   struct str *value)
+{
+    if (i >= rq->target->n_query)
+        return false;
+    *name = rq->target->query[i].name;
+    *value = rq->target->query[i].value;
+    return true;
+}
+
+struct str http_query(const struct http_request *rq, const char *name)
+{
+    for (unsigned i = 0; i < rq->target->n_query; i++)
+        if (str_is(rq->target->query[i].name, name))
+            return rq->target->query[i].value;
+    return (struct str){0};
+}
+
+const void *http_admitted(const struct http_request *rq)
+{
+    return rq->admitted;
+}
+
+int request_socket(const struct http_request *rq)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(rq->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const struct sockaddr *sa = info ? info->client_addr : NULL;
-    const void *at = NULL;
-    if (sa && sa->sa_family == AF_INET)
-        at = &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
-    else if (sa && sa->sa_family == AF_INET6)
-        at = &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
-    if (!at || !inet_ntop(sa->sa_family, at, rq->peer, sizeof rq->peer))
-        return "unknown";
-    return rq->peer;
+        MHD_get_connection_info(rq->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
 }
 
 struct cancel *http_cancel(struct http_request *rq)
@@ -78,68 +92,55 @@ struct cancel *http_cancel(struct http_request *rq)
     return &rq->cancel;
 }
 
-/* ---- the door's guard --------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------- */
 
-static bool refuse(struct http_request *rq, int status, const char *why)
+bool request_refuse(struct http_request *rq, int status, const char *why)
 {
     struct http_response rs;
     response_init(&rs);
-    http_say(&rs, status, "%s", why);
+    http_refuse(rq, &rs, status, "%s", why);
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
         http_set_header(&rs, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    if (rq->route && rq->route->refused)
+        rq->route->refused(rq->route->arg, rq, why, &rs);
     response_put(rq, &rs);
     /* What was read so far is of no use any more. */
     buf_done(&rq->body);
     return false;
 }
 
-/* Without tokens only those on this machine may come in, and who stands behind
- * a proxy cannot be told. */
-static bool was_forwarded(const struct http_request *rq)
-{
-    for (unsigned i = 0; i < rq->n_fields; i++) {
-        struct str name = rq->fields[i].name;
-        if (same_name(name, "Forwarded", 9) || same_name(name, "Via", 3) ||
-            same_name(name, "X-Real-IP", 9) ||
-            (name.n > 12 && strncasecmp(name.at, "X-Forwarded-", 12) == 0))
-            return true;
-    }
-    return false;
-}
+/* ---- looks at a whole head ---------------------------------------------- */
 
-static bool check_caller(struct http_request *rq)
+/* How much of the path the route has: 0, or more for the better of two. */
+static size_t matches(const struct http_route *route, struct str path)
 {
-    if (http_header_count(rq, "Host") != 1)
-        return refuse(rq, MHD_HTTP_BAD_REQUEST, "one Host header is needed");
-    if (!endpoint_is_host(&rq->server->self, http_header(rq, "Host")))
-        return refuse(rq, MHD_HTTP_FORBIDDEN,
-                      "refused: Host must be localhost, 127.0.0.1 or [::1], with "
-                      "the port of this server");
-    size_t origins = http_header_count(rq, "Origin");
-    if (origins > 1 || (origins && !endpoint_is_origin(http_header(rq, "Origin"))))
-        return refuse(rq, MHD_HTTP_FORBIDDEN,
-                      "refused: Origin must be absent, or http or https at "
-                      "localhost, 127.0.0.1 or [::1]");
-    if (was_forwarded(rq))
-        return refuse(rq, MHD_HTTP_FORBIDDEN,
-                      "refused: this came through a proxy, and only programs on "
-                      "this machine may come in without a token");
-    return true;
+    size_t n = strlen(route->path);
+    if (n == 0 || route->path[n - 1] != '/')
+        return str_is(path, route->path) ? n + 1 : 0;
+    if (n == 1 || str_starts(path, route->path))
+        return n;
+    return path.n == n - 1 && memcmp(path.at, route->path, path.n) == 0 ? n : 0;
 }
 
 static bool find_route(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
-    struct str path = str_of(rq->path);
-    if (path.n > 1 && path.at[path.n - 1] == '/')
-        path.n--;
+    size_t best = 0;
+    for (unsigned i = 0; i < rq->target->n_parts; i++)
+        if (rq->target->parts[i].n == 0)
+            return request_refuse(rq, MHD_HTTP_NOT_FOUND, "the path has an empty part");
     for (size_t i = 0; i < o->n_routes; i++) {
-        if (str_is(path, o->routes[i].path)) {
+        size_t n = matches(&o->routes[i], rq->target->path);
+        if (n > best) {
+            best = n;
             rq->route = &o->routes[i];
-            return true;
         }
     }
-    return refuse(rq, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
+    if (!best)
+        return request_refuse(rq, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
+    if (rq->route->head && str_is(http_method(rq), "HEAD"))
+        rq->method = "GET";
+    return true;
 }
 
 /* Two lengths, or a length and chunks, are how requests are smuggled. */
@@ -157,9 +158,9 @@ static bool check_length(struct http_request *rq)
             length = length * 10 + (size_t)(text.at[i] - '0');
     }
     if (wrong)
-        return refuse(rq, MHD_HTTP_BAD_REQUEST, "the body's length is not clear");
+        return request_refuse(rq, MHD_HTTP_BAD_REQUEST, "the body's length is not clear");
     if (length > rq->server->o.body_max)
-        return refuse(rq, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
+        return request_refuse(rq, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
     /* Room at once for the usual body; a large one has to arrive first. */
     if (length && length <= 64 * 1024)
         (void)buf_room(&rq->body, length);
@@ -186,15 +187,15 @@ static bool screen(struct http_request *rq)
     (void)MHD_get_connection_values_n(rq->connection, MHD_HEADER_KIND, keep_field, rq);
     if (rq->n_fields > FIELDS_MAX) {
         rq->n_fields = 0;
-        return refuse(rq, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
-                      "too many header fields");
+        return request_refuse(rq, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
+                              "too many header fields");
     }
     if (rq->bad_target)
-        return refuse(rq, MHD_HTTP_BAD_REQUEST, "the path holds a NUL byte");
-    if (!check_caller(rq))
+        return request_refuse(rq, MHD_HTTP_BAD_REQUEST, rq->bad_target);
+    if (!caller_check(rq))
         return false;
     if (atomic_load(&s->stopping))
-        return refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
+        return request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
     return find_route(rq) && check_length(rq);
 }
 
@@ -204,7 +205,7 @@ static void collect(struct http_request *rq, const char *at, size_t n)
 {
     struct http_server *s = rq->server;
     if (!buf_put(&rq->body, at, n)) {
-        refuse(rq, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
+        request_refuse(rq, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
         return;
     }
     size_t grown = rq->body.capacity - rq->body_held;
@@ -212,8 +213,8 @@ static void collect(struct http_request *rq, const char *at, size_t n)
         return;
     rq->body_held += grown;
     if (atomic_fetch_add(&s->bodies, grown) + grown > s->o.bodies_max)
-        refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE,
-               "too many large requests at a time: try again");
+        request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE,
+                       "too many large requests at a time: try again");
 }
 
 /* ---- answering ---------------------------------------------------------- */
@@ -235,17 +236,18 @@ static enum MHD_Result dispatch(struct http_request *rq)
         struct http_response rs;
         response_init(&rs);
         if (route->begin(route->arg, rq, &rs, &rq->work)) {
-            response_put(rq, &rs);
-            return send_answer(rq);
+            if (response_put(rq, &rs))
+                return send_answer(rq);
+            return MHD_NO; /* a stream has it */
         }
-        buf_done(&rs.body);
+        response_done(&rs);
     }
     MHD_suspend_connection(rq->connection);
     if (pool_put(s, rq))
         return MHD_YES;
     if (rq->work && route->drop)
         route->drop(route->arg, take(rq->work));
-    refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "all workers are busy: try again");
+    request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "all workers are busy: try again");
     MHD_resume_connection(rq->connection);
     return MHD_YES;
 }
@@ -270,12 +272,14 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
                                    void **con_cls)
 {
     (void)cls;
-    (void)version;
+    (void)url;
     struct http_request *rq = *con_cls;
+    if (rq->stage == STAGE_LEFT)
+        return MHD_NO;
     if (rq->stage == STAGE_NEW) {
         rq->connection = c;
-        rq->path = url;
         rq->method = method;
+        rq->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
         return begin(rq);
     }
     if (*upload_size == 0)
@@ -300,7 +304,7 @@ void *connection_target(void *cls, const char *uri, struct MHD_Connection *c)
     struct http_request *rq = mem_new(sizeof *rq);
     rq->server = s;
     rq->connection = c;
-    rq->bad_target = strstr(uri, "%00") != NULL;
+    rq->target = target_parse(uri, &rq->bad_target);
     cancel_init(&rq->cancel);
     buf_init(&rq->body, s->o.body_max);
     atomic_fetch_add(&s->requests, 1);
@@ -319,8 +323,11 @@ void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
     *con_cls = NULL;
     if (rq->answer)
         MHD_destroy_response(rq->answer);
+    if (rq->admitted)
+        s->o.release(s->o.admit_arg, rq->admitted);
     buf_done(&rq->body);
     atomic_fetch_sub(&s->bodies, rq->body_held);
+    free(rq->target);
     free(rq);
     atomic_fetch_sub(&s->requests, 1);
 }

@@ -67,13 +67,18 @@ static bool parse_v6(struct endpoint *ep, const char *host)
     return inet_pton(AF_INET6, host, &in->sin6_addr) == 1;
 }
 
-static bool is_loopback(const struct endpoint *ep)
+bool endpoint_is_loopback(const void *sockaddr)
 {
-    if (ep->address.ss_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(
-            &((const struct sockaddr_in6 *)&ep->address)->sin6_addr);
-    const struct sockaddr_in *in = (const struct sockaddr_in *)&ep->address;
-    return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+    const struct sockaddr *sa = sockaddr;
+    if (!sa)
+        return false;
+    if (sa->sa_family == AF_INET6) {
+        const struct in6_addr *in6 = &((const struct sockaddr_in6 *)sockaddr)->sin6_addr;
+        return IN6_IS_ADDR_LOOPBACK(in6) ||
+               (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
+    }
+    const struct sockaddr_in *in = sockaddr;
+    return sa->sa_family == AF_INET && ntohl(in->sin_addr.s_addr) >> 24 == 127;
 }
 
 void endpoint_set_port(struct endpoint *ep, uint16_t port)
@@ -106,14 +111,8 @@ bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
                        inner.n < sizeof name ? (int)inner.n : 0, inner.at);
     if (!(v6 ? parse_v6(ep, name) : parse_v4(ep, name)))
         return err_set(e, ERR_INVALID,
-                       "cannot listen on '%.80s': not a numeric address; 127.0.0.1, "
-                       "[::1] and localhost are accepted",
-                       text);
-    if (!is_loopback(ep))
-        return err_set(e, ERR_DENIED,
-                       "cannot listen on '%.80s': only this machine's own addresses "
-                       "(127.0.0.1, [::1]) are accepted, because other machines may "
-                       "only come in with tokens and TLS, which are not there yet",
+                       "cannot listen on '%.80s': not a numeric address, such as "
+                       "127.0.0.1, [::1] or 0.0.0.0, nor localhost",
                        text);
     (void)snprintf(ep->host, sizeof ep->host, v6 ? "[%s]" : "%s", name);
     endpoint_set_port(ep, number);
@@ -152,4 +151,38 @@ bool endpoint_is_origin(struct str origin)
     uint16_t number;
     return split(origin, &name, &port) && is_local_name(name) &&
            (!port.at || read_port(port, &number));
+}
+
+static bool is_numeric(struct str name)
+{
+    char text[64];
+    struct in6_addr number;
+    bool v6 = name.n > 2 && name.at[0] == '[';
+    struct str inner = v6 ? (struct str){name.at + 1, name.n - 2} : name;
+    if (inner.n == 0 || inner.n >= sizeof text || memchr(inner.at, 0, inner.n))
+        return false;
+    (void)snprintf(text, sizeof text, "%.*s", STR_ARGS(inner));
+    return inet_pton(v6 ? AF_INET6 : AF_INET, text, &number) == 1;
+}
+
+bool endpoint_is_allowed_host(const struct endpoint *ep, struct str host,
+                              const char *const *names)
+{
+    struct str name, port;
+    uint16_t number;
+    if (!split(host, &name, &port) || (port.at && !read_port(port, &number)))
+        return false;
+    for (; names && *names; names++)
+        if (same_name(host, *names) || same_name(name, *names))
+            return true;
+    return !endpoint_is_loopback(&ep->address) && is_numeric(name) &&
+           (!port.at || number == ep->port);
+}
+
+bool endpoint_is_allowed_origin(struct str origin, const char *const *names)
+{
+    for (; names && *names; names++)
+        if (same_name(origin, *names))
+            return true;
+    return false;
 }

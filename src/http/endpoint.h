@@ -15,8 +15,7 @@ struct endpoint {
     char host[48]; /* as it stands in a URL: "127.0.0.1", "[::1]" */
 };
 
-/* Reads ADDRESS:PORT. false and *e: ERR_INVALID, or ERR_DENIED for an address
- * that is not loopback. */
+/* Reads ADDRESS:PORT. false and *e: ERR_INVALID. */
 bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e);
 /* Notes the port that the system chose. */
 void endpoint_set_port(struct endpoint *ep, uint16_t port);
@@ -26,5 +25,13 @@ void endpoint_set_port(struct endpoint *ep, uint16_t port);
  * from elsewhere whose name was made to point here (DNS rebinding) sends its
  * own name. */
 bool endpoint_is_host(const struct endpoint *ep, struct str host);
+/* Is it one of `names` (ended by NULL; NULL: none)? A name without a port is allowed with
+ * any. A server for other machines also allows numeric addresses, which no page can
+ * have made to point here. */
+bool endpoint_is_allowed_host(const struct endpoint *ep, struct str host,
+                              const char *const *names);
+bool endpoint_is_allowed_origin(struct str origin, const char *const *names);
+/* 127.0.0.0/8, ::1, or the former written as the latter's kind. NULL is not. */
+bool endpoint_is_loopback(const void *sockaddr);
 /* Is this value of Origin a page served by this machine? "null" is not. */
 bool endpoint_is_origin(struct str origin);

@@ -62,19 +62,49 @@ static void what_is_no_address_with_a_port_is_refused(void **state)
     }
 }
 
-static void other_machines_may_not_be_listened_to(void **state)
+static void addresses_of_other_machines_are_told_from_loopback(void **state)
 {
     (void)state;
     static const char *const open[] = {"0.0.0.0:80",     "[::]:80",
                                        "192.168.1.1:80", "128.0.0.1:80",
-                                       "[fe80::1]:80",   "[::ffff:127.0.0.1]:80"};
-    for (size_t i = 0; i < LENGTH(open); i++) {
+                                       "[fe80::1]:80",   "[::ffff:10.0.0.1]:80"};
+    static const char *const own[] = {"127.0.0.1:80", "127.9.9.9:80", "[::1]:80",
+                                      "[::ffff:127.0.0.1]:80", "localhost:80"};
+    for (size_t i = 0; i < LENGTH(open) + LENGTH(own); i++) {
         struct err e = {0};
         struct endpoint ep;
-        assert_false(endpoint_parse(&ep, open[i], &e));
-        assert_int_equal(e.code, ERR_DENIED);
-        assert_non_null(strstr(e.msg, "tokens and TLS"));
+        bool is_open = i < LENGTH(open);
+        assert_true(endpoint_parse(&ep, is_open ? open[i] : own[i - LENGTH(open)], &e));
+        assert_int_equal(endpoint_is_loopback(&ep.address), !is_open);
     }
+    assert_false(endpoint_is_loopback(NULL));
+}
+
+static void further_hosts_and_origins_are_allowed_by_name(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {"notes.example", "other.example:8443", NULL};
+    static const char *const origins[] = {"https://app.example", NULL};
+    struct err e = {0};
+    struct endpoint ep, open;
+    assert_true(endpoint_parse(&ep, "127.0.0.1:80", &e));
+    assert_true(endpoint_parse(&open, "0.0.0.0:80", &e));
+    assert_true(endpoint_is_allowed_host(&ep, STR("notes.example"), hosts));
+    assert_true(endpoint_is_allowed_host(&ep, STR("Notes.Example:99"), hosts));
+    assert_true(endpoint_is_allowed_host(&ep, STR("other.example:8443"), hosts));
+    assert_false(endpoint_is_allowed_host(&ep, STR("other.example"), hosts));
+    assert_false(endpoint_is_allowed_host(&ep, STR("notes.example:x"), hosts));
+    assert_false(endpoint_is_allowed_host(&ep, STR("evil.notes.example"), hosts));
+    assert_false(endpoint_is_allowed_host(&ep, STR("10.0.0.1"), hosts));
+    assert_false(endpoint_is_allowed_host(&ep, STR("notes.example"), NULL));
+    /* No page can make an address point elsewhere. */
+    assert_true(endpoint_is_allowed_host(&open, STR("10.0.0.1:80"), NULL));
+    assert_true(endpoint_is_allowed_host(&open, STR("[fe80::1]"), NULL));
+    assert_false(endpoint_is_allowed_host(&open, STR("10.0.0.1:81"), NULL));
+    assert_false(endpoint_is_allowed_host(&open, STR("evil.example"), NULL));
+    assert_true(endpoint_is_allowed_origin(STR("https://app.example"), origins));
+    assert_false(endpoint_is_allowed_origin(STR("http://app.example"), origins));
+    assert_false(endpoint_is_allowed_origin(STR("https://app.example"), NULL));
 }
 
 static bool is_host(const char *listen, uint16_t port, const char *host)
@@ -165,7 +195,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_and_a_port_are_read),
         cmocka_unit_test(what_is_no_address_with_a_port_is_refused),
-        cmocka_unit_test(other_machines_may_not_be_listened_to),
+        cmocka_unit_test(addresses_of_other_machines_are_told_from_loopback),
+        cmocka_unit_test(further_hosts_and_origins_are_allowed_by_name),
         cmocka_unit_test(this_machines_names_with_our_port_are_hosts),
         cmocka_unit_test(other_names_and_ports_are_no_hosts),
         cmocka_unit_test(pages_of_this_machine_are_origins),

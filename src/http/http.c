@@ -2,7 +2,9 @@
 #include "http/http.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +16,9 @@
 #define CONNECTION_MEMORY ((size_t)16 * 1024)
 /* How long the last answers may take to leave. */
 #define FLUSH_MS 1000u
+/* Descriptors that all else may need: vaults, databases, what calls open. */
+#define OTHER_FILES 512u
+#define STREAMS_MAX 16384u
 
 static void library_log(void *cls, const char *fmt, va_list ap)
 {
@@ -29,8 +34,29 @@ static unsigned cpus(void)
     return n < 1 ? 1 : n > 32 ? 32 : (unsigned)n;
 }
 
+/* Descriptors that this process may have, once the limit is raised as far as it goes. */
+static unsigned raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 1024;
+    struct rlimit higher = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+    if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &higher) == 0)
+        limit = higher;
+    return limit.rlim_cur > UINT_MAX ? UINT_MAX : (unsigned)limit.rlim_cur;
+}
+
+/* Streams may have three quarters of what is left by connections and OTHER_FILES. */
+static unsigned streams_allowed(unsigned descriptors, unsigned connections)
+{
+    unsigned taken = connections + OTHER_FILES;
+    unsigned left = descriptors > taken ? (descriptors - taken) / 4 * 3 : 0;
+    return left < 64 ? 64 : left > STREAMS_MAX ? STREAMS_MAX : left;
+}
+
 static void put_defaults(struct http_options *o)
 {
+    unsigned descriptors = raise_descriptors();
     if (!o->workers)
         o->workers = cpus() > 2 ? 4 * cpus() : 8; /* calls also wait, for the host */
     if (o->worker_stack < WORKER_STACK)
@@ -38,13 +64,15 @@ static void put_defaults(struct http_options *o)
     if (!o->queue_max)
         o->queue_max = 256;
     if (!o->body_max)
-        o->body_max = (size_t)4 * 1024 * 1024;
+        o->body_max = (size_t)16 * 1024 * 1024;
     if (!o->bodies_max)
         o->bodies_max = (size_t)64 * 1024 * 1024;
     if (!o->connections_max)
         o->connections_max = 1024;
     if (!o->idle_s)
         o->idle_s = 120;
+    if (!o->streams_max)
+        o->streams_max = streams_allowed(descriptors, o->connections_max);
 }
 
 /* ---- listening ---------------------------------------------------------- */
@@ -87,9 +115,12 @@ static struct MHD_Daemon *start_library(struct http_server *s, int fd)
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-        NULL, NULL, connection_request, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    /* Turbo: a connection that is let go is closed, and not shut down before, which
+     * would take a stream's socket from it. */
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO |
+                                MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+                            0, NULL, NULL, connection_request, s, MHD_OPTION_ARRAY,
+                            options, MHD_OPTION_END);
 }
 
 static bool start_listening(struct http_server *s, struct err *e)
@@ -109,6 +140,20 @@ static bool start_listening(struct http_server *s, struct err *e)
     return false;
 }
 
+/* Other machines come in by a credential alone, which nobody on the way may read. */
+static bool may_listen(const struct http_server *s, struct err *e)
+{
+    const struct http_options *o = &s->o;
+    if (endpoint_is_loopback(&s->self.address) || (o->admit && o->behind_proxy))
+        return true;
+    return err_set(
+        e, ERR_DENIED,
+        "cannot listen on '%.80s': other machines may only come in with tokens, "
+        "and over TLS (a certificate and its key) or through a proxy that was "
+        "told of; 127.0.0.1, [::1] and localhost need neither",
+        o->listen);
+}
+
 struct http_server *http_open(const struct http_options *o, struct err *e)
 {
     struct http_server *s = mem_new(sizeof *s);
@@ -118,9 +163,10 @@ struct http_server *http_open(const struct http_options *o, struct err *e)
     pthread_cond_init(&s->work, NULL);
     pthread_cond_init(&s->quiet, NULL);
     s->watcher.epoll = s->watcher.wake = -1;
+    streams_init(s);
 
-    if (endpoint_parse(&s->self, o->listen, e) && pool_start(s, e) && watch_start(s, e) &&
-        start_listening(s, e))
+    if (endpoint_parse(&s->self, o->listen, e) && may_listen(s, e) && pool_start(s, e) &&
+        watch_start(s, e) && start_listening(s, e))
         return s;
     http_close(s, 0);
     return NULL;
@@ -173,6 +219,7 @@ void http_close(struct http_server *s, unsigned drain_ms)
     pool_end(s);
     pool_join(s);
     watch_stop(s);
+    streams_close(s);
     pthread_cond_destroy(&s->quiet);
     pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->lock);

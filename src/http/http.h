@@ -1,14 +1,17 @@
-/* http/http.h - a small HTTP/1.1 server for programs that answer by working.
+/* http/http.h - an HTTP/1.1 server for programs that answer by working, or go on
+ * speaking: requests, responses, streams, who may come in.
  *
- * A request is read whole on a connection's thread, may be answered there at
- * once, or goes to a fixed pool of workers, each of which runs one request from
- * start to end in plain blocking code. While a worker has it, the connection is
- * watched: when the client hangs up, the request's `struct cancel` is fired.
+ * A request is read whole on a connection's thread, may be answered there at once, or
+ * goes to a fixed pool of workers, each of which runs one request from start to end in
+ * plain blocking code. While a worker has it, the connection is watched: when the client
+ * hangs up, the request's `struct cancel` is fired. Either may open a stream instead of
+ * answering, which costs a small object and no thread for as long as it is silent.
  *
- * Refused before any route sees them: a Host or an Origin that is not this
- * machine's own (403), what came through a proxy (403: who is behind it cannot
- * be told without tokens), bodies over the ceiling (413), unknown paths (404).
- * Listens on loopback only. Source: RFC 9110, RFC 9112.
+ * Refused before any route sees them: a target that is ambiguous (400: NUL, "..", an
+ * encoded slash, what is not UTF-8), a Host or an Origin that is not this machine's own
+ * or allowed (403), what came through a proxy where none was told of and nobody admits
+ * (403), whom `admit` refuses, bodies over the ceiling (413), unknown paths (404).
+ * Source: RFC 9110, RFC 9112; RFC 9457 for refusals to those who speak JSON.
  */
 #pragma once
 #include "base/base.h"
@@ -20,49 +23,95 @@ struct http_request;
 
 struct str http_method(const struct http_request *rq); /* "POST" */
 struct str http_path(const struct http_request *rq);   /* decoded, no query */
+/* Part `i` of the path, decoded: of "/workspaces/a%20b/" part 0 is "workspaces", part 1
+ * "a b", and there is no other: `at` is NULL. None is empty, "." or "..", none holds a
+ * slash, a backslash or a control character, and all are UTF-8. */
+struct str http_part(const struct http_request *rq, size_t i);
+size_t http_parts(const struct http_request *rq);
 struct str http_body(const struct http_request *rq);
 /* The first field of this name, in any spelling of case, without the white
  * space around it; `at` is NULL when there is none. */
 struct str http_header(const struct http_request *rq, const char *name);
 size_t http_header_count(const struct http_request *rq, const char *name);
-/* The decoded value of a query parameter; `at` is NULL when there is none. */
+/* The decoded value of the first query parameter of this name; `at` is NULL when there
+ * is none. */
 struct str http_query(const struct http_request *rq, const char *name);
-const char *http_peer(struct http_request *rq); /* "127.0.0.1", no port */
+/* Parameter `i` as it stands in the query, for those that repeat and those that nobody
+ * knows; false: there are no more. At most 64 come in. */
+bool http_query_at(const struct http_request *rq, size_t i, struct str *name,
+                   struct str *value);
+/* Who sent it: "127.0.0.1", no port; behind a proxy that was told of, whom it names. */
+const char *http_peer(struct http_request *rq);
+/* Is it surely a program of this machine: listener and peer loopback, Host a name of
+ * this machine, and nothing that a proxy adds? Only such may come in without a token. */
+bool http_is_local(struct http_request *rq);
+/* What `admit` left for it; NULL: nothing. */
+const void *http_admitted(const struct http_request *rq);
 /* Fired when the client hangs up or the server stops. */
 struct cancel *http_cancel(struct http_request *rq);
 
 /* ---- a response --------------------------------------------------------- */
 
-#define HTTP_FIELDS_MAX 8u
-#define HTTP_FIELD_SIZE 128u /* bytes of a header's value, with its NUL */
+#define HTTP_HEAD_MAX ((size_t)16 * 1024) /* bytes of all fields that were set */
 
-/* Handed to a handler as 200 with an empty body. A response that is not whole
- * when it is handed over (a stream of events) will be another kind beside
- * `body`; there is none yet. */
+/* Handed to a handler as 200 with an empty body. */
 struct http_response {
     int status;
     const char *type; /* Content-Type, a literal; NULL: none */
     struct buf body;  /* already init; the server ends it */
-    struct {
-        const char *name; /* a literal */
-        char value[HTTP_FIELD_SIZE];
-    } fields[HTTP_FIELDS_MAX];
-    unsigned n_fields;
+    struct buf head;  /* what http_set_header() wrote; the server's */
 };
 
-/* For values of our own, which fit: neither may hold a line end. */
-void http_set_header(struct http_response *rs, const char *name, const char *value);
+/* Adds a field. false: left out, since it holds a control character or there is no room. */
+bool http_set_header(struct http_response *rs, const char *name, const char *value);
 /* A status and one sentence of plain text, in place of any body. */
 void http_say(struct http_response *rs, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same as a problem (application/problem+json) for those who speak JSON, as their
+ * Content-Type or Accept says; plain text for all others. */
+void http_refuse(const struct http_request *rq, struct http_response *rs, int status,
+                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* ---- a stream: a response that goes on ----------------------------------- */
+
+struct http_stream;
+
+#define HTTP_STREAM_WAITING ((size_t)1024 * 1024) /* bytes */
+#define HTTP_STREAM_STUCK_S 30u
+
+/* Makes the response a stream, once, from within begin() or work(), which then returns
+ * (true) as if `rs` was the answer: status, fields and what its body holds so far leave
+ * now. Opened in begin(), it lives on and holds no worker; opened in work(), it runs
+ * while the worker goes on, and the request is the handler's until that returns.
+ * NULL: none can be opened (too many, no memory, the server stops); `rs` is the refusal.
+ *
+ * The handle is the caller's, until http_stream_end(): to be called once, also when the
+ * client is gone. `gone(arg)` is called at most once, from a thread of the server, when
+ * the client hung up, was too slow or the server stops: never after http_stream_end()
+ * has returned, which waits for one that runs, unless it is called by it. So nobody may
+ * end a stream while holding a lock that its gone() takes. gone() must not wait.
+ * Threads: safe. */
+struct http_stream *http_stream_open(struct http_request *rq, struct http_response *rs,
+                                     void (*gone)(void *arg), void *arg);
+/* Sends `bytes`, in order, and never waits. What the client does not take at once is kept.
+ * false: it is gone, or does not read: HTTP_STREAM_WAITING bytes were waiting before
+ * these, or none could leave for HTTP_STREAM_STUCK_S; nothing more will reach it. */
+bool http_stream_put(struct http_stream *st, struct str bytes);
+/* The response is whole: what waits is still sent. The handle is over. NULL is fine. */
+void http_stream_end(struct http_stream *st);
+/* What `admit` left for its request, until the handle is ended. */
+const void *http_stream_admitted(const struct http_stream *st);
 
 /* ---- a server ----------------------------------------------------------- */
 
 /* What is done with one path. `begin` and `work` are never called at the same
  * time for one request. */
 struct http_route {
-    const char *path; /* "/mcp": this, and the same with a slash behind it */
+    /* "/mcp": this, and the same with a slash behind it. "/workspaces/": this, the same
+     * without the slash, and all below; the longest that matches has it. */
+    const char *path;
     void *arg;
+    bool head; /* HEAD comes as GET, and the answer's body stays here */
     /* On the connection's thread, so it must not block and should be done in
      * microseconds. true: `rs` is the answer. false: a worker goes on, with
      * what this left in `*work` (NULL before). NULL: all goes to a worker. */
@@ -74,28 +123,52 @@ struct http_route {
     /* Instead of work(), when the queue is full, the client is gone or the
      * server stops; only called with a `work` that is not NULL. */
     void (*drop)(void *arg, void *work);
+    /* Says in its own words what the server refuses for it (413, 503): `rs` holds the
+     * usual refusal. NULL: that one. Must not block. */
+    void (*refused)(void *arg, struct http_request *rq, const char *why,
+                    struct http_response *rs);
 };
 
 /* Zero means the value in brackets. */
 struct http_options {
-    const char *listen;              /* "127.0.0.1:7878", "[::1]:0", "localhost:0" */
+    /* "127.0.0.1:7878", "[::1]:0", "localhost:0", "0.0.0.0:443"; not loopback: only with
+     * `admit`, and a certificate or a proxy. */
+    const char *listen;
     const struct http_route *routes; /* borrowed until http_close() */
     size_t n_routes;
+
+    /* Asked of every request as soon as Host and Origin are fine, before its body is
+     * read, on the connection's thread: must not block. false: `rs` is the refusal. What
+     * it leaves is released when request and stream are over. NULL: all may come in. */
+    bool (*admit)(void *arg, struct http_request *rq, struct http_response *rs,
+                  void **left);
+    void (*release)(void *arg, void *left); /* from any thread; never of NULL */
+    void *admit_arg;
+    /* Further names in Host ("notes.example", or with one port), and further Origins
+     * ("https://app.example"), each ended by NULL; borrowed until http_close(). */
+    const char *const *allowed_hosts, *const *allowed_origins;
+    /* All comes through a proxy of ours, which appends the client's address to
+     * X-Forwarded-For or Forwarded: the last one there is the peer. */
+    bool behind_proxy;
+
     unsigned workers;         /* [four a CPU, at least 8] */
     size_t worker_stack;      /* bytes [4 MiB], never less */
     unsigned queue_max;       /* requests waiting for a worker [256]; beyond: 503 */
-    size_t body_max;          /* bytes of one body [4 MiB]; beyond: 413 */
+    size_t body_max;          /* bytes of one body [16 MiB]; beyond: 413 */
     size_t bodies_max;        /* bytes of all bodies held [64 MiB]; beyond: 503 */
-    unsigned connections_max; /* open at a time [1024] */
+    unsigned connections_max; /* open at a time, without streams [1024] */
+    unsigned streams_max;     /* open at a time [what descriptors allow, up to 16384] */
     unsigned idle_s;          /* a silent connection is closed after [120] */
 };
 
-/* Listens and serves from when it returns. NULL and *e: ERR_INVALID (`listen`
- * is not ADDRESS:PORT), ERR_DENIED (not a loopback address), ERR_CONFLICT (the
+/* Listens and serves from when it returns; raises the process's limit of descriptors to
+ * what the system allows. NULL and *e: ERR_INVALID (`listen` is not ADDRESS:PORT),
+ * ERR_DENIED (not a loopback address, and what that needs is missing), ERR_CONFLICT (the
  * port is taken) or ERR_IO. */
 struct http_server *http_open(const struct http_options *o, struct err *e);
 /* Where it listens, with the real port: "http://127.0.0.1:41234". */
 const char *http_url(const struct http_server *s);
-/* Stops: no new connections, 503 for new requests, up to `drain_ms` for those
- * that run and wait; then they are cancelled and waited for. NULL is fine. */
+/* Stops: no new connections, 503 for new requests, up to `drain_ms` for those that run
+ * and wait; then they are cancelled and waited for, streams are told gone(), and their
+ * http_stream_end() is waited for. NULL is fine. */
 void http_close(struct http_server *s, unsigned drain_ms);

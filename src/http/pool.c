@@ -140,7 +140,7 @@ static void run(struct http_request *rq, bool gone)
     } else {
         route->work(route->arg, rq, work, &rs);
     }
-    response_put(rq, &rs);
+    (void)response_put(rq, &rs);
 }
 
 static void *worker_main(void *arg)

@@ -1,63 +1,130 @@
 #include <stdio.h>
+#include <strings.h>
 
 #include "http/server.h"
+#include "json/json.h"
 
 /* No answer of ours is larger; one that is fails in its buf and becomes 500. */
 #define BODY_CEILING ((size_t)256 * 1024 * 1024)
+#define SENTENCE_MAX 1024u
 
 void response_init(struct http_response *rs)
 {
-    /* Not zeroed as a whole: the fields are a kilobyte that is rarely used. */
     rs->status = MHD_HTTP_OK;
     rs->type = NULL;
-    rs->n_fields = 0;
     buf_init(&rs->body, BODY_CEILING);
+    buf_init(&rs->head, HTTP_HEAD_MAX);
 }
 
-void http_set_header(struct http_response *rs, const char *name, const char *value)
+void response_done(struct http_response *rs)
 {
-    must(rs->n_fields < HTTP_FIELDS_MAX);
-    must(strlen(value) < HTTP_FIELD_SIZE && !strpbrk(value, "\r\n"));
-    rs->fields[rs->n_fields].name = name;
-    (void)snprintf(rs->fields[rs->n_fields].value, HTTP_FIELD_SIZE, "%s", value);
-    rs->n_fields++;
+    buf_done(&rs->body);
+    buf_done(&rs->head);
 }
 
-void http_say(struct http_response *rs, int status, const char *fmt, ...)
+/* Name and value stand behind each other, each with its NUL. */
+bool http_set_header(struct http_response *rs, const char *name, const char *value)
 {
-    char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
+    size_t n = strlen(name) + 1, m = strlen(value) + 1;
+    for (const char *c = value; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return false;
+    if (rs->head.n + n + m > HTTP_HEAD_MAX)
+        return false;
+    return buf_put(&rs->head, name, n) && buf_put(&rs->head, value, m);
+}
+
+static void say(struct http_response *rs, int status, const char *fmt, va_list ap)
+{
+    char text[SENTENCE_MAX];
     (void)vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-
     rs->status = status;
     rs->type = "text/plain; charset=utf-8";
-    buf_clear(&rs->body);
+    buf_done(&rs->body);
+    buf_init(&rs->body, BODY_CEILING);
     buf_cstr(&rs->body, text);
     buf_char(&rs->body, '\n');
 }
 
-void response_put(struct http_request *rq, struct http_response *rs)
+void http_say(struct http_response *rs, int status, const char *fmt, ...)
 {
+    va_list ap;
+    va_start(ap, fmt);
+    say(rs, status, fmt, ap);
+    va_end(ap);
+}
+
+static bool names_json(struct str field)
+{
+    for (size_t i = 0; i + 4 <= field.n; i++)
+        if (strncasecmp(field.at + i, "json", 4) == 0)
+            return true;
+    return false;
+}
+
+void http_refuse(const struct http_request *rq, struct http_response *rs, int status,
+                 const char *fmt, ...)
+{
+    char text[SENTENCE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    http_say(rs, status, "%s", text);
+    if (!names_json(http_header(rq, "Accept")) &&
+        !names_json(http_header(rq, "Content-Type")))
+        return;
+
+    rs->type = "application/problem+json";
+    buf_clear(&rs->body);
+    struct json_writer w = json_writer(&rs->body);
+    json_open_object(&w);
+    json_pair_cstr(&w, "type", "about:blank");
+    json_pair_cstr(&w, "title", MHD_get_reason_phrase_for((unsigned)status));
+    json_pair_int(&w, "status", status);
+    json_pair_cstr(&w, "detail", text);
+    json_close(&w);
+}
+
+static void add_fields(struct MHD_Response *answer, const struct http_response *rs)
+{
+    if (rs->type)
+        MHD_add_response_header(answer, MHD_HTTP_HEADER_CONTENT_TYPE, rs->type);
+    const char *end = rs->head.at + rs->head.n;
+    for (const char *name = rs->head.at; name && name < end;) {
+        const char *value = name + strlen(name) + 1;
+        MHD_add_response_header(answer, name, value);
+        name = value + strlen(value) + 1;
+    }
+}
+
+bool response_put(struct http_request *rq, struct http_response *rs)
+{
+    if (rq->stream) {
+        rq->stage = STAGE_LEFT;
+        rq->admitted = NULL;
+        stream_handled(take(rq->stream));
+        response_done(rs);
+        return false;
+    }
     if (rs->body.failed) {
-        rs->n_fields = 0;
+        buf_clear(&rs->head);
         http_say(rs, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer is too large");
     }
+    if (rs->status == MHD_HTTP_NO_CONTENT || rs->status == MHD_HTTP_NOT_MODIFIED)
+        buf_clear(&rs->body);
     size_t n = rs->body.n;
     char *bytes = take(rs->body.at);
     struct MHD_Response *answer =
         MHD_create_response_from_buffer(n, bytes, MHD_RESPMEM_MUST_FREE);
     must(answer != NULL); /* only ever out of memory */
-    if (rs->type)
-        MHD_add_response_header(answer, MHD_HTTP_HEADER_CONTENT_TYPE, rs->type);
-    for (unsigned i = 0; i < rs->n_fields; i++)
-        MHD_add_response_header(answer, rs->fields[i].name, rs->fields[i].value);
+    add_fields(answer, rs);
     if (atomic_load(&rq->server->stopping))
         MHD_add_response_header(answer, MHD_HTTP_HEADER_CONNECTION, "close");
 
     rq->answer = answer;
     rq->status = (unsigned)rs->status;
     rq->stage = STAGE_ANSWERED;
-    buf_done(&rs->body);
+    response_done(rs);
+    return true;
 }

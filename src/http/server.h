@@ -12,9 +12,12 @@
 
 #include "http/endpoint.h"
 #include "http/http.h"
+#include "http/target.h"
 
 /* Header fields of one request; more are refused with 431. */
 #define FIELDS_MAX 64u
+
+#define HTTP_PEER 48u /* bytes of an address in words, with its NUL */
 
 struct field {
     struct str name, value; /* the library's memory, as long as the request */
@@ -26,6 +29,7 @@ enum stage {
     STAGE_NEW,      /* only the request line has been seen */
     STAGE_BODY,     /* headers are there and fine */
     STAGE_ANSWERED, /* `answer` is there; what is left of the body is skipped */
+    STAGE_LEFT,     /* a stream has taken its socket along */
 };
 
 struct http_request {
@@ -33,16 +37,20 @@ struct http_request {
     struct MHD_Connection *connection;
     const struct http_route *route;
     enum stage stage;
-    const char *method, *path;
+    const char *method;
+    struct target *target;
+    const char *bad_target; /* instead: why it is refused */
+    bool old_version;       /* HTTP/1.0: knows no chunks */
     struct buf body;
     size_t body_held; /* bytes counted in the server's `bodies` */
     size_t skipped;   /* bytes of body read after the answer was known */
-    bool bad_target;  /* the request line holds an encoded NUL */
 
     struct MHD_Response *answer;
     unsigned status;
 
-    void *work; /* the route's own, between begin() and work() */
+    void *work;                 /* the route's own, between begin() and work() */
+    void *admitted;             /* what the server's admit() left */
+    struct http_stream *stream; /* its answer, while its handler runs */
     struct cancel cancel;
 
     /* Under the server's lock, while in flight. */
@@ -54,7 +62,7 @@ struct http_request {
     bool gone;     /* nobody waits for its answer */
     bool pinned;   /* somebody is firing its cancel, because of that */
 
-    char peer[48];
+    char peer[HTTP_PEER]; /* empty: not asked for yet */
     unsigned n_fields;
     struct field fields[FIELDS_MAX];
 };
@@ -65,6 +73,21 @@ struct watcher {
     bool running;
     bool asleep;   /* under the server's lock: waits for `wake`, not for a tick */
     unsigned tick; /* under the server's lock */
+};
+
+/* All streams; stream.c. */
+struct stream_hub {
+    int epoll, wake; /* descriptors; -1 until there is a stream */
+    pthread_t thread;
+    atomic_uint waiting; /* streams whose bytes, or end, are waited for */
+    atomic_bool ending;  /* the thread returns */
+    atomic_bool closed;  /* no stream is opened any more */
+
+    pthread_mutex_t lock;   /* over the rest, and the streams' places in it */
+    pthread_cond_t changed; /* a stream is no more, or a gone() has returned */
+    bool running;
+    struct http_stream *first, *last;
+    size_t count, open; /* objects; those with a socket */
 };
 
 struct http_server {
@@ -87,6 +110,7 @@ struct http_server {
     pthread_t *threads;
     unsigned n_threads;
     struct watcher watcher;
+    struct stream_hub hub;
 
     atomic_bool stopping; /* new requests are refused */
     atomic_size_t bodies; /* bytes of body held by all requests */
@@ -104,11 +128,30 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
 void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
                      enum MHD_RequestTerminationCode why);
 
+int request_socket(const struct http_request *rq); /* -1: none */
+
+/* ---- caller.c ----------------------------------------------------------- */
+
+/* Host, Origin, proxies, admission. false: it is refused, and answered. */
+bool caller_check(struct http_request *rq);
+/* Makes a refusal the request's answer; returns false. */
+bool request_refuse(struct http_request *rq, int status, const char *why);
+
+/* ---- stream.c ----------------------------------------------------------- */
+
+void streams_init(struct http_server *s);
+/* Nothing is in flight, and no connection is left. */
+void streams_close(struct http_server *s);
+/* The handler that opened it has returned. */
+void stream_handled(struct http_stream *st);
+
 /* ---- response.c --------------------------------------------------------- */
 
 void response_init(struct http_response *rs);
-/* Makes `rs` the request's answer and ends it. */
-void response_put(struct http_request *rq, struct http_response *rs);
+void response_done(struct http_response *rs);
+/* Makes `rs` the request's answer and ends it. false: its handler has opened a stream,
+ * and the connection is to be let go. */
+bool response_put(struct http_request *rq, struct http_response *rs);
 
 /* ---- pool.c ------------------------------------------------------------- */
 

@@ -15,13 +15,6 @@
 #define TICK_MS 5
 #define WAKE_SERIAL 0u /* requests count from 1 */
 
-static int socket_of(const struct http_request *rq)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(rq->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
 static bool add(struct watcher *w, int fd, uint32_t events, uint64_t serial)
 {
     struct epoll_event ev = {.events = events, .data.u64 = serial};
@@ -41,7 +34,7 @@ void watch_enter(struct http_server *s, struct http_request *rq)
 void watch_leave(struct http_server *s, struct http_request *rq)
 {
     if (rq->watched)
-        (void)epoll_ctl(s->watcher.epoll, EPOLL_CTL_DEL, socket_of(rq), NULL);
+        (void)epoll_ctl(s->watcher.epoll, EPOLL_CTL_DEL, request_socket(rq), NULL);
 }
 
 /* Takes in what has been there for a tick. Newer requests stand behind older
@@ -58,7 +51,7 @@ static bool watch_older(struct http_server *s)
         /* A descriptor that cannot be watched is not tried again: its request
          * only ends by itself. */
         rq->watched = true;
-        (void)add(w, socket_of(rq), EPOLLRDHUP | EPOLLONESHOT, rq->serial);
+        (void)add(w, request_socket(rq), EPOLLRDHUP | EPOLLONESHOT, rq->serial);
     }
     return newer;
 }

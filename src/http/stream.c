@@ -1,0 +1,563 @@
+/* Streams: responses that go on after their handler has returned.
+ *
+ * The library has 16 KiB a connection, and walks through all suspended ones whenever one
+ * goes on; ten thousand silent streams would cost every other request. So a stream takes
+ * its socket with it (a second descriptor of it; the library is told to let go of its
+ * own, MHD_USE_TURBO keeps it from shutting the socket down), and one thread with an
+ * epoll set waits for hang-ups and for slow clients to read on. Bytes leave on the thread
+ * that puts them, as far as the client takes them.
+ *
+ * Three hold a stream: its owner by the handle, its request until the handler is done,
+ * and the thread for as long as the socket is open. Only that thread closes sockets and
+ * takes them out of its set, so an event never meets a stream that is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "http/server.h"
+#include "os/os.h"
+
+/* One put may be this large; more at once is a mistake of ours. */
+#define PUT_MAX ((size_t)256 * 1024 * 1024)
+/* After the last byte: until the client has hung up, too. A socket that is closed with
+ * bytes unread would take back what the client has not read yet. */
+#define LINGER_S 2u
+#define TICK_MS 1000
+
+enum phase {
+    PHASE_OPEN,
+    PHASE_ENDING, /* the last byte is in `out` */
+    PHASE_LINGER, /* and was sent */
+    PHASE_LOST,   /* the client is gone, or given up */
+    PHASE_CLOSED,
+};
+
+struct http_stream {
+    struct http_server *server;
+    pthread_mutex_t lock; /* over all up to the next empty line */
+    int fd;
+    enum phase phase;
+    bool chunked;
+    bool waits;     /* for room in the socket: counted in the hub's `waiting` */
+    struct buf out; /* from `sent` on it waits */
+    size_t sent;
+    uint64_t moved_ns; /* when bytes left, or the phase began */
+
+    /* Under the hub's lock. */
+    struct http_stream *earlier, *later;
+    unsigned holders;
+    bool ended;   /* by its owner */
+    bool over;    /* the socket is closed */
+    bool handled; /* its request's handler has returned */
+    bool telling; /* gone() runs, on the thread `teller` */
+    pthread_t teller;
+    void (*gone)(void *arg);
+    void *arg;
+
+    void *admitted;
+};
+
+/* ---- holders -------------------------------------------------------------- */
+
+static void stream_free(struct http_stream *st)
+{
+    buf_done(&st->out);
+    pthread_mutex_destroy(&st->lock);
+    free(st);
+}
+
+/* The hub's lock is held before and after. */
+static void let_go(struct http_stream *st)
+{
+    struct http_server *s = st->server;
+    if (--st->holders)
+        return;
+    *(st->earlier ? &st->earlier->later : &s->hub.first) = st->later;
+    *(st->later ? &st->later->earlier : &s->hub.last) = st->earlier;
+    pthread_mutex_unlock(&s->hub.lock);
+    if (st->admitted)
+        s->o.release(s->o.admit_arg, st->admitted);
+    stream_free(st);
+    pthread_mutex_lock(&s->hub.lock);
+    s->hub.count--;
+    pthread_cond_broadcast(&s->hub.changed);
+}
+
+/* Tells the owner. The hub's lock is held before and after, not meanwhile. */
+static void tell(struct http_stream *st)
+{
+    struct stream_hub *hub = &st->server->hub;
+    if (st->ended || !st->gone)
+        return;
+    void (*gone)(void *arg) = st->gone;
+    st->gone = NULL;
+    st->telling = true;
+    st->teller = pthread_self();
+    st->holders++;
+    pthread_mutex_unlock(&hub->lock);
+    gone(st->arg);
+    pthread_mutex_lock(&hub->lock);
+    st->telling = false;
+    pthread_cond_broadcast(&hub->changed);
+    let_go(st);
+}
+
+void stream_handled(struct http_stream *st)
+{
+    struct stream_hub *hub = &st->server->hub;
+    pthread_mutex_lock(&hub->lock);
+    st->handled = true;
+    if (st->over || hub->closed)
+        tell(st);
+    let_go(st);
+    pthread_mutex_unlock(&hub->lock);
+}
+
+const void *http_stream_admitted(const struct http_stream *st)
+{
+    return st->admitted;
+}
+
+/* ---- sending -------------------------------------------------------------- */
+
+static void wake(struct stream_hub *hub)
+{
+    (void)eventfd_write(hub->wake, 1);
+}
+
+/* Its thread sees it at once: a lost socket is shut, and an empty one can be written. */
+static void attend(struct http_stream *st, uint32_t events)
+{
+    struct epoll_event ev = {.events = EPOLLRDHUP | events, .data.ptr = st};
+    (void)epoll_ctl(st->server->hub.epoll, EPOLL_CTL_MOD, st->fd, &ev);
+}
+
+static void set_waits(struct http_stream *st, bool waits)
+{
+    if (st->waits == waits)
+        return;
+    st->waits = waits;
+    struct stream_hub *hub = &st->server->hub;
+    /* With none it sleeps without a tick. */
+    if (!waits)
+        atomic_fetch_sub(&hub->waiting, 1);
+    else if (atomic_fetch_add(&hub->waiting, 1) == 0)
+        wake(hub);
+}
+
+static void lose(struct http_stream *st)
+{
+    st->phase = PHASE_LOST;
+    buf_done(&st->out);
+    buf_init(&st->out, PUT_MAX);
+    st->sent = 0;
+    (void)shutdown(st->fd, SHUT_RDWR); /* which its thread is told as a hang-up */
+    attend(st, 0);
+}
+
+/* What could leave has left, or the stream is lost. */
+static void flush(struct http_stream *st)
+{
+    while (st->sent < st->out.n) {
+        ssize_t n = send(st->fd, st->out.at + st->sent, st->out.n - st->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN) {
+            lose(st);
+            break;
+        }
+        if (n < 0)
+            return;
+        st->sent += (size_t)n;
+        st->moved_ns = os_mono_ns();
+    }
+    /* Memory only for those whose bytes wait. */
+    buf_done(&st->out);
+    buf_init(&st->out, PUT_MAX);
+    st->sent = 0;
+}
+
+/* After anything was put or sent. */
+static void settle(struct http_stream *st)
+{
+    bool waits = st->out.n > 0;
+    if (!waits && st->phase == PHASE_ENDING) {
+        st->phase = PHASE_LINGER;
+        st->moved_ns = os_mono_ns();
+        (void)shutdown(st->fd, SHUT_WR);
+        set_waits(st, true); /* for a tick that ends the wait */
+        attend(st, EPOLLIN);
+    } else if (st->phase == PHASE_OPEN || st->phase == PHASE_ENDING) {
+        if (waits != st->waits)
+            attend(st, waits ? EPOLLOUT : 0);
+        set_waits(st, waits);
+    }
+}
+
+/* What was sent is dropped now and then, or it would grow with one who is always late. */
+static void put_chunk(struct http_stream *st, struct str bytes)
+{
+    if (st->out.n == 0)
+        st->moved_ns = os_mono_ns();
+    if (st->sent > st->out.n / 2) {
+        st->out.n -= st->sent;
+        memmove(st->out.at, st->out.at + st->sent, st->out.n);
+        st->sent = 0;
+    }
+    if (st->chunked)
+        buf_printf(&st->out, "%zx\r\n", bytes.n);
+    buf_str(&st->out, bytes);
+    if (st->chunked)
+        buf_cstr(&st->out, "\r\n");
+}
+
+bool http_stream_put(struct http_stream *st, struct str bytes)
+{
+    pthread_mutex_lock(&st->lock);
+    if (st->phase == PHASE_OPEN && st->out.n - st->sent >= HTTP_STREAM_WAITING)
+        lose(st);
+    if (st->phase == PHASE_OPEN && bytes.n) {
+        put_chunk(st, bytes);
+        if (st->out.failed)
+            lose(st);
+        else if (!st->waits)
+            flush(st);
+        settle(st);
+    }
+    bool open = st->phase == PHASE_OPEN;
+    pthread_mutex_unlock(&st->lock);
+    return open;
+}
+
+void http_stream_end(struct http_stream *st)
+{
+    if (!st)
+        return;
+    pthread_mutex_lock(&st->lock);
+    if (st->phase == PHASE_OPEN) {
+        if (st->chunked)
+            buf_cstr(&st->out, "0\r\n\r\n");
+        st->phase = PHASE_ENDING;
+        if (!st->waits)
+            flush(st);
+        settle(st);
+    }
+    pthread_mutex_unlock(&st->lock);
+
+    struct stream_hub *hub = &st->server->hub;
+    pthread_mutex_lock(&hub->lock);
+    st->ended = true;
+    while (st->telling && !pthread_equal(pthread_self(), st->teller))
+        pthread_cond_wait(&hub->changed, &hub->lock);
+    let_go(st);
+    pthread_mutex_unlock(&hub->lock);
+}
+
+/* ---- the thread ------------------------------------------------------------ */
+
+/* The socket's end; the stream may be gone with it. */
+static void close_socket(struct http_stream *st)
+{
+    struct stream_hub *hub = &st->server->hub;
+    pthread_mutex_lock(&st->lock);
+    (void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, st->fd, NULL);
+    close(st->fd);
+    st->fd = -1;
+    st->phase = PHASE_CLOSED;
+    set_waits(st, false);
+    pthread_mutex_unlock(&st->lock);
+
+    pthread_mutex_lock(&hub->lock);
+    st->over = true;
+    if (st->handled)
+        tell(st);
+    hub->open--;
+    let_go(st);
+    pthread_mutex_unlock(&hub->lock);
+}
+
+/* What a client says behind its request, or after our end, is of no interest. */
+static bool drained(int fd)
+{
+    char waste[4096];
+    ssize_t n;
+    do
+        n = recv(fd, waste, sizeof waste, MSG_DONTWAIT);
+    while (n > 0);
+    return n == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+static void on_event(struct http_stream *st, uint32_t events)
+{
+    pthread_mutex_lock(&st->lock);
+    bool over = st->phase == PHASE_LOST || (events & (EPOLLERR | EPOLLHUP));
+    if (!over && (events & EPOLLOUT)) {
+        flush(st);
+        settle(st);
+    }
+    /* Who has said goodbye while we send on is gone; after the end it is what we wait
+     * for. */
+    if (events & EPOLLRDHUP)
+        over = true;
+    if (!over && st->phase == PHASE_LINGER)
+        over = drained(st->fd);
+    over = over || st->phase == PHASE_LOST;
+    pthread_mutex_unlock(&st->lock);
+    if (over)
+        close_socket(st);
+}
+
+static bool is_late(struct http_stream *st, uint64_t now)
+{
+    pthread_mutex_lock(&st->lock);
+    unsigned patience = st->server->hub.closed      ? 1
+                        : st->phase == PHASE_LINGER ? LINGER_S
+                                                    : HTTP_STREAM_STUCK_S;
+    bool late = st->waits && now - st->moved_ns > patience * 1000000000ull;
+    pthread_mutex_unlock(&st->lock);
+    return late;
+}
+
+/* Marks those for which nothing moves; their events come right after. */
+static void give_up_late(struct stream_hub *hub)
+{
+    uint64_t now = os_mono_ns();
+    pthread_mutex_lock(&hub->lock);
+    for (struct http_stream *st = hub->first; st; st = st->later) {
+        if (!is_late(st, now))
+            continue;
+        pthread_mutex_lock(&st->lock);
+        if (st->phase != PHASE_CLOSED)
+            lose(st);
+        pthread_mutex_unlock(&st->lock);
+    }
+    pthread_mutex_unlock(&hub->lock);
+}
+
+static void *hub_main(void *arg)
+{
+    struct stream_hub *hub = arg;
+    uint64_t looked = 0;
+    for (;;) {
+        struct epoll_event ev[64];
+        int n = epoll_wait(hub->epoll, ev, LENGTH(ev),
+                           atomic_load(&hub->waiting) ? TICK_MS : -1);
+        for (int i = 0; i < n; i++) {
+            eventfd_t count;
+            if (ev[i].data.ptr)
+                on_event(ev[i].data.ptr, ev[i].events);
+            else
+                (void)eventfd_read(hub->wake, &count);
+        }
+        if (atomic_load(&hub->ending))
+            return NULL;
+        uint64_t now = os_mono_ns();
+        if (atomic_load(&hub->waiting) && now - looked > TICK_MS * 1000000ull) {
+            give_up_late(hub);
+            looked = now;
+        }
+    }
+}
+
+static int take_fd(int *fd)
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}
+
+/* With the first stream: most servers never have one. The lock is held. */
+static bool start_thread(struct stream_hub *hub)
+{
+    if (hub->running)
+        return true;
+    if (hub->epoll < 0) {
+        hub->epoll = epoll_create1(EPOLL_CLOEXEC);
+        hub->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
+        if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->wake, &ev) < 0) {
+            os_close(take_fd(&hub->epoll));
+            os_close(take_fd(&hub->wake));
+            return false;
+        }
+    }
+    hub->running = pthread_create(&hub->thread, NULL, hub_main, hub) == 0;
+    if (hub->running)
+        (void)pthread_setname_np(hub->thread, "http-stream");
+    return hub->running;
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+static void put_head(struct http_stream *st, const struct http_response *rs)
+{
+    char date[40];
+    time_t now = (time_t)(os_real_ms() / 1000);
+    struct tm tm;
+    (void)gmtime_r(&now, &tm);
+    (void)strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    buf_printf(&st->out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", rs->status,
+               MHD_get_reason_phrase_for((unsigned)rs->status), date);
+    if (rs->type)
+        buf_printf(&st->out, "Content-Type: %s\r\n", rs->type);
+    const char *end = rs->head.at + rs->head.n;
+    for (const char *at = rs->head.at; at && at < end;) {
+        const char *value = at + strlen(at) + 1;
+        buf_printf(&st->out, "%s: %s\r\n", at, value);
+        at = value + strlen(value) + 1;
+    }
+    buf_printf(&st->out, "%sConnection: close\r\n\r\n",
+               st->chunked ? "Transfer-Encoding: chunked\r\n" : "");
+}
+
+static int second_descriptor(struct http_request *rq)
+{
+    int fd = request_socket(rq);
+    int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (own < 0)
+        return -1;
+    int on = 1;
+    unsigned silence_ms = HTTP_STREAM_STUCK_S * 1000;
+    (void)setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    /* A machine that vanished is noticed although nothing is said. */
+    (void)setsockopt(own, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(own, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms, sizeof silence_ms);
+    return own;
+}
+
+/* Counted and listed; false: there is no room. */
+static bool enter(struct http_server *s, struct http_stream *st)
+{
+    struct stream_hub *hub = &s->hub;
+    pthread_mutex_lock(&hub->lock);
+    bool in = !hub->closed && hub->open < s->o.streams_max && start_thread(hub);
+    if (in) {
+        st->earlier = hub->last;
+        *(hub->last ? &hub->last->later : &hub->first) = st;
+        hub->last = st;
+        hub->count++;
+        hub->open++;
+    }
+    pthread_mutex_unlock(&hub->lock);
+    return in;
+}
+
+/* It could not be watched, and nobody has heard of it. */
+static void withdraw(struct http_server *s, struct http_stream *st)
+{
+    pthread_mutex_lock(&s->hub.lock);
+    s->hub.open--;
+    st->holders = 1;
+    let_go(st);
+    pthread_mutex_unlock(&s->hub.lock);
+}
+
+static struct http_stream *stream_new(struct http_request *rq, void (*gone)(void *arg),
+                                      void *arg)
+{
+    struct http_stream *st = mem_new(sizeof *st);
+    *st = (struct http_stream){.server = rq->server,
+                               .fd = second_descriptor(rq),
+                               .chunked = !rq->old_version,
+                               .holders = 3,
+                               .gone = gone,
+                               .arg = arg};
+    os_brief_mutex(&st->lock);
+    buf_init(&st->out, PUT_MAX);
+    return st;
+}
+
+/* With the first bytes; false: it cannot be watched. An event that comes now waits for
+ * the lock. */
+static bool begin_sending(struct http_stream *st, struct http_response *rs)
+{
+    struct epoll_event ev = {.events = EPOLLRDHUP, .data.ptr = st};
+    pthread_mutex_lock(&st->lock);
+    bool watched = epoll_ctl(st->server->hub.epoll, EPOLL_CTL_ADD, st->fd, &ev) == 0;
+    if (watched) {
+        put_head(st, rs);
+        if (rs->body.n)
+            put_chunk(st, buf_view(&rs->body));
+        flush(st);
+        settle(st);
+    }
+    pthread_mutex_unlock(&st->lock);
+    return watched;
+}
+
+struct http_stream *http_stream_open(struct http_request *rq, struct http_response *rs,
+                                     void (*gone)(void *arg), void *arg)
+{
+    must(!rq->stream);
+    struct http_stream *st = stream_new(rq, gone, arg);
+    bool entered = st->fd >= 0 && enter(rq->server, st);
+    if (entered && begin_sending(st, rs)) {
+        buf_clear(&rs->body);
+        st->admitted = rq->admitted; /* from now on the stream's to release */
+        rq->stream = st;
+        return st;
+    }
+    os_close(st->fd);
+    if (entered)
+        withdraw(rq->server, st);
+    else
+        stream_free(st);
+    buf_clear(&rs->head);
+    http_refuse(rq, rs, MHD_HTTP_SERVICE_UNAVAILABLE,
+                "no more streams can be open at a time: try again later");
+    return NULL;
+}
+
+/* ---- the server's end ------------------------------------------------------- */
+
+void streams_init(struct http_server *s)
+{
+    s->hub.epoll = s->hub.wake = -1;
+    os_brief_mutex(&s->hub.lock);
+    pthread_cond_init(&s->hub.changed, NULL);
+}
+
+/* Tells all owners, on this thread; their streams end as they end them. */
+static void tell_all(struct stream_hub *hub)
+{
+    for (struct http_stream *st = hub->first; st;) {
+        if (st->ended || !st->gone || !st->handled) {
+            st = st->later;
+        } else {
+            tell(st);
+            st = hub->first; /* the lock was given away */
+        }
+    }
+}
+
+void streams_close(struct http_server *s)
+{
+    struct stream_hub *hub = &s->hub;
+    pthread_mutex_lock(&hub->lock);
+    hub->closed = true;
+    tell_all(hub);
+    bool running = hub->running;
+    /* The thread sends what waits, and lingers, as always, but not for long. */
+    while (hub->count)
+        pthread_cond_wait(&hub->changed, &hub->lock);
+    pthread_mutex_unlock(&hub->lock);
+    if (running) {
+        atomic_store(&hub->ending, true);
+        wake(hub);
+        pthread_join(hub->thread, NULL);
+    }
+    os_close(hub->epoll);
+    os_close(hub->wake);
+    pthread_cond_destroy(&hub->changed);
+    pthread_mutex_destroy(&hub->lock);
+}
