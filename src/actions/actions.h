@@ -87,10 +87,13 @@ bool actions_call(struct actions *a, const struct action *which,
 
 /* What host.call of run_script asks for: one of the routes of REST. */
 struct action_request {
-    struct str method, path;  /* the path with its query, as the code gave them */
-    struct str body;          /* JSON, mostly; empty: none */
-    const struct caller *who; /* the script's caller; work_begin() with it is a part of
-                                 that call: its rights, its record */
+    struct str method, path; /* the path with its query, as the code gave them */
+    struct str body;         /* JSON, mostly; empty: none */
+    const struct caller
+        *who; /* the script's; work_begin() with it is a part of its call */
+    /* In the script's workspace, a part of its call: its rights, its record, what it has
+     * read. Whoever answers does not end it. */
+    struct work *work;
 };
 struct action_reply {
     int status;      /* of HTTP */
@@ -121,6 +124,21 @@ bool work_call(struct work *w, const char *name, struct str args, struct buf *ou
                struct err *e);
 /* The id of its vault; good until work_end(). */
 const char *work_vault(const struct work *w);
+/* Which of the vault's records are read; what is empty does not matter. */
+#define AUDIT_READ_USUAL 100
+#define AUDIT_READ_MAX 1000
+struct audit_filter {
+    struct str action, caller, result;
+    struct str since,
+        until;         /* from the one on, before the other: "2026-01-31T12:00..." */
+    struct str before; /* the "mac" of a record that was read: those before it */
+    size_t limit;      /* 0: AUDIT_READ_USUAL; at most AUDIT_READ_MAX */
+};
+/* Appends what was done in its vault, a JSON array of records as docs/auditing.md has
+ * them, the newest first; "workspace" is its id. ERR_DENIED: not for this caller (a
+ * credential without SCOPE_AUDIT, a level below full, code). ERR_INVALID. */
+bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
+                struct err *e);
 /* Ends and records it; `why`: what it failed of, or NULL. */
 void work_end(struct work *w, const struct err *why);
 

@@ -216,6 +216,13 @@ action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
 
+/* ---- calls without code ------------------------------------------------- */
+
+/* Work that is a part of a script, in the vault of this number; to be freed. */
+struct work *work_within(struct evaluation *v, unsigned vault);
+/* Whose it is: its own, or the script's. */
+struct evaluation *work_evaluation(const struct work *w);
+
 /* ---- sessions ----------------------------------------------------------- */
 
 /* The session of one evaluation; all zero where it asked for none. */

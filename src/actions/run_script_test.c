@@ -66,6 +66,8 @@ static bool route(void *arg, const struct action_request *rq, struct action_repl
         return in_workspace(rq, "notes.get", out, e);
     if (str_ends(rq->path, "/update"))
         return in_workspace(rq, "notes.update", out, e);
+    if (str_ends(rq->path, "/audit"))
+        return work_audit(rq->work, &(struct audit_filter){0}, &out->body, e);
     if (str_is(rq->path, "/text")) {
         out->status = 200;
         return buf_cstr(&out->body, "# plain");
@@ -335,6 +337,69 @@ static void code_does_not_run_code(void **state)
     assert_int_equal(json_int(detail("status"), 0), 403);
 }
 
+/* The newest first, in pages, told apart by what was done; without where it lies. */
+static void the_audit_is_read_by_whom_it_concerns(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    for (int i = 0; i < 3; i++)
+        assert_runs("7", "7");
+    scoped_buf struct buf out;
+    buf_init(&out, 1 << 20);
+    struct work *w = work_begin(actions, &caller, STR("one"), "GET audit", &e);
+    assert_non_null(w);
+    struct audit_filter f = {.action = STR("run_script"), .limit = 2};
+    assert_true(work_audit(w, &f, &out, &e));
+    const struct json *rows = json_read(buf_view(&out), arena, &e);
+    assert_int_equal(json_length(rows), 2);
+    assert_true(json_int(json_get(json_at(rows, 0), "n"), 0) >
+                json_int(json_get(json_at(rows, 1), "n"), 0));
+    assert_true(str_is(json_str(json_get(json_at(rows, 0), "workspace")), "one"));
+    assert_int_equal(json_str(json_get(json_at(rows, 0), "code")).n, 64);
+    assert_true(json_int(json_get(json_at(rows, 0), "fuel"), 0) > 0);
+    assert_null(json_get(json_at(rows, 0), "vault"));
+    f.before = json_str(json_get(json_at(rows, 1), "mac"));
+    f.limit = 1;
+    buf_clear(&out);
+    assert_true(work_audit(w, &f, &out, &e));
+    const struct json *before = json_read(buf_view(&out), arena, &e);
+    assert_int_equal(json_int(json_get(json_at(before, 0), "n"), 0),
+                     json_int(json_get(json_at(rows, 1), "n"), 0) - 1);
+    f = (struct audit_filter){.since = STR("9")};
+    buf_clear(&out);
+    assert_true(work_audit(w, &f, &out, &e));
+    assert_string_equal(buf_cz(&out), "[]");
+    f = (struct audit_filter){.before = STR("nobody")};
+    assert_false(work_audit(w, &f, &out, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+    e = (struct err){0};
+    f = (struct audit_filter){.limit = AUDIT_READ_MAX + 1};
+    assert_false(work_audit(w, &f, &out, &e));
+    work_end(w, &e);
+}
+
+static void the_audit_is_not_read_by_code_or_without_its_scope(void **state)
+{
+    (void)state;
+    const struct grant grant = {.principal = "token x",
+                                .scopes = SCOPE_ALL & ~SCOPE_AUDIT};
+    const struct caller others[] = {{.name = "http token x", .grant = &grant},
+                                    {.name = "test", .level = LEVEL_LIMITED}};
+    for (size_t i = 0; i < LENGTH(others); i++) {
+        struct err e = {0};
+        scoped_buf struct buf out;
+        buf_init(&out, 1 << 20);
+        struct work *w = work_begin(actions, &others[i], STR("one"), "GET audit", &e);
+        assert_non_null(w);
+        assert_false(work_audit(w, &(struct audit_filter){0}, &out, &e));
+        assert_int_equal(e.code, ERR_DENIED);
+        assert_int_equal(out.n, 0);
+        work_end(w, &e);
+    }
+    assert_refused("host.call('GET', '/workspaces/one/audit')", NULL, "HostCallError");
+    assert_int_equal(json_int(detail("status"), 0), 403);
+}
+
 static void a_level_holds_within_a_script(void **state)
 {
     (void)state;
@@ -366,6 +431,8 @@ int main(void)
         test(arguments_are_checked_before_anything_runs),
         test(a_script_works_in_its_workspace_and_others),
         test(code_does_not_run_code),
+        test(the_audit_is_read_by_whom_it_concerns),
+        test(the_audit_is_not_read_by_code_or_without_its_scope),
         test(a_level_holds_within_a_script),
         test(a_large_result_is_put_aside),
     };

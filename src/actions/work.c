@@ -9,6 +9,7 @@ struct work {
     struct account account;
     struct evaluation own, *evaluation; /* its own, or the script's that it is part of */
     const char *what;
+    unsigned number; /* of its vault, where it is a part of a script; else 0 */
     char vault[VAULT_ID_MAX + 1];
 };
 
@@ -33,18 +34,23 @@ static void record(struct work *w, enum err_code outcome)
     free(w);
 }
 
+struct work *work_within(struct evaluation *v, unsigned vault)
+{
+    struct work *w = mem_new(sizeof *w);
+    w->evaluation = v;
+    w->number = vault;
+    vault_set_id(v->actions->vaults, vault, w->vault);
+    return w;
+}
+
 /* A part of a script: of its one record, under its rights. */
 static struct work *begin_within(struct actions *a, const struct caller *who,
                                  struct str vault, struct err *e)
 {
-    struct evaluation *v = who->within;
     unsigned number = find_vault(a, who, vault, e);
-    if (!number || !evaluation_visit(v, number, e))
-        return NULL;
-    struct work *w = mem_new(sizeof *w);
-    w->evaluation = v;
-    vault_set_id(a->vaults, number, w->vault);
-    return w;
+    return number && evaluation_visit(who->within, number, e)
+               ? work_within(who->within, number)
+               : NULL;
 }
 
 struct work *work_begin(struct actions *a, const struct caller *who, struct str vault,
@@ -80,8 +86,17 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e)
 {
+    /* A script's request may have several, in several vaults. */
+    if (w->number && w->number != atomic_load(&w->evaluation->vault) &&
+        !evaluation_visit(w->evaluation, w->number, e))
+        return false;
     return host_perform(w->evaluation, host_call_number(name), args, out, e) &&
            buf_check(out, "the answer", e);
+}
+
+struct evaluation *work_evaluation(const struct work *w)
+{
+    return w->evaluation;
 }
 
 const char *work_vault(const struct work *w)
