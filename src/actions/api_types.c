@@ -24,7 +24,7 @@ const struct api_type api_types[] = {
      "{id: string, uid: string | null, title: string, content: string, metadata: Metadata, "
      "content_hash: string, links: NoteLink[], type: string, created: string, updated: string, "
      "path: string, filename: string, size: number, tags: string[], "
-     "frontmatter_error?: string, properties?: Metadata}",
+     "frontmatter_error?: string, properties?: Metadata, markdown?: string}",
      "a note as notes.get answers it"},
     {"Link",
      "{source: string, target: string, text: string, kind: 'wiki' | 'markdown', "

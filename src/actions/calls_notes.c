@@ -86,13 +86,15 @@ static bool call_search(struct evaluation *v, const struct json *args,
 static const struct host_call rows[] = {
     {{.name = "notes.create", .writes = true},
      "(options: {type?: string, type_id?: string, title: string, content?: string, "
-     "metadata?: Metadata, dry_run?: boolean}): Promise<CreatedNote | DryRun>",
+     "metadata?: Metadata, dry_run?: boolean} | {markdown: string, type?: string, "
+     "title?: string, dry_run?: boolean}): Promise<CreatedNote | DryRun>",
      "creates a note in the folder of its type",
      call_create,
      LEVEL_LIMITED,
      .details =
          "The title becomes the file's name; type is 'note' by default. type_id is "
-         "another word for type.",
+         "another word for type. markdown is the whole file, kept as it is: its frontmatter "
+         "gives the type, and title or first heading the title, unless they are given.",
      .errors =
          "Conflict: the name is taken. InvalidInput: a field that it does not take, or "
          "metadata that the type's schema does not allow.",
@@ -101,7 +103,8 @@ static const struct host_call rows[] = {
          "metadata: {tags: ['team']}})",
      .words = "add new write insert make save put createNote"},
     {{.name = "notes.get"},
-     "(identifier: string | {identifier: string, properties?: boolean}): "
+     "(identifier: string | {identifier: string, properties?: boolean, markdown?: "
+     "boolean}): "
      "Promise<FullNote | null>",
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
@@ -111,22 +114,25 @@ static const struct host_call rows[] = {
          "null where there is none. content is what stands behind the frontmatter; "
          "metadata is the frontmatter without id, type, title, created and updated; "
          "properties: true adds an object of these and of the texts under the headings of "
-         "level 2.",
+         "level 2; markdown: true the whole file.",
      .errors = "Conflict: several notes have this title; the message names them.",
      .example = "const note = await notes.get('meeting/Standup')",
      .words = "read open load fetch show view getNote getById byId content body findOne"},
     {{.name = "notes.update", .writes = true},
      "(options: {identifier: string, content?: string, contentHash?: string, "
-     "content_hash?: string, metadata?: Metadata, force?: boolean, dry_run?: boolean}): "
+     "content_hash?: string, metadata?: Metadata, markdown?: string, force?: boolean, "
+     "dry_run?: boolean}): "
      "Promise<UpdatedNote | DryRun>\n"
      "(identifier: string, changes: {content?: string, contentHash?: string, "
-     "content_hash?: string, metadata?: Metadata, force?: boolean, dry_run?: boolean}): "
+     "content_hash?: string, metadata?: Metadata, markdown?: string, force?: boolean, "
+     "dry_run?: boolean}): "
      "Promise<UpdatedNote | DryRun>",
      "replaces a note's content, or merges its metadata, or both",
      call_update,
      LEVEL_LIMITED,
      .details =
-         "metadata is merged key by key, null removes a key. Without contentHash the "
+         "metadata is merged key by key, null removes a key. markdown takes the place of the "
+         "whole file, frontmatter and all. Without contentHash the "
          "version that this code read last is meant; a note that it never read is "
          "changed only with force.",
      .errors =
@@ -140,14 +146,15 @@ static const struct host_call rows[] = {
          "change edit write set modify patch replace append save put frontmatter tag "
          "updateNote setMetadata"},
     {{.name = "notes.delete", .writes = true},
-     "(options: string | {identifier: string, confirm?: boolean, dry_run?: boolean}): "
-     "Promise<DeletedNote | DryRun>",
+     "(options: string | {identifier: string, confirm?: boolean, contentHash?: string, "
+     "content_hash?: string, dry_run?: boolean}): Promise<DeletedNote | DryRun>",
      "moves a note to the trash",
      call_delete,
      LEVEL_FULL,
      .details = "Where other notes link to it nothing is done, and warnings lists them, "
-                "unless confirm is true. backup_path is where the file lies now.",
-     .errors = "NotFound.",
+                "unless confirm is true. backup_path is where the file lies now. With "
+                "contentHash only that version is deleted.",
+     .errors = "NotFound. Conflict: contentHash is given, and the note changed since.",
      .example = "await notes.delete({identifier: 'meeting/Standup', confirm: true})",
      .words = "remove trash erase destroy drop unlink deleteNote"},
     {{.name = "notes.list"},

@@ -7,16 +7,58 @@
 
 struct creation {
     struct str type, title, content;
+    struct str whole; /* the file as it shall be; `at` NULL: it is made of the others */
     const struct json *metadata;
     char path[PATH_MAX];
     char now[25];
+    char own_type[NAME_STEM_MAX + 1], own_title[NAME_TITLE_MAX + 1]; /* of `whole` */
 };
+
+static bool keep_text(struct str s, char *to, size_t room, const char *what,
+                      struct err *e)
+{
+    if (s.n >= room)
+        return err_set(e, ERR_INVALID,
+                       "the %s that markdown gives has %zu bytes; at "
+                       "most %zu are kept",
+                       what, s.n, room - 1);
+    memcpy(to, s.at, s.n);
+    to[s.n] = '\0';
+    return true;
+}
+
+/* A whole file says its title and type itself, where the options do not. */
+static bool read_whole(struct creation *c, const struct json *o, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    struct note n;
+    if (!write_parse_whole(o, STR(".md"), a, &n, e))
+        return false;
+    c->whole = n.bytes;
+    struct str type = json_str(json_get(n.front.yml.all, "type"));
+    if (!type.n)
+        type = json_str(json_get(n.front.yml.all, "class"));
+    if (!c->type.n && type.n) {
+        if (!keep_text(type, c->own_type, sizeof c->own_type, "type", e))
+            return false;
+        c->type = str_of(c->own_type);
+    }
+    if (!c->title.n) {
+        struct str title = str_cut(n.title, sizeof c->own_title - 1);
+        (void)keep_text(title, c->own_title, sizeof c->own_title, "title", e);
+        c->title = str_of(c->own_title);
+    }
+    return c->title.n ||
+           err_set(e, ERR_INVALID,
+                   "markdown has no title: begin it with a heading, such as "
+                   "\"# Weekly sync\", or give title as well");
+}
 
 static bool read_creation(const struct json *o, void *state, struct err *e)
 {
     struct creation *c = state;
-    static const char *const keys[] = {"type",     "type_id", "title", "content",
-                                       "metadata", "dry_run", NULL};
+    static const char *const keys[] = {"type",     "type_id",  "title",   "content",
+                                       "metadata", "markdown", "dry_run", NULL};
     static const char *const refused[] = {"id", "type", "title", "updated", NULL};
     if (!options_check(o, "notes.create", keys, e) ||
         !options_str(o, "type", "type_id", &c->type, e) ||
@@ -26,7 +68,10 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
     c->metadata = json_get(o, "metadata");
     if (!write_check_metadata(c->metadata, refused, e))
         return false;
-    if (!json_get(o, "type") && !json_get(o, "type_id"))
+    if (write_has_whole(o) && !read_whole(c, o, e))
+        return false;
+    if (!c->type.n &&
+        (write_has_whole(o) || (!json_get(o, "type") && !json_get(o, "type_id"))))
         c->type = STR("note");
     if (!name_is_type(c->type))
         return err_set(e, ERR_INVALID,
@@ -48,7 +93,8 @@ static bool read_creation(const struct json *o, void *state, struct err *e)
     return true;
 }
 
-static void put_created(const struct creation *c, struct buf *out)
+/* The file, made of its parts. */
+static void put_parts(const struct creation *c, struct buf *out)
 {
     unsigned char random[8];
     char uid[20] = "n-";
@@ -80,7 +126,7 @@ static void put_created(const struct creation *c, struct buf *out)
 }
 
 /* What is written must be read back as it was given. */
-static bool check_created(const struct creation *c, struct str bytes, struct err *e)
+static bool check_parts(const struct creation *c, struct str bytes, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     struct frontmatter f;
@@ -93,6 +139,22 @@ static bool check_created(const struct creation *c, struct str bytes, struct err
              json_equal(it.value, json_get_str(f.yml.all, it.key));
     return ok || err_set(e, ERR_INVALID, "metadata cannot be kept as YAML: %.200s",
                          f.error[0] ? f.error : "it would be read back differently");
+}
+
+/* Appends the file that shall be, and looks whether its type allows it. */
+static bool put_created(struct vault *v, const struct creation *c, struct buf *out,
+                        struct err *e)
+{
+    if (!c->whole.at) {
+        put_parts(c, out);
+        return types_check(v, c->type, c->metadata, true, e) &&
+               buf_check(out, "the note", e) && check_parts(c, buf_view(out), e);
+    }
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    struct frontmatter f;
+    buf_str(out, c->whole);
+    return frontmatter_read(c->whole, a, &f, e) &&
+           types_check(v, c->type, f.yml.all, true, e) && buf_check(out, "the note", e);
 }
 
 static bool taken(struct vault *v, const struct creation *c, struct str path,
@@ -123,15 +185,13 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
                          struct json_writer *out, struct err *e)
 {
     struct creation *c = state;
-    if (!check_free(g, v, c, e) || !types_check(v, c->type, c->metadata, true, e))
+    if (!check_free(g, v, c, e))
         return false;
     int64_t now = os_real_ms();
     os_format_utc(now, c->now);
     scoped_buf struct buf bytes;
     buf_init(&bytes, NOTE_SIZE_MAX);
-    put_created(c, &bytes);
-    if (!buf_check(&bytes, "the note", e) || !check_created(c, buf_view(&bytes), e) ||
-        !change_create(g, c->path, buf_view(&bytes), e))
+    if (!put_created(v, c, &bytes, e) || !change_create(g, c->path, buf_view(&bytes), e))
         return false;
 
     int64_t created = now;

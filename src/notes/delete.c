@@ -65,16 +65,29 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
 
 struct deletion {
     struct str identifier;
+    struct write_guard guard; /* of zeros: whatever version it is */
     bool confirm;
 };
 
 static bool read_deletion(const struct json *o, void *state, struct err *e)
 {
     struct deletion *d = state;
-    static const char *const keys[] = {"identifier", "confirm", "dry_run", NULL};
+    static const char *const keys[] = {"identifier",   "confirm", "contentHash",
+                                       "content_hash", "dry_run", NULL};
     return (json_is(o, JSON_STRING) || (options_check(o, "notes.delete", keys, e) &&
-                                        options_bool(o, "confirm", &d->confirm, e))) &&
+                                        options_bool(o, "confirm", &d->confirm, e) &&
+                                        write_read_guard(o, &d->guard, e))) &&
            options_identifier(o, &d->identifier, e);
+}
+
+static bool is_version(struct change *c, const struct deletion *d, const char *path,
+                       struct err *e)
+{
+    struct note n;
+    bool found;
+    return d->guard.hash.n == 0 || (change_read(c, path, &n, &found, e) &&
+                                    (found || write_no_such_note(d->identifier, e)) &&
+                                    write_check_guard(&d->guard, &n, e));
 }
 
 static bool run_deletion(struct change *c, struct vault *v, void *state,
@@ -82,7 +95,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
 {
     struct deletion *d = state;
     char path[PATH_MAX], backup[PATH_MAX];
-    if (!write_resolve(c, v, d->identifier, path, e))
+    if (!write_resolve(c, v, d->identifier, path, e) || !is_version(c, d, path, e))
         return false;
     struct relatives r = {.v = v, .path = str_of(path)};
     buf_init(&r.warnings, 1u << 20);

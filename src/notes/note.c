@@ -17,7 +17,7 @@ static void put_link(void *arg, const struct link *l)
 }
 
 static void put_note(struct vault *v, const struct note *n, struct arena *properties,
-                     struct json_writer *w)
+                     bool whole, struct json_writer *w)
 {
     json_open_object(w);
     write_pair_id(v, w, "id", n->path);
@@ -49,6 +49,8 @@ static void put_note(struct vault *v, const struct note *n, struct arena *proper
         json_key(w, "properties");
         note_put_properties(n, properties, w);
     }
+    if (whole)
+        json_pair_str(w, "markdown", n->bytes);
     json_close(w);
 }
 
@@ -69,12 +71,13 @@ static bool read_by_id(struct vault *v, struct str id, char path[static PATH_MAX
 bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
                struct err *e)
 {
-    static const char *const keys[] = {"identifier", "properties", NULL};
+    static const char *const keys[] = {"identifier", "properties", "markdown", NULL};
     struct str wanted;
-    bool properties = false;
+    bool properties = false, whole = false;
     if (json_is(identifier, JSON_OBJECT) &&
         (!options_check(identifier, "notes.get", keys, e) ||
-         !options_bool(identifier, "properties", &properties, e)))
+         !options_bool(identifier, "properties", &properties, e) ||
+         !options_bool(identifier, "markdown", &whole, e)))
         return false;
     if (!options_identifier(identifier, &wanted, e))
         return false;
@@ -98,7 +101,7 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     struct note n;
     if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e))
         return false;
-    put_note(v, &n, properties ? a : NULL, out);
+    put_note(v, &n, properties ? a : NULL, whole, out);
     return buf_check(out->out, "the note", e);
 }
 

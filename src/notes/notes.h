@@ -47,29 +47,32 @@ struct vault *vault_as(struct vault *v, const char *author);
 /* `options` is what a call's comment begins with; what follows "->" goes to `out`. */
 typedef bool vault_call(struct vault *v, const struct json *options,
                         struct json_writer *out, struct err *e);
-/* {type (or type_id; "note"), title, content?, metadata?} -> {id, type, title, filename,
- * path, created}. The title becomes a safe file name. ERR_CONFLICT names the id that has
- * it already. Metadata keys id, type, title and updated are refused. */
+/* {type (or type_id; "note"), title, content?, metadata?}, or {markdown, type?, title?}
+ * with the whole file, kept as it is -> {id, type, title, filename, path, created}. The
+ * title becomes a safe file name. ERR_CONFLICT names the id that has it already. Metadata
+ * keys id, type, title and updated are refused. */
 vault_call notes_create;
-/* "identifier" or {identifier, properties?} -> null, or {id, uid, title, content, metadata,
+/* "identifier" or {identifier, properties?, markdown?} -> null, or {id, uid, title, content, metadata,
  * content_hash, links, type, created, updated, path, filename, size, tags} and,
  * where the frontmatter is no YAML, frontmatter_error.
  * `content` is what stands behind the frontmatter; bytes that are no UTF-8 read as
  * U+FFFD. `metadata` is the frontmatter less id, type, title, created, updated.
  * `links`: [{target, label, kind: wiki | markdown | external, line}]. `uid` may be
  * null. `properties` adds them: an H2 section's trimmed text by its heading, and the
- * metadata's keys that are none. Needs the index only for uids and titles. */
+ * metadata's keys that are none; `markdown` the whole file. Needs the index only for uids
+ * and titles. */
 vault_call notes_get;
-/* {identifier, content?, contentHash (or content_hash), metadata?, force?} -> {id,
- * updated, timestamp, content_hash}. ERR_CONFLICT with both hashes unless contentHash is
- * the file's now; without one ERR_INVALID, unless `force`. Metadata is merged key by key,
- * null removes; id, type and updated are refused. All other bytes of the frontmatter stay,
- * also of one that is no YAML (then metadata is ERR_INVALID). A file with CRLF line ends
- * keeps them. `updated` in a frontmatter that has it becomes now. */
+/* {identifier, content?, metadata?, contentHash (or content_hash), force?}, or markdown,
+ * the whole file, in place of the first two -> {id, updated, timestamp, content_hash}.
+ * ERR_CONFLICT with both hashes unless contentHash is the file's now; without one
+ * ERR_INVALID, unless `force`. Metadata is merged key by key, null removes; id, type and
+ * updated are refused. All other bytes of the frontmatter stay, also of one that is no
+ * YAML (then metadata is ERR_INVALID). A file with CRLF line ends keeps them. `updated`
+ * in a frontmatter that has it becomes now. */
 vault_call notes_update;
-/* "identifier" or {identifier, confirm?} -> {id, deleted, timestamp, backup_path} or,
- * where other notes link to it and confirm is not true, {id, deleted: false, timestamp,
- * warnings}. The file is moved to backup_path (relative to the vault). */
+/* "identifier" or {identifier, confirm?, contentHash?} -> {id, deleted, timestamp,
+ * backup_path} or, where other notes link to it and confirm is not true, {id, deleted:
+ * false, timestamp, warnings}. The file is moved to backup_path (relative to the vault). */
 vault_call notes_delete;
 /* {identifier, new_title, contentHash (or content_hash) or force, dry_run?}
  * -> {success, notesUpdated, linksUpdated, new_id, path, content_hash}

@@ -10,6 +10,7 @@ struct revision {
     struct write_guard guard;
     const struct json *content; /* NULL: stays */
     const struct json *metadata;
+    const struct json *whole; /* the options that give the whole file, or NULL */
     char now[25];
 };
 
@@ -17,8 +18,8 @@ static bool read_revision(const struct json *o, void *state, struct err *e)
 {
     struct revision *r = state;
     static const char *const keys[] = {"identifier",   "content",  "contentHash",
-                                       "content_hash", "metadata", "force",
-                                       "dry_run",      NULL};
+                                       "content_hash", "metadata", "markdown",
+                                       "force",        "dry_run",  NULL};
     static const char *const refused[] = {"id", "type", "updated", NULL};
     struct str content;
     if (!options_check(o, "notes.update", keys, e) ||
@@ -30,10 +31,11 @@ static bool read_revision(const struct json *o, void *state, struct err *e)
     r->metadata = json_get(o, "metadata");
     if (!write_check_metadata(r->metadata, refused, e))
         return false;
-    if (!r->content && !json_is(r->metadata, JSON_OBJECT))
+    r->whole = write_has_whole(o) ? o : NULL;
+    if (!r->content && !json_is(r->metadata, JSON_OBJECT) && !r->whole)
         return err_set(e, ERR_INVALID,
                        "nothing to update: give content (a string), "
-                       "metadata (an object), or both");
+                       "metadata (an object), or both; or markdown, the whole file");
     return write_read_guard(o, &r->guard, e);
 }
 
@@ -64,10 +66,23 @@ static size_t list_changes(const struct revision *r, const struct note *n,
     return count;
 }
 
-/* The file's new bytes. */
-static bool revise(const struct revision *r, const struct note *n, struct arena *a,
-                   struct buf *out, struct err *e)
+/* The file's new bytes, given as a whole. */
+static bool replace(struct vault *v, const struct revision *r, const struct note *n,
+                    struct arena *a, struct buf *out, struct err *e)
 {
+    struct note new;
+    return write_parse_whole(r->whole, n->path, a, &new, e) &&
+           types_check(v, name_type(n->path), new.front.yml.all, true, e) &&
+           (buf_str(out, new.bytes) || buf_check(out, "the note", e));
+}
+
+/* The file's new bytes, of what changes. */
+static bool revise(struct vault *v, const struct revision *r, const struct note *n,
+                   struct arena *a, struct buf *out, struct err *e)
+{
+    if (json_is(r->metadata, JSON_OBJECT) &&
+        !types_check(v, name_type(n->path), r->metadata, false, e))
+        return false;
     struct str body = r->content ? json_str(r->content) : n->front.body;
     size_t room = json_length(r->metadata) + 1;
     struct frontmatter_change *changes = arena_get(a, room * sizeof *changes, e);
@@ -101,14 +116,14 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
     if (!write_check_guard(&r->guard, &n, e) ||
-        (json_is(r->metadata, JSON_OBJECT) &&
-         !types_check(v, name_type(str_of(path)), r->metadata, false, e)) ||
-        !revise(r, &n, a, &fresh, e) || !change_replace(c, path, buf_view(&fresh), e))
+        !(r->whole ? replace : revise)(v, r, &n, a, &fresh, e) ||
+        !change_replace(c, path, buf_view(&fresh), e))
         return false;
     change_say(c, path, NULL,
-               r->content && json_is(r->metadata, JSON_OBJECT) ? "content and metadata"
-               : r->content                                    ? "content"
-                                                               : "metadata");
+               r->whole                                          ? "the whole file"
+               : r->content && json_is(r->metadata, JSON_OBJECT) ? "content and metadata"
+               : r->content                                      ? "content"
+                                                                 : "metadata");
     change_hash(c, path, hash);
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(path));

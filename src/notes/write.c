@@ -110,6 +110,39 @@ bool write_check_guard(const struct write_guard *g, const struct note *n, struct
                    STR_ARGS(str_cut(g->hash, 80)), n->hash);
 }
 
+/* ---- a whole file -------------------------------------------------------- */
+
+bool write_has_whole(const struct json *o)
+{
+    const struct json *whole = json_get(o, "markdown");
+    return whole && !json_is(whole, JSON_NULL);
+}
+
+bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
+                       struct note *out, struct err *e)
+{
+    const struct json *whole = json_get(o, "markdown");
+    if (!json_is(whole, JSON_STRING))
+        return err_set(e, ERR_INVALID,
+                       "markdown must be a string, the note's whole file, not a value of "
+                       "type %s",
+                       json_type_name(json_type(whole)));
+    if (json_get(o, "content") || json_get(o, "metadata"))
+        return err_set(e, ERR_INVALID,
+                       "markdown is the note's whole file, frontmatter and all: content "
+                       "and metadata cannot be given beside it");
+    struct str text = json_str(whole);
+    struct os_stat st = {.size = text.n};
+    if (text.n > NOTE_SIZE_MAX)
+        return err_set(e, ERR_LIMIT, "markdown is %zu bytes; notes may have at most %u",
+                       text.n, NOTE_SIZE_MAX);
+    if (!note_parse(path, text, &st, a, out, e))
+        return false;
+    return out->front.state != FRONTMATTER_BROKEN ||
+           err_set(e, ERR_INVALID, "markdown: its frontmatter is no YAML: %.200s",
+                   out->front.error);
+}
+
 /* ---- performing ---------------------------------------------------------- */
 
 /* `folder` and `name` and `ending` as a path, if the change has such a note. */

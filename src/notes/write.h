@@ -55,6 +55,16 @@ bool write_read_guard(const struct json *o, struct write_guard *g, struct err *e
  * hash nor force was given. */
 bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e);
 
+/* ---- a whole file -------------------------------------------------------- */
+
+/* Do the options give a note's file as a whole (`markdown`)? */
+bool write_has_whole(const struct json *o);
+/* Parses it as the note at `path`; everything is borrowed from the options and the arena.
+ * false and ERR_INVALID: content or metadata beside it, no string, or its frontmatter is
+ * no YAML; ERR_LIMIT: too large. */
+bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
+                       struct note *out, struct err *e);
+
 /* ---- metadata and answers ------------------------------------------------ */
 
 /* Is each key one that may be given, and each value one that can be written?
