@@ -20,8 +20,7 @@
  * the frontmatter's `id`. An identifier is an id, uid, path, or a title that only
  * one note has (else ERR_CONFLICT, which names them).
  *
- * Threads: safe, except open and close.
- */
+ * Threads: safe, except open and close. */
 #pragma once
 #include "base/base.h"
 #include "json/json.h"
@@ -52,15 +51,14 @@ typedef bool vault_call(struct vault *v, const struct json *options,
  * title becomes a safe file name. ERR_CONFLICT names the id that has it already. Metadata
  * keys id, type, title and updated are refused. */
 vault_call notes_create;
-/* "identifier" or {identifier, properties?, markdown?} -> null, or {id, uid, title, content, metadata,
- * content_hash, links, type, created, updated, path, filename, size, tags} and,
- * where the frontmatter is no YAML, frontmatter_error.
- * `content` is what stands behind the frontmatter; bytes that are no UTF-8 read as
- * U+FFFD. `metadata` is the frontmatter less id, type, title, created, updated.
- * `links`: [{target, label, kind: wiki | markdown | external, line}]. `uid` may be
- * null. `properties` adds them: an H2 section's trimmed text by its heading, and the
- * metadata's keys that are none; `markdown` the whole file. Needs the index only for uids
- * and titles. */
+/* "identifier" or {identifier, properties?, markdown?} -> null, or {id, uid, title,
+ * content, metadata, content_hash, links, type, created, updated, path, filename, size,
+ * tags} and, where the frontmatter is no YAML, frontmatter_error. `content` stands behind
+ * the frontmatter; bytes that are no UTF-8 read as U+FFFD. `metadata` is the frontmatter
+ * less id, type, title, created, updated. `links`: [{target, label, kind: wiki | markdown
+ * | external, line}]. `uid` may be null. `properties` adds an H2 section's trimmed text by
+ * its heading, and the metadata's keys that are none; `markdown` the whole file. Needs the
+ * index only for uids and titles. */
 vault_call notes_get;
 /* {identifier, content?, metadata?, contentHash (or content_hash), force?}, or markdown,
  * the whole file, in place of the first two -> {id, updated, timestamp, content_hash}.
@@ -72,14 +70,13 @@ vault_call notes_get;
 vault_call notes_update;
 /* "identifier" or {identifier, confirm?, contentHash?} -> {id, deleted, timestamp,
  * backup_path} or, where other notes link to it and confirm is not true, {id, deleted:
- * false, timestamp, warnings}. The file is moved to backup_path (relative to the vault). */
+ * false, timestamp, warnings}. backup_path is relative to the vault. */
 vault_call notes_delete;
-/* {identifier, new_title, contentHash (or content_hash) or force, dry_run?}
- * -> {success, notesUpdated, linksUpdated, new_id, path, content_hash}
- * A new title and file name, in the same folder; the links to the note follow, all or
- * none. The title is changed where it stands: in the frontmatter, or in the heading.
- * ERR_CONFLICT: the name is taken, or links to other notes by that name would not lead
- * there any more. */
+/* {identifier, new_title, contentHash (or content_hash) or force, dry_run?} -> {success,
+ * notesUpdated, linksUpdated, new_id, path, content_hash}. A new title and file name, in
+ * the same folder; the links to the note follow, all or none. The title is changed where it
+ * stands: in the frontmatter, or in the heading. ERR_CONFLICT: the name is taken, or links
+ * to other notes by that name would not lead there any more. */
 vault_call notes_rename;
 /* {identifier, new_type, the same} -> {success, old_id, new_id, old_type, new_type,
  * filename, title, timestamp, links_updated, notes_with_updated_links, path,

@@ -162,3 +162,38 @@ bool workspaces_follow(struct workspaces *w, const struct caller *who, struct st
 
 /* Somebody else's tools, prompts or resources changed: tells all who hear. */
 void workspaces_tell(struct workspaces *w, const struct workspaces_change *change);
+
+/* ---- requests --------------------------------------------------------------- */
+
+/* A request of the REST interface (docs/rest.md), whoever carries it: an HTTP server, or
+ * host.call() of code in the sandbox. All of it is borrowed; strings may be empty. */
+struct route_request {
+    struct str method;       /* "GET" */
+    struct str target;       /* path and query, spelt as they were sent */
+    struct str type, accept; /* Content-Type, and Accept; empty: JSON */
+    struct str if_match, if_none_match;
+    struct str body;
+    /* Of code: the calls that it is one of (audit, budget, the versions that were read).
+     * It then reaches that workspace alone, and nothing that would run code; changes need
+     * no If-Match where the code has read the note. NULL: a call of its own. */
+    struct work *work;
+};
+
+#define ROUTE_FIELDS 6u
+#define ROUTE_FIELD_SIZE 2048u /* bytes of a header's value, with its NUL */
+struct route_answer {
+    int status;
+    const char *type; /* a constant; NULL: no body */
+    struct buf body;  /* the caller inits it with a ceiling, and ends it */
+    struct route_field {
+        const char *name; /* a constant: ETag, Location, Link, Allow, Vary */
+        char value[ROUTE_FIELD_SIZE];
+    } fields[ROUTE_FIELDS];
+    unsigned field_count;
+};
+
+/* Answers it, whatever it is. false: it was not done, and the body is a problem document
+ * (RFC 9457) with {type, title, status, detail, instance, code, retry, errors?}. The
+ * answer to HEAD has a body, which is not to be sent. */
+bool workspaces_request(struct workspaces *w, const struct route_request *rq,
+                        const struct caller *who, struct route_answer *out);

@@ -1,0 +1,123 @@
+/* Which version of a note a request is about: entity tags are the note's content_hash.
+ * RFC 9110, section 13. */
+#include "workspaces/route.h"
+
+/* The next tag of a list, without its quotes; *weak: it is marked so. false: the end. */
+static bool next_tag(struct str *list, struct str *tag, bool *weak)
+{
+    while (list->n && (list->at[0] == ' ' || list->at[0] == ',' || list->at[0] == '\t'))
+        list->at++, list->n--;
+    *weak = str_starts(*list, "W/");
+    if (*weak)
+        list->at += 2, list->n -= 2;
+    if (!list->n)
+        return false;
+    char end = ',';
+    if (list->at[0] == '"') {
+        end = '"';
+        list->at++, list->n--;
+    }
+    const char *stop = memchr(list->at, end, list->n);
+    *tag = (struct str){list->at, stop ? (size_t)(stop - list->at) : list->n};
+    size_t used = tag->n + (stop != NULL);
+    list->at += used, list->n -= used;
+    if (end == ',')
+        *tag = str_trim(*tag);
+    return true;
+}
+
+bool condition_names(struct str list, struct str hash, bool weak_too)
+{
+    struct str tag;
+    bool weak;
+    if (str_is(str_trim(list), "*"))
+        return true;
+    while (next_tag(&list, &tag, &weak))
+        if ((!weak || weak_too) && str_eq(tag, hash))
+            return true;
+    return false;
+}
+
+static bool put_name(struct buf *args, struct str note, struct err *e)
+{
+    struct json_writer w = json_writer(args);
+    json_put_str(&w, note);
+    return buf_check(args, "a name", e);
+}
+
+/* The note's hash as it is now; empty: there is none. */
+static bool hash_now(struct route_call *c, struct str note, struct str *hash,
+                     struct err *e)
+{
+    scoped_buf struct buf args;
+    buf_init(&args, (size_t)64 << 10);
+    const struct json *now =
+        put_name(&args, note, e) ? route_ask(c, "notes.get", buf_view(&args), e) : NULL;
+    *hash = json_str(json_get(now, "content_hash"));
+    return now != NULL;
+}
+
+/* Several tags: the one that is the note's. */
+static bool choose(struct route_call *c, struct str note, struct str list,
+                   struct str *out, struct err *e)
+{
+    if (!hash_now(c, note, out, e))
+        return false;
+    if (out->n && condition_names(list, *out, false))
+        return true;
+    c->refusal = out->n ? 412 : 0;
+    return out->n ? err_set(e, ERR_CONFLICT,
+                            "none of the entity tags in If-Match is the note's: it is "
+                            "\"%.*s\" now, and nothing was changed",
+                            STR_ARGS(*out))
+                  : err_set(e, ERR_NOT_FOUND, "there is no note \"%.*s\"",
+                            STR_ARGS(str_cut(note, 100)));
+}
+
+bool condition_read(struct route_call *c, struct str note, struct condition *out,
+                    struct err *e)
+{
+    struct str list = str_trim(c->rq->if_match), rest = list, tag, second;
+    bool weak, other;
+    *out = (struct condition){.hash = json_str(json_get(c->body, "content_hash"))};
+    if (str_is(list, "*")) {
+        out->any = true;
+        return true;
+    }
+    if (!list.n && !out->hash.n && !c->rq->work &&
+        (c->route->flags & ROUTE_NEEDS_MATCH)) {
+        c->refusal = 428;
+        return err_set(e, ERR_INVALID,
+                       "If-Match is missing: give the ETag of the version that you have "
+                       "read (or content_hash in the body), so that nobody's change is "
+                       "lost; If-Match: * takes any version. Nothing was changed");
+    }
+    if (!list.n || !next_tag(&rest, &tag, &weak))
+        return true;
+    if (weak || next_tag(&rest, &second, &other))
+        return choose(c, note, list, &out->hash, e);
+    out->hash = tag;
+    return true;
+}
+
+void condition_put(const struct condition *d, struct json_writer *w)
+{
+    if (d->any)
+        json_pair_bool(w, "force", true);
+    else if (d->hash.n)
+        json_pair_str(w, "contentHash", d->hash);
+}
+
+bool condition_failed(struct route_call *c, const struct condition *d, struct str note,
+                      struct err *e)
+{
+    struct err none = {0};
+    struct str now;
+    if (e->code == ERR_CONFLICT && d->hash.n && hash_now(c, note, &now, &none) &&
+        !str_eq(now, d->hash))
+        c->refusal = now.n ? 412 : 0;
+    else if (e->code == ERR_INVALID && !d->hash.n && !d->any &&
+             str_starts(str_of(e->msg), "contentHash is missing"))
+        c->refusal = 428;
+    return false;
+}

@@ -1,0 +1,324 @@
+/* The routes of notes: list, read, make, replace, delete. (What changes a part of one is
+ * in route_patch.c.) */
+#include "workspaces/route.h"
+
+#define ARGUMENTS_MAX ((size_t)128 << 20) /* bytes */
+
+/* ---- rows ------------------------------------------------------------------ */
+
+/* The fields of a row, and what notes.list calls them; the first five are the usual. */
+static const struct {
+    const char *name, *source;
+} fields[] = {
+    {"id", "id"},
+    {"title", "title"},
+    {"class", "type"},
+    {"properties", "properties"},
+    {"updated_at", "updated"},
+    {"created_at", "created"},
+    {"tags", "tags"},
+    {"content_hash", "content_hash"},
+    {"path", "path"},
+    {"uid", "uid"},
+    {"size", "size"},
+};
+#define FIELDS_USUAL 5u
+
+struct wanted {
+    bool field[LENGTH(fields)];
+};
+
+static bool want(struct str name, struct wanted *out, struct err *e)
+{
+    for (size_t i = 0; i < LENGTH(fields); i++)
+        if (str_is(name, fields[i].name)) {
+            out->field[i] = true;
+            return true;
+        }
+    scoped_buf struct buf names;
+    buf_init(&names, 400);
+    for (size_t i = 0; i < LENGTH(fields); i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", fields[i].name);
+    return err_set(e, ERR_INVALID, "there is no field \"%.*s\"; rows have %s",
+                   STR_ARGS(str_cut(name, 40)), buf_cz(&names));
+}
+
+static bool read_fields(struct str list, struct wanted *out, struct err *e)
+{
+    *out = (struct wanted){0};
+    for (size_t i = 0; i < FIELDS_USUAL && !list.n; i++)
+        out->field[i] = true;
+    while (list.n) {
+        const char *comma = memchr(list.at, ',', list.n);
+        struct str name = {list.at, comma ? (size_t)(comma - list.at) : list.n};
+        if (!want(str_trim(name), out, e))
+            return false;
+        list.at += name.n + (comma != NULL);
+        list.n -= name.n + (comma != NULL);
+    }
+    return true;
+}
+
+static void put_row(const struct json *row, const struct wanted *wanted,
+                    struct json_writer *w)
+{
+    json_open_object(w);
+    for (size_t i = 0; i < LENGTH(fields); i++)
+        if (wanted->field[i])
+            json_pair(w, fields[i].name, json_get(row, fields[i].source));
+    if (json_get(row, "properties_cut"))
+        json_pair(w, "properties_cut", json_get(row, "properties_cut"));
+    json_close(w);
+}
+
+static bool put_list_options(struct route_call *c, const struct wanted *wanted,
+                             int64_t limit, struct buf *out, struct err *e)
+{
+    struct str class = route_text(c, "class"), cursor = route_text(c, "cursor");
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    if (class.n)
+        json_pair_str(&w, "type", class);
+    if (cursor.n)
+        json_pair_str(&w, "cursor", cursor);
+    json_pair_int(&w, "limit", limit);
+    json_key(&w, "fields");
+    json_open_array(&w);
+    json_put_cstr(&w, "id");
+    for (size_t i = 1; i < LENGTH(fields); i++)
+        if (wanted->field[i])
+            json_put_cstr(&w, fields[i].source);
+    json_close(&w);
+    json_close(&w);
+    return buf_check(out, "the options", e);
+}
+
+bool route_list_notes(struct route_call *c, struct err *e)
+{
+    struct wanted wanted;
+    int64_t limit;
+    scoped_buf struct buf options;
+    buf_init(&options, (size_t)64 << 10);
+    if (!read_fields(route_text(c, "fields"), &wanted, e) ||
+        !route_number(c, "limit", ROUTE_LIMIT, 1, ROUTE_LIMIT_MAX, &limit, e) ||
+        !put_list_options(c, &wanted, limit, &options, e))
+        return false;
+    const struct json *rows = route_ask(c, "notes.list", buf_view(&options), e);
+    struct json_writer w = route_writer(c);
+    struct json_iter it = json_iter(rows);
+    const struct json *last = NULL;
+    json_open_array(&w);
+    while (json_next(&it)) {
+        put_row(it.value, &wanted, &w);
+        last = it.value;
+    }
+    json_close(&w);
+    if (!rows || (int64_t)json_length(rows) < limit)
+        return rows != NULL;
+    return route_next(c, json_str(json_get(last, "id")), e);
+}
+
+/* ---- one note --------------------------------------------------------------- */
+
+static const struct json *ask_note(struct route_call *c, struct str id, struct err *e)
+{
+    scoped_buf struct buf args;
+    buf_init(&args, (size_t)64 << 10);
+    struct json_writer w = json_writer(&args);
+    json_open_object(&w);
+    json_pair_str(&w, "identifier", id);
+    json_pair_bool(&w, "markdown", true);
+    json_pair_bool(&w, "properties", true);
+    json_close(&w);
+    if (!buf_check(&args, "the note's name", e))
+        return NULL;
+    const struct json *note = route_ask(c, "notes.get", buf_view(&args), e);
+    if (json_is(note, JSON_NULL)) {
+        err_set(e, ERR_NOT_FOUND,
+                "there is no note \"%.*s\"; a note is named by its id (class/name), its "
+                "path, its uid or a title that only one has",
+                STR_ARGS(str_cut(id, 100)));
+        return NULL;
+    }
+    return note;
+}
+
+static void put_links(const struct json *note, struct json_writer *w)
+{
+    struct json_iter it = json_iter(json_get(note, "links"));
+    json_key(w, "links");
+    json_open_array(w);
+    while (json_next(&it)) {
+        const struct json *label = json_get(it.value, "label");
+        json_open_object(w);
+        json_pair(w, "source", json_get(note, "id"));
+        json_pair(w, "target", json_get(it.value, "target"));
+        json_pair(w, "text", json_str(label).n ? label : json_get(it.value, "target"));
+        json_pair(w, "kind", json_get(it.value, "kind"));
+        json_pair(w, "line", json_get(it.value, "line"));
+        json_close(w);
+    }
+    json_close(w);
+}
+
+static void put_note(const struct json *note, struct json_writer *w)
+{
+    json_open_object(w);
+    for (size_t i = 0; i < LENGTH(fields); i++)
+        json_pair(w, fields[i].name, json_get(note, fields[i].source));
+    json_pair(w, "markdown", json_get(note, "markdown"));
+    put_links(note, w);
+    if (json_get(note, "frontmatter_error"))
+        json_pair(w, "frontmatter_error", json_get(note, "frontmatter_error"));
+    json_close(w);
+}
+
+static bool put_note_path(struct route_call *c, const char *name, struct str id,
+                          struct err *e)
+{
+    scoped_buf struct buf path;
+    buf_init(&path, 16384);
+    buf_cstr(&path, "/workspaces/");
+    uri_escape(c->values[0], &path);
+    buf_cstr(&path, "/notes/");
+    uri_escape(id, &path);
+    return buf_check(&path, "the note's path", e) &&
+           route_header(c, name, buf_view(&path), e);
+}
+
+bool put_location(struct route_call *c, struct str id, struct err *e)
+{
+    return put_note_path(c, "Location", id, e);
+}
+
+bool answer_note(struct route_call *c, struct str id, struct err *e)
+{
+    const struct json *note = ask_note(c, id, e);
+    if (!note || !route_etag(c, json_str(json_get(note, "content_hash")), e))
+        return false;
+    if (c->wants_markdown) {
+        c->out->type = "text/markdown; charset=utf-8";
+        buf_str(&c->out->body, json_str(json_get(note, "markdown")));
+        return true;
+    }
+    struct json_writer w = route_writer(c);
+    put_note(note, &w);
+    return true;
+}
+
+bool route_get_note(struct route_call *c, struct err *e)
+{
+    return answer_note(c, c->values[1], e);
+}
+
+/* ---- making one ----------------------------------------------------------------- */
+
+static bool put_parts(struct route_call *c, struct json_writer *w, struct err *e)
+{
+    const struct json *class = json_get(c->body, "class"),
+                      *type = json_get(c->body, "type");
+    if (class && type && !json_equal(class, type))
+        return err_set(e, ERR_INVALID,
+                       "body.type is another word for class: give one of them");
+    if (json_get(c->body, "markdown") &&
+        (json_get(c->body, "content") || json_get(c->body, "properties")))
+        return err_set(
+            e, ERR_INVALID,
+            "body.markdown is the whole file, frontmatter and all: content and "
+            "properties cannot be given beside it; nothing was made");
+    static const char *const pairs[][2] = {{"markdown", "markdown"},
+                                           {"title", "title"},
+                                           {"content", "content"},
+                                           {"properties", "metadata"}};
+    for (size_t i = 0; i < LENGTH(pairs); i++)
+        if (json_get(c->body, pairs[i][0]))
+            json_pair(w, pairs[i][1], json_get(c->body, pairs[i][0]));
+    if (class || type)
+        json_pair(w, "type", class ? class : type);
+    return true;
+}
+
+bool route_create_note(struct route_call *c, struct err *e)
+{
+    scoped_buf struct buf args;
+    buf_init(&args, ARGUMENTS_MAX);
+    struct json_writer w = json_writer(&args);
+    json_open_object(&w);
+    if (c->markdown.at)
+        json_pair_str(&w, "markdown", c->markdown);
+    else if (!put_parts(c, &w, e))
+        return false;
+    json_close(&w);
+    if (!buf_check(&args, "the note", e))
+        return false;
+    const struct json *made = route_ask(c, "notes.create", buf_view(&args), e);
+    struct str id = json_str(json_get(made, "id"));
+    return made && put_location(c, id, e) && answer_note(c, id, e);
+}
+
+/* ---- replacing, and deleting ------------------------------------------------------ */
+
+bool route_put_note(struct route_call *c, struct err *e)
+{
+    struct condition d;
+    scoped_buf struct buf args;
+    buf_init(&args, ARGUMENTS_MAX);
+    if (!condition_read(c, c->values[1], &d, e))
+        return false;
+    struct json_writer w = json_writer(&args);
+    json_open_object(&w);
+    json_pair_str(&w, "identifier", c->values[1]);
+    json_pair_str(&w, "markdown",
+                  c->markdown.at ? c->markdown : json_str(json_get(c->body, "markdown")));
+    condition_put(&d, &w);
+    json_close(&w);
+    if (!buf_check(&args, "the note", e))
+        return false;
+    const struct json *done = route_ask(c, "notes.update", buf_view(&args), e);
+    return done ? answer_note(c, json_str(json_get(done, "id")), e)
+                : condition_failed(c, &d, c->values[1], e);
+}
+
+/* Others would miss it. */
+static bool held_back(const struct json *done, struct err *e)
+{
+    struct str first = json_str(json_at(json_get(done, "warnings"), 0));
+    return err_set(
+        e, ERR_CONFLICT,
+        "nothing was deleted: %.*s, and maybe others do; ?confirm=true deletes "
+        "it all the same",
+        STR_ARGS(str_cut(first, 200)));
+}
+
+bool route_delete_note(struct route_call *c, struct err *e)
+{
+    struct condition d;
+    struct str confirm = route_text(c, "confirm");
+    if (confirm.n && !str_is(confirm, "true") && !str_is(confirm, "false"))
+        return err_set(e, ERR_INVALID, "the parameter confirm is true or false");
+    scoped_buf struct buf args;
+    buf_init(&args, (size_t)64 << 10);
+    if (!condition_read(c, c->values[1], &d, e))
+        return false;
+    struct json_writer w = json_writer(&args);
+    json_open_object(&w);
+    json_pair_str(&w, "identifier", c->values[1]);
+    json_pair_bool(&w, "confirm", str_is(confirm, "true"));
+    if (d.hash.n)
+        json_pair_str(&w, "contentHash", d.hash);
+    json_close(&w);
+    if (!buf_check(&args, "the note's name", e))
+        return false;
+    const struct json *done = route_ask(c, "notes.delete", buf_view(&args), e);
+    if (!done)
+        return condition_failed(c, &d, c->values[1], e);
+    if (!json_bool(json_get(done, "deleted"), false))
+        return held_back(done, e);
+    w = route_writer(c);
+    json_open_object(&w);
+    json_pair(&w, "id", json_get(done, "id"));
+    json_pair_bool(&w, "deleted", true);
+    json_pair(&w, "backup_path", json_get(done, "backup_path"));
+    json_close(&w);
+    return true;
+}

@@ -1,0 +1,392 @@
+/* The table of routes, and the way of a request through it. */
+#include <stdio.h>
+
+#include "crypto/crypto.h"
+#include "workspaces/route.h"
+
+#define WORKSPACES "/workspaces"
+#define WORKSPACE WORKSPACES "/{workspace_id}"
+#define NOTE WORKSPACE "/notes/{note_id}"
+#define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
+
+#define LIMIT_SCHEMA \
+    "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":1000}"
+#define STRING_SCHEMA "{\"type\":\"string\"}"
+
+static const struct route_parameter list_parameters[] = {
+    {"class", "only notes of this class", STRING_SCHEMA},
+    {"fields", "which fields the rows have, with commas between them", STRING_SCHEMA},
+    {"limit", "rows of one page", LIMIT_SCHEMA},
+    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
+    {0}};
+
+static const struct route_parameter delete_parameters[] = {
+    {"confirm", "delete it although other notes link to it, or are beneath it",
+     "{\"type\":\"boolean\",\"default\":false}"},
+    {0}};
+
+static const struct route_parameter history_parameters[] = {
+    {"limit", "rows of one page",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
+    {"cursor", "the revision that the page before ended with; Link gives it",
+     STRING_SCHEMA},
+    {0}};
+
+/* A row whose pattern has more words stands before those with fewer: a note that is
+ * called "history" is reached by its id with %2F. */
+const struct route routes[] = {
+    {ROUTE("GET", WORKSPACES), .operation = "listWorkspaces",
+     .summary = "The workspaces that the caller may reach", .run = route_workspaces,
+     .flags = ROUTE_NO_WORKSPACE, .answer = "Workspace[]"},
+    {ROUTE("GET", WORKSPACE), .operation = "getWorkspace", .summary = "One workspace",
+     .run = route_workspace, .answer = "Workspace"},
+    {ROUTE("GET", WORKSPACE "/notes"), .operation = "listNotes",
+     .summary = "The notes, the one updated last first", .run = route_list_notes,
+     .answer = "NoteRow[]", .parameters = list_parameters},
+    {ROUTE("POST", WORKSPACE "/notes"), .operation = "createNote",
+     .summary = "Makes a note, of Markdown or of its parts", .run = route_create_note,
+     .flags = ROUTE_MARKDOWN_IN, .status = 201, .body = "NewNote", .answer = "Note"},
+    {ROUTE("GET", NOTE "/history"), .operation = "listRevisions",
+     .summary = "What the note held before, the newest first", .run = route_history,
+     .answer = "Revision[]", .parameters = history_parameters},
+    {ROUTE("GET", NOTE "/history/{revision}"), .operation = "getRevision",
+     .summary = "The note as it was", .run = route_revision, .flags = ROUTE_MARKDOWN_OUT,
+     .answer = "OldNote"},
+    {ROUTE("POST", NOTE "/history/{revision}/restore"), .operation = "restoreRevision",
+     .summary = "Takes the note back to what it was, as a new revision",
+     .run = route_restore, .flags = ROUTE_IF_MATCH, .answer = "Note"},
+    {ROUTE("GET", NOTE), .operation = "getNote",
+     .summary = "One note, as JSON or as Markdown", .run = route_get_note,
+     .flags = ROUTE_MARKDOWN_OUT, .answer = "Note"},
+    {ROUTE("PUT", NOTE), .operation = "replaceNote", .summary = "Replaces the whole file",
+     .run = route_put_note,
+     .flags = ROUTE_MARKDOWN_IN | ROUTE_IF_MATCH | ROUTE_NEEDS_MATCH, .body = "WholeNote",
+     .answer = "Note"},
+    {ROUTE("PATCH", NOTE), .operation = "updateNote",
+     .summary = "Changes what is given, and leaves the rest", .run = route_patch_note,
+     .flags = ROUTE_IF_MATCH | ROUTE_NEEDS_MATCH, .body = "NotePatch", .answer = "Note"},
+    {ROUTE("DELETE", NOTE), .operation = "deleteNote",
+     .summary = "Moves the note to the trash", .run = route_delete_note,
+     .flags = ROUTE_IF_MATCH, .answer = "DeletedNote", .parameters = delete_parameters},
+};
+const size_t route_count = LENGTH(routes);
+
+/* ---- which one ----------------------------------------------------------------- */
+
+/* HEAD is GET; that its body stays behind is the carrier's to see to. */
+static struct str method_of(const struct route_request *rq)
+{
+    return str_is(rq->method, "HEAD") ? STR("GET") : rq->method;
+}
+
+static bool put_allow(struct route_call *c, const char *pattern, struct err *e)
+{
+    scoped_buf struct buf allow;
+    buf_init(&allow, 256);
+    for (size_t i = 0; i < route_count; i++)
+        if (!strcmp(routes[i].pattern, pattern))
+            buf_printf(&allow, "%s%s", routes[i].method,
+                       str_is(str_of(routes[i].method), "GET") ? ", HEAD, " : ", ");
+    buf_cstr(&allow, "OPTIONS");
+    return route_header(c, "Allow", buf_view(&allow), e);
+}
+
+static bool wrong_method(struct route_call *c, const char *pattern, struct err *e)
+{
+    if (!put_allow(c, pattern, e))
+        return false;
+    if (str_is(c->rq->method, "OPTIONS")) {
+        c->out->status = 204;
+        return true;
+    }
+    c->refusal = 405;
+    return err_set(e, ERR_INVALID,
+                   "%s does not take %.*s; the header Allow tells what it takes", pattern,
+                   STR_ARGS(str_cut(c->rq->method, 20)));
+}
+
+/* Sets c->route, or answers without one: OPTIONS. */
+static bool find_route(struct route_call *c, struct err *e)
+{
+    const char *known = NULL;
+    for (size_t i = 0; i < route_count; i++) {
+        if (known && strcmp(known, routes[i].pattern) != 0)
+            continue;
+        if (!known && !locator_fits(&c->locator, routes[i].pattern, c->values,
+                                    ROUTE_VALUES, c->arena, e)) {
+            if (e->code)
+                return false;
+            continue;
+        }
+        known = routes[i].pattern;
+        if (str_is(method_of(c->rq), routes[i].method)) {
+            c->route = &routes[i];
+            return true;
+        }
+    }
+    return known ? wrong_method(c, known, e)
+                 : err_set(e, ERR_NOT_FOUND,
+                           "there is nothing at this path; /openapi.json describes all "
+                           "paths, and \"/workspaces\" lists the workspaces");
+}
+
+/* ---- is it what the route takes? -------------------------------------------------- */
+
+static bool check_parameters(const struct route_call *c, struct err *e)
+{
+    const struct route_parameter *known = c->route->parameters;
+    for (size_t i = 0; i < c->locator.parameter_count; i++) {
+        const struct route_parameter *p = known;
+        while (p && p->name && !str_is(c->locator.parameters[i].name, p->name))
+            p++;
+        if (p && p->name)
+            continue;
+        scoped_buf struct buf names;
+        buf_init(&names, 512);
+        for (p = known; p && p->name; p++)
+            buf_printf(&names, "%s%s", p == known ? "" : ", ", p->name);
+        return err_set(e, ERR_INVALID, "the parameter \"%.*s\" is not known here; %s%s",
+                       STR_ARGS(str_cut(c->locator.parameters[i].name, 60)),
+                       names.n ? "known are " : "there is none", buf_cz(&names));
+    }
+    return true;
+}
+
+static bool choose_type(struct route_call *c, struct err *e)
+{
+    unsigned json = media_wanted(c->rq->accept, "application/json"), markdown = 0;
+    if (c->route->flags & ROUTE_MARKDOWN_OUT)
+        markdown = media_wanted(c->rq->accept, "text/markdown");
+    c->wants_markdown = markdown > json;
+    if (json || markdown)
+        return true;
+    c->refusal = 406;
+    return err_set(e, ERR_INVALID, "Accept allows none of what there is: %s",
+                   c->route->flags & ROUTE_MARKDOWN_OUT
+                       ? "application/json and text/markdown"
+                       : "application/json");
+}
+
+static bool is_json(struct str type)
+{
+    return !type.n || media_is(type, "application/json") ||
+           media_is(type, "application/merge-patch+json");
+}
+
+static bool read_body(struct route_call *c, struct err *e)
+{
+    const struct route *r = c->route;
+    if (!r->body)
+        return true;
+    bool markdown =
+        (r->flags & ROUTE_MARKDOWN_IN) && media_is(c->rq->type, "text/markdown");
+    if (!markdown && !is_json(c->rq->type)) {
+        c->refusal = 415;
+        return err_set(e, ERR_INVALID,
+                       "the body is \"%.*s\"; taken are application/json%s",
+                       STR_ARGS(str_cut(c->rq->type, 60)),
+                       r->flags & ROUTE_MARKDOWN_IN ? " and text/markdown" : "");
+    }
+    if (markdown) {
+        c->markdown = c->rq->body.at ? c->rq->body : STR("");
+        return str_is_utf8(c->markdown) ||
+               err_set(e, ERR_INVALID, "the body is no UTF-8");
+    }
+    const struct json *schema = json_read(str_of(schema_named(r->body)), c->arena, e);
+    c->body = schema ? json_read(c->rq->body, c->arena, e) : NULL;
+    if (!c->body)
+        return err_wrap(e, "body");
+    return json_schema_check(schema, c->body, "body", e);
+}
+
+/* ---- answering --------------------------------------------------------------------- */
+
+/* Of lists and the like, the tag is a hash of the answer. */
+static bool answer_etag(struct route_call *c, struct err *e)
+{
+    for (unsigned i = 0; i < c->out->field_count; i++)
+        if (!strcmp(c->out->fields[i].name, "ETag"))
+            return true;
+    char hash[CRYPTO_HASH_HEX];
+    crypto_hash_hex(buf_view(&c->out->body), hash);
+    return route_etag(c, (struct str){hash, 32}, e);
+}
+
+static void answer_unchanged(struct route_call *c)
+{
+    const char *tag = "";
+    for (unsigned i = 0; i < c->out->field_count; i++)
+        if (!strcmp(c->out->fields[i].name, "ETag"))
+            tag = c->out->fields[i].value;
+    struct str bare = {tag + 1, strlen(tag) - 2};
+    if (!c->rq->if_none_match.n || !condition_names(c->rq->if_none_match, bare, true))
+        return;
+    buf_clear(&c->out->body);
+    c->out->status = 304;
+    c->out->type = NULL;
+}
+
+static bool run(struct route_call *c, struct err *e)
+{
+    c->out->status = c->route->status ? c->route->status : 200;
+    c->out->type = "application/json";
+    bool ok = c->route->run(c, e) && buf_check(&c->out->body, "the answer", e);
+    if (!ok || !str_is(method_of(c->rq), "GET") || c->out->status != 200)
+        return ok;
+    if ((c->route->flags & ROUTE_MARKDOWN_OUT) &&
+        !route_header(c, "Vary", STR("Accept"), e))
+        return false;
+    if (!answer_etag(c, e))
+        return false;
+    answer_unchanged(c);
+    return true;
+}
+
+/* Within the workspace that the path names. */
+static bool work(struct route_call *c, struct err *e)
+{
+    if (c->route->flags & (ROUTE_NO_WORKSPACE | ROUTE_NO_WORK))
+        return run(c, e);
+    if (c->rq->work) {
+        c->work = c->rq->work;
+        return str_is(c->values[0], work_vault(c->work))
+                   ? run(c, e)
+                   : err_set(e, ERR_DENIED,
+                             "this script works in the workspace \"%s\", and reaches no "
+                             "other",
+                             work_vault(c->work));
+    }
+    c->work = work_begin(c->actions, c->who, c->values[0], c->route->what, e);
+    if (!c->work)
+        return false;
+    bool ok = run(c, e);
+    work_end(c->work, ok ? NULL : e);
+    return ok;
+}
+
+static bool answer(struct route_call *c, struct err *e)
+{
+    if (!locator_read(c->rq->target, &c->locator, c->arena, e) || !find_route(c, e))
+        return false;
+    if (!c->route)
+        return true;
+    if (c->rq->work && (c->route->flags & ROUTE_OUTSIDE))
+        return err_set(e, ERR_DENIED, "%s is not for code in the sandbox",
+                       c->route->what);
+    return check_parameters(c, e) && choose_type(c, e) && read_body(c, e) && work(c, e);
+}
+
+bool workspaces_request(struct workspaces *w, const struct route_request *rq,
+                        const struct caller *who, struct route_answer *out)
+{
+    struct err e = {0};
+    scoped(arena_free) struct arena *arena = arena_new(ROUTE_ARENA);
+    struct route_call c = {
+        .actions = w->actions, .rq = rq, .who = who, .arena = arena, .out = out};
+    out->status = 200;
+    out->field_count = 0;
+    if (answer(&c, &e))
+        return true;
+    /* A refusal has the headers of no answer but Allow. */
+    unsigned kept = 0;
+    for (unsigned i = 0; i < out->field_count; i++)
+        if (!strcmp(out->fields[i].name, "Allow"))
+            out->fields[kept++] = out->fields[i];
+    out->field_count = kept;
+    problem_write(out, c.refusal ? c.refusal : err_kind(e.code)->http, &e, rq->target);
+    return false;
+}
+
+/* ---- steps ---------------------------------------------------------------------------- */
+
+const struct json *route_ask(struct route_call *c, const char *name, struct str args,
+                             struct err *e)
+{
+    scoped_buf struct buf call, answer;
+    buf_init(&call, args.n + 3);
+    buf_init(&answer, ROUTE_ANSWER);
+    buf_printf(&call, "[%.*s]", STR_ARGS(args));
+    if (!buf_check(&call, "a call", e) ||
+        !work_call(c->work, name, buf_view(&call), &answer, e))
+        return NULL;
+    return json_read(buf_view(&answer), c->arena, e);
+}
+
+struct str route_text(const struct route_call *c, const char *name)
+{
+    const struct str *p = locator_parameter(&c->locator, name);
+    return p ? *p : STR("");
+}
+
+bool route_number(const struct route_call *c, const char *name, int64_t fallback,
+                  int64_t min, int64_t max, int64_t *out, struct err *e)
+{
+    struct str text = route_text(c, name);
+    *out = fallback;
+    if (!locator_parameter(&c->locator, name))
+        return true;
+    bool digits = text.n > 0 && text.n < 16;
+    int64_t n = 0;
+    for (size_t i = 0; i < text.n && digits; i++) {
+        digits = text.at[i] >= '0' && text.at[i] <= '9';
+        n = n * 10 + (text.at[i] - '0');
+    }
+    *out = n;
+    return (digits && n >= min && n <= max) ||
+           err_set(e, ERR_INVALID,
+                   "the parameter %s is \"%.*s\"; it is a whole number from %lld to %lld",
+                   name, STR_ARGS(str_cut(text, 40)), (long long)min, (long long)max);
+}
+
+bool route_header(struct route_call *c, const char *name, struct str value, struct err *e)
+{
+    struct route_answer *out = c->out;
+    must(out->field_count < ROUTE_FIELDS);
+    if (value.n >= ROUTE_FIELD_SIZE)
+        return err_set(e, ERR_LIMIT,
+                       "the header %s would have %zu bytes, and can have %u", name,
+                       value.n, ROUTE_FIELD_SIZE - 1);
+    struct route_field *f = &out->fields[out->field_count++];
+    f->name = name;
+    memcpy(f->value, value.at, value.n);
+    f->value[value.n] = '\0';
+    return true;
+}
+
+bool route_etag(struct route_call *c, struct str hash, struct err *e)
+{
+    char tag[128];
+    (void)snprintf(tag, sizeof tag, "\"%.*s\"", STR_ARGS(hash));
+    return route_header(c, "ETag", str_of(tag), e);
+}
+
+bool route_next(struct route_call *c, struct str cursor, struct err *e)
+{
+    scoped_buf struct buf link;
+    buf_init(&link, 16384);
+    buf_char(&link, '<');
+    for (size_t i = 0; i < c->locator.count; i++) {
+        buf_char(&link, '/');
+        uri_escape(c->locator.segments[i], &link);
+    }
+    buf_char(&link, '?');
+    for (size_t i = 0; i < c->locator.parameter_count; i++) {
+        const struct locator_parameter *p = &c->locator.parameters[i];
+        if (str_is(p->name, "cursor"))
+            continue;
+        uri_escape(p->name, &link);
+        buf_char(&link, '=');
+        uri_escape(p->value, &link);
+        buf_char(&link, '&');
+    }
+    buf_cstr(&link, "cursor=");
+    uri_escape(cursor, &link);
+    buf_cstr(&link, ">; rel=\"next\"");
+    return buf_check(&link, "the address of the next page", e) &&
+           route_header(c, "Link", buf_view(&link), e);
+}
+
+struct json_writer route_writer(struct route_call *c)
+{
+    return json_writer(&c->out->body);
+}

@@ -1,0 +1,354 @@
+/* Requests over a vault of their own, as code in the sandbox makes them: what each route
+ * answers, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "workspaces/workspaces.h"
+
+static char home[64], vault[80];
+static struct actions *actions;
+static struct workspaces *workspaces;
+static const struct caller person = {.name = "test", .level = LEVEL_FULL};
+static struct route_answer out;
+static struct arena *arena;
+
+static int begin(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    strcpy(home, "/tmp/cloche-routes-XXXXXX");
+    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
+        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
+        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+        return -1;
+    (void)snprintf(vault, sizeof vault, "%s/work", home);
+    if (mkdir(vault, 0700) != 0)
+        return -1;
+    const char *vaults[] = {vault, NULL};
+    actions = actions_open(&(struct actions_options){.vaults = vaults}, &e);
+    workspaces = actions ? workspaces_open(actions, NULL, &e) : NULL;
+    buf_init(&out.body, (size_t)16 << 20);
+    arena = arena_new((size_t)64 << 20);
+    return workspaces ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    buf_done(&out.body);
+    arena_free(arena);
+    workspaces_close(workspaces);
+    actions_close(actions);
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s", home);
+    return system(command);
+}
+
+/* ---- asking ------------------------------------------------------------------ */
+
+static const struct json *ask_as(const struct caller *who, struct route_request rq,
+                                 int status)
+{
+    struct err e = {0};
+    buf_clear(&out.body);
+    bool ok = workspaces_request(workspaces, &rq, who, &out);
+    if (out.status != status)
+        fail_msg("%.*s %.*s: %d and not %d: %s", STR_ARGS(rq.method), STR_ARGS(rq.target),
+                 out.status, status, buf_cz(&out.body));
+    assert_int_equal(ok, status < 400);
+    return out.body.n && strcmp(out.type, "text/markdown; charset=utf-8") != 0
+               ? json_read(buf_view(&out.body), arena, &e)
+               : NULL;
+}
+
+/* ' stands for ". */
+static struct str quoted(const char *body)
+{
+    struct err e = {0};
+    char *copy = arena_copy(arena, body, strlen(body), &e);
+    for (char *c = copy; *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    return str_of(copy);
+}
+
+static const struct json *ask(const char *method, const char *target, const char *body,
+                              const char *if_match, int status)
+{
+    return ask_as(&person,
+                  (struct route_request){.method = str_of(method),
+                                         .target = str_of(target),
+                                         .body = quoted(body ? body : ""),
+                                         .if_match = str_of(if_match)},
+                  status);
+}
+
+static const char *text(const struct json *o, const char *key)
+{
+    struct err e = {0};
+    return str_cz(json_str(json_get(o, key)), arena, &e);
+}
+
+static const char *header(const char *name)
+{
+    for (unsigned i = 0; i < out.field_count; i++)
+        if (!strcmp(out.fields[i].name, name))
+            return out.fields[i].value;
+    return NULL;
+}
+
+static const char *tag(void)
+{
+    struct err e = {0};
+    return arena_printf(arena, &e, "%s", header("ETag"));
+}
+
+/* ---- notes ----------------------------------------------------------------------- */
+
+static void a_note_is_made_read_replaced_and_deleted(void **state)
+{
+    (void)state;
+    const struct json *made =
+        ask("POST", "/workspaces/work/notes",
+            "{'markdown': '# New Note\\n\\nContent here'}", NULL, 201);
+    assert_string_equal(text(made, "id"), "note/New Note");
+    assert_string_equal(header("Location"), "/workspaces/work/notes/note%2FNew%20Note");
+    const char *first = tag();
+    ask("GET", header("Location"), NULL, NULL, 200);
+    assert_string_equal(tag(), first);
+    const struct json *note =
+        ask("GET", "/workspaces/work/notes/note/New%20Note", NULL, NULL, 200);
+    assert_string_equal(text(note, "markdown"), "# New Note\n\nContent here");
+
+    note = ask("PUT", "/workspaces/work/notes/note%2FNew%20Note",
+               "{'markdown': '# New Note\\n\\nother'}", first, 200);
+    assert_string_equal(text(note, "markdown"), "# New Note\n\nother");
+    ask("PUT", "/workspaces/work/notes/note%2FNew%20Note", "{'markdown': 'lost'}", first,
+        412);
+    ask("PUT", "/workspaces/work/notes/note%2FNew%20Note", "{'markdown': 'lost'}", NULL,
+        428);
+    ask("DELETE", "/workspaces/work/notes/note%2FNew%20Note", NULL, first, 412);
+    ask("DELETE", "/workspaces/work/notes/note%2FNew%20Note", NULL, NULL, 200);
+    ask("GET", "/workspaces/work/notes/note%2FNew%20Note", NULL, NULL, 404);
+    ask("DELETE", "/workspaces/work/notes/note%2FNew%20Note", NULL, NULL, 404);
+}
+
+static void a_patch_changes_parts_of_all_kinds_at_once(void **state)
+{
+    (void)state;
+    ask("POST", "/workspaces/work/notes",
+        "{'markdown': '---\\nstatus: open\\n---\\n# Sync\\n\\n## Date\\n2025-11-29\\n'}",
+        NULL, 201);
+    const struct json *note =
+        ask("PATCH", "/workspaces/work/notes/note%2FSync",
+            "{'title': 'Weekly', 'class': 'Meeting', 'properties': {'Date': "
+            "'2025-12-06', 'status': null, 'owner': 'Ann'}}",
+            tag(), 200);
+    assert_string_equal(text(note, "id"), "Meeting/Weekly");
+    assert_string_equal(text(note, "class"), "Meeting");
+    const char *markdown = text(note, "markdown");
+    assert_non_null(strstr(markdown, "## Date\n2025-12-06"));
+    assert_non_null(strstr(markdown, "owner: Ann"));
+    assert_null(strstr(markdown, "status"));
+
+    /* All or nothing: the name is taken. */
+    ask("POST", "/workspaces/work/notes", "{'title': 'Taken', 'class': 'Meeting'}", NULL,
+        201);
+    ask("PATCH", "/workspaces/work/notes/Meeting%2FWeekly",
+        "{'title': 'Taken', 'properties': {'owner': 'Bob'}}", "*", 409);
+    note = ask("GET", "/workspaces/work/notes/Meeting%2FWeekly", NULL, NULL, 200);
+    assert_non_null(strstr(text(note, "markdown"), "owner: Ann"));
+}
+
+static void lists_come_in_pages_whose_link_leads_on(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        char body[100];
+        (void)snprintf(body, sizeof body, "{'title': 'P%d', 'class': 'page'}", i);
+        ask("POST", "/workspaces/work/notes", body, NULL, 201);
+    }
+    const char *next = "/workspaces/work/notes?class=page&limit=2";
+    size_t pages = 0, rows = 0;
+    char link[ROUTE_FIELD_SIZE];
+    while (next) {
+        const struct json *page = ask("GET", next, NULL, NULL, 200);
+        rows += json_length(page);
+        pages++;
+        next = NULL;
+        if (header("Link")) {
+            (void)snprintf(link, sizeof link, "%s", header("Link") + 1);
+            *strchr(link, '>') = '\0';
+            next = link;
+        }
+    }
+    assert_int_equal(rows, 5);
+    assert_int_equal(pages, 3);
+    const struct json *page =
+        ask("GET", "/workspaces/work/notes?fields=id&class=page", NULL, NULL, 200);
+    assert_int_equal(json_length(json_at(page, 0)), 1);
+}
+
+static void history_leads_back(void **state)
+{
+    (void)state;
+    ask("POST", "/workspaces/work/notes", "{'title': 'Old', 'content': 'one'}", NULL,
+        201);
+    ask("PATCH", "/workspaces/work/notes/note%2FOld", "{'content': 'two'}", "*", 200);
+    const struct json *rows =
+        ask("GET", "/workspaces/work/notes/note%2FOld/history", NULL, NULL, 200);
+    assert_int_equal(json_length(rows), 2);
+    const struct json *old =
+        ask("GET", "/workspaces/work/notes/note/Old/history/1", NULL, NULL, 200);
+    assert_non_null(strstr(text(old, "markdown"), "one"));
+    const struct json *now = ask(
+        "POST", "/workspaces/work/notes/note%2FOld/history/1/restore", NULL, "*", 200);
+    assert_non_null(strstr(text(now, "markdown"), "one"));
+    ask("GET", "/workspaces/work/notes/note%2FOld/history/77", NULL, NULL, 404);
+    ask("GET", "/workspaces/work/notes/note%2FOld/history/x", NULL, NULL, 404);
+}
+
+/* ---- requests in general --------------------------------------------------------- */
+
+static void what_is_no_request_is_a_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *target, *body;
+        int status;
+    } wrong[] = {
+        {"GET", "/nothing", NULL, 404},
+        {"GET", "/workspaces/other/notes", NULL, 404},
+        {"PUT", "/workspaces/work/notes", "{}", 405},
+        {"GET", "/workspaces/work/notes?colour=red", NULL, 400},
+        {"GET", "/workspaces/work/notes?limit=0", NULL, 400},
+        {"GET", "/workspaces/work/notes?limit=2&limit=3", NULL, 400},
+        {"GET", "/workspaces/work/notes?fields=nose", NULL, 400},
+        {"GET", "/workspaces/work/notes/%zz", NULL, 400},
+        {"GET", "/workspaces/work/notes/%00", NULL, 400},
+        {"GET", "/workspaces/work/notes/%ff", NULL, 400},
+        {"GET", "/workspaces/work/notes/../../etc", NULL, 400},
+        {"GET", "/workspaces/work/notes/..%2F..%2Fetc%2Fpasswd", NULL, 404},
+        {"GET", "/workspaces/work/notes/.cloche%2Fpolicy", NULL, 404},
+        {"GET", "/workspaces//notes", NULL, 400},
+        {"GET", "", NULL, 400},
+        {"POST", "/workspaces/work/notes", "{", 400},
+        {"POST", "/workspaces/work/notes", "[]", 400},
+        {"POST", "/workspaces/work/notes", "{'title': 3}", 400},
+        {"POST", "/workspaces/work/notes", "{'title': 'T', 'colour': 'red'}", 400},
+        {"POST", "/workspaces/work/notes", "{'title': 'T', 'class': '../x'}", 400},
+        {"PATCH", "/workspaces/work/notes/note%2FOld", "{}", 428},
+    };
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        const struct json *p =
+            ask(wrong[i].method, wrong[i].target, wrong[i].body, NULL, wrong[i].status);
+        assert_string_equal(out.type, "application/problem+json");
+        assert_int_equal(json_int(json_get(p, "status"), 0), wrong[i].status);
+        assert_true(json_str(json_get(p, "detail")).n > 10);
+    }
+    ask("PUT", "/workspaces/work/notes", "{}", NULL, 405);
+    assert_string_equal(header("Allow"), "GET, HEAD, POST, OPTIONS");
+    ask("OPTIONS", "/workspaces/work/notes/x", NULL, NULL, 204);
+    assert_string_equal(header("Allow"), "GET, HEAD, PUT, PATCH, DELETE, OPTIONS");
+}
+
+static void an_answer_that_is_known_already_is_not_sent_again(void **state)
+{
+    (void)state;
+    ask("POST", "/workspaces/work/notes", "{'title': 'Known'}", NULL, 201);
+    static const char *const targets[] = {"/workspaces/work/notes/note%2FKnown",
+                                          "/workspaces/work/notes", "/workspaces"};
+    for (size_t i = 0; i < LENGTH(targets); i++) {
+        ask("GET", targets[i], NULL, NULL, 200);
+        struct route_request rq = {.method = STR("GET"),
+                                   .target = str_of(targets[i]),
+                                   .if_none_match = str_of(tag())};
+        ask_as(&person, rq, 304);
+        assert_int_equal(out.body.n, 0);
+    }
+}
+
+static void markdown_is_given_to_who_wants_it(void **state)
+{
+    (void)state;
+    struct route_request rq = {.method = STR("POST"),
+                               .target = STR("/workspaces/work/notes"),
+                               .type = STR("text/markdown; charset=utf-8"),
+                               .body = STR("# Plain\n\ntext")};
+    ask_as(&person, rq, 201);
+    rq = (struct route_request){.method = STR("GET"),
+                                .target = STR("/workspaces/work/notes/note%2FPlain"),
+                                .accept = STR("text/markdown, application/json;q=0.5")};
+    ask_as(&person, rq, 200);
+    assert_string_equal(buf_cz(&out.body), "# Plain\n\ntext");
+    rq.accept = STR("text/markdown;q=0.3, application/json;q=0.5");
+    assert_string_equal(text(ask_as(&person, rq, 200), "title"), "Plain");
+    rq.accept = STR("image/png");
+    ask_as(&person, rq, 406);
+    rq = (struct route_request){.method = STR("POST"),
+                                .target = STR("/workspaces/work/notes"),
+                                .type = STR("text/plain"),
+                                .body = STR("x")};
+    ask_as(&person, rq, 415);
+}
+
+static void a_level_that_may_not_is_refused(void **state)
+{
+    (void)state;
+    struct caller zero = {.name = "test", .level = LEVEL_ZERO};
+    struct route_request rq = {.method = STR("POST"),
+                               .target = STR("/workspaces/work/notes"),
+                               .body = STR("{\"title\": \"T\"}")};
+    const struct json *p = ask_as(&zero, rq, 403);
+    assert_string_equal(text(p, "code"), "DENIED");
+    rq = (struct route_request){.method = STR("GET"),
+                                .target = STR("/workspaces/work/notes")};
+    ask_as(&zero, rq, 200);
+}
+
+/* ---- from code --------------------------------------------------------------------- */
+
+static void code_changes_what_it_has_read_and_stays_where_it_is(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    ask("POST", "/workspaces/work/notes", "{'title': 'Mine', 'content': 'one'}", NULL,
+        201);
+    struct work *w = work_begin(actions, &person, STR("work"), "a script", &e);
+    assert_non_null(w);
+    struct route_request rq = {.method = STR("PATCH"),
+                               .target = STR("/workspaces/work/notes/note%2FMine"),
+                               .body = STR("{\"content\": \"two\"}"),
+                               .work = w};
+    ask_as(&person, rq, 428);
+    struct route_request get = {.method = STR("GET"), .target = rq.target, .work = w};
+    ask_as(&person, get, 200);
+    ask_as(&person, rq, 200);
+    get.target = STR("/workspaces/other/notes");
+    ask_as(&person, get, 403);
+    get.target = STR("/workspaces");
+    assert_int_equal(json_length(ask_as(&person, get, 200)), 1);
+    work_end(w, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_note_is_made_read_replaced_and_deleted),
+        cmocka_unit_test(a_patch_changes_parts_of_all_kinds_at_once),
+        cmocka_unit_test(lists_come_in_pages_whose_link_leads_on),
+        cmocka_unit_test(history_leads_back),
+        cmocka_unit_test(what_is_no_request_is_a_problem),
+        cmocka_unit_test(an_answer_that_is_known_already_is_not_sent_again),
+        cmocka_unit_test(markdown_is_given_to_who_wants_it),
+        cmocka_unit_test(a_level_that_may_not_is_refused),
+        cmocka_unit_test(code_changes_what_it_has_read_and_stays_where_it_is),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,104 @@
+/* What bodies and answers of the routes look like: JSON Schema, by which bodies are
+ * checked before a route sees them, and of which the OpenAPI document is made. */
+#include "workspaces/route.h"
+
+#define STRING "{\"type\":\"string\"}"
+#define NUMBER "{\"type\":\"integer\"}"
+#define DATE "{\"type\":\"string\",\"format\":\"date-time\"}"
+#define NULLABLE_STRING "{\"type\":[\"string\",\"null\"]}"
+#define PROPERTIES \
+    "{\"type\":\"object\",\"description\":\"values by key: sections of level 2, and the frontmatter\"}"
+#define HASH \
+    "{\"type\":\"string\",\"description\":\"sha256: and 64 digits, of the file's bytes; the ETag\"}"
+#define MEANT \
+    "\"content_hash\":{\"type\":\"string\",\"description\":\"the version that is meant, as If-Match says it\"}"
+
+#define ROW_PROPERTIES                                                            \
+    "\"id\":" STRING ",\"title\":" STRING ",\"class\":" STRING                    \
+    ",\"properties\":" PROPERTIES ",\"updated_at\":" DATE ",\"created_at\":" DATE \
+    ",\"tags\":{\"type\":\"array\",\"items\":" STRING "},\"content_hash\":" HASH  \
+    ",\"path\":" STRING ",\"uid\":" NULLABLE_STRING ",\"size\":" NUMBER
+
+#define LINK                                                                         \
+    "{\"type\":\"object\",\"properties\":{\"source\":" STRING ",\"target\":" STRING  \
+    ",\"text\":" STRING ",\"kind\":{\"enum\":[\"wiki\",\"markdown\",\"external\"]}," \
+    "\"line\":" NUMBER "},\"required\":[\"source\",\"target\",\"text\",\"kind\","    \
+    "\"line\"],\"additionalProperties\":false}"
+
+#define REVISION_PROPERTIES                                              \
+    "\"revision\":" NUMBER ",\"updated_at\":" DATE ",\"author\":" STRING \
+    ",\"content_hash\":" HASH ",\"summary\":" STRING ",\"size\":" NUMBER \
+    ",\"action\":" STRING ",\"path\":" STRING ",\"backup_path\":" STRING
+#define REVISION_REQUIRED \
+    "\"revision\",\"updated_at\",\"author\",\"content_hash\",\"summary\",\"size\""
+
+const struct schema schemas[] = {
+    {"Workspace", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
+                  ",\"name\":" STRING ",\"description\":" STRING ",\"created_at\":" DATE
+                  "},\"required\":[\"id\",\"name\"],\"additionalProperties\":false}"},
+    {"NoteRow",
+     "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES
+     ",\"properties_cut\":{\"type\":\"array\",\"items\":" STRING
+     ",\"description\":\"the properties that are told in part\"}},\"additionalProperties\":false}"},
+    {"Note", "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES
+             ",\"markdown\":" STRING ",\"links\":{\"type\":\"array\",\"items\":" LINK "},"
+             "\"frontmatter_error\":" STRING "},"
+             "\"required\":[\"id\",\"title\",\"class\",\"properties\",\"updated_at\","
+             "\"markdown\",\"content_hash\",\"links\",\"tags\"],"
+             "\"additionalProperties\":false}"},
+    {"NewNote",
+     "{\"type\":\"object\",\"properties\":{"
+     "\"markdown\":{\"type\":\"string\",\"description\":\"the whole file; its first "
+     "heading is the title, its frontmatter tells the class\"},"
+     "\"title\":{\"type\":\"string\",\"minLength\":1},\"content\":" STRING ","
+     "\"class\":{\"type\":\"string\",\"minLength\":1},"
+     "\"type\":{\"type\":\"string\",\"minLength\":1,\"description\":\"another word for "
+     "class\"},\"properties\":{\"type\":\"object\",\"description\":\"go to the "
+     "frontmatter\"}},\"anyOf\":[{\"required\":[\"markdown\"]},{\"required\":[\"title\"]}],"
+     "\"additionalProperties\":false}"},
+    {"WholeNote",
+     "{\"type\":\"object\",\"properties\":{\"markdown\":{\"type\":\"string\","
+     "\"description\":\"the whole file, frontmatter and all\"}," MEANT
+     "},\"required\":[\"markdown\"],\"additionalProperties\":false}"},
+    {"NotePatch",
+     "{\"type\":\"object\",\"properties\":{"
+     "\"title\":{\"type\":\"string\",\"minLength\":1,\"description\":\"renames the note; "
+     "links to it follow\"},"
+     "\"class\":{\"type\":\"string\",\"minLength\":1,\"description\":\"moves it; links "
+     "follow\"},"
+     "\"content\":{\"type\":\"string\",\"description\":\"what stands behind the "
+     "frontmatter\"},"
+     "\"markdown\":{\"type\":\"string\",\"description\":\"the whole file\"},"
+     "\"properties\":{\"type\":\"object\",\"description\":\"merged key by key, null "
+     "removes: the section of level 2 of that name, else the key of the "
+     "frontmatter\"}," MEANT "},\"additionalProperties\":false}"},
+    {"DeletedNote", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
+                    ",\"deleted\":{\"const\":true},\"backup_path\":" STRING
+                    "},\"required\":[\"id\",\"deleted\",\"backup_path\"],"
+                    "\"additionalProperties\":false}"},
+    {"Revision",
+     "{\"type\":\"object\",\"properties\":{" REVISION_PROPERTIES
+     "},\"required\":[" REVISION_REQUIRED "],\"additionalProperties\":false}"},
+    {"OldNote", "{\"type\":\"object\",\"properties\":{" REVISION_PROPERTIES
+                ",\"markdown\":" STRING "},\"required\":[" REVISION_REQUIRED
+                ",\"markdown\"],\"additionalProperties\":false}"},
+    {"Problem",
+     "{\"type\":\"object\",\"properties\":{\"type\":" STRING ",\"title\":" STRING
+     ",\"status\":" NUMBER ",\"detail\":" STRING ",\"instance\":" STRING
+     ",\"code\":{\"type\":\"string\",\"description\":\"the same in every error of this "
+     "kind: NOT_FOUND, CONFLICT, INVALID, DENIED ...\"},"
+     "\"retry\":{\"type\":\"boolean\",\"description\":\"may the same request succeed "
+     "later?\"},\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+     "\"properties\":{\"field\":" STRING ",\"detail\":" STRING
+     "},\"required\":[\"field\",\"detail\"]}}},\"required\":[\"type\",\"title\","
+     "\"status\",\"detail\",\"code\"]}"},
+};
+const size_t schema_count = LENGTH(schemas);
+
+const char *schema_named(const char *name)
+{
+    for (size_t i = 0; i < schema_count; i++)
+        if (!strcmp(schemas[i].name, name))
+            return schemas[i].text;
+    return "";
+}
