@@ -142,6 +142,11 @@ bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
 /* Ends and records it; `why`: what it failed of, or NULL. */
 void work_end(struct work *w, const struct err *why);
 
+/* The vaults that the caller may know of, as vaults.list() in code has them: a JSON array
+ * of {id, name ...}. Of what a level allows nothing is asked. */
+bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
+                    struct err *e);
+
 /* Makes the caller's vault the current one of the user's list, where the vaults come
  * from there and no policy says readOnly; one that was removed is fine. */
 bool actions_keep_vault(struct actions *a, const struct caller *who, struct err *e);

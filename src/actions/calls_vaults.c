@@ -50,6 +50,13 @@ bool actions_keep_vault(struct actions *a, const struct caller *who, struct err 
            !may_change_in(a, *who->vault, who) || vaults_use(str_of(id), e);
 }
 
+bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
+                    struct err *e)
+{
+    struct json_writer w = json_writer(out);
+    return vault_set_list(a->vaults, who->grant, &w, e);
+}
+
 /* ---- the calls ---------------------------------------------------------- */
 
 /* "id" or {id}. */

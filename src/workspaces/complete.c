@@ -1,5 +1,5 @@
 /* What an argument or a variable may be, from what was typed of it. */
-#include "workspaces/internal.h"
+#include "workspaces/views.h"
 
 #define CANDIDATES_MAX ((size_t)8 << 20) /* bytes of them, as JSON */
 
@@ -87,14 +87,17 @@ static bool gather_prompt(struct workspaces *w, const struct caller *who,
                           const struct workspaces_completion *c, struct buf *values,
                           struct err *e)
 {
-    const struct prompt_extra *extra;
-    const struct prompt_shown *p = prompt_named(w, c->name, &extra);
-    if (!p)
+    size_t i = prompt_find(w, c->name);
+    if (i == SIZE_MAX)
         return err_set(e, ERR_NOT_FOUND, "there is no prompt '%.*s'",
                        STR_ARGS(str_cut(c->name, 80)));
+    const struct prompt_shown *p = prompt_at(w, i);
     if (!has_argument(p, c->argument))
         return err_set(e, ERR_INVALID, "the prompt %s has no argument '%.*s'", p->name,
                        STR_ARGS(str_cut(c->argument, 80)));
+    const struct prompt_extra *extra = prompt_extra_at(w, i);
+    if (!extra)
+        return names_put(w, who, c->argument, c->known, values, e);
     return !extra->complete ||
            extra->complete(extra->arg, c->argument, c->known, who, values, e);
 }
@@ -111,8 +114,12 @@ static bool gather_variable(struct workspaces *w, const struct caller *who,
     if (!template_has(r->uri, c->argument))
         return err_set(e, ERR_INVALID, "the template %s has no variable '%.*s'", r->uri,
                        STR_ARGS(str_cut(c->argument, 80)));
-    return !extra || !extra->complete ||
-           extra->complete(extra->arg, c->argument, c->known, who, values, e);
+    if (extra)
+        return !extra->complete ||
+               extra->complete(extra->arg, c->argument, c->known, who, values, e);
+    /* What a result is called is told to nobody. */
+    return !str_starts(c->name, VIEW_SCHEME) ||
+           names_put(w, who, c->argument, c->known, values, e);
 }
 
 bool workspaces_complete(struct workspaces *w, const struct caller *who,

@@ -44,8 +44,6 @@ struct own_resource {
     bool (*read)(struct workspaces *w, const struct caller *who, struct str uri,
                  const struct json *values, struct buf *contents, struct err *e);
 };
-/* Rows of lists that never change: those of ours that have no workspace, and extras. */
-bool is_static(const struct workspaces *w, struct str uri);
 /* Appends one content {uri, mimeType, text} as an array. */
 void put_contents(struct buf *contents, struct str uri, const char *mime_type,
                   struct str text);
@@ -55,15 +53,11 @@ const struct resource_shown *template_named(const struct workspaces *w, struct s
 
 /* ---- prompts.c ------------------------------------------------------------ */
 
-/* A prompt of ours. */
-struct own_prompt {
-    struct prompt_shown shown;
-    bool (*get)(struct workspaces *w, const struct json *arguments,
-                const struct caller *who, struct json_writer *messages, struct err *e);
-};
-/* The prompt of this name; NULL. */
-const struct prompt_shown *prompt_named(const struct workspaces *w, struct str name,
-                                        const struct prompt_extra **extra);
+/* The place of the prompt of this name, ours first; SIZE_MAX: there is none. */
+size_t prompt_find(const struct workspaces *w, struct str name);
+const struct prompt_shown *prompt_at(const struct workspaces *w, size_t i);
+/* Of somebody else's; NULL: it is ours. */
+const struct prompt_extra *prompt_extra_at(const struct workspaces *w, size_t i);
 bool prompts_list_rows(struct workspaces *w, struct str after, struct buf *rows,
                        struct buf *next, struct err *e);
 /* Of no extra's name, and no two of one. */

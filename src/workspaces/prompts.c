@@ -1,26 +1,27 @@
 /* Prompts: ours, somebody else's, and the check of their arguments. */
-#include "workspaces/internal.h"
-
-const struct prompt_shown *prompt_named(const struct workspaces *w, struct str name,
-                                        const struct prompt_extra **extra)
-{
-    *extra = NULL;
-    for (size_t i = 0; i < w->extra.prompt_count; i++)
-        if (str_is(name, w->extra.prompts[i].shown.name)) {
-            *extra = &w->extra.prompts[i];
-            return &w->extra.prompts[i].shown;
-        }
-    return NULL;
-}
+#include "workspaces/own_prompts.h"
 
 static size_t prompt_count(const struct workspaces *w)
 {
-    return w->extra.prompt_count;
+    return OWN_PROMPTS + w->extra.prompt_count;
 }
 
-static const struct prompt_shown *prompt_at(const struct workspaces *w, size_t i)
+const struct prompt_extra *prompt_extra_at(const struct workspaces *w, size_t i)
 {
-    return &w->extra.prompts[i].shown;
+    return i < OWN_PROMPTS ? NULL : &w->extra.prompts[i - OWN_PROMPTS];
+}
+
+const struct prompt_shown *prompt_at(const struct workspaces *w, size_t i)
+{
+    return i < OWN_PROMPTS ? own_prompt(i) : &prompt_extra_at(w, i)->shown;
+}
+
+size_t prompt_find(const struct workspaces *w, struct str name)
+{
+    for (size_t i = 0; i < prompt_count(w); i++)
+        if (str_is(name, prompt_at(w, i)->name))
+            return i;
+    return SIZE_MAX;
 }
 
 bool prompts_check(const struct workspaces *w, struct err *e)
@@ -150,12 +151,13 @@ bool workspaces_prompt(struct workspaces *w, const struct caller *who, struct st
                        const struct json *arguments, struct str *description,
                        struct buf *messages, struct err *e)
 {
-    const struct prompt_extra *extra;
-    const struct prompt_shown *p = prompt_named(w, name, &extra);
-    if (!p)
+    size_t i = prompt_find(w, name);
+    if (i == SIZE_MAX)
         return no_such_prompt(w, name, e);
-    *description = str_of(p->description);
-    return check_arguments(p, arguments, e) &&
-           extra->get(extra->arg, arguments, who, messages, e) &&
+    const struct prompt_extra *extra = prompt_extra_at(w, i);
+    *description = str_of(prompt_at(w, i)->description);
+    return check_arguments(prompt_at(w, i), arguments, e) &&
+           (extra ? extra->get(extra->arg, arguments, who, messages, e)
+                  : own_prompt_get(w, i, arguments, who, messages, e)) &&
            buf_check(messages, "the prompt", e);
 }

@@ -1,6 +1,6 @@
 /* Resources: the table of those that belong to no workspace, somebody else's, and how a
  * uri finds the one that it means. */
-#include "workspaces/internal.h"
+#include "workspaces/views.h"
 
 /* ---- ours ---------------------------------------------------------------- */
 
@@ -56,16 +56,21 @@ static const struct own_resource own[] = {
      read_result},
 };
 
-/* ---- both tables as one --------------------------------------------------- */
+/* ---- all tables as one ----------------------------------------------------- */
+
+#define OWN_AT VIEWS
+#define EXTRA_AT (VIEWS + LENGTH(own))
 
 static size_t static_count(const struct workspaces *w)
 {
-    return LENGTH(own) + w->extra.resource_count;
+    return EXTRA_AT + w->extra.resource_count;
 }
 
 static const struct resource_shown *static_at(const struct workspaces *w, size_t i)
 {
-    return i < LENGTH(own) ? &own[i].shown : &w->extra.resources[i - LENGTH(own)].shown;
+    return i < OWN_AT     ? &view_templates[i]
+           : i < EXTRA_AT ? &own[i - OWN_AT].shown
+                          : &w->extra.resources[i - EXTRA_AT].shown;
 }
 
 bool resources_check(const struct workspaces *w, struct err *e)
@@ -88,23 +93,23 @@ const struct resource_shown *template_named(const struct workspaces *w, struct s
     *extra = NULL;
     for (size_t i = 0; i < static_count(w); i++)
         if (str_is(uri, static_at(w, i)->uri)) {
-            if (i >= LENGTH(own))
-                *extra = &w->extra.resources[i - LENGTH(own)];
+            if (i >= EXTRA_AT)
+                *extra = &w->extra.resources[i - EXTRA_AT];
             return static_at(w, i);
         }
     return NULL;
 }
 
-/* Its place in the tables, and the values of a template's variables; SIZE_MAX. What is
- * spelt out goes before any template. */
+/* Its place in the tables, and the values of a template's variables; SIZE_MAX: it is none
+ * of these, but may be a view. What is spelt out goes before any template. */
 static size_t find(const struct workspaces *w, struct str uri, struct buf *values)
 {
-    for (size_t i = 0; i < static_count(w); i++)
+    for (size_t i = OWN_AT; i < static_count(w); i++)
         if (!template_is(static_at(w, i)->uri) && str_is(uri, static_at(w, i)->uri)) {
             buf_cstr(values, "{}");
             return i;
         }
-    for (size_t i = 0; i < static_count(w); i++)
+    for (size_t i = OWN_AT; i < static_count(w); i++)
         if (template_is(static_at(w, i)->uri) &&
             template_match(static_at(w, i)->uri, uri, values))
             return i;
@@ -123,6 +128,28 @@ static bool no_such(struct str uri, struct err *e)
                    STR_ARGS(str_cut(uri, 150)));
 }
 
+static bool read_view(struct workspaces *w, const struct caller *who, struct str uri,
+                      const struct view *v, struct buf *contents, struct err *e)
+{
+    const char *mime_type;
+    scoped_buf struct buf text;
+    buf_init(&text, contents->ceiling);
+    if (!view_show(w, who, v, &text, &mime_type, e))
+        return false;
+    put_contents(contents, uri, mime_type, buf_view(&text));
+    return buf_check(contents, "the resource", e);
+}
+
+static bool read_static(struct workspaces *w, const struct caller *who, size_t i,
+                        struct str uri, const struct json *values, struct buf *contents,
+                        struct err *e)
+{
+    if (i < EXTRA_AT)
+        return own[i - OWN_AT].read(w, who, uri, values, contents, e);
+    const struct resource_extra *x = &w->extra.resources[i - EXTRA_AT];
+    return x->read(x->arg, uri, values, who, contents, e);
+}
+
 bool workspaces_read(struct workspaces *w, const struct caller *who, struct str uri,
                      struct buf *contents, struct err *e)
 {
@@ -131,20 +158,15 @@ bool workspaces_read(struct workspaces *w, const struct caller *who, struct str 
     scoped(arena_free) struct arena *a = arena_new(16 * URI_MAX);
     scoped_buf struct buf text;
     buf_init(&text, 4 * URI_MAX);
+    struct view view;
+    if (view_read_uri(uri, a, &view))
+        return read_view(w, who, uri, &view, contents, e);
     size_t i = find(w, uri, &text);
-    const struct json *values = i == SIZE_MAX ? NULL : json_read(buf_view(&text), a, e);
     if (i == SIZE_MAX)
         return no_such(uri, e);
-    if (!values)
-        return false;
-    bool ok;
-    if (i < LENGTH(own)) {
-        ok = own[i].read(w, who, uri, values, contents, e);
-    } else {
-        const struct resource_extra *x = &w->extra.resources[i - LENGTH(own)];
-        ok = x->read(x->arg, uri, values, who, contents, e);
-    }
-    return ok && buf_check(contents, "the resource", e);
+    const struct json *values = json_read(buf_view(&text), a, e);
+    return values && read_static(w, who, i, uri, values, contents, e) &&
+           buf_check(contents, "the resource", e);
 }
 
 /* ---- listing -------------------------------------------------------------- */
@@ -165,43 +187,72 @@ static void put_shown(const struct resource_shown *r, struct json_writer *w)
     json_close(w);
 }
 
-/* Those behind the uri `after`; `next` names the last where there are more. */
+/* Those behind the uri `after`, at most *room, which it counts down; `next` names the last
+ * where there are more. */
 static bool list_static(struct workspaces *w, bool templates, struct str after,
-                        struct buf *rows, struct buf *next, struct err *e)
+                        size_t *room, struct json_writer *out, struct buf *next,
+                        struct err *e)
 {
-    struct json_writer out = json_writer(rows);
-    size_t count = 0, i = 0;
-    const char *last = NULL;
+    size_t i = 0;
+    const char *last = "";
     if (after.n) {
         while (i < static_count(w) && !str_is(after, static_at(w, i)->uri))
             i++;
         if (i++ == static_count(w))
             return err_set(e, ERR_INVALID, "unknown cursor");
     }
-    json_open_array(&out);
     for (; i < static_count(w); i++) {
         const struct resource_shown *r = static_at(w, i);
         if (template_is(r->uri) != templates)
             continue;
-        if (count++ == WORKSPACES_PAGE) {
+        if (!*room) {
             buf_cstr(next, last);
             break;
         }
-        put_shown(r, &out);
+        put_shown(r, out);
         last = r->uri;
+        --*room;
     }
-    json_close(&out);
-    return buf_check(rows, "the list", e);
+    return true;
+}
+
+/* What belongs to no workspace comes first. A place begins with a letter that says in
+ * which of both lists it is. */
+static bool list_resources(struct workspaces *w, const struct caller *who,
+                           struct str after, struct json_writer *out, struct buf *next,
+                           struct err *e)
+{
+    struct str behind = after.n ? (struct str){after.at + 1, after.n - 1} : after;
+    bool in_workspaces = after.n && after.at[0] == 'w';
+    size_t room = WORKSPACES_PAGE;
+    scoped_buf struct buf place;
+    buf_init(&place, URI_MAX);
+    if (!in_workspaces && !list_static(w, false, behind, &room, out, &place, e))
+        return false;
+    bool more = place.n > 0;
+    if (!more &&
+        !view_list(w, who, in_workspaces ? behind : STR(""), room, out, &place, e))
+        return false;
+    if (place.n) {
+        buf_char(next, more ? 's' : 'w');
+        buf_str(next, buf_view(&place));
+    }
+    return true;
 }
 
 bool workspaces_list(struct workspaces *w, const struct caller *who,
                      enum workspaces_list what, struct str after, struct buf *rows,
                      struct buf *next, struct err *e)
 {
-    (void)who;
     if (what == LIST_PROMPTS)
         return prompts_list_rows(w, after, rows, next, e);
-    return list_static(w, what == LIST_TEMPLATES, after, rows, next, e);
+    struct json_writer out = json_writer(rows);
+    size_t room = WORKSPACES_PAGE;
+    json_open_array(&out);
+    bool ok = what == LIST_RESOURCES ? list_resources(w, who, after, &out, next, e)
+                                     : list_static(w, true, after, &room, &out, next, e);
+    json_close(&out);
+    return ok && buf_check(rows, "the list", e) && buf_check(next, "a cursor", e);
 }
 
 /* ---- following ------------------------------------------------------------ */
@@ -209,10 +260,15 @@ bool workspaces_list(struct workspaces *w, const struct caller *who,
 bool workspaces_follow(struct workspaces *w, const struct caller *who, struct str uri,
                        struct buf *canonical, struct err *e)
 {
-    (void)who;
+    scoped(arena_free) struct arena *a = arena_new(16 * URI_MAX);
     scoped_buf struct buf values;
     buf_init(&values, 4 * URI_MAX);
-    if (uri.n > URI_MAX || find(w, uri, &values) == SIZE_MAX)
+    struct view view;
+    if (uri.n > URI_MAX)
+        return no_such(uri, e);
+    if (view_read_uri(uri, a, &view))
+        return view_follow(w, who, &view, canonical, e);
+    if (find(w, uri, &values) == SIZE_MAX)
         return no_such(uri, e);
     buf_str(canonical, uri);
     return buf_check(canonical, "the uri", e);
