@@ -130,8 +130,8 @@ def test_the_official_client_gives_up_on_a_call(server, mode):
     ({"Origin": "http://localhost:{port}"}, 200),
     ({"Origin": "http://127.0.0.1:5173"}, 200),
     ({"Origin": "https://[::1]:5173"}, 200),
-    ({"X-Forwarded-For": "10.0.0.1"}, 403),
-    ({"Forwarded": "for=10.0.0.1"}, 403),
+    ({"X-Forwarded-For": "10.0.0.1"}, 401),
+    ({"Forwarded": "for=10.0.0.1"}, 401),
 ])
 @pytest.mark.parametrize("path", ["/mcp", "/", "/nothing"])
 def test_only_this_machine_may_come_in(server, headers, status, path):

@@ -9,6 +9,7 @@ struct result {
     struct result *next; /* the older one */
     char uri[RESULT_URI];
     char *owner;
+    char principal[PRINCIPAL_MAX + 1];
     int64_t until_ms;
     size_t n;
     char bytes[];
@@ -71,12 +72,32 @@ void results_tidy(struct results *r, int64_t now_ms)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* Nobody's results are pushed out by another's, until there are too many of all. */
+static void tidy_own(struct results *r, const char *principal)
+{
+    size_t count = 0, bytes = 0;
+    for (struct result **at = &r->newest; *at;) {
+        bool own = !strcmp((*at)->principal, principal);
+        count += own;
+        bytes += own ? (*at)->n : 0;
+        if (own && (count > RESULTS_OWN_MAX || bytes > RESULTS_OWN_BYTES))
+            drop(r, at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+static const char *principal_of(const struct caller *who)
+{
+    return who->grant ? who->grant->principal : "";
+}
+
 /* Name, way in and session: another client's call is another's. */
 static char *owner_of(const struct caller *who)
 {
     char *text = NULL;
-    must(asprintf(&text, "%d %s %s", (int)who->level, who->name ? who->name : "",
-                  who->session ? who->session : "") > 0);
+    must(asprintf(&text, "%d %s %s %s", (int)who->level, principal_of(who),
+                  who->name ? who->name : "", who->session ? who->session : "") > 0);
     return text;
 }
 
@@ -92,6 +113,7 @@ bool results_keep(struct results *r, const struct caller *who, struct str json,
     *made = (struct result){
         .owner = owner_of(who), .until_ms = now_ms + RESULTS_MS, .n = json.n};
     (void)snprintf(made->uri, sizeof made->uri, RESULT_PREFIX "%s", token);
+    (void)snprintf(made->principal, sizeof made->principal, "%s", principal_of(who));
     memcpy(made->bytes, json.at, json.n);
     memcpy(uri, made->uri, RESULT_URI);
     pthread_mutex_lock(&r->lock);
@@ -99,6 +121,7 @@ bool results_keep(struct results *r, const struct caller *who, struct str json,
     r->newest = made;
     r->count++;
     r->bytes += made->n;
+    tidy_own(r, made->principal);
     tidy(r, now_ms);
     pthread_mutex_unlock(&r->lock);
     return true;

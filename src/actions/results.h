@@ -2,15 +2,17 @@
  * that they can be read in pieces.
  *
  * Who may read one knows its name, which is random, and is the caller that it was made
- * for. Bounded: the oldest go when there are too many.
+ * for. Bounded: the oldest go when there are too many, of one principal or of all.
  * Threads: safe. Private to the room actions.
  */
 #pragma once
 #include "actions/internal.h"
 
 #define RESULT_KEPT_MAX ((size_t)16 << 20)   /* bytes of one */
-#define RESULTS_MAX 64u                      /* kept at once */
-#define RESULTS_BYTES ((size_t)64 << 20)     /* together */
+#define RESULTS_MAX 256u                     /* kept at once */
+#define RESULTS_BYTES ((size_t)128 << 20)    /* together */
+#define RESULTS_OWN_MAX 64u                  /* of one principal */
+#define RESULTS_OWN_BYTES ((size_t)64 << 20) /* and together */
 #define RESULTS_MS ((int64_t)15 * 60 * 1000) /* then it is forgotten */
 
 #define RESULT_PREFIX "cloche://results/"

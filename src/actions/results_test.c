@@ -96,7 +96,7 @@ static void a_result_is_forgotten_in_time(void **state)
 static void the_oldest_go_when_there_are_too_many(void **state)
 {
     (void)state;
-    char uris[RESULTS_MAX + 1][RESULT_URI];
+    char uris[RESULTS_OWN_MAX + 1][RESULT_URI];
     for (size_t i = 0; i < LENGTH(uris); i++)
         assert_true(results_keep(results, &mine, STR("1"), 0, uris[i]));
     assert_int_equal(read_at(&mine, uris[0], 0, 9, 0, "", 0), ERR_NOT_FOUND);
@@ -110,7 +110,7 @@ static void the_oldest_go_when_they_are_too_large(void **state)
     buf_init(&large, RESULT_KEPT_MAX + 1);
     memset(buf_room(&large, RESULT_KEPT_MAX + 1), '1', RESULT_KEPT_MAX + 1);
     large.n = RESULT_KEPT_MAX;
-    enum { FIT = RESULTS_BYTES / RESULT_KEPT_MAX };
+    enum { FIT = RESULTS_OWN_BYTES / RESULT_KEPT_MAX };
     char uris[FIT + 1][RESULT_URI], none[RESULT_URI];
     for (size_t i = 0; i < LENGTH(uris); i++)
         assert_true(results_keep(results, &mine, buf_view(&large), 0, uris[i]));
@@ -118,6 +118,28 @@ static void the_oldest_go_when_they_are_too_large(void **state)
     assert_int_equal(read_at(&mine, uris[1], 0, 4, 0, "1111", 4), ERR_NONE);
     large.n++;
     assert_false(results_keep(results, &mine, buf_view(&large), 0, none));
+}
+
+/* A tenant who makes many loses his own, and pushes nobody else's out. */
+static void one_principals_results_do_not_push_out_anothers(void **state)
+{
+    (void)state;
+    static const struct grant a = {.principal = "token a"}, b = {.principal = "token b"};
+    struct caller one = {.name = "http token a", .grant = &a, .session = "x"},
+                  two = {.name = "http token b", .grant = &b, .session = "x"};
+    char kept[RESULT_URI], uri[RESULT_URI];
+    assert_true(results_keep(results, &two, STR("2"), 0, kept));
+    for (unsigned i = 0; i < 2 * RESULTS_MAX; i++) {
+        char session[16];
+        (void)snprintf(session, sizeof session, "s%u", i);
+        one.session = session;
+        assert_true(results_keep(results, &one, STR("1"), 0, uri));
+    }
+    assert_int_equal(read_at(&two, kept, 0, 9, 0, "2", 1), ERR_NONE);
+    assert_int_equal(read_at(&one, kept, 0, 9, 0, "", 0), ERR_NOT_FOUND);
+    /* Also not of one who came to be called the same, with another credential. */
+    two.grant = &a;
+    assert_int_equal(read_at(&two, kept, 0, 9, 0, "", 0), ERR_NOT_FOUND);
 }
 
 int main(void)
@@ -131,6 +153,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(the_oldest_go_when_they_are_too_large, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(one_principals_results_do_not_push_out_anothers,
+                                        begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

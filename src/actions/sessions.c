@@ -45,6 +45,8 @@ static void own_init(struct own *o, const struct action_call *c)
     o->vault = vault_set_path(c->actions->vaults, c->place->vault);
     o->owner = (struct session_owner){c->who->name, o->vault ? o->vault : ""};
     o->limits = limits_of(c->place->permit.policy);
+    /* One token's sessions take no room from another's. */
+    o->limits.each = c->who->grant != NULL;
 }
 
 /* ---- an evaluation's ---------------------------------------------------- */

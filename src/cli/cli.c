@@ -29,6 +29,8 @@ static const struct command {
      .run = command_vault},
     {"session", "list | close NAME", "named states of evaluations",
      .run = command_session},
+    {"token", "create NAME | list | revoke NAME", "who else may come in over HTTP",
+     .run = command_token},
     {"callers", "[pause NAME | resume NAME]", "callers that are paused",
      .run = command_callers},
     {"audit", "[show ID] [--follow] [--verify]", "what was done", .run = command_audit},
@@ -76,7 +78,7 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     struct err e = {0};
     err_set(&e, ERR_INVALID,
             "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
-            "session, callers, audit and policy are, and --help tells of them",
+            "session, token, callers, audit and policy are, and --help tells of them",
             argv[1]);
     return cli_fail(&e);
 }

@@ -12,6 +12,7 @@ int command_doctor(int argc, char **argv);
 int command_api(int argc, char **argv);
 int command_vault(int argc, char **argv);
 int command_session(int argc, char **argv);
+int command_token(int argc, char **argv);
 
 #define VAULT_HELP "a folder of notes, instead of the registered vaults; may be repeated"
 #define ROOT_HELP "code may make new vaults in there; may be repeated"

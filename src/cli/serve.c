@@ -1,9 +1,11 @@
 /* cloche mcp and cloche serve: the two ways in for agents. */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "access/access.h"
 #include "actions/actions.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -16,12 +18,20 @@
 
 #define DRAIN_MS 6000u
 #define WORKERS 24u
+#define LOOK_MS 1000 /* between looks for tokens that are not good any more */
+#define PER_SECOND_MOST 1000000
+#define RUNNING_MOST 100000
 
 /* What both need: a vault, the actions over it, and a thread that prepares the
  * first evaluation while the client is still saying hello. */
 struct service {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
-    bool help;
+    /* Of a server: who may come in, and by what names it goes. */
+    const char *hosts[OPTION_REPEAT + 2], *origins[OPTION_REPEAT + 1], *public_url;
+    const char *per_second, *running;
+    char public_host[256];
+    bool require_token, behind_proxy, help;
+    struct access *access;
     struct actions *actions;
     struct workspaces *workspaces;
     struct mcp *mcp;
@@ -110,6 +120,21 @@ int command_mcp(int argc, char **argv, const struct cli_extras *extras)
 
 /* ---- over HTTP ---------------------------------------------------------- */
 
+/* They tell of everybody's calls: for the person, and for tokens that may read the audit
+ * of all vaults. */
+static bool may_read_metrics(const struct http_request *rq, struct http_response *rs)
+{
+    const struct grant *g = http_admitted(rq);
+    if (!g || (g->scopes & SCOPE_AUDIT && !g->vaults.given))
+        return true;
+    char challenge[CHALLENGE_MAX];
+    grant_challenge(g, SCOPE_AUDIT, challenge);
+    http_refuse(rq, rs, 403,
+                "the metrics need a token with the scope 'audit' that is for all vaults");
+    http_set_header(rs, "WWW-Authenticate", challenge);
+    return false;
+}
+
 /* On a connection's thread: some thousand counters are told in well under a
  * millisecond. */
 static bool tell_metrics(void *arg, struct http_request *rq, struct http_response *rs,
@@ -120,12 +145,65 @@ static bool tell_metrics(void *arg, struct http_request *rq, struct http_respons
     if (!str_is(http_method(rq), "GET")) {
         http_say(rs, 405, "GET tells the metrics");
         http_set_header(rs, "Allow", "GET");
+    } else if (!may_read_metrics(rq, rs)) {
+        return true;
     } else if (actions_metrics(arg, &rs->body, &e)) {
         rs->type = "text/plain; version=0.0.4; charset=utf-8";
     } else {
         http_say(rs, 500, "%s", e.msg);
     }
     return true;
+}
+
+/* Until it is told to stop; meanwhile what revoked tokens still have open is ended. */
+static void serve_on(const struct service *s, struct http_server *server)
+{
+    struct pollfd stop = {.fd = s->stop, .events = POLLIN};
+    while (poll(&stop, 1, LOOK_MS) <= 0)
+        if (access_changed(s->access))
+            http_expel(server, access_stands, s->access);
+}
+
+/* The name in the address by which clients know us is one that may stand in Host. */
+static bool read_public_url(struct service *s, struct err *e)
+{
+    if (!s->public_url)
+        return true;
+    const char *host = strstr(s->public_url, "://");
+    size_t n = host ? strcspn(host + 3, "/?#") : 0;
+    if (strncmp(s->public_url, "https://", 8) != 0 || n == 0 || host[3 + n] == '?' ||
+        host[3 + n] == '#' || memchr(host + 3, '@', n))
+        return err_set(e, ERR_INVALID,
+                       "--public-url '%.100s' is none; https://HOST, with a port and a "
+                       "path where they are needed, is accepted",
+                       s->public_url);
+    if (n >= sizeof s->public_host)
+        return err_set(e, ERR_INVALID,
+                       "--public-url has a name of %zu bytes; 255 are "
+                       "accepted",
+                       n);
+    (void)snprintf(s->public_host, sizeof s->public_host, "%.*s", (int)n, host + 3);
+    size_t count = 0;
+    while (s->hosts[count])
+        count++;
+    s->hosts[count] = s->public_host;
+    return true;
+}
+
+static bool open_access(struct service *s, struct err *e)
+{
+    long long per_second = 0, running = 0;
+    if (!read_public_url(s, e) ||
+        (s->per_second && !options_number("--caller-rate", s->per_second, 1,
+                                          PER_SECOND_MOST, &per_second, e)) ||
+        (s->running &&
+         !options_number("--caller-running", s->running, 1, RUNNING_MOST, &running, e)))
+        return false;
+    struct access_options options = {.required = s->require_token,
+                                     .per_second = (unsigned)per_second,
+                                     .running = (unsigned)running};
+    s->access = access_open(&options, e);
+    return s->access != NULL;
 }
 
 static bool serve(struct service *s, struct err *e)
@@ -137,6 +215,12 @@ static bool serve(struct service *s, struct err *e)
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
                                    .n_routes = LENGTH(routes),
+                                   .admit = access_admit,
+                                   .release = access_release,
+                                   .admit_arg = s->access,
+                                   .allowed_hosts = s->hosts,
+                                   .allowed_origins = s->origins,
+                                   .behind_proxy = s->behind_proxy,
                                    /* Many, because code may sleep, or wait for a
                                     * search; beyond the processors they cost a
                                     * stack each, and no more. */
@@ -144,15 +228,13 @@ static bool serve(struct service *s, struct err *e)
                                    .worker_stack = ENGINE_THREAD_STACK};
     struct http_server *server = http_open(&options, e);
     if (!server)
-        return false;
+        return e->code == ERR_DENIED ? err_wrap(e, "--behind-proxy is needed") : false;
     const char *port = strrchr(http_url(server), ':');
     actions_listens(s->actions, (uint16_t)strtoul(port + 1, NULL, 10));
     /* Scripts wait for this line. */
     printf("%s\n", http_url(server));
     fflush(stdout);
-    char signal_info[128];
-    while (read(s->stop, signal_info, sizeof signal_info) < 0)
-        ;
+    serve_on(s, server);
     http_close(server, DRAIN_MS);
     return true;
 }
@@ -164,7 +246,20 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
         {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
         {"--listen", &s.listen, NULL, "ADDRESS:PORT",
-         "a loopback address (127.0.0.1:7878); port 0: any"},
+         "where (127.0.0.1:7878); port 0: any; other machines need --behind-proxy"},
+        {"--require-token", NULL, &s.require_token, NULL,
+         "ask programs of this machine for a token, too"},
+        {"--behind-proxy", NULL, &s.behind_proxy, NULL,
+         "all comes through your proxy, which has TLS and tells the client's address"},
+        {"--public-url", &s.public_url, NULL, "URL", "how clients reach the proxy"},
+        {"--allow-host", s.hosts, NULL, "NAME...",
+         "another name in Host; may be repeated"},
+        {"--allow-origin", s.origins, NULL, "URL...",
+         "pages of this origin may call; may be repeated"},
+        {"--caller-rate", &s.per_second, NULL, "N",
+         "requests a second of one token (100)"},
+        {"--caller-running", &s.running, NULL, "N",
+         "requests and streams of one token at a time (128)"},
         {"--help", NULL, &s.help, NULL, "this list"},
     };
     struct option_use use = {
@@ -180,7 +275,8 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         return exit;
     struct err e = {0};
     (void)signal(SIGPIPE, SIG_IGN);
-    bool ok = service_open(&s, extras, &e) && serve(&s, &e);
+    bool ok = open_access(&s, &e) && service_open(&s, extras, &e) && serve(&s, &e);
     service_close(&s);
+    access_close(s.access);
     return ok ? EXIT_DONE : cli_fail(&e);
 }

@@ -177,6 +177,13 @@ const char *http_url(const struct http_server *s)
     return s->url;
 }
 
+void http_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
+                void *arg)
+{
+    pool_expel(s, stays, arg);
+    streams_expel(s, stays, arg);
+}
+
 /* ---- the end ------------------------------------------------------------ */
 
 /* What has been answered still has to leave; a client that does not read may

@@ -166,6 +166,11 @@ struct http_options {
  * ERR_DENIED (not a loopback address, and what that needs is missing), ERR_CONFLICT (the
  * port is taken) or ERR_IO. */
 struct http_server *http_open(const struct http_options *o, struct err *e);
+/* Breaks off whatever is under way for those of whom `stays` says no, as if their clients
+ * had hung up; asked, with a lock held, of what `admit` left for each request that waits
+ * or runs and for each stream. For when what was granted has ended. */
+void http_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
+                void *arg);
 /* Where it listens, with the real port: "http://127.0.0.1:41234". */
 const char *http_url(const struct http_server *s);
 /* Stops: no new connections, 503 for new requests, up to `drain_ms` for those that run

@@ -45,12 +45,13 @@ void pool_fire(struct http_server *s, struct http_request *rq)
     pthread_cond_broadcast(&s->quiet);
 }
 
-void pool_cancel_all(struct http_server *s)
+void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
+                void *arg)
 {
     pthread_mutex_lock(&s->lock);
     /* From the start after each: the lock was given away in between. */
     for (struct http_request *rq = s->flight_first; rq;) {
-        if (rq->gone) {
+        if (rq->gone || stays(arg, rq->admitted)) {
             rq = rq->later;
         } else {
             pool_fire(s, rq);
@@ -58,6 +59,18 @@ void pool_cancel_all(struct http_server *s)
         }
     }
     pthread_mutex_unlock(&s->lock);
+}
+
+static bool nobody_stays(void *arg, const void *left)
+{
+    (void)arg;
+    (void)left;
+    return false;
+}
+
+void pool_cancel_all(struct http_server *s)
+{
+    pool_expel(s, nobody_stays, NULL);
 }
 
 bool pool_wait(struct http_server *s, uint64_t until_ns)

@@ -142,6 +142,8 @@ bool request_refuse(struct http_request *rq, int status, const char *why);
 void streams_init(struct http_server *s);
 /* Nothing is in flight, and no connection is left. */
 void streams_close(struct http_server *s);
+void streams_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
+                   void *arg);
 /* The handler that opened it has returned. */
 void stream_handled(struct http_stream *st);
 
@@ -162,6 +164,8 @@ bool pool_put(struct http_server *s, struct http_request *rq);
 /* Waits until nothing is in flight, at most until `until_ns` (monotonic). */
 bool pool_wait(struct http_server *s, uint64_t until_ns);
 void pool_cancel_all(struct http_server *s);
+void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
+                void *arg);
 /* Takes no more requests; the workers end once the queue is empty. */
 void pool_end(struct http_server *s);
 void pool_join(struct http_server *s);

@@ -263,6 +263,22 @@ void http_stream_end(struct http_stream *st)
     pthread_mutex_unlock(&hub->lock);
 }
 
+void streams_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
+                   void *arg)
+{
+    struct stream_hub *hub = &s->hub;
+    pthread_mutex_lock(&hub->lock);
+    for (struct http_stream *st = hub->first; st; st = st->later) {
+        if (stays(arg, st->admitted))
+            continue;
+        pthread_mutex_lock(&st->lock);
+        if (st->phase != PHASE_CLOSED)
+            lose(st);
+        pthread_mutex_unlock(&st->lock);
+    }
+    pthread_mutex_unlock(&hub->lock);
+}
+
 /* ---- the thread ------------------------------------------------------------ */
 
 /* The socket's end; the stream may be gone with it. */

@@ -164,10 +164,10 @@ static void work(void *arg, struct http_request *rq, void *left, struct http_res
     struct call *c = left ? left : take_post(arg, rq, rs);
     if (!c)
         return;
-    char who[64];
-    (void)snprintf(who, sizeof who, "http %s", http_peer(rq));
+    char who[CALLER_NAME];
+    caller_http_name(who, http_admitted(rq), http_peer(rq));
     struct reply r = {.out = &rs->body};
-    struct front front = {.who = who};
+    struct front front = {.who = who, .grant = http_admitted(rq)};
     call_run(c, &front, &r);
     finish(&r, rs);
 }

@@ -223,7 +223,8 @@ static bool is_idle(const struct os_stat *st, uint64_t idle_ms)
 
 struct tour {
     struct sessions *in;
-    const char *except; /* a handle that is passed over; may be NULL */
+    const char *except; /* a handle that is passed over */
+    const char *caller; /* whose are counted; NULL: everybody's */
     uint64_t idle_ms;
     uint64_t bytes;
     uint32_t count;
@@ -240,6 +241,16 @@ static bool handle_of(const char *file, char out[static SESSION_HANDLE])
     return is_handle(s);
 }
 
+static bool is_of(const struct tour *t, const char *file)
+{
+    struct file_head h;
+    char caller[OWNER_TEXT];
+    if (!t->caller)
+        return true;
+    shorten(t->caller, caller);
+    return read_head(t->in, file, &h) && !strcmp(h.caller, caller);
+}
+
 /* Counts one, or removes it where nobody has used it for so long; one that a call is in
  * stays. */
 static bool visit(void *arg, const char *file, const struct os_stat *st, struct err *e)
@@ -247,7 +258,7 @@ static bool visit(void *arg, const char *file, const struct os_stat *st, struct 
     (void)e;
     struct tour *t = arg;
     char handle[SESSION_HANDLE];
-    if (!handle_of(file, handle) || (t->except && !strcmp(handle, t->except)))
+    if (!handle_of(file, handle) || !strcmp(handle, t->except))
         return true;
     if (is_idle(st, t->idle_ms)) {
         struct err none = {0};
@@ -257,17 +268,21 @@ static bool visit(void *arg, const char *file, const struct os_stat *st, struct 
             is_idle(&now, t->idle_ms) && os_remove_file(t->in->dir, file, &none))
             return true;
     }
+    if (!is_of(t, file))
+        return true;
     t->count++;
     t->bytes += st->size;
     return t->count < FILES_MAX;
 }
 
-/* Removes what is idle, and counts the others but `except`. */
-static bool look_round(struct sessions *s, const char *except, uint64_t idle_ms,
-                       struct tour *t, struct err *e)
+/* Removes what is idle, and counts the others but this one. */
+static bool look_round(const struct session *x, struct tour *t, struct err *e)
 {
-    *t = (struct tour){.in = s, .except = except, .idle_ms = idle_ms};
-    return os_walk(s->dir, visit, t, e);
+    *t = (struct tour){.in = x->in,
+                       .except = x->handle,
+                       .caller = x->limits.each ? x->owner.caller : NULL,
+                       .idle_ms = x->limits.idle_ms};
+    return os_walk(x->in->dir, visit, t, e);
 }
 
 /* ---- one of them -------------------------------------------------------- */
@@ -307,7 +322,7 @@ static bool begin_new(struct session *x, struct str name, struct err *e)
             "there is no session %.*s of this caller and vault; sessions end when "
             "nobody uses them for a while",
             STR_ARGS(name));
-    if (!look_round(x->in, x->handle, x->limits.idle_ms, &t, e))
+    if (!look_round(x, &t, e))
         return false;
     if (t.count >= x->limits.max)
         return err_set(e, ERR_LIMIT,
@@ -390,7 +405,7 @@ bool session_keep(struct session *x, struct str saved, struct err *e)
                        "what the session holds takes %zu bytes; at most %llu are "
                        "kept",
                        saved.n, (unsigned long long)x->limits.one_bytes);
-    if (!look_round(x->in, x->handle, x->limits.idle_ms, &t, e))
+    if (!look_round(x, &t, e))
         return false;
     if (saved.n > x->limits.bytes || t.bytes > x->limits.bytes - saved.n)
         return err_set(e, ERR_LIMIT,

@@ -30,6 +30,7 @@ struct session_limits {
     uint64_t bytes;     /* all sessions of the user together */
     uint64_t one_bytes; /* one of them */
     uint32_t max;       /* sessions of the user */
+    bool each;          /* bytes and max are this caller's alone: others do not count */
     uint32_t wait_ms;   /* for another call in the same session */
 };
 

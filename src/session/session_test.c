@@ -220,6 +220,18 @@ static void there_are_no_more_than_may_be(void **state)
     assert_int_equal(refused(&ada, "a"), ERR_DENIED);
 }
 
+static void those_of_others_take_no_room_where_each_has_his_own(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (size_t i = 0; i < LENGTH(names); i++)
+        keep(&ada, names[i], "x");
+    limits.each = true;
+    assert_int_equal(refused(&ada, "e"), ERR_LIMIT);
+    keep(&bob, "a", "x");
+    holds(&bob, "a", "x");
+}
+
 static void they_are_no_larger_than_may_be(void **state)
 {
     (void)state;
@@ -404,6 +416,7 @@ int main(void)
         test(idle_ones_are_gone),
         test(an_idle_one_that_a_call_is_in_stays),
         test(there_are_no_more_than_may_be),
+        test(those_of_others_take_no_room_where_each_has_his_own),
         test(they_are_no_larger_than_may_be),
         test(one_call_is_in_a_session_at_a_time),
         test(calls_of_all_threads_and_processes_take_turns),

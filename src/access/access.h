@@ -1,0 +1,75 @@
+/* access/access.h - who may come in over HTTP: tokens, what they grant, and how much of
+ * the server one caller may have at a time.
+ *
+ * A person makes a token at the terminal and sees it once; its hash is kept in
+ * tokens.json in the user's configuration folder. A running server looks at that file
+ * at every request: a token that was revoked is refused from the next one on, and what it
+ * still has open is ended by who asks access_stands(). A file that cannot be believed
+ * lets nobody in.
+ * Source: RFC 6750 (bearer tokens), RFC 9110 (401, 403, 429).
+ */
+#pragma once
+#include "base/base.h"
+#include "guard/guard.h"
+#include "http/http.h"
+#include "json/json.h"
+
+/* ---- tokens: a person makes them ---------------------------------------- */
+
+#define TOKEN_NAME_MAX 40u /* bytes: letters, digits, '.', '_', '-' */
+#define TOKEN_TEXT 64u     /* "cloche_", 12 digits, "_", 43 characters, and a NUL */
+#define TOKENS_MAX 1000u   /* that can be used; and ten times as many names */
+#define TOKEN_VAULTS_MAX 100u
+
+struct token_wish {
+    const char *name; /* no other token has, or had, this name */
+    enum level level;
+    unsigned scopes; /* of SCOPE_*, at least one */
+    struct policy_names vaults;
+    int64_t expires_ms; /* since 1970; 0: never */
+};
+/* Makes one and writes it down; `text` is told this once. ERR_INVALID, ERR_CONFLICT (the
+ * name was used already: what the audit says of it stays true), ERR_LIMIT, ERR_IO. Safe
+ * between processes, as the others here are. */
+bool token_create(const struct token_wish *w, char text[static TOKEN_TEXT],
+                  struct err *e);
+/* By name or id; whoever uses it is refused from now on. ERR_NOT_FOUND: none that could
+ * be used has that name. `name` receives its name. */
+bool token_revoke(const char *which, char name[static TOKEN_NAME_MAX + 1], struct err *e);
+/* [{"id", "name", "level", "scopes", "vaults": [] | null, "created", "expires",
+ * "revoked", "last_used"}]; times are null where there is none; never a hash. */
+bool tokens_list(struct json_writer *out, struct err *e);
+
+/* "read,write"; false and ERR_INVALID says which there are. */
+bool scopes_read(const char *text, unsigned *out, struct err *e);
+
+/* ---- a server's door ---------------------------------------------------- */
+
+/* Zero means the value in brackets. */
+struct access_options {
+    bool required; /* a token is asked for on loopback, too */
+    unsigned
+        per_second;   /* requests of one token, on average; twice as many at once [100] */
+    unsigned running; /* requests and streams of one token at a time [128] */
+};
+
+struct access;
+/* What is wrong with tokens.json shows at the requests. NULL and *e: no configuration
+ * folder, or one that others may write to. */
+struct access *access_open(const struct access_options *o, struct err *e);
+void access_close(struct access *a); /* NULL is fine; nothing may be admitted any more */
+SCOPED(access, access_close);
+
+/* What http asks of every request (http_options.admit). true: what it leaves is the
+ * `const struct grant *` of its caller, or NULL for the person of this machine, who came
+ * from this machine without a token. false: `rs` says why, with 400 (several tokens, or
+ * one in the URL), 401 or 429. On a connection's thread, and quick. */
+bool access_admit(void *access, struct http_request *rq, struct http_response *rs,
+                  void **left);
+/* The request, or its stream, is over. */
+void access_release(void *access, void *left);
+/* To be asked every second or so: may somebody have lost what he came in with? Then
+ * http_expel() with access_stands() ends what he has open. */
+bool access_changed(struct access *a);
+/* Would what was left still be let in, as of the last access_changed()? */
+bool access_stands(void *access, const void *left);

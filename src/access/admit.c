@@ -1,0 +1,253 @@
+/* What is asked of every request: is it from this machine, or whose token does it bring,
+ * and has that one had his share? */
+#include <stdio.h>
+#include <strings.h>
+
+#include "access/internal.h"
+
+#define PER_SECOND 100u
+#define RUNNING 128u
+#define VERIFIERS_MAX 4u
+#define CREDENTIAL_MAX 8192u  /* bytes */
+#define LOG_NS 1000000000u    /* between lines about log-ins that failed */
+#define EXPIRY_NS 5000000000u /* between looks for what has expired */
+
+struct access {
+    bool required;
+    struct store *store;
+    struct limits *limits;
+    struct failures *failures;
+    struct verifier verifiers[VERIFIERS_MAX];
+    size_t count;
+    atomic_uint_least64_t logged_ns;
+    uint64_t asked_ns; /* of the thread that asks access_changed() */
+};
+
+/* What is left for a request; read as its grant by all but this file. */
+struct admission {
+    struct bearer bearer; /* the grant is its beginning */
+    const struct verifier *verifier;
+};
+_Static_assert(offsetof(struct admission, bearer.grant) == 0, "what http_admitted() is");
+
+/* ---- refusing ----------------------------------------------------------- */
+
+/* At /mcp as JSON-RPC; what it answers is not known, since its body was not read. */
+static bool refuse(const struct http_request *rq, struct http_response *rs, int status,
+                   enum err_code code, const char *why)
+{
+    http_refuse(rq, rs, status, "%s", why);
+    if (!str_starts(http_path(rq), "/mcp"))
+        return false;
+    buf_clear(&rs->body);
+    rs->type = "application/json";
+    struct json_writer w = json_writer(&rs->body);
+    json_open_object(&w);
+    json_pair_cstr(&w, "jsonrpc", "2.0");
+    json_key(&w, "id");
+    json_put_null(&w);
+    json_key(&w, "error");
+    json_open_object(&w);
+    json_pair_int(&w, "code", err_kind(code)->jsonrpc);
+    json_pair_cstr(&w, "message", why);
+    json_close(&w);
+    json_close(&w);
+    return false;
+}
+
+static bool refuse_for_now(const struct http_request *rq, struct http_response *rs,
+                           unsigned wait_s, const char *what)
+{
+    char text[12], why[160];
+    (void)snprintf(text, sizeof text, "%u", wait_s);
+    (void)snprintf(why, sizeof why, "%s; nothing was done, try again in %u s", what,
+                   wait_s);
+    (void)http_set_header(rs, "Retry-After", text);
+    return refuse(rq, rs, 429, ERR_BUSY, why);
+}
+
+/* A line of the log, for the first of an address and not more than one a second. */
+static void log_failure(struct access *a, const char *peer, const char *why,
+                        uint64_t now_ns)
+{
+    uint64_t before = atomic_load(&a->logged_ns);
+    if (now_ns - before >= LOG_NS &&
+        atomic_compare_exchange_strong(&a->logged_ns, &before, now_ns))
+        log_line(LOG_WARN, "http %s was refused: %s", peer, why);
+}
+
+static bool refuse_token(struct access *a, struct http_request *rq,
+                         struct http_response *rs, enum verdict verdict)
+{
+    const char *why = verdict == VERDICT_EXPIRED
+                          ? "the token has expired; a person makes another with: cloche "
+                            "token create NAME"
+                          : "the token is not, or no longer, one of this server's";
+    bool first;
+    uint64_t now_ns = os_mono_ns();
+    unsigned wait_s = failures_add(a->failures, http_peer(rq), now_ns, &first);
+    if (first)
+        log_failure(a, http_peer(rq), why, now_ns);
+    if (wait_s)
+        return refuse_for_now(rq, rs, wait_s, "too many wrong tokens from this address");
+    (void)http_set_header(rs, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
+    return refuse(rq, rs, 401, ERR_DENIED, why);
+}
+
+static bool refuse_nobody(const struct http_request *rq, struct http_response *rs)
+{
+    (void)http_set_header(rs, "WWW-Authenticate", "Bearer");
+    return refuse(
+        rq, rs, 401, ERR_DENIED,
+        "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN; a "
+        "person makes one with: cloche token create NAME");
+}
+
+/* ---- what was brought --------------------------------------------------- */
+
+enum brought { BROUGHT_NOTHING, BROUGHT_TOKEN, BROUGHT_NONSENSE };
+
+static enum brought read_credential(const struct http_request *rq, struct str *out)
+{
+    struct str bearer = http_header(rq, "Authorization"),
+               key = http_header(rq, "X-API-Key");
+    size_t n =
+        http_header_count(rq, "Authorization") + http_header_count(rq, "X-API-Key");
+    *out = key;
+    if (n == 0)
+        return BROUGHT_NOTHING;
+    if (n > 1)
+        return BROUGHT_NONSENSE;
+    /* A scheme that nobody here knows is a credential that nobody here can check. */
+    if (bearer.at)
+        *out = bearer.n > 7 && strncasecmp(bearer.at, "Bearer ", 7) == 0
+                   ? str_trim((struct str){bearer.at + 7, bearer.n - 7})
+                   : STR("");
+    return BROUGHT_TOKEN;
+}
+
+static enum verdict verify(struct access *a, struct str credential, struct admission *out)
+{
+    int64_t now_ms = os_real_ms();
+    if (credential.n > CREDENTIAL_MAX)
+        return VERDICT_BAD;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct verifier *v = &a->verifiers[i];
+        enum verdict verdict = v->verify(v->arg, credential, now_ms, &out->bearer);
+        out->verifier = v;
+        if (verdict != VERDICT_FOREIGN)
+            return verdict;
+    }
+    return VERDICT_BAD;
+}
+
+static void let_go(const struct bearer *b)
+{
+    if (b->let_go)
+        b->let_go(b->held);
+}
+
+/* Has its bearer had his share? */
+static bool count(struct access *a, struct http_request *rq, struct http_response *rs,
+                  const struct admission *new)
+{
+    bool first = false;
+    unsigned wait_s;
+    const char *why;
+    if (!limits_begin(a->limits, new->bearer.grant.principal, os_mono_ns(), &first,
+                      &wait_s, &why))
+        return refuse_for_now(rq, rs, wait_s, why);
+    if (first && new->verifier->used)
+        new->verifier->used(new->verifier->arg, &new->bearer, os_real_ms());
+    return true;
+}
+
+bool access_admit(void *access, struct http_request *rq, struct http_response *rs,
+                  void **left)
+{
+    struct access *a = access;
+    struct str credential;
+    /* It would stand in logs and histories by now; nobody shall get used to that. */
+    if (http_query(rq, "access_token").at)
+        return refuse(rq, rs, 400, ERR_INVALID,
+                      "a token does not belong in a URL, where others see it; send it as "
+                      "Authorization: Bearer TOKEN, and revoke this one");
+    switch (read_credential(rq, &credential)) {
+    case BROUGHT_NONSENSE:
+        return refuse(rq, rs, 400, ERR_INVALID,
+                      "one token is accepted, in Authorization or in X-API-Key");
+    case BROUGHT_NOTHING:
+        return (!a->required && http_is_local(rq)) || refuse_nobody(rq, rs);
+    case BROUGHT_TOKEN:
+        break;
+    }
+    struct admission new = {0};
+    enum verdict verdict = verify(a, credential, &new);
+    if (verdict != VERDICT_GOOD)
+        return refuse_token(a, rq, rs, verdict);
+    if (!count(a, rq, rs, &new)) {
+        let_go(&new.bearer);
+        return false;
+    }
+    struct admission *kept = mem_new(sizeof *kept);
+    *kept = new;
+    *left = kept;
+    return true;
+}
+
+void access_release(void *access, void *left)
+{
+    struct access *a = access;
+    struct admission *x = left;
+    limits_end(a->limits, x->bearer.grant.principal);
+    let_go(&x->bearer);
+    free(x);
+}
+
+bool access_changed(struct access *a)
+{
+    uint64_t now_ns = os_mono_ns();
+    bool news = now_ns - a->asked_ns >= EXPIRY_NS;
+    if (news)
+        a->asked_ns = now_ns;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->verifiers[i].changed && a->verifiers[i].changed(a->verifiers[i].arg))
+            news = true;
+    return news;
+}
+
+bool access_stands(void *access, const void *left)
+{
+    (void)access;
+    const struct admission *x = left;
+    const struct bearer *b = x ? &x->bearer : NULL;
+    return !x || ((!b->expires_ms || b->expires_ms > os_real_ms()) &&
+                  x->verifier->stands(x->verifier->arg, b));
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+struct access *access_open(const struct access_options *o, struct err *e)
+{
+    struct store *store = store_open(e);
+    if (!store)
+        return NULL;
+    struct access *a = mem_new(sizeof *a);
+    a->required = o->required;
+    a->store = store;
+    a->limits = limits_new(o->per_second ? o->per_second : PER_SECOND,
+                           o->running ? o->running : RUNNING);
+    a->failures = failures_new();
+    a->verifiers[a->count++] = store_verifier(store);
+    return a;
+}
+
+void access_close(struct access *a)
+{
+    if (!a)
+        return;
+    failures_free(a->failures);
+    limits_free(a->limits);
+    store_close(a->store);
+    free(a);
+}

@@ -1,0 +1,243 @@
+/* cloche token: who else may come in over HTTP. Only here are tokens made. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "access/access.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "os/os.h"
+#include "vaults/vaults.h"
+
+#define LIST_MEMORY ((size_t)64 << 20)
+#define SCOPES_USUAL "read,write,evaluate"
+#define EXPIRES_USUAL "90d"
+#define MINUTES_MOST (3650ll * 24 * 60)
+
+struct token_command {
+    const char *words[2]; /* the verb, and which token */
+    size_t count;
+    const char *scopes, *level, *expires, *vaults[OPTION_REPEAT + 1];
+    bool json, help;
+};
+
+/* ---- create ------------------------------------------------------------- */
+
+/* "30d", "12h", "90m" from now; "never". */
+static bool read_expiry(const char *text, int64_t *out, struct err *e)
+{
+    static const struct {
+        char letter;
+        long long minutes;
+    } units[] = {{'m', 1}, {'h', 60}, {'d', 24 * 60}};
+    *out = 0;
+    if (!strcmp(text, "never"))
+        return true;
+    size_t digits = strspn(text, "0123456789");
+    long long n = digits && digits <= 7 ? strtoll(text, NULL, 10) : 0;
+    for (size_t i = 0; i < LENGTH(units) && n; i++) {
+        if (text[digits] != units[i].letter || text[digits + 1] ||
+            n * units[i].minutes > MINUTES_MOST)
+            continue;
+        *out = os_real_ms() + n * units[i].minutes * 60000;
+        return true;
+    }
+    return err_set(e, ERR_INVALID,
+                   "--expires '%.40s' is no time; 30d, 12h or 90m (at most 3650d) and "
+                   "'never' are accepted",
+                   text);
+}
+
+/* A misspelt id would be a token that opens nothing. */
+static void warn_of_unknown(const struct policy_names *vaults)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    struct vaults list = {0};
+    (void)vaults_read(a, &list, &none);
+    for (size_t i = 0; i < vaults->n; i++)
+        if (!vaults_find(&list, str_of(vaults->at[i])))
+            fprintf(stderr,
+                    "cloche: no registered vault has the id \"%s\"; one that is given "
+                    "with 'cloche serve --vault DIR' has its folder's name\n",
+                    vaults->at[i]);
+}
+
+/* In the user's own trail, before the token is told. */
+static bool record(const char *event, const char *name, const struct token_wish *w,
+                   struct err *e)
+{
+    struct ward *ward;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    ward = g ? guard_ward(g, NULL, e) : NULL;
+    if (!ward)
+        return false;
+    char now[25];
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 10);
+    struct json_writer out = json_writer(&text);
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&out);
+    json_pair_cstr(&out, "time", now);
+    json_pair_cstr(&out, "event", event);
+    json_pair_cstr(&out, "why", name);
+    if (w) {
+        json_pair_cstr(&out, "level", level_name(w->level));
+        json_pair_int(&out, "scopes", w->scopes);
+        json_key(&out, "vaults");
+        json_open_array(&out);
+        for (size_t i = 0; i < w->vaults.n; i++)
+            json_put_cstr(&out, w->vaults.at[i]);
+        json_close(&out);
+    }
+    json_close(&out);
+    struct err unusable = {0};
+    const struct policy *p = ward_policy(ward, &unusable);
+    bool ok = buf_check(&text, "the record", e) &&
+              ward_record(ward, (struct str){text.at + 1, text.n - 2},
+                          p ? p->digest : "unusable", true, e);
+    policy_release(p);
+    return ok;
+}
+
+static bool create(const struct token_command *c, struct err *e)
+{
+    char text[TOKEN_TEXT];
+    struct token_wish w = {.name = c->words[1], .level = LEVEL_FULL};
+    while (w.vaults.n < OPTION_REPEAT && c->vaults[w.vaults.n])
+        w.vaults.n++;
+    w.vaults.at = c->vaults;
+    w.vaults.given = w.vaults.n > 0;
+    if (c->level && !level_named(c->level, &w.level))
+        return err_set(e, ERR_INVALID,
+                       "there is no level '%.40s'; full, limited and zero are", c->level);
+    if (!scopes_read(c->scopes ? c->scopes : SCOPES_USUAL, &w.scopes, e) ||
+        !read_expiry(c->expires ? c->expires : EXPIRES_USUAL, &w.expires_ms, e))
+        return false;
+    warn_of_unknown(&w.vaults);
+    if (!token_create(&w, text, e))
+        return false;
+    struct err why = {0};
+    if (!record("token create", w.name, &w, &why)) {
+        char name[TOKEN_NAME_MAX + 1];
+        (void)token_revoke(w.name, name, e);
+        *e = why;
+        return err_wrap(e, "no token was made, since it could not be recorded");
+    }
+    printf("%s\n", text);
+    fflush(stdout);
+    explicit_bzero(text, sizeof text);
+    fprintf(stderr,
+            "cloche: this token is shown once; it is for %s, at the level '%s', and %s\n",
+            w.vaults.given ? "the vaults that were given" : "all vaults",
+            level_name(w.level),
+            w.expires_ms ? c->expires ? "expires as given" : "expires in 90 days"
+                         : "never expires");
+    return true;
+}
+
+/* ---- list and revoke ---------------------------------------------------- */
+
+/* "read,write" or "work,home"; null as `none`. */
+static void print_words(const struct json *list, const char *none)
+{
+    struct json_iter it = json_iter(list);
+    if (!json_length(list))
+        printf("%s", json_is(list, JSON_NULL) ? none : "-");
+    for (bool first = true; json_next(&it); first = false)
+        printf("%s%.*s", first ? "" : ",", STR_ARGS(json_str(it.value)));
+}
+
+static void print_token(const struct json *t)
+{
+    struct str expires = json_str(json_get(t, "expires")),
+               revoked = json_str(json_get(t, "revoked")),
+               used = json_str(json_get(t, "last_used"));
+    printf("%.*s %-16.*s %-7.*s ", STR_ARGS(json_str(json_get(t, "id"))),
+           STR_ARGS(json_str(json_get(t, "name"))),
+           STR_ARGS(json_str(json_get(t, "level"))));
+    print_words(json_get(t, "scopes"), "-");
+    printf(" of ");
+    print_words(json_get(t, "vaults"), "all vaults");
+    if (revoked.n)
+        printf("; revoked %.*s\n", STR_ARGS(revoked));
+    else
+        printf("; expires %.*s, last used %.*s\n",
+               STR_ARGS(expires.n ? expires : STR("never")),
+               STR_ARGS(used.n ? used : STR("never")));
+}
+
+static bool list(const struct token_command *c, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)32 << 20);
+    struct json_writer w = json_writer(&text);
+    if (!tokens_list(&w, e))
+        return false;
+    if (c->json)
+        printf("%s\n", buf_cz(&text));
+    struct json_iter it = json_iter(c->json ? NULL : json_read(buf_view(&text), a, e));
+    while (json_next(&it))
+        print_token(it.value);
+    return !e->code;
+}
+
+static bool revoke(const struct token_command *c, struct err *e)
+{
+    char name[TOKEN_NAME_MAX + 1];
+    return token_revoke(c->words[1], name, e) && record("token revoke", name, NULL, e);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static bool run_verb(const struct token_command *c, struct err *e)
+{
+    const char *verb = c->count ? c->words[0] : "list";
+    bool creates = !strcmp(verb, "create");
+    if (!creates && (c->scopes || c->level || c->expires || c->vaults[0]))
+        return err_set(e, ERR_INVALID,
+                       "--scope, --vault, --level and --expires belong to cloche token "
+                       "create");
+    if (creates && c->count == 2)
+        return create(c, e);
+    if (!strcmp(verb, "revoke") && c->count == 2)
+        return revoke(c, e);
+    if (!strcmp(verb, "list") && c->count < 2)
+        return list(c, e);
+    return err_set(e, ERR_INVALID,
+                   "cloche token is followed by create NAME, list, or revoke NAME");
+}
+
+int command_token(int argc, char **argv)
+{
+    struct token_command c = {0};
+    const struct option_row rows[] = {
+        {"--scope", &c.scopes, NULL, "LIST",
+         "create: of read,write,evaluate,audit (" SCOPES_USUAL ")"},
+        {"--vault", c.vaults, NULL, "ID...",
+         "create: for this vault only; may be repeated"},
+        {"--level", &c.level, NULL, "LEVEL",
+         "create: at most full, limited or zero (full)"},
+        {"--expires", &c.expires, NULL, "TIME",
+         "create: 30d, 12h, 90m or never (" EXPIRES_USUAL ")"},
+        {"--json", NULL, &c.json, NULL, "list: print JSON"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage =
+            "cloche token (create NAME | list | revoke NAME) [OPTIONS]\n\n"
+            "Tokens let programs in over HTTP (docs/serving.md). One is shown once, when it\n"
+            "is made; without --vault it is for all vaults. A revoked one is refused at once.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = c.words,
+        .max = LENGTH(c.words),
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    c.count = use.given;
+    struct err e = {0};
+    return run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+}

@@ -1,0 +1,295 @@
+"""Who may come in over HTTP: tokens, where none is needed, limits, and revoking."""
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from wire import Server, call, initialize, request
+
+
+def make_token(cloche, name, *words):
+    made = subprocess.run([cloche, "token", "create", name, *words], capture_output=True,
+                          text=True, timeout=60)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
+def revoke(cloche, name):
+    subprocess.run([cloche, "token", "revoke", name], check=True, timeout=60)
+
+
+def serve(cloche, vault, *words):
+    return Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0", *words])
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture
+def closed(cloche, vault):
+    """A server that asks everybody for a token."""
+    with serve(cloche, vault, "--require-token") as s:
+        yield s
+
+
+def evaluate(server, code, headers=None):
+    answer = server.post(call("evaluate_note_code", {"code": code}, modern=True), headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["result"]["structuredContent"]
+
+
+# ---- who needs a token ----
+
+
+def test_this_machine_needs_none_unless_asked(server, closed):
+    ping = request("ping")
+    assert server.post(ping).status_code == 200
+    answer = closed.post(ping)
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert "cloche token create" in answer.json()["error"]["message"]
+    assert closed.http.get("/metrics").status_code == 401
+
+
+@pytest.mark.parametrize("header", [
+    {"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}, {"Via": "1.1 proxy"},
+    {"X-Real-IP": "127.0.0.1"}])
+def test_what_came_through_a_proxy_is_not_from_this_machine(server, header):
+    answer = server.post(request("ping"), header)
+    assert answer.status_code == 401
+
+
+def test_a_proxy_that_was_told_of_needs_tokens_for_all(cloche, vault):
+    token = make_token(cloche, "ci")
+    with serve(cloche, vault, "--behind-proxy") as s:
+        assert s.post(request("ping")).status_code == 401
+        forwarded = {"X-Forwarded-For": "203.0.113.9"}
+        assert s.post(request("ping"), forwarded).status_code == 401
+        assert s.post(request("ping"), forwarded | bearer(token)).status_code == 200
+
+
+def test_it_does_not_start_open_to_the_network(cloche, vault):
+    for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0"):
+        tried = subprocess.run([cloche, "serve", "--vault", str(vault), "--listen", address],
+                               capture_output=True, text=True, timeout=60)
+        assert tried.returncode != 0 and not tried.stdout
+        assert "--behind-proxy" in tried.stderr, tried.stderr
+
+
+def test_a_name_of_its_own_is_accepted_in_host(cloche, vault):
+    token = make_token(cloche, "ci")
+    with serve(cloche, vault, "--behind-proxy", "--public-url", "https://notes.example/x",
+               "--allow-host", "other.example") as s:
+        for host, status in (("notes.example", 200), ("other.example", 200),
+                             ("evil.example", 403)):
+            answer = s.post(request("ping"), bearer(token) | {"Host": host})
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize("url", ["http://x.example", "notes.example", "https://",
+                                 "https://a@b.example", "https:///x", "https://a?b"])
+def test_a_public_url_that_is_none_is_told(cloche, vault, url):
+    tried = subprocess.run([cloche, "serve", "--vault", str(vault), "--public-url", url],
+                           capture_output=True, text=True, timeout=60)
+    assert tried.returncode == 2 and "--public-url" in tried.stderr
+
+
+# ---- what is a token ----
+
+
+def test_it_comes_in_either_header_and_in_no_other_way(cloche, closed):
+    token = make_token(cloche, "ci")
+    ping = request("ping")
+    assert closed.post(ping, bearer(token)).status_code == 200
+    assert closed.post(ping, {"Authorization": f"bearer  {token}"}).status_code == 200
+    assert closed.post(ping, {"X-API-Key": token}).status_code == 200
+    assert closed.post(ping, {"Authorization": token}).status_code == 401
+    assert closed.post(ping, {"Authorization": f"Basic {token}"}).status_code == 401
+    assert closed.post(ping, {"Cookie": f"token={token}"}).status_code == 401
+    assert closed.post(ping, bearer(token) | {"X-API-Key": token}).status_code == 400
+    in_url = closed.http.post(f"/mcp?access_token={token}", json=ping)
+    assert in_url.status_code == 400 and "URL" in in_url.text
+    assert closed.http.post(f"/mcp?token={token}", json=ping).status_code == 401
+
+
+def test_a_wrong_one_is_refused_on_this_machine_too(cloche, server):
+    token = make_token(cloche, "ci")
+    wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
+    for text in (wrong, "x", token + "x", "cloche_"):
+        answer = server.post(request("ping"), bearer(text))
+        assert answer.status_code == 401, text
+    assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    assert server.post(request("ping"), bearer(token)).status_code == 200
+
+
+def test_without_an_issuer_no_oauth_document_is_published(closed, server):
+    for s in (closed, server):
+        for path in ("oauth-protected-resource", "oauth-protected-resource/mcp",
+                     "oauth-authorization-server", "openid-configuration"):
+            answer = s.http.get(f"/.well-known/{path}")
+            assert answer.status_code in (401, 404)
+            assert "resource_metadata" not in answer.headers.get("WWW-Authenticate", "")
+
+
+def test_a_revoked_one_is_refused_at_once(cloche, closed):
+    token = make_token(cloche, "ci")
+    assert closed.post(request("ping"), bearer(token)).status_code == 200
+    revoke(cloche, "ci")
+    assert closed.post(request("ping"), bearer(token)).status_code == 401
+
+
+def test_what_a_revoked_one_has_running_is_stopped(cloche, closed):
+    token = make_token(cloche, "ci")
+    other = make_token(cloche, "other")
+    slow = call("evaluate_note_code", {"code": "await sleep(50000); return 1"}, modern=True)
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
+               "Mcp-Name": "evaluate_note_code"}
+    with closed.send_post(slow, headers | bearer(token)) as mine, \
+            closed.send_post(slow, headers | bearer(other)) as theirs:
+        revoke(cloche, "ci")
+        mine.settimeout(20)
+        assert b"Cancelled" in mine.recv(65536) or mine.recv(1) == b""
+        theirs.settimeout(0.2)
+        with pytest.raises(socket.timeout):
+            theirs.recv(1)
+
+
+def tokens_file():
+    return Path(os.environ["XDG_CONFIG_HOME"]) / "cloche" / "tokens.json"
+
+
+def test_an_expired_one_is_refused_and_told_so(cloche, closed):
+    token = make_token(cloche, "ci")
+    kept = json.loads(tokens_file().read_text())
+    kept["tokens"][0]["expires"] = 1000
+    tokens_file().write_text(json.dumps(kept))
+    answer = closed.post(request("ping"), bearer(token))
+    assert answer.status_code == 401 and "expired" in answer.text
+
+
+def test_a_damaged_file_lets_no_token_in_until_it_is_mended(cloche, closed, server):
+    token = make_token(cloche, "ci")
+    kept = tokens_file().read_text()
+    tokens_file().write_text(kept[:-10])
+    assert closed.post(request("ping"), bearer(token)).status_code == 401
+    assert server.post(request("ping")).status_code == 200
+    tokens_file().write_text(kept)
+    assert closed.post(request("ping"), bearer(token)).status_code == 200
+
+
+def test_its_use_is_noted_and_its_name_stands_in_the_audit(cloche, closed, vault):
+    token = make_token(cloche, "ci")
+    assert evaluate(closed, "1", bearer(token))["success"]
+    listed = subprocess.run([cloche, "token", "list", "--json"], capture_output=True, text=True)
+    assert json.loads(listed.stdout)[0]["last_used"]
+    told = subprocess.run([cloche, "audit", "--vault", str(vault), "--json"],
+                          capture_output=True, text=True)
+    last = [json.loads(line) for line in told.stdout.splitlines()][-1]
+    assert last["caller"] == "http token ci"
+
+
+def test_no_secret_is_logged(cloche, vault, tmp_path):
+    token = make_token(cloche, "ci")
+    with open(tmp_path / "log", "wb") as log:
+        command = [cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+        url = process.stdout.readline().strip()
+        import httpx
+        for text in (token, token[:-1], "cloche_" + "0" * 12 + "_" + "s" * 43):
+            httpx.post(url + "/mcp", json=request("ping"), headers=bearer(text),
+                       trust_env=False)
+        process.terminate()
+        process.wait(60)
+    said = (tmp_path / "log").read_text()
+    assert "127.0.0.1 was refused" in said
+    assert token[20:30] not in said and "s" * 20 not in said
+
+
+# ---- what it grants ----
+
+
+def test_its_level_is_a_ceiling(cloche, closed):
+    zero = make_token(cloche, "zero", "--level", "zero")
+    answer = evaluate(closed, "await notes.create({type: 't', title: 'x'})", bearer(zero))
+    assert answer["errorDetails"]["type"] == "PermissionDenied"
+    answer = closed.post(call("evaluate_note_code", {"code": "1", "timeout": 10000},
+                              modern=True), bearer(zero))
+    assert "InvalidInput" in answer.text
+
+
+def test_a_scope_that_is_lacking_is_told(cloche, closed):
+    reader = bearer(make_token(cloche, "reader", "--scope", "read"))
+    notes = closed.post(call("search_notes", {"query": "e"}, modern=True), reader)
+    assert notes.status_code == 200 and not notes.json()["result"].get("isError")
+    for name, arguments, scope in (
+            ("create_note", {"type": "t", "title": "x", "content": ""}, "write"),
+            ("evaluate_note_code", {"code": "1"}, "evaluate")):
+        answer = closed.post(call(name, arguments, modern=True), reader)
+        assert f"'{scope}'" in answer.text, answer.text
+    runner = bearer(make_token(cloche, "runner", "--scope", "evaluate"))
+    assert evaluate(closed, "1 + 1", runner)["result"] == 2
+    denied = evaluate(closed, "await notes.list()", runner)
+    assert denied["errorDetails"]["type"] == "PermissionDenied"
+
+
+def test_metrics_are_for_the_person_and_for_auditors(cloche, closed, server):
+    usual = bearer(make_token(cloche, "usual"))
+    auditor = bearer(make_token(cloche, "auditor", "--scope", "audit"))
+    narrow = bearer(make_token(cloche, "narrow", "--scope", "audit", "--vault", "vault"))
+    assert server.http.get("/metrics").status_code == 200
+    assert closed.http.get("/metrics", headers=auditor).status_code == 200
+    for headers in (usual, narrow):
+        answer = closed.http.get("/metrics", headers=headers)
+        assert answer.status_code == 403
+        assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+
+
+# ---- limits ----
+
+
+def test_a_caller_over_its_rate_is_told_to_wait_and_others_are_not(cloche, vault):
+    a, b = bearer(make_token(cloche, "a")), bearer(make_token(cloche, "b"))
+    with serve(cloche, vault, "--caller-rate", "1") as s:
+        codes = [s.post(request("ping"), a).status_code for _ in range(20)]
+        assert codes[:2] == [200, 200] and 429 in codes
+        refused = next(r for r in (s.post(request("ping"), a) for _ in range(20))
+                       if r.status_code == 429)
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert refused.json()["error"]["code"] == -32005
+        assert s.post(request("ping"), b).status_code == 200
+        # The person of this machine has no such limit.
+        assert all(s.post(request("ping")).status_code == 200 for _ in range(20))
+
+
+def test_a_caller_runs_only_so_much_at_a_time(cloche, vault):
+    a, b = bearer(make_token(cloche, "a")), bearer(make_token(cloche, "b"))
+    slow = call("evaluate_note_code", {"code": "await sleep(50000); return 1"}, modern=True)
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
+               "Mcp-Name": "evaluate_note_code"}
+    with serve(cloche, vault, "--caller-running", "1") as s:
+        with s.send_post(slow, headers | a):
+            while s.post(request("ping"), a).status_code == 200:
+                pass  # until the slow one has come in
+            assert s.post(request("ping"), a).status_code == 429
+            assert s.post(request("ping"), b).status_code == 200
+        while s.post(request("ping"), a).status_code != 200:
+            pass  # until its end is seen
+
+
+def test_wrong_tokens_are_slowed_down_and_right_ones_are_not(cloche, closed):
+    token = make_token(cloche, "ci")
+    codes = [closed.post(request("ping"), bearer("cloche_x")).status_code for _ in range(30)]
+    assert codes[:10] == [401] * 10 and 429 in codes
+    assert closed.post(request("ping"), bearer(token)).status_code == 200
+
+
+@pytest.mark.parametrize("words", [["--caller-rate", "0"], ["--caller-rate", "x"],
+                                   ["--caller-running", "-1"]])
+def test_a_limit_that_is_none_is_told(cloche, vault, words):
+    tried = subprocess.run([cloche, "serve", "--vault", str(vault), *words],
+                           capture_output=True, text=True, timeout=60)
+    assert tried.returncode == 2 and words[0] in tried.stderr
