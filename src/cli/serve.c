@@ -14,6 +14,7 @@
 #include "http/http.h"
 #include "mcp/mcp.h"
 #include "os/os.h"
+#include "rest/rest.h"
 #include "workspaces/workspaces.h"
 
 #define DRAIN_MS 6000u
@@ -211,7 +212,10 @@ static bool serve(struct service *s, struct err *e)
     struct http_route routes[] = {
         mcp_route(s->mcp),
         {.path = "/metrics", .arg = s->actions, .begin = tell_metrics},
+        {0}, /* REST */
+        {0},
     };
+    rest_routes(s->workspaces, routes + LENGTH(routes) - REST_ROUTES);
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
                                    .n_routes = LENGTH(routes),
@@ -264,7 +268,7 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
     };
     struct option_use use = {
         .usage =
-            "cloche serve [OPTIONS]\n\nServes MCP at /mcp and counters at /metrics; prints its address when it is ready; "
+            "cloche serve [OPTIONS]\n\nServes MCP at /mcp, REST at /workspaces (described at /openapi.json) and counters at /metrics; prints its address when it is ready; "
             "ends at SIGTERM.",
         .rows = rows,
         .count = LENGTH(rows),

@@ -20,6 +20,11 @@ struct str http_path(const struct http_request *rq)
     return rq->target->path;
 }
 
+struct str http_target(const struct http_request *rq)
+{
+    return rq->target->sent;
+}
+
 struct str http_body(const struct http_request *rq)
 {
     return buf_view(&rq->body);
@@ -136,6 +141,9 @@ static bool find_route(struct http_request *rq)
             rq->route = &o->routes[i];
         }
     }
+    if (rq->target->slashes && (!best || !rq->route->slashes))
+        return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
+                              "the path holds an encoded slash");
     if (!best)
         return request_refuse(rq, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
     if (rq->route->head && str_is(http_method(rq), "HEAD"))

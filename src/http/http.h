@@ -8,7 +8,7 @@
  * answering, which costs a small object and no thread for as long as it is silent.
  *
  * Refused before any route sees them: a target that is ambiguous (400: NUL, "..", an
- * encoded slash, what is not UTF-8), a Host or an Origin that is not this machine's own
+ * encoded slash where the route takes none, what is not UTF-8), a Host or an Origin that is not this machine's own
  * or allowed (403), what came through a proxy where none was told of and nobody admits
  * (403), whom `admit` refuses, bodies over the ceiling (413), unknown paths (404).
  * Source: RFC 9110, RFC 9112; RFC 9457 for refusals to those who speak JSON.
@@ -23,9 +23,10 @@ struct http_request;
 
 struct str http_method(const struct http_request *rq); /* "POST" */
 struct str http_path(const struct http_request *rq);   /* decoded, no query */
+struct str http_target(const struct http_request *rq); /* path and query as they came */
 /* Part `i` of the path, decoded: of "/workspaces/a%20b/" part 0 is "workspaces", part 1
  * "a b", and there is no other: `at` is NULL. None is empty, "." or "..", none holds a
- * slash, a backslash or a control character, and all are UTF-8. */
+ * slash (but for a route with `slashes`), a backslash or a control character, and all are UTF-8. */
 struct str http_part(const struct http_request *rq, size_t i);
 size_t http_parts(const struct http_request *rq);
 struct str http_body(const struct http_request *rq);
@@ -111,7 +112,8 @@ struct http_route {
      * without the slash, and all below; the longest that matches has it. */
     const char *path;
     void *arg;
-    bool head; /* HEAD comes as GET, and the answer's body stays here */
+    bool head;    /* HEAD comes as GET, and the answer's body stays here */
+    bool slashes; /* a part of its path may hold one that was encoded (%2F) */
     /* On the connection's thread, so it must not block and should be done in
      * microseconds. true: `rs` is the answer. false: a worker goes on, with
      * what this left in `*work` (NULL before). NULL: all goes to a worker. */

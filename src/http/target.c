@@ -48,8 +48,8 @@ static const char *bad_part(struct str part)
 {
     if (str_is(part, ".") || str_is(part, ".."))
         return "the path holds '.' or '..' as a part";
-    if (memchr(part.at, '/', part.n) || memchr(part.at, '\\', part.n))
-        return "the path holds an encoded slash or a backslash";
+    if (memchr(part.at, '\\', part.n))
+        return "the path holds a backslash";
     if (has_control(part))
         return "the path holds a control character";
     return NULL;
@@ -81,6 +81,7 @@ static const char *read_path(struct target *t, struct str raw, char **to)
         const char *why = bad_part(part);
         if (why)
             return why;
+        t->slashes = t->slashes || memchr(part.at, '/', part.n);
         t->parts[t->n_parts++] = part;
     }
     if (*to == start)
@@ -141,6 +142,7 @@ static const char *read_target(struct target *t, struct str text, char *to)
     }
     if (!read_authority(t, &text))
         return "the request's target must be a path, such as /mcp";
+    t->sent = text;
     struct str path = next(&text, '?');
     const char *why = read_path(t, path, &to);
     return why ? why : read_query(t, text, &to);

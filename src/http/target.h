@@ -15,8 +15,10 @@ struct pair {
 
 /* One block of memory; free() ends it. */
 struct target {
+    struct str sent;      /* path and query as they came */
     struct str path;      /* decoded, with its first slash, without one at the end */
     struct str authority; /* of "http://HOST/path"; `at` is NULL in the usual form */
+    bool slashes;         /* a part holds one, which was encoded */
     unsigned n_parts, n_query;
     struct str parts[TARGET_PARTS_MAX];
     struct pair *query;

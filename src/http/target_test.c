@@ -64,12 +64,12 @@ static void what_two_readers_would_take_differently_is_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "",       "mcp",        "/a/../b",  "/a/..",       "/%2e%2E/b", "/./a",
-        "/a%2fb", "/a%2Fb",     "/a%5cb",   "/a\\b",       "/a%00",     "/a%0ab",
-        "/a%7f",  "/a%",        "/a%2",     "/a%zz",       "/%ff",      "/a\xff",
-        "/a b",   "/a#b",       "/a?b=%00", "/a?b=%",      "/a?b=%ff",  "/a?%c0%80",
-        "/a\tb",  "http://",    "http://a", "http:///mcp", "ftp://a/b", "https://?x",
-        "//../x", "/a/%c0%ae/", "/a%e2%80", "*/",          "/\x01",
+        "",         "mcp",         "/a/../b",   "/a/..",      "/%2e%2E/b", "/./a",
+        "/a%5cb",   "/a\\b",       "/a%00",     "/a%0ab",     "/a%7f",     "/a%",
+        "/a%2",     "/a%zz",       "/%ff",      "/a\xff",     "/a b",      "/a#b",
+        "/a?b=%00", "/a?b=%",      "/a?b=%ff",  "/a?%c0%80",  "/a\tb",     "http://",
+        "http://a", "http:///mcp", "ftp://a/b", "https://?x", "//../x",    "/a/%c0%ae/",
+        "/a%e2%80", "*/",          "/\x01",
     };
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         const char *why = NULL;
@@ -78,6 +78,20 @@ static void what_two_readers_would_take_differently_is_refused(void **state)
             fail_msg("'%s' was taken", wrong[i]);
         assert_non_null(why);
     }
+}
+
+static void a_slash_that_was_encoded_stays_in_its_part(void **state)
+{
+    (void)state;
+    struct target *t = parsed("http://localhost/a/b%2Fc?d=%2F");
+    assert_true(t->slashes);
+    assert_int_equal(t->n_parts, 2);
+    assert_true(str_is(t->parts[1], "b/c"));
+    assert_true(str_is(t->sent, "/a/b%2Fc?d=%2F"));
+    free(t);
+    t = parsed("/a/b?c=%2F");
+    assert_false(t->slashes);
+    free(t);
 }
 
 static void parts_and_parameters_have_a_ceiling(void **state)
@@ -104,6 +118,7 @@ int main(void)
         cmocka_unit_test(a_query_keeps_its_order_and_what_repeats),
         cmocka_unit_test(a_whole_address_is_taken_too),
         cmocka_unit_test(what_two_readers_would_take_differently_is_refused),
+        cmocka_unit_test(a_slash_that_was_encoded_stays_in_its_part),
         cmocka_unit_test(parts_and_parameters_have_a_ceiling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

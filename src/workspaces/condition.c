@@ -84,7 +84,7 @@ bool condition_read(struct route_call *c, struct str note, struct condition *out
         out->any = true;
         return true;
     }
-    if (!list.n && !out->hash.n && !c->rq->work &&
+    if (!list.n && !out->hash.n && !c->who->within &&
         (c->route->flags & ROUTE_NEEDS_MATCH)) {
         c->refusal = 428;
         return err_set(e, ERR_INVALID,

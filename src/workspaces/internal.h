@@ -63,3 +63,8 @@ bool prompts_list_rows(struct workspaces *w, struct str after, struct buf *rows,
 /* Of no extra's name, and no two of one. */
 bool prompts_check(const struct workspaces *w, struct err *e);
 bool resources_check(const struct workspaces *w, struct err *e);
+
+/* ---- by_code.c ------------------------------------------------------------ */
+
+/* Answers host.call() of scripts. */
+void requests_by_code(struct workspaces *w);

@@ -45,8 +45,8 @@ static struct str field_of(struct str message)
                : STR("");
 }
 
-void problem_write(struct route_answer *out, int status, const struct err *why,
-                   struct str target)
+void workspaces_problem(struct route_answer *out, int status, const struct err *why,
+                        struct str target)
 {
     const struct err_kind *kind = err_kind(why->code);
     struct str detail = str_of(why->msg), field = field_of(detail);

@@ -117,9 +117,6 @@ unsigned media_wanted(struct str accept, const char *type);
 
 /* ---- the rest --------------------------------------------------------------------- */
 
-/* The problem document of a failure, in place of any body. */
-void problem_write(struct route_answer *out, int status, const struct err *why,
-                   struct str target);
 /* The words of a status ("Not Found"). */
 const char *problem_title(int status);
 

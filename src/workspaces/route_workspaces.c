@@ -13,28 +13,22 @@ static void put_workspace(const struct json *v, struct json_writer *w)
     json_close(w);
 }
 
-/* Where there is no vault at all, the list is empty; a script sees its own. */
+/* Where there is no vault at all, the list is empty. */
 bool route_workspaces(struct route_call *c, struct err *e)
 {
-    struct json_writer w = route_writer(c);
-    json_open_array(&w);
-    struct work *own = NULL;
-    c->work = c->rq->work;
-    if (!c->work)
-        c->work = own = work_begin(c->actions, c->who, STR(""), c->route->what, e);
-    if (!c->work && e->code == ERR_NO_VAULT)
-        *e = (struct err){0};
-    else if (!c->work)
+    c->work = work_begin(c->actions, c->who, STR(""), c->route->what, e);
+    if (!c->work && e->code != ERR_NO_VAULT)
         return false;
+    *e = (struct err){0};
     const struct json *list = c->work ? route_ask(c, "vaults.list", STR(""), e) : NULL;
+    struct json_writer w = route_writer(c);
     struct json_iter it = json_iter(list);
+    json_open_array(&w);
     while (json_next(&it))
-        if (!c->rq->work ||
-            str_is(json_str(json_get(it.value, "id")), work_vault(c->work)))
-            put_workspace(it.value, &w);
+        put_workspace(it.value, &w);
     json_close(&w);
-    if (own)
-        work_end(own, e->code ? e : NULL);
+    if (c->work)
+        work_end(c->work, e->code ? e : NULL);
     return e->code == ERR_NONE;
 }
 

@@ -247,15 +247,6 @@ static bool work(struct route_call *c, struct err *e)
 {
     if (c->route->flags & (ROUTE_NO_WORKSPACE | ROUTE_NO_WORK))
         return run(c, e);
-    if (c->rq->work) {
-        c->work = c->rq->work;
-        return str_is(c->values[0], work_vault(c->work))
-                   ? run(c, e)
-                   : err_set(e, ERR_DENIED,
-                             "this script works in the workspace \"%s\", and reaches no "
-                             "other",
-                             work_vault(c->work));
-    }
     c->work = work_begin(c->actions, c->who, c->values[0], c->route->what, e);
     if (!c->work)
         return false;
@@ -270,7 +261,7 @@ static bool answer(struct route_call *c, struct err *e)
         return false;
     if (!c->route)
         return true;
-    if (c->rq->work && (c->route->flags & ROUTE_OUTSIDE))
+    if (c->who->within && (c->route->flags & ROUTE_OUTSIDE))
         return err_set(e, ERR_DENIED, "%s is not for code in the sandbox",
                        c->route->what);
     return check_parameters(c, e) && choose_type(c, e) && read_body(c, e) && work(c, e);
@@ -293,7 +284,8 @@ bool workspaces_request(struct workspaces *w, const struct route_request *rq,
         if (!strcmp(out->fields[i].name, "Allow"))
             out->fields[kept++] = out->fields[i];
     out->field_count = kept;
-    problem_write(out, c.refusal ? c.refusal : err_kind(e.code)->http, &e, rq->target);
+    workspaces_problem(out, c.refusal ? c.refusal : err_kind(e.code)->http, &e,
+                       rq->target);
     return false;
 }
 

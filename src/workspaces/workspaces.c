@@ -9,6 +9,7 @@ struct workspaces *workspaces_open(struct actions *a, const struct workspaces_op
     if (o)
         w->extra = *o;
     pthread_rwlock_init(&w->hearing, NULL);
+    requests_by_code(w);
     if (resources_check(w, e) && prompts_check(w, e))
         return w;
     workspaces_close(w);

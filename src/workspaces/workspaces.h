@@ -166,17 +166,15 @@ void workspaces_tell(struct workspaces *w, const struct workspaces_change *chang
 /* ---- requests --------------------------------------------------------------- */
 
 /* A request of the REST interface (docs/rest.md), whoever carries it: an HTTP server, or
- * host.call() of code in the sandbox. All of it is borrowed; strings may be empty. */
+ * host.call() of a script, which workspaces_open() sees to. All of it is borrowed; strings
+ * may be empty. A caller within a script (caller.h) reaches nothing that would run code,
+ * and needs no If-Match to change what the script has read. */
 struct route_request {
     struct str method;       /* "GET" */
     struct str target;       /* path and query, spelt as they were sent */
     struct str type, accept; /* Content-Type, and Accept; empty: JSON */
     struct str if_match, if_none_match;
     struct str body;
-    /* Of code: the calls that it is one of (audit, budget, the versions that were read).
-     * It then reaches that workspace alone, and nothing that would run code; changes need
-     * no If-Match where the code has read the note. NULL: a call of its own. */
-    struct work *work;
 };
 
 #define ROUTE_FIELDS 6u
@@ -186,7 +184,8 @@ struct route_answer {
     const char *type; /* a constant; NULL: no body */
     struct buf body;  /* the caller inits it with a ceiling, and ends it */
     struct route_field {
-        const char *name; /* a constant: ETag, Location, Link, Allow, Vary */
+        const char
+            *name; /* a constant: ETag, Location, Link, Allow, Vary, WWW-Authenticate */
         char value[ROUTE_FIELD_SIZE];
     } fields[ROUTE_FIELDS];
     unsigned field_count;
@@ -197,3 +196,7 @@ struct route_answer {
  * answer to HEAD has a body, which is not to be sent. */
 bool workspaces_request(struct workspaces *w, const struct route_request *rq,
                         const struct caller *who, struct route_answer *out);
+
+/* The same document, in place of any body, for what the carrier itself refuses. */
+void workspaces_problem(struct route_answer *out, int status, const struct err *why,
+                        struct str target);

@@ -1,0 +1,320 @@
+"""REST as a program uses it: the notes of a workspace over plain HTTP."""
+import json
+import socket
+import threading
+
+import httpx
+import pytest
+
+SYNC = """# Weekly Sync
+
+## Date
+2025-11-29
+
+## Attendees
+- Alice
+- Bob
+"""
+
+
+@pytest.fixture
+def api(server):
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def notes(api):
+    """The path of the sample vault's notes."""
+    [workspace] = api.get("/workspaces").json()
+    return f"/workspaces/{workspace['id']}/notes"
+
+
+def made(api, notes, markdown=SYNC, **more):
+    answer = api.post(notes, json={"markdown": markdown, **more})
+    assert answer.status_code == 201, answer.text
+    return answer
+
+
+def problem(answer, status):
+    """A failure is a problem document (RFC 9457), whatever it is of."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    told = answer.json()
+    assert told["status"] == status
+    assert told["type"] == "about:blank"
+    assert told["title"] and told["detail"] and told["code"]
+    return told
+
+
+# ---- notes ------------------------------------------------------------------
+
+
+def test_a_note_is_what_the_seed_shows(api, notes):
+    answer = made(api, notes, SYNC, **{"class": "Meeting"})
+    note = answer.json()
+    assert note["id"] == "Meeting/Weekly Sync"
+    assert answer.headers["location"] == f"{notes}/Meeting%2FWeekly%20Sync"
+    assert note["markdown"] == SYNC
+    assert note["properties"] == {"Date": "2025-11-29", "Attendees": "- Alice\n- Bob"}
+    rows = api.get(notes, params={"class": "Meeting"}).json()
+    assert [sorted(row) for row in rows] == [
+        ["class", "id", "properties", "title", "updated_at"]]
+    assert rows[0]["properties"]["Date"] == "2025-11-29"
+    assert rows[0]["updated_at"] == note["updated_at"]
+
+
+@pytest.mark.parametrize("path", ["Meeting%2FWeekly%20Sync", "Meeting/Weekly%20Sync",
+                                  "Meeting%2fWeekly%20Sync", "Meeting/Weekly%20Sync/"])
+def test_an_id_is_one_part_of_the_path_or_two(api, notes, path):
+    made(api, notes, SYNC, **{"class": "Meeting"})
+    assert api.get(f"{notes}/{path}").json()["id"] == "Meeting/Weekly Sync"
+
+
+def test_markdown_goes_in_and_out_as_it_is(api, notes):
+    answer = api.post(notes, content=SYNC.encode(),
+                      headers={"content-type": "text/markdown"})
+    assert answer.status_code == 201
+    at = answer.headers["location"]
+    got = api.get(at, headers={"accept": "text/markdown"})
+    assert got.text == SYNC
+    assert got.headers["content-type"].startswith("text/markdown")
+    assert got.headers["vary"] == "Accept"
+    put = api.put(at, content=b"# Weekly Sync\n", headers={
+        "content-type": "text/markdown", "if-match": got.headers["etag"]})
+    assert put.status_code == 200
+    assert put.json()["markdown"] == "# Weekly Sync\n"
+    assert api.get(at).headers["etag"] == put.headers["etag"]
+
+
+def test_a_note_of_parts(api, notes):
+    answer = api.post(notes, json={"title": "Buy milk", "type": "Task", "content": "Soon.",
+                                   "properties": {"Status": "pending", "Due": "2025-12-01"}})
+    assert answer.status_code == 201
+    note = answer.json()
+    assert note["id"] == "Task/Buy milk"
+    assert note["class"] == "Task"
+    assert note["properties"]["Status"] == "pending"
+    problem(api.post(notes, json={"title": "Buy milk", "type": "Task"}), 409)
+
+
+def test_a_patch_merges_properties_where_they_stand(api, notes):
+    at = made(api, notes, SYNC).headers["location"]
+    answer = api.patch(at, headers={"if-match": "*"}, json={
+        "title": "Monthly Sync",
+        "properties": {"Date": "2025-12-31", "Attendees": ["Carol", "Dan"], "Room": 3}})
+    note = answer.json()
+    assert note["title"] == "Monthly Sync"
+    assert "## Date\n2025-12-31" in note["markdown"]
+    assert "## Attendees\n- Carol\n- Dan" in note["markdown"]
+    assert note["properties"]["Room"] == 3
+    assert answer.headers["location"].endswith("Monthly%20Sync")
+    gone = api.patch(answer.headers["location"], headers={"if-match": "*"},
+                     json={"properties": {"Date": None, "Room": None}}).json()
+    assert list(gone["properties"]) == ["Attendees"]
+    problem(api.get(at), 404)
+
+
+def test_merge_patch_is_a_type_of_its_own(api, notes):
+    at = made(api, notes).headers["location"]
+    answer = api.patch(at, content=json.dumps({"content": "short"}), headers={
+        "if-match": "*", "content-type": "application/merge-patch+json"})
+    assert answer.json()["markdown"] == "short"
+
+
+def test_pages_are_linked(api, notes):
+    for n in range(7):
+        made(api, notes, f"# Page {n}", **{"class": "page"})
+    seen, answer = [], api.get(notes, params={"class": "page", "limit": 3})
+    while True:
+        seen += [row["id"] for row in answer.json()]
+        if "next" not in answer.links:
+            break
+        answer = api.get(answer.links["next"]["url"])
+        assert len(answer.json()) <= 3
+    assert sorted(seen) == [f"page/Page {n}" for n in range(7)]
+
+
+def test_history_is_read_and_restored(api, notes):
+    answer = made(api, notes)
+    at = answer.headers["location"]
+    api.put(at, json={"markdown": "# Weekly Sync\n\nnew"},
+            headers={"if-match": answer.headers["etag"]})
+    rows = api.get(f"{at}/history").json()
+    assert [row["revision"] for row in rows] == [2, 1]
+    assert all(row["author"].startswith("http") for row in rows)
+    assert api.get(f"{at}/history/1").json()["markdown"] == SYNC
+    assert api.get(f"{at}/history/1", headers={"accept": "text/markdown"}).text == SYNC
+    back = api.post(f"{at}/history/1/restore", headers={"if-match": "*"})
+    assert back.json()["markdown"] == SYNC
+    page = api.get(f"{at}/history", params={"limit": 1})
+    assert len(page.json()) == 1
+    assert api.get(page.links["next"]["url"]).json()[0]["revision"] == 2
+
+
+# ---- versions -----------------------------------------------------------------
+
+
+def test_no_update_is_lost(api, notes):
+    answer = made(api, notes)
+    at, tag = answer.headers["location"], answer.headers["etag"]
+    problem(api.put(at, json={"markdown": "x"}), 428)
+    problem(api.patch(at, json={"content": "x"}), 428)
+    problem(api.put(at, json={"markdown": "x"}, headers={"if-match": '"sha256:00"'}), 412)
+    assert api.put(at, json={"markdown": "# Weekly Sync\none"},
+                   headers={"if-match": tag}).status_code == 200
+    for method, body in [("PUT", {"markdown": "two"}), ("PATCH", {"content": "two"}),
+                         ("PATCH", {"title": "two"}), ("DELETE", None)]:
+        problem(api.request(method, at, json=body, headers={"if-match": tag}), 412)
+    assert api.get(at).json()["markdown"] == "# Weekly Sync\none"
+    now = api.get(at).headers["etag"]
+    assert api.put(at, json={"markdown": "two"},
+                   headers={"if-match": f'"sha256:00", {now}'}).status_code == 200
+
+
+def test_of_two_writers_one_is_told(api, notes, server):
+    answer = made(api, notes)
+    at, tag = answer.headers["location"], answer.headers["etag"]
+    codes = []
+
+    def write(n):
+        with httpx.Client(base_url=server.url, timeout=60) as client:
+            codes.append(client.put(at, json={"markdown": f"# W\n{n}"},
+                                    headers={"if-match": tag}).status_code)
+
+    writers = [threading.Thread(target=write, args=(n,)) for n in range(8)]
+    for w in writers:
+        w.start()
+    for w in writers:
+        w.join()
+    assert sorted(codes) == [200] + 7 * [412]
+
+
+def test_what_is_known_is_not_sent_again(api, notes):
+    at = made(api, notes).headers["location"]
+    for path in (at, notes, "/workspaces"):
+        tag = api.get(path).headers["etag"]
+        again = api.get(path, headers={"if-none-match": f'"other", W/{tag}'})
+        assert again.status_code == 304
+        assert again.content == b""
+        assert again.headers["etag"] == tag
+        assert again.headers["cache-control"] == "private, no-cache"
+
+
+def test_deleting_twice_is_not_found(api, notes):
+    at = made(api, notes).headers["location"]
+    gone = api.delete(at)
+    assert gone.status_code == 200
+    assert gone.json()["backup_path"].startswith(".cloche/trash/")
+    problem(api.delete(at), 404)
+
+
+def test_a_note_that_others_link_to_is_not_deleted_by_accident(api, notes):
+    at = made(api, notes).headers["location"]
+    made(api, notes, "# Other\n\n[[Weekly Sync]]")
+    assert "confirm" in problem(api.delete(at), 409)["detail"]
+    assert api.get(at).status_code == 200
+    assert api.delete(at, params={"confirm": "true"}).status_code == 200
+
+
+# ---- HTTP -----------------------------------------------------------------------
+
+
+def test_methods_that_a_path_does_not_take(api, notes):
+    answer = api.put(notes, json={})
+    problem(answer, 405)
+    assert answer.headers["allow"] == "GET, HEAD, POST, OPTIONS"
+    options = api.options(f"{notes}/x")
+    assert options.status_code == 204
+    assert options.headers["allow"] == "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"
+    problem(api.request("BREW", notes), 405)
+
+
+def test_head_is_get_without_its_body(api, notes):
+    get, head = api.get(notes), api.head(notes)
+    assert head.status_code == 200
+    assert head.content == b""
+    for name in ("etag", "content-type", "content-length"):
+        assert head.headers[name] == get.headers[name]
+    assert api.head(f"{notes}/nothing").status_code == 404
+
+
+def test_types_that_are_not_taken(api, notes):
+    problem(api.post(notes, content="title=x", headers={
+        "content-type": "application/x-www-form-urlencoded"}), 415)
+    problem(api.get(notes, headers={"accept": "image/png"}), 406)
+    problem(api.get(notes, headers={"accept": "application/json;q=0"}), 406)
+    assert api.get(notes, headers={"accept": "application/*;q=0.1"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", [
+    "..%2F..%2Fetc%2Fpasswd", "%2Fetc%2Fpasswd", ".cloche%2Fpolicy", ".cloche/audit",
+    "note%2F..%2F..%2Fx", "task%2F.hidden", "a" * 3000, "%F0%9F%A6%8A", "x%2F%2Fy",
+    "note/" + "x/" * 8 + "y", "%25", "CON", "a%3Fb", "%22", "*"])
+def test_ids_lead_nowhere_else(api, notes, path):
+    for method in ("GET", "DELETE"):
+        problem(api.request(method, f"{notes}/{path}"), 404)
+    problem(api.put(f"{notes}/{path}", json={"markdown": "# x"},
+                    headers={"if-match": "*"}), 404)
+
+
+def raw(server, target, method="GET", body=b"", more=b""):
+    """A request whose target no client library has tidied up."""
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as s:
+        s.sendall(method.encode() + b" " + target + b" HTTP/1.1\r\nHost: " +
+                  f"{host}:{port}".encode() + b"\r\nConnection: close\r\n" + more +
+                  b"Content-Length: " + str(len(body)).encode() + b"\r\n\r\n" + body)
+        got = b""
+        while part := s.recv(65536):
+            got += part
+    return int(got.split(b" ")[1]), got
+
+
+@pytest.mark.parametrize("target", [
+    b"/../../etc/passwd", b"/%2e%2e/x", b"/%00", b"/%ff", b"/%zz", b"/%", b"//x", b"/%c0%af",
+    b"/x%5c..%5cy", b"/%ed%a0%80"])
+def test_targets_that_are_none(server, api, notes, target):
+    status, got = raw(server, notes.encode() + target)
+    assert status in (400, 404), got
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"{", b"null", b"[]", b'"x"', b"{}", b'{"markdown": 1}', b'{"markdown": null}',
+    b'{"title": ""}', b'{"title": "a", "title": "b"}', b'{"title": "a", "extra": 1}',
+    b'{"title": "\xff"}', b'{"title": "\\ud800"}', b"[" * 100000, b'{"a":' * 5000,
+    b'{"title": "a", "properties": []}', b'{"title": "a", "properties": {"id": "x"}}',
+    b'{"title": "a", "class": "../up"}', b'{"title": "a", "class": ".cloche"}',
+    b'{"title": "a", "type": 5}', b'{"markdown": "no heading"}',
+    b'{"markdown": "---\\n[: bad\\n---\\n# x"}', b'{"title": "\\u0000"}', b"nan",
+    b'{"title": "a"} {}', b'{"title": 1e999}'])
+def test_bodies_that_are_none(api, notes, body):
+    before = len(api.get(notes).json())
+    answer = api.post(notes, content=body, headers={"content-type": "application/json"})
+    problem(answer, 400)
+    assert len(api.get(notes).json()) == before
+
+
+def test_a_huge_body_is_refused(api, notes):
+    answer = api.post(notes, content=b'{"title": "' + b"x" * (20 << 20) + b'"}',
+                      headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+
+
+def test_field_errors_name_the_field(api, notes):
+    told = problem(api.post(notes, json={"title": "a", "properties": 3}), 400)
+    assert told["errors"][0]["field"].startswith("body.properties")
+
+
+def test_other_sites_are_told_nothing(api, notes):
+    answer = api.get(notes, headers={"origin": "https://evil.example"})
+    assert answer.status_code == 403
+    assert "access-control-allow-origin" not in answer.headers
+    assert "access-control-allow-origin" not in api.get(notes).headers
+
+
+def test_what_was_done_is_in_the_audit(api, notes, vault, cloche):
+    made(api, notes)
+    trail = next((vault / ".cloche" / "audit").glob("*.jsonl")).read_text()
+    actions = [json.loads(line).get("action") for line in trail.splitlines()]
+    assert "POST /workspaces/{workspace_id}/notes" in actions
