@@ -293,3 +293,19 @@ def test_a_limit_that_is_none_is_told(cloche, vault, words):
     tried = subprocess.run([cloche, "serve", "--vault", str(vault), *words],
                            capture_output=True, text=True, timeout=60)
     assert tried.returncode == 2 and words[0] in tried.stderr
+
+
+def test_one_callers_flood_leaves_workers_for_others(cloche, vault):
+    a, b = bearer(make_token(cloche, "a")), bearer(make_token(cloche, "b"))
+    slow = call("evaluate_note_code", {"code": "await sleep(50000); return 1"}, modern=True)
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
+               "Mcp-Name": "evaluate_note_code"}
+    with serve(cloche, vault) as s:
+        flood = [s.send_post(slow, headers | a) for _ in range(60)]
+        try:
+            # All of it has come in: a 61st and so on would wait behind it.
+            for _ in range(5):
+                assert evaluate(s, "1 + 1", b)["result"] == 2
+        finally:
+            for connection in flood:
+                connection.close()

@@ -66,6 +66,8 @@ SCOPED(access, access_close);
  * one in the URL), 401 or 429. On a connection's thread, and quick. */
 bool access_admit(void *access, struct http_request *rq, struct http_response *rs,
                   void **left);
+/* The same number for all requests of one principal, and hardly ever for another's. */
+uint64_t access_share(void *access, const void *left);
 /* The request, or its stream, is over. */
 void access_release(void *access, void *left);
 /* To be asked every second or so: may somebody have lost what he came in with? Then

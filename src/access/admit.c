@@ -195,6 +195,14 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
     return true;
 }
 
+uint64_t access_share(void *access, const void *left)
+{
+    (void)access;
+    const struct grant *g = left;
+    uint64_t share = access_mix(ACCESS_MIX, g->principal, strlen(g->principal));
+    return share ? share : 1;
+}
+
 void access_release(void *access, void *left)
 {
     struct access *a = access;

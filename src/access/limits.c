@@ -50,10 +50,10 @@ void limits_free(struct limits *l)
     free(l);
 }
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+uint64_t access_mix(uint64_t hash, const void *bytes, size_t n)
 {
     for (const unsigned char *at = bytes; n--; at++)
-        hash = (hash ^ *at) * 1099511628211u; /* FNV-1a */
+        hash = (hash ^ *at) * 1099511628211u;
     return hash;
 }
 
@@ -88,7 +88,7 @@ static void forget_idle(struct limits *l, uint64_t now_ns)
 
 static struct account **find_account(struct limits *l, const char *principal)
 {
-    uint64_t hash = mix(14695981039346656037u, principal, strlen(principal));
+    uint64_t hash = access_mix(ACCESS_MIX, principal, strlen(principal));
     struct account **at = &l->buckets[hash % BUCKETS];
     while (*at && strncmp((*at)->principal, principal, PRINCIPAL_MAX) != 0)
         at = &(*at)->next;
@@ -203,7 +203,7 @@ static void address_key(const char *peer, unsigned char key[static 16])
         if (memcmp(key, mapped, sizeof mapped) != 0)
             memset(key + 8, 0, 8);
     } else {
-        uint64_t hash = mix(14695981039346656037u, peer, strlen(peer));
+        uint64_t hash = access_mix(ACCESS_MIX, peer, strlen(peer));
         memcpy(key, &hash, sizeof hash);
         key[15] = 1;
     }
@@ -219,7 +219,7 @@ static double failures_now(const struct address *x, uint64_t now_ns)
 static struct address *find_address(struct failures *f, const unsigned char key[16],
                                     uint64_t now_ns)
 {
-    struct address *set = f->all[mix(f->seed, key, 16) % SETS], *least = set;
+    struct address *set = f->all[access_mix(f->seed, key, 16) % SETS], *least = set;
     for (struct address *x = set; x < set + WAYS; x++) {
         if (x->at_ns && !memcmp(x->key, key, sizeof x->key))
             return x;

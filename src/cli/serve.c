@@ -221,6 +221,7 @@ static bool serve(struct service *s, struct err *e)
                                    .n_routes = LENGTH(routes),
                                    .admit = access_admit,
                                    .release = access_release,
+                                   .share = access_share,
                                    .admit_arg = s->access,
                                    .allowed_hosts = s->hosts,
                                    .allowed_origins = s->origins,

@@ -172,6 +172,8 @@ static bool admit(struct http_request *rq)
     struct http_response rs;
     response_init(&rs);
     bool in = o->admit(o->admit_arg, rq, &rs, &rq->admitted);
+    if (in && rq->admitted && o->share)
+        rq->share = o->share(o->admit_arg, rq->admitted);
     if (in)
         response_done(&rs);
     else

@@ -145,6 +145,10 @@ struct http_options {
     bool (*admit)(void *arg, struct http_request *rq, struct http_response *rs,
                   void **left);
     void (*release)(void *arg, void *left); /* from any thread; never of NULL */
+    /* A number that is the same for all that one caller is let in with: callers take
+     * turns, none waits long behind another, and one has at most half of the workers and
+     * a quarter of the queue. Never asked of NULL, which takes what it needs. */
+    uint64_t (*share)(void *arg, const void *left);
     void *admit_arg;
     /* Further names in Host ("notes.example", or with one port), and further Origins
      * ("https://app.example"), each ended by NULL; borrowed until http_close(). */

@@ -101,18 +101,10 @@ static bool may_wake(struct http_server *s)
 bool pool_put(struct http_server *s, struct http_request *rq)
 {
     pthread_mutex_lock(&s->lock);
-    bool room = s->queued < s->o.queue_max && !s->ending;
-    if (room) {
+    bool room = !s->ending && fair_put(s, rq);
+    if (room)
         enter_flight(s, rq);
-        rq->next_queued = NULL;
-        if (s->queue_last)
-            s->queue_last->next_queued = rq;
-        else
-            s->queue_first = rq;
-        s->queue_last = rq;
-        s->queued++;
-    }
-    bool wake = room && may_wake(s);
+    bool wake = room && fair_is_ready(s) && may_wake(s);
     pthread_mutex_unlock(&s->lock);
     if (wake)
         pthread_cond_signal(&s->work);
@@ -123,20 +115,14 @@ bool pool_put(struct http_server *s, struct http_request *rq)
  * wait for it. */
 static struct http_request *next_request(struct http_server *s, bool *wake)
 {
-    while (!s->queue_first && !s->ending) {
+    struct http_request *rq;
+    while (!(rq = fair_take(s)) && !s->ending) {
         s->idle++;
         pthread_cond_wait(&s->work, &s->lock);
         s->idle--;
         s->waking = false;
     }
-    struct http_request *rq = s->queue_first;
-    if (rq) {
-        s->queue_first = rq->next_queued;
-        if (!s->queue_first)
-            s->queue_last = NULL;
-        s->queued--;
-    }
-    *wake = s->queue_first && may_wake(s);
+    *wake = fair_is_ready(s) && may_wake(s);
     return rq;
 }
 
@@ -169,6 +155,7 @@ static void *worker_main(void *arg)
             pthread_cond_signal(&s->work);
         run(rq, gone);
         pthread_mutex_lock(&s->lock);
+        fair_done(s, rq->share);
         leave_flight(s, rq);
         pthread_mutex_unlock(&s->lock);
         /* From here on the request is its connection's again. It is counted

@@ -56,6 +56,7 @@ struct http_request {
     /* Under the server's lock, while in flight. */
     struct http_request *earlier, *later; /* in `flight` */
     struct http_request *next_queued;
+    uint64_t share; /* its caller's, for whom it counts; 0: nobody's */
     uint64_t serial;
     unsigned tick; /* the watcher's, when it came */
     bool watched;  /* its socket is in the watcher's set */
@@ -101,8 +102,8 @@ struct http_server {
     pthread_cond_t quiet; /* a request left the flight, or was unpinned */
     struct http_request *flight_first, *flight_last; /* oldest first */
     size_t n_flight;
-    struct http_request *queue_first, *queue_last;
-    unsigned queued, idle;
+    struct line *lines; /* of callers: fair.c */
+    unsigned queued, running, idle;
     bool waking; /* an idle worker has been signalled, and is not there yet */
     uint64_t serials;
     bool ending; /* workers return when the queue is empty */
@@ -154,6 +155,16 @@ void response_done(struct http_response *rs);
 /* Makes `rs` the request's answer and ends it. false: its handler has opened a stream,
  * and the connection is to be let go. */
 bool response_put(struct http_request *rq, struct http_response *rs);
+
+/* ---- fair.c -------------------------------------------------------------- */
+
+/* The lock is held. false: its caller, or all of them, have too many waiting. */
+bool fair_put(struct http_server *s, struct http_request *rq);
+/* Whose turn it is; NULL: nobody's. Then it runs, until fair_done(). */
+struct http_request *fair_take(struct http_server *s);
+/* Would fair_take() find somebody? */
+bool fair_is_ready(struct http_server *s);
+void fair_done(struct http_server *s, uint64_t share);
 
 /* ---- pool.c ------------------------------------------------------------- */
 
