@@ -4,6 +4,7 @@
 #include "actions/cache.h"
 #include "actions/internal.h"
 #include "actions/results.h"
+#include "actions/watching.h"
 #include "lint/lint.h"
 #include "os/os.h"
 
@@ -105,7 +106,10 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     a->guard = guard_open(&guard);
     a->telemetry = telemetry_new(a);
     a->vaults = vault_set_open(o, e);
-    return a->vaults ? take(a) : NULL;
+    if (!a->vaults)
+        return NULL;
+    a->watching = watching_new(a->vaults);
+    return take(a);
 }
 
 void actions_listens(struct actions *a, uint16_t port)
@@ -117,6 +121,7 @@ void actions_close(struct actions *a)
 {
     if (!a)
         return;
+    watching_free(a->watching);
     script_close(atomic_load(&a->script));
     script_close(atomic_load(&a->runner));
     lint_close(atomic_load(&a->lint));

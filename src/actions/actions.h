@@ -142,6 +142,28 @@ bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
 /* Ends and records it; `why`: what it failed of, or NULL. */
 void work_end(struct work *w, const struct err *why);
 
+/* Its vault is one of those whose changes actions_watch() tells of, from now on. */
+void work_follow(struct work *w);
+
+/* ---- what changes -------------------------------------------------------- */
+
+struct vault_change {
+    const char *vault;       /* its id; NULL: which vaults there are */
+    bool many;               /* anything in it; the rest tells less than all */
+    bool came_or_went;       /* notes are new, gone, or have another id */
+    bool types;              /* what describes its types */
+    const struct str *notes; /* ids of notes that changed, came or went */
+    size_t note_count;
+};
+typedef void vault_change_fn(void *arg, const struct vault_change *change);
+
+/* `fn` hears of changes, whoever makes them, from a thread of its own and soon (within a
+ * second or so, where the file system tells of them): of the vault to begin in and of
+ * those that were followed since. One at a time; false and ERR_CONFLICT or ERR_IO. */
+bool actions_watch(struct actions *a, vault_change_fn *fn, void *arg, struct err *e);
+/* When it returns `fn` is not called any more; not from within it. */
+void actions_unwatch(struct actions *a);
+
 /* The vaults that the caller may know of, as vaults.list() in code has them: a JSON array
  * of {id, name ...}. Of what a level allows nothing is asked. */
 bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,

@@ -47,6 +47,7 @@ struct actions {
     char *ahead;                   /* the folder of modules compiled ahead */
     struct cache *cache;           /* of answers; own lock */
     struct results *results;       /* too large for their answers; own lock */
+    struct watching *watching;     /* who tells of changes; own lock */
     /* All actions, ours first: nothing of this changes after the start. */
     size_t count;
     struct action_row rows[ACTIONS_MAX];
@@ -99,6 +100,8 @@ bool vault_set_update(struct vault_set *s, const struct json *options,
                       const struct grant *g, struct err *e);
 bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
                       struct err *e);
+/* Another number whenever other vaults can be reached. */
+uint64_t vault_set_state(struct vault_set *s);
 /* Its folder, to be freed; NULL for 0. */
 char *vault_set_path(struct vault_set *s, unsigned number);
 /* Its id, copied; "" for 0 and for one that was removed. */

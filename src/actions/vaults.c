@@ -395,6 +395,19 @@ struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e)
     return vault;
 }
 
+uint64_t vault_set_state(struct vault_set *s)
+{
+    struct os_stamp now = {0};
+    if (!s->bound && s->config >= 0)
+        now = os_stamp(s->config, "vaults.json");
+    uint64_t state = now.inode ^ (uint64_t)now.changed_ns ^ now.size << 40;
+    pthread_mutex_lock(&s->lock);
+    for (unsigned i = 0; s->bound && i < s->count; i++)
+        state = state * 31 + 1 + s->known[i]->reachable;
+    pthread_mutex_unlock(&s->lock);
+    return state;
+}
+
 char *vault_set_path(struct vault_set *s, unsigned number)
 {
     /* What has a number has its path until the end. */

@@ -1,6 +1,7 @@
 /* Host calls without code: a row of them in one vault, under the rights of its caller,
  * with one record for all. */
 #include "actions/internal.h"
+#include "actions/watching.h"
 #include "os/os.h"
 
 struct work {
@@ -102,6 +103,11 @@ struct evaluation *work_evaluation(const struct work *w)
 const char *work_vault(const struct work *w)
 {
     return w->vault;
+}
+
+void work_follow(struct work *w)
+{
+    watching_follow(w->call.actions->watching, w->place.vault);
 }
 
 void work_end(struct work *w, const struct err *why)

@@ -179,6 +179,8 @@ struct os_watch;
 struct os_watch *os_watch_open(int dir, const char *path, struct err *e);
 void os_watch_close(struct os_watch *w); /* NULL is fine */
 SCOPED(os_watch, os_watch_close);
+/* Can be read from (poll) while there is something to drain; the watch's own. */
+int os_watch_fd(const struct os_watch *w);
 /* Never waits. Calls `changed` for each name that was made, written, moved or
  * removed since the last call (a folder's name stands for all beneath it; names
  * may come twice). false: notices were lost, look at everything again; the watch

@@ -203,6 +203,11 @@ void os_watch_close(struct os_watch *w)
     free(w);
 }
 
+int os_watch_fd(const struct os_watch *w)
+{
+    return w->fd;
+}
+
 /* ---- draining ----------------------------------------------------------- */
 
 struct drain {

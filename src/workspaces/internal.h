@@ -17,6 +17,8 @@ struct workspaces {
     /* Held for reading while hearers are called, for writing to change them. */
     pthread_rwlock_t hearing;
     struct hearer hearers[HEARERS_MAX];
+    pthread_mutex_t watch_lock; /* guards the next */
+    bool watches;               /* the vaults, for somebody hears */
 };
 
 /* ---- template.c ---------------------------------------------------------- */

@@ -333,6 +333,7 @@ bool view_follow(struct workspaces *w, const struct caller *who, const struct vi
     if (v->note.n)
         known.note = id_of(work, v->note, a);
     view_put_uri(&known, canonical);
+    work_follow(work);
     work_end(work, NULL);
     return buf_check(canonical, "the uri", e);
 }
@@ -465,6 +466,7 @@ static bool list_one(struct workspaces *w, const struct caller *who,
     struct work *work = work_begin(w->actions, who, id, "resources/list", e);
     if (!work)
         return false;
+    work_follow(work);
     if (!l->path.n && l->room <= LENGTH(fixed)) {
         mark(l, id, STR("")); /* those stand together */
         work_end(work, NULL);

@@ -1,0 +1,254 @@
+#include "actions/watching.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "actions/news.h"
+#include "os/os.h"
+
+#define GATHER_MS 100 /* what comes within this is told together */
+#define REST_MS 2000  /* between looks at what nobody tells of: types, the list */
+
+struct watched {
+    unsigned vault;
+    struct news *news; /* NULL: it could not be looked at; tried again */
+    bool was_open;
+};
+
+struct watching {
+    struct vault_set *vaults;
+    vault_change_fn *fn;
+    void *arg;
+    int wake; /* -1: no thread; changed under the lock, and read so but by the thread */
+    /* The thread's. */
+    uint64_t listed; /* as vault_set_state() */
+    struct watched all[WATCHED_MAX];
+    size_t count; /* that it has taken over */
+
+    pthread_mutex_t running; /* held to start and stop it; before `lock` */
+    bool runs;
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* guards what follows */
+    unsigned followed[WATCHED_MAX];
+    size_t followed_count;
+    bool stop;
+};
+
+/* ---- one vault ------------------------------------------------------------------ */
+
+static void tell(struct watching *w, unsigned vault, struct vault_change change)
+{
+    char id[VAULT_ID_MAX + 1];
+    vault_set_id(w->vaults, vault, id);
+    change.vault = id;
+    if (id[0])
+        w->fn(w->arg, &change);
+}
+
+/* Everything in it may be another now. */
+static void tell_all(struct watching *w, unsigned vault)
+{
+    tell(w, vault, (struct vault_change){.many = true, .came_or_went = true});
+}
+
+static void open_one(struct watching *w, struct watched *v)
+{
+    struct err why = {0};
+    struct vault *vault = vault_set_get(w->vaults, v->vault, &why);
+    scoped(free) char *path = vault_set_path(w->vaults, v->vault);
+    v->news = vault && path ? news_open(vault, path, &why) : NULL;
+    if (v->news && v->was_open)
+        tell_all(w, v->vault);
+    v->was_open = v->was_open || v->news;
+}
+
+static void look_at(struct watching *w, struct watched *v)
+{
+    struct vault_change change;
+    bool any = false;
+    struct err why = {0};
+    if (!v->news) {
+        open_one(w, v);
+    } else if (!news_look(v->news, &change, &any, &why)) {
+        news_close(v->news);
+        v->news = NULL;
+        tell_all(w, v->vault);
+    } else if (any) {
+        tell(w, v->vault, change);
+    }
+}
+
+static void look_at_list(struct watching *w)
+{
+    uint64_t now = vault_set_state(w->vaults);
+    if (now == w->listed)
+        return;
+    w->listed = now;
+    w->fn(w->arg, &(struct vault_change){.came_or_went = true});
+}
+
+/* ---- the thread -------------------------------------------------------------------- */
+
+static bool take_over(struct watching *w)
+{
+    pthread_mutex_lock(&w->lock);
+    for (; w->count < w->followed_count; w->count++)
+        w->all[w->count] = (struct watched){.vault = w->followed[w->count]};
+    bool go_on = !w->stop;
+    pthread_mutex_unlock(&w->lock);
+    return go_on;
+}
+
+/* Until something is to be told, or the time is over; `ready` says of which vaults. */
+static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
+{
+    struct pollfd p[WATCHED_MAX + 1];
+    p[0] = (struct pollfd){.fd = w->wake, .events = POLLIN};
+    for (size_t i = 0; i < w->count; i++)
+        p[i + 1] = (struct pollfd){.fd = w->all[i].news ? news_fd(w->all[i].news) : -1,
+                                   .events = POLLIN};
+    int n = poll(p, w->count + 1, REST_MS);
+    uint64_t count;
+    if (n > 0 && p[0].revents)
+        (void)!read(w->wake, &count, sizeof count);
+    for (size_t i = 0; i < w->count; i++)
+        ready[i] = n <= 0 || p[i + 1].revents;
+    /* Those that were told of only; others come soon. */
+    if (n > 0 && !p[0].revents)
+        (void)poll(p, 1, GATHER_MS);
+    return n <= 0;
+}
+
+static void *watch_all(void *arg)
+{
+    struct watching *w = arg;
+    bool ready[WATCHED_MAX];
+    while (take_over(w)) {
+        for (size_t i = 0; i < w->count; i++)
+            if (!w->all[i].news && !w->all[i].was_open)
+                open_one(w, &w->all[i]);
+        bool rested = wait_for(w, ready);
+        if (!take_over(w))
+            break;
+        for (size_t i = 0; i < w->count; i++)
+            if (ready[i])
+                look_at(w, &w->all[i]);
+        if (rested)
+            look_at_list(w);
+    }
+    return NULL;
+}
+
+/* ---- the door ------------------------------------------------------------------------ */
+
+static void wake(struct watching *w)
+{
+    uint64_t one = 1;
+    (void)!write(w->wake, &one, sizeof one);
+}
+
+void watching_follow(struct watching *w, unsigned vault)
+{
+    bool is_new = true;
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < w->followed_count; i++)
+        is_new = is_new && w->followed[i] != vault;
+    is_new = is_new && vault && w->followed_count < WATCHED_MAX;
+    if (is_new)
+        w->followed[w->followed_count++] = vault;
+    if (is_new && w->wake >= 0)
+        wake(w);
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct watching *watching_new(struct vault_set *s)
+{
+    struct watching *w = mem_new(sizeof *w);
+    w->vaults = s;
+    w->wake = -1;
+    pthread_mutex_init(&w->running, NULL);
+    pthread_mutex_init(&w->lock, NULL);
+    return w;
+}
+
+void watching_free(struct watching *w)
+{
+    if (!w)
+        return;
+    watching_stop(w);
+    pthread_mutex_destroy(&w->running);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+static void set_wake(struct watching *w, int fd)
+{
+    pthread_mutex_lock(&w->lock);
+    w->wake = fd;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static bool start(struct watching *w, struct err *e)
+{
+    w->stop = false;
+    w->listed = vault_set_state(w->vaults);
+    watching_follow(w, vault_set_begin(w->vaults, NULL));
+    int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    set_wake(w, made);
+    int failed = made < 0 ? errno : pthread_create(&w->thread, NULL, watch_all, w);
+    w->runs = !failed;
+    if (w->runs) {
+        (void)pthread_setname_np(w->thread, "vault-watch");
+        return true;
+    }
+    set_wake(w, -1);
+    os_close(made);
+    errno = failed;
+    return err_set(e, ERR_IO, "cannot watch vaults for changes: %m");
+}
+
+bool watching_start(struct watching *w, vault_change_fn *fn, void *arg, struct err *e)
+{
+    pthread_mutex_lock(&w->running);
+    bool ok = !w->runs || err_set(e, ERR_CONFLICT, "somebody hears of changes already");
+    if (ok) {
+        w->fn = fn;
+        w->arg = arg;
+        ok = start(w, e);
+    }
+    pthread_mutex_unlock(&w->running);
+    return ok;
+}
+
+void watching_stop(struct watching *w)
+{
+    pthread_mutex_lock(&w->running);
+    if (w->runs) {
+        pthread_mutex_lock(&w->lock);
+        w->stop = true;
+        wake(w);
+        pthread_mutex_unlock(&w->lock);
+        pthread_join(w->thread, NULL);
+        for (size_t i = 0; i < w->count; i++)
+            news_close(w->all[i].news);
+        w->count = 0;
+        int made = w->wake;
+        set_wake(w, -1);
+        os_close(made);
+        w->runs = false;
+    }
+    pthread_mutex_unlock(&w->running);
+}
+
+bool actions_watch(struct actions *a, vault_change_fn *fn, void *arg, struct err *e)
+{
+    return watching_start(a->watching, fn, arg, e);
+}
+
+void actions_unwatch(struct actions *a)
+{
+    watching_stop(a->watching);
+}

@@ -1,0 +1,20 @@
+/* actions/watching.h - what tells of changes in vaults.
+ *
+ * A thread, there only while somebody listens, watches the vaults that were followed, by
+ * their numbers. Bursts are told together.
+ * Threads: safe. Private to the room actions.
+ */
+#pragma once
+#include "actions/internal.h"
+
+#define WATCHED_MAX 64u /* vaults; the changes of more are not told */
+
+struct watching;
+struct watching *watching_new(struct vault_set *s);
+void watching_free(struct watching *w); /* NULL is fine */
+/* `fn` is called from the thread. false and ERR_CONFLICT (somebody listens already) or
+ * ERR_IO. */
+bool watching_start(struct watching *w, vault_change_fn *fn, void *arg, struct err *e);
+void watching_stop(struct watching *w); /* waits for the thread; without one is fine */
+/* This vault is one of them, now and later. */
+void watching_follow(struct watching *w, unsigned vault);

@@ -1,0 +1,290 @@
+/* Changes that other programs make in a vault, as those who hear of them are told. Each
+ * test waits for what must come; one whose event never comes hangs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "workspaces/views.h"
+
+static char home[64];
+static struct actions *actions;
+static struct workspaces *workspaces;
+static const struct caller person = {.name = "test", .level = LEVEL_FULL};
+
+/* All that was told, a line each: "resources work", "one ieapp://...". */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct buf lines;
+} heard = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void hear(void *arg, const struct workspaces_change *c)
+{
+    static const char *const names[] = {"tools", "prompts", "resources", "one", "all"};
+    (void)arg;
+    pthread_mutex_lock(&heard.lock);
+    buf_printf(&heard.lines, "%s %.*s\n", names[c->what],
+               STR_ARGS(c->uri.n ? c->uri : str_of(c->workspace)));
+    pthread_cond_broadcast(&heard.changed);
+    pthread_mutex_unlock(&heard.lock);
+}
+
+static void await(const char *line)
+{
+    pthread_mutex_lock(&heard.lock);
+    while (!strstr(buf_cz(&heard.lines), line))
+        pthread_cond_wait(&heard.changed, &heard.lock);
+    pthread_mutex_unlock(&heard.lock);
+}
+
+static bool was_told(const char *line)
+{
+    pthread_mutex_lock(&heard.lock);
+    bool told = strstr(buf_cz(&heard.lines), line) != NULL;
+    pthread_mutex_unlock(&heard.lock);
+    return told;
+}
+
+static void forget(void)
+{
+    pthread_mutex_lock(&heard.lock);
+    buf_clear(&heard.lines);
+    pthread_mutex_unlock(&heard.lock);
+}
+
+static const char *full(const char *path)
+{
+    static char space[200];
+    (void)snprintf(space, sizeof space, "%s/%s", home, path);
+    return space;
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *f = fopen(full(path), "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    strcpy(home, "/tmp/cloche-changes-XXXXXX");
+    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
+        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
+        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+        return -1;
+    static char paths[2][100];
+    static const char *const names[] = {"work", "other"};
+    const char *vaults[3] = {0};
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        (void)snprintf(paths[i], sizeof paths[i], "%s", full(names[i]));
+        if (mkdir(paths[i], 0700) != 0)
+            return -1;
+        vaults[i] = paths[i];
+    }
+    if (mkdir(full("work/task"), 0700) != 0)
+        return -1;
+    put("work/task/Buy.md", "# Buy\n");
+    put("work/Probe.md", "");
+    put("other/Probe.md", "");
+    buf_init(&heard.lines, (size_t)4 << 20);
+    actions = actions_open(&(struct actions_options){.vaults = vaults}, &e);
+    workspaces = actions ? workspaces_open(actions, NULL, &e) : NULL;
+    return workspaces && workspaces_hear(workspaces, hear, NULL, &e) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    workspaces_unhear(workspaces, hear, NULL);
+    workspaces_close(workspaces);
+    actions_close(actions);
+    buf_done(&heard.lines);
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s", home);
+    return system(command);
+}
+
+/* When it answers, the vault is being watched: what comes to it is told. */
+static void await_watch(const char *workspace)
+{
+    struct err e = {0};
+    char uri[100], probe[100], line[160];
+    scoped_buf struct buf canonical;
+    buf_init(&canonical, 1000);
+    (void)snprintf(uri, sizeof uri, "ieapp://%s/links", workspace);
+    assert_true(workspaces_follow(workspaces, &person, str_of(uri), &canonical, &e));
+    (void)snprintf(line, sizeof line, "one ieapp://%s/notes/note%%2FProbe\n", workspace);
+    (void)snprintf(probe, sizeof probe, "%s/Probe.md", workspace);
+    /* The first look may come after the first edit, which is then nothing new. */
+    for (unsigned i = 0; !was_told(line); i++) {
+        put(probe, i % 2 ? "x" : "y");
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec = (until.tv_nsec + 200000000) % 1000000000;
+        until.tv_sec += until.tv_nsec < 200000000;
+        pthread_mutex_lock(&heard.lock);
+        if (!strstr(buf_cz(&heard.lines), line))
+            (void)pthread_cond_timedwait(&heard.changed, &heard.lock, &until);
+        pthread_mutex_unlock(&heard.lock);
+    }
+    (void)snprintf(line, sizeof line, "one ieapp://%s/links\n", workspace);
+    await(line); /* the last of that look */
+    forget();
+}
+
+static void an_edit_tells_of_the_note_and_the_lists_alone(void **state)
+{
+    (void)state;
+    await_watch("work");
+    put("work/task/Buy.md", "# Buy\n\n## Status\ndone\n");
+    await("one ieapp://work/notes/task%2FBuy\n");
+    await("one ieapp://work/notes/task%2FBuy/history\n");
+    await("one ieapp://work/notes/list\n");
+    await("one ieapp://work/links\n");
+    assert_false(was_told("resources work"));
+    assert_false(was_told("all "));
+}
+
+static void notes_that_come_and_go_change_the_list_of_resources(void **state)
+{
+    (void)state;
+    await_watch("work");
+    put("work/task/Sell.md", "# Sell\n");
+    await("resources work\n");
+    await("one ieapp://work/notes/task%2FSell\n");
+    await("one ieapp://work/classes\n");
+    forget();
+    assert_int_equal(remove(full("work/task/Sell.md")), 0);
+    await("resources work\n");
+    await("one ieapp://work/notes/task%2FSell\n");
+}
+
+static void a_folder_that_moves_takes_its_notes_with_it(void **state)
+{
+    (void)state;
+    await_watch("work");
+    char to[200];
+    (void)snprintf(to, sizeof to, "%s", full("work/done"));
+    assert_int_equal(rename(full("work/task"), to), 0);
+    await("one ieapp://work/notes/task%2FBuy\n");
+    await("one ieapp://work/notes/done%2FBuy\n");
+}
+
+static void a_burst_is_told_as_one(void **state)
+{
+    (void)state;
+    await_watch("work");
+    char path[100];
+    assert_int_equal(mkdir(full("aside"), 0700), 0);
+    for (unsigned i = 0; i < 600; i++) {
+        (void)snprintf(path, sizeof path, "aside/N %u.md", i);
+        put(path, "x");
+    }
+    char to[200];
+    (void)snprintf(to, sizeof to, "%s", full("work/many"));
+    assert_int_equal(rename(full("aside"), to), 0);
+    await("all ieapp://work/\n");
+    await("resources work\n");
+    assert_false(was_told("one "));
+}
+
+static void our_own_changes_are_told_too(void **state)
+{
+    (void)state;
+    await_watch("work");
+    struct err e = {0};
+    scoped_buf struct buf out;
+    buf_init(&out, 65536);
+    struct work *w = work_begin(actions, &person, STR("work"), "test", &e);
+    assert_non_null(w);
+    assert_true(work_call(w, "notes.create",
+                          STR("[{\"type\":\"task\",\"title\":\"Ours\"}]"), &out, &e));
+    out.n = 0;
+    assert_true(work_call(w, "noteTypes.create",
+                          STR("[{\"type_name\":\"task\",\"description\":\"x\"}]"), &out,
+                          &e));
+    work_end(w, NULL);
+    await("one ieapp://work/notes/task%2FOurs\n");
+    await("one ieapp://work/classes\n");
+}
+
+static void another_workspace_is_told_of_once_it_is_followed(void **state)
+{
+    (void)state;
+    await_watch("other");
+    put("other/New.md", "x");
+    await("one ieapp://other/notes/note%2FNew\n");
+    await("resources other\n");
+    assert_false(was_told("ieapp://work"));
+}
+
+static void a_note_is_followed_by_its_id_whatever_it_is_called(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped_buf struct buf uri;
+    buf_init(&uri, 1000);
+    assert_true(
+        workspaces_follow(workspaces, &person, STR("ieapp://work/notes/Buy"), &uri, &e));
+    assert_string_equal(buf_cz(&uri), "ieapp://work/notes/task%2FBuy");
+    buf_clear(&uri);
+    assert_true(workspaces_follow(workspaces, &person,
+                                  STR("ieapp://work/notes/not/yet/history"), &uri, &e));
+    assert_string_equal(buf_cz(&uri), "ieapp://work/notes/not%2Fyet/history");
+    assert_false(
+        workspaces_follow(workspaces, &person, STR("ieapp://no/links"), &uri, &e));
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+}
+
+static void who_has_ended_hearing_is_told_nothing(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    await_watch("work");
+    workspaces_unhear(workspaces, hear, NULL);
+    workspaces_tell(workspaces, &(struct workspaces_change){.what = CHANGED_TOOLS});
+    assert_false(was_told("tools"));
+    assert_true(workspaces_hear(workspaces, hear, NULL, &e));
+    workspaces_tell(workspaces, &(struct workspaces_change){.what = CHANGED_TOOLS});
+    await("tools");
+    await_watch("work"); /* and goes on where it was */
+}
+
+static void more_hearers_than_there_is_room_for_are_refused(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char places[HEARERS_MAX];
+    for (size_t i = 1; i < HEARERS_MAX; i++)
+        assert_true(workspaces_hear(workspaces, hear, &places[i], &e));
+    assert_false(workspaces_hear(workspaces, hear, &places[0], &e));
+    assert_int_equal(e.code, ERR_LIMIT);
+    for (size_t i = 1; i < HEARERS_MAX; i++)
+        workspaces_unhear(workspaces, hear, &places[i]);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(an_edit_tells_of_the_note_and_the_lists_alone),
+        T(notes_that_come_and_go_change_the_list_of_resources),
+        T(a_folder_that_moves_takes_its_notes_with_it),
+        T(a_burst_is_told_as_one),
+        T(our_own_changes_are_told_too),
+        T(another_workspace_is_told_of_once_it_is_followed),
+        T(a_note_is_followed_by_its_id_whatever_it_is_called),
+        T(who_has_ended_hearing_is_told_nothing),
+        T(more_hearers_than_there_is_room_for_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
