@@ -49,8 +49,6 @@ def listed(version):
 # What is not made yet: scenarios, and what they wait for.
 AWAITED = {
     "resources-(subscribe|unsubscribe)": "subscriptions",
-    "tools-call-(with-|sampling|elicitation)|elicitation-|server-sse-polling":
-        "what is said during a call",
     "server-stateless": "subscriptions",
     "tasks-": "tasks",
 }

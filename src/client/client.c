@@ -22,6 +22,12 @@ void client_log(const struct client *c, enum client_level level, const char *log
         c->ways->log(c->arg, level, logger, data);
 }
 
+void client_let_go(const struct client *c)
+{
+    if (c && c->ways->let_go)
+        c->ways->let_go(c->arg);
+}
+
 bool client_answers(const struct client *c, const char *method)
 {
     return c && c->ways->ask && c->ways->answers && c->ways->answers(c->arg, method);
@@ -32,7 +38,7 @@ bool client_ask(const struct client *c, const struct client_question *questions,
 {
     /* With the parameters it is seen best what the client would need. */
     if (c && c->ways->ask)
-        return c->ways->ask(c->arg, questions, n, a, answers, e);
+        return c->ways->ask(c->arg, questions, n, c->stop, a, answers, e);
     return n == 0 || err_set(e, ERR_CAPABILITY,
                              "this needs a client that answers %s, and yours cannot be "
                              "asked; nothing was changed",

@@ -38,12 +38,17 @@ struct client_ways {
     void (*log)(void *arg, enum client_level level, const char *logger, struct str data);
     bool (*answers)(void *arg, const char *method);
     bool (*ask)(void *arg, const struct client_question *questions, size_t n,
-                struct arena *a, const struct json **answers, struct err *e);
+                const struct cancel *stop, struct arena *a, const struct json **answers,
+                struct err *e);
+    void (*let_go)(void *arg);
 };
 
 struct client {
     const struct client_ways *ways; /* any of them may be NULL */
     void *arg;
+    /* Fired when whoever asks does not wait for answers any more, besides the cancel of
+     * the call; NULL: there is none. */
+    const struct cancel *stop;
 };
 
 /* How far the call is: `done` only grows; `total` is 0 where it is not known; `message`
@@ -55,6 +60,10 @@ void client_progress(const struct client *c, double done, double total,
 bool client_hears(const struct client *c, enum client_level level);
 void client_log(const struct client *c, enum client_level level, const char *logger,
                 struct str data);
+
+/* The answer will take long: nobody has to hold a connection for it meanwhile who knows
+ * how to come back. */
+void client_let_go(const struct client *c);
 
 /* Can it be asked this? By the capabilities that it declared. */
 bool client_answers(const struct client *c, const char *method);

@@ -208,9 +208,12 @@ static void stop_daemon(struct http_server *s, unsigned drain_ms)
     (void)pool_wait(s, os_mono_ns() + (uint64_t)drain_ms * 1000000u);
     /* Nothing may be suspended when the library is told to stop. */
     pool_end(s);
-    do
+    do {
+        for (size_t i = 0; i < s->o.n_routes; i++)
+            if (s->o.routes[i].stop)
+                s->o.routes[i].stop(s->o.routes[i].arg);
         pool_cancel_all(s);
-    while (!pool_wait(s, os_mono_ns() + 100u * 1000000u));
+    } while (!pool_wait(s, os_mono_ns() + 100u * 1000000u));
     flush(s);
     MHD_stop_daemon(s->daemon);
     if (listener >= 0)

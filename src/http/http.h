@@ -125,6 +125,9 @@ struct http_route {
     /* Instead of work(), when the queue is full, the client is gone or the
      * server stops; only called with a `work` that is not NULL. */
     void (*drop)(void *arg, void *work);
+    /* When the server stops and waits no longer: what runs shall end, also where it does
+     * not mind the request's cancel. May be called several times. NULL: it does mind. */
+    void (*stop)(void *arg);
     /* Says in its own words what the server refuses for it (413, 503): `rs` holds the
      * usual refusal. NULL: that one. Must not block. */
     void (*refused)(void *arg, struct http_request *rq, const char *why,

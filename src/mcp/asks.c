@@ -10,8 +10,8 @@
 #include "mcp/outlet.h"
 #include "os/os.h"
 
-/* Between looks at whether the call was cancelled by what does not wake us. */
-#define LOOK_MS 1000u
+/* Between looks at whether what does not wake us has ended the waiting. */
+#define LOOK_MS 100u
 #define ID_BYTES 16u
 
 struct ask {
@@ -164,18 +164,21 @@ static void wait_a_look(struct asks *a)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LOOK_MS / 1000;
+    until.tv_nsec += (long)LOOK_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
     (void)pthread_cond_clockwait(&a->changed, &a->lock, CLOCK_MONOTONIC, &until);
 }
 
 static bool wait_for(struct asks *a, const struct ask *list, size_t n,
-                     const struct cancel *cancel, struct err *e)
+                     const struct cancel *cancel, const struct cancel *stop,
+                     struct err *e)
 {
     uint64_t until = os_mono_ns() + a->wait_ms * 1000000ull;
     bool ok = true;
     pthread_mutex_lock(&a->lock);
     while (ok && !all_answered(list, n)) {
-        if (cancel_fired(cancel))
+        if (cancel_fired(cancel) || cancel_fired(stop))
             ok = err_set(e, ERR_CANCELLED, "cancelled while it waited for an answer");
         else if (os_mono_ns() >= until)
             ok = err_set(e, ERR_TIMEOUT,
@@ -218,13 +221,14 @@ static bool read_answers(const struct ask *list, const struct client_question *q
 }
 
 static bool ask_all(struct asks *a, struct talk *t, struct ask *list,
-                    const struct client_question *questions, size_t n, struct err *e)
+                    const struct client_question *questions, size_t n,
+                    const struct cancel *stop, struct err *e)
 {
     const struct cancel *cancel = t->call->cancel;
     size_t sent = 0;
     while (sent < n && send(t, &list[sent], &questions[sent], e))
         sent++;
-    bool ok = sent == n && wait_for(a, list, n, cancel, e);
+    bool ok = sent == n && wait_for(a, list, n, cancel, stop, e);
     leave_all(a, list, n);
     for (size_t i = 0; !ok && i < sent; i++)
         if (!list[i].answered)
@@ -234,7 +238,8 @@ static bool ask_all(struct asks *a, struct talk *t, struct ask *list,
 }
 
 bool asks_ask(struct asks *a, struct talk *t, const struct client_question *questions,
-              size_t n, struct arena *arena, const struct json **answers, struct err *e)
+              size_t n, const struct cancel *stop, struct arena *arena,
+              const struct json **answers, struct err *e)
 {
     const struct session *session = &t->call->session;
     if (n == 0)
@@ -254,7 +259,7 @@ bool asks_ask(struct asks *a, struct talk *t, const struct client_question *ques
         memcpy(list[i].session, session->id, sizeof list[i].session);
         buf_init(&list[i].response, ASK_ANSWER_MAX);
     }
-    bool ok = enter_all(a, list, n, e) && ask_all(a, t, list, questions, n, e) &&
+    bool ok = enter_all(a, list, n, e) && ask_all(a, t, list, questions, n, stop, e) &&
               read_answers(list, questions, n, arena, answers, e);
     for (size_t i = 0; i < n; i++)
         buf_done(&list[i].response);

@@ -53,7 +53,7 @@ static bool calls_leave(struct calls *c, struct call *call)
 static bool is_meant(const struct call *call, const struct session *session,
                      const struct json *id)
 {
-    return memcmp(call->session.id, session->id, sizeof session->id) == 0 &&
+    return (!session || memcmp(call->session.id, session->id, sizeof session->id) == 0) &&
            (!id || json_equal(call->id, id)) && !cancel_fired(call->cancel);
 }
 
@@ -105,6 +105,7 @@ static struct call *call_new(struct exchange *x)
     c->method = x->method;
     c->era = x->era;
     c->http = x->env->http;
+    c->events = x->env->events;
     c->progress_token = json_is(token, JSON_STRING) || json_is_int(token) ? token : NULL;
     c->log_least = log_asked(meta);
     c->session = *x->env->session;
@@ -220,10 +221,10 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
     result_close(&w, c->era);
 }
 
-/* Over HTTP something has to be answered even to who cancelled. */
+/* Over HTTP something has to be answered even to who cancelled, if only no events. */
 static void put_cancelled(const struct call *c, struct reply *r)
 {
-    if (!c->http)
+    if (!c->http || c->events)
         return;
     struct json_writer w = error_open(r->out, c->id, err_kind(ERR_CANCELLED)->jsonrpc);
     json_pair_cstr(&w, "message", "the request was cancelled by its client");
@@ -328,7 +329,10 @@ static void run_one(struct call *c, const struct front *f, struct reply *r)
 /* One after the other; an array of what there is to answer. */
 static void run_batch(struct call *c, const struct front *f, struct reply *r)
 {
-    struct envelope env = {.http = c->http, .session = &c->session, .cancel = c->cancel};
+    struct envelope env = {.http = c->http,
+                           .events = c->events,
+                           .session = &c->session,
+                           .cancel = c->cancel};
     struct buf *whole = r->out;
     struct json_iter it = json_iter(c->batch);
     while (json_next(&it)) {

@@ -10,6 +10,7 @@
 
 #include "actions/actions.h"
 #include "base/base.h"
+#include "mcp/channels.h"
 #include "mcp/input.h"
 #include "mcp/mirror.h"
 #include "mcp/outlet.h"
@@ -73,6 +74,7 @@ struct mcp {
     struct sessions sessions;
     struct calls calls;
     struct asks asks;
+    struct channels channels;
     struct ticker ticker;
     unsigned char input_key[CRYPTO_KEY]; /* seals what clients keep for us (input.h) */
     int64_t clock_ahead_ms;              /* of the clock for that; 0 but in tests */
@@ -88,6 +90,8 @@ struct envelope {
     struct str version, method, name; /* MCP-Protocol-Version, Mcp-Method, Mcp-Name */
     bool repeated;                    /* one of the three stands there twice */
     bool lost_session;                /* named one that is not there (any more) */
+    bool events;                      /* its answer may be a stream of events */
+    const char *owner;                /* the principal for whom it opens sessions */
     /* Any other: the first of this name, and how many there are. NULL: none. */
     struct str (*header)(const void *arg, const char *name, size_t *count);
     const void *header_arg;
@@ -124,6 +128,7 @@ struct call {
     struct str method;
     enum era era;
     bool http;
+    bool events; /* its answer may be a stream of events */
     struct session session;
     struct cancel own, *cancel;
 
@@ -219,7 +224,7 @@ bool tools_write(struct mcp *m, struct err *e);
 
 void calls_init(struct calls *c);
 void calls_done(struct calls *c);
-/* Fires the calls of a session that have this id; NULL: all of them. `unwanted`:
+/* Fires the calls of a session (NULL: of all) that have this id; NULL: all of them. `unwanted`:
  * their client does not want to hear of them any more. */
 void calls_cancel(struct calls *c, const struct session *session, const struct json *id,
                   bool unwanted);

@@ -16,6 +16,7 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     calls_init(&m->calls);
     asks_init(&m->asks);
     ticker_init(&m->ticker);
+    channels_init(&m->channels, &m->sessions, &m->ticker);
     if (tools_write(m, e))
         return m;
     mcp_close(m);
@@ -116,6 +117,7 @@ void mcp_close(struct mcp *m)
     if (!m)
         return;
     must(m->calls.first == NULL);
+    channels_done(&m->channels);
     ticker_done(&m->ticker);
     asks_done(&m->asks);
     calls_done(&m->calls);

@@ -1,4 +1,6 @@
 /* The methods of the protocol, one row each, and the short ones' answers. */
+#include <stdio.h>
+
 #include "mcp/core.h"
 
 #include "os/os.h"
@@ -56,8 +58,10 @@ static void answer_initialize(struct exchange *x)
         version = VERSION_LEGACY;
     unsigned can = can_read(json_get(x->params, "capabilities"));
     if (x->env->http) {
-        sessions_add(&x->m->sessions, version, can, (int64_t)(os_mono_ns() / 1000000),
-                     x->env->session);
+        *x->env->session = (struct session){.version = version, .can = can};
+        (void)snprintf(x->env->session->owner, sizeof x->env->session->owner, "%s",
+                       x->env->owner ? x->env->owner : "");
+        sessions_add(&x->m->sessions, (int64_t)(os_mono_ns() / 1000000), x->env->session);
         x->reply->opened = true;
     } else {
         x->env->session->version = version;

@@ -160,7 +160,7 @@ static int call(const char *arguments, const char *name, const char *value)
     ran = 0;
     struct call *c = take_message(m, buf_view(&text), &env, &reply);
     if (c)
-        call_run(c, "a test", &reply);
+        call_run(c, &fake_front, &reply);
     mcp_close(m);
     const char *at = strstr(buf_cz(&out), "\"error\":{\"code\":");
     int code = at ? atoi(at + strlen("\"error\":{\"code\":")) : 0;

@@ -33,6 +33,8 @@ struct outlet {
     bool (*say)(void *arg, struct str message, enum outlet_weight weight);
     /* A sign of life that is no message; NULL: there is none. */
     void (*beat)(void *arg);
+    /* Its client need not stay; NULL: it has to. */
+    void (*let_go)(void *arg);
     void *arg;
 };
 
@@ -115,7 +117,8 @@ void asks_init(struct asks *a);
 void asks_done(struct asks *a);
 /* As client_ask(), of one call. */
 bool asks_ask(struct asks *a, struct talk *t, const struct client_question *questions,
-              size_t n, struct arena *arena, const struct json **answers, struct err *e);
+              size_t n, const struct cancel *stop, struct arena *arena,
+              const struct json **answers, struct err *e);
 /* A response that this session's client sent. What answers no question that waits is
  * passed over. */
 struct session;

@@ -1,4 +1,5 @@
-/* MCP at one path of an HTTP server: a POST a message, one JSON object back.
+/* MCP at one path of an HTTP server: a POST a message, one JSON object back, or a stream
+ * of events that ends with it (post.c); a GET to listen to what belongs to no call.
  *
  * Messages that are short enough are read on the connection's thread, and all
  * but tool calls are answered there: a ping or a cancellation does not queue
@@ -10,11 +11,12 @@
 
 #include "mcp/core.h"
 #include "mcp/mcp.h"
+#include "mcp/post.h"
 #include "os/os.h"
 
 /* Bytes of a body that a connection's thread reads itself: some 50 us. */
 #define AT_ONCE_MAX ((size_t)16 * 1024)
-#define ALLOWED "POST, DELETE, OPTIONS"
+#define ALLOWED "POST, GET, DELETE, OPTIONS"
 
 /* ---- media types -------------------------------------------------------- */
 
@@ -41,30 +43,50 @@ static bool sends_json(const struct http_request *rq)
     return type.at && same(next_part(&type, ';'), "application/json");
 }
 
-/* Clients must accept both forms of an answer; those that name only the other
- * one, or nothing, are served all the same. */
-static bool accepts_answer(const struct http_request *rq)
+static bool accepts(const struct http_request *rq, const char *type, const char *family)
 {
     struct str accept = http_header(rq, "Accept");
-    if (accept.n == 0)
-        return true;
     while (accept.n) {
         struct str range = next_part(&accept, ',');
-        struct str type = next_part(&range, ';');
-        if (same(type, "application/json") || same(type, "application/*") ||
-            same(type, "*/*") || same(type, "text/event-stream"))
+        struct str given = next_part(&range, ';');
+        if (same(given, type) || same(given, family) || same(given, "*/*"))
             return true;
     }
     return false;
 }
 
+static bool accepts_events(const struct http_request *rq)
+{
+    return accepts(rq, "text/event-stream", "text/*");
+}
+
+/* Clients must accept both forms of an answer; those that name only one of them, or
+ * nothing, are served all the same. */
+static bool accepts_answer(const struct http_request *rq)
+{
+    return http_header(rq, "Accept").n == 0 ||
+           accepts(rq, "application/json", "application/*") || accepts_events(rq);
+}
+
 /* ---- messages ----------------------------------------------------------- */
 
+static const char *owner_of(const struct http_request *rq)
+{
+    const struct grant *g = http_admitted(rq);
+    return g ? g->principal : "";
+}
+
+/* A session is its opener's alone: to anybody else it is not there. */
 static bool has_session(struct mcp *m, const struct http_request *rq, struct session *out)
 {
     struct str id = http_header(rq, "Mcp-Session-Id");
-    return id.at &&
-           sessions_find(&m->sessions, id, (int64_t)(os_mono_ns() / 1000000), out);
+    struct session found;
+    if (!id.at ||
+        !sessions_find(&m->sessions, id, (int64_t)(os_mono_ns() / 1000000), &found) ||
+        strncmp(found.owner, owner_of(rq), sizeof found.owner - 1) != 0)
+        return false;
+    *out = found;
+    return true;
 }
 
 static void finish(const struct reply *r, struct http_response *rs)
@@ -95,10 +117,14 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
         .header = look_up,
         .header_arg = rq,
         .session = &session,
-        .cancel = http_cancel(rq),
+        .events = accepts_events(rq),
+        .owner = owner_of(rq),
     };
     env.lost_session =
         http_header(rq, "Mcp-Session-Id").at && !has_session(m, rq, &session);
+    /* In a session, who hangs up may come back for the answer, and cancels in words. */
+    if (!session.there || str_is(env.version, VERSION_MODERN))
+        env.cancel = http_cancel(rq);
     struct reply r = {.out = &rs->body};
     struct call *c = take_message(m, http_body(rq), &env, &r);
     if (!c)
@@ -115,8 +141,34 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
 
 static void refuse_method(struct http_response *rs)
 {
-    http_say(rs, 405, "POST one JSON-RPC message a request; there is no stream to GET");
+    http_say(rs, 405,
+             "POST one JSON-RPC message a request; GET needs the Mcp-Session-Id of a "
+             "session that initialize opened");
     http_set_header(rs, "Allow", ALLOWED);
+}
+
+static void name_caller(struct http_request *rq, char out[static CALLER_NAME])
+{
+    caller_http_name(out, http_admitted(rq), http_peer(rq));
+}
+
+static void listen_to(struct mcp *m, struct http_request *rq, struct http_response *rs)
+{
+    struct session session;
+    char who[CALLER_NAME];
+    if (!http_header(rq, "Mcp-Session-Id").at ||
+        str_is(http_header(rq, "MCP-Protocol-Version"), VERSION_MODERN)) {
+        refuse_method(rs);
+    } else if (!has_session(m, rq, &session)) {
+        http_refuse(rq, rs, 404, "there is no such session");
+    } else if (!accepts_events(rq)) {
+        http_refuse(rq, rs, 406,
+                    "what GET answers is text/event-stream; Accept must allow that");
+    } else {
+        name_caller(rq, who);
+        channels_listen(&m->channels, &session, who, http_header(rq, "Last-Event-ID"), rq,
+                        rs);
+    }
 }
 
 static void end_session(struct mcp *m, struct http_request *rq, struct http_response *rs)
@@ -128,6 +180,7 @@ static void end_session(struct mcp *m, struct http_request *rq, struct http_resp
         http_say(rs, 404, "there is no such session");
     } else {
         sessions_remove(&m->sessions, &session);
+        channels_end_session(&m->channels, &session);
         calls_cancel(&m->calls, &session, NULL, true);
         rs->status = 204;
     }
@@ -140,6 +193,8 @@ static bool begin(void *arg, struct http_request *rq, struct http_response *rs,
     struct str method = http_method(rq);
     if (str_is(method, "DELETE")) {
         end_session(m, rq, rs);
+    } else if (str_is(method, "GET")) {
+        listen_to(m, rq, rs);
     } else if (str_is(method, "OPTIONS")) {
         rs->status = 204;
         http_set_header(rs, "Allow", ALLOWED);
@@ -165,11 +220,22 @@ static void work(void *arg, struct http_request *rq, void *left, struct http_res
     if (!c)
         return;
     char who[CALLER_NAME];
-    caller_http_name(who, http_admitted(rq), http_peer(rq));
-    struct reply r = {.out = &rs->body};
-    struct front front = {.who = who, .grant = http_admitted(rq)};
+    name_caller(rq, who);
+    scoped_buf struct buf out;
+    buf_init(&out, rs->body.ceiling);
+    struct reply r = {.out = &out};
+    struct post post;
+    post_begin(&post, c, rq, rs);
+    struct front front = {.who = who, .grant = http_admitted(rq), .outlet = &post.outlet};
     call_run(c, &front, &r);
-    finish(&r, rs);
+    post_end(&post, &r);
+}
+
+/* Calls of sessions do not end with their connections. */
+static void stop(void *arg)
+{
+    struct mcp *m = arg;
+    calls_cancel(&m->calls, NULL, NULL, false);
 }
 
 static void drop(void *arg, void *left)
@@ -180,6 +246,10 @@ static void drop(void *arg, void *left)
 
 struct http_route mcp_route(struct mcp *m)
 {
-    return (struct http_route){
-        .path = "/mcp", .arg = m, .begin = begin, .work = work, .drop = drop};
+    return (struct http_route){.path = "/mcp",
+                               .arg = m,
+                               .begin = begin,
+                               .work = work,
+                               .drop = drop,
+                               .stop = stop};
 }

@@ -86,10 +86,9 @@ static void drop_silent(struct sessions *s, int64_t now_ms)
         drop(s, s->oldest);
 }
 
-void sessions_add(struct sessions *s, const char *version, unsigned can, int64_t now_ms,
-                  struct session *out)
+void sessions_add(struct sessions *s, int64_t now_ms, struct session *out)
 {
-    *out = (struct session){.there = true, .version = version, .can = can};
+    out->there = true;
     os_random(out->id, sizeof out->id);
 
     pthread_mutex_lock(&s->lock);
@@ -111,6 +110,19 @@ void sessions_add(struct sessions *s, const char *version, unsigned can, int64_t
     *head = name;
     link_newest(s, name, now_ms);
     pthread_mutex_unlock(&s->lock);
+}
+
+bool sessions_touch(struct sessions *s, const struct session *which, int64_t now_ms,
+                    bool used)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t name = lookup(s, which->id);
+    if (name && used) {
+        unlink_use(s, name);
+        link_newest(s, name, now_ms);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return name != 0;
 }
 
 static int hex_digit(char c)

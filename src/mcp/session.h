@@ -8,17 +8,19 @@
 #include <pthread.h>
 
 #include "base/base.h"
+#include "caller/caller.h"
 #include "client/client.h"
 
-#define SESSIONS_MAX 4096u
+#define SESSIONS_MAX 16384u
 #define SESSION_IDLE_MS ((int64_t)24 * 60 * 60 * 1000)
 #define SESSION_TEXT 32u /* characters of an id: 128 random bits in hex */
 
 struct session {
-    bool there;           /* else nobody's: its calls are nobody's to cancel */
-    unsigned char id[16]; /* zeros for the one client of stdio */
-    const char *version;  /* as negotiated, a literal; NULL: not yet */
-    unsigned can;         /* CAN_*: what its client answers (outlet.h) */
+    bool there;                /* else nobody's: its calls are nobody's to cancel */
+    unsigned char id[16];      /* zeros for the one client of stdio */
+    const char *version;       /* as negotiated, a literal; NULL: not yet */
+    unsigned can;              /* CAN_*: what its client answers (outlet.h) */
+    char owner[PRINCIPAL_MAX]; /* the principal who opened it; "": it needed none */
 };
 
 /* In place of a level: nothing was asked for. */
@@ -42,12 +44,15 @@ struct sessions {
 
 void sessions_init(struct sessions *s);
 void sessions_done(struct sessions *s);
-/* A new session with a fresh id; `now_ms` is monotonic. */
-void sessions_add(struct sessions *s, const char *version, unsigned can, int64_t now_ms,
-                  struct session *out);
+/* A new session with a fresh id; `now_ms` is monotonic. `out` says what it is of, and
+ * is given the rest. */
+void sessions_add(struct sessions *s, int64_t now_ms, struct session *out);
 /* false: there is none by this id. */
 bool sessions_find(struct sessions *s, struct str id, int64_t now_ms,
                    struct session *out);
+/* Is it there? Then it was used just now, if `used`. */
+bool sessions_touch(struct sessions *s, const struct session *which, int64_t now_ms,
+                    bool used);
 /* What is kept for its client between calls: see `vault` of struct caller. 0 for a
  * session that is not there (any more). */
 unsigned sessions_vault(struct sessions *s, const struct session *which);

@@ -23,6 +23,12 @@ static int closed(void **state)
     return 0;
 }
 
+static void add(const char *version, int64_t now_ms, struct session *out)
+{
+    *out = (struct session){.version = version};
+    sessions_add(&all, now_ms, out);
+}
+
 static bool find(const struct session *s, int64_t now_ms)
 {
     char text[SESSION_TEXT + 1];
@@ -37,8 +43,8 @@ static void a_session_is_found_by_its_id(void **state)
 {
     (void)state;
     struct session a, b;
-    sessions_add(&all, "x", 0, 0, &a);
-    sessions_add(&all, "y", 0, 0, &b);
+    add("x", 0, &a);
+    add("y", 0, &b);
     assert_memory_not_equal(a.id, b.id, sizeof a.id);
     assert_true(find(&a, 1));
     assert_true(find(&b, 1));
@@ -50,7 +56,7 @@ static void what_is_no_id_finds_nothing(void **state)
     struct session a, found;
     char text[SESSION_TEXT + 1];
     assert_false(sessions_find(&all, STR("00000000000000000000000000000000"), 0, &found));
-    sessions_add(&all, "x", 0, 0, &a);
+    add("x", 0, &a);
     session_text(&a, text);
     assert_false(sessions_find(&all, (struct str){text, 31}, 0, &found));
     assert_false(sessions_find(&all, STR(""), 0, &found));
@@ -67,8 +73,8 @@ static void what_was_removed_is_gone(void **state)
 {
     (void)state;
     struct session a, b;
-    sessions_add(&all, "x", 0, 0, &a);
-    sessions_add(&all, "x", 0, 0, &b);
+    add("x", 0, &a);
+    add("x", 0, &b);
     assert_true(sessions_remove(&all, &a));
     assert_false(sessions_remove(&all, &a));
     assert_false(find(&a, 0));
@@ -79,8 +85,8 @@ static void one_that_is_silent_for_a_day_is_gone(void **state)
 {
     (void)state;
     struct session a, b;
-    sessions_add(&all, "x", 0, 0, &a);
-    sessions_add(&all, "x", 0, 0, &b);
+    add("x", 0, &a);
+    add("x", 0, &b);
     assert_true(find(&a, SESSION_IDLE_MS - 1)); /* and has spoken by this */
     assert_false(find(&b, SESSION_IDLE_MS));
     assert_true(find(&a, SESSION_IDLE_MS));
@@ -92,10 +98,10 @@ static void a_full_table_lets_the_most_silent_go(void **state)
     (void)state;
     static struct session s[SESSIONS_MAX + 2];
     for (unsigned i = 0; i < SESSIONS_MAX; i++)
-        sessions_add(&all, "x", 0, i, &s[i]);
+        add("x", i, &s[i]);
     assert_true(find(&s[0], SESSIONS_MAX));
-    sessions_add(&all, "x", 0, SESSIONS_MAX, &s[SESSIONS_MAX]);
-    sessions_add(&all, "x", 0, SESSIONS_MAX, &s[SESSIONS_MAX + 1]);
+    add("x", SESSIONS_MAX, &s[SESSIONS_MAX]);
+    add("x", SESSIONS_MAX, &s[SESSIONS_MAX + 1]);
     assert_true(find(&s[0], SESSIONS_MAX));
     assert_false(find(&s[1], SESSIONS_MAX));
     assert_false(find(&s[2], SESSIONS_MAX));
@@ -108,7 +114,7 @@ static void seats_are_used_again(void **state)
     (void)state;
     struct session s;
     for (unsigned i = 0; i < 3 * SESSIONS_MAX; i++) {
-        sessions_add(&all, "x", 0, 0, &s);
+        add("x", 0, &s);
         assert_true(sessions_remove(&all, &s));
     }
     assert_int_equal(all.used, 1);

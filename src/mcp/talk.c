@@ -180,6 +180,15 @@ static void talk_log(void *arg, enum client_level level, const char *logger,
     pthread_mutex_unlock(&t->lock);
 }
 
+/* ---- letting go ---------------------------------------------------------- */
+
+static void talk_let_go(void *arg)
+{
+    const struct talk *t = arg;
+    if (t->outlet && t->outlet->let_go)
+        t->outlet->let_go(t->outlet->arg);
+}
+
 /* ---- questions ---------------------------------------------------------- */
 
 /* Only a client with a session can be told from others when it answers. */
@@ -191,21 +200,23 @@ static bool legacy_answers(void *arg, const char *method)
 }
 
 static bool legacy_ask(void *arg, const struct client_question *questions, size_t n,
-                       struct arena *a, const struct json **answers, struct err *e)
+                       const struct cancel *stop, struct arena *a,
+                       const struct json **answers, struct err *e)
 {
     struct talk *t = arg;
     if (!t->outlet || !t->call->session.there)
         return err_set(e, ERR_CAPABILITY,
                        "this needs a client that can be asked, in a session; nothing was "
                        "changed");
-    return asks_ask(&t->call->m->asks, t, questions, n, a, answers, e);
+    return asks_ask(&t->call->m->asks, t, questions, n, stop, a, answers, e);
 }
 
 static const struct client_ways legacy_ways = {.progress = talk_progress,
                                                .hears = talk_hears,
                                                .log = talk_log,
                                                .answers = legacy_answers,
-                                               .ask = legacy_ask};
+                                               .ask = legacy_ask,
+                                               .let_go = talk_let_go};
 
 static bool modern_answers(void *arg, const char *method)
 {
@@ -214,8 +225,10 @@ static bool modern_answers(void *arg, const char *method)
 }
 
 static bool modern_ask(void *arg, const struct client_question *questions, size_t n,
-                       struct arena *a, const struct json **answers, struct err *e)
+                       const struct cancel *stop, struct arena *a,
+                       const struct json **answers, struct err *e)
 {
+    (void)stop;
     struct talk *t = arg;
     return input_ask(t->input, questions, n, a, answers, e);
 }
