@@ -30,7 +30,7 @@ static const struct view {
          "n") " AS id, n.uid AS uid, n.title AS title, n.type AS type, n.path AS"
               " path, n.stem || '.md' AS filename, " TIME_OF("n.created") " AS created, " TIME_OF(
                   "n.updated") " AS updated, n.size AS size, n.hash AS content_hash, n.tags AS"
-                               " tags, n.metadata AS metadata, (SELECT t.body FROM @.texts t WHERE t.rowid = n.key)"
+                               " tags, n.metadata AS metadata, n.properties AS properties, n.cut AS properties_cut, (SELECT t.body FROM @.texts t WHERE t.rowid = n.key)"
                                " AS content FROM @.notes n"},
     {"tags",
      "SELECT " ID_OF("n") " AS note_id, g.tag AS tag FROM @.tags g JOIN @.notes n ON"

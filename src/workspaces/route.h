@@ -129,6 +129,24 @@ extern const size_t schema_count;
 /* "": there is none of this name. */
 const char *schema_named(const char *name);
 
+/* ---- rows of notes (rows.c) ------------------------------------------------------------ */
+
+#define ROW_FIELDS 11u
+struct row_fields {
+    bool wanted[ROW_FIELDS];
+};
+/* "id,title", or an array of names; none: the usual. ERR_INVALID names those there are. */
+bool row_read_fields(struct str list, struct row_fields *out, struct err *e);
+bool row_read_field_names(const struct json *names, struct row_fields *out,
+                          struct err *e);
+/* What notes.list calls them, but the id: elements of an open array. */
+void row_put_sources(const struct row_fields *f, struct json_writer *w);
+/* A row of notes.list, or of the view of notes, as a row of ours. */
+void row_put(struct route_call *c, const struct json *row, const struct row_fields *f,
+             struct json_writer *w);
+/* All fields of a whole note, members of an open object. */
+void row_put_members(const struct json *note, struct json_writer *w);
+
 /* ---- notes (route_notes.c) ---------------------------------------------------------- */
 
 /* Answers with the note as it is now; `id`: an identifier. ERR_NOT_FOUND. */
@@ -139,4 +157,6 @@ bool put_location(struct route_call *c, struct str id, struct err *e);
 route_fn route_workspaces, route_workspace;
 route_fn route_list_notes, route_create_note, route_get_note, route_put_note,
     route_patch_note, route_delete_note;
+route_fn route_query, route_search, route_links, route_classes, route_class;
+route_fn route_evaluate, route_run, route_audit, route_openapi;
 route_fn route_history, route_revision, route_restore;

@@ -4,74 +4,9 @@
 
 #define ARGUMENTS_MAX ((size_t)128 << 20) /* bytes */
 
-/* ---- rows ------------------------------------------------------------------ */
+/* ---- many --------------------------------------------------------------------- */
 
-/* The fields of a row, and what notes.list calls them; the first five are the usual. */
-static const struct {
-    const char *name, *source;
-} fields[] = {
-    {"id", "id"},
-    {"title", "title"},
-    {"class", "type"},
-    {"properties", "properties"},
-    {"updated_at", "updated"},
-    {"created_at", "created"},
-    {"tags", "tags"},
-    {"content_hash", "content_hash"},
-    {"path", "path"},
-    {"uid", "uid"},
-    {"size", "size"},
-};
-#define FIELDS_USUAL 5u
-
-struct wanted {
-    bool field[LENGTH(fields)];
-};
-
-static bool want(struct str name, struct wanted *out, struct err *e)
-{
-    for (size_t i = 0; i < LENGTH(fields); i++)
-        if (str_is(name, fields[i].name)) {
-            out->field[i] = true;
-            return true;
-        }
-    scoped_buf struct buf names;
-    buf_init(&names, 400);
-    for (size_t i = 0; i < LENGTH(fields); i++)
-        buf_printf(&names, "%s%s", i ? ", " : "", fields[i].name);
-    return err_set(e, ERR_INVALID, "there is no field \"%.*s\"; rows have %s",
-                   STR_ARGS(str_cut(name, 40)), buf_cz(&names));
-}
-
-static bool read_fields(struct str list, struct wanted *out, struct err *e)
-{
-    *out = (struct wanted){0};
-    for (size_t i = 0; i < FIELDS_USUAL && !list.n; i++)
-        out->field[i] = true;
-    while (list.n) {
-        const char *comma = memchr(list.at, ',', list.n);
-        struct str name = {list.at, comma ? (size_t)(comma - list.at) : list.n};
-        if (!want(str_trim(name), out, e))
-            return false;
-        list.at += name.n + (comma != NULL);
-        list.n -= name.n + (comma != NULL);
-    }
-    return true;
-}
-
-static void put_row(const struct json *row, const struct wanted *wanted,
-                    struct json_writer *w)
-{
-    json_open_object(w);
-    for (size_t i = 0; i < LENGTH(fields); i++)
-        if (wanted->field[i])
-            json_pair(w, fields[i].name, json_get(row, fields[i].source));
-    if (json_get(row, "properties_cut"))
-        json_pair(w, "properties_cut", json_get(row, "properties_cut"));
-    json_close(w);
-}
-
-static bool put_list_options(struct route_call *c, const struct wanted *wanted,
+static bool put_list_options(struct route_call *c, const struct row_fields *wanted,
                              int64_t limit, struct buf *out, struct err *e)
 {
     struct str class = route_text(c, "class"), cursor = route_text(c, "cursor");
@@ -85,9 +20,7 @@ static bool put_list_options(struct route_call *c, const struct wanted *wanted,
     json_key(&w, "fields");
     json_open_array(&w);
     json_put_cstr(&w, "id");
-    for (size_t i = 1; i < LENGTH(fields); i++)
-        if (wanted->field[i])
-            json_put_cstr(&w, fields[i].source);
+    row_put_sources(wanted, &w);
     json_close(&w);
     json_close(&w);
     return buf_check(out, "the options", e);
@@ -95,11 +28,11 @@ static bool put_list_options(struct route_call *c, const struct wanted *wanted,
 
 bool route_list_notes(struct route_call *c, struct err *e)
 {
-    struct wanted wanted;
+    struct row_fields wanted;
     int64_t limit;
     scoped_buf struct buf options;
     buf_init(&options, (size_t)64 << 10);
-    if (!read_fields(route_text(c, "fields"), &wanted, e) ||
+    if (!row_read_fields(route_text(c, "fields"), &wanted, e) ||
         !route_number(c, "limit", ROUTE_LIMIT, 1, ROUTE_LIMIT_MAX, &limit, e) ||
         !put_list_options(c, &wanted, limit, &options, e))
         return false;
@@ -109,7 +42,7 @@ bool route_list_notes(struct route_call *c, struct err *e)
     const struct json *last = NULL;
     json_open_array(&w);
     while (json_next(&it)) {
-        put_row(it.value, &wanted, &w);
+        row_put(c, it.value, &wanted, &w);
         last = it.value;
     }
     json_close(&w);
@@ -164,8 +97,7 @@ static void put_links(const struct json *note, struct json_writer *w)
 static void put_note(const struct json *note, struct json_writer *w)
 {
     json_open_object(w);
-    for (size_t i = 0; i < LENGTH(fields); i++)
-        json_pair(w, fields[i].name, json_get(note, fields[i].source));
+    row_put_members(note, w);
     json_pair(w, "markdown", json_get(note, "markdown"));
     put_links(note, w);
     if (json_get(note, "frontmatter_error"))

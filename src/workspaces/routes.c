@@ -20,6 +20,23 @@ static const struct route_parameter list_parameters[] = {
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
+static const struct route_parameter query_parameters[] = {
+    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA}, {0}};
+
+static const struct route_parameter search_parameters[] = {
+    {"q", "words, \"a phrase\"; the last word may be unfinished", STRING_SCHEMA},
+    {"class", "only notes of this class", STRING_SCHEMA},
+    {"limit", "rows of one page",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":50}"},
+    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
+    {0}};
+
+static const struct route_parameter link_parameters[] = {
+    {"limit", "links of one page, which ends with a whole note",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":10000}"},
+    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
+    {0}};
+
 static const struct route_parameter delete_parameters[] = {
     {"confirm", "delete it although other notes link to it, or are beneath it",
      "{\"type\":\"boolean\",\"default\":false}"},
@@ -46,6 +63,20 @@ const struct route routes[] = {
     {ROUTE("POST", WORKSPACE "/notes"), .operation = "createNote",
      .summary = "Makes a note, of Markdown or of its parts", .run = route_create_note,
      .flags = ROUTE_MARKDOWN_IN, .status = 201, .body = "NewNote", .answer = "Note"},
+    {ROUTE("POST", WORKSPACE "/query"), .operation = "queryNotes",
+     .summary = "The notes that a filter describes", .run = route_query, .body = "Query",
+     .answer = "NoteRow[]", .parameters = query_parameters},
+    {ROUTE("GET", WORKSPACE "/search"), .operation = "searchNotes",
+     .summary = "Full-text search, best first", .run = route_search,
+     .answer = "SearchHit[]", .parameters = search_parameters},
+    {ROUTE("GET", WORKSPACE "/links"), .operation = "listLinks",
+     .summary = "All links from note to note", .run = route_links, .answer = "Link[]",
+     .parameters = link_parameters},
+    {ROUTE("GET", WORKSPACE "/classes"), .operation = "listClasses",
+     .summary = "The classes of notes, and their fields", .run = route_classes,
+     .answer = "Class[]"},
+    {ROUTE("GET", WORKSPACE "/classes/{class}"), .operation = "getClass",
+     .summary = "One class", .run = route_class, .answer = "Class"},
     {ROUTE("GET", NOTE "/history"), .operation = "listRevisions",
      .summary = "What the note held before, the newest first", .run = route_history,
      .answer = "Revision[]", .parameters = history_parameters},

@@ -72,6 +72,30 @@ const struct schema schemas[] = {
      "\"properties\":{\"type\":\"object\",\"description\":\"merged key by key, null "
      "removes: the section of level 2 of that name, else the key of the "
      "frontmatter\"}," MEANT "},\"additionalProperties\":false}"},
+    {"Query",
+     "{\"type\":\"object\",\"properties\":{"
+     "\"filter\":{\"type\":[\"object\",\"null\"],\"description\":\"fields with values, or "
+     "with operators: {class: 'Task', 'properties.Due': {$lt: '2026-01-01'}}; $and, $or, "
+     "$not\"},"
+     "\"sort\":{\"type\":[\"string\",\"array\",\"object\",\"null\"],\"description\":\"a "
+     "field, -field for the other way round, several, or {field: 'desc'}\"},"
+     "\"fields\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"}},"
+     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":1000},"
+     "\"cursor\":{\"type\":[\"string\",\"null\"]}},\"additionalProperties\":false}"},
+    {"SearchHit",
+     "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"title\":" STRING
+     ",\"class\":" STRING ",\"excerpt\":" STRING
+     ",\"score\":{\"type\":\"number\"}},\"required\":[\"id\",\"title\",\"class\","
+     "\"excerpt\",\"score\"],\"additionalProperties\":false}"},
+    {"Link", LINK},
+    {"Class",
+     "{\"type\":\"object\",\"properties\":{\"name\":" STRING
+     ",\"description\":" NULLABLE_STRING
+     ",\"fields\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+     "\"name\":" STRING ",\"type\":{},\"required\":{\"type\":\"boolean\"}},"
+     "\"required\":[\"name\",\"type\",\"required\"]}}},"
+     "\"required\":[\"name\",\"description\",\"fields\"],"
+     "\"additionalProperties\":false}"},
     {"DeletedNote", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
                     ",\"deleted\":{\"const\":true},\"backup_path\":" STRING
                     "},\"required\":[\"id\",\"deleted\",\"backup_path\"],"

@@ -273,10 +273,8 @@ static bool put_class(struct work *work, const struct json *row, struct json_wri
     return true;
 }
 
-static bool show_classes(struct work *work, const struct view *v, struct buf *text,
-                         struct err *e)
+bool view_classes(struct work *work, struct buf *text, struct err *e)
 {
-    (void)v;
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
     const struct json *rows = view_call(work, "noteTypes.list", NULL, NULL, a, e);
     if (!rows)
@@ -289,6 +287,13 @@ static bool show_classes(struct work *work, const struct view *v, struct buf *te
             return false;
     json_close(&out);
     return buf_check(text, "the classes", e);
+}
+
+static bool show_classes(struct work *work, const struct view *v, struct buf *text,
+                         struct err *e)
+{
+    (void)v;
+    return view_classes(work, text, e);
 }
 
 /* ---- all of them ------------------------------------------------------------------------ */

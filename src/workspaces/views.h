@@ -55,6 +55,9 @@ bool workspace_rows(struct workspaces *w, const struct caller *who, struct arena
 bool names_put(struct workspaces *w, const struct caller *who, struct str argument,
                const struct json *known, struct buf *values, struct err *e);
 
+/* Appends the classes of a workspace: [{name, description, fields}]. */
+bool view_classes(struct work *work, struct buf *text, struct err *e);
+
 /* Calls `name` with one argument, the object or string that `fill` puts (NULL: none), and
  * reads its answer into the arena. NULL and *e. */
 const struct json *view_call(struct work *work, const char *name,
