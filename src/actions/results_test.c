@@ -129,8 +129,8 @@ static void one_principals_results_do_not_push_out_anothers(void **state)
                   two = {.name = "http token b", .grant = &b, .session = "x"};
     char kept[RESULT_URI], uri[RESULT_URI];
     assert_true(results_keep(results, &two, STR("2"), 0, kept));
+    char session[16];
     for (unsigned i = 0; i < 2 * RESULTS_MAX; i++) {
-        char session[16];
         (void)snprintf(session, sizeof session, "s%u", i);
         one.session = session;
         assert_true(results_keep(results, &one, STR("1"), 0, uri));

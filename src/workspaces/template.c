@@ -113,7 +113,10 @@ bool uri_unescape(struct str text, struct buf *out)
         }
         if (text.at[i] == '%' && (high < 0 || low < 0))
             return false;
-        buf_char(out, high < 0 ? text.at[i] : (char)(high << 4 | low));
+        char c = text.at[i];
+        if (high >= 0)
+            c = (char)(high * 16 + low);
+        buf_char(out, c);
         i += high < 0 ? 0 : 2;
     }
     if (out->failed)
