@@ -122,6 +122,8 @@ const char *http_peer(struct http_request *rq)
 bool http_is_local(struct http_request *rq)
 {
     const struct http_server *s = rq->server;
+    if (rq->detached)
+        return rq->is_local;
     return !s->o.behind_proxy && endpoint_is_loopback(&s->self.address) &&
            endpoint_is_loopback(socket_peer(rq)) && !was_forwarded(rq) &&
            endpoint_is_host(&s->self, http_header(rq, "Host"));

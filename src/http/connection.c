@@ -6,7 +6,7 @@
 #include "http/server.h"
 
 /* Bytes of a body that is not wanted any more. */
-#define SKIP_MAX ((size_t)1024 * 1024 * 1024)
+#define SKIP_MAX ((size_t)128 * 1024 * 1024)
 
 /* ---- looks at a request ------------------------------------------------- */
 
@@ -240,6 +240,7 @@ static enum MHD_Result dispatch(struct http_request *rq)
 {
     struct http_server *s = rq->server;
     const struct http_route *route = rq->route;
+    rq->stage = STAGE_WHOLE;
     if (route->begin) {
         struct http_response rs;
         response_init(&rs);
@@ -251,6 +252,7 @@ static enum MHD_Result dispatch(struct http_request *rq)
         response_done(&rs);
     }
     MHD_suspend_connection(rq->connection);
+    rq->at_worker = true;
     if (pool_put(s, rq))
         return MHD_YES;
     if (rq->work && route->drop)
@@ -269,6 +271,8 @@ static enum MHD_Result begin(struct http_request *rq)
         rq->stage = STAGE_BODY;
         return MHD_YES;
     }
+    if (rq->stage == STAGE_LEFT)
+        return MHD_NO;
     if (rq->status == MHD_HTTP_CONTENT_TOO_LARGE || http_header(rq, "Expect").at)
         return send_answer(rq);
     return MHD_YES;
@@ -286,15 +290,21 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
         return MHD_NO;
     if (rq->stage == STAGE_NEW) {
         rq->connection = c;
+        link_head(rq);
         rq->method = method;
         rq->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
         return begin(rq);
     }
+    link_body(rq, *upload_size);
+    if (*upload_size == 0)
+        link_whole(rq);
     if (*upload_size == 0)
         return rq->stage == STAGE_ANSWERED ? send_answer(rq) : dispatch(rq);
 
     if (rq->stage == STAGE_BODY) {
         collect(rq, upload, *upload_size);
+        if (rq->stage == STAGE_LEFT)
+            return MHD_NO;
     } else {
         /* Skipping costs little, and only at the end can the library answer; but
          * one that sends without end is cut off. */
@@ -319,23 +329,66 @@ void *connection_target(void *cls, const char *uri, struct MHD_Connection *c)
     return rq;
 }
 
+/* ---- its end ------------------------------------------------------------ */
+
+static void request_free(struct http_request *rq)
+{
+    struct http_server *s = rq->server;
+    if (rq->admitted && !rq->streamed)
+        s->o.release(s->o.admit_arg, rq->admitted);
+    buf_done(&rq->body);
+    atomic_fetch_sub(&s->bodies, rq->body_held);
+    free(rq->copies);
+    free(rq->target);
+    free(rq);
+    atomic_fetch_sub(&s->requests, 1);
+}
+
+void request_done(struct http_request *rq)
+{
+    if (!rq->detached || atomic_fetch_sub(&rq->holders, 1) == 1)
+        request_free(rq);
+}
+
 void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
                      enum MHD_RequestTerminationCode why)
 {
-    struct http_server *s = cls;
     struct http_request *rq = *con_cls;
+    (void)cls;
     (void)c;
     (void)why;
     if (!rq)
         return;
     *con_cls = NULL;
     if (rq->answer)
-        MHD_destroy_response(rq->answer);
-    if (rq->admitted)
-        s->o.release(s->o.admit_arg, rq->admitted);
-    buf_done(&rq->body);
-    atomic_fetch_sub(&s->bodies, rq->body_held);
-    free(rq->target);
-    free(rq);
-    atomic_fetch_sub(&s->requests, 1);
+        MHD_destroy_response(take(rq->answer));
+    link_rest(rq);
+    request_done(rq);
+}
+
+static struct str copy_to(char **to, struct str s)
+{
+    struct str copy = {*to, s.n};
+    memcpy(*to, s.at, s.n);
+    (*to)[s.n] = 0;
+    *to += s.n + 1;
+    return copy;
+}
+
+void request_detach(struct http_request *rq)
+{
+    size_t n = strlen(rq->method) + 1;
+    for (unsigned i = 0; i < rq->n_fields; i++)
+        n += rq->fields[i].name.n + rq->fields[i].value.n + 2;
+    char *to = rq->copies = mem_new(n); /* bounded by what the library takes in */
+    rq->method = copy_to(&to, str_of(rq->method)).at;
+    for (unsigned i = 0; i < rq->n_fields; i++) {
+        rq->fields[i].name = copy_to(&to, rq->fields[i].name);
+        rq->fields[i].value = copy_to(&to, rq->fields[i].value);
+    }
+    (void)http_peer(rq);
+    rq->is_local = http_is_local(rq);
+    atomic_store(&rq->holders, 2);
+    pool_detach(rq->server, rq);
+    MHD_resume_connection(rq->connection);
 }

@@ -19,6 +19,9 @@
 /* Descriptors that all else may need: vaults, databases, what calls open. */
 #define OTHER_FILES 512u
 #define STREAMS_MAX 16384u
+/* TLS 1.2 and 1.3, as the library thinks fit. */
+#define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define SPARE_CONNECTIONS 64u
 
 static void library_log(void *cls, const char *fmt, va_list ap)
 {
@@ -102,23 +105,32 @@ static struct MHD_Daemon *start_library(struct http_server *s, int fd)
     /* One thread moves some 80,000 small answers a second: more of them only
      * help where there are processors to spare. */
     unsigned threads = cpus() > 4 ? cpus() / 4 : 0;
-    unsigned connections =
-        s->o.connections_max > threads ? s->o.connections_max : threads;
+    /* Some more than we keep: the newest makes room, which the library must see first. */
+    unsigned connections = s->o.connections_max + SPARE_CONNECTIONS;
     struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)library_log, NULL},
         {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)connection_target, s},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)connection_done, s},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)link_changed, s},
         {MHD_OPTION_THREAD_POOL_SIZE, threads, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, s->o.idle_s, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
         {MHD_OPTION_END, 0, NULL},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)tls_retrieve},
+        {MHD_OPTION_END, 0, NULL},
     };
     /* Turbo: a connection that is let go is closed, and not shut down before, which
      * would take a stream's socket from it. */
-    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO |
-                                MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+    unsigned flags = MHD_USE_TURBO;
+    if (s->tls) {
+        options[LENGTH(options) - 3] =
+            (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)PRIORITIES};
+        flags = MHD_USE_TLS;
+    }
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                                MHD_USE_ERROR_LOG | flags,
                             0, NULL, NULL, connection_request, s, MHD_OPTION_ARRAY,
                             options, MHD_OPTION_END);
 }
@@ -130,7 +142,8 @@ static bool start_listening(struct http_server *s, struct err *e)
     if (fd < 0)
         return err_set(e, ERR_IO, "cannot make a socket: %m");
     if (bind_to(fd, &s->self, e)) {
-        (void)snprintf(s->url, sizeof s->url, "http://%s:%u", s->self.host, s->self.port);
+        (void)snprintf(s->url, sizeof s->url, "http%s://%s:%u", s->tls ? "s" : "",
+                       s->self.host, s->self.port);
         s->daemon = start_library(s, fd);
         if (s->daemon)
             return true;
@@ -140,11 +153,24 @@ static bool start_listening(struct http_server *s, struct err *e)
     return false;
 }
 
+static bool open_tls(struct http_server *s, struct err *e)
+{
+    const struct http_options *o = &s->o;
+    if (!o->tls_cert && !o->tls_key)
+        return true;
+    if (!o->tls_cert || !o->tls_key)
+        return err_set(e, ERR_INVALID,
+                       "TLS needs both a certificate and its key, as PEM files");
+    s->tls = tls_open(o->tls_cert, o->tls_key, e);
+    return s->tls != NULL;
+}
+
 /* Other machines come in by a credential alone, which nobody on the way may read. */
 static bool may_listen(const struct http_server *s, struct err *e)
 {
     const struct http_options *o = &s->o;
-    if (endpoint_is_loopback(&s->self.address) || (o->admit && o->behind_proxy))
+    if (endpoint_is_loopback(&s->self.address) ||
+        (o->admit && (s->tls || o->behind_proxy)))
         return true;
     return err_set(
         e, ERR_DENIED,
@@ -163,10 +189,11 @@ struct http_server *http_open(const struct http_options *o, struct err *e)
     pthread_cond_init(&s->work, NULL);
     pthread_cond_init(&s->quiet, NULL);
     s->watcher.epoll = s->watcher.wake = -1;
+    os_brief_mutex(&s->links.lock);
     streams_init(s);
 
-    if (endpoint_parse(&s->self, o->listen, e) && may_listen(s, e) && pool_start(s, e) &&
-        watch_start(s, e) && start_listening(s, e))
+    if (endpoint_parse(&s->self, o->listen, e) && open_tls(s, e) && may_listen(s, e) &&
+        pool_start(s, e) && watch_start(s, e) && start_listening(s, e))
         return s;
     http_close(s, 0);
     return NULL;
@@ -214,6 +241,7 @@ static void stop_daemon(struct http_server *s, unsigned drain_ms)
                 s->o.routes[i].stop(s->o.routes[i].arg);
         pool_cancel_all(s);
     } while (!pool_wait(s, os_mono_ns() + 100u * 1000000u));
+    streams_end(s);
     flush(s);
     MHD_stop_daemon(s->daemon);
     if (listener >= 0)
@@ -230,8 +258,10 @@ void http_close(struct http_server *s, unsigned drain_ms)
     pool_join(s);
     watch_stop(s);
     streams_close(s);
+    tls_close(s->tls);
     pthread_cond_destroy(&s->quiet);
     pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->links.lock);
     free(s);
 }

@@ -159,6 +159,9 @@ struct http_options {
     /* All comes through a proxy of ours, which appends the client's address to
      * X-Forwarded-For or Forwarded: the last one there is the peer. */
     bool behind_proxy;
+    /* PEM files: the certificate with those that signed it, and its key. Both: it speaks
+     * TLS (1.2 or later) and nothing else. Read again when they change. */
+    const char *tls_cert, *tls_key;
 
     unsigned workers;         /* [four a CPU, at least 8] */
     size_t worker_stack;      /* bytes [4 MiB], never less */
@@ -171,16 +174,17 @@ struct http_options {
 };
 
 /* Listens and serves from when it returns; raises the process's limit of descriptors to
- * what the system allows. NULL and *e: ERR_INVALID (`listen` is not ADDRESS:PORT),
- * ERR_DENIED (not a loopback address, and what that needs is missing), ERR_CONFLICT (the
- * port is taken) or ERR_IO. */
+ * what the system allows. NULL and *e: ERR_INVALID (`listen` is not ADDRESS:PORT, or the
+ * certificate's files are no such pair), ERR_NOT_FOUND (one of them is not there),
+ * ERR_DENIED (it may not be read; or not a loopback address, and what that needs is
+ * missing), ERR_CONFLICT (the port is taken) or ERR_IO. */
 struct http_server *http_open(const struct http_options *o, struct err *e);
 /* Breaks off whatever is under way for those of whom `stays` says no, as if their clients
  * had hung up; asked, with a lock held, of what `admit` left for each request that waits
  * or runs and for each stream. For when what was granted has ended. */
 void http_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
                 void *arg);
-/* Where it listens, with the real port: "http://127.0.0.1:41234". */
+/* Where it listens, with the real port: "http://127.0.0.1:41234", or https. */
 const char *http_url(const struct http_server *s);
 /* Stops: no new connections, 503 for new requests, up to `drain_ms` for those that run
  * and wait; then they are cancelled and waited for, streams are told gone(), and their

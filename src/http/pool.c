@@ -45,6 +45,34 @@ void pool_fire(struct http_server *s, struct http_request *rq)
     pthread_cond_broadcast(&s->quiet);
 }
 
+void pool_pin(struct http_server *s, struct http_request *rq)
+{
+    pthread_mutex_lock(&s->lock);
+    while (rq->pinned)
+        pthread_cond_wait(&s->quiet, &s->lock);
+    rq->pinned = true;
+    rq->gone = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void pool_fire_pinned(struct http_server *s, struct http_request *rq)
+{
+    cancel_fire(&rq->cancel);
+    pthread_mutex_lock(&s->lock);
+    rq->pinned = false;
+    pthread_cond_broadcast(&s->quiet);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void pool_detach(struct http_server *s, struct http_request *rq)
+{
+    pthread_mutex_lock(&s->lock);
+    watch_leave(s, rq);
+    rq->detached = true;
+    rq->watched = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
 void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
                 void *arg)
 {
@@ -161,7 +189,10 @@ static void *worker_main(void *arg)
         /* From here on the request is its connection's again. It is counted
          * until then: once nothing is in flight, no connection is suspended,
          * which the end of the server relies on. */
-        MHD_resume_connection(rq->connection);
+        if (rq->detached)
+            request_done(rq);
+        else
+            MHD_resume_connection(rq->connection);
         pthread_mutex_lock(&s->lock);
         if (--s->n_flight == 0)
             pthread_cond_broadcast(&s->quiet);

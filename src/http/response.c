@@ -98,15 +98,45 @@ static void add_fields(struct MHD_Response *answer, const struct http_response *
     }
 }
 
+void response_carry(struct http_request *rq, struct http_response *rs)
+{
+    rq->answer = stream_response(rq->stream);
+    add_fields(rq->answer, rs);
+    rq->status = (unsigned)rs->status;
+    rq->stage = STAGE_ANSWERED;
+    if (rq->at_worker)
+        request_detach(rq);
+}
+
+/* false: a stream has taken the connection along. */
+static bool hand_over(struct http_request *rq, struct http_response *rs)
+{
+    bool carried = stream_is_carried(rq->stream);
+    if (!carried)
+        rq->stage = STAGE_LEFT;
+    stream_handled(take(rq->stream));
+    response_done(rs);
+    return carried;
+}
+
+/* An answer that leaves while the client still sends a body that nobody wants: closed at
+ * once, the connection would take it back before it is read. A stream that ends lets the
+ * client finish its sentence. */
+static void answer_midway(struct http_request *rq, struct http_response *rs)
+{
+    bool midway =
+        rq->stage == STAGE_BODY ||
+        (rq->stage == STAGE_NEW && (rs->status == MHD_HTTP_CONTENT_TOO_LARGE ||
+                                    http_header(rq, MHD_HTTP_HEADER_EXPECT).at));
+    if (midway && !rq->stream && !rq->server->tls)
+        http_stream_end(http_stream_open(rq, rs, NULL, NULL));
+}
+
 bool response_put(struct http_request *rq, struct http_response *rs)
 {
-    if (rq->stream) {
-        rq->stage = STAGE_LEFT;
-        rq->admitted = NULL;
-        stream_handled(take(rq->stream));
-        response_done(rs);
-        return false;
-    }
+    answer_midway(rq, rs);
+    if (rq->stream)
+        return hand_over(rq, rs);
     if (rs->body.failed) {
         buf_clear(&rs->head);
         http_say(rs, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer is too large");

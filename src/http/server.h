@@ -13,6 +13,7 @@
 #include "http/endpoint.h"
 #include "http/http.h"
 #include "http/target.h"
+#include "http/tls.h"
 
 /* Header fields of one request; more are refused with 431. */
 #define FIELDS_MAX 64u
@@ -28,6 +29,7 @@ struct field {
 enum stage {
     STAGE_NEW,      /* only the request line has been seen */
     STAGE_BODY,     /* headers are there and fine */
+    STAGE_WHOLE,    /* so is the body; it is with its route */
     STAGE_ANSWERED, /* `answer` is there; what is left of the body is skipped */
     STAGE_LEFT,     /* a stream has taken its socket along */
 };
@@ -35,6 +37,7 @@ enum stage {
 struct http_request {
     struct http_server *server;
     struct MHD_Connection *connection;
+    struct link *link;
     const struct http_route *route;
     enum stage stage;
     const char *method;
@@ -49,8 +52,15 @@ struct http_request {
     unsigned status;
 
     void *work;                 /* the route's own, between begin() and work() */
-    void *admitted;             /* what the server's admit() left */
+    void *admitted;             /* what the server's admit() left; its stream's if ... */
     struct http_stream *stream; /* its answer, while its handler runs */
+    bool streamed;              /* ... there is, or was, one */
+    /* A worker has it while its connection sends the stream: it has copies of what the
+     * library would take away, and ends when both are done with it. */
+    bool at_worker, is_local;
+    atomic_bool detached;
+    char *copies;
+    atomic_uint holders; /* once it is detached */
     struct cancel cancel;
 
     /* Under the server's lock, while in flight. */
@@ -74,6 +84,18 @@ struct watcher {
     bool running;
     bool asleep;   /* under the server's lock: waits for `wake`, not for a tick */
     unsigned tick; /* under the server's lock */
+    uint64_t swept_ns;
+};
+
+/* All connections of the library; links.c. */
+struct link;
+struct link_list {
+    struct link *first, *last; /* the oldest first */
+};
+struct link_set {
+    pthread_mutex_t lock;
+    struct link_list idle, busy; /* without a request, and with one */
+    unsigned count;
 };
 
 /* All streams; stream.c. */
@@ -95,6 +117,7 @@ struct http_server {
     struct http_options o; /* with the defaults put in */
     struct endpoint self;
     char url[80];
+    struct tls *tls; /* NULL: it speaks plainly */
     struct MHD_Daemon *daemon;
 
     pthread_mutex_t lock;
@@ -112,6 +135,7 @@ struct http_server {
     unsigned n_threads;
     struct watcher watcher;
     struct stream_hub hub;
+    struct link_set links;
 
     atomic_bool stopping; /* new requests are refused */
     atomic_size_t bodies; /* bytes of body held by all requests */
@@ -129,6 +153,9 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
 void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
                      enum MHD_RequestTerminationCode why);
 
+/* Takes copies and lets the connection go on; by a worker, who says when he is done. */
+void request_detach(struct http_request *rq);
+void request_done(struct http_request *rq);
 int request_socket(const struct http_request *rq); /* -1: none */
 
 /* ---- caller.c ----------------------------------------------------------- */
@@ -138,13 +165,30 @@ bool caller_check(struct http_request *rq);
 /* Makes a refusal the request's answer; returns false. */
 bool request_refuse(struct http_request *rq, int status, const char *why);
 
+/* ---- links.c ------------------------------------------------------------ */
+
+/* A connection begins or ends; `cls` is the server. */
+void link_changed(void *cls, struct MHD_Connection *c, void **context,
+                  enum MHD_ConnectionNotificationCode what);
+/* Its request's head is there; `n` more bytes of its body; all of it; it is done with. */
+void link_head(struct http_request *rq);
+void link_body(struct http_request *rq, size_t n);
+void link_whole(struct http_request *rq);
+void link_rest(struct http_request *rq);
+/* Cuts off who is too slow; false: there is no connection. */
+bool links_sweep(struct http_server *s);
+
 /* ---- stream.c ----------------------------------------------------------- */
 
 void streams_init(struct http_server *s);
-/* Nothing is in flight, and no connection is left. */
+/* Tells all owners, and waits until no stream is left; none is opened any more. */
+void streams_end(struct http_server *s);
 void streams_close(struct http_server *s);
 void streams_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
                    void *arg);
+/* Does the library send it? Then this is what it is given to. */
+bool stream_is_carried(const struct http_stream *st);
+struct MHD_Response *stream_response(struct http_stream *st);
 /* The handler that opened it has returned. */
 void stream_handled(struct http_stream *st);
 
@@ -152,6 +196,8 @@ void stream_handled(struct http_stream *st);
 
 void response_init(struct http_response *rs);
 void response_done(struct http_response *rs);
+/* Makes its stream, which is carried, the request's answer: at once if a worker has it. */
+void response_carry(struct http_request *rq, struct http_response *rs);
 /* Makes `rs` the request's answer and ends it. false: its handler has opened a stream,
  * and the connection is to be let go. */
 bool response_put(struct http_request *rq, struct http_response *rs);
@@ -180,6 +226,11 @@ void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left
 /* Takes no more requests; the workers end once the queue is empty. */
 void pool_end(struct http_server *s);
 void pool_join(struct http_server *s);
+/* The same in two steps, without the lock: first it is held, then fired. */
+void pool_pin(struct http_server *s, struct http_request *rq);
+void pool_fire_pinned(struct http_server *s, struct http_request *rq);
+/* A worker has the request: it is detached, and nobody watches its socket any more. */
+void pool_detach(struct http_server *s, struct http_request *rq);
 /* Fires a request's cancel; the lock is held before and after, not during. */
 void pool_fire(struct http_server *s, struct http_request *rq);
 
@@ -187,6 +238,8 @@ void pool_fire(struct http_server *s, struct http_request *rq);
 
 bool watch_start(struct http_server *s, struct err *e);
 void watch_stop(struct http_server *s);
+/* The first connection is there: it looks once a second from now on. */
+void watch_wake(struct http_server *s);
 /* A request entered, or leaves, the flight. The lock is held. */
 void watch_enter(struct http_server *s, struct http_request *rq);
 void watch_leave(struct http_server *s, struct http_request *rq);

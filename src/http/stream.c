@@ -7,6 +7,10 @@
  * epoll set waits for hang-ups and for slow clients to read on. Bytes leave on the thread
  * that puts them, as far as the client takes them.
  *
+ * Under TLS the session is the library's, and cannot be taken along: there the stream is
+ * "carried", an ordinary response that the library reads from us, suspended while there
+ * is nothing. Hang-ups and the rest are seen by the same thread on the same descriptor.
+ *
  * Three hold a stream: its owner by the handle, its request until the handler is done,
  * and the thread for as long as the socket is open. Only that thread closes sockets and
  * takes them out of its set, so an event never meets a stream that is gone.
@@ -32,12 +36,14 @@
  * bytes unread would take back what the client has not read yet. */
 #define LINGER_S 2u
 #define TICK_MS 1000
+#define CARRIED_AT_ONCE ((size_t)4096) /* bytes the library reads at a time */
 
 enum phase {
     PHASE_OPEN,
     PHASE_ENDING, /* the last byte is in `out` */
     PHASE_LINGER, /* and was sent */
     PHASE_LOST,   /* the client is gone, or given up */
+    PHASE_DONE,   /* carried, and the library has all: the socket is its own again */
     PHASE_CLOSED,
 };
 
@@ -47,6 +53,9 @@ struct http_stream {
     int fd;
     enum phase phase;
     bool chunked;
+    bool carried;
+    bool asleep;                       /* carried, and suspended */
+    struct MHD_Connection *connection; /* while it is asleep */
     bool waits;     /* for room in the socket: counted in the hub's `waiting` */
     struct buf out; /* from `sent` on it waits */
     size_t sent;
@@ -55,10 +64,11 @@ struct http_stream {
     /* Under the hub's lock. */
     struct http_stream *earlier, *later;
     unsigned holders;
-    bool ended;   /* by its owner */
-    bool over;    /* the socket is closed */
-    bool handled; /* its request's handler has returned */
-    bool telling; /* gone() runs, on the thread `teller` */
+    bool ended;              /* by its owner */
+    bool over;               /* the socket is closed */
+    bool handled;            /* its request's handler has returned */
+    struct http_request *rq; /* until then */
+    bool telling;            /* gone() runs, on the thread `teller` */
     pthread_t teller;
     void (*gone)(void *arg);
     void *arg;
@@ -116,6 +126,7 @@ void stream_handled(struct http_stream *st)
     struct stream_hub *hub = &st->server->hub;
     pthread_mutex_lock(&hub->lock);
     st->handled = true;
+    st->rq = NULL;
     if (st->over || hub->closed)
         tell(st);
     let_go(st);
@@ -154,6 +165,14 @@ static void set_waits(struct http_stream *st, bool waits)
         wake(hub);
 }
 
+/* The library comes and reads. */
+static void rouse(struct http_stream *st)
+{
+    if (st->asleep)
+        MHD_resume_connection(st->connection);
+    st->asleep = false;
+}
+
 static void lose(struct http_stream *st)
 {
     st->phase = PHASE_LOST;
@@ -162,11 +181,16 @@ static void lose(struct http_stream *st)
     st->sent = 0;
     (void)shutdown(st->fd, SHUT_RDWR); /* which its thread is told as a hang-up */
     attend(st, 0);
+    rouse(st);
 }
 
 /* What could leave has left, or the stream is lost. */
 static void flush(struct http_stream *st)
 {
+    if (st->carried) {
+        rouse(st);
+        return;
+    }
     while (st->sent < st->out.n) {
         ssize_t n = send(st->fd, st->out.at + st->sent, st->out.n - st->sent,
                          MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -191,7 +215,9 @@ static void flush(struct http_stream *st)
 static void settle(struct http_stream *st)
 {
     bool waits = st->out.n > 0;
-    if (!waits && st->phase == PHASE_ENDING) {
+    if (st->carried) {
+        set_waits(st, waits || st->phase == PHASE_ENDING);
+    } else if (!waits && st->phase == PHASE_ENDING) {
         st->phase = PHASE_LINGER;
         st->moved_ns = os_mono_ns();
         (void)shutdown(st->fd, SHUT_WR);
@@ -230,7 +256,7 @@ bool http_stream_put(struct http_stream *st, struct str bytes)
         put_chunk(st, bytes);
         if (st->out.failed)
             lose(st);
-        else if (!st->waits)
+        else if (!st->waits || st->carried)
             flush(st);
         settle(st);
     }
@@ -248,7 +274,8 @@ void http_stream_end(struct http_stream *st)
         if (st->chunked)
             buf_cstr(&st->out, "0\r\n\r\n");
         st->phase = PHASE_ENDING;
-        if (!st->waits)
+        st->moved_ns = os_mono_ns();
+        if (!st->waits || st->carried)
             flush(st);
         settle(st);
     }
@@ -272,11 +299,80 @@ void streams_expel(struct http_server *s, bool (*stays)(void *arg, const void *l
         if (stays(arg, st->admitted))
             continue;
         pthread_mutex_lock(&st->lock);
-        if (st->phase != PHASE_CLOSED)
+        if (st->phase < PHASE_LOST)
             lose(st);
         pthread_mutex_unlock(&st->lock);
     }
     pthread_mutex_unlock(&hub->lock);
+}
+
+/* ---- carried by the library ------------------------------------------------ */
+
+static ssize_t carry_rest(struct http_stream *st, char *to, size_t max)
+{
+    size_t n = st->out.n - st->sent;
+    n = n < max ? n : max;
+    memcpy(to, st->out.at + st->sent, n);
+    st->sent += n;
+    st->moved_ns = os_mono_ns();
+    if (st->sent == st->out.n) {
+        buf_done(&st->out);
+        buf_init(&st->out, PUT_MAX);
+        st->sent = 0;
+        settle(st);
+    }
+    return (ssize_t)n;
+}
+
+/* The library wants more, on the connection's thread. */
+static ssize_t carry(void *arg, uint64_t at, char *to, size_t max)
+{
+    (void)at;
+    struct http_stream *st = arg;
+    ssize_t n = 0;
+    pthread_mutex_lock(&st->lock);
+    if (st->out.n) {
+        n = carry_rest(st, to, max);
+    } else if (st->phase == PHASE_OPEN) {
+        st->asleep = true;
+        MHD_suspend_connection(st->connection);
+    } else if (st->phase == PHASE_ENDING) {
+        st->phase = PHASE_DONE;
+        attend(st, EPOLLOUT); /* its thread lets go of the descriptor */
+        n = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        n = st->phase == PHASE_DONE ? MHD_CONTENT_READER_END_OF_STREAM
+                                    : MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    pthread_mutex_unlock(&st->lock);
+    return n;
+}
+
+/* The library needs it no more: it was sent, or its connection is gone. */
+static void carried_off(void *arg)
+{
+    struct http_stream *st = arg;
+    pthread_mutex_lock(&st->lock);
+    if (st->phase == PHASE_OPEN || st->phase == PHASE_ENDING)
+        lose(st);
+    pthread_mutex_unlock(&st->lock);
+    struct stream_hub *hub = &st->server->hub;
+    pthread_mutex_lock(&hub->lock);
+    let_go(st);
+    pthread_mutex_unlock(&hub->lock);
+}
+
+struct MHD_Response *stream_response(struct http_stream *st)
+{
+    struct MHD_Response *answer = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, CARRIED_AT_ONCE, carry, st, carried_off);
+    must(answer != NULL); /* only ever out of memory */
+    return answer;
+}
+
+bool stream_is_carried(const struct http_stream *st)
+{
+    return st->carried;
 }
 
 /* ---- the thread ------------------------------------------------------------ */
@@ -295,6 +391,13 @@ static void close_socket(struct http_stream *st)
 
     pthread_mutex_lock(&hub->lock);
     st->over = true;
+    struct http_request *rq = st->rq;
+    if (rq && rq->detached) {
+        pool_pin(st->server, rq); /* its handler has not returned, and now cannot yet */
+        pthread_mutex_unlock(&hub->lock);
+        pool_fire_pinned(st->server, rq);
+        pthread_mutex_lock(&hub->lock);
+    }
     if (st->handled)
         tell(st);
     hub->open--;
@@ -305,26 +408,29 @@ static void close_socket(struct http_stream *st)
 /* What a client says behind its request, or after our end, is of no interest. */
 static bool drained(int fd)
 {
-    char waste[4096];
-    ssize_t n;
-    do
+    char waste[16 * 1024];
+    ssize_t n = 1;
+    for (unsigned i = 0; i < 16 && n > 0; i++) /* others wait, too */
         n = recv(fd, waste, sizeof waste, MSG_DONTWAIT);
-    while (n > 0);
-    return n == 0 || (errno != EAGAIN && errno != EINTR);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 static void on_event(struct http_stream *st, uint32_t events)
 {
     pthread_mutex_lock(&st->lock);
-    bool over = st->phase == PHASE_LOST || (events & (EPOLLERR | EPOLLHUP));
-    if (!over && (events & EPOLLOUT)) {
+    bool over = st->phase == PHASE_LOST || st->phase == PHASE_DONE ||
+                (events & (EPOLLERR | EPOLLHUP));
+    if (!over && !st->carried && (events & EPOLLOUT)) {
         flush(st);
         settle(st);
     }
     /* Who has said goodbye while we send on is gone; after the end it is what we wait
      * for. */
-    if (events & EPOLLRDHUP)
+    if ((events & EPOLLRDHUP) && !over) {
         over = true;
+        if (st->carried)
+            lose(st);
+    }
     if (!over && st->phase == PHASE_LINGER)
         over = drained(st->fd);
     over = over || st->phase == PHASE_LOST;
@@ -339,7 +445,8 @@ static bool is_late(struct http_stream *st, uint64_t now)
     unsigned patience = st->server->hub.closed      ? 1
                         : st->phase == PHASE_LINGER ? LINGER_S
                                                     : HTTP_STREAM_STUCK_S;
-    bool late = st->waits && now - st->moved_ns > patience * 1000000000ull;
+    /* It may have moved since `now` was asked. */
+    bool late = st->waits && now > st->moved_ns + patience * 1000000000ull;
     pthread_mutex_unlock(&st->lock);
     return late;
 }
@@ -353,7 +460,7 @@ static void give_up_late(struct stream_hub *hub)
         if (!is_late(st, now))
             continue;
         pthread_mutex_lock(&st->lock);
-        if (st->phase != PHASE_CLOSED)
+        if (st->phase < PHASE_LOST)
             lose(st);
         pthread_mutex_unlock(&st->lock);
     }
@@ -484,8 +591,11 @@ static struct http_stream *stream_new(struct http_request *rq, void (*gone)(void
     struct http_stream *st = mem_new(sizeof *st);
     *st = (struct http_stream){.server = rq->server,
                                .fd = second_descriptor(rq),
-                               .chunked = !rq->old_version,
-                               .holders = 3,
+                               .carried = rq->server->tls != NULL,
+                               .chunked = !rq->old_version && !rq->server->tls,
+                               .connection = rq->connection,
+                               .rq = rq,
+                               .holders = rq->server->tls ? 4 : 3,
                                .gone = gone,
                                .arg = arg};
     os_brief_mutex(&st->lock);
@@ -501,7 +611,8 @@ static bool begin_sending(struct http_stream *st, struct http_response *rs)
     pthread_mutex_lock(&st->lock);
     bool watched = epoll_ctl(st->server->hub.epoll, EPOLL_CTL_ADD, st->fd, &ev) == 0;
     if (watched) {
-        put_head(st, rs);
+        if (!st->carried)
+            put_head(st, rs);
         if (rs->body.n)
             put_chunk(st, buf_view(&rs->body));
         flush(st);
@@ -509,6 +620,18 @@ static bool begin_sending(struct http_stream *st, struct http_response *rs)
     }
     pthread_mutex_unlock(&st->lock);
     return watched;
+}
+
+/* Who hung up before the request was detached was seen by nobody who could stop it. */
+static void set_out(struct http_stream *st, struct http_request *rq,
+                    struct http_response *rs)
+{
+    response_carry(rq, rs);
+    pthread_mutex_lock(&st->server->hub.lock);
+    bool over = st->over;
+    pthread_mutex_unlock(&st->server->hub.lock);
+    if (over)
+        cancel_fire(&rq->cancel);
 }
 
 struct http_stream *http_stream_open(struct http_request *rq, struct http_response *rs,
@@ -521,6 +644,9 @@ struct http_stream *http_stream_open(struct http_request *rq, struct http_respon
         buf_clear(&rs->body);
         st->admitted = rq->admitted; /* from now on the stream's to release */
         rq->stream = st;
+        rq->streamed = true;
+        if (st->carried)
+            set_out(st, rq, rs);
         return st;
     }
     os_close(st->fd);
@@ -556,18 +682,22 @@ static void tell_all(struct stream_hub *hub)
     }
 }
 
-void streams_close(struct http_server *s)
+void streams_end(struct http_server *s)
 {
     struct stream_hub *hub = &s->hub;
     pthread_mutex_lock(&hub->lock);
     hub->closed = true;
     tell_all(hub);
-    bool running = hub->running;
     /* The thread sends what waits, and lingers, as always, but not for long. */
     while (hub->count)
         pthread_cond_wait(&hub->changed, &hub->lock);
     pthread_mutex_unlock(&hub->lock);
-    if (running) {
+}
+
+void streams_close(struct http_server *s)
+{
+    struct stream_hub *hub = &s->hub;
+    if (hub->running) {
         atomic_store(&hub->ending, true);
         wake(hub);
         pthread_join(hub->thread, NULL);

@@ -1,4 +1,9 @@
+/* Streams, once as they take their socket along, and once more as TLS carries them. */
 #include "http/client_test.h"
+#include "http/tls_test.h"
+
+static bool over_tls;
+static char folder[] = "/tmp/cloche-stream-XXXXXX";
 
 /* ---- streams as their owners see them ------------------------------------ */
 
@@ -119,6 +124,13 @@ static void open_server(unsigned streams_max)
                              .admit_arg = &meet,
                              .release = release,
                              .streams_max = streams_max};
+    char cert[64], key[64];
+    (void)snprintf(cert, sizeof cert, "%s/one.crt", folder);
+    (void)snprintf(key, sizeof key, "%s/one.key", folder);
+    if (over_tls) {
+        o.tls_cert = cert;
+        o.tls_key = key;
+    }
     server = http_open(&o, &e);
     if (!server)
         fail_msg("%s", e.msg);
@@ -143,11 +155,24 @@ static int closed(void **state)
     return 0;
 }
 
+static int call_here(void)
+{
+    return over_tls ? tunnel_open(call()) : call();
+}
+
+static const char *get_here(const char *target, const char *headers)
+{
+    int fd = call_here();
+    ask(fd, "GET", target);
+    say(fd, "%sConnection: close\r\n\r\n", headers);
+    return hear(fd);
+}
+
 static int start(const char *target)
 {
-    int fd = call();
+    int fd = call_here();
     ask(fd, "GET", target);
-    say(fd, "\r\n");
+    say(fd, "Connection: close\r\n\r\n");
     return fd;
 }
 
@@ -172,9 +197,10 @@ static int start_held(const char *target, struct http_stream **st)
 {
     unsigned n = opened_n;
     int fd = start(target);
-    hear_until(fd, "hello");
+    hear_until(fd, "hello\n\n\r\n");
     await(&opened_n, n + 1);
-    *st = held;
+    if (st != &held)
+        *st = held;
     return fd;
 }
 
@@ -196,14 +222,12 @@ static void status_and_fields_leave_at_once(void **state)
 static void what_is_put_arrives_in_order_and_ends_whole(void **state)
 {
     (void)state;
-    int fd = start("/stream");
-    await(&opened_n, 1);
+    int fd = start_held("/stream", &held);
     assert_true(http_stream_put(held, STR("one")));
+    assert_string_equal(hear_until(fd, "one\r\n"), "3\r\none\r\n");
     assert_true(http_stream_put(held, STR("two")));
     http_stream_end(take(held));
-    const char *body = strstr(hear(fd), "\r\n\r\n");
-    assert_string_equal(body,
-                        "\r\n\r\n9\r\n: hello\n\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
+    assert_string_equal(hear(fd), "3\r\ntwo\r\n0\r\n\r\n");
     assert_int_equal(gone_n, 0);
     await(&released_n, 1);
 }
@@ -211,7 +235,7 @@ static void what_is_put_arrives_in_order_and_ends_whole(void **state)
 static void an_older_client_gets_no_chunks(void **state)
 {
     (void)state;
-    int fd = call();
+    int fd = call_here();
     say(fd, "GET /stream HTTP/1.0\r\nHost: localhost\r\n\r\n");
     await(&opened_n, 1);
     assert_true(http_stream_put(held, STR("one")));
@@ -224,7 +248,7 @@ static void a_silent_stream_holds_no_worker(void **state)
     (void)state;
     struct http_stream *first;
     int a = start_held("/stream", &first), b = start_held("/stream", &held);
-    assert_says(get("/plain", ""), "plain"); /* there is one worker */
+    assert_says(get_here("/plain", ""), "plain"); /* there is one worker */
     http_stream_end(first);
     close(a);
     close(b);
@@ -274,7 +298,7 @@ static void a_hang_up_stops_the_worker_of_a_stream(void **state)
     await(&meet.stopped, 1);
     await(&released_n, 1);
     held = NULL;
-    assert_says(get("/plain", ""), "plain");
+    assert_says(get_here("/plain", ""), "plain");
 }
 
 static void one_who_does_not_read_is_given_up(void **state)
@@ -319,7 +343,7 @@ static void more_streams_than_allowed_are_refused(void **state)
     (void)state;
     struct http_stream *first, *second;
     int a = start_held("/stream", &first), b = start_held("/stream", &second);
-    const char *heard = get("/stream", "Accept: application/json\r\n");
+    const char *heard = get_here("/stream", "Accept: application/json\r\n");
     assert_status(heard, 503);
     assert_says(heard, "Content-Type: application/problem+json");
     assert_says(heard, "\"status\":503");
@@ -343,6 +367,13 @@ static void closing_tells_all_owners(void **state)
     open_server(2);
 }
 
+static int remove_folder(void **state)
+{
+    (void)state;
+    remove_certificates(folder);
+    return 0;
+}
+
 #define test(f) cmocka_unit_test_setup_teardown(f, opened, closed)
 
 int main(void)
@@ -361,5 +392,9 @@ int main(void)
         test(more_streams_than_allowed_are_refused),
         test(closing_tells_all_owners),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    must(mkdtemp(folder) != NULL);
+    make_certificate(folder, "one", 1);
+    int failed = cmocka_run_group_tests_name("plain", tests, NULL, NULL);
+    over_tls = true;
+    return failed + cmocka_run_group_tests_name("TLS", tests, NULL, remove_folder);
 }

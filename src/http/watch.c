@@ -3,7 +3,8 @@
  *
  * Most requests are done in less than a tick, so a socket enters the watched
  * set only once its request has been there for one: a short request costs no
- * system call here. With nothing new in flight the thread sleeps for good.
+ * system call here. With nothing new in flight the thread looks once a second for those
+ * who are too slow (links.c), and without a connection it sleeps for good.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -11,14 +12,21 @@
 #include <unistd.h>
 
 #include "http/server.h"
+#include "os/os.h"
 
 #define TICK_MS 5
+#define SWEEP_MS 1000
 #define WAKE_SERIAL 0u /* requests count from 1 */
 
 static bool add(struct watcher *w, int fd, uint32_t events, uint64_t serial)
 {
     struct epoll_event ev = {.events = events, .data.u64 = serial};
     return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
+}
+
+void watch_wake(struct http_server *s)
+{
+    (void)eventfd_write(s->watcher.wake, 1);
 }
 
 void watch_enter(struct http_server *s, struct http_request *rq)
@@ -33,7 +41,7 @@ void watch_enter(struct http_server *s, struct http_request *rq)
 
 void watch_leave(struct http_server *s, struct http_request *rq)
 {
-    if (rq->watched)
+    if (rq->watched && !rq->detached)
         (void)epoll_ctl(s->watcher.epoll, EPOLL_CTL_DEL, request_socket(rq), NULL);
 }
 
@@ -51,7 +59,8 @@ static bool watch_older(struct http_server *s)
         /* A descriptor that cannot be watched is not tried again: its request
          * only ends by itself. */
         rq->watched = true;
-        (void)add(w, request_socket(rq), EPOLLRDHUP | EPOLLONESHOT, rq->serial);
+        if (!rq->detached) /* else its stream is watched */
+            (void)add(w, request_socket(rq), EPOLLRDHUP | EPOLLONESHOT, rq->serial);
     }
     return newer;
 }
@@ -66,6 +75,19 @@ static void hung_up(struct http_server *s, uint64_t serial)
             return;
         }
     }
+}
+
+/* How long it may sleep: forever only while there is no connection at all. */
+static int next_tick(struct http_server *s, bool newer)
+{
+    struct watcher *w = &s->watcher;
+    uint64_t now = os_mono_ns();
+    bool any = true;
+    if (now - w->swept_ns >= SWEEP_MS * 1000000ull) {
+        w->swept_ns = now;
+        any = links_sweep(s);
+    }
+    return newer ? TICK_MS : any ? SWEEP_MS : -1;
 }
 
 static void *watch_main(void *arg)
@@ -91,9 +113,10 @@ static void *watch_main(void *arg)
                 hung_up(s, ev[i].data.u64);
         }
         w->tick++;
-        w->asleep = !watch_older(s);
-        timeout = w->asleep ? -1 : TICK_MS;
+        bool newer = watch_older(s);
+        w->asleep = !newer;
         pthread_mutex_unlock(&s->lock);
+        timeout = next_tick(s, newer);
     }
 }
 

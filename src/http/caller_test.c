@@ -1,0 +1,268 @@
+#include "http/client_test.h"
+
+/* ---- a route that says who came, and one who admits by a header ---------- */
+
+static unsigned admitted_n, released_n;
+
+static bool tell(void *arg, struct http_request *rq, struct http_response *rs,
+                 void **work)
+{
+    (void)arg;
+    (void)work;
+    const char *name = http_admitted(rq);
+    buf_printf(&rs->body, "peer=%s local=%d who=%s parts=%zu", http_peer(rq),
+               http_is_local(rq), name ? name : "-", http_parts(rq));
+    for (size_t i = 0; i < http_parts(rq); i++)
+        buf_printf(&rs->body, " [%.*s]", STR_ARGS(http_part(rq, i)));
+    return true;
+}
+
+static bool admit(void *arg, struct http_request *rq, struct http_response *rs,
+                  void **left)
+{
+    assert_ptr_equal(arg, &meet);
+    assert_int_equal(http_body(rq).n, 0); /* before any of it was read */
+    if (str_is(http_header(rq, "X-Key"), "wrong")) {
+        http_refuse(rq, rs, 401, "this key opens nothing");
+        http_set_header(rs, "WWW-Authenticate", "Bearer");
+        return false;
+    }
+    if (http_header(rq, "X-Key").at) {
+        *left = mem_strdup("bearer");
+        note(&admitted_n);
+    }
+    return true;
+}
+
+static void release(void *arg, void *left)
+{
+    (void)arg;
+    free(left);
+    note(&released_n);
+}
+
+static const struct http_route routes[] = {
+    {.path = "/who", .begin = tell, .head = true},
+    {.path = "/tree/", .begin = tell},
+    {.path = "/tree/deep/", .begin = tell, .slashes = true},
+};
+
+static struct http_server *server;
+static const char *const hosts[] = {"notes.example", NULL};
+static const char *const origins[] = {"https://app.example", NULL};
+
+static void open_with(struct http_options o)
+{
+    struct err e = {0};
+    o.listen = "127.0.0.1:0";
+    o.routes = routes;
+    o.n_routes = LENGTH(routes);
+    o.workers = 1;
+    server = http_open(&o, &e);
+    if (!server)
+        fail_msg("%s", e.msg);
+    port = (uint16_t)atoi(strrchr(http_url(server), ':') + 1);
+    admitted_n = released_n = 0;
+}
+
+static int closed(void **state)
+{
+    (void)state;
+    http_close(server, 0);
+    server = NULL;
+    return 0;
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void who_is_admitted_is_known_until_the_request_is_over(void **state)
+{
+    (void)state;
+    open_with(
+        (struct http_options){.admit = admit, .release = release, .admit_arg = &meet});
+    assert_says(get("/who", "X-Key: right\r\n"), "local=1 who=bearer");
+    assert_says(get("/who", ""), "who=-");
+    await(&released_n, 1);
+    assert_int_equal(admitted_n, 1);
+    assert_status(get("/nowhere", "X-Key: right\r\n"), 404); /* and released, too */
+    await(&released_n, 2);
+}
+
+static void who_is_not_admitted_is_told_before_the_body(void **state)
+{
+    (void)state;
+    open_with(
+        (struct http_options){.admit = admit, .release = release, .admit_arg = &meet});
+    int fd = call();
+    ask(fd, "POST", "/who");
+    say(fd, "X-Key: wrong\r\nExpect: 100-continue\r\nContent-Length: 100\r\n"
+            "Content-Type: application/json\r\n\r\n");
+    const char *heard = hear(fd);
+    assert_status(heard, 401);
+    assert_says(heard, "WWW-Authenticate: Bearer\r\n");
+    assert_says(heard, "Content-Type: application/problem+json\r\n");
+    assert_says(heard, "\"detail\":\"this key opens nothing\"");
+    assert_int_equal(released_n, 0);
+}
+
+static void what_a_proxy_forwards_is_for_who_admits_to_judge(void **state)
+{
+    (void)state;
+    open_with(
+        (struct http_options){.admit = admit, .release = release, .admit_arg = &meet});
+    const char *heard = get("/who", "X-Forwarded-For: 10.0.0.1\r\n");
+    assert_status(heard, 200);
+    assert_says(heard, "peer=127.0.0.1 local=0");
+}
+
+static void behind_a_proxy_the_last_address_is_the_peer(void **state)
+{
+    (void)state;
+    open_with((struct http_options){
+        .admit = admit, .release = release, .admit_arg = &meet, .behind_proxy = true});
+    static const struct {
+        const char *fields, *peer;
+    } cases[] = {
+        {"", "peer=127.0.0.1 local=0"},
+        {"X-Forwarded-For: 1.1.1.1, 2.2.2.2\r\n", "peer=2.2.2.2 "},
+        {"X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 3.3.3.3\r\n", "peer=3.3.3.3 "},
+        {"X-Forwarded-For: 4.4.4.4:55\r\n", "peer=4.4.4.4 "},
+        {"X-Forwarded-For: 2001:db8::1\r\n", "peer=2001:db8::1 "},
+        {"Forwarded: for=5.5.5.5, for=\"[2001:db8::2]:7\";proto=https\r\n",
+         "peer=2001:db8::2 "},
+        {"Forwarded: proto=https;for=6.6.6.6\r\n", "peer=6.6.6.6 "},
+        {"X-Forwarded-For: nonsense\r\n", "peer=127.0.0.1 "},
+        {"X-Forwarded-For: [::1\r\n", "peer=127.0.0.1 "},
+        {"Forwarded: for=\"\"\r\n", "peer=127.0.0.1 "},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        assert_says(get("/who", cases[i].fields), cases[i].peer);
+}
+
+static const char *get_as(const char *host, const char *origin)
+{
+    int fd = call();
+    say(fd, "GET /who HTTP/1.1\r\nHost: %s\r\n%s%s%sConnection: close\r\n\r\n", host,
+        origin ? "Origin: " : "", origin ? origin : "", origin ? "\r\n" : "");
+    return hear(fd);
+}
+
+static void hosts_and_origins_that_were_told_of_come_in(void **state)
+{
+    (void)state;
+    open_with((struct http_options){.allowed_hosts = hosts, .allowed_origins = origins});
+    assert_says(get_as("notes.example", NULL), "local=0");
+    assert_status(get_as("notes.example:8443", "https://app.example"), 200);
+    assert_status(get_as("other.example", NULL), 403);
+    assert_status(get_as("notes.example", "https://other.example"), 403);
+    assert_says(get_as("localhost", NULL), "local=1");
+}
+
+static void a_whole_address_has_to_name_the_same_host(void **state)
+{
+    (void)state;
+    open_with((struct http_options){0});
+    int fd = call();
+    say(fd, "GET http://localhost/who HTTP/1.1\r\nHost: localhost\r\n"
+            "Connection: close\r\n\r\n");
+    assert_status(hear(fd), 200);
+    fd = call();
+    say(fd, "GET http://evil.example/who HTTP/1.1\r\nHost: localhost\r\n"
+            "Connection: close\r\n\r\n");
+    assert_status(hear(fd), 400);
+}
+
+static void a_route_may_own_what_is_below_it(void **state)
+{
+    (void)state;
+    open_with((struct http_options){0});
+    assert_says(get("/tree", ""), "parts=1 [tree]");
+    assert_says(get("/tree/", ""), "parts=1 [tree]");
+    assert_says(get("/tree/a%20b/c", ""), "parts=3 [tree] [a b] [c]");
+    assert_says(get("/tree/deep/a%2Fb", ""), "[a/b]"); /* the longer one has it */
+    assert_status(get("/tree/a%2Fb", ""), 400);
+    assert_status(get("/trees", ""), 404);
+    assert_status(get("/tree//a", ""), 404);
+    assert_status(get("/tree/../who", ""), 400);
+    assert_status(get("/who/more", ""), 404);
+}
+
+static void head_is_answered_like_get(void **state)
+{
+    (void)state;
+    open_with((struct http_options){0});
+    int fd = call();
+    ask(fd, "HEAD", "/who");
+    say(fd, "Connection: close\r\n\r\n");
+    const char *heard = hear(fd);
+    assert_status(heard, 200);
+    assert_string_equal(strstr(heard, "\r\n\r\n"), "\r\n\r\n");
+    assert_null(strstr(heard, "Content-Length: 0"));
+}
+
+static void other_machines_need_admission_and_a_secret_way(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct http_options o = {.listen = "0.0.0.0:0", .routes = routes, .n_routes = 1};
+    assert_null(http_open(&o, &e));
+    assert_int_equal(e.code, ERR_DENIED);
+    o.behind_proxy = true;
+    e = (struct err){0};
+    assert_null(http_open(&o, &e));
+    assert_int_equal(e.code, ERR_DENIED);
+    o.behind_proxy = false;
+    o.admit = admit;
+    o.release = release;
+    e = (struct err){0};
+    assert_null(http_open(&o, &e));
+    assert_int_equal(e.code, ERR_DENIED);
+    assert_says(e.msg, "certificate");
+    o.behind_proxy = true;
+    o.admit_arg = &meet;
+    e = (struct err){0};
+    server = http_open(&o, &e);
+    assert_non_null(server);
+}
+
+static void a_new_connection_gets_the_place_of_the_most_silent(void **state)
+{
+    (void)state;
+    open_with((struct http_options){.connections_max = 4});
+    int silent[8];
+    for (unsigned i = 0; i < LENGTH(silent); i++) {
+        silent[i] = call();
+        /* Served, so it is there; then it says nothing more. */
+        ask(silent[i], "GET", "/who");
+        say(silent[i], "\r\n");
+        char answer[4096];
+        assert_true(recv(silent[i], answer, sizeof answer, 0) > 0);
+    }
+    assert_says(get("/who", ""), "local=1");
+    /* The first have been let go, the last is still there. */
+    assert_string_equal(hear(silent[0]), "");
+    ask(silent[7], "GET", "/who");
+    say(silent[7], "Connection: close\r\n\r\n");
+    assert_says(hear(silent[7]), "local=1");
+    for (unsigned i = 1; i < 7; i++)
+        close(silent[i]);
+}
+
+#define test(f) cmocka_unit_test_teardown(f, closed)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(who_is_admitted_is_known_until_the_request_is_over),
+        test(who_is_not_admitted_is_told_before_the_body),
+        test(what_a_proxy_forwards_is_for_who_admits_to_judge),
+        test(behind_a_proxy_the_last_address_is_the_peer),
+        test(hosts_and_origins_that_were_told_of_come_in),
+        test(a_whole_address_has_to_name_the_same_host),
+        test(a_route_may_own_what_is_below_it),
+        test(head_is_answered_like_get),
+        test(other_machines_need_admission_and_a_secret_way),
+        test(a_new_connection_gets_the_place_of_the_most_silent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

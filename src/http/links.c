@@ -1,0 +1,257 @@
+/* The connections themselves, as far as they take what others need: those that say
+ * nothing make room for those that come, and who sends a request too slowly is cut off.
+ *
+ * The library tells when a connection begins and ends, not when the first byte of a head
+ * came; the system counts bytes, and is asked once a second. All runs under one lock
+ * that is held for some instructions; a descriptor is only shut under it, while the
+ * library still holds it open.
+ */
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "http/server.h"
+#include "os/os.h"
+
+#define HEAD_S 10u      /* from a head's first byte to its last */
+#define BODY_S 10u      /* for any body; and then */
+#define BODY_RATE 2048u /* bytes a second at least */
+/* Off loopback, one address may have this part of all connections. */
+#define PEER_SHARE 4u
+
+struct link {
+    struct link *earlier, *later; /* in its list */
+    int fd;
+    uint8_t peer[16]; /* IPv4 as it is mapped into IPv6, IPv6 without its last half */
+    bool is_local;
+    bool is_idle, is_cut;
+    uint64_t marked;  /* bytes that had come when the head was awaited; UINT64_MAX: ask */
+    uint64_t head_ns; /* when its first byte was noticed; 0: not yet */
+    uint64_t body_ns; /* when the body began; 0: none is awaited */
+    atomic_size_t body;
+};
+
+/* ---- lists ---------------------------------------------------------------- */
+
+static void append(struct link_list *l, struct link *k)
+{
+    k->later = NULL;
+    k->earlier = l->last;
+    *(l->last ? &l->last->later : &l->first) = k;
+    l->last = k;
+}
+
+static void unlink_from(struct link_list *l, struct link *k)
+{
+    *(k->earlier ? &k->earlier->later : &l->first) = k->later;
+    *(k->later ? &k->later->earlier : &l->last) = k->earlier;
+}
+
+/* The library sees its end, and lets go of it. */
+static void cut(struct link *k)
+{
+    if (!k->is_cut)
+        (void)shutdown(k->fd, SHUT_RDWR);
+    k->is_cut = true;
+}
+
+/* ---- who comes ------------------------------------------------------------- */
+
+static void read_peer(struct link *k, const struct sockaddr *sa)
+{
+    k->is_local = endpoint_is_loopback(sa);
+    if (sa && sa->sa_family == AF_INET) {
+        memset(k->peer + 10, 0xff, 2);
+        memcpy(k->peer + 12, &((const struct sockaddr_in *)(const void *)sa)->sin_addr,
+               4);
+    } else if (sa && sa->sa_family == AF_INET6) {
+        const uint8_t *at =
+            ((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr.s6_addr;
+        bool mapped = at[10] == 0xff && at[11] == 0xff && at[0] == 0;
+        memcpy(k->peer, at, mapped ? 16 : 8);
+    }
+}
+
+static unsigned count_peer(const struct link_list *l, const struct link *k)
+{
+    unsigned n = 0;
+    for (const struct link *other = l->first; other; other = other->later)
+        n += !other->is_cut && memcmp(other->peer, k->peer, sizeof k->peer) == 0;
+    return n;
+}
+
+static bool is_greedy(const struct http_server *s, const struct link *k)
+{
+    unsigned share = s->o.connections_max / PEER_SHARE;
+    return !k->is_local && !s->o.behind_proxy &&
+           count_peer(&s->links.idle, k) + count_peer(&s->links.busy, k) >= share;
+}
+
+/* The one that has said nothing for the longest time goes. */
+static void make_room(struct http_server *s)
+{
+    if (s->links.count < s->o.connections_max)
+        return;
+    for (struct link *k = s->links.idle.first; k; k = k->later) {
+        if (!k->is_cut) {
+            cut(k);
+            return;
+        }
+    }
+}
+
+static int socket_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+static void link_begin(struct http_server *s, struct MHD_Connection *c, void **context)
+{
+    const union MHD_ConnectionInfo *peer =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct link *k = mem_new(sizeof *k);
+    k->fd = socket_of(c);
+    k->is_idle = true;
+    read_peer(k, peer ? peer->client_addr : NULL);
+    *context = k;
+    pthread_mutex_lock(&s->links.lock);
+    make_room(s);
+    if (is_greedy(s, k))
+        cut(k);
+    append(&s->links.idle, k);
+    bool first = s->links.count++ == 0;
+    pthread_mutex_unlock(&s->links.lock);
+    if (first)
+        watch_wake(s);
+}
+
+static void link_end(struct http_server *s, struct link *k)
+{
+    pthread_mutex_lock(&s->links.lock);
+    unlink_from(k->is_idle ? &s->links.idle : &s->links.busy, k);
+    s->links.count--;
+    pthread_mutex_unlock(&s->links.lock);
+    free(k);
+}
+
+void link_changed(void *cls, struct MHD_Connection *c, void **context,
+                  enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *s = cls;
+    if (s->tls)
+        tls_serve_here(s->tls); /* its handshake comes next, on this thread */
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        link_begin(s, c, context);
+    else if (*context)
+        link_end(s, *context);
+}
+
+/* ---- requests on it --------------------------------------------------------- */
+
+static struct link *link_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+/* Its first line alone does not make it busy: the rest of the head is still to come. */
+void link_head(struct http_request *rq)
+{
+    struct link *k = rq->link = link_of(rq->connection);
+    struct link_set *set = &rq->server->links;
+    pthread_mutex_lock(&set->lock);
+    unlink_from(&set->idle, k);
+    append(&set->busy, k);
+    k->is_idle = false;
+    k->head_ns = 0;
+    k->body_ns = os_mono_ns();
+    atomic_store(&k->body, 0);
+    pthread_mutex_unlock(&set->lock);
+}
+
+void link_body(struct http_request *rq, size_t n)
+{
+    if (rq->link)
+        atomic_fetch_add(&rq->link->body, n);
+}
+
+void link_whole(struct http_request *rq)
+{
+    if (!rq->link)
+        return;
+    pthread_mutex_lock(&rq->server->links.lock);
+    rq->link->body_ns = 0;
+    pthread_mutex_unlock(&rq->server->links.lock);
+}
+
+void link_rest(struct http_request *rq)
+{
+    struct link *k = rq->link;
+    struct link_set *set = &rq->server->links;
+    if (!k)
+        return;
+    pthread_mutex_lock(&set->lock);
+    unlink_from(&set->busy, k);
+    append(&set->idle, k);
+    k->is_idle = true;
+    k->marked = UINT64_MAX;
+    k->head_ns = k->body_ns = 0;
+    pthread_mutex_unlock(&set->lock);
+}
+
+/* ---- once a second ----------------------------------------------------------- */
+
+/* false: this system does not tell, and only the usual silence ends a connection. */
+static bool bytes_come(int fd, uint64_t *out)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 ||
+        size < offsetof(struct tcp_info, tcpi_bytes_received) + 8)
+        return false;
+    *out = info.tcpi_bytes_received;
+    return true;
+}
+
+/* A head that has begun ends in time. What had come when the last request was done is
+ * learnt only here, so a part of a head that comes right behind it does not count; who
+ * sends no more of it is as silent as any. */
+static bool head_is_late(struct link *k, uint64_t now)
+{
+    uint64_t come;
+    if (k->head_ns)
+        return now > k->head_ns + HEAD_S * 1000000000ull;
+    if (!bytes_come(k->fd, &come))
+        return false;
+    if (k->marked == UINT64_MAX)
+        k->marked = come;
+    else if (come != k->marked)
+        k->head_ns = now;
+    return false;
+}
+
+static bool body_is_late(struct link *k, uint64_t now)
+{
+    /* It may have begun since `now` was asked. */
+    bool awaited = k->body_ns && now > k->body_ns;
+    uint64_t took_s = awaited ? (now - k->body_ns) / 1000000000u : 0;
+    return took_s > BODY_S && atomic_load(&k->body) < (took_s - BODY_S) * BODY_RATE;
+}
+
+bool links_sweep(struct http_server *s)
+{
+    uint64_t now = os_mono_ns();
+    pthread_mutex_lock(&s->links.lock);
+    for (struct link *k = s->links.idle.first; k; k = k->later)
+        if (!k->is_cut && head_is_late(k, now))
+            cut(k);
+    for (struct link *k = s->links.busy.first; k; k = k->later)
+        if (!k->is_cut && body_is_late(k, now))
+            cut(k);
+    bool any = s->links.count > 0;
+    pthread_mutex_unlock(&s->links.lock);
+    return any;
+}
