@@ -6,7 +6,7 @@
 #   MODE=tsan     debug + thread sanitizer
 #
 # build/cloche               the program, with what it needs beside it:
-#   build/lib  build/guest   libwasmtime; the baked guests
+#   build/lib  build/guest   libwasmtime, libcloche; the baked guests
 # build/MODE                 objects, tests and the program of that MODE
 # build/deps                 links to what deps/fetch brought into the cache
 VERSION := 0.1.0
@@ -19,7 +19,7 @@ DEPS    := build/deps
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wvla -Wundef -Werror
 LIBS := libmicrohttpd gnutls sqlite3 yaml-0.1 libpcre2-8 libsodium
-FLAGS_release := -O2 -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+FLAGS_release := -O2 -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIC
 FLAGS_debug   := -O1 -g
 FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
                  -fno-sanitize-recover=undefined
@@ -28,12 +28,13 @@ FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_libfuzzer := -O1 -g -w -DLIBFUZZER -D__SANITIZE_ADDRESS__ \
                    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 LDFLAGS_libfuzzer := -fsanitize=fuzzer
-CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest \
+CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest -Iinclude \
             -isystem $(DEPS)/wasmtime/include -isystem $(DEPS)/yyjson
-CFLAGS   := -std=gnu17 $(WARN) -pthread $(FLAGS_$(MODE))
+CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
 # libwasmtime is found beside the program that runs, wherever build/ was moved.
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
-LDFLAGS := -Lbuild/lib -Wl,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib' $(LDFLAGS_$(MODE))
+LDFLAGS := -Lbuild/lib -Wl,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib:$$ORIGIN/../lib/cloche' \
+           $(LDFLAGS_$(MODE))
 LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
 
 # --- how the guests are compiled (clang 21 out of the pinned zig) ---------------------
@@ -76,12 +77,12 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program conformance guests unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program conformance guests library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
-all: program guests       ## the program and its guests, ready in build/
+all: program guests library  ## the program, its guests and the library, ready in build/
 unit: guests              ## unit tests in debug
 	$(again) MODE=debug tests
 asan: guests              ## unit tests under the address and UB sanitizers
@@ -145,6 +146,9 @@ $(OUT)/%.o: %.c Makefile $(DEPS)/build.ok
 	@echo "  cc    $(MODE) $<"
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
+# Tests put functions of theirs in the place of the C library's.
+$(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default
+
 # What it takes in by .incbin, of which the compiler tells nothing.
 $(OUT)/src/actions/calls_fetch.o: src/actions/fetch.js
 $(OUT)/src/actions/calls_fs.o: src/actions/fs.js
@@ -180,6 +184,43 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 	@$(DEPS)/venv-test/bin/clang-tidy --quiet $< -- -std=gnu17 $(CPPFLAGS) $(PKG_CFLAGS)
 	@touch $@
 
+# --- the library ------------------------------------------------------------------------
+# Its SONAME changes with what a program that was linked to it must not meet: the major
+# version, before 1.0 the minor one (include/cloche.h).
+SOVERSION := $(basename $(VERSION))
+LIBRARY   := build/lib/libcloche.so.$(VERSION)
+LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake,$(OUT)/src/$r/%),$(OBJ))
+PC = sed 's|@PREFIX@|$1|; s|@INCLUDE@|$2|; s|@LIB@|$3|; s|@VERSION@|$(VERSION)|' include/cloche.pc.in
+ifeq ($(MODE),release)
+library: $(LIBRARY) build/lib/pkgconfig/cloche.pc  ## build/lib/libcloche.so and its pkg-config file
+$(LIBRARY): $(LIB_OBJ) include/cloche.map build/lib/_libwasmtime.so
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) -shared $(LIB_OBJ) -o $@ -Wl,-soname,libcloche.so.$(SOVERSION) -Lbuild/lib \
+	    -Wl,-rpath,'$$ORIGIN:$$ORIGIN/cloche' -Wl,-z,relro,-z,now,-z,defs \
+	    -Wl,--version-script=include/cloche.map $(LDLIBS)
+	@ln -sf $(@F) build/lib/libcloche.so.$(SOVERSION) && ln -sf $(@F) build/lib/libcloche.so
+build/lib/pkgconfig/cloche.pc: include/cloche.pc.in Makefile
+	@mkdir -p $(@D)
+	@$(call PC,$(CURDIR)/build,$(CURDIR)/include,$(CURDIR)/build/lib) > $@
+else
+library:
+	$(again) MODE=release library
+endif
+
+PREFIX ?= /usr/local
+INTO = $(DESTDIR)$(PREFIX)
+install: all              ## program, library and what they need beneath PREFIX (and DESTDIR)
+	@install -d $(addprefix $(INTO)/,bin include lib/pkgconfig lib/cloche/guest/ahead)
+	@install -m 755 build/cloche $(INTO)/bin/
+	@install -m 644 include/cloche.h $(INTO)/include/
+	@install -m 755 $(LIBRARY) $(INTO)/lib/
+	@install -m 755 build/lib/_libwasmtime.so $(INTO)/lib/cloche/
+	@cd $(INTO)/lib && ln -sf $(notdir $(LIBRARY)) libcloche.so.$(SOVERSION) && \
+	    ln -sf libcloche.so.$(SOVERSION) libcloche.so
+	@$(call PC,$(PREFIX),$(PREFIX)/include,$(PREFIX)/lib) > $(INTO)/lib/pkgconfig/cloche.pc
+	@install -m 644 build/guest/*.bare.wasm build/guest/*.img $(INTO)/lib/cloche/guest/
+	@install -m 644 build/guest/ahead/* $(INTO)/lib/cloche/guest/ahead/
+
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
 program: build/cloche     ## the program of this MODE
@@ -195,9 +236,11 @@ build/guest/script.wasm build/guest/lint.wasm: %.wasm: %.raw.wasm build/cloche-b
 	@build/cloche-bake $< -o $(@:.wasm=)
 
 # The same code once more with fuel counted: compiled here, or the first run_script would
-# wait for it. Behind the other one's, who begins the folder anew.
+# wait for it. The folder begins anew, so that no earlier guest's stays in it.
 build/guest/script.metered: build/guest/script.wasm build/guest/typescript.bare.wasm
 	@echo "  ahead $@"
+	@rm -rf $(@D)/ahead && tar -xmf $(@D)/typescript.tar -C $(@D) ahead
+	@build/cloche-bake --ahead $(@D)/typescript.bare.wasm $(@D)/ahead
 	@build/cloche-bake --metered --ahead $(@:.metered=.bare.wasm) $(@D)/ahead && touch $@
 
 # esbuild, with Go's runtime. What comes of it is kept, since it takes half a minute; what

@@ -8,9 +8,10 @@
 #include "metrics/metrics.h"
 #include "os/os.h"
 
-void account_begin(struct account *a)
+void account_begin(struct account *a, const struct actions *of)
 {
     memset(a, 0, offsetof(struct account, notes));
+    a->actions = of;
     pthread_mutex_init(&a->lock, NULL);
     a->begun_ns = os_mono_ns();
 }
@@ -213,6 +214,8 @@ static void record(struct account *a, const struct account_ward *in, const char 
     if (in->keep_code && a->code_hash[0])
         (void)trail_keep(ward_trail(in->ward), a->code_hash,
                          json_str(json_get(arguments, "code")), &e);
+    if (a->actions->on_record)
+        a->actions->on_record(a->actions->record_arg, buf_cz(&text));
     /* A failure shows in the counters and in doctor; the next call that would write is
      * refused. */
     e = (struct err){0};

@@ -112,6 +112,12 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     return take(a);
 }
 
+void actions_on_record(struct actions *a, actions_record_fn *fn, void *arg)
+{
+    a->record_arg = arg;
+    a->on_record = fn;
+}
+
 void actions_listens(struct actions *a, uint16_t port)
 {
     atomic_store(&a->own_port, port);
@@ -223,7 +229,7 @@ void actions_warm(struct actions *a)
     struct place place;
     struct account account;
     buf_init(&out.json, CALL_MEMORY);
-    account_begin(&account);
+    account_begin(&account, a);
     c.place = &place;
     c.account = &account;
     if (c.arguments && place_open(&place, a, 0, &nobody, NULL, &e)) {
@@ -356,7 +362,7 @@ bool actions_call(struct actions *a, const struct action *which,
         return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
                        row->shown.name);
     struct account account;
-    account_begin(&account);
+    account_begin(&account, a);
     account.level = who->level;
     bool ok = run_row(a, row, arguments, who, &account, out, e);
     if (!ok && account.outcome == ERR_NONE)

@@ -89,11 +89,9 @@ bool actions_call(struct actions *a, const struct action *which,
 struct action_request {
     struct str method, path; /* the path with its query, as the code gave them */
     struct str body;         /* JSON, mostly; empty: none */
-    const struct caller
-        *who; /* the script's; work_begin() with it is a part of its call */
-    /* In the script's workspace, a part of its call: its rights, its record, what it has
-     * read. Whoever answers does not end it. */
-    struct work *work;
+    /* The script's; work_begin() with it is a part of its call: its rights, its record,
+     * what it has read. */
+    const struct caller *who;
 };
 struct action_reply {
     int status;      /* of HTTP */
@@ -190,6 +188,11 @@ const char *const *actions_call_names(size_t *count);
 /* `fn` hears of alerts, until it is taken off again; guard_on_alert(). */
 void actions_on_alert(struct actions *a, alert_fn *fn, void *arg);
 void actions_off_alert(struct actions *a, alert_fn *fn, void *arg);
+
+/* `fn` is told every record of the audit, a JSON object, from the thread of its call and
+ * before its answer; must not wait. Before the first call; NULL: nobody. */
+typedef void actions_record_fn(void *arg, const char *record);
+void actions_on_record(struct actions *a, actions_record_fn *fn, void *arg);
 
 /* All counters in Prometheus' text format (0.0.4). */
 bool actions_metrics(struct actions *a, struct buf *out, struct err *e);

@@ -42,6 +42,8 @@ struct actions {
     struct script *_Atomic script, *_Atomic runner;
     action_request_fn *on_request; /* NULL: there are no routes */
     void *request_arg;
+    actions_record_fn *on_record; /* NULL: nobody wants to hear */
+    void *record_arg;
     struct lint *_Atomic lint;
     struct typescript *typescript; /* made when first needed, under the lock */
     char *ahead;                   /* the folder of modules compiled ahead */
@@ -134,6 +136,7 @@ struct account_ward {
 
 /* Of one call, until its record is written. */
 struct account {
+    const struct actions *actions;
     uint64_t begun_ns;
     enum level level;
     enum err_code outcome; /* ERR_NONE: well */
@@ -152,7 +155,7 @@ struct account {
     char notes[32][120]; /* that it changed: the first of them */
     char hosts[32][120]; /* that it asked for something */
 };
-void account_begin(struct account *a);
+void account_begin(struct account *a, const struct actions *of);
 /* It works there, under this policy; NULL: one that could not be used. */
 void account_ward(struct account *a, struct ward *w, const struct policy *p);
 /* A host call was performed, or refused. Threads: safe, as is account_host(). */
@@ -221,8 +224,6 @@ action_fn action_close_session;
 
 /* ---- calls without code ------------------------------------------------- */
 
-/* Work that is a part of a script, in the vault of this number; to be freed. */
-struct work *work_within(struct evaluation *v, unsigned vault);
 /* Whose it is: its own, or the script's. */
 struct evaluation *work_evaluation(const struct work *w);
 

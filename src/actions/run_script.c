@@ -97,8 +97,7 @@ static void request(struct evaluation *v, const struct json *args,
     buf_init(&body, REQUEST_MAX);
     struct action_request rq = {.method = json_str(json_at(args, 0)),
                                 .path = json_str(json_at(args, 1)),
-                                .who = &inner,
-                                .work = work_within(v, v->places->vault)};
+                                .who = &inner};
     if (!put_body(json_at(args, 2), &body))
         err_set(&why, ERR_LIMIT, "the body of a request has at most %zu bytes",
                 REQUEST_MAX);
@@ -107,7 +106,6 @@ static void request(struct evaluation *v, const struct json *args,
         err_set(&why, ERR_NOT_FOUND, "this server has no routes");
     if (!why.code)
         (void)a->on_request(a->request_arg, &rq, reply, &why);
-    free(rq.work);
     if (why.code)
         put_problem(&why, reply);
 }

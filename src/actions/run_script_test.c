@@ -66,8 +66,13 @@ static bool route(void *arg, const struct action_request *rq, struct action_repl
         return in_workspace(rq, "notes.get", out, e);
     if (str_ends(rq->path, "/update"))
         return in_workspace(rq, "notes.update", out, e);
-    if (str_ends(rq->path, "/audit"))
-        return work_audit(rq->work, &(struct audit_filter){0}, &out->body, e);
+    if (str_ends(rq->path, "/audit")) {
+        struct work *w = work_begin(actions, rq->who, STR(""), "audit", e);
+        bool ok = w && work_audit(w, &(struct audit_filter){0}, &out->body, e);
+        if (w)
+            work_end(w, ok ? NULL : e);
+        return ok;
+    }
     if (str_is(rq->path, "/text")) {
         out->status = 200;
         return buf_cstr(&out->body, "# plain");

@@ -35,7 +35,7 @@ static void record(struct work *w, enum err_code outcome)
     free(w);
 }
 
-struct work *work_within(struct evaluation *v, unsigned vault)
+static struct work *work_within(struct evaluation *v, unsigned vault)
 {
     struct work *w = mem_new(sizeof *w);
     w->evaluation = v;
@@ -66,7 +66,7 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
                                    .place = &w->place,
                                    .account = &w->account,
                                    .arena = arena_new((size_t)64 << 20)};
-    account_begin(&w->account);
+    account_begin(&w->account, a);
     w->account.level = who->level;
     unsigned number = find_vault(a, who, vault, e);
     if (number && place_find(&w->place, a, number, who, e)) {

@@ -213,5 +213,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
  * one-time warnings log; all other rooms return errors. */
 void log_line(enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* All lines go there instead; NULL: to stderr again. While nobody logs. */
+void log_to(void (*fn)(void *arg, enum log_level level, const char *line), void *arg);
 /* Lines above this are dropped; LOG_WARN at the start. */
 void log_set_level(enum log_level level);

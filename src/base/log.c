@@ -4,6 +4,16 @@
 #include "base/base.h"
 
 static atomic_int level_now = LOG_WARN;
+static struct {
+    void (*fn)(void *arg, enum log_level level, const char *line);
+    void *arg;
+} sink;
+
+void log_to(void (*fn)(void *arg, enum log_level level, const char *line), void *arg)
+{
+    sink.fn = fn;
+    sink.arg = arg;
+}
 
 void log_set_level(enum log_level level)
 {
@@ -24,6 +34,10 @@ void log_line(enum log_level level, const char *fmt, ...)
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = ' '; /* names from outside may hold line ends */
+    if (sink.fn) {
+        sink.fn(sink.arg, level, text);
+        return;
+    }
     /* One call, so that lines of several threads do not mix. */
     fprintf(stderr, "cloche: %s: %s\n", names[level], text);
 }

@@ -29,22 +29,20 @@ static void print_findings(const char *file, const struct json *answer)
            (long long)json_int(json_get(answer, "hints"), 0));
 }
 
-int cli_check(struct actions *a, const char *file, const struct json *arguments,
-              const struct caller *who, bool as_json)
+int cli_check(struct cloche *c, const char *file, const char *arguments,
+              struct cloche_caller *who, bool as_json)
 {
-    struct err e = {0};
-    struct answer out = {0};
+    struct err broken = {0};
     scoped(arena_free) struct arena *arena = arena_new((size_t)64 << 20);
-    buf_init(&out.json, (size_t)16 << 20);
-    const struct json *answer =
-        actions_call(a, action_named(a, STR("check_code")), arguments, who, &out, &e)
-            ? json_read(buf_view(&out.json), arena, &e)
-            : NULL;
-    if (answer && as_json)
-        printf("%s\n", buf_cz(&out.json));
-    else if (answer)
+    scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
+    scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
+    if (cloche_call_tool(c, who, "check_code", arguments, NULL, out, NULL, e))
+        return cli_fail_library(e);
+    const char *text = cloche_text_at(out);
+    const struct json *answer = json_read(str_of(text), arena, &broken);
+    if (as_json)
+        printf("%s\n", text);
+    else
         print_findings(file, answer);
-    bool ok = json_bool(json_get(answer, "ok"), false);
-    buf_done(&out.json);
-    return !answer ? cli_fail(&e) : ok ? EXIT_DONE : EXIT_FAILED;
+    return json_bool(json_get(answer, "ok"), false) ? EXIT_DONE : EXIT_FAILED;
 }

@@ -1,8 +1,6 @@
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
@@ -56,6 +54,22 @@ int cli_fail(const struct err *e)
     return e->code == ERR_INVALID ? EXIT_WRONG : EXIT_FAILED;
 }
 
+int cli_fail_library(const struct cloche_error *e)
+{
+    fprintf(stderr, "cloche: %s\n", cloche_error_message(e));
+    return cloche_error_code(e) == CLOCHE_INVALID ? EXIT_WRONG : EXIT_FAILED;
+}
+
+struct cloche_options *cli_options(const char *const *vaults, const char *const *roots)
+{
+    struct cloche_options *o = cloche_options_new();
+    while (vaults && *vaults)
+        cloche_options_vault(o, *vaults++);
+    while (roots && *roots)
+        cloche_options_vault_root(o, *roots++);
+    return o;
+}
+
 int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
     /* Large buffers go back to the system when they are freed; by itself the C
@@ -83,35 +97,7 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     return cli_fail(&e);
 }
 
-/* ---- threads and signals ------------------------------------------------ */
-
-struct job {
-    void (*work)(void *arg);
-    void *arg;
-};
-
-static void *run_job(void *arg)
-{
-    struct job *job = arg;
-    job->work(job->arg);
-    return NULL;
-}
-
-bool cli_on_guest_stack(void (*work)(void *arg), void *arg, struct err *e)
-{
-    struct job job = {work, arg};
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
-    int failed = pthread_create(&thread, &attr, run_job, &job);
-    pthread_attr_destroy(&attr);
-    errno = failed;
-    if (failed)
-        return err_set(e, ERR_IO, "cannot start a thread: %m");
-    pthread_join(thread, NULL);
-    return true;
-}
+/* ---- signals ----------------------------------------------------------- */
 
 int cli_stop_signal(struct err *e)
 {

@@ -1,6 +1,7 @@
 /* cli/commands.h - the commands. Private to cli. */
 #pragma once
-#include "actions/actions.h"
+#include <cloche.h>
+
 #include "base/base.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2 };
@@ -33,21 +34,25 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e);
 
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
+/* The same of a failure of the library. */
+int cli_fail_library(const struct cloche_error *e);
+
+/* The library over these folders, or the user's vaults; lists end in NULL. */
+SCOPED(cloche, cloche_close);
+SCOPED(cloche_options, cloche_options_free);
+SCOPED(cloche_error, cloche_error_free);
+SCOPED(cloche_text, cloche_text_free);
+SCOPED(cloche_caller, cloche_caller_free);
+struct cloche_options *cli_options(const char *const *vaults, const char *const *roots);
 
 /* Writes a result that was too large for its answer, if there is one, to a file in the
  * user's cache, and names it on stderr. */
-void cli_keep_result(struct actions *a, const struct caller *who,
-                     const struct answer *answer);
+void cli_keep_result(struct cloche *c, struct cloche_caller *who, struct str answer);
 
-struct json;
-/* Prints what the action check_code finds with these arguments; the exit code: 1 where
- * there is an error among it. `file` is named before each finding. */
-int cli_check(struct actions *a, const char *file, const struct json *arguments,
-              const struct caller *who, bool as_json);
-
-/* Runs `work(arg)` on a thread whose stack is large enough for guests; false and
- * ERR_IO: there is none to be had. */
-bool cli_on_guest_stack(void (*work)(void *arg), void *arg, struct err *e);
+/* Prints what the action check_code finds with these arguments, JSON; the exit code: 1
+ * where there is an error among it. `file` is named before each finding. */
+int cli_check(struct cloche *c, const char *file, const char *arguments,
+              struct cloche_caller *who, bool as_json);
 
 /* A descriptor that becomes readable at SIGINT or SIGTERM; -1 and ERR_IO. Call
  * before any thread is made. */

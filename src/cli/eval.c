@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "actions/actions.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "os/os.h"
@@ -16,8 +15,7 @@ struct eval {
     const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
     bool help, network, files, trace, check, as_json;
     const char *file;
-    enum level trust;
-    int exit;
+    enum cloche_level trust;
 };
 
 static bool read_code(const struct eval *o, struct buf *out, struct err *e)
@@ -99,10 +97,15 @@ static bool check_words(struct eval *o, size_t words, struct err *e)
         !is_typescript(o))
         return err_set(e, ERR_INVALID, "--lang is '%.40s'; js and ts are accepted",
                        o->lang);
-    if (o->level && !level_named(o->level, &o->trust))
+    static const char *const levels[] = {"full", "limited", "zero"};
+    unsigned level = 0;
+    while (o->level && level < LENGTH(levels) && strcmp(o->level, levels[level]) != 0)
+        level++;
+    if (level == LENGTH(levels))
         return err_set(e, ERR_INVALID,
                        "--level is '%.40s'; full, limited and zero are accepted",
                        o->level);
+    o->trust = (enum cloche_level)level;
     if ((o->code != NULL) == (words > 0))
         return err_set(e, ERR_INVALID,
                        "give the code once: -e CODE, a FILE, or - for "
@@ -119,50 +122,12 @@ static bool check_context(const char *context, struct err *e)
     return json_read(str_of(context), a, e) || err_wrap(e, "--context");
 }
 
-/* `out` stays empty where there was only something to check. */
-static bool evaluate(struct eval *o, struct answer *out, struct err *e)
-{
-    scoped_buf struct buf code;
-    scoped_buf struct buf text;
-    buf_init(&code, CODE_MAX);
-    buf_init(&text, 8 * CODE_MAX);
-    struct actions_options options = {.vaults = o->vaults, .vault_roots = o->roots};
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
-    if (!check_context(o->context, e) || !read_code(o, &code, e) ||
-        !write_arguments(o, buf_view(&code), &text, e))
-        return false;
-    const struct json *arguments = json_read(buf_view(&text), a, e);
-    scoped(actions_close) struct actions *actions =
-        arguments ? actions_open(&options, e) : NULL;
-    unsigned vault = 0;
-    struct caller terminal = {.name = "terminal", .level = o->trust, .vault = &vault};
-    if (actions && o->check) {
-        o->exit =
-            cli_check(actions, o->file && strcmp(o->file, "-") ? o->file : "code.js",
-                      arguments, &terminal, o->as_json);
-        return true;
-    }
-    if (!actions ||
-        !actions_call(actions, action_named(actions, STR("evaluate_note_code")),
-                      arguments, &terminal, out, e))
-        return false;
-    cli_keep_result(actions, &terminal, out);
-    /* The code has run: its answer is printed whatever becomes of this. */
-    struct err why = {0};
-    if (!actions_keep_vault(actions, &terminal, &why))
-        (void)cli_fail(&why);
-    return true;
-}
-
 /* The exit code, and a refusal's sentence on stderr: the call was wrong then. */
-static int exit_of(const struct answer *out)
+static int exit_of(struct str answer)
 {
-    if (!out->is_error)
-        return EXIT_DONE;
     struct err e = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
-    const struct json *details =
-        json_get(json_read(buf_view(&out->json), a, &e), "errorDetails");
+    const struct json *details = json_get(json_read(answer, a, &e), "errorDetails");
     if (!str_is(json_str(json_get(details, "code")), "INVALID") ||
         json_get(details, "name"))
         return EXIT_FAILED;
@@ -170,21 +135,47 @@ static int exit_of(const struct answer *out)
     return cli_fail(&e);
 }
 
-static void run(void *arg)
+static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
 {
-    struct eval *o = arg;
+    int failed = 0;
+    scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
+    scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
+    scoped(cloche_caller_free) struct cloche_caller *terminal =
+        cloche_caller_new("terminal", o->trust);
+    if (o->check)
+        return cli_check(c, o->file && strcmp(o->file, "-") ? o->file : "code.js",
+                         arguments, terminal, o->as_json);
+    if (cloche_call_tool(c, terminal, "evaluate_note_code", arguments, NULL, out, &failed,
+                         e))
+        return cli_fail_library(e);
+    struct str answer = {cloche_text_at(out), cloche_text_size(out)};
+    if (failed)
+        cli_keep_result(c, terminal, answer);
+    /* The code has run: its answer is printed whatever becomes of this. */
+    if (cloche_keep_vault(c, terminal, e))
+        (void)cli_fail_library(e);
+    fwrite(answer.at, 1, answer.n, stdout);
+    putchar('\n');
+    if (fflush(stdout) != 0)
+        return EXIT_FAILED;
+    return failed ? exit_of(answer) : EXIT_DONE;
+}
+
+static int run(struct eval *o)
+{
     struct err e = {0};
-    struct answer out = {0};
-    buf_init(&out.json, (size_t)256 << 20);
-    bool ok = evaluate(o, &out, &e);
-    if (!ok) {
-        o->exit = cli_fail(&e);
-    } else if (!o->check) {
-        fwrite(out.json.at, 1, out.json.n, stdout);
-        putchar('\n');
-        o->exit = fflush(stdout) != 0 ? EXIT_FAILED : exit_of(&out);
-    }
-    buf_done(&out.json);
+    scoped_buf struct buf code;
+    scoped_buf struct buf arguments;
+    buf_init(&code, CODE_MAX);
+    buf_init(&arguments, 8 * CODE_MAX);
+    if (!check_context(o->context, &e) || !read_code(o, &code, &e) ||
+        !write_arguments(o, buf_view(&code), &arguments, &e))
+        return cli_fail(&e);
+    scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
+    scoped(cloche_options_free) struct cloche_options *options =
+        cli_options(o->vaults, o->roots);
+    scoped(cloche_close) struct cloche *c = cloche_open(options, why);
+    return c ? evaluate(o, c, buf_cz(&arguments)) : cli_fail_library(why);
 }
 
 int command_eval(int argc, char **argv)
@@ -226,7 +217,5 @@ int command_eval(int argc, char **argv)
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
     struct err e = {0};
-    if (!check_words(&o, use.given, &e) || !cli_on_guest_stack(run, &o, &e))
-        return cli_fail(&e);
-    return o.exit;
+    return check_words(&o, use.given, &e) ? run(&o) : cli_fail(&e);
 }

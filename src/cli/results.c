@@ -10,7 +10,6 @@
 #define FOLDER "results"
 #define FILES_MAX 20u
 #define PATH_SIZE 80u
-#define RESULT_MAX ((size_t)17 << 20)
 
 struct oldest {
     char name[PATH_SIZE];
@@ -59,20 +58,22 @@ static bool write_file(struct str text, struct err *e)
     return true;
 }
 
-void cli_keep_result(struct actions *a, const struct caller *who,
-                     const struct answer *answer)
+void cli_keep_result(struct cloche *c, struct cloche_caller *who, struct str answer)
 {
     struct err e = {0};
-    if (!answer->is_error)
-        return;
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 28);
-    const struct json *root = json_read(buf_view(&answer->json), arena, &e);
+    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 30);
+    const struct json *root = json_read(answer, arena, &e);
     const struct json *uri = json_get(json_get(root, "errorDetails"), "resource");
-    scoped_buf struct buf text;
-    buf_init(&text, RESULT_MAX);
+    scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
+    scoped(cloche_text_free) struct cloche_text *contents = cloche_text_new();
     if (!uri)
         return;
-    if (!actions_resource(a, who, json_str(uri), &text, &e) ||
-        !write_file(buf_view(&text), &e))
+    if (cloche_read(c, who, json_str(uri).at, contents, why)) {
+        (void)cli_fail_library(why);
+        return;
+    }
+    struct str all = {cloche_text_at(contents), cloche_text_size(contents)};
+    const struct json *one = json_at(json_read(all, arena, &e), 0);
+    if (!one || !write_file(json_str(json_get(one, "text")), &e))
         (void)cli_fail(&e);
 }

@@ -1,6 +1,5 @@
 /* cloche mcp and cloche serve: the two ways in for agents. */
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "embed/embed.h"
 #include "engine/engine.h"
 #include "http/http.h"
 #include "mcp/mcp.h"
@@ -23,8 +23,8 @@
 #define PER_SECOND_MOST 1000000
 #define RUNNING_MOST 100000
 
-/* What both need: a vault, the actions over it, and a thread that prepares the
- * first evaluation while the client is still saying hello. */
+/* What both need: the library, which prepares the first evaluation while the client is
+ * still saying hello. */
 struct service {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
     /* Of a server: who may come in, and by what names it goes. */
@@ -33,19 +33,9 @@ struct service {
     char public_host[256];
     bool require_token, behind_proxy, help;
     struct access *access;
-    struct actions *actions;
-    struct workspaces *workspaces;
-    struct mcp *mcp;
+    struct cloche *cloche;
     int stop; /* readable at SIGINT or SIGTERM */
-    pthread_t warming;
-    bool is_warming;
 };
-
-static void *warm(void *arg)
-{
-    actions_warm(arg);
-    return NULL;
-}
 
 static void log_alert(void *arg, const struct alert *alert)
 {
@@ -58,34 +48,26 @@ static bool service_open(struct service *s, const struct cli_extras *extras,
                          struct err *e)
 {
     s->stop = cli_stop_signal(e);
-    struct actions_options options = {.vaults = s->vaults, .vault_roots = s->roots};
-    if (extras) {
-        options.extra = extras->tools;
-        options.extra_count = extras->tool_count;
-    }
-    if (s->stop < 0 || !(s->actions = actions_open(&options, e)) ||
-        !(s->workspaces =
-              workspaces_open(s->actions, extras ? &extras->readable : NULL, e)) ||
-        !(s->mcp = mcp_open(s->actions, s->workspaces, e)))
+    if (s->stop < 0)
         return false;
+    scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
+    scoped(cloche_options_free) struct cloche_options *o =
+        cli_options(s->vaults, s->roots);
+    if (extras)
+        embed_options_extras(o, extras->tools, extras->tool_count, &extras->readable);
+    s->cloche = cloche_open(o, why);
+    if (!s->cloche)
+        return err_set(e, embed_error(why)->code, "%s", cloche_error_message(why));
     if (extras && extras->opened)
-        extras->opened(extras->arg, s->workspaces);
-    actions_on_alert(s->actions, log_alert, NULL);
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
-    s->is_warming = pthread_create(&s->warming, &attr, warm, s->actions) == 0;
-    pthread_attr_destroy(&attr);
+        extras->opened(extras->arg, embed_workspaces(s->cloche));
+    actions_on_alert(embed_actions(s->cloche), log_alert, NULL);
+    cloche_warm(s->cloche);
     return true;
 }
 
 static void service_close(struct service *s)
 {
-    if (s->is_warming)
-        pthread_join(s->warming, NULL);
-    mcp_close(s->mcp);
-    workspaces_close(s->workspaces);
-    actions_close(s->actions);
+    cloche_close(s->cloche);
     os_close(s->stop);
 }
 
@@ -110,13 +92,14 @@ int command_mcp(int argc, char **argv, const struct cli_extras *extras)
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
     struct err e = {0};
-    struct mcp_stdio_options how = {
-        .has_stop = true, .thread_stack = ENGINE_THREAD_STACK, .drain_ms = DRAIN_MS};
-    bool ok = service_open(&s, extras, &e);
-    how.stop = s.stop;
-    ok = ok && mcp_serve_stdio(s.mcp, &how, &e);
+    scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
+    exit = EXIT_DONE;
+    if (!service_open(&s, extras, &e))
+        exit = cli_fail(&e);
+    else if (cloche_serve_mcp(s.cloche, STDIN_FILENO, STDOUT_FILENO, s.stop, why))
+        exit = cli_fail_library(why);
     service_close(&s);
-    return ok ? EXIT_DONE : cli_fail(&e);
+    return exit;
 }
 
 /* ---- over HTTP ---------------------------------------------------------- */
@@ -209,13 +192,17 @@ static bool open_access(struct service *s, struct err *e)
 
 static bool serve(struct service *s, struct err *e)
 {
+    struct actions *actions = embed_actions(s->cloche);
+    struct mcp *mcp = embed_mcp(s->cloche, e);
+    if (!mcp)
+        return false;
     struct http_route routes[] = {
-        mcp_route(s->mcp),
-        {.path = "/metrics", .arg = s->actions, .begin = tell_metrics},
+        mcp_route(mcp),
+        {.path = "/metrics", .arg = actions, .begin = tell_metrics},
         {0}, /* REST */
         {0},
     };
-    rest_routes(s->workspaces, routes + LENGTH(routes) - REST_ROUTES);
+    rest_routes(embed_workspaces(s->cloche), routes + LENGTH(routes) - REST_ROUTES);
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
                                    .n_routes = LENGTH(routes),
@@ -235,7 +222,7 @@ static bool serve(struct service *s, struct err *e)
     if (!server)
         return e->code == ERR_DENIED ? err_wrap(e, "--behind-proxy is needed") : false;
     const char *port = strrchr(http_url(server), ':');
-    actions_listens(s->actions, (uint16_t)strtoul(port + 1, NULL, 10));
+    actions_listens(actions, (uint16_t)strtoul(port + 1, NULL, 10));
     /* Scripts wait for this line. */
     printf("%s\n", http_url(server));
     fflush(stdout);

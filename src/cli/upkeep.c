@@ -1,7 +1,6 @@
 /* cloche reindex and cloche doctor. */
 #include <stdio.h>
 
-#include "actions/actions.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "json/json.h"
@@ -9,7 +8,6 @@
 struct upkeep {
     const char *vault[2]; /* one, and the end */
     bool scratch, json, help;
-    int exit;
 };
 
 static void print_pairs(const struct json *object)
@@ -24,20 +22,22 @@ static void print_pairs(const struct json *object)
     }
 }
 
-static bool reindex(const struct upkeep *o, struct err *e)
+static int reindex(const struct upkeep *o)
 {
-    struct actions_options options = {.vaults = o->vault};
-    scoped(actions_close) struct actions *a = actions_open(&options, e);
+    struct err broken = {0};
+    scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
+    scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
+    scoped(cloche_options_free) struct cloche_options *options =
+        cli_options(o->vault, NULL);
+    scoped(cloche_close) struct cloche *c = cloche_open(options, e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
-    scoped_buf struct buf out;
-    buf_init(&out, 1 << 16);
-    if (!a || !actions_reindex(a, o->scratch, &out, e))
-        return false;
+    if (!c || cloche_reindex(c, o->scratch, out, e))
+        return cli_fail_library(e);
     if (o->json)
-        printf("%s\n", buf_cz(&out));
+        printf("%s\n", cloche_text_at(out));
     else
-        print_pairs(json_read(buf_view(&out), arena, e));
-    return true;
+        print_pairs(json_read(str_of(cloche_text_at(out)), arena, &broken));
+    return EXIT_DONE;
 }
 
 int command_reindex(int argc, char **argv)
@@ -59,8 +59,7 @@ int command_reindex(int argc, char **argv)
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
-    struct err e = {0};
-    return reindex(&o, &e) ? EXIT_DONE : cli_fail(&e);
+    return reindex(&o);
 }
 
 static void print_checks(const struct json *checks)
@@ -73,26 +72,23 @@ static void print_checks(const struct json *checks)
                STR_ARGS(json_str(json_get(it.value, "detail"))));
 }
 
-static void doctor(void *arg)
+static int doctor(const struct upkeep *o)
 {
-    struct upkeep *o = arg;
-    struct err e = {0};
-    struct actions_options options = {.vaults = o->vault};
-    scoped(actions_close) struct actions *a = actions_open(&options, &e);
+    struct err broken = {0};
+    scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
+    scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
+    scoped(cloche_options_free) struct cloche_options *options =
+        cli_options(o->vault, NULL);
+    scoped(cloche_close) struct cloche *c = cloche_open(options, e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
-    scoped_buf struct buf out;
-    buf_init(&out, 1 << 16);
-    if (!a) {
-        o->exit = cli_fail(&e);
-        return;
-    }
-    actions_doctor(a, &out);
-    const struct json *found = json_read(buf_view(&out), arena, &e);
+    if (!c || cloche_doctor(c, out, e))
+        return cli_fail_library(e);
+    const struct json *found = json_read(str_of(cloche_text_at(out)), arena, &broken);
     if (o->json)
-        printf("%s\n", buf_cz(&out));
+        printf("%s\n", cloche_text_at(out));
     else
         print_checks(json_get(found, "checks"));
-    o->exit = json_bool(json_get(found, "ok"), false) ? EXIT_DONE : EXIT_FAILED;
+    return json_bool(json_get(found, "ok"), false) ? EXIT_DONE : EXIT_FAILED;
 }
 
 int command_doctor(int argc, char **argv)
@@ -114,8 +110,5 @@ int command_doctor(int argc, char **argv)
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
-    struct err e = {0};
-    if (!cli_on_guest_stack(doctor, &o, &e))
-        return cli_fail(&e);
-    return o.exit;
+    return doctor(&o);
 }
