@@ -4,6 +4,7 @@
 #include "actions/cache.h"
 #include "actions/internal.h"
 #include "actions/results.h"
+#include "actions/shorten.h"
 #include "actions/watching.h"
 #include "lint/lint.h"
 #include "os/os.h"
@@ -351,6 +352,42 @@ static bool run_row(struct actions *a, const struct action_row *row,
            run_in(&place, &c, out, e);
 }
 
+void actions_unknown(struct actions *a, const struct caller *who, struct str name)
+{
+    struct err ignored = {0};
+    struct account account;
+    struct place place;
+    char action[100];
+    unsigned last = place_last(a, who);
+    unsigned vault = last ? last : vault_set_begin(a->vaults, who->grant);
+    account_begin(&account);
+    account.level = who->level;
+    account.outcome = ERR_NOT_FOUND;
+    if (place_find(&place, a, vault, who, &ignored))
+        account_ward(&account, place.ward, NULL);
+    (void)snprintf(action, sizeof action, "unknown: %.*s", STR_ARGS(str_cut(name, 80)));
+    account_end(&account, action, NULL, who);
+}
+
+/* What is larger than agents can be shown is told in part, and kept whole for a while. */
+static bool fit_answer(struct actions *a, const struct caller *who, struct answer *out,
+                       struct err *e)
+{
+    if (out->json.n <= ANSWER_SHOWN_MAX || out->content.n)
+        return true;
+    scoped_buf struct buf part;
+    buf_init(&part, out->json.ceiling);
+    out->whole_bytes = out->json.n;
+    if (!results_keep(a->results, who, buf_view(&out->json),
+                      (int64_t)(os_mono_ns() / 1000000), out->whole))
+        out->whole[0] = '\0';
+    if (!shorten(buf_view(&out->json), &part, e))
+        return !out->whole[0] ? false : err_wrap(e, "the whole is %s", out->whole);
+    buf_clear(&out->json);
+    buf_str(&out->json, buf_view(&part));
+    return buf_check(&out->json, "the answer", e);
+}
+
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e)
@@ -364,7 +401,8 @@ bool actions_call(struct actions *a, const struct action *which,
     struct account account;
     account_begin(&account, a);
     account.level = who->level;
-    bool ok = run_row(a, row, arguments, who, &account, out, e);
+    bool ok = run_row(a, row, arguments, who, &account, out, e) &&
+              (row->fits || fit_answer(a, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     account_end(&account, row->shown.name, arguments, who);

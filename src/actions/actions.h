@@ -30,6 +30,10 @@ struct answer {
      * rules. Empty: that text. */
     struct buf content;
     bool is_error;
+    /* Of an answer that was too large, `json` is a part, and this what actions_resource()
+     * has the whole by: "" where it is not kept (16 MiB), or nothing was cut. */
+    char whole[80];
+    size_t whole_bytes; /* 0: nothing was cut */
 };
 
 /* An action of somebody else's: of who embeds this, or of a test. Checked against its
@@ -82,6 +86,9 @@ unsigned action_scopes(const struct actions *a, const struct action *which);
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e);
+
+/* Somebody called an action that there is not: recorded where the caller works. */
+void actions_unknown(struct actions *a, const struct caller *who, struct str name);
 
 /* ---- requests made by code ---------------------------------------------- */
 

@@ -22,6 +22,7 @@ struct action_row {
     const char *needs; /* the host call that a level must allow, or NULL */
     unsigned scope;    /* of SCOPE_*: what a credential must allow besides */
     const char *vault; /* the argument that names its vault; NULL: the caller's own */
+    bool fits;         /* its answers are never too large: it sees to that itself */
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
     const struct action_extra *extra; /* somebody else's; NULL: ours */

@@ -131,6 +131,29 @@ void call_leave_errand(struct exchange *x, const struct errand *errand)
     c->errand = errand;
 }
 
+#define UNKNOWN_TOOL "Unknown tool: %.*s; there are: %.*s"
+
+static bool run_unknown(const struct call *c, const struct caller *who,
+                        struct answer *out, struct err *e)
+{
+    (void)out;
+    struct str name = json_str(json_get(c->params, "name"));
+    c->m->backend.unknown(c->m->backend.arg, who, name);
+    return err_set(e, ERR_NOT_FOUND, UNKNOWN_TOOL, STR_ARGS(str_cut(name, 128)),
+                   STR_ARGS(str_cut(buf_view(&c->m->names), 200)));
+}
+
+/* To be recorded it has to run, for the record may have to wait for the disk. */
+static void prepare_unknown(struct exchange *x, struct str name)
+{
+    static const struct errand errand = {.method = "tools/call", .run = run_unknown};
+    if (x->m->backend.unknown)
+        call_leave_errand(x, &errand);
+    else
+        reply_error(x, RPC_PARAMS, UNKNOWN_TOOL, STR_ARGS(str_cut(name, 128)),
+                    STR_ARGS(str_cut(buf_view(&x->m->names), 400)));
+}
+
 void call_prepare(struct exchange *x)
 {
     const struct json *name = json_get(x->params, "name");
@@ -142,9 +165,7 @@ void call_prepare(struct exchange *x)
     }
     const struct action *action = x->m->backend.named(x->m->backend.arg, json_str(name));
     if (!action) {
-        reply_error(x, RPC_PARAMS, "Unknown tool: %.*s; there are: %.*s",
-                    STR_ARGS(str_cut(json_str(name), 128)),
-                    STR_ARGS(str_cut(buf_view(&x->m->names), 400)));
+        prepare_unknown(x, json_str(name));
         return;
     }
     const struct json *arguments = json_get(x->params, "arguments");
@@ -175,14 +196,19 @@ void call_prepare_batch(struct exchange *x, const struct json *batch)
 
 /* ---- running ------------------------------------------------------------ */
 
-static void put_content(struct json_writer *w, struct str text)
+static void put_text(struct json_writer *w, struct str text)
 {
-    json_key(w, "content");
-    json_open_array(w);
     json_open_object(w);
     json_pair_raw(w, "type", STR("\"text\""));
     json_pair_str(w, "text", text);
     json_close(w);
+}
+
+static void put_content(struct json_writer *w, struct str text)
+{
+    json_key(w, "content");
+    json_open_array(w);
+    put_text(w, text);
     json_close(w);
 }
 
@@ -202,6 +228,38 @@ static void put_failure(const struct call *c, struct reply *r, const struct err 
     result_close(&w, c->era);
 }
 
+/* A part of an answer, and where the whole is: as words, and as a link in the revisions
+ * that know links. */
+static void put_part(struct json_writer *w, const struct call *c, const struct answer *a)
+{
+    const char *version = c->session.version;
+    bool links = !version || !str_is(str_of(version), VERSION_BATCHES);
+    scoped_buf struct buf note;
+    buf_init(&note, 600);
+    buf_printf(&note,
+               a->whole[0]
+                   ? "(This is a part of the answer. The whole, %zu bytes of JSON, "
+                     "is the resource %s for 15 minutes; read_result reads it in "
+                     "pieces.)"
+                   : "(This is a part of an answer of %zu bytes, which is too large "
+                     "to be kept%s; evaluate_note_code can select what is needed.)",
+               a->whole_bytes, a->whole);
+    json_key(w, "content");
+    json_open_array(w);
+    put_text(w, buf_view(&a->json));
+    put_text(w, buf_view(&note));
+    if (links && a->whole[0]) {
+        json_open_object(w);
+        json_pair_raw(w, "type", STR("\"resource_link\""));
+        json_pair_cstr(w, "uri", a->whole);
+        json_pair_raw(w, "name", STR("\"whole answer\""));
+        json_pair_raw(w, "mimeType", STR("\"application/json\""));
+        json_pair_int(w, "size", (int64_t)a->whole_bytes);
+        json_close(w);
+    }
+    json_close(w);
+}
+
 static void put_answer(const struct call *c, struct buf *out, const struct answer *a)
 {
     if (c->errand) {
@@ -213,6 +271,8 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
     struct json_writer w = result_open(out, c->id, c->era);
     if (a->content.n)
         json_pair_raw(&w, "content", buf_view(&a->content));
+    else if (a->whole_bytes)
+        put_part(&w, c, a);
     else
         put_content(&w, buf_view(&a->json));
     if (a->json.n)

@@ -51,6 +51,8 @@ struct backend {
     /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
+    /* Is told of calls of what there is not; NULL: nobody wants to know. */
+    void (*unknown)(void *arg, const struct caller *who, struct str name);
     /* `fn` hears of alerts from now on, or no more; NULL: there are none. */
     void (*listen)(void *arg, alert_fn *fn, void *fn_arg, bool on);
     void *arg;

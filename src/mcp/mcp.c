@@ -40,6 +40,11 @@ static bool call_action(void *arg, const struct action *which,
     return actions_call(arg, which, arguments, who, out, e);
 }
 
+static void record_unknown(void *arg, const struct caller *who, struct str name)
+{
+    actions_unknown(arg, who, name);
+}
+
 static void listen_to(void *arg, alert_fn *fn, void *fn_arg, bool on)
 {
     if (on)
@@ -98,6 +103,7 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .list = list_actions,
         .named = name_action,
         .call = call_action,
+        .unknown = record_unknown,
         .listen = listen_to,
         .arg = a,
         .library = {.list = list_rows,

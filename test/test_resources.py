@@ -1,0 +1,263 @@
+"""What can be read besides tools: resources, prompts, names; and answers that are too large."""
+import asyncio
+import json
+import subprocess
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from wire import MODERN, Server, call, initialize, request, structured
+
+SENTENCES = {
+    "summarize_workspace": "Read the index of the workspace and provide a high-level summary "
+                           "of the topics covered.",
+    "analyze_meetings": "Find all notes with class='Meeting' and summarize the key decisions.",
+    "find_related": "Given a note ID, find all related notes via links and shared tags.",
+}
+LIST, NOTE = "ieapp://vault/notes/list", "ieapp://vault/notes/meeting%2Fcouncil-2026-11-05"
+
+
+def records(cloche, vault):
+    done = subprocess.run([cloche, "audit", "--json", "--limit", "1000", "--vault", vault],
+                          capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def read(client, uri, **how):
+    (content,) = client.ask(request("resources/read", {"uri": uri}, id=9, **how))["result"]["contents"]
+    assert content["uri"] == uri
+    return content
+
+
+def pages(ask, method, key, **how):
+    params, rows = {}, []
+    while True:
+        result = ask(request(method, params, id=8, **how))["result"]
+        assert len(result[key]) <= 500
+        rows += result[key]
+        if "nextCursor" not in result:
+            return rows
+        params = {"cursor": result["nextCursor"]}
+
+
+# ---- resources ---------------------------------------------------------------------------
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_the_seeds_resources_are_there(stdio, vault, modern):
+    how = {"modern": modern}
+    stdio.ask(initialize())
+    rows = json.loads(read(stdio, LIST, **how)["text"])
+    assert {r["id"] for r in rows} >= {"meeting/council-2026-11-05", "note/Glossary"}
+    assert all(list(r)[:4] == ["id", "title", "class", "properties"] and r["updated_at"] for r in rows)
+    glossary = next(r for r in rows if r["id"] == "note/Glossary")
+    assert glossary["properties"]["Hospital"].startswith("The corner of the workshop")
+    note = read(stdio, NOTE, **how)
+    assert note["mimeType"] == "text/markdown"
+    assert note["text"] == (vault / "meeting" / "council-2026-11-05.md").read_text()
+    assert read(stdio, "ieapp://vault/notes/meeting/council-2026-11-05", **how)["text"] == note["text"]
+    assert json.loads(read(stdio, NOTE + "/history", **how)["text"]) == []
+    assert {"name": "meeting", "description": "", "fields": []} in json.loads(
+        read(stdio, "ieapp://vault/classes", **how)["text"])
+    links = json.loads(read(stdio, "ieapp://vault/links", **how)["text"])
+    assert links and all(list(r) == ["source", "target", "text", "kind", "line"] for r in links)
+    assert {r["target"] for r in links} <= {r["id"] for r in rows}
+
+
+def test_a_change_of_ours_is_in_the_history(stdio):
+    note = structured(stdio.ask(call("get_note", {"identifier": "note/Glossary"})))
+    stdio.ask(call("update_note", {"identifier": "note/Glossary", "content": "# Glossary\n",
+                                   "contentHash": note["content_hash"]}, id=2))
+    revisions = json.loads(read(stdio, "ieapp://vault/notes/note%2FGlossary/history")["text"])
+    assert [list(r) for r in revisions] == [["revision", "updated_at", "author", "content_hash",
+                                             "summary", "size"]] * len(revisions)
+    assert revisions[0]["author"] == "stdio" and len(revisions) == 2
+
+
+@pytest.mark.parametrize("modern, code", [(False, -32002), (True, -32602)])
+@pytest.mark.parametrize("uri", [
+    "ieapp://vault/notes/none", "ieapp://other/notes/list", "ieapp://vault/notes/..%2F..%2Fetc%2Fpasswd",
+    "ieapp://vault/notes/.cloche%2Fpolicy", "ieapp://vault", "file:///etc/passwd", "", "x" * 100000])
+def test_what_is_not_there_says_so(stdio, modern, code, uri):
+    error = stdio.ask(request("resources/read", {"uri": uri}, modern=modern))["error"]
+    assert error["code"] == code and error["data"]["uri"] == uri
+
+
+def test_every_note_is_listed_once_while_others_come_and_go(stdio, vault):
+    for i in range(1100):
+        (vault / f"N{i:04}.md").write_text("x\n")
+    stdio.ask(initialize())
+    uris = []
+    params = {}
+    for turn in range(100):
+        result = stdio.ask(request("resources/list", params, id=turn))["result"]
+        uris += [r["uri"] for r in result["resources"]]
+        if "nextCursor" not in result:
+            break
+        params = {"cursor": result["nextCursor"]}
+        last = result["resources"][-1]["name"].partition("/")[2]
+        (vault / f"{last}.md").unlink()
+        (vault / f"A{turn}.md").write_text("new\n")
+    assert turn == 2 and len(uris) == len(set(uris))
+    assert {f"ieapp://vault/notes/note%2FN{i:04}" for i in range(1100)} <= set(uris)
+    assert {LIST, NOTE, "cloche://api/declarations"} <= set(uris)
+
+
+@pytest.mark.parametrize("method", ["resources/list", "resources/templates/list", "prompts/list",
+                                    "tools/list"])
+@pytest.mark.parametrize("cursor", ["", "x", "bm9uc2Vuc2U=", 7, {}, "A" * 100000])
+def test_a_cursor_of_nobody_is_refused(stdio, method, cursor):
+    error = stdio.ask(request(method, {"cursor": cursor}))["error"]
+    assert error["code"] == -32602 and "cursor" in error["message"]
+
+
+def test_a_cursor_is_of_its_list_alone(stdio, vault):
+    for i in range(600):
+        (vault / f"N{i:04}.md").write_text("x\n")
+    cursor = stdio.ask(request("resources/list"))["result"]["nextCursor"]
+    assert stdio.ask(request("prompts/list", {"cursor": cursor}, id=2))["error"]["code"] == -32602
+    other = stdio.ask(request("resources/list", {"cursor": cursor}, id=3))["result"]
+    assert stdio.ask(request("resources/list", {"cursor": cursor}, id=4))["result"] == other
+
+
+def test_ten_thousand_notes_are_read_at_once(cloche, tmp_path):
+    notes = tmp_path / "big"
+    notes.mkdir()
+    for i in range(10000):
+        (notes / f"{i}.md").write_text(f"# Note {i}\n\n## Status\n{'open' if i % 2 else 'done'}\n")
+    with Server([cloche, "serve", "--vault", notes, "--listen", "127.0.0.1:0"]) as server:
+        answer = server.post(request("resources/read", {"uri": "ieapp://big/notes/list"}),
+                             server.session()).json()
+        rows = json.loads(answer["result"]["contents"][0]["text"])
+        assert len(rows) == 10000 and rows[1]["properties"]["Status"] in ("open", "done")
+
+
+# ---- prompts and completion ----------------------------------------------------------------
+
+def test_prompts_hold_the_seeds_sentences(stdio):
+    prompts = pages(stdio.ask, "prompts/list", "prompts")
+    assert [p["name"] for p in prompts] == list(SENTENCES)
+    for name, sentence in SENTENCES.items():
+        arguments = {"note_id": "project/rain-garden"} if name == "find_related" else {}
+        result = stdio.ask(request("prompts/get", {"name": name, "arguments": arguments}))["result"]
+        contents = [m["content"] for m in result["messages"]]
+        assert contents[0]["text"].startswith(sentence)
+        assert any(c["type"] == "resource" for c in contents)
+        assert all(m["role"] == "user" for m in result["messages"])
+
+
+def test_meetings_are_found_in_a_folder_of_small_letters(stdio):
+    result = stdio.ask(request("prompts/get", {"name": "analyze_meetings"}))["result"]
+    uris = [m["content"]["resource"]["uri"] for m in result["messages"]
+            if m["content"]["type"] == "resource"]
+    assert NOTE in uris and all(u == LIST or "/meeting%2F" in u for u in uris)
+
+
+@pytest.mark.parametrize("name, arguments, word", [
+    ("nope", {}, "find_related"), ("find_related", {}, "note_id"),
+    ("find_related", {"note_id": "nope"}, "nope"), ("summarize_workspace", {"x": "1"}, "workspace_id"),
+    ("summarize_workspace", {"workspace_id": "other"}, "other"), ("find_related", [], "object"),
+    ("find_related", {"note_id": 7}, "string")])
+def test_wrong_prompts_say_what_is_right(stdio, name, arguments, word):
+    error = stdio.ask(request("prompts/get", {"name": name, "arguments": arguments}))["error"]
+    assert error["code"] == -32602 and word in error["message"]
+
+
+def complete(client, ref, argument, value, known=None, **how):
+    params = {"ref": ref, "argument": {"name": argument, "value": value}}
+    if known:
+        params["context"] = {"arguments": known}
+    return client.ask(request("completion/complete", params, **how))["result"]["completion"]
+
+
+def test_names_are_completed(stdio):
+    related = {"type": "ref/prompt", "name": "find_related"}
+    note = {"type": "ref/resource", "uri": "ieapp://{workspace_id}/notes/{note_id}"}
+    assert complete(stdio, related, "note_id", "PERSON/m")["values"][0] == "person/marta"
+    assert complete(stdio, note, "workspace_id", "v") == {"values": ["vault"], "total": 1,
+                                                          "hasMore": False}
+    fuzzy = complete(stdio, note, "note_id", "mtcncl", {"workspace_id": "vault"})["values"]
+    assert "meeting/council-2026-11-05" in fuzzy
+    assert complete(stdio, note, "note_id", "", {"workspace_id": "nope"})["values"] == []
+    for params in ({"ref": related, "argument": {"name": "x", "value": ""}}, {"ref": {}},
+                   {"ref": related, "argument": {"name": "note_id"}},
+                   {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": ""}}):
+        assert stdio.ask(request("completion/complete", params))["error"]["code"] == -32602
+
+
+# ---- the official client ---------------------------------------------------------------------
+
+async def through_everything(client):
+    resources = await client.list_resources()
+    assert LIST in [str(r.uri) for r in resources.resources]
+    row = next(r for r in resources.resources if str(r.uri) == NOTE)
+    assert row.mime_type == "text/markdown" and row.size > 0 and row.annotations.last_modified
+    templates = await client.list_resource_templates()
+    assert "ieapp://{workspace_id}/notes/{note_id}" in [t.uri_template for t in templates.resource_templates]
+    note = await client.read_resource(NOTE)
+    assert note.contents[0].text.startswith("---")
+    with pytest.raises(MCPError):
+        await client.read_resource("ieapp://vault/notes/none")
+    prompts = await client.list_prompts()
+    assert [p.name for p in prompts.prompts] == list(SENTENCES)
+    got = await client.get_prompt("find_related", {"note_id": "project/rain-garden"})
+    assert SENTENCES["find_related"] in got.messages[0].content.text
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_the_official_client_reads_everything(cloche, vault, mode, way):
+    async def main(where):
+        async with Client(where, mode=mode, read_timeout_seconds=60) as client:
+            await through_everything(client)
+    if way == "stdio":
+        how = StdioServerParameters(command=cloche, args=["mcp", "--vault", str(vault)])
+        asyncio.run(main(stdio_client(how)))
+        return
+    with Server([cloche, "serve", "--vault", vault, "--listen", "127.0.0.1:0"]) as server:
+        asyncio.run(main(server.url + "/mcp"))
+
+
+# ---- answers that are too large ----------------------------------------------------------------
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2025-03-26"])
+def test_a_large_answer_is_told_in_part_and_kept_whole(stdio, vault, version):
+    text = "äö\\ " * 300000
+    (vault / "Large.md").write_text(text)
+    stdio.ask(initialize(version))
+    result = stdio.ask(call("get_note", {"identifier": "note/Large"}))["result"]
+    part, notice, *links = result["content"]
+    note = result["structuredContent"]
+    assert json.loads(part["text"]) == note and len(part["text"].encode()) <= 400000
+    assert note["id"] == "note/Large" and note["content_hash"]
+    assert "cut here, of 1800000 bytes" in note["content"][-60:]
+    uri = next(w for w in notice["text"].split() if w.startswith("cloche://results/"))
+    assert [x["uri"] for x in links] == ([uri] if version == "2025-11-25" else [])
+    whole = json.loads(read(stdio, uri)["text"])
+    assert whole["content"] == text and whole["content_hash"] == note["content_hash"]
+    assert not result["isError"]
+
+
+def test_an_answer_that_is_small_enough_is_told_whole(stdio, vault):
+    (vault / "Medium.md").write_text("x" * 390000)
+    note = structured(stdio.ask(call("get_note", {"identifier": "note/Medium"})))
+    assert note["content"] == "x" * 390000
+
+
+# ---- the record ----------------------------------------------------------------------------------
+
+def test_what_was_read_is_recorded(stdio, cloche, vault):
+    read(stdio, NOTE)
+    stdio.ask(request("resources/list"))
+    stdio.ask(request("prompts/get", {"name": "summarize_workspace"}))
+    stdio.ask(request("resources/read", {"uri": "ieapp://vault/notes/none"}))
+    assert stdio.ask(call("no_such_tool"))["error"]["code"] == -32602
+    told = [(r["action"], r["result"], r.get("calls")) for r in records(cloche, vault)
+            if r["event"] == "call"]
+    assert ("resources/read", "success", {"notes.get": 1}) in told
+    assert ("resources/list", "success", {"notes.list": 1}) in told
+    assert ("prompts/get", "success", {"notes.list": 1}) in told
+    assert "resources/read" in [a for a, result, _ in told if result != "success"]
+    assert [result for a, result, _ in told if a == "unknown: no_such_tool"] != ["success"]
+    assert "unknown: no_such_tool" in [a for a, _, _ in told]
