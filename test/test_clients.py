@@ -27,8 +27,6 @@ CLIENTS = [("python", "legacy"), ("python", "modern"), ("sdk", "legacy"),
            ("client", "legacy"), ("client", "modern")]
 WATCHED = "test://watched-resource"
 
-AWAITED = pytest.mark.xfail(reason="streams over HTTP and subscriptions are being made")
-
 pytestmark = [
     pytest.mark.skipif(not INSPECTOR.exists() or not NODE.exists(),
                        reason="the clients are not installed: deps/fetch test"),
@@ -107,13 +105,11 @@ def test_failures_are_told(run):
                                             else -32002)
 
 
-@AWAITED
 def test_progress_arrives_in_order(run):
     assert [p["progress"] for p in run("progress")] == [0, 50, 100]
     assert {p["total"] for p in run("progress")} == {100}
 
 
-@AWAITED
 def test_log_messages_arrive(run):
     assert run("log")[:3] == [["info", "Tool execution started"],
                               ["info", "Tool processing data"],
@@ -138,7 +134,6 @@ def test_prompts_are_listed_filled_in_and_completed(run):
     assert run("complete") == ["paris", "park", "party"]
 
 
-@AWAITED
 def test_questions_reach_the_person_and_the_model(run):
     assert run("elicit")[0].startswith('User response: action=accept, content={')
     assert '"username":"ada"' in run("elicit")[0]
@@ -147,7 +142,6 @@ def test_questions_reach_the_person_and_the_model(run):
     assert run("roots") == ["1 roots, the first is file:///home/ada"]
 
 
-@AWAITED
 def test_several_questions_and_rounds_of_them_are_answered(run):
     assert run("several") == ["Ada says: Paris; 1 roots"]
     assert run("rounds") == ["Ada likes red"]
@@ -157,7 +151,6 @@ def test_several_questions_and_rounds_of_them_are_answered(run):
         "Step 1: What is your name?", "Step 2: What is your favorite color?"])
 
 
-@AWAITED
 def test_what_changes_is_told_to_who_listens(run):
     if "events" in run.steps:
         run("events")

@@ -46,21 +46,7 @@ def listed(version):
     return found
 
 
-# What is not made yet: scenarios, and what they wait for.
-AWAITED = {
-    "resources-(subscribe|unsubscribe)": "subscriptions",
-    "server-stateless": "subscriptions",
-    "tasks-": "tasks",
-}
-
-
-def marked(version, name):
-    why = [why for pattern, why in AWAITED.items() if re.match(pattern, name)]
-    marks = [pytest.mark.xfail(reason=why[0])] if why else []
-    return pytest.param(version, name, marks=marks)
-
-
-SCENARIOS = [marked(version, name) for version in REQUIRED for name, _ in listed(version)]
+SCENARIOS = [(version, name) for version in REQUIRED for name, _ in listed(version)]
 
 
 @pytest.fixture(scope="module")

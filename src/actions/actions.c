@@ -9,6 +9,8 @@
 #include "lint/lint.h"
 #include "os/os.h"
 
+_Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
+
 #define CALL_MEMORY ((size_t)64 << 20) /* working memory of one call */
 
 /* ---- opening ------------------------------------------------------------ */

@@ -45,6 +45,9 @@ struct action_extra {
     void *arg;
 };
 
+/* Bytes of stack that a thread needs which calls actions. */
+#define ACTIONS_THREAD_STACK ((size_t)8 << 20)
+
 struct actions_options {
     /* Folders; ends with NULL. Then these alone can be reached, and those that code
      * makes; the first is the one to begin in. NULL, or none: the user's list of

@@ -44,3 +44,12 @@ bool client_ask(const struct client *c, const struct client_question *questions,
                              "asked; nothing was changed",
                              questions[0].method);
 }
+
+bool client_later(const struct client *c, struct err *e)
+{
+    if (c && c->ways->later)
+        return c->ways->later(c->arg, e);
+    return err_set(e, ERR_CAPABILITY,
+                   "this takes long, and needs a client that comes back for answers; "
+                   "nothing was changed");
+}

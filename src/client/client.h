@@ -41,6 +41,7 @@ struct client_ways {
                 const struct cancel *stop, struct arena *a, const struct json **answers,
                 struct err *e);
     void (*let_go)(void *arg);
+    bool (*later)(void *arg, struct err *e);
 };
 
 struct client {
@@ -76,3 +77,10 @@ bool client_answers(const struct client *c, const char *method);
  * person's refusal is no failure: it is in the answer ("action": "decline"). */
 bool client_ask(const struct client *c, const struct client_question *questions, size_t n,
                 struct arena *a, const struct json **answers, struct err *e);
+
+/* This will take long. true: from now on nobody waits for it, the client comes back for
+ * the answer, and client_ask() waits for answers; the call goes on by itself. false: the
+ * client waits as before, which is fine for whoever does not mind. ERR_CAPABILITY (it
+ * knows no such thing), ERR_BUSY (there is no room) or ERR_CANCELLED. Ask before that what
+ * has to be known before the call may take long. */
+bool client_later(const struct client *c, struct err *e);

@@ -60,6 +60,9 @@ static const struct client_question
     confirm_question[] = {QUESTION(
         "confirm", "elicitation/create",
         FORM("Please confirm", "{\"ok\":{\"type\":\"boolean\"}}", "[\"ok\"]"))},
+    delete_question[] = {QUESTION(
+        "confirm", "elicitation/create",
+        FORM("Delete it?", "{\"confirm\":{\"type\":\"boolean\"}}", "[\"confirm\"]"))},
     several_questions[] = {QUESTION("user_name", "elicitation/create",
                                     ASK_NAME("What is your name?")),
                            QUESTION("greeting", "sampling/createMessage",
@@ -162,6 +165,7 @@ const struct asking asking_name = {name_question, 1, tell_name},
                     asking_context = {context_question, 1, NULL},
                     asking_confirm = {confirm_question, 1, tell_state},
                     asking_several = {several_questions, 3, tell_several},
+                    asking_delete = {delete_question, 1, tell_elicited},
                     asking_two = {two_questions, 2, tell_two},
                     asking_rounds[2] = {{first_round, 1, NULL},
                                         {second_round, 1, tell_rounds}},
@@ -182,6 +186,20 @@ bool ask_all(void *arg, const struct json *arguments, const struct caller *who,
         return false;
     asking->tell(answers, out);
     return true;
+}
+
+bool ask_later(void *arg, const struct json *arguments, const struct caller *who,
+               struct answer *out, struct err *e)
+{
+    struct err ignored = {0};
+    (void)client_later(who->client, &ignored);
+    return ask_all(arg, arguments, who, out, e);
+}
+
+bool ask_before(void *arg, const struct json *arguments, const struct caller *who,
+                struct answer *out, struct err *e)
+{
+    return ask_all(arg, arguments, who, out, e) && client_later(who->client, e);
 }
 
 bool ask_what_it_can(void *arg, const struct json *arguments, const struct caller *who,

@@ -39,10 +39,12 @@ struct asking {
     void (*tell)(const struct json *const *answers, struct answer *out);
 };
 fixture_fn ask_all;                       /* arg: a struct asking */
+fixture_fn ask_later;                     /* the same, as a task */
+fixture_fn ask_before;                    /* the same, and then a task */
 fixture_fn ask_what_it_can;               /* the same, of those that the client answers */
 fixture_fn ask_twice;                     /* arg: two of them, one after the other */
 fixture_fn ask_the_model, ask_the_person; /* what their arguments say */
 
 extern const struct asking asking_name, asking_capital, asking_roots, asking_confirm,
-    asking_several, asking_context, asking_two, asking_rounds[2], asking_defaults,
-    asking_choices, asking_sampling;
+    asking_delete, asking_several, asking_context, asking_two, asking_rounds[2],
+    asking_defaults, asking_choices, asking_sampling;

@@ -121,6 +121,9 @@ bool say_computed(void *arg, const struct json *arguments, const struct caller *
 {
     (void)arg;
     int64_t seconds = json_int(json_get(arguments, "seconds"), 1);
+    struct err ignored = {0}; /* then its client waits */
+    if (seconds > 0)
+        (void)client_later(who->client, &ignored);
     return fixture_wait(who, (unsigned)seconds * 1000, e) &&
            fixture_say(out, "Computed for %u s.", (unsigned)seconds);
 }
@@ -128,7 +131,8 @@ bool say_computed(void *arg, const struct json *arguments, const struct caller *
 bool say_failure_late(void *arg, const struct json *arguments, const struct caller *who,
                       struct answer *out, struct err *e)
 {
-    return fixture_wait(who, 1000, e) && say_failure(arg, arguments, who, out, e);
+    return client_later(who->client, e) && fixture_wait(who, 1000, e) &&
+           say_failure(arg, arguments, who, out, e);
 }
 
 /* As only a mistake of the server's own does. */
@@ -137,8 +141,9 @@ bool say_broken(void *arg, const struct json *arguments, const struct caller *wh
 {
     (void)arg;
     (void)arguments;
-    (void)who;
     (void)out;
+    struct err ignored = {0};
+    (void)client_later(who->client, &ignored);
     return err_set(e, ERR_BUG, "this tool intentionally breaks for testing");
 }
 

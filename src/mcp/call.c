@@ -34,12 +34,15 @@ static void calls_enter(struct calls *c, struct call *call)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Answers whether its client still wants to hear of it. */
-static bool calls_leave(struct calls *c, struct call *call)
+bool calls_leave(struct calls *c, struct call *call)
 {
-    if (!call->listed)
+    if (!call->session.there)
         return true;
     pthread_mutex_lock(&c->lock);
+    if (!call->listed) {
+        pthread_mutex_unlock(&c->lock);
+        return !call->unwanted;
+    }
     while (call->pins)
         pthread_cond_wait(&c->unpinned, &c->lock);
     *(call->before ? &call->before->after : &c->first) = call->after;
@@ -212,15 +215,27 @@ static void put_content(struct json_writer *w, struct str text)
     json_close(w);
 }
 
+static void put_error(const struct call *c, struct reply *r, int code, const char *why)
+{
+    struct json_writer w = error_open(r->out, c->id, code);
+    json_pair_cstr(&w, "message", why);
+    json_close(&w);
+    json_close(&w);
+}
+
 static void put_failure(const struct call *c, struct reply *r, const struct err *e)
 {
     if (c->errand) {
         errand_put_failure(c, r, e);
         return;
     }
+    if (e->code == ERR_BUG) { /* nothing that who called could do better */
+        put_error(c, r, err_kind(ERR_BUG)->jsonrpc, e->msg);
+        return;
+    }
     scoped_buf struct buf text;
     buf_init(&text, sizeof e->msg + 100);
-    enum err_code code = e->code ? e->code : ERR_BUG;
+    enum err_code code = e->code;
     buf_printf(&text, "%s: %s", err_kind(code)->name, e->msg);
     struct json_writer w = result_open(r->out, c->id, c->era);
     put_content(&w, buf_view(&text));
@@ -284,12 +299,9 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
 /* Over HTTP something has to be answered even to who cancelled, if only no events. */
 static void put_cancelled(const struct call *c, struct reply *r)
 {
-    if (!c->http || c->events)
-        return;
-    struct json_writer w = error_open(r->out, c->id, err_kind(ERR_CANCELLED)->jsonrpc);
-    json_pair_cstr(&w, "message", "the request was cancelled by its client");
-    json_close(&w);
-    json_close(&w);
+    if (c->http && !c->events)
+        put_error(c, r, err_kind(ERR_CANCELLED)->jsonrpc,
+                  "the request was cancelled by its client");
 }
 
 static bool perform(const struct call *c, const struct caller *who, struct answer *out,
@@ -324,16 +336,6 @@ static void put_outcome(const struct call *c, const struct input *in,
         buf_clear(r->out);
         put_failure(c, r, &large);
     }
-}
-
-/* Its requestState or inputResponses cannot be used: it does not run. */
-static void put_unfit(const struct call *c, struct reply *r, const struct err *e)
-{
-    struct json_writer w = error_open(r->out, c->id, RPC_PARAMS);
-    json_pair_cstr(&w, "message", e->msg);
-    json_close(&w);
-    json_close(&w);
-    r->status = 400;
 }
 
 static void run_checked(struct call *c, const struct front *f, struct input *in,
@@ -373,16 +375,19 @@ static void run_checked(struct call *c, const struct front *f, struct input *in,
     buf_done(&a.content);
 }
 
-static void run_one(struct call *c, const struct front *f, struct reply *r)
+void call_run_here(struct call *c, const struct front *f, struct reply *r)
 {
+    r->status = 200;
     struct input in;
     struct err e = {0};
     if (input_begin(&in, c, f->grant ? f->grant->principal : "", &e))
         run_checked(c, f, &in, r);
-    else if (calls_leave(&c->m->calls, c))
-        put_unfit(c, r, &e);
-    else
+    else if (!calls_leave(&c->m->calls, c))
         put_cancelled(c, r);
+    else {
+        put_error(c, r, RPC_PARAMS, e.msg);
+        r->status = 400;
+    }
     input_done(&in);
 }
 
@@ -428,11 +433,14 @@ static void run_batch(struct call *c, const struct front *f, struct reply *r)
 
 void call_run(struct call *c, const struct front *f, struct reply *r)
 {
-    r->status = 200;
+    if (task_suits(c) && task_run(c, f, r))
+        return;
     if (c->batch)
         run_batch(c, f, r);
+    else if (c->listens)
+        listen_run(c, f, r);
     else
-        run_one(c, f, r);
+        call_run_here(c, f, r);
     call_drop(c);
 }
 

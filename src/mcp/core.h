@@ -10,11 +10,13 @@
 
 #include "actions/actions.h"
 #include "base/base.h"
+#include "mcp/changes.h"
 #include "mcp/channels.h"
 #include "mcp/input.h"
 #include "mcp/mirror.h"
 #include "mcp/outlet.h"
 #include "mcp/session.h"
+#include "mcp/task.h"
 #include "mcp/ticker.h"
 #include "workspaces/workspaces.h"
 #include "json/json.h"
@@ -78,6 +80,8 @@ struct mcp {
     struct asks asks;
     struct channels channels;
     struct ticker ticker;
+    struct changes changes;
+    struct tasks tasks;
     unsigned char input_key[CRYPTO_KEY]; /* seals what clients keep for us (input.h) */
     int64_t clock_ahead_ms;              /* of the clock for that; 0 but in tests */
     atomic_bool greeted;                 /* the client of stdio has said initialize */
@@ -97,14 +101,17 @@ struct envelope {
     /* Any other: the first of this name, and how many there are. NULL: none. */
     struct str (*header)(const void *arg, const char *name, size_t *count);
     const void *header_arg;
-    struct session *session; /* whose it is; initialize writes it */
-    struct cancel *cancel;   /* of the request; NULL: the call's own */
+    struct session *session;   /* whose it is; initialize writes it */
+    const struct grant *grant; /* of its sender; NULL: the person of this machine */
+    const struct sink *sink;   /* where its session hears of changes; NULL: over HTTP */
+    struct cancel *cancel;     /* of the request; NULL: the call's own */
 };
 
 struct reply {
     struct buf *out; /* one line of JSON; stays empty when nothing is to be said */
     int status;      /* for HTTP */
     bool opened;     /* initialize made the envelope's session */
+    bool attached;   /* a listener has begun: its stream is the answer */
 };
 
 /* A request besides tools/call that may take a while: what it does, and its answer. */
@@ -126,6 +133,9 @@ struct call {
     unsigned log_least; /* of the modern era: an enum client_level, or LOG_UNASKED */
     const struct action *action;
     const struct errand *errand; /* instead of an action */
+    bool listens;                /* subscriptions/listen, instead of both */
+    unsigned hears;              /* HEARS_*, which that wants */
+    struct task *task;           /* whose thread runs it; NULL: the transport's */
     const struct json *params;   /* of the request */
     struct str method;
     enum era era;
@@ -244,9 +254,18 @@ struct front {
     const char *who;             /* named to the audit */
     const struct grant *grant;   /* of its credential; NULL: none was needed */
     const struct outlet *outlet; /* NULL: nothing can be said before the answer */
+    /* Makes `first` the first message of a stream on which the listener is told from
+     * then on (listener_start), or drops it. */
+    void (*attach)(void *arg, struct listener *l, struct str first);
+    void *attach_arg;
 };
-/* Runs it to its end on this thread, writes the answer and frees it. */
+/* Runs it to its end, writes the answer and frees it; or it goes on as a task. */
 void call_run(struct call *c, const struct front *f, struct reply *r);
+/* The same on this thread, to its end, and does not free it. */
+void call_run_here(struct call *c, const struct front *f, struct reply *r);
+/* Takes it off the list of those that can be cancelled. Answers whether its client still
+ * wants to hear of it. */
+bool calls_leave(struct calls *c, struct call *call);
 /* Answers that it did not run, and frees it. */
 void call_refuse(struct call *c, enum err_code code, const char *why, struct reply *r);
 /* Frees a call that will not run and that nobody waits for. */
@@ -284,3 +303,10 @@ void resources_read(struct exchange *x);
 void prompts_list(struct exchange *x);
 void prompts_get(struct exchange *x);
 void completion_complete(struct exchange *x);
+
+/* ---- listen.c ----------------------------------------------------------- */
+
+void listen_prepare(struct exchange *x); /* subscriptions/listen */
+void listen_run(struct call *c, const struct front *f, struct reply *r);
+void resources_subscribe(struct exchange *x);
+void resources_unsubscribe(struct exchange *x);

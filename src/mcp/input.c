@@ -166,9 +166,8 @@ void input_done(struct input *in)
 
 /* ---- asking ------------------------------------------------------------- */
 
-bool input_answers(void *arg, const char *method)
+bool input_answers(struct input *in, const char *method)
 {
-    struct input *in = arg;
     if (in->offered && can_answer(in->can, str_of(method)))
         return true;
     /* Whoever gives up because of this has it told to the client. */
@@ -243,14 +242,29 @@ static struct question *take_question(struct input *in, const struct client_ques
     return kept;
 }
 
-bool input_ask(void *arg, const struct client_question *questions, size_t n,
-               struct arena *a, const struct json **answers, struct err *e)
+bool input_later(struct input *in, struct err *e)
 {
-    (void)a; /* answers are the request's, or the state's, which outlast the call */
-    struct input *in = arg;
+    if (in->call->task)
+        return task_detach(in->call->task, e);
+    in->lacks_tasks = !tasks_declared(in->call->params);
+    return in->lacks_tasks
+               ? err_set(
+                     e, ERR_CAPABILITY,
+                     "this takes long, and needs a client that declares the extension " EXTENSION_TASKS
+                     "; nothing was changed")
+               : err_set(e, ERR_BUSY,
+                         "no more tasks can run now; nothing was changed, try "
+                         "again later");
+}
+
+bool input_ask(struct input *in, const struct client_question *questions, size_t n,
+               const struct cancel *stop, const struct json **answers, struct err *e)
+{
     if (!in->offered)
         return err_set(e, ERR_CAPABILITY, "nobody can be asked while %.*s is answered",
                        STR_ARGS(in->call->method));
+    if (in->call->task && task_is_one(in->call->task))
+        return task_ask(in->call->task, questions, n, in->can, stop, answers, e);
     bool all = true;
     for (size_t i = 0; i < n; i++) {
         const struct question *q = take_question(in, &questions[i], e);
@@ -259,9 +273,12 @@ bool input_ask(void *arg, const struct client_question *questions, size_t n,
         answers[i] = q->answer;
         all = all && q->answer;
     }
-    return all || err_set(e, ERR_INPUT,
-                          "the client has to answer something first; nothing was "
-                          "changed");
+    if (all)
+        return true;
+    if (in->call->task && !task_hold(in->call->task))
+        return task_ask(in->call->task, questions, n, in->can, stop, answers, e);
+    return err_set(e, ERR_INPUT,
+                   "the client has to answer something first; nothing was changed");
 }
 
 bool input_is_wanted(const struct input *in)

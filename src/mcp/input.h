@@ -54,10 +54,13 @@ bool input_begin(struct input *in, const struct call *c, const char *principal,
                  struct err *e);
 void input_done(struct input *in);
 
-/* As the ways of a client (client/client.h); `arg` is the struct input. */
-bool input_answers(void *arg, const char *method);
-bool input_ask(void *arg, const struct client_question *questions, size_t n,
-               struct arena *a, const struct json **answers, struct err *e);
+/* As the ways of a client (client/client.h). */
+bool input_answers(struct input *in, const char *method);
+bool input_ask(struct input *in, const struct client_question *questions, size_t n,
+               const struct cancel *stop, const struct json **answers, struct err *e);
+
+/* As client_later(). */
+bool input_later(struct input *in, struct err *e);
 
 /* Is there a question that the client has to answer before the call can go on? */
 bool input_is_wanted(const struct input *in);

@@ -17,6 +17,8 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     asks_init(&m->asks);
     ticker_init(&m->ticker);
     channels_init(&m->channels, &m->sessions, &m->ticker);
+    changes_init(&m->changes, m);
+    tasks_init(&m->tasks, m);
     if (tools_write(m, e))
         return m;
     mcp_close(m);
@@ -123,6 +125,8 @@ void mcp_close(struct mcp *m)
     if (!m)
         return;
     must(m->calls.first == NULL);
+    tasks_done(&m->tasks);
+    changes_done(&m->changes);
     channels_done(&m->channels);
     ticker_done(&m->ticker);
     asks_done(&m->asks);

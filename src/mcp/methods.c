@@ -35,11 +35,20 @@ void put_cache_hints(struct json_writer *w, enum era era)
     json_pair_raw(w, "cacheScope", STR("\"private\""));
 }
 
-static void put_capabilities(struct json_writer *w)
+static void put_capabilities(const struct exchange *x, struct json_writer *w)
 {
-    json_pair_raw(w, "capabilities",
-                  STR("{\"logging\":{},\"completions\":{},\"prompts\":{},"
-                      "\"resources\":{},\"tools\":{}}"));
+    bool changes = x->m->backend.library.hear != NULL;
+    json_key(w, "capabilities");
+    json_open_object(w);
+    json_pair_raw(w, "logging", STR("{}"));
+    json_pair_raw(w, "completions", STR("{}"));
+    json_pair_raw(w, "prompts", changes ? STR("{\"listChanged\":true}") : STR("{}"));
+    json_pair_raw(w, "resources",
+                  changes ? STR("{\"subscribe\":true,\"listChanged\":true}") : STR("{}"));
+    json_pair_raw(w, "tools", changes ? STR("{\"listChanged\":true}") : STR("{}"));
+    if (x->era == ERA_MODERN)
+        json_pair_raw(w, "extensions", STR("{\"" EXTENSION_TASKS "\":{}}"));
+    json_close(w);
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -69,9 +78,11 @@ static void answer_initialize(struct exchange *x)
         atomic_store(&x->m->greeted, true);
     }
 
+    changes_session(&x->m->changes, x->env->session, x->env->grant, x->env->sink);
+
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_cstr(&w, "protocolVersion", version);
-    put_capabilities(&w);
+    put_capabilities(x, &w);
     json_key(&w, "serverInfo");
     json_open_object(&w);
     json_pair_cstr(&w, "name", "cloche");
@@ -86,7 +97,7 @@ static void answer_discover(struct exchange *x)
 {
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
-    put_capabilities(&w);
+    put_capabilities(x, &w);
     json_pair_cstr(&w, "instructions", instructions);
     put_cache_hints(&w, x->era);
     result_close(&w, x->era);
@@ -207,6 +218,12 @@ static const struct method {
     {"prompts/get", ERA_BOTH, prompts_get},
     {"completion/complete", ERA_BOTH, completion_complete},
     {"server/discover", ERA_MODERN, answer_discover},
+    {"subscriptions/listen", ERA_MODERN, listen_prepare},
+    {"tasks/get", ERA_MODERN, tasks_get},
+    {"tasks/update", ERA_MODERN, tasks_update},
+    {"tasks/cancel", ERA_MODERN, tasks_cancel},
+    {"resources/subscribe", ERA_LEGACY, resources_subscribe},
+    {"resources/unsubscribe", ERA_LEGACY, resources_unsubscribe},
     {"initialize", ERA_LEGACY, answer_initialize},
     {"ping", ERA_LEGACY, answer_ping},
     {"logging/setLevel", ERA_LEGACY, answer_log_level},
@@ -230,6 +247,8 @@ void notification_take(struct exchange *x)
     if (!str_is(x->method, "notifications/cancelled"))
         return;
     const struct json *id = json_get(x->params, "requestId");
-    if (id && x->env->session->there)
+    if (id && x->env->session->there) {
         calls_cancel(&x->m->calls, x->env->session, id, true);
+        changes_cancel(&x->m->changes, x->env->session, id);
+    }
 }

@@ -119,6 +119,7 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
         .session = &session,
         .events = accepts_events(rq),
         .owner = owner_of(rq),
+        .grant = http_admitted(rq),
     };
     env.lost_session =
         http_header(rq, "Mcp-Session-Id").at && !has_session(m, rq, &session);
@@ -181,6 +182,7 @@ static void end_session(struct mcp *m, struct http_request *rq, struct http_resp
     } else {
         sessions_remove(&m->sessions, &session);
         channels_end_session(&m->channels, &session);
+        changes_session_over(&m->changes, &session);
         calls_cancel(&m->calls, &session, NULL, true);
         rs->status = 204;
     }
@@ -214,6 +216,79 @@ static bool begin(void *arg, struct http_request *rq, struct http_response *rs,
     return true;
 }
 
+/* ---- subscriptions ------------------------------------------------------ */
+
+/* A connection on which somebody listens. The listener's: its end frees it. */
+struct ear {
+    struct changes *changes;
+    struct listener *listener;
+    struct http_stream *http;
+};
+
+static bool ear_say(void *arg, struct str message)
+{
+    const struct ear *ear = arg;
+    scoped_buf struct buf event;
+    buf_init(&event, message.n + 64);
+    events_data(&event, message);
+    return !event.failed && http_stream_put(ear->http, buf_view(&event));
+}
+
+static bool ear_beat(void *arg)
+{
+    const struct ear *ear = arg;
+    return http_stream_put(ear->http, STR(":\n\n"));
+}
+
+static void ear_end(void *arg)
+{
+    struct ear *ear = arg;
+    http_stream_end(ear->http);
+    free(ear);
+}
+
+/* Before the listener has begun this finds none, and what is put later fails. */
+static void ear_gone(void *arg)
+{
+    struct ear *ear = arg;
+    changes_gone(ear->changes, &ear->listener);
+}
+
+struct opening {
+    struct mcp *m;
+    struct http_request *rq;
+    struct http_response *rs;
+};
+
+static void attach(void *arg, struct listener *l, struct str first)
+{
+    const struct opening *o = arg;
+    struct ear *ear = mem_new(sizeof *ear);
+    ear->changes = &o->m->changes;
+    events_head(o->rs);
+    events_data(&o->rs->body, first);
+    ear->http = http_stream_open(o->rq, o->rs, ear_gone, ear);
+    if (!ear->http) {
+        listener_drop(l);
+        free(ear);
+        return;
+    }
+    struct sink sink = {.say = ear_say, .beat = ear_beat, .end = ear_end, .arg = ear};
+    listener_start(l, &sink, &ear->listener);
+}
+
+static void begin_listening(struct call *c, struct http_request *rq,
+                            struct http_response *rs, const char *who)
+{
+    struct opening o = {c->m, rq, rs};
+    struct reply r = {.out = &rs->body};
+    struct front front = {
+        .who = who, .grant = http_admitted(rq), .attach = attach, .attach_arg = &o};
+    call_run(c, &front, &r);
+    if (!r.attached)
+        finish(&r, rs);
+}
+
 static void work(void *arg, struct http_request *rq, void *left, struct http_response *rs)
 {
     struct call *c = left ? left : take_post(arg, rq, rs);
@@ -221,6 +296,10 @@ static void work(void *arg, struct http_request *rq, void *left, struct http_res
         return;
     char who[CALLER_NAME];
     name_caller(rq, who);
+    if (c->listens) {
+        begin_listening(c, rq, rs, who);
+        return;
+    }
     scoped_buf struct buf out;
     buf_init(&out, rs->body.ceiling);
     struct reply r = {.out = &out};
@@ -236,6 +315,7 @@ static void stop(void *arg)
 {
     struct mcp *m = arg;
     calls_cancel(&m->calls, NULL, NULL, false);
+    changes_end(&m->changes);
 }
 
 static void drop(void *arg, void *left)

@@ -100,6 +100,19 @@ static bool say_line(void *arg, struct str message, enum outlet_weight weight)
     return !line.failed && !atomic_load(&s->broken);
 }
 
+/* What changes. */
+static bool tell_line(void *arg, struct str message)
+{
+    return say_line(arg, message, OUTLET_HEAVY);
+}
+
+static void attach(void *arg, struct listener *l, struct str first)
+{
+    struct sink sink = {.say = tell_line, .arg = arg};
+    (void)tell_line(arg, first);
+    listener_start(l, &sink, NULL);
+}
+
 static void refuse_line(struct stdio *s)
 {
     scoped_buf struct buf line;
@@ -127,7 +140,8 @@ static void run(struct stdio *s, struct call *c)
     buf_init(&line, LINE_CEILING);
     struct reply r = {.out = &line};
     struct outlet outlet = {.say = say_line, .arg = s};
-    struct front front = {.who = "stdio", .outlet = &outlet};
+    struct front front = {
+        .who = "stdio", .outlet = &outlet, .attach = attach, .attach_arg = s};
     call_run(c, &front, &r);
     if (line.n)
         put_line(s, &line);
@@ -200,7 +214,8 @@ static struct call *take_line(struct stdio *s, struct str text)
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
     struct reply r = {.out = &line};
-    struct envelope env = {.session = &s->session};
+    struct sink sink = {.say = tell_line, .arg = s};
+    struct envelope env = {.session = &s->session, .sink = &sink};
     struct call *c = take_message(s->m, text, &env, &r);
     if (line.n)
         put_line(s, &line);
@@ -402,6 +417,7 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
     bool ok = lines_init(&s.lines, s.o.in, s.o.out, s.o.has_stop ? s.o.stop : -1,
                          MCP_LINE_MAX, e) &&
               serve(&s, e);
+    changes_end(&m->changes);
     if (b->listen)
         b->listen(b->arg, put_alert, &s, false);
     if (ok && s.lines.failure.code) {

@@ -228,16 +228,32 @@ static bool modern_ask(void *arg, const struct client_question *questions, size_
                        const struct cancel *stop, struct arena *a,
                        const struct json **answers, struct err *e)
 {
-    (void)stop;
     struct talk *t = arg;
-    return input_ask(t->input, questions, n, a, answers, e);
+    (void)a; /* answers are the request's own, or its task's */
+    return input_ask(t->input, questions, n, stop, answers, e);
+}
+
+static bool modern_later(void *arg, struct err *e)
+{
+    struct talk *t = arg;
+    return input_later(t->input, e);
+}
+
+static void modern_let_go(void *arg)
+{
+    const struct talk *t = arg;
+    struct err ignored = {0}; /* then its client waits */
+    if (t->call->task)
+        (void)task_detach(t->call->task, &ignored);
 }
 
 static const struct client_ways modern_ways = {.progress = talk_progress,
                                                .hears = talk_hears,
                                                .log = talk_log,
                                                .answers = modern_answers,
-                                               .ask = modern_ask};
+                                               .ask = modern_ask,
+                                               .let_go = modern_let_go,
+                                               .later = modern_later};
 
 /* ---- from beginning to end ---------------------------------------------- */
 
