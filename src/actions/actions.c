@@ -362,7 +362,7 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
     char action[100];
     unsigned last = place_last(a, who);
     unsigned vault = last ? last : vault_set_begin(a->vaults, who->grant);
-    account_begin(&account);
+    account_begin(&account, a);
     account.level = who->level;
     account.outcome = ERR_NOT_FOUND;
     if (place_find(&place, a, vault, who, &ignored))
