@@ -5,6 +5,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
 
 from wire import Server, call, initialize, request
@@ -158,6 +159,33 @@ def test_what_a_revoked_one_has_running_is_stopped(cloche, closed):
             theirs.recv(1)
 
 
+def test_what_a_revoked_one_has_running_in_a_session_is_stopped(cloche, closed):
+    token = make_token(cloche, "ci")
+    session = {"Mcp-Session-Id": closed.post(initialize(), bearer(token))
+               .headers["Mcp-Session-Id"], "MCP-Protocol-Version": "2025-11-25"}
+    slow = call("evaluate_note_code", {"code": "await sleep(50000); return 1"})
+    with closed.send_post(slow, session | bearer(token)) as mine:
+        revoke(cloche, "ci")
+        mine.settimeout(20)
+        assert b"Cancelled" in mine.recv(65536) or mine.recv(1) == b""
+    assert closed.post(request("ping"), session | bearer(token)).status_code == 401
+
+
+def test_a_stream_of_a_revoked_one_ends(cloche, closed):
+    token = make_token(cloche, "ci")
+    session = {"Mcp-Session-Id": closed.post(initialize(), bearer(token))
+               .headers["Mcp-Session-Id"], "MCP-Protocol-Version": "2025-11-25",
+               "Accept": "text/event-stream"}
+    with closed.http.stream("GET", "/mcp", headers=session | bearer(token)) as stream:
+        assert stream.status_code == 200
+        revoke(cloche, "ci")
+        try:
+            for _ in stream.iter_raw():
+                pass
+        except httpx.HTTPError:
+            pass
+
+
 def tokens_file():
     return Path(os.environ["XDG_CONFIG_HOME"]) / "cloche" / "tokens.json"
 
@@ -198,7 +226,6 @@ def test_no_secret_is_logged(cloche, vault, tmp_path):
         command = [cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         url = process.stdout.readline().strip()
-        import httpx
         for text in (token, token[:-1], "cloche_" + "0" * 12 + "_" + "s" * 43):
             httpx.post(url + "/mcp", json=request("ping"), headers=bearer(text),
                        trust_env=False)
@@ -228,8 +255,11 @@ def test_a_scope_that_is_lacking_is_told(cloche, closed):
     for name, arguments, scope in (
             ("create_note", {"type": "t", "title": "x", "content": ""}, "write"),
             ("evaluate_note_code", {"code": "1"}, "evaluate")):
-        answer = closed.post(call(name, arguments, modern=True), reader)
-        assert f"'{scope}'" in answer.text, answer.text
+        for how in ({"modern": True}, {}):
+            answer = closed.post(call(name, arguments, **how), reader)
+            assert answer.status_code == 403 and f"'{scope}'" in answer.text, answer.text
+            assert answer.headers["WWW-Authenticate"] == \
+                f'Bearer error="insufficient_scope", scope="read {scope}"'
     runner = bearer(make_token(cloche, "runner", "--scope", "evaluate"))
     assert evaluate(closed, "1 + 1", runner)["result"] == 2
     denied = evaluate(closed, "await notes.list()", runner)

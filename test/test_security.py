@@ -184,6 +184,16 @@ def test_s23_sessions_of_code_belong_to_their_token(tenants):
     assert a.evaluate("secret", session="s")["result"] == 42
 
 
+def test_s24_a_session_of_mcp_belongs_to_its_token(tenants):
+    a, b = tenants
+    opened = a.ask(initialize())
+    id = opened.headers["Mcp-Session-Id"]
+    for t, status in ((a, 200), (b, 404), (a, 200)):
+        answer = t.server.post(request("ping"), t.headers | {
+            "Mcp-Session-Id": id, "MCP-Protocol-Version": "2025-11-25"})
+        assert answer.status_code == status
+
+
 def test_s25_kept_answers_belong_to_their_token(tenants):
     a, b = tenants
     code = "(await notes.list({limit: 5})).length"

@@ -97,6 +97,11 @@ struct cancel *http_cancel(struct http_request *rq)
     return &rq->cancel;
 }
 
+struct cancel *http_expelled(struct http_request *rq)
+{
+    return &rq->expelled;
+}
+
 /* ---- refusals ----------------------------------------------------------- */
 
 bool request_refuse(struct http_request *rq, int status, const char *why)
@@ -324,6 +329,7 @@ void *connection_target(void *cls, const char *uri, struct MHD_Connection *c)
     rq->connection = c;
     rq->target = target_parse(uri, &rq->bad_target);
     cancel_init(&rq->cancel);
+    cancel_init(&rq->expelled);
     buf_init(&rq->body, s->o.body_max);
     atomic_fetch_add(&s->requests, 1);
     return rq;

@@ -48,8 +48,10 @@ const char *http_peer(struct http_request *rq);
 bool http_is_local(struct http_request *rq);
 /* What `admit` left for it; NULL: nothing. */
 const void *http_admitted(const struct http_request *rq);
-/* Fired when the client hangs up or the server stops. */
+/* Fired when the client hangs up, is expelled or the server stops. */
 struct cancel *http_cancel(struct http_request *rq);
+/* Fired by http_expel() alone, for what goes on when its client hangs up. */
+struct cancel *http_expelled(struct http_request *rq);
 
 /* ---- a response --------------------------------------------------------- */
 

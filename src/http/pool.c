@@ -25,7 +25,7 @@ static void enter_flight(struct http_server *s, struct http_request *rq)
 static void leave_flight(struct http_server *s, struct http_request *rq)
 {
     /* Whoever is firing its cancel still needs it. */
-    while (rq->pinned)
+    while (rq->pinned || rq->held)
         pthread_cond_wait(&s->quiet, &s->lock);
     watch_leave(s, rq);
     *(rq->earlier ? &rq->earlier->later : &s->flight_first) = rq->later;
@@ -73,15 +73,27 @@ void pool_detach(struct http_server *s, struct http_request *rq)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* The lock is held before and after, not during. */
+static void tell_expelled(struct http_server *s, struct http_request *rq)
+{
+    rq->out = rq->held = true;
+    pthread_mutex_unlock(&s->lock);
+    cancel_fire(&rq->expelled);
+    pthread_mutex_lock(&s->lock);
+    rq->held = false;
+    pthread_cond_broadcast(&s->quiet);
+}
+
 void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
                 void *arg)
 {
     pthread_mutex_lock(&s->lock);
     /* From the start after each: the lock was given away in between. */
     for (struct http_request *rq = s->flight_first; rq;) {
-        if (rq->gone || stays(arg, rq->admitted)) {
+        if (rq->out || stays(arg, rq->admitted)) {
             rq = rq->later;
         } else {
+            tell_expelled(s, rq);
             pool_fire(s, rq);
             rq = s->flight_first;
         }

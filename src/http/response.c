@@ -114,6 +114,10 @@ static bool hand_over(struct http_request *rq, struct http_response *rs)
     bool carried = stream_is_carried(rq->stream);
     if (!carried)
         rq->stage = STAGE_LEFT;
+    /* The stream may end now, and what was admitted with it; pool_expel() still looks. */
+    pthread_mutex_lock(&rq->server->lock);
+    rq->admitted = NULL;
+    pthread_mutex_unlock(&rq->server->lock);
     stream_handled(take(rq->stream));
     response_done(rs);
     return carried;

@@ -61,7 +61,7 @@ struct http_request {
     atomic_bool detached;
     char *copies;
     atomic_uint holders; /* once it is detached */
-    struct cancel cancel;
+    struct cancel cancel, expelled;
 
     /* Under the server's lock, while in flight. */
     struct http_request *earlier, *later; /* in `flight` */
@@ -72,6 +72,8 @@ struct http_request {
     bool watched;  /* its socket is in the watcher's set */
     bool gone;     /* nobody waits for its answer */
     bool pinned;   /* somebody is firing its cancel, because of that */
+    bool out;      /* it is expelled */
+    bool held;     /* by who tells it so */
 
     char peer[HTTP_PEER]; /* empty: not asked for yet */
     unsigned n_fields;

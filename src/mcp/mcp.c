@@ -35,6 +35,11 @@ static const struct action *name_action(void *arg, struct str name)
     return action_named(arg, name);
 }
 
+static unsigned scopes_of(void *arg, const struct action *which)
+{
+    return action_scopes(arg, which);
+}
+
 static bool call_action(void *arg, const struct action *which,
                         const struct json *arguments, const struct caller *who,
                         struct answer *out, struct err *e)
@@ -106,6 +111,7 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .named = name_action,
         .call = call_action,
         .unknown = record_unknown,
+        .scopes = scopes_of,
         .listen = listen_to,
         .arg = a,
         .library = {.list = list_rows,

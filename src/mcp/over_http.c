@@ -123,9 +123,10 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
     };
     env.lost_session =
         http_header(rq, "Mcp-Session-Id").at && !has_session(m, rq, &session);
-    /* In a session, who hangs up may come back for the answer, and cancels in words. */
-    if (!session.there || str_is(env.version, VERSION_MODERN))
-        env.cancel = http_cancel(rq);
+    /* In a session, who hangs up may come back for the answer, and cancels in words; who
+     * has lost his token does not come back. */
+    bool stays = session.there && !str_is(env.version, VERSION_MODERN);
+    env.cancel = stays ? http_expelled(rq) : http_cancel(rq);
     struct reply r = {.out = &rs->body};
     struct call *c = take_message(m, http_body(rq), &env, &r);
     if (!c)
@@ -289,11 +290,21 @@ static void begin_listening(struct call *c, struct http_request *rq,
         finish(&r, rs);
 }
 
+/* What its credential lacks for the call as a whole. The call itself refuses, and records
+ * it; over HTTP it is told so that a client can ask for more. */
+static unsigned lacking(const struct mcp *m, const struct call *c, const struct grant *g)
+{
+    bool asks = g && c->action && m->backend.scopes;
+    return asks ? m->backend.scopes(m->backend.arg, c->action) & ~g->scopes : 0;
+}
+
 static void work(void *arg, struct http_request *rq, void *left, struct http_response *rs)
 {
     struct call *c = left ? left : take_post(arg, rq, rs);
     if (!c)
         return;
+    const struct grant *grant = http_admitted(rq);
+    unsigned scopes = lacking(arg, c, grant);
     char who[CALLER_NAME];
     name_caller(rq, who);
     if (c->listens) {
@@ -305,8 +316,14 @@ static void work(void *arg, struct http_request *rq, void *left, struct http_res
     struct reply r = {.out = &out};
     struct post post;
     post_begin(&post, c, rq, rs);
-    struct front front = {.who = who, .grant = http_admitted(rq), .outlet = &post.outlet};
+    struct front front = {.who = who, .grant = grant, .outlet = &post.outlet};
     call_run(c, &front, &r);
+    if (scopes) {
+        char challenge[CHALLENGE_MAX];
+        grant_challenge(grant, scopes, challenge);
+        http_set_header(rs, "WWW-Authenticate", challenge);
+        r.status = 403;
+    }
     post_end(&post, &r);
 }
 
