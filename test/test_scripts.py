@@ -2,10 +2,12 @@
 import hashlib
 import json
 import subprocess
+import threading
+import time
 
 import pytest
 
-from wire import Stdio, call, structured
+from wire import Stdio, call, request, structured
 
 
 @pytest.fixture
@@ -83,3 +85,114 @@ def test_a_run_is_recorded_without_its_code(cloche, vault, script):
         assert row["time"] and row["host_calls"] == 0
     own = subprocess.run([cloche, "audit", "--json"], capture_output=True, text=True, check=True)
     assert '"workspace":"other"' in own.stdout
+
+
+# ---- over the real routes ------------------------------------------------------------
+
+SEED_EXAMPLE = r"""
+// Find all pending tasks and create a summary
+const tasks = host.call("POST", `/workspaces/${workspace_id}/query`, {
+  filter: { class: "Task", "properties.Status": "pending" }
+});
+
+let report = "# Pending Tasks\n\n";
+for (const task of tasks) {
+  const due = task.properties.Due || "No due date";
+  report += `- [ ] ${task.title} (Due: ${due})\n`;
+}
+
+// Return value is sent back to the AI
+report;
+"""
+HOST_EXAMPLES = r"""
+const noteId = "Task/buy";
+const notes = host.call("GET", `/workspaces/${workspace_id}/notes`);
+const note = host.call("GET", `/workspaces/${workspace_id}/notes/${noteId}`);
+const created = host.call("POST", `/workspaces/${workspace_id}/notes`, {
+  markdown: "# New Note\n\nContent here"
+});
+[notes.some((row) => row.id === noteId), note.title, created.title];
+"""
+
+
+@pytest.fixture
+def tasks(vault):
+    folder = vault / "Task"
+    folder.mkdir()
+    (folder / "buy.md").write_text("# Buy\n\n## Status\npending\n\n## Due\n2025-11-29\n")
+    (folder / "sell.md").write_text("# Sell\n\n## Status\npending\n")
+    (folder / "rest.md").write_text("# Rest\n\n## Status\ndone\n")
+
+
+def test_the_seeds_programs_run_as_they_stand(tasks, script):
+    answer = script(SEED_EXAMPLE)
+    assert answer["success"], answer["error"]
+    head, *rows = answer["result"].rstrip().split("\n")
+    assert head == "# Pending Tasks"
+    assert sorted(rows[1:]) == ["- [ ] Buy (Due: 2025-11-29)", "- [ ] Sell (Due: No due date)"]
+    answer = script(HOST_EXAMPLES)
+    assert answer["success"], answer["error"]
+    assert answer["result"] == [True, "Buy", "New Note"]
+
+
+def test_what_was_read_may_be_changed_and_what_was_not_may_not(tasks, script):
+    path = "`/workspaces/${workspace_id}/notes/Task/buy`"
+    change = f"host.call('PATCH', {path}, {{properties: {{Status: 'done'}}}})"
+    refused = script(change)["errorDetails"]
+    assert refused["type"] == "HostCallError" and refused["status"] == 428
+    assert "GET it first" in refused["message"]
+    answer = script(f"host.call('GET', {path}); {change}.properties.Status")
+    assert answer["success"], answer["error"]
+    assert answer["result"] == "done"
+
+
+def test_what_another_program_changed_since_is_not_written_over(tasks, vault, script):
+    """The script waits until the other has written, the other until the script has read."""
+    def other():
+        while not (vault / "note" / "Read.md").exists():
+            time.sleep(0.01)
+        (vault / "Task" / "buy.md").write_text("# Buy\n\nAnother wrote this.\n")
+        (vault / "note" / "Go.md").write_text("# Go\n")
+    writer = threading.Thread(target=other)
+    writer.start()
+    answer = script("""
+        const w = `/workspaces/${workspace_id}/notes`;
+        host.call('GET', `${w}/Task/buy`);
+        host.call('POST', w, {markdown: '# Read'});
+        for (;;) {
+          try { host.call('GET', `${w}/note/Go`); break; } catch { await sleep(10); }
+        }
+        host.call('PUT', `${w}/Task/buy`, {markdown: '# Buy\\n\\nMine.'});""")
+    writer.join()
+    assert answer["errorDetails"]["status"] == 412, answer
+    assert "Another wrote this." in (vault / "Task" / "buy.md").read_text()
+
+
+def test_no_route_runs_code_or_reads_the_audit_from_within(script):
+    for method, path in (("POST", "evaluate"), ("POST", "run"), ("GET", "audit")):
+        answer = script(f"host.call('{method}', '/workspaces/vault/{path}', {{code: '1'}})")
+        assert answer["errorDetails"]["status"] in (403, 404, 405), answer["error"]
+
+
+def test_requests_add_to_the_scripts_own_record(cloche, vault, tasks, script):
+    script("host.call('GET', '/workspaces/vault/notes/Task/buy');"
+           "host.call('POST', '/workspaces/vault/notes', {markdown: '# Made'}); 1")
+    done = subprocess.run([cloche, "audit", "--json", "--vault", str(vault)],
+                          capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    (row,) = (r for r in rows if r["event"] == "call")
+    assert row["action"] == "run_script" and row["host_calls"] == 2
+    assert row["changed"] is True and row["notes"] == ["note/Made"]
+    assert row["calls"]["notes.create"] == 1
+
+
+def test_the_audit_is_a_resource(cloche, vault):
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as server:
+        server.ask(call("run_script", {"code": "5", "workspace_id": "vault"}))
+        read = server.ask(request("resources/read", {"uri": "ieapp://vault/audit"}, id=2))
+        (content,) = read["result"]["contents"]
+        rows = json.loads(content["text"])
+        assert rows[0]["action"] == "run_script" and rows[0]["workspace"] == "vault"
+        assert "vault" not in rows[0]
+        missing = server.ask(request("resources/read", {"uri": "ieapp://none/audit"}, id=3))
+        assert "error" in missing

@@ -130,6 +130,9 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
  * answer, JSON text, is appended to `out`. false and *e as the call says. */
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
+/* Of work within a script: the content_hash of this note as the script's own requests have
+ * last been told it; empty: never. Until the script ends. */
+struct str work_seen(const struct work *w, struct str note);
 /* The id of its vault; good until work_end(). */
 const char *work_vault(const struct work *w);
 /* Which of the vault's records are read; what is empty does not matter. */

@@ -223,6 +223,10 @@ action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
 
+/* The content_hash that a note was read with last, by any of its names; empty: never.
+ * Threads: safe. */
+struct str seen_hash(struct evaluation *v, struct str name);
+
 /* ---- calls without code ------------------------------------------------- */
 
 /* Whose it is: its own, or the script's. */

@@ -128,6 +128,15 @@ void seen_relisted(struct evaluation *v, const struct buf *out, size_t from)
     pthread_mutex_unlock(&v->lock);
 }
 
+struct str seen_hash(struct evaluation *v, struct str name)
+{
+    pthread_mutex_lock(&v->lock);
+    const struct seen *s = find_seen(v, name);
+    struct str hash = s ? s->hash : (struct str){"", 0};
+    pthread_mutex_unlock(&v->lock);
+    return hash;
+}
+
 /* What an update has to say besides what was given. */
 struct completion {
     struct str hash;               /* empty: as given */

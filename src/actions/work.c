@@ -100,6 +100,11 @@ struct evaluation *work_evaluation(const struct work *w)
     return w->evaluation;
 }
 
+struct str work_seen(const struct work *w, struct str note)
+{
+    return seen_hash(w->evaluation, note);
+}
+
 const char *work_vault(const struct work *w)
 {
     return w->vault;

@@ -84,9 +84,15 @@ bool condition_read(struct route_call *c, struct str note, struct condition *out
         out->any = true;
         return true;
     }
-    if (!list.n && !out->hash.n && !c->who->within &&
-        (c->route->flags & ROUTE_NEEDS_MATCH)) {
+    /* A script has no headers: it means the version that it was told of last. */
+    if (!list.n && !out->hash.n && c->who->within)
+        out->hash = work_seen(c->work, note);
+    if (!list.n && !out->hash.n && (c->route->flags & ROUTE_NEEDS_MATCH)) {
         c->refusal = 428;
+        if (c->who->within)
+            return err_set(e, ERR_INVALID,
+                           "this script has not read the note: GET it first, so that "
+                           "nobody's change is lost. Nothing was changed");
         return err_set(e, ERR_INVALID,
                        "If-Match is missing: give the ETag of the version that you have "
                        "read (or content_hash in the body), so that nobody's change is "

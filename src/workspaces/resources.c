@@ -44,7 +44,28 @@ static bool read_declarations(struct workspaces *w, const struct caller *who,
     return true;
 }
 
+/* Whom it is for, work_audit() decides. */
+static bool read_audit(struct workspaces *w, const struct caller *who, struct str uri,
+                       const struct json *values, struct buf *contents, struct err *e)
+{
+    struct str workspace = json_str(json_get(values, "workspace_id"));
+    scoped_buf struct buf text;
+    buf_init(&text, RESULT_MAX);
+    struct work *work = work_begin(w->actions, who, workspace, "resources/read audit", e);
+    bool ok = work && work_audit(work, &(struct audit_filter){0}, &text, e);
+    if (work)
+        work_end(work, ok ? NULL : e);
+    if (ok)
+        put_contents(contents, uri, "application/json", buf_view(&text));
+    return ok;
+}
+
 static const struct own_resource own[] = {
+    {{VIEW_SCHEME "{workspace_id}/audit", "audit", "What was done in a workspace",
+      "The last calls there, the newest first, as docs/auditing.md has them: for the "
+      "person, and for credentials that may read the audit.",
+      "application/json", "{\"audience\":[\"user\"],\"priority\":0.2}"},
+     read_audit},
     {{"cloche://api/declarations", "api", "What evaluated code finds",
       "TypeScript declarations of everything that evaluate_note_code's code can call.",
       "text/x-typescript", "{\"audience\":[\"assistant\"],\"priority\":0.6}"},
