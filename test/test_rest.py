@@ -318,3 +318,109 @@ def test_what_was_done_is_in_the_audit(api, notes, vault, cloche):
     trail = next((vault / ".cloche" / "audit").glob("*.jsonl")).read_text()
     actions = [json.loads(line).get("action") for line in trail.splitlines()]
     assert "POST /workspaces/{workspace_id}/notes" in actions
+
+
+# ---- more than notes ------------------------------------------------------------------
+
+
+def base_of(notes):
+    return notes.removesuffix("/notes")
+
+
+def test_the_seeds_query_and_its_script(api, notes):
+    base = base_of(notes)
+    for title, status in (("Buy milk", "pending"), ("Sleep", "done")):
+        made(api, notes, f"# {title}\n\n## Status\n{status}\n\n## Due\n2025-12-01\n",
+             **{"class": "Task"})
+    rows = api.post(f"{base}/query", json={
+        "filter": {"class": "Task", "properties.Status": "pending"}}).json()
+    assert [row["title"] for row in rows] == ["Buy milk"]
+    code = """
+        const tasks = host.call("POST", `/workspaces/${workspace_id}/query`, {
+          filter: { class: "Task", "properties.Status": "pending" }
+        });
+        let report = "# Pending Tasks\\n\\n";
+        for (const task of tasks) {
+          const due = task.properties.Due || "No due date";
+          report += `- [ ] ${task.title} (Due: ${due})\\n`;
+        }
+        report;"""
+    ran = api.post(f"{base}/run", json={"code": code})
+    assert ran.status_code == 200
+    assert ran.json()["result"] == "# Pending Tasks\n\n- [ ] Buy milk (Due: 2025-12-01)\n"
+
+
+def test_code_has_the_status_of_its_error(api, notes):
+    base = base_of(notes)
+    good = api.post(f"{base}/evaluate", json={"code": "return (await notes.list()).length"})
+    assert good.status_code == 200
+    assert good.json()["success"] and good.json()["result"] > 0
+    bad = api.post(f"{base}/evaluate", json={"code": "throw new Error('no')"})
+    assert bad.status_code == 422
+    assert bad.json()["errorDetails"]["type"] == "ExecutionError"
+    slow = api.post(f"{base}/evaluate", json={"code": "for (;;);", "timeout": 50})
+    assert slow.status_code == 408
+    fuel = api.post(f"{base}/run", json={"code": "for (;;);", "fuel": 100000})
+    assert fuel.status_code == 422
+    assert fuel.json()["errorDetails"]["type"] == "FuelExhausted"
+    problem(api.post(f"{base}/run", json={"code": "1", "workspace_id": "x"}), 400)
+    problem(api.post("/workspaces/none/evaluate", json={"code": "1"}), 404)
+
+
+@pytest.mark.parametrize("route", ["evaluate", "run", "audit"])
+def test_a_script_reaches_neither_code_nor_the_audit(api, notes, route):
+    method, body = ("GET", "undefined") if route == "audit" else ("POST", '{code: "1"}')
+    code = (f'try {{ host.call("{method}", `/workspaces/${{workspace_id}}/{route}`, {body}) }}'
+            " catch (e) { e.status }")
+    assert api.post(f"{base_of(notes)}/run", json={"code": code}).json()["result"] == 403
+
+
+def test_the_audit_tells_of_scripts_as_the_seed_lists(api, notes):
+    base = base_of(notes)
+    api.post(f"{base}/run", json={"code": "host.call('GET', '/workspaces'); 1"})
+    [record] = api.get(f"{base}/audit", params={"action": "run_script"}).json()
+    assert record["result"] == "success"
+    assert f"/workspaces/{record['workspace']}" == base
+    assert len(record["code"]) == 64
+    assert record["fuel"] > 0 and record["time"] and record["peak_memory_bytes"] > 0
+    assert "host.call" not in json.dumps(record)
+    page = api.get(f"{base}/audit", params={"limit": 1})
+    assert len(page.json()) == 1
+    older = api.get(page.links["next"]["url"]).json()
+    assert older[0]["time"] <= page.json()[0]["time"]
+    problem(api.get(f"{base}/audit", params={"since": "yesterday"}), 400)
+    assert api.get(f"{base}/audit", params={"since": "2999"}).json() == []
+
+
+def test_search_links_and_classes(api, notes):
+    base = base_of(notes)
+    made(api, notes, "# Otter\n\nA zyzzyva in the [[Start here]]\n", **{"class": "animal"})
+    [hit] = api.get(f"{base}/search", params={"q": "zyzzyva"}).json()
+    assert hit["id"] == "animal/Otter" and "zyzzyva" in hit["excerpt"]
+    assert api.get(f"{base}/search", params={"q": "zyzzyva", "class": "note"}).json() == []
+    links = api.get(f"{base}/links").json()
+    assert {"source": "animal/Otter", "target": "note/Start here", "text": "Start here",
+            "kind": "wiki", "line": 3} in links
+    pages, answer = [], api.get(f"{base}/links", params={"limit": 5})
+    while True:
+        pages += answer.json()
+        if "next" not in answer.links:
+            break
+        answer = api.get(answer.links["next"]["url"])
+    assert pages == links
+    names = [row["name"] for row in api.get(f"{base}/classes").json()]
+    assert "animal" in names
+    assert api.get(f"{base}/classes/animal").json()["fields"] == []
+
+
+def test_hits_come_in_pages(api, notes):
+    base = base_of(notes)
+    for n in range(5):
+        made(api, notes, f"# Z{n}\n\nqwertz\n")
+    seen, answer = [], api.get(f"{base}/search", params={"q": "qwertz", "limit": 2})
+    while True:
+        seen += [row["title"] for row in answer.json()]
+        if "next" not in answer.links:
+            break
+        answer = api.get(answer.links["next"]["url"])
+    assert sorted(seen) == [f"Z{n}" for n in range(5)]

@@ -180,6 +180,11 @@ void actions_unwatch(struct actions *a);
 bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
                     struct err *e);
 
+/* The number by which a caller's `vault` means the vault of this id; 0 and ERR_NOT_FOUND
+ * (none, or not the caller's to know of). */
+unsigned actions_vault_number(struct actions *a, const struct caller *who, struct str id,
+                              struct err *e);
+
 /* Makes the caller's vault the current one of the user's list, where the vaults come
  * from there and no policy says readOnly; one that was removed is fine. */
 bool actions_keep_vault(struct actions *a, const struct caller *who, struct err *e);

@@ -26,6 +26,12 @@ static unsigned find_vault(struct actions *a, const struct caller *who, struct s
     return last ? last : vault_set_first(a->vaults, who->grant, e);
 }
 
+unsigned actions_vault_number(struct actions *a, const struct caller *who, struct str id,
+                              struct err *e)
+{
+    return vault_set_find(a->vaults, id, who->grant, e);
+}
+
 static void record(struct work *w, enum err_code outcome)
 {
     if (w->account.outcome == ERR_NONE)

@@ -13,32 +13,41 @@ static void put_workspace(const struct json *v, struct json_writer *w)
     json_close(w);
 }
 
-/* Where there is no vault at all, the list is empty. */
+/* Those that the caller may know of; a script knows its own. */
+static const struct json *known(struct route_call *c, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, ROUTE_ANSWER);
+    return actions_vaults(c->actions, c->who, &text, e)
+               ? json_read(buf_view(&text), c->arena, e)
+               : NULL;
+}
+
 bool route_workspaces(struct route_call *c, struct err *e)
 {
-    c->work = work_begin(c->actions, c->who, STR(""), c->route->what, e);
-    if (!c->work && e->code != ERR_NO_VAULT)
-        return false;
-    *e = (struct err){0};
-    const struct json *list = c->work ? route_ask(c, "vaults.list", STR(""), e) : NULL;
-    struct json_writer w = route_writer(c);
+    const struct json *list = known(c, e);
+    struct work *script = c->who->within
+                              ? work_begin(c->actions, c->who, STR(""), c->route->what, e)
+                              : NULL;
     struct json_iter it = json_iter(list);
+    struct json_writer w = route_writer(c);
     json_open_array(&w);
     while (json_next(&it))
-        put_workspace(it.value, &w);
+        if (!script || str_is(json_str(json_get(it.value, "id")), work_vault(script)))
+            put_workspace(it.value, &w);
     json_close(&w);
-    if (c->work)
-        work_end(c->work, e->code ? e : NULL);
-    return e->code == ERR_NONE;
+    if (script)
+        work_end(script, NULL);
+    return list && e->code == ERR_NONE;
 }
 
 bool route_workspace(struct route_call *c, struct err *e)
 {
-    const struct json *list = route_ask(c, "vaults.list", STR(""), e);
+    const struct json *list = known(c, e);
     struct json_iter it = json_iter(list);
     struct json_writer w = route_writer(c);
     while (json_next(&it))
-        if (str_eq(json_str(json_get(it.value, "id")), c->values[0])) {
+        if (str_is(json_str(json_get(it.value, "id")), work_vault(c->work))) {
             put_workspace(it.value, &w);
             return true;
         }

@@ -31,6 +31,19 @@ static const struct route_parameter search_parameters[] = {
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
+static const struct route_parameter audit_parameters[] = {
+    {"action", "only of this action: run_script, or a method and path of these",
+     STRING_SCHEMA},
+    {"caller", "only by this caller", STRING_SCHEMA},
+    {"result", "success, or an error's type", STRING_SCHEMA},
+    {"since", "from this time on, such as 2026-11-21T12:00:00Z", STRING_SCHEMA},
+    {"until", "before this time", STRING_SCHEMA},
+    {"limit", "rows of one page",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
+    {"cursor", "the mac of the last row of the page before; Link gives it",
+     STRING_SCHEMA},
+    {0}};
+
 static const struct route_parameter link_parameters[] = {
     {"limit", "links of one page, which ends with a whole note",
      "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":10000}"},
@@ -77,6 +90,19 @@ const struct route routes[] = {
      .answer = "Class[]"},
     {ROUTE("GET", WORKSPACE "/classes/{class}"), .operation = "getClass",
      .summary = "One class", .run = route_class, .answer = "Class"},
+    {ROUTE("POST", WORKSPACE "/evaluate"), .operation = "evaluate",
+     .summary = "Evaluates code over the notes, as evaluate_note_code does",
+     .run = route_evaluate, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .body = "Evaluation",
+     .answer = "Evaluated"},
+    {ROUTE("POST", WORKSPACE "/run"), .operation = "runScript",
+     .summary = "Runs a script that calls these routes, as run_script does",
+     .run = route_run, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .body = "Script",
+     .answer = "Evaluated"},
+    {ROUTE("GET", WORKSPACE "/audit"), .operation = "listRecords",
+     .summary = "What was done in the workspace, the newest first", .run = route_audit,
+     .answer = "Record[]", .parameters = audit_parameters},
+    {ROUTE("GET", "/openapi.json"), .operation = "describe", .summary = "This document",
+     .run = route_openapi, .flags = ROUTE_NO_WORKSPACE, .answer = "Description"},
     {ROUTE("GET", NOTE "/history"), .operation = "listRevisions",
      .summary = "What the note held before, the newest first", .run = route_history,
      .answer = "Revision[]", .parameters = history_parameters},
@@ -298,6 +324,38 @@ static bool answer(struct route_call *c, struct err *e)
     return check_parameters(c, e) && choose_type(c, e) && read_body(c, e) && work(c, e);
 }
 
+/* What a credential has to have for it. */
+static unsigned scope_of(const struct route *r)
+{
+    if (r->run == route_audit)
+        return SCOPE_AUDIT;
+    if (r->flags & ROUTE_OUTSIDE)
+        return SCOPE_EVALUATE;
+    return !strcmp(r->method, "GET") || r->run == route_query ? SCOPE_READ : SCOPE_WRITE;
+}
+
+/* Of a refusal stays the header Allow; where the credential is not enough, it is told
+ * what would be. */
+static void refuse(struct route_call *c, const struct err *why)
+{
+    struct route_answer *out = c->out;
+    const struct grant *g = c->who->grant;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < out->field_count; i++)
+        if (!strcmp(out->fields[i].name, "Allow"))
+            out->fields[kept++] = out->fields[i];
+    out->field_count = kept;
+    if (why->code == ERR_DENIED && g && c->route &&
+        (g->scopes & scope_of(c->route)) != scope_of(c->route)) {
+        struct err none = {0};
+        char challenge[CHALLENGE_MAX];
+        grant_challenge(g, scope_of(c->route), challenge);
+        (void)route_header(c, "WWW-Authenticate", str_of(challenge), &none);
+    }
+    workspaces_problem(out, c->refusal ? c->refusal : err_kind(why->code)->http, why,
+                       c->rq->target);
+}
+
 bool workspaces_request(struct workspaces *w, const struct route_request *rq,
                         const struct caller *who, struct route_answer *out)
 {
@@ -309,14 +367,7 @@ bool workspaces_request(struct workspaces *w, const struct route_request *rq,
     out->field_count = 0;
     if (answer(&c, &e))
         return true;
-    /* A refusal has the headers of no answer but Allow. */
-    unsigned kept = 0;
-    for (unsigned i = 0; i < out->field_count; i++)
-        if (!strcmp(out->fields[i].name, "Allow"))
-            out->fields[kept++] = out->fields[i];
-    out->field_count = kept;
-    workspaces_problem(out, c.refusal ? c.refusal : err_kind(e.code)->http, &e,
-                       rq->target);
+    refuse(&c, &e);
     return false;
 }
 

@@ -96,6 +96,29 @@ const struct schema schemas[] = {
      "\"required\":[\"name\",\"type\",\"required\"]}}},"
      "\"required\":[\"name\",\"description\",\"fields\"],"
      "\"additionalProperties\":false}"},
+    {"Evaluation",
+     "{\"type\":\"object\",\"description\":\"the arguments of evaluate_note_code, which "
+     "tools/list describes\",\"properties\":{\"code\":" STRING
+     "},\"required\":[\"code\"]}"},
+    {"Script", "{\"type\":\"object\",\"properties\":{\"code\":" STRING
+               ",\"fuel\":{\"type\":\"integer\",\"minimum\":1},\"memoryLimit\":{"
+               "\"type\":\"integer\",\"minimum\":8,\"description\":\"MB\"}},"
+               "\"required\":[\"code\"],\"additionalProperties\":false}"},
+    {"Evaluated",
+     "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
+     "\"result\":{},\"error\":" NULLABLE_STRING
+     ",\"errorDetails\":{\"type\":[\"object\",\"null\"]},\"executionTime\":{\"type\":"
+     "\"number\"},\"logs\":{\"type\":\"array\"},\"stats\":{\"type\":\"object\"},"
+     "\"truncated\":{\"type\":\"boolean\"}},\"required\":[\"success\",\"result\","
+     "\"logs\",\"stats\"]}"},
+    {"Record",
+     "{\"type\":\"object\",\"description\":\"docs/auditing.md\",\"properties\":{\"time\":" DATE
+     ",\"event\":" STRING ",\"caller\":" STRING ",\"action\":" STRING
+     ",\"workspace\":" STRING ",\"result\":" STRING ",\"code\":{\"type\":\"string\","
+     "\"description\":\"its SHA-256\"},\"mac\":" STRING
+     "},\"required\":[\"time\",\"event\",\"mac\"]}"},
+    {"Description",
+     "{\"type\":\"object\",\"required\":[\"openapi\",\"info\",\"paths\"]}"},
     {"DeletedNote", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
                     ",\"deleted\":{\"const\":true},\"backup_path\":" STRING
                     "},\"required\":[\"id\",\"deleted\",\"backup_path\"],"

@@ -1,0 +1,125 @@
+"""The OpenAPI document says what is true: it is valid, and all real answers are as it
+says."""
+import re
+
+import httpx
+import jsonschema
+import pytest
+
+MEMBER = ("get", "post", "put", "patch", "delete")
+SYNC = "# Weekly Sync\n\n## Date\n2025-11-29\n\n[[start here]]\n"
+
+
+@pytest.fixture
+def api(server):
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def document(api):
+    return api.get("/openapi.json").json()
+
+
+def operations(document):
+    for path, item in document["paths"].items():
+        for method in MEMBER:
+            if method in item:
+                yield method, path, item[method]
+
+
+class Checked:
+    """A client whose every answer is held to the document; it knows what it has seen."""
+
+    def __init__(self, api, document):
+        self.api, self.document, self.seen = api, document, set()
+        paths = sorted(document["paths"], key=lambda p: (-p.count("/"), p.count("{")))
+        self.paths = [(p, re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(p)) + "$"))
+                      for p in paths]
+
+    def __call__(self, method, target, status, **more):
+        answer = self.api.request(method, target, **more)
+        assert answer.status_code == status, answer.text
+        path = next(p for p, pattern in self.paths
+                    if pattern.match(target.split("?")[0]))
+        operation = self.document["paths"][path][method.lower()]
+        self.seen.add(operation["operationId"])
+        assert str(status) in operation["responses"], (status, operation["operationId"])
+        told = operation["responses"][str(status)]
+        if "$ref" in told:
+            told = self.document["components"]["responses"][told["$ref"].split("/")[-1]]
+        for name in told.get("headers", {}):
+            if name != "Link":
+                assert name in answer.headers, (method, target, name)
+        if status == 304:
+            return answer
+        kind = answer.headers["content-type"].split(";")[0]
+        schema = told["content"][kind]["schema"]
+        value = answer.text if kind == "text/markdown" else answer.json()
+        jsonschema.Draft202012Validator(
+            {**schema, "components": self.document["components"]},
+            format_checker=jsonschema.FormatChecker()).validate(value)
+        return answer
+
+
+def test_the_document_is_openapi(document):
+    validator = pytest.importorskip("openapi_spec_validator")
+    validator.validate(document)
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_operation_has_a_name_of_its_own(document):
+    names = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(set(names)) == len(names) >= 20
+    for _, path, operation in operations(document):
+        in_path = [p["name"] for p in operation["parameters"] if p["in"] == "path"]
+        assert in_path == re.findall(r"\{(\w+)\}", path)
+
+
+def test_real_answers_are_as_the_document_says(api, document):
+    check = Checked(api, document)
+    [workspace] = check("GET", "/workspaces", 200).json()
+    base = f"/workspaces/{workspace['id']}"
+    notes = f"{base}/notes"
+    check("GET", base, 200)
+    check("GET", "/openapi.json", 200)
+    tag = check("GET", notes, 200).headers["etag"]
+    check("GET", notes, 304, headers={"if-none-match": tag})
+    every = "id,title,class,properties,updated_at,created_at,tags,content_hash,path,uid,size"
+    check("GET", f"{notes}?fields={every}&limit=3", 200)
+    check("GET", f"{notes}?limit=none", 400)
+    made = check("POST", notes, 201, json={"markdown": SYNC, "class": "Meeting"})
+    at, tag = made.headers["location"], made.headers["etag"]
+    check("POST", notes, 409, json={"markdown": SYNC, "class": "Meeting"})
+    check("POST", notes, 400, json={})
+    check("POST", notes, 415, content="x", headers={"content-type": "text/plain"})
+    check("GET", at, 200)
+    check("GET", at, 200, headers={"accept": "text/markdown"})
+    check("GET", at, 406, headers={"accept": "image/png"})
+    check("PUT", at, 428, json={"markdown": "x"})
+    tag = check("PUT", at, 200, json={"markdown": SYNC + "more"},
+                headers={"if-match": tag}).headers["etag"]
+    check("PATCH", at, 412, json={"content": "x"}, headers={"if-match": '"x"'})
+    check("PATCH", at, 200, json={"properties": {"Date": "2025-12-06", "Room": "A"}},
+          headers={"if-match": tag})
+    check("GET", f"{at}/history", 200)
+    check("GET", f"{at}/history/1", 200)
+    check("GET", f"{at}/history/99", 404)
+    check("POST", f"{at}/history/1/restore", 200, headers={"if-match": "*"})
+    check("POST", f"{base}/query", 200,
+          json={"filter": {"class": "Meeting"}, "fields": every.split(",")})
+    check("POST", f"{base}/query", 400, json={"filter": {"nose": 1}})
+    check("GET", f"{base}/search?q=garden", 200)
+    check("GET", f"{base}/search", 400)
+    check("GET", f"{base}/links", 200)
+    classes = check("GET", f"{base}/classes", 200).json()
+    check("GET", f"{base}/classes/{classes[0]['name']}", 200)
+    check("GET", f"{base}/classes/none", 404)
+    check("POST", f"{base}/evaluate", 200, json={"code": "return 1"})
+    check("POST", f"{base}/run", 200, json={"code": "1 + 1"})
+    check("GET", f"{base}/audit?limit=5", 200)
+    check("DELETE", at, 200)
+    check("DELETE", at, 404)
+    check("GET", "/workspaces/none/notes", 404)
+    assert check.seen == {o["operationId"] for _, _, o in operations(document)}
