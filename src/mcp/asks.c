@@ -18,6 +18,7 @@ struct ask {
     char id[2 * ID_BYTES + 1];
     unsigned char session[16];
     bool answered;
+    bool abandoned;      /* nobody is there to answer */
     struct buf response; /* as it came */
     struct ask *before, *after;
 };
@@ -39,6 +40,16 @@ void asks_done(struct asks *a)
 void asks_wake(struct asks *a)
 {
     pthread_mutex_lock(&a->lock);
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void asks_abandon(struct asks *a, const struct session *session)
+{
+    pthread_mutex_lock(&a->lock);
+    for (struct ask *q = a->first; q; q = q->after)
+        q->abandoned =
+            q->abandoned || !memcmp(q->session, session->id, sizeof q->session);
     pthread_cond_broadcast(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
@@ -180,6 +191,8 @@ static bool wait_for(struct asks *a, const struct ask *list, size_t n,
     while (ok && !all_answered(list, n)) {
         if (cancel_fired(cancel) || cancel_fired(stop))
             ok = err_set(e, ERR_CANCELLED, "cancelled while it waited for an answer");
+        else if (list->abandoned)
+            ok = err_set(e, ERR_CANCELLED, "your client went away without an answer");
         else if (os_mono_ns() >= until)
             ok = err_set(e, ERR_TIMEOUT,
                          "nobody answered the question within %u s; nothing was changed",

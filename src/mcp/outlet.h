@@ -123,5 +123,7 @@ bool asks_ask(struct asks *a, struct talk *t, const struct client_question *ques
  * passed over. */
 struct session;
 void asks_answer(struct asks *a, const struct session *from, const struct json *response);
+/* This session's client is not there to answer any more. */
+void asks_abandon(struct asks *a, const struct session *session);
 /* Calls were cancelled: who waits for a person shall look. */
 void asks_wake(struct asks *a);

@@ -18,6 +18,7 @@
 #include "mcp/core.h"
 #include "mcp/lines.h"
 #include "mcp/mcp.h"
+#include "mcp/outbox.h"
 
 #define THREAD_STACK ((size_t)4 * 1024 * 1024)
 #define THREADS_MAX 64u
@@ -50,54 +51,33 @@ struct stdio {
     unsigned queued;
     struct err failure;
 
-    pthread_mutex_t out_lock;
-    atomic_bool broken; /* the client reads no more */
+    struct outbox outbox;
 };
 
 /* ---- writing ------------------------------------------------------------ */
 
-static bool write_all(int fd, const char *at, size_t n)
+static void client_is_lost(void *arg)
 {
-    while (n) {
-        ssize_t wrote = write(fd, at, n);
-        if (wrote > 0) {
-            at += wrote;
-            n -= (size_t)wrote;
-        } else if (wrote < 0 && errno == EAGAIN) {
-            struct pollfd p = {.fd = fd, .events = POLLOUT};
-            (void)poll(&p, 1, -1);
-        } else if (wrote < 0 && errno != EINTR) {
-            return false;
-        }
-    }
-    return true;
+    struct stdio *s = arg;
+    lines_stop(&s->lines);
 }
 
-static void put_line(struct stdio *s, struct buf *line)
+static bool put_line(struct stdio *s, struct buf *line, enum outbox_weight weight)
 {
     /* Within JSON a line end can only stand between values. */
     for (char *c = line->at; (c = memchr(c, '\n', (size_t)(line->at + line->n - c)));)
         *c = ' ';
-    if (!buf_char(line, '\n'))
-        return;
-    pthread_mutex_lock(&s->out_lock);
-    if (!atomic_load(&s->broken) && !write_all(s->o.out, line->at, line->n)) {
-        atomic_store(&s->broken, true);
-        lines_stop(&s->lines);
-    }
-    pthread_mutex_unlock(&s->out_lock);
+    return buf_char(line, '\n') && outbox_put(&s->outbox, line, weight);
 }
 
 /* What is said to a call's client before its answer. */
 static bool say_line(void *arg, struct str message, enum outlet_weight weight)
 {
-    (void)weight;
     struct stdio *s = arg;
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
-    if (buf_str(&line, message))
-        put_line(s, &line);
-    return !line.failed && !atomic_load(&s->broken);
+    return buf_str(&line, message) &&
+           put_line(s, &line, weight == OUTLET_LIGHT ? OUTBOX_LIGHT : OUTBOX_HEAVY);
 }
 
 /* What changes. */
@@ -121,7 +101,7 @@ static void refuse_line(struct stdio *s)
     json_pair_cstr(&w, "message", "Invalid Request: a message is larger than 16 MiB");
     json_close(&w);
     json_close(&w);
-    put_line(s, &line);
+    (void)put_line(s, &line, OUTBOX_ANSWER);
 }
 
 static void refuse_call(struct stdio *s, struct call *c)
@@ -131,7 +111,7 @@ static void refuse_call(struct stdio *s, struct call *c)
     struct reply r = {.out = &line};
     call_refuse(c, ERR_BUSY,
                 "too many calls are waiting; this one did not run, try again", &r);
-    put_line(s, &line);
+    (void)put_line(s, &line, OUTBOX_ANSWER);
 }
 
 static void run(struct stdio *s, struct call *c)
@@ -144,7 +124,7 @@ static void run(struct stdio *s, struct call *c)
         .who = "stdio", .outlet = &outlet, .attach = attach, .attach_arg = s};
     call_run(c, &front, &r);
     if (line.n)
-        put_line(s, &line);
+        (void)put_line(s, &line, OUTBOX_ANSWER);
 }
 
 /* ---- taking turns ------------------------------------------------------- */
@@ -218,7 +198,7 @@ static struct call *take_line(struct stdio *s, struct str text)
     struct envelope env = {.session = &s->session, .sink = &sink};
     struct call *c = take_message(s->m, text, &env, &r);
     if (line.n)
-        put_line(s, &line);
+        (void)put_line(s, &line, OUTBOX_ANSWER);
     return c;
 }
 
@@ -289,11 +269,11 @@ static void *thread_main(void *arg)
 /* ---- the whole ---------------------------------------------------------- */
 
 /* Nobody reads at the other end any more, or we were told to stop. */
-static bool is_in_vain(const struct stdio *s)
+static bool is_in_vain(struct stdio *s)
 {
     struct pollfd p[2] = {{.fd = s->o.out},
                           {.fd = s->o.has_stop ? s->o.stop : -1, .events = POLLIN}};
-    return atomic_load(&s->broken) ||
+    return outbox_is_broken(&s->outbox) ||
            (poll(p, 2, 0) > 0 &&
             ((p[0].revents & (POLLERR | POLLHUP | POLLNVAL)) || p[1].revents));
 }
@@ -315,10 +295,13 @@ static void drain(struct stdio *s)
     pthread_mutex_lock(&s->lock);
     while (!s->ended)
         pthread_cond_wait(&s->changed, &s->lock);
+    asks_abandon(&s->m->asks, &s->session);
     for (unsigned waited = 0; !is_quiet(s); waited += DRAIN_LOOK_MS) {
         if (waited >= s->o.drain_ms || is_in_vain(s)) {
             pthread_mutex_unlock(&s->lock);
             calls_cancel(&s->m->calls, &s->session, NULL, false);
+            if (waited >= s->o.drain_ms && is_in_vain(s))
+                outbox_break(&s->outbox); /* one may wait for room to answer in */
             pthread_mutex_lock(&s->lock);
             if (is_quiet(s))
                 break;
@@ -348,7 +331,17 @@ static void put_alert(void *arg, const struct alert *alert)
     json_close(&w);
     put_log(&line, level, "alerts", buf_view(&data));
     if (!line.failed)
-        put_line(s, &line);
+        (void)put_line(s, &line, OUTBOX_LIGHT);
+}
+
+/* Until the client has read its answers, however long it takes, unless we were told to
+ * stop. */
+static void flush(struct stdio *s)
+{
+    for (unsigned waited = 0; !outbox_is_empty(&s->outbox, DRAIN_LOOK_MS);
+         waited += DRAIN_LOOK_MS)
+        if (waited >= s->o.drain_ms && is_in_vain(s))
+            outbox_break(&s->outbox);
 }
 
 static bool serve(struct stdio *s, struct err *e)
@@ -397,7 +390,6 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
     struct stdio s = {.m = m, .o = *o, .session = {.there = true}};
     put_defaults(&s.o);
     pthread_mutex_init(&s.lock, NULL);
-    pthread_mutex_init(&s.out_lock, NULL);
     pthread_cond_init(&s.changed, NULL);
 
     /* A client that goes away is an error of write(), not the end of the
@@ -411,6 +403,7 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
     if (own >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
         s.o.out = own;
 
+    outbox_init(&s.outbox, s.o.out, client_is_lost, &s);
     const struct backend *b = &m->backend;
     if (b->listen)
         b->listen(b->arg, put_alert, &s, true);
@@ -420,6 +413,8 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
     changes_end(&m->changes);
     if (b->listen)
         b->listen(b->arg, put_alert, &s, false);
+    flush(&s);
+    outbox_done(&s.outbox);
     if (ok && s.lines.failure.code) {
         *e = s.lines.failure;
         ok = false;
@@ -431,7 +426,6 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_cond_destroy(&s.changed);
-    pthread_mutex_destroy(&s.out_lock);
     pthread_mutex_destroy(&s.lock);
     return ok;
 }

@@ -258,6 +258,73 @@ static void each_client_is_one_session(void **state)
 
 #define test(f) cmocka_unit_test_setup_teardown(f, opened, closed)
 
+/* ---- a client that does not read ----------------------------------------- */
+
+#define HELLO                                                              \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{" \
+    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":{}}}}\n"
+
+/* More answers than a pipe holds; what it says then is heard all the same. */
+static void who_does_not_read_is_heard_all_the_same(void **state)
+{
+    (void)state;
+    start((struct mcp_stdio_options){0});
+    put(CALL("\"w\"", "wait"));
+    fake_await(&fake.waiting, 1);
+    for (unsigned i = 0; i < 200; i++)
+        put("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
+    put(CANCEL("\"w\""));
+    fake_await(&fake.stopped, 1);
+    put(PING("\"last\""));
+    end_input();
+    unsigned lists = 0, last = 0;
+    for (const char *text = line(); *text; text = line()) {
+        lists += strstr(text, "\"tools\":[") != NULL;
+        last += strstr(text, "\"id\":\"last\"") != NULL;
+        if (lists == 200 && last)
+            break;
+    }
+    assert_int_equal(lists, 200);
+    assert_int_equal(last, 1);
+    finish();
+}
+
+static void a_question_is_asked_and_answered_on_lines(void **state)
+{
+    (void)state;
+    start((struct mcp_stdio_options){0});
+    put(HELLO);
+    (void)line();
+    put(CALL("5", "ask"));
+    const char *text = line();
+    assert_non_null(strstr(text, "elicitation/create"));
+    char answer[300];
+    (void)snprintf(answer, sizeof answer,
+                   "{\"jsonrpc\":\"2.0\",\"id\":\"%.32s\",\"result\":{\"action\":"
+                   "\"accept\",\"content\":{\"name\":\"Ada\"}}}\n",
+                   strstr(text, "\"id\":\"") + 6);
+    put(PING("6"));
+    assert_answer("\"id\":6");
+    put(answer);
+    assert_answer("Ada");
+    finish();
+}
+
+/* It would wait for minutes, and for the drain. */
+static void the_end_of_the_input_ends_a_question(void **state)
+{
+    (void)state;
+    start((struct mcp_stdio_options){.drain_ms = 1000000});
+    put(HELLO);
+    (void)line();
+    put(CALL("5", "ask"));
+    assert_answer("elicitation/create");
+    end_input();
+    assert_answer("notifications/cancelled");
+    assert_answer("went away");
+    finish();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +339,9 @@ int main(void)
         test(a_client_that_reads_no_more_ends_all),
         test(a_message_that_is_too_long_is_refused_and_passed_over),
         test(each_client_is_one_session),
+        test(who_does_not_read_is_heard_all_the_same),
+        test(a_question_is_asked_and_answered_on_lines),
+        test(the_end_of_the_input_ends_a_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
