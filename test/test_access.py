@@ -2,12 +2,14 @@
 import json
 import os
 import socket
+import ssl
 import subprocess
 from pathlib import Path
 
 import httpx
 import pytest
 
+from test_network import self_signed
 from wire import Server, call, initialize, request
 
 
@@ -97,6 +99,44 @@ def test_a_public_url_that_is_none_is_told(cloche, vault, url):
     tried = subprocess.run([cloche, "serve", "--vault", str(vault), "--public-url", url],
                            capture_output=True, text=True, timeout=60)
     assert tried.returncode == 2 and "--public-url" in tried.stderr
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "0.0.0.0:0"])
+def test_with_a_certificate_it_speaks_tls_and_others_need_tokens(
+        cloche, vault, tmp_path, address):
+    token, pem = make_token(cloche, "ci"), str(self_signed(tmp_path))
+    process = subprocess.Popen(
+        [cloche, "serve", "--vault", str(vault), "--listen", address, "--tls-cert", pem,
+         "--tls-key", pem, "--public-url", "https://localhost"], stdout=subprocess.PIPE,
+        text=True)
+    try:
+        url = process.stdout.readline().strip()
+        assert url.startswith("https://")
+        url = f"https://localhost:{url.rpartition(':')[2]}"
+        local = 200 if address.startswith("127") else 401
+        with httpx.Client(base_url=url, trust_env=False, headers={"Host": "localhost"},
+                          verify=ssl.create_default_context(cafile=pem)) as client:
+            for headers, status in (({}, local), (bearer(token), 200), (bearer("x"), 401)):
+                answer = client.post("/mcp", json=request("ping"), headers=headers)
+                assert answer.status_code == status
+        with pytest.raises(httpx.HTTPError):
+            httpx.post(url.replace("https", "http") + "/mcp", json=request("ping"),
+                       trust_env=False)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def test_a_certificate_and_its_key_go_together(cloche, vault, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir(), two.mkdir()
+    pem, other = str(self_signed(one)), str(self_signed(two))
+    for words in (["--tls-cert", pem], ["--tls-key", pem],
+                  ["--tls-cert", pem, "--tls-key", other],
+                  ["--tls-cert", pem + "x", "--tls-key", pem]):
+        tried = subprocess.run([cloche, "serve", "--vault", str(vault), *words],
+                               capture_output=True, text=True, timeout=60)
+        assert tried.returncode != 0 and tried.stderr and not tried.stdout
 
 
 # ---- what is a token ----

@@ -29,7 +29,7 @@ struct service {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
     /* Of a server: who may come in, and by what names it goes. */
     const char *hosts[OPTION_REPEAT + 2], *origins[OPTION_REPEAT + 1], *public_url;
-    const char *per_second, *running;
+    const char *per_second, *running, *tls_cert, *tls_key;
     char public_host[256];
     bool require_token, behind_proxy, help;
     struct access *access;
@@ -177,6 +177,10 @@ static bool read_public_url(struct service *s, struct err *e)
 static bool open_access(struct service *s, struct err *e)
 {
     long long per_second = 0, running = 0;
+    if (!s->tls_cert != !s->tls_key)
+        return err_set(e, ERR_INVALID,
+                       "--tls-cert and --tls-key go together; %s is missing",
+                       s->tls_cert ? "the key" : "the certificate");
     if (!read_public_url(s, e) ||
         (s->per_second && !options_number("--caller-rate", s->per_second, 1,
                                           PER_SECOND_MOST, &per_second, e)) ||
@@ -213,6 +217,8 @@ static bool serve(struct service *s, struct err *e)
                                    .allowed_hosts = s->hosts,
                                    .allowed_origins = s->origins,
                                    .behind_proxy = s->behind_proxy,
+                                   .tls_cert = s->tls_cert,
+                                   .tls_key = s->tls_key,
                                    /* Many, because code may sleep, or wait for a
                                     * search; beyond the processors they cost a
                                     * stack each, and no more. */
@@ -220,7 +226,10 @@ static bool serve(struct service *s, struct err *e)
                                    .worker_stack = ENGINE_THREAD_STACK};
     struct http_server *server = http_open(&options, e);
     if (!server)
-        return e->code == ERR_DENIED ? err_wrap(e, "--behind-proxy is needed") : false;
+        return e->code == ERR_DENIED && !s->tls_cert && !s->behind_proxy
+                   ? err_wrap(e,
+                              "--tls-cert and --tls-key, or --behind-proxy, are needed")
+                   : false;
     const char *port = strrchr(http_url(server), ':');
     actions_listens(actions, (uint16_t)strtoul(port + 1, NULL, 10));
     /* Scripts wait for this line. */
@@ -238,7 +247,10 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
         {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
         {"--listen", &s.listen, NULL, "ADDRESS:PORT",
-         "where (127.0.0.1:7878); port 0: any; other machines need --behind-proxy"},
+         "where (127.0.0.1:7878); port 0: any; for other machines with TLS, or a proxy"},
+        {"--tls-cert", &s.tls_cert, NULL, "FILE",
+         "speak TLS: the certificate, with those that signed it (PEM)"},
+        {"--tls-key", &s.tls_key, NULL, "FILE", "and its key"},
         {"--require-token", NULL, &s.require_token, NULL,
          "ask programs of this machine for a token, too"},
         {"--behind-proxy", NULL, &s.behind_proxy, NULL,
