@@ -113,7 +113,7 @@ format-check: $(DEPS)/test.ok  ## is it laid out so?
 	@$(DEPS)/venv-test/bin/clang-format --dry-run -Werror $(FORMATTED)
 tidy: $(SRC:%.c=$(OUT)/%.tidy)  ## clang-tidy on what changed since it last passed
 bench: $(DEPS)/bench.ok   ## measure against the peers (bench/README.md); ONLY="fresh http"
-	$(again) MODE=release all benches
+	$(again) MODE=release all conformance benches
 	@bench/run $(ONLY)
 benches: $(BENCH:%.c=$(OUT)/%)
 deps:                     ## fetch everything that building and checking need
