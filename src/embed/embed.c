@@ -1,8 +1,8 @@
 /* Opening, and calls. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <malloc.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -11,7 +11,7 @@ import { createRequire } from "node:module";
 const [packages, kind, era, ...target] = process.argv.slice(2);
 const need = createRequire(`${packages}/none.js`);
 const modern = era === "modern";
-const STEP_MS = 4_000;
+const STEP_MS = 20_000;
 const WATCHED = "test://watched-resource";
 
 // The two packages differ in how handlers are named and in where options stand.

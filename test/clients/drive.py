@@ -6,7 +6,7 @@ import anyio
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 
-STEP_S = 4  # only a failing step waits so long
+STEP_S = 20  # only a failing step waits so long
 WATCHED = "test://watched-resource"
 ANSWER = {"username": "ada", "email": "ada@example.org", "name": "Ada", "color": "red"}
 
