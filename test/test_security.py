@@ -214,6 +214,63 @@ def test_s26_large_results_belong_to_their_token(tenants):
     assert pieces.json()["result"]["isError"]
 
 
+def test_s27_the_audit_is_read_for_ones_own_vaults(tenants):
+    a, b = tenants
+    a.evaluate("await notes.list()")
+    b.evaluate("1 + 1")
+    mine = b.get("/workspaces/beta/audit")
+    assert mine.status_code == 200
+    assert {r["caller"] for r in mine.json()} == {"http token b"}
+    assert b.get("/workspaces/alpha/audit").status_code == 404
+    assert b.get("/metrics").status_code == 403
+
+
+def with_tasks(message):
+    meta = json.loads(json.dumps(message))
+    capabilities = meta["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+    capabilities["extensions"] = {"io.modelcontextprotocol/tasks": {}}
+    return meta
+
+
+def test_s55_a_task_belongs_to_the_token_that_began_it(tenants):
+    a, b = tenants
+    slow = call("evaluate_note_code", {"code": "await sleep(20000); return 'a-word'"},
+                modern=True)
+    begun = a.ask(with_tasks(slow)).json()["result"]
+    assert begun["resultType"] == "task"
+    for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+        asked = [with_tasks(request(method, {"taskId": id, "inputResponses": {}},
+                                    modern=True)) for id in (begun["taskId"], "A" * 43)]
+        theirs, none = (b.server.post(m, b.headers | {"Mcp-Name": m["params"]["taskId"]})
+                        for m in asked)
+        assert theirs.status_code == none.status_code
+        assert theirs.text.replace(begun["taskId"], "A" * 43) == none.text
+    mine = with_tasks(request("tasks/get", {"taskId": begun["taskId"]}, modern=True))
+    told = a.server.post(mine, a.headers | {"Mcp-Name": begun["taskId"]}).json()["result"]
+    assert told["status"] == "working"
+
+
+def test_s56_nobody_is_told_of_changes_in_anothers_vault(tenants, folders):
+    a, b = tenants
+    session = {"Mcp-Session-Id": b.ask(initialize()).headers["Mcp-Session-Id"],
+               "MCP-Protocol-Version": "2025-11-25"}
+    subscribe = [b.server.post(request("resources/subscribe", {"uri": f"ieapp://{id}/notes/list"}),
+                               b.headers | session) for id in ("alpha", "gamma")]
+    assert subscribe[0].status_code == subscribe[1].status_code
+    assert subscribe[0].text.replace("alpha", "gamma") == subscribe[1].text
+    own = b.server.post(request("resources/subscribe", {"uri": "ieapp://beta/notes/list"}),
+                        b.headers | session)
+    assert "result" in own.json()
+    with b.server.http.stream("GET", "/mcp", headers=b.headers | session
+                              | {"Accept": "text/event-stream"}) as stream:
+        a.evaluate("await notes.create({type: 't', title: 'of a'})")
+        b.evaluate("await notes.create({type: 't', title: 'of b'})")
+        for line in stream.iter_lines():
+            assert "alpha" not in line and "of-a" not in line
+            if "beta" in line:
+                break
+
+
 def test_s28_a_pause_is_one_tokens(tenants, cloche):
     a, b = tenants
     subprocess.run([cloche, "callers", "pause", "http token a"], check=True, timeout=60,
@@ -322,6 +379,7 @@ def test_s12_a_scope_is_asked_for_in_every_way(cloche, tenants):
     made = reader.server.http.post("/workspaces/alpha/notes", headers=reader.headers,
                                    json={"markdown": "# X"})
     assert made.status_code == 403
+    assert reader.get("/workspaces/alpha/audit").status_code == 403
     # Nothing was made by any of them.
     names = a.evaluate("(await notes.list({limit: 100})).map((n) => n.id)")["result"]
     assert names == ["plan/alpha-note"]

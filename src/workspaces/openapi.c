@@ -267,7 +267,8 @@ bool route_openapi(struct route_call *c, struct err *e)
     json_pair_cstr(&w, "title", "Cloche");
     json_pair_cstr(&w, "version", CLOCHE_VERSION);
     json_pair_cstr(&w, "summary", "Folders of Markdown notes, for programs.");
-    json_pair_raw(&w, "license", STR("{\"name\":\"Apache License 2.0\",\"identifier\":\"Apache-2.0\"}"));
+    json_pair_raw(&w, "license",
+                  STR("{\"name\":\"Apache License 2.0\",\"identifier\":\"Apache-2.0\"}"));
     json_close(&w);
     json_pair_raw(&w, "servers", STR("[{\"url\":\"/\"}]"));
     /* On the machine itself nothing is asked for, unless the server was told to. */
