@@ -42,7 +42,7 @@ def test_resources_read_answers_the_whole(stdio, modern):
     how = {"modern": modern}
     if not modern:
         opened = stdio.ask(initialize())
-        assert opened["result"]["capabilities"]["resources"] == {}
+        assert "resources" in opened["result"]["capabilities"]
     uri = put_aside(stdio.ask(call("evaluate_note_code", {"code": LARGE}, **how)))
     answer = stdio.ask(request("resources/read", {"uri": uri}, id=2, **how))
     validate(answer, "resources/read", MODERN if modern else "2025-11-25")
