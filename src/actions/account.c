@@ -86,6 +86,14 @@ void account_host(struct account *a, const char *host)
     pthread_mutex_unlock(&a->lock);
 }
 
+void account_asked(struct account *a, bool allowed)
+{
+    pthread_mutex_lock(&a->lock);
+    a->asked++;
+    a->allowed += allowed;
+    pthread_mutex_unlock(&a->lock);
+}
+
 void account_script(struct account *a, const struct script_outcome *o)
 {
     a->has_stats = true;
@@ -194,6 +202,10 @@ static void write_record(struct account *a, const char *action,
         put_counts(a, "calls", 0, &w);
         put_counts(a, "denied", 1, &w);
         put_counts(a, "failed", 2, &w);
+    }
+    if (a->asked) { /* persons */
+        json_pair_int(&w, "asked", a->asked);
+        json_pair_int(&w, "allowed", a->allowed);
     }
     if (a->changed)
         json_pair_bool(&w, "changed", true);

@@ -277,6 +277,19 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
     return last ? last : vault_set_begin(a->vaults, who->grant);
 }
 
+/* By a person, where the policy wants that. */
+static bool confirmed(const struct action_call *c, const struct host_call *needs,
+                      struct err *e)
+{
+    const struct permit *permit = &c->place->permit;
+    if (!permit_asks(permit, needs->row.name))
+        return true;
+    char vault[VAULT_ID_MAX + 1];
+    vault_set_id(c->actions->vaults, c->place->vault, vault);
+    return confirm_call(permit, needs->row.name, c->arguments, vault, true, NULL,
+                        c->account, e);
+}
+
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
 {
     const struct action_row *row = c->row;
@@ -289,6 +302,8 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
+    if (needs && !confirmed(c, needs, e))
+        return err_wrap(e, "%s", row->shown.name);
     bool ok = row->run(c, out, e);
     if (ok && needs && needs->row.writes)
         account_change(c->account, buf_view(&out->json));

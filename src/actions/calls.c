@@ -123,6 +123,19 @@ bool call_patiently(struct evaluation *v, const struct host_call *c,
     }
 }
 
+/* By a person, where the policy wants that. */
+static bool confirmed(struct evaluation *v, const struct host_call *c,
+                      const struct json *args, struct err *e)
+{
+    const struct permit *permit = &v->here->permit;
+    if (!permit_asks(permit, c->row.name))
+        return true;
+    char vault[VAULT_ID_MAX + 1];
+    vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
+    return confirm_call(permit, c->row.name, args, vault, false, &v->stopping, v->account,
+                        e);
+}
+
 static bool perform(struct evaluation *v, const struct host_call *c, uint32_t row,
                     struct str args, struct buf *out, struct err *e)
 {
@@ -134,6 +147,8 @@ static bool perform(struct evaluation *v, const struct host_call *c, uint32_t ro
         return err_wrap(e, "%s", c->row.name);
     if (!c->steady)
         atomic_store(&v->unsteady, true);
+    if (!confirmed(v, c, values, e))
+        return false;
     if (!call_patiently(v, c, values, out, e)) {
         advice_failed(v, c, values, e);
         return false;

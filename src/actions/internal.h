@@ -151,6 +151,7 @@ struct account {
     struct call_count calls[HOST_CALLS_MAX];
     pthread_mutex_t lock; /* guards what follows */
     uint32_t changes;
+    uint32_t asked, allowed; /* persons, and how often they said yes */
     size_t note_count, host_count;
     /* Not cleared before the first: most calls have none. */
     char notes[32][120]; /* that it changed: the first of them */
@@ -166,6 +167,8 @@ void account_host(struct account *a, const char *host);
 /* Something was changed, and this says what. Threads: safe. */
 void account_change(struct account *a, struct str answer);
 void account_script(struct account *a, const struct script_outcome *o);
+/* A person was asked, and said yes or did not. Threads: safe. */
+void account_asked(struct account *a, bool allowed);
 /* Writes the records; when it returns they outlast this process and, where something was
  * changed, a power failure. */
 void account_end(struct account *a, const char *action, const struct json *arguments,
@@ -252,6 +255,16 @@ void kept_end(struct kept *k, const struct script_outcome *o);
 /* Its part of the answer, a pair of the open object. */
 void kept_write(const struct kept *k, struct json_writer *w);
 void kept_done(struct kept *k);
+
+/* ---- persons ------------------------------------------------------------ */
+
+/* Asks a person, where the policy wants that, before `call` is made with these arguments
+ * (an object, or an array of them). `again`: what this is part of can be run again from
+ * its beginning. `stop`: as in struct client. false and ERR_DENIED (no; or nobody could
+ * be asked), ERR_INPUT where it is to be run again, or as client_ask(). */
+bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
+                  const char *vault, bool again, const struct cancel *stop,
+                  struct account *account, struct err *e);
 
 /* ---- the host calls ----------------------------------------------------- */
 

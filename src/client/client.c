@@ -33,6 +33,11 @@ bool client_answers(const struct client *c, const char *method)
     return c && c->ways->ask && c->ways->answers && c->ways->answers(c->arg, method);
 }
 
+bool client_waits(const struct client *c)
+{
+    return c && c->ways->waits && c->ways->waits(c->arg);
+}
+
 bool client_ask(const struct client *c, const struct client_question *questions, size_t n,
                 struct arena *a, const struct json **answers, struct err *e)
 {

@@ -41,6 +41,7 @@ struct client_ways {
                 const struct cancel *stop, struct arena *a, const struct json **answers,
                 struct err *e);
     void (*let_go)(void *arg);
+    bool (*waits)(void *arg);
     bool (*later)(void *arg, struct err *e);
 };
 
@@ -68,6 +69,10 @@ void client_let_go(const struct client *c);
 
 /* Can it be asked this? By the capabilities that it declared. */
 bool client_answers(const struct client *c, const char *method);
+
+/* Does asking wait for the answers? Else only what may be run again from its beginning
+ * can ask. */
+bool client_waits(const struct client *c);
 
 /* Asks, all at once, and waits: answers[i] is the result object of question i, in `a`.
  * Ask before anything is changed: where the transport cannot wait, this fails with

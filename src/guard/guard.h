@@ -52,7 +52,8 @@ struct policy {
     struct policy_names allowed;       /* the user's */
     struct policy_names allowed_vault; /* and the vault's: both must allow */
     struct policy_names denied;
-    bool file_system; /* enableFileSystem may be asked for */
+    struct policy_names confirm; /* a person is asked before each of these */
+    bool file_system;            /* enableFileSystem may be asked for */
     const struct policy_mount *mounts;
     size_t mount_count;
     struct {
@@ -139,6 +140,8 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
                  struct err *e);
 /* The scope that it takes; 0: none, it tells and does nothing (api.*, utils.*). */
 unsigned permit_scope(const char *call, bool writes);
+/* Shall a person be asked before it calls this? Those at the terminal are one. */
+bool permit_asks(const struct permit *p, const char *call);
 /* The ceilings of its level. */
 uint32_t permit_timeout_ms(const struct permit *p);
 uint32_t permit_memory_mb(const struct permit *p);

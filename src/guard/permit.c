@@ -126,6 +126,12 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
     return true;
 }
 
+bool permit_asks(const struct permit *p, const char *call)
+{
+    return p->policy->confirm.n && caller_way(p->who) != WAY_TERMINAL &&
+           is_named(&p->policy->confirm, call);
+}
+
 uint32_t permit_timeout_ms(const struct permit *p)
 {
     return p->policy->levels[p->level].timeout_ms;

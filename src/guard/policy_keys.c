@@ -72,6 +72,8 @@ const struct key policy_keys[] = {
      "'links'; null: all"},
     {"deniedAPIs", KEY_CALLS, RULE_EITHER, AT(denied), 0, 256, NULL, "[]",
      "these may not be called"},
+    {"confirm", KEY_CALLS, RULE_EITHER, AT(confirm), 0, 256, NULL, "[]",
+     "a person is asked each time before one of these is called"},
     LEVEL_KEY("full", LEVEL_FULL, "30000", "256"),
     LEVEL_KEY("limited", LEVEL_LIMITED, "10000", "64"),
     LEVEL_KEY("zero", LEVEL_ZERO, "2000", "32"),

@@ -211,12 +211,19 @@ static bool legacy_ask(void *arg, const struct client_question *questions, size_
     return asks_ask(&t->call->m->asks, t, questions, n, stop, a, answers, e);
 }
 
+static bool legacy_waits(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
 static const struct client_ways legacy_ways = {.progress = talk_progress,
                                                .hears = talk_hears,
                                                .log = talk_log,
                                                .answers = legacy_answers,
                                                .ask = legacy_ask,
-                                               .let_go = talk_let_go};
+                                               .let_go = talk_let_go,
+                                               .waits = legacy_waits};
 
 static bool modern_answers(void *arg, const char *method)
 {

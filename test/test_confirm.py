@@ -1,0 +1,142 @@
+"""The policy's `confirm`: a person's word before a call, over stdio and HTTP."""
+import json
+import os
+from pathlib import Path
+
+import pytest
+from wire import META, call, initialize, request, structured
+
+
+@pytest.fixture(autouse=True)
+def policy():
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    (folder / "policy.json").write_text(json.dumps({"confirm": ["notes.create", "notes.delete"]}))
+
+
+def hello(capabilities):
+    message = initialize()
+    message["params"]["capabilities"] = capabilities
+    return message
+
+
+MAKE = {"title": "Asked", "type": "idea", "content": "the whole of it"}
+CODE = "return (await notes.create({title: 'Asked', type: 'idea', content: 'the whole of it'})).id"
+
+
+def answer_to(question, action, **content):
+    return {"jsonrpc": "2.0", "id": question["id"],
+            "result": {"action": action} | ({"content": content} if content else {})}
+
+
+def last_record(vault):
+    lines = [line for file in sorted((vault / ".cloche" / "audit").glob("*"))
+             for line in file.read_text().splitlines()]
+    return json.loads(lines[-1])
+
+
+@pytest.mark.parametrize("message", [call("create_note", MAKE, id=5),
+                                     call("evaluate_note_code", {"code": CODE}, id=5)])
+def test_a_person_who_says_yes_is_shown_all_of_it(stdio, vault, message):
+    stdio.ask(hello({"elicitation": {}}))
+    stdio.send(message)
+    question = stdio.receive()
+    assert question["method"] == "elicitation/create"
+    for part in ("notes.create", "Asked", "idea", "the whole of it"):
+        assert part in question["params"]["message"]
+    assert not (vault / "idea" / "Asked.md").exists()
+    stdio.send(answer_to(question, "accept", allow=True))
+    answer = stdio.receive()
+    assert answer["id"] == 5 and not answer["result"]["isError"]
+    record = last_record(vault)
+    assert record["asked"] == 1 and record["allowed"] == 1
+    assert (vault / "idea" / "Asked.md").exists()
+
+
+@pytest.mark.parametrize("reply", [{"action": "decline"}, {"action": "cancel"},
+                                   {"action": "accept", "allow": False}])
+def test_anything_but_yes_is_no(stdio, vault, reply):
+    stdio.ask(hello({"elicitation": {}}))
+    stdio.send(call("create_note", MAKE, id=5))
+    stdio.send(answer_to(stdio.receive(), **reply))
+    answer = stdio.receive()
+    assert answer["result"]["isError"]
+    assert "did not allow" in answer["result"]["content"][0]["text"]
+    assert not (vault / "idea" / "Asked.md").exists()
+
+
+def test_who_cannot_be_asked_is_told_what_to_do(stdio, vault):
+    stdio.ask(hello({}))
+    answer = stdio.ask(call("create_note", MAKE, id=5))
+    text = answer["result"]["content"][0]["text"]
+    assert "PermissionDenied" in text and "elicitation" in text and "terminal" in text
+    assert not (vault / "idea" / "Asked.md").exists()
+
+
+def modern(message):
+    message["params"]["_meta"] = META | {
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+    return message
+
+
+def test_a_plain_tool_of_the_newer_revision_comes_back_with_the_answer(stdio, vault):
+    first = stdio.ask(modern(call("create_note", MAKE, id=5)))["result"]
+    assert first["resultType"] == "input_required"
+    assert "the whole of it" in first["inputRequests"]["confirm"]["params"]["message"]
+    assert not (vault / "idea" / "Asked.md").exists()
+    again = modern(call("create_note", MAKE, id=6))
+    again["params"] |= {"requestState": first["requestState"], "inputResponses": {
+        "confirm": {"action": "accept", "content": {"allow": True}}}}
+    assert not stdio.ask(again)["result"]["isError"]
+    assert (vault / "idea" / "Asked.md").exists()
+
+
+def test_an_answer_for_one_call_is_none_for_another(stdio, vault):
+    first = stdio.ask(modern(call("create_note", MAKE, id=5)))["result"]
+    other = modern(call("create_note", MAKE | {"title": "Other"}, id=6))
+    other["params"] |= {"requestState": first["requestState"], "inputResponses": {
+        "confirm": {"action": "accept", "content": {"allow": True}}}}
+    stdio.ask(other)
+    assert not (vault / "idea" / "Other.md").exists()
+
+
+def test_code_of_the_newer_revision_is_pointed_to_the_plain_tool(stdio, vault):
+    answer = stdio.ask(modern(call("evaluate_note_code", {"code": CODE}, id=5)))
+    result = structured(answer)
+    assert result["errorDetails"]["type"] == "PermissionDenied"
+    assert "plain tool" in result["error"]
+    assert not (vault / "idea" / "Asked.md").exists()
+
+
+def test_cancelling_takes_the_question_back(stdio, vault):
+    stdio.ask(hello({"elicitation": {}}))
+    stdio.send(call("create_note", MAKE, id=5))
+    question = stdio.receive()
+    stdio.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": {"requestId": 5}})
+    gone = stdio.receive()
+    assert gone["method"] == "notifications/cancelled"
+    assert gone["params"]["requestId"] == question["id"]
+    stdio.send(answer_to(question, "accept", allow=True))
+    assert stdio.ask(request("ping", id=9))["result"] == {}
+    assert not (vault / "idea" / "Asked.md").exists()
+
+
+def test_over_http_the_question_comes_on_the_calls_stream(server, vault):
+    opened = server.post(hello({"elicitation": {}}))
+    mine = {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"],
+            "MCP-Protocol-Version": "2025-11-25"}
+    connection = server.send_post(call("create_note", MAKE, id=5), mine)
+    heard = b""
+    while b"elicitation/create" not in heard or not heard.endswith(b"\n\n\r\n"):
+        heard += connection.recv(65536)
+    data = [line for line in heard.split(b"\n") if line.startswith(b"data: {")][-1]
+    question = json.loads(data[6:])
+    assert server.post(answer_to(question, "accept", allow=True), mine).status_code == 202
+    while b'"id":5' not in heard:
+        piece = connection.recv(65536)
+        assert piece
+        heard += piece
+    connection.close()
+    assert (vault / "idea" / "Asked.md").exists()
