@@ -202,6 +202,17 @@ CLOCHE_API enum cloche_code cloche_read(struct cloche *c, struct cloche_caller *
                                         const char *uri, struct cloche_text *out,
                                         struct cloche_error *e);
 
+/* Makes a request of the REST interface (docs/rest.md) without HTTP. `target` is path and
+ * query; `body` (JSON) and `if_match` (an entity tag) may be NULL. CLOCHE_OK whatever
+ * *status comes to: `out` is the answer's body, a problem document where it is 400 or
+ * more. */
+CLOCHE_API enum cloche_code cloche_request(struct cloche *c, struct cloche_caller *who,
+                                           const char *method, const char *target,
+                                           const char *body, const char *if_match,
+                                           struct cloche_cancel *cancel, int *status,
+                                           struct cloche_text *out,
+                                           struct cloche_error *e);
+
 /* ---- upkeep ----------------------------------------------------------------------- */
 
 /* Makes the caller's vault the current one of the user's list. */
@@ -222,7 +233,7 @@ CLOCHE_API enum cloche_code cloche_doctor(struct cloche *c, struct cloche_text *
 CLOCHE_API enum cloche_code cloche_serve_mcp(struct cloche *c, int in, int out, int stop,
                                              struct cloche_error *e);
 
-/* Serves MCP over HTTP at /mcp, on threads of its own; `listen` is a loopback address
+/* Serves MCP at /mcp and REST at /workspaces, on threads of its own; `listen` is a loopback address
  * ("127.0.0.1:0": any port), since nobody is asked for a credential. */
 struct cloche_server;
 CLOCHE_API struct cloche_server *cloche_serve_http(struct cloche *c, const char *listen,

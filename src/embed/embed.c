@@ -146,7 +146,9 @@ void cloche_warm(struct cloche *c)
 }
 
 /* What an embedder's thread may have no stack for. */
+struct asked;
 struct job {
+    struct asked *asked;
     struct cloche *c;
     const struct caller *who;
     struct str name, arguments;
@@ -336,6 +338,45 @@ enum cloche_code cloche_read(struct cloche *c, struct cloche_caller *who, const 
     struct caller caller = caller_of(who, NULL);
     buf_clear(&out->buf);
     (void)workspaces_read(c->workspaces, &caller, str_of(uri), &out->buf, &why);
+    return hand_out(out, &why, e);
+}
+
+struct asked {
+    struct cloche *c;
+    const struct caller *who;
+    struct route_request rq;
+    struct route_answer out;
+};
+
+static void *call_route(void *arg)
+{
+    struct job *j = arg;
+    struct asked *a = j->asked;
+    (void)workspaces_request(a->c->workspaces, &a->rq, a->who, &a->out);
+    j->ok = true;
+    return NULL;
+}
+
+enum cloche_code cloche_request(struct cloche *c, struct cloche_caller *who,
+                                const char *method, const char *target, const char *body,
+                                const char *if_match, struct cloche_cancel *cancel,
+                                int *status, struct cloche_text *out,
+                                struct cloche_error *e)
+{
+    struct err why = {0};
+    struct caller caller = caller_of(who, cancel);
+    struct asked asked = {.c = c,
+                          .who = &caller,
+                          .rq = {.method = str_of(method),
+                                 .target = str_of(target),
+                                 .if_match = str_of(if_match),
+                                 .body = str_of(body)},
+                          .out = {.body = out->buf}};
+    buf_clear(&asked.out.body);
+    struct job job = {.asked = &asked, .e = &why};
+    (void)run_on_guest_stack(call_route, &job);
+    out->buf = asked.out.body;
+    *status = asked.out.status;
     return hand_out(out, &why, e);
 }
 

@@ -2,6 +2,7 @@
 #include "embed/internal.h"
 #include "engine/engine.h"
 #include "http/http.h"
+#include "rest/rest.h"
 
 #define DRAIN_MS 6000u
 /* Many, because code may sleep, or wait for a search; beyond the processors they cost a
@@ -28,7 +29,7 @@ enum cloche_code cloche_serve_mcp(struct cloche *c, int in, int out, int stop,
 
 struct cloche_server {
     struct http_server *http;
-    struct http_route route; /* the server borrows it */
+    struct http_route routes[1 + REST_ROUTES]; /* the server borrows them */
 };
 
 static bool open_server(struct cloche_server *s, struct cloche *c, const char *listen,
@@ -37,10 +38,11 @@ static bool open_server(struct cloche_server *s, struct cloche *c, const char *l
     struct mcp *m = embed_mcp(c, e);
     if (!m)
         return false;
-    s->route = mcp_route(m);
+    s->routes[0] = mcp_route(m);
+    rest_routes(c->workspaces, s->routes + 1);
     struct http_options options = {.listen = listen,
-                                   .routes = &s->route,
-                                   .n_routes = 1,
+                                   .routes = s->routes,
+                                   .n_routes = LENGTH(s->routes),
                                    .workers = WORKERS,
                                    .worker_stack = ENGINE_THREAD_STACK};
     s->http = http_open(&options, e);

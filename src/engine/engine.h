@@ -166,6 +166,11 @@ bool world_save(struct world *w, struct buf *out, struct err *e);
  * system has no more memory. Afterwards the world is only fit to be closed. */
 bool world_restore(struct world *w, struct str saved, struct err *e);
 
+/* From within an import: what this thread computes until world_resume() is the host's
+ * work, and not counted as the guest's. All other limits hold. */
+void world_pause(struct world *w);
+void world_resume(struct world *w);
+
 bool world_get_global(struct world *w, const char *name, uint64_t *cell);
 /* How many entries the exported table has, -1 when there is none. */
 int64_t world_table_size(struct world *w, const char *name);

@@ -138,6 +138,9 @@ struct world {
     struct err import_failure;
 
     uint64_t compute_used_ns, memory_peak;
+    /* Of the call that runs: CPU time that was not the guest's, when the pause began and
+     * when computing had to end then. */
+    uint64_t spared_ns, paused_ns, paused_end_ns;
     struct watch *watching; /* this call's entry, while one is running */
 
     struct export
@@ -166,7 +169,7 @@ struct watch {
     struct world *world;
     pthread_t thread;
     clockid_t cpu_clock;
-    uint64_t cpu_end_ns;  /* on cpu_clock; UINT64_MAX: none */
+    uint64_t cpu_end_ns;  /* on cpu_clock; UINT64_MAX: none, or paused */
     uint64_t wall_end_ns; /* os_mono_ns(); UINT64_MAX: none */
     uint64_t look_ns;     /* when to look next */
 };
@@ -176,5 +179,7 @@ void watchdog_free(struct watchdog *d);
 void watchdog_add(struct watchdog *d, struct watch *w);
 /* After this returns nobody stops that world any more. */
 void watchdog_remove(struct watchdog *d, struct watch *w);
+/* Its computing time ends at `cpu_end_ns` from now on. */
+void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns);
 /* Stops a watched world from outside (cancellation). */
 void watchdog_stop(struct watchdog *d, struct world *w, enum err_code why);

@@ -137,6 +137,17 @@ void watchdog_remove(struct watchdog *d, struct watch *w)
     pthread_mutex_unlock(&d->lock);
 }
 
+void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns)
+{
+    pthread_mutex_lock(&d->lock);
+    w->cpu_end_ns = cpu_end_ns;
+    if (cpu_end_ns != UINT64_MAX)
+        look_at(w, os_mono_ns());
+    if (w->look_ns < d->sleeping_until_ns)
+        pthread_cond_signal(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+}
+
 void watchdog_stop(struct watchdog *d, struct world *w, enum err_code why)
 {
     pthread_mutex_lock(&d->lock);

@@ -175,11 +175,14 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
         atomic_store(&w->verdict, ERR_CANCELLED);
         return refuse_verdict(w, e);
     }
+    w->watching = &entry;
+    w->spared_ns = 0;
     watchdog_add(dog, &entry);
     bool ok = step(w, arg, e);
     watchdog_remove(dog, &entry);
+    w->watching = NULL;
     cancel_off(w->limits.cancel);
-    w->compute_used_ns += os_thread_cpu_ns() - cpu_start;
+    w->compute_used_ns += os_thread_cpu_ns() - cpu_start - w->spared_ns;
     /* Nobody stops it from here on; but it may have been stopped in the instant
      * after it was done. */
     if (atomic_load(&w->verdict) == ERR_NONE)
@@ -187,6 +190,23 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
     if (w->slot)
         w->slot->spoilt = true;
     return ok ? refuse_verdict(w, e) : false;
+}
+
+void world_pause(struct world *w)
+{
+    w->paused_ns = os_thread_cpu_ns();
+    w->paused_end_ns = w->watching->cpu_end_ns;
+    if (w->paused_end_ns != NEVER)
+        watchdog_move(w->module->engine->watchdog, w->watching, NEVER);
+}
+
+void world_resume(struct world *w)
+{
+    uint64_t spared = os_thread_cpu_ns() - w->paused_ns;
+    w->spared_ns += spared;
+    if (w->paused_end_ns != NEVER)
+        watchdog_move(w->module->engine->watchdog, w->watching,
+                      w->paused_end_ns + spared);
 }
 
 /* The state stays WORLD_OUT: data segments are copied by code of wasmtime's, under

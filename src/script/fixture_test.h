@@ -41,6 +41,7 @@ enum row {
     SYNC_RELEASE, /* lets slow.hold go */
     SYNC_CANCEL,  /* fires the request's cancel */
     SYNC_MARK,    /* notes that the code has come so far */
+    SYNC_BUSY,    /* (ms): computes for so long */
     SLOW_ECHO,
     SLOW_FAIL,
     SLOW_MEET,  /* (n): answers as soon as n of them wait at once */
@@ -70,6 +71,7 @@ static const struct script_row rows[] = {
     [SYNC_RELEASE] = {.name = "sync.release", .sync = true},
     [SYNC_CANCEL] = {.name = "sync.cancel", .sync = true},
     [SYNC_MARK] = {.name = "sync.mark", .sync = true},
+    [SYNC_BUSY] = {.name = "sync.busy", .sync = true},
     [SLOW_ECHO] = {.name = "slow.echo", .slow = true},
     [SLOW_FAIL] = {.name = "slow.fail", .slow = true},
     [SLOW_MEET] = {.name = "slow.meet", .slow = true},
@@ -201,6 +203,11 @@ static inline bool perform(void *arg, uint32_t row, struct str args, struct buf 
         return true;
     case SYNC_MARK:
         atomic_store(&table.marked, true);
+        return true;
+    case SYNC_BUSY:
+        for (uint64_t end = os_thread_cpu_ns() + (uint64_t)json_int(first, 0) * 1000000;
+             os_thread_cpu_ns() < end;)
+            ;
         return true;
     case SLOW_MEET:
         wait_to_meet((unsigned)json_int(first, 1));

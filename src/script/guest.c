@@ -28,7 +28,9 @@ static bool import_call(struct world *w, uint64_t *cells, struct err *e)
                        r->q->calls_max);
     uint32_t made = made_add(r, row, 0, (struct str){at, n});
     struct made_times t = {.start_ns = os_mono_ns()};
+    world_pause(w);
     bool ok = call_perform(r, row, (struct str){at, n}, &r->sync_answer, &why);
+    world_resume(w);
     t.end_ns = os_mono_ns();
     r->host_ns += t.end_ns - t.start_ns;
     made_end(r, made, &t, why.code, r->sync_answer.n);

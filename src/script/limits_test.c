@@ -23,6 +23,19 @@ static void assert_all_stopped(const char *const *all, size_t n, enum err_code t
 
 /* ---- computing time ----------------------------------------------------- */
 
+static void what_the_host_computes_is_not_the_codes(void **state)
+{
+    (void)state;
+    request.compute_ms = 300;
+    /* 40 calls that keep the processor busy for 25 ms each, on this thread. */
+    static const char code[] = "for (let i = 0; i < 40; i++) sync.busy(25); 'done'";
+    assert_result(code, "\"done\"");
+    assert_true(outcome.stats.compute_ms < 300);
+    assert_true(outcome.stats.host_ms >= 900);
+    assert_stopped("sync.busy(25); for (;;);", ERR_TIMEOUT);
+    assert_all_is_well();
+}
+
 static void whatever_never_ends_is_stopped(void **state)
 {
     (void)state;
@@ -521,6 +534,7 @@ static void a_cancel_during_a_host_call_ends_it_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        test(what_the_host_computes_is_not_the_codes),
         test(whatever_never_ends_is_stopped),
         test(code_that_swallows_exceptions_is_stopped_too),
         test(waiting_is_not_computing),

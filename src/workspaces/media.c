@@ -6,7 +6,7 @@
 /* The part before the next `end`, trimmed; steps behind it. */
 static struct str next_part(struct str *rest, char end)
 {
-    const char *stop = memchr(rest->at, end, rest->n);
+    const char *stop = rest->n ? memchr(rest->at, end, rest->n) : NULL;
     size_t n = stop ? (size_t)(stop - rest->at) : rest->n;
     struct str part = str_trim((struct str){rest->at, n});
     n += stop != NULL;
@@ -17,7 +17,7 @@ static struct str next_part(struct str *rest, char end)
 
 static bool same(struct str a, struct str b)
 {
-    return a.n == b.n && strncasecmp(a.at, b.at, a.n) == 0;
+    return a.n == b.n && (!a.n || strncasecmp(a.at, b.at, a.n) == 0);
 }
 
 bool media_is(struct str field, const char *type)
