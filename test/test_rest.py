@@ -1,10 +1,13 @@
 """REST as a program uses it: the notes of a workspace over plain HTTP."""
 import json
 import socket
+import subprocess
 import threading
 
 import httpx
 import pytest
+
+from wire import Server
 
 SYNC = """# Weekly Sync
 
@@ -145,6 +148,7 @@ def test_history_is_read_and_restored(api, notes):
     assert all(row["author"].startswith("http") for row in rows)
     assert api.get(f"{at}/history/1").json()["markdown"] == SYNC
     assert api.get(f"{at}/history/1", headers={"accept": "text/markdown"}).text == SYNC
+    problem(api.post(f"{at}/history/1/restore"), 428)
     back = api.post(f"{at}/history/1/restore", headers={"if-match": "*"})
     assert back.json()["markdown"] == SYNC
     page = api.get(f"{at}/history", params={"limit": 1})
@@ -298,7 +302,7 @@ def test_bodies_that_are_none(api, notes, body):
 def test_a_huge_body_is_refused(api, notes):
     answer = api.post(notes, content=b'{"title": "' + b"x" * (20 << 20) + b'"}',
                       headers={"content-type": "application/json"})
-    assert answer.status_code == 413
+    assert problem(answer, 413)["code"] == "LIMIT"
 
 
 def test_field_errors_name_the_field(api, notes):
@@ -424,3 +428,42 @@ def test_hits_come_in_pages(api, notes):
             break
         answer = api.get(answer.links["next"]["url"])
     assert sorted(seen) == [f"Z{n}" for n in range(5)]
+
+
+# ---- who may ----------------------------------------------------------------------------
+
+
+def test_a_credential_that_is_not_enough_is_told_what_would_be(cloche, api, notes):
+    made_token = subprocess.run([cloche, "token", "create", "reader", "--scope", "read"],
+                                capture_output=True, text=True, timeout=60, check=True)
+    api.headers["authorization"] = f"Bearer {made_token.stdout.strip()}"
+    base = base_of(notes)
+    assert api.get(notes).status_code == 200
+    assert api.post(f"{base}/query", json={}).status_code == 200
+    for method, path, body, scope in [("POST", notes, {"title": "x"}, "write"),
+                                      ("POST", f"{base}/evaluate", {"code": "1"}, "evaluate"),
+                                      ("GET", f"{base}/audit", None, "audit")]:
+        answer = api.request(method, path, json=body)
+        assert answer.status_code == 403
+        assert 'error="insufficient_scope"' in answer.headers["www-authenticate"]
+        assert scope in answer.headers["www-authenticate"]
+    api.headers["authorization"] = "Bearer cloche_wrong"
+    assert api.get(notes).status_code == 401
+
+
+def test_a_workspace_that_is_not_granted_is_not_there(cloche, tmp_path):
+    for name in ("mine", "yours"):
+        (tmp_path / name).mkdir()
+    token = subprocess.run([cloche, "token", "create", "t", "--vault", "mine"],
+                           capture_output=True, text=True, timeout=60, check=True)
+    with Server([cloche, "serve", "--vault", str(tmp_path / "mine"), "--vault",
+                 str(tmp_path / "yours"), "--listen", "127.0.0.1:0"]) as server:
+        with httpx.Client(base_url=server.url, timeout=60, headers={
+                "authorization": f"Bearer {token.stdout.strip()}"}) as client:
+            assert [w["id"] for w in client.get("/workspaces").json()] == ["mine"]
+            assert client.get("/workspaces/mine/notes").json() == []
+            there = client.get("/workspaces/yours/notes")
+            none = client.get("/workspaces/nobody/notes")
+            assert there.status_code == none.status_code == 404
+            assert (there.json()["detail"].replace("yours", "") ==
+                    none.json()["detail"].replace("nobody", ""))

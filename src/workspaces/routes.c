@@ -334,24 +334,29 @@ static unsigned scope_of(const struct route *r)
     return !strcmp(r->method, "GET") || r->run == route_query ? SCOPE_READ : SCOPE_WRITE;
 }
 
-/* Of a refusal stays the header Allow; where the credential is not enough, it is told
- * what would be. */
+/* Where the credential is not enough, it is told what would be. */
+static void challenge(struct route_call *c)
+{
+    const struct grant *g = c->who->grant;
+    if (!g || !c->route || (g->scopes & scope_of(c->route)))
+        return;
+    struct err none = {0};
+    char text[CHALLENGE_MAX];
+    grant_challenge(g, scope_of(c->route), text);
+    (void)route_header(c, "WWW-Authenticate", str_of(text), &none);
+}
+
+/* Of a refusal stays the header Allow. */
 static void refuse(struct route_call *c, const struct err *why)
 {
     struct route_answer *out = c->out;
-    const struct grant *g = c->who->grant;
     unsigned kept = 0;
     for (unsigned i = 0; i < out->field_count; i++)
         if (!strcmp(out->fields[i].name, "Allow"))
             out->fields[kept++] = out->fields[i];
     out->field_count = kept;
-    if (why->code == ERR_DENIED && g && c->route &&
-        (g->scopes & scope_of(c->route)) != scope_of(c->route)) {
-        struct err none = {0};
-        char challenge[CHALLENGE_MAX];
-        grant_challenge(g, scope_of(c->route), challenge);
-        (void)route_header(c, "WWW-Authenticate", str_of(challenge), &none);
-    }
+    if (why->code == ERR_DENIED)
+        challenge(c);
     workspaces_problem(out, c->refusal ? c->refusal : err_kind(why->code)->http, why,
                        c->rq->target);
 }
@@ -365,8 +370,11 @@ bool workspaces_request(struct workspaces *w, const struct route_request *rq,
         .actions = w->actions, .rq = rq, .who = who, .arena = arena, .out = out};
     out->status = 200;
     out->field_count = 0;
-    if (answer(&c, &e))
-        return true;
+    if (answer(&c, &e)) {
+        if (out->status == 403) /* code was refused, in the shape of its answers */
+            challenge(&c);
+        return out->status < 400;
+    }
     refuse(&c, &e);
     return false;
 }

@@ -191,9 +191,10 @@ struct route_answer {
     unsigned field_count;
 };
 
-/* Answers it, whatever it is. false: it was not done, and the body is a problem document
- * (RFC 9457) with {type, title, status, detail, instance, code, retry, errors?}. The
- * answer to HEAD has a body, which is not to be sent. */
+/* Answers it, whatever it is. false: the status is 400 or more, and the body a problem
+ * document (RFC 9457) with {type, title, status, detail, instance, code, retry, errors?};
+ * code that failed is told as evaluate_note_code tells it. The answer to HEAD has a body,
+ * which is not to be sent. */
 bool workspaces_request(struct workspaces *w, const struct route_request *rq,
                         const struct caller *who, struct route_answer *out);
 
