@@ -2,12 +2,13 @@
 import asyncio
 import json
 import subprocess
+import threading
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from wire import MODERN, Server, call, initialize, request, structured
+from wire import MODERN, Server, call, initialize, notification, request, structured
 
 SENTENCES = {
     "summarize_workspace": "Read the index of the workspace and provide a high-level summary "
@@ -130,6 +131,94 @@ def test_ten_thousand_notes_are_read_at_once(cloche, tmp_path):
                              server.session()).json()
         rows = json.loads(answer["result"]["contents"][0]["text"])
         assert len(rows) == 10000 and rows[1]["properties"]["Status"] in ("open", "done")
+
+
+# ---- changes -------------------------------------------------------------------------------
+
+def subscribe(client, uri):
+    assert client.ask(request("resources/subscribe", {"uri": uri}, id=uri))["result"] == {}
+
+
+def heard(client, method, uri=None):
+    """Waits for this notification; others are passed over."""
+    while (message := client.receive()) is not None:
+        if message.get("method") == method and message["params"].get("uri") == uri:
+            return message
+    raise AssertionError("the server has gone")
+
+
+UPDATED, LISTED = "notifications/resources/updated", "notifications/resources/list_changed"
+
+
+def settle(client, vault):
+    """When it returns the vault is watched: an edit of this note is told of."""
+    probe = "ieapp://vault/notes/probe%2FProbe"
+    (vault / "probe").mkdir()
+    (vault / "probe" / "Probe.md").write_text("0")
+    subscribe(client, probe)
+    done = threading.Event()
+
+    def edit():
+        turn = 0
+        while not done.wait(0.3):
+            turn += 1
+            (vault / "probe" / "Probe.md").write_text(str(turn))
+    editor = threading.Thread(target=edit)
+    editor.start()
+    heard(client, UPDATED, probe)
+    done.set()
+    editor.join()
+
+
+def opened(client, vault):
+    client.ask(initialize())
+    client.send(notification("notifications/initialized"))
+    settle(client, vault)
+
+
+def test_edits_of_other_programs_are_told(stdio, vault):
+    opened(stdio, vault)
+    subscribe(stdio, NOTE)
+    (vault / "meeting" / "council-2026-11-05.md").write_text("# Another\n")
+    heard(stdio, UPDATED, NOTE)
+    assert read(stdio, NOTE)["text"] == "# Another\n"
+    (vault / "meeting" / "council-2026-11-05.md").unlink()
+    heard(stdio, UPDATED, NOTE)
+
+
+def test_another_process_of_ours_is_told_of_too(stdio, cloche, vault):
+    opened(stdio, vault)
+    subscribe(stdio, LIST)
+    subprocess.run([cloche, "eval", "--vault", vault, "-e",
+                    "return notes.create({type: 'task', title: 'New', content: 'x'})"], check=True,
+                   capture_output=True)
+    heard(stdio, UPDATED, LIST)
+    assert "task/New" in [r["id"] for r in json.loads(read(stdio, LIST)["text"])]
+    subprocess.run([cloche, "eval", "--vault", vault, "-e",
+                    "return notes.delete({identifier: 'task/New', confirm: true})"], check=True,
+                   capture_output=True)
+    heard(stdio, LISTED)
+
+
+def test_a_burst_is_told_in_few_messages(stdio, vault, tmp_path):
+    opened(stdio, vault)
+    subscribe(stdio, LIST)
+    aside = tmp_path / "many"
+    aside.mkdir()
+    for i in range(3000):
+        (aside / f"N{i}.md").write_text("x\n")
+    before = len(stdio.lines)
+    aside.rename(vault / "many")
+    heard(stdio, UPDATED, LIST)
+    assert len(json.loads(read(stdio, LIST)["text"])) > 3000
+    rest, code = stdio.end()
+    assert code == 0 and len(stdio.lines) - before < 20
+
+
+def test_what_is_not_there_cannot_be_subscribed_to(stdio):
+    stdio.ask(initialize())
+    for uri in ("ieapp://other/notes/list", "file:///etc/passwd", "ieapp://vault"):
+        assert stdio.ask(request("resources/subscribe", {"uri": uri}))["error"]["code"] == -32002
 
 
 # ---- prompts and completion ----------------------------------------------------------------

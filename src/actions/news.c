@@ -216,9 +216,10 @@ static bool look_at_all(struct news *n, struct err *e)
 static bool look_at(struct news *n, const char *path, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
-    /* The row behind the name that is one letter shorter: its own, if there is one. */
-    char before[PATH_MAX];
-    (void)snprintf(before, sizeof before, "%.*s", (int)strlen(path) - 1, path);
+    /* The row behind the last name before its own: its own, if there is one. */
+    char before[PATH_MAX + 8];
+    (void)snprintf(before, sizeof before, "%.*sc\xf4\x8f\xbf\xbf", (int)strlen(path) - 1,
+                   path); /* path ends in ".md" */
     const struct json *rows = ask(n, before, 1, a, e);
     if (!rows)
         return false;

@@ -14,7 +14,7 @@
 struct watched {
     unsigned vault;
     struct news *news; /* NULL: it could not be looked at; tried again */
-    bool was_open;
+    bool tried, was_open;
 };
 
 struct watching {
@@ -23,7 +23,8 @@ struct watching {
     void *arg;
     int wake; /* -1: no thread; changed under the lock, and read so but by the thread */
     /* The thread's. */
-    uint64_t listed; /* as vault_set_state() */
+    uint64_t listed;   /* as vault_set_state() */
+    int64_t rested_ms; /* when all was looked at */
     struct watched all[WATCHED_MAX];
     size_t count; /* that it has taken over */
 
@@ -57,6 +58,7 @@ static void tell_all(struct watching *w, unsigned vault)
 static void open_one(struct watching *w, struct watched *v)
 {
     struct err why = {0};
+    v->tried = true;
     struct vault *vault = vault_set_get(w->vaults, v->vault, &why);
     scoped(free) char *path = vault_set_path(w->vaults, v->vault);
     v->news = vault && path ? news_open(vault, path, &why) : NULL;
@@ -102,7 +104,13 @@ static bool take_over(struct watching *w)
     return go_on;
 }
 
-/* Until something is to be told, or the time is over; `ready` says of which vaults. */
+static int64_t now_ms(void)
+{
+    return (int64_t)(os_mono_ns() / 1000000);
+}
+
+/* Until something is to be told, or it is time to look at everything; `ready` says of
+ * which vaults. */
 static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
 {
     struct pollfd p[WATCHED_MAX + 1];
@@ -110,34 +118,40 @@ static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
     for (size_t i = 0; i < w->count; i++)
         p[i + 1] = (struct pollfd){.fd = w->all[i].news ? news_fd(w->all[i].news) : -1,
                                    .events = POLLIN};
-    int n = poll(p, w->count + 1, REST_MS);
+    int64_t left = w->rested_ms + REST_MS - now_ms();
+    int n = poll(p, w->count + 1, left > 0 ? (int)left : 0);
     uint64_t count;
-    if (n > 0 && p[0].revents)
+    bool woken = n > 0 && p[0].revents;
+    if (woken)
         (void)!read(w->wake, &count, sizeof count);
-    for (size_t i = 0; i < w->count; i++)
-        ready[i] = n <= 0 || p[i + 1].revents;
-    /* Those that were told of only; others come soon. */
-    if (n > 0 && !p[0].revents)
+    /* Others of the same burst come soon. */
+    if (n > 0 && !woken)
         (void)poll(p, 1, GATHER_MS);
-    return n <= 0;
+    bool all = now_ms() - w->rested_ms >= REST_MS;
+    for (size_t i = 0; i < w->count; i++)
+        ready[i] = all || (n > 0 && p[i + 1].revents);
+    return all;
 }
 
 static void *watch_all(void *arg)
 {
     struct watching *w = arg;
     bool ready[WATCHED_MAX];
+    w->rested_ms = now_ms();
     while (take_over(w)) {
         for (size_t i = 0; i < w->count; i++)
-            if (!w->all[i].news && !w->all[i].was_open)
+            if (!w->all[i].tried)
                 open_one(w, &w->all[i]);
-        bool rested = wait_for(w, ready);
+        bool all = wait_for(w, ready);
         if (!take_over(w))
             break;
         for (size_t i = 0; i < w->count; i++)
-            if (ready[i])
+            if (w->all[i].tried && ready[i])
                 look_at(w, &w->all[i]);
-        if (rested)
+        if (all) {
             look_at_list(w);
+            w->rested_ms = now_ms();
+        }
     }
     return NULL;
 }

@@ -179,6 +179,19 @@ static void a_folder_that_moves_takes_its_notes_with_it(void **state)
     await("one ieapp://work/notes/done%2FBuy\n");
 }
 
+static void a_name_that_almost_is_one_is_no_other(void **state)
+{
+    (void)state;
+    put("work/task/Buy.m.md", "x");
+    put("work/task/Buy.mc.md", "x");
+    await_watch("work");
+    put("work/task/Buy.md", "# Buy\n\nchanged\n");
+    await("one ieapp://work/notes/task%2FBuy\n");
+    await("one ieapp://work/links\n");
+    assert_false(was_told("resources work"));
+    assert_false(was_told("Buy.m"));
+}
+
 static void a_burst_is_told_as_one(void **state)
 {
     (void)state;
@@ -279,6 +292,7 @@ int main(void)
         T(an_edit_tells_of_the_note_and_the_lists_alone),
         T(notes_that_come_and_go_change_the_list_of_resources),
         T(a_folder_that_moves_takes_its_notes_with_it),
+        T(a_name_that_almost_is_one_is_no_other),
         T(a_burst_is_told_as_one),
         T(our_own_changes_are_told_too),
         T(another_workspace_is_told_of_once_it_is_followed),
