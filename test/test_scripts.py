@@ -196,3 +196,17 @@ def test_the_audit_is_a_resource(cloche, vault):
         assert "vault" not in rows[0]
         missing = server.ask(request("resources/read", {"uri": "ieapp://none/audit"}, id=3))
         assert "error" in missing
+
+
+def test_the_command_line_runs_scripts(cloche, vault):
+    def run(*words):
+        done = subprocess.run([cloche, "eval", "--vault", str(vault), *words],
+                              capture_output=True, text=True)
+        return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+    code = "host.call('GET', `/workspaces/${workspace_id}/notes?limit=2`).length"
+    status, answer = run("--workspace", "vault", "-e", code)
+    assert status == 0 and answer["result"] == 2 and answer["stats"]["fuel"] > 1000
+    status, answer = run("--workspace", "vault", "--fuel", "2000000", "-e", "for (;;);")
+    assert status == 1 and answer["errorDetails"]["type"] == "FuelExhausted"
+    status, answer = run("--workspace", "vault", "--session", "s", "-e", "1")
+    assert status == 2 and "session" in answer["errorDetails"]["message"]

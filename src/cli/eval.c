@@ -13,6 +13,7 @@
 struct eval {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
     const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
+    const char *workspace, *fuel; /* of a script */
     bool help, network, files, trace, check, as_json;
     const char *file;
     enum cloche_level trust;
@@ -78,6 +79,13 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
         if (!options_number("--memory", o->memory, 1, 1000000, &n, e))
             return false;
         json_pair_int(&w, "memoryLimit", n);
+    }
+    if (o->workspace)
+        json_pair_cstr(&w, "workspace_id", o->workspace);
+    if (o->fuel) {
+        if (!options_number("--fuel", o->fuel, 1, INT64_MAX, &n, e))
+            return false;
+        json_pair_int(&w, "fuel", n);
     }
     if (o->allow)
         put_allowed(&w, o->allow);
@@ -145,8 +153,8 @@ static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
     if (o->check)
         return cli_check(c, o->file && strcmp(o->file, "-") ? o->file : "code.js",
                          arguments, terminal, o->as_json);
-    if (cloche_call_tool(c, terminal, "evaluate_note_code", arguments, NULL, out, &failed,
-                         e))
+    const char *tool = o->workspace ? "run_script" : "evaluate_note_code";
+    if (cloche_call_tool(c, terminal, tool, arguments, NULL, out, &failed, e))
         return cli_fail_library(e);
     struct str answer = {cloche_text_at(out), cloche_text_size(out)};
     if (failed)
@@ -198,6 +206,9 @@ int command_eval(int argc, char **argv)
         {"--network", NULL, &o.network, NULL,
          "fetch is there, for the hosts that the policy allows"},
         {"--trace", NULL, &o.trace, NULL, "tell every host call that was made"},
+        {"--workspace", &o.workspace, NULL, "ID",
+         "run it as a script over the REST routes, for this vault"},
+        {"--fuel", &o.fuel, NULL, "N", "with --workspace: computing that it may use"},
         {"--check", NULL, &o.check, NULL,
          "do not run it: print what a linter finds; exit 1 where that is an error"},
         {"--json", NULL, &o.as_json, NULL, "with --check: the findings as JSON"},
