@@ -379,3 +379,15 @@ def test_one_callers_flood_leaves_workers_for_others(cloche, vault):
         finally:
             for connection in flood:
                 connection.close()
+
+
+def test_without_a_place_for_tokens_it_serves_this_machine_and_nobody_else(cloche, vault):
+    token = make_token(cloche, "ci")
+    folder = tokens_file().parent
+    folder.chmod(0o777)
+    try:
+        with serve(cloche, vault) as s:
+            assert s.post(request("ping")).status_code == 200
+            assert s.post(request("ping"), bearer(token)).status_code == 401
+    finally:
+        folder.chmod(0o700)

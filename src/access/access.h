@@ -54,9 +54,9 @@ struct access_options {
 };
 
 struct access;
-/* What is wrong with tokens.json shows at the requests. NULL and *e: no configuration
- * folder, or one that others may write to. */
-struct access *access_open(const struct access_options *o, struct err *e);
+/* Never NULL. What is wrong with tokens.json shows at the requests; where there is no
+ * configuration folder, or one that others may write to, no token lets anybody in. */
+struct access *access_open(const struct access_options *o);
 void access_close(struct access *a); /* NULL is fine; nothing may be admitted any more */
 SCOPED(access, access_close);
 

@@ -78,7 +78,6 @@ static void write_file(const char *text)
 static void a_token_that_was_made_is_known_with_what_it_grants(void **state)
 {
     (void)state;
-    struct err e = {0};
     char text[TOKEN_TEXT];
     static const char *const vaults[] = {"work", "home"};
     struct token_wish w = wish("first");
@@ -86,7 +85,7 @@ static void a_token_that_was_made_is_known_with_what_it_grants(void **state)
     make(&w, text);
     assert_int_equal(strlen(text), TOKEN_TEXT - 1);
     assert_int_equal(strncmp(text, "cloche_", 7), 0);
-    struct store *s = store_open(&e);
+    struct store *s = store_open();
     struct bearer b;
     assert_int_equal(ask(s, text, &b), VERDICT_GOOD);
     assert_string_equal(b.grant.principal, "token first");
@@ -101,11 +100,10 @@ static void a_token_that_was_made_is_known_with_what_it_grants(void **state)
 static void no_text_but_the_very_one_is_good(void **state)
 {
     (void)state;
-    struct err e = {0};
     char text[TOKEN_TEXT], other[TOKEN_TEXT + 8];
     struct token_wish w = wish("exact");
     make(&w, text);
-    struct store *s = store_open(&e);
+    struct store *s = store_open();
     struct bearer b;
     for (size_t i = 7; i < TOKEN_TEXT - 1; i++) {
         memcpy(other, text, TOKEN_TEXT);
@@ -149,7 +147,7 @@ static void a_revoked_token_is_refused_by_a_server_that_runs(void **state)
     char text[TOKEN_TEXT], name[TOKEN_NAME_MAX + 1];
     struct token_wish w = wish("leaving");
     make(&w, text);
-    struct store *s = store_open(&e);
+    struct store *s = store_open();
     struct verifier v = store_verifier(s);
     struct bearer b, again;
     assert_int_equal(ask(s, text, &b), VERDICT_GOOD);
@@ -191,7 +189,7 @@ static void an_expired_token_is_told_from_a_wrong_one(void **state)
     struct token_wish w = wish("soon");
     w.expires_ms = os_real_ms() + 3600000;
     make(&w, text);
-    struct store *s = store_open(&e);
+    struct store *s = store_open();
     struct verifier v = store_verifier(s);
     struct bearer b;
     assert_int_equal(v.verify(v.arg, str_of(text), w.expires_ms - 1, &b), VERDICT_GOOD);
@@ -231,7 +229,7 @@ static void a_file_that_cannot_be_believed_lets_nobody_in(void **state)
     scoped_buf struct buf good;
     buf_init(&good, 1 << 20);
     read_file(&good);
-    struct store *s = store_open(&e);
+    struct store *s = store_open();
     struct bearer b;
     static const char *const bad[] = {
         "",
@@ -258,7 +256,6 @@ static void a_file_that_cannot_be_believed_lets_nobody_in(void **state)
 static void a_link_in_place_of_the_file_lets_nobody_in(void **state)
 {
     (void)state;
-    struct err e = {0};
     char text[TOKEN_TEXT], from[128], to[128];
     struct token_wish w = wish("linked");
     make(&w, text);
@@ -266,7 +263,7 @@ static void a_link_in_place_of_the_file_lets_nobody_in(void **state)
     (void)snprintf(to, sizeof to, "%s/cloche/elsewhere", home);
     assert_int_equal(rename(from, to), 0);
     assert_int_equal(symlink("elsewhere", from), 0);
-    struct store *s = store_open(&e);
+    struct store *s = store_open();
     struct bearer b;
     assert_int_equal(ask(s, text, &b), VERDICT_BAD);
     assert_int_equal(rename(to, from), 0);
@@ -342,7 +339,7 @@ static void the_last_use_is_noted_and_listed(void **state)
     char text[TOKEN_TEXT];
     struct token_wish w = wish("used");
     make(&w, text);
-    struct store *s = store_open(&e);
+    struct store *s = store_open();
     struct verifier v = store_verifier(s);
     struct bearer b;
     assert_int_equal(ask(s, text, &b), VERDICT_GOOD);

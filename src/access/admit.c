@@ -19,6 +19,7 @@ struct access {
     struct failures *failures;
     struct verifier verifiers[VERIFIERS_MAX];
     size_t count;
+    uint64_t seed; /* nobody chooses with whom he shares */
     atomic_uint_least64_t logged_ns;
     uint64_t asked_ns; /* of the thread that asks access_changed() */
 };
@@ -197,9 +198,9 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
 
 uint64_t access_share(void *access, const void *left)
 {
-    (void)access;
+    const struct access *a = access;
     const struct grant *g = left;
-    uint64_t share = access_mix(ACCESS_MIX, g->principal, strlen(g->principal));
+    uint64_t share = access_mix(a->seed, g->principal, strlen(g->principal));
     return share ? share : 1;
 }
 
@@ -235,18 +236,16 @@ bool access_stands(void *access, const void *left)
 
 /* ---- opening ------------------------------------------------------------ */
 
-struct access *access_open(const struct access_options *o, struct err *e)
+struct access *access_open(const struct access_options *o)
 {
-    struct store *store = store_open(e);
-    if (!store)
-        return NULL;
     struct access *a = mem_new(sizeof *a);
     a->required = o->required;
-    a->store = store;
+    a->store = store_open();
+    os_random(&a->seed, sizeof a->seed);
     a->limits = limits_new(o->per_second ? o->per_second : PER_SECOND,
                            o->running ? o->running : RUNNING);
     a->failures = failures_new();
-    a->verifiers[a->count++] = store_verifier(store);
+    a->verifiers[a->count++] = store_verifier(a->store);
     return a;
 }
 

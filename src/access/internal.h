@@ -71,7 +71,7 @@ struct verifier {
 /* ---- store.c: tokens.json in a server ----------------------------------- */
 
 struct store;
-struct store *store_open(struct err *e);
+struct store *store_open(void);
 void store_close(struct store *s);
 struct verifier store_verifier(struct store *s);
 

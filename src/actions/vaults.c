@@ -337,9 +337,10 @@ unsigned vault_set_first(struct vault_set *s, const struct grant *g, struct err 
 
 bool vault_set_reaches(struct vault_set *s, unsigned number, const struct grant *g)
 {
+    if (!g || !g->vaults.given)
+        return true;
     pthread_mutex_lock(&s->lock);
-    bool reached = !g || !g->vaults.given ||
-                   (number && number <= s->count && is_reached(s->known[number - 1], g));
+    bool reached = number && number <= s->count && is_reached(s->known[number - 1], g);
     pthread_mutex_unlock(&s->lock);
     return reached;
 }

@@ -190,8 +190,8 @@ static bool open_access(struct service *s, struct err *e)
     struct access_options options = {.required = s->require_token,
                                      .per_second = (unsigned)per_second,
                                      .running = (unsigned)running};
-    s->access = access_open(&options, e);
-    return s->access != NULL;
+    s->access = access_open(&options);
+    return true;
 }
 
 static bool serve(struct service *s, struct err *e)
