@@ -137,7 +137,7 @@ bool links_get_backlinks(struct vault *v, const struct json *identifier,
     return question_about(v, identifier, "links.getBacklinks", answer_backlinks, out, e);
 }
 
-/* ---- broken ones -------------------------------------------------------- */
+/* ---- all of them, and broken ones -------------------------------------------------------- */
 
 #define PAGE_MAX 10000
 
@@ -146,6 +146,9 @@ struct page {
     struct str cursor;
     char after[PATH_MAX]; /* the cursor's path, or "" */
     struct buf rows;
+    /* For page_work(): LINK_COLUMNS and the source's path, behind ?1; one row of it. */
+    const char *sql;
+    void (*put)(struct query *q, struct json_writer *w);
 };
 
 /* The path that a cursor stands for; its note may be gone since. */
@@ -163,21 +166,13 @@ static bool read_cursor(struct vault *v, struct page *p, struct err *e)
                             STR_ARGS(str_cut(p->cursor, 80)));
 }
 
-static bool broken_work(struct db *db, void *arg, struct err *e)
+/* Puts the rows of a page: it ends with a whole note. */
+static bool page_work(struct db *db, void *arg, struct err *e)
 {
     struct page *p = arg;
     buf_clear(&p->rows);
     struct json_writer w = json_writer(&p->rows);
-    /* CROSS: few are broken, so begin there. */
-    scoped(query_end) struct query *q = db_query(
-        db,
-        LINK_COLUMNS ", s.path FROM broken b CROSS JOIN names m ON m.key = b.name"
-                     " CROSS JOIN links l ON l.name = m.key"
-                     " CROSS JOIN notes s ON s.key = l.source"
-                     " LEFT JOIN notes t ON t.key = m.note"
-                     " WHERE m.note IS NULL AND l.file = 0 AND s.path > ?1"
-                     " ORDER BY s.path, l.number",
-        e);
+    scoped(query_end) struct query *q = db_query(db, p->sql, e);
     if (!q)
         return false;
     query_bind_cstr(q, 1, p->after);
@@ -188,81 +183,76 @@ static bool broken_work(struct db *db, void *arg, struct err *e)
         if (n >= p->limit && !str_is(path, last))
             break;
         (void)snprintf(last, sizeof last, "%.*s", STR_ARGS(path));
-        put_link(q, &w);
-        json_pair_cstr(&w, "reason",
-                       query_int(q, OUTCOME) == NAME_SEVERAL ? "ambiguous" : "missing");
-        json_close(&w);
+        p->put(q, &w);
     }
     json_close(&w);
     return e->code == ERR_NONE;
 }
 
-/* A call that takes a limit and a cursor. */
+/* A call that takes a limit and a cursor; `p` has its rows' query and look. */
 static bool ask_page(struct vault *v, const struct json *options, const char *call,
-                     index_work *work, struct json_writer *out, struct err *e)
+                     struct page *p, struct json_writer *out, struct err *e)
 {
     static const char *const keys[] = {"limit", "cursor", NULL};
-    struct page p = {.limit = PAGE_MAX};
     bool given = options && !json_is(options, JSON_NULL);
+    p->limit = PAGE_MAX;
     if (given && (!options_check(options, call, keys, e) ||
-                  !options_limit(options, PAGE_MAX, PAGE_MAX, &p.limit, e) ||
-                  !options_str(options, "cursor", NULL, &p.cursor, e)))
+                  !options_limit(options, PAGE_MAX, PAGE_MAX, &p->limit, e) ||
+                  !options_str(options, "cursor", NULL, &p->cursor, e)))
         return false;
-    if (!read_cursor(v, &p, e))
+    if (!read_cursor(v, p, e))
         return false;
-    buf_init(&p.rows, FIND_ANSWER_MAX);
-    bool ok = find_use(v, work, &p, &p.rows, out, e);
-    buf_done(&p.rows);
+    buf_init(&p->rows, FIND_ANSWER_MAX);
+    bool ok = find_use(v, page_work, p, &p->rows, out, e);
+    buf_done(&p->rows);
     return ok;
+}
+
+static void put_broken(struct query *q, struct json_writer *w)
+{
+    put_link(q, w);
+    json_pair_cstr(w, "reason",
+                   query_int(q, OUTCOME) == NAME_SEVERAL ? "ambiguous" : "missing");
+    json_close(w);
 }
 
 bool links_find_broken(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
-    return ask_page(v, options, "links.findBroken", broken_work, out, e);
+    /* CROSS: few are broken, so begin there. */
+    struct page p = {.sql = LINK_COLUMNS
+                     ", s.path FROM broken b CROSS JOIN names m ON m.key = b.name"
+                     " CROSS JOIN links l ON l.name = m.key"
+                     " CROSS JOIN notes s ON s.key = l.source"
+                     " LEFT JOIN notes t ON t.key = m.note"
+                     " WHERE m.note IS NULL AND l.file = 0 AND s.path > ?1"
+                     " ORDER BY s.path, l.number",
+                     .put = put_broken};
+    return ask_page(v, options, "links.findBroken", &p, out, e);
 }
 
-/* ---- all of them ---------------------------------------------------------- */
-
-static bool all_work(struct db *db, void *arg, struct err *e)
+static void put_found(struct query *q, struct json_writer *w)
 {
-    struct page *p = arg;
-    buf_clear(&p->rows);
-    struct json_writer w = json_writer(&p->rows);
-    /* CROSS: in the order of the paths, so that a page reads no more than itself. */
-    scoped(query_end) struct query *q = db_query(
-        db,
-        LINK_COLUMNS ", s.path FROM notes s CROSS JOIN links l ON l.source = s.key"
-                     " CROSS JOIN names m ON m.key = l.name"
-                     " CROSS JOIN notes t ON t.key = m.note"
-                     " WHERE s.path > ?1 ORDER BY s.path, l.number",
-        e);
-    if (!q)
-        return false;
-    query_bind_cstr(q, 1, p->after);
-    char last[PATH_MAX] = "";
-    json_open_array(&w);
-    for (int64_t n = 0; query_next(q, e); n++) {
-        struct str path = query_str(q, OUTCOME + 1);
-        if (n >= p->limit && !str_is(path, last))
-            break;
-        (void)snprintf(last, sizeof last, "%.*s", STR_ARGS(path));
-        json_open_object(&w);
-        json_pair_str(&w, "source", query_str(q, SOURCE));
-        json_pair_str(&w, "target", query_str(q, NOTE));
-        json_pair_str(&w, "text", query_str(q, LABEL));
-        json_pair_cstr(&w, "kind", link_kind_name(kind_of(q)));
-        json_pair_int(&w, "line", query_int(q, LINE));
-        json_close(&w);
-    }
-    json_close(&w);
-    return e->code == ERR_NONE;
+    json_open_object(w);
+    json_pair_str(w, "source", query_str(q, SOURCE));
+    json_pair_str(w, "target", query_str(q, NOTE));
+    json_pair_str(w, "text", query_str(q, LABEL));
+    json_pair_cstr(w, "kind", link_kind_name(kind_of(q)));
+    json_pair_int(w, "line", query_int(q, LINE));
+    json_close(w);
 }
 
 bool links_list(struct vault *v, const struct json *options, struct json_writer *out,
                 struct err *e)
 {
-    return ask_page(v, options, "links.list", all_work, out, e);
+    /* CROSS: in the order of the paths, so that a page reads no more than itself. */
+    struct page p = {.sql = LINK_COLUMNS
+                     ", s.path FROM notes s CROSS JOIN links l ON l.source = s.key"
+                     " CROSS JOIN names m ON m.key = l.name"
+                     " CROSS JOIN notes t ON t.key = m.note"
+                     " WHERE s.path > ?1 ORDER BY s.path, l.number",
+                     .put = put_found};
+    return ask_page(v, options, "links.list", &p, out, e);
 }
 
 /* ---- notes by their links ----------------------------------------------- */

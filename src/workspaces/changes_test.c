@@ -1,20 +1,6 @@
 /* Changes that other programs make in a vault, as those who hear of them are told. Each
  * test waits for what must come; one whose event never comes hangs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-#include <sys/stat.h>
-
-#include "workspaces/views.h"
-
-static char home[64];
-static struct actions *actions;
-static struct workspaces *workspaces;
-static const struct caller person = {.name = "test", .level = LEVEL_FULL};
+#include "workspaces/world_test.h"
 
 /* All that was told, a line each: "resources work", "one ieapp://...". */
 static struct {
@@ -57,60 +43,31 @@ static void forget(void)
     pthread_mutex_unlock(&heard.lock);
 }
 
-static const char *full(const char *path)
+static void fill(void)
 {
-    static char space[200];
-    (void)snprintf(space, sizeof space, "%s/%s", home, path);
-    return space;
-}
-
-static void put(const char *path, const char *text)
-{
-    FILE *f = fopen(full(path), "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
+    put("work/task/Buy.md", "# Buy\n");
+    put("work/Probe.md", "");
+    put("other/Probe.md", "");
 }
 
 static int begin(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(home, "/tmp/cloche-changes-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
-        return -1;
-    static char paths[2][100];
-    static const char *const names[] = {"work", "other"};
-    const char *vaults[3] = {0};
-    for (size_t i = 0; i < LENGTH(names); i++) {
-        (void)snprintf(paths[i], sizeof paths[i], "%s", full(names[i]));
-        if (mkdir(paths[i], 0700) != 0)
-            return -1;
-        vaults[i] = paths[i];
-    }
-    if (mkdir(full("work/task"), 0700) != 0)
-        return -1;
-    put("work/task/Buy.md", "# Buy\n");
-    put("work/Probe.md", "");
-    put("other/Probe.md", "");
     buf_init(&heard.lines, (size_t)4 << 20);
-    actions = actions_open(&(struct actions_options){.vaults = vaults}, &e);
-    workspaces = actions ? workspaces_open(actions, NULL, &e) : NULL;
-    return workspaces && workspaces_hear(workspaces, hear, NULL, &e) ? 0 : -1;
+    return world_begin("work", "other", fill, NULL) &&
+                   workspaces_hear(workspaces, hear, NULL, &e)
+               ? 0
+               : -1;
 }
 
 static int end(void **state)
 {
     (void)state;
     workspaces_unhear(workspaces, hear, NULL);
-    workspaces_close(workspaces);
-    actions_close(actions);
+    int code = world_end();
     buf_done(&heard.lines);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return code;
 }
 
 /* When it answers, the vault is being watched: what comes to it is told. */

@@ -139,14 +139,6 @@ static const struct json *list_notes(struct prompting *p, struct str type, struc
 
 /* ---- single notes -------------------------------------------------------------- */
 
-static void fill_note(struct json_writer *w, const void *arg)
-{
-    json_open_object(w);
-    json_pair_str(w, "identifier", *(const struct str *)arg);
-    json_pair_bool(w, "markdown", true);
-    json_close(w);
-}
-
 /* The whole note, or nothing of it where it is too large. */
 static void embed_note(struct prompting *p, const struct json *note)
 {
@@ -165,7 +157,7 @@ static void embed_notes(struct prompting *p, const struct json *rows)
         if ((size_t)json_int(json_get(it.value, "size"), INT64_MAX) > p->left)
             continue;
         const struct json *note =
-            view_call(p->work, "notes.get", fill_note, &id, p->a, &ignored);
+            view_call(p->work, "notes.get", view_fill_note, &id, p->a, &ignored);
         if (note)
             embed_note(p, note);
     }
@@ -235,11 +227,6 @@ static void fill_related(struct json_writer *w, const void *arg)
     json_close(w);
 }
 
-static void fill_identifier(struct json_writer *w, const void *arg)
-{
-    json_put_str(w, *(const struct str *)arg);
-}
-
 static void say_answer(struct prompting *p, const char *title, const char *call,
                        void (*fill)(struct json_writer *w, const void *arg),
                        const struct str *id)
@@ -268,7 +255,7 @@ static bool related(struct prompting *p, const struct json *arguments, struct er
 {
     struct str wanted = json_str(json_get(arguments, "note_id"));
     const struct json *note =
-        view_call(p->work, "notes.get", fill_note, &wanted, p->a, e);
+        view_call(p->work, "notes.get", view_fill_note, &wanted, p->a, e);
     struct str id = json_str(json_get(note, "id"));
     if (note && !id.n)
         return err_set(e, ERR_INVALID, "the workspace %.*s has no note '%.*s'",
@@ -288,7 +275,7 @@ static bool related(struct prompting *p, const struct json *arguments, struct er
         "are related the most. Tell how each is related, the closest first, and look "
         "at those (get_note) of which that is not clear.");
     embed_note(p, note);
-    say_answer(p, "Links and hierarchy of the note", "relationships.get", fill_identifier,
+    say_answer(p, "Links and hierarchy of the note", "relationships.get", view_fill_name,
                &id);
     say_answer(p, "Related notes by strength", "relationships.getRelated", fill_related,
                &id);

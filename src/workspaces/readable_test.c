@@ -1,21 +1,8 @@
 /* Resources, prompts and completion over two vaults of their own, and over what somebody
  * else adds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "workspaces/world_test.h"
 
-#include <cmocka.h>
-#include <sys/stat.h>
-
-#include "workspaces/views.h"
-
-static char home[64];
-static struct actions *actions;
-static struct workspaces *workspaces;
 static struct arena *arena;
-static const struct caller person = {.name = "test", .level = LEVEL_FULL};
 
 /* ---- somebody else's -------------------------------------------------------- */
 
@@ -63,56 +50,26 @@ static const struct workspaces_options extras = {extra_resources, 2, extra_promp
 
 /* ---- the world ---------------------------------------------------------------- */
 
-static void put(const char *path, const char *text)
+static void fill(void)
 {
-    char full[200];
-    (void)snprintf(full, sizeof full, "%s/%s", home, path);
-    *strrchr(full, '/') = '\0';
-    (void)mkdir(full, 0700);
-    full[strlen(full)] = '/';
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
+    put("work/Meeting/Weekly Sync.md", "---\nid: note-uuid\ntags: [team]\n---\n# Weekly "
+                                       "Sync\n\n## Date\n2025-11-29\n\nSee [[Plan]].\n");
+    put("work/Plan.md", "---\ntags: [team]\n---\n# Plan\n");
+    put("home/Garden.md", "# Garden\n");
 }
 
 static int begin(void **state)
 {
     (void)state;
-    struct err e = {0};
-    strcpy(home, "/tmp/cloche-readable-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
-        return -1;
-    static char paths[2][100];
-    static const char *const names[] = {"work", "home"};
-    const char *vaults[3] = {0};
-    for (size_t i = 0; i < LENGTH(names); i++) {
-        (void)snprintf(paths[i], sizeof paths[i], "%s/%s", home, names[i]);
-        if (mkdir(paths[i], 0700) != 0)
-            return -1;
-        vaults[i] = paths[i];
-    }
-    put("work/Meeting/Weekly Sync.md", "---\nid: note-uuid\ntags: [team]\n---\n# Weekly "
-                                       "Sync\n\n## Date\n2025-11-29\n\nSee [[Plan]].\n");
-    put("work/Plan.md", "---\ntags: [team]\n---\n# Plan\n");
-    put("home/Garden.md", "# Garden\n");
-    actions = actions_open(&(struct actions_options){.vaults = vaults}, &e);
-    workspaces = actions ? workspaces_open(actions, &extras, &e) : NULL;
     arena = arena_new((size_t)64 << 20);
-    return workspaces ? 0 : -1;
+    return world_begin("work", "home", fill, &extras) ? 0 : -1;
 }
 
 static int end(void **state)
 {
     (void)state;
     arena_free(arena);
-    workspaces_close(workspaces);
-    actions_close(actions);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return world_end();
 }
 
 static const struct json *parsed(struct buf *b)

@@ -25,9 +25,17 @@ const struct json *view_call(struct work *work, const char *name,
                : NULL;
 }
 
-static void fill_name(struct json_writer *w, const void *arg)
+void view_fill_name(struct json_writer *w, const void *arg)
 {
     json_put_str(w, *(const struct str *)arg);
+}
+
+void view_fill_note(struct json_writer *w, const void *arg)
+{
+    json_open_object(w);
+    json_pair_str(w, "identifier", *(const struct str *)arg);
+    json_pair_bool(w, "markdown", true);
+    json_close(w);
 }
 
 /* ---- rows in pages -------------------------------------------------------------- */
@@ -190,19 +198,12 @@ static bool show_history(struct work *work, const struct view *v, struct buf *te
     return put_all(work, &p, text, e);
 }
 
-static void fill_note(struct json_writer *w, const void *arg)
-{
-    json_open_object(w);
-    json_pair_str(w, "identifier", *(const struct str *)arg);
-    json_pair_bool(w, "markdown", true);
-    json_close(w);
-}
-
 static bool show_note(struct work *work, const struct view *v, struct buf *text,
                       struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
-    const struct json *note = view_call(work, "notes.get", fill_note, &v->note, a, e);
+    const struct json *note =
+        view_call(work, "notes.get", view_fill_note, &v->note, a, e);
     if (!note)
         return false;
     if (json_is(note, JSON_NULL))
@@ -260,7 +261,7 @@ static bool put_class(struct work *work, const struct json *row, struct json_wri
     struct err gone = {0};
     /* A folder alone describes nothing; a description may go meanwhile. */
     if (!json_is(json_get(row, "filename"), JSON_NULL)) {
-        type = view_call(work, "noteTypes.get", fill_name, &name, a, &gone);
+        type = view_call(work, "noteTypes.get", view_fill_name, &name, a, &gone);
         if (!type && gone.code != ERR_NOT_FOUND)
             return err_set(e, gone.code, "%s", gone.msg);
     }
@@ -321,7 +322,7 @@ static struct str id_of(struct work *work, struct str note, struct arena *a)
 {
     struct err ignored = {0};
     const struct json *found =
-        view_call(work, "notes.get", fill_name, &note, a, &ignored);
+        view_call(work, "notes.get", view_fill_name, &note, a, &ignored);
     struct str id = json_str(json_get(found, "id"));
     return id.n ? id : note;
 }

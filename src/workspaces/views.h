@@ -58,6 +58,10 @@ bool names_put(struct workspaces *w, const struct caller *who, struct str argume
 /* Appends the classes of a workspace: [{name, description, fields}]. */
 bool view_classes(struct work *work, struct buf *text, struct err *e);
 
+/* For view_call(), of a struct str: itself, or {identifier, markdown: true}. */
+void view_fill_name(struct json_writer *w, const void *arg);
+void view_fill_note(struct json_writer *w, const void *arg);
+
 /* Calls `name` with one argument, the object or string that `fill` puts (NULL: none), and
  * reads its answer into the arena. NULL and *e. */
 const struct json *view_call(struct work *work, const char *name,
