@@ -132,8 +132,11 @@ static bool confirmed(struct evaluation *v, const struct host_call *c,
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
-    return confirm_call(permit, c->row.name, args, vault, false, &v->stopping, v->account,
-                        e);
+    evaluation_person(v, true);
+    bool ok = confirm_call(permit, c->row.name, args, vault, false, &v->stopping,
+                           v->account, e);
+    evaluation_person(v, false);
+    return ok;
 }
 
 static bool perform(struct evaluation *v, const struct host_call *c, uint32_t row,
@@ -175,6 +178,8 @@ bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
     bool ok = perform(v, c, row, args, out, e);
     pthread_rwlock_unlock(&v->moving);
     enum err_code outcome = ok ? ERR_NONE : e->code;
+    if (!c->row.sync)
+        evaluation_went_on(v, c->row.name);
     account_call(v->account, row, c, outcome, ok ? buf_view(out) : STR(""));
     telemetry_call(v->actions->telemetry, row, outcome, os_mono_ns() - begun_ns);
     return ok;

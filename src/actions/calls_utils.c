@@ -1,4 +1,4 @@
-/* The host calls utils.*: code of the guest's own, which needs nothing of the host. */
+/* The host calls utils.*: code of the guest's own, but for what is told to others. */
 #include "actions/internal.h"
 
 /* Code of the guest's own: nothing in it needs the host. */
@@ -21,6 +21,20 @@ static const char format_date[] =
     " return String(pattern).replace(/YYYY|MM|DD|HH|mm|SSS|ss/g, (part) => parts[part]); }";
 static const char sanitize_title[] =
     "(title) => String(title).replace(/[^\\p{L}\\p{N}\\s-]/gu, '').trim()";
+
+static bool call_progress(struct evaluation *v, const struct json *args,
+                          struct json_writer *out, struct err *e)
+{
+    double done = json_number(json_at(args, 0), -1);
+    double total = json_number(json_at(args, 1), 0);
+    if (!(done >= 0) || !(total >= 0))
+        return err_set(e, ERR_INVALID,
+                       "utils.progress needs how much is done, a number from 0 on, and "
+                       "may be given how much there is in all");
+    evaluation_said(v, done, total, json_str(json_at(args, 2)));
+    json_put_null(out);
+    return true;
+}
 
 static const struct host_call rows[] = {
     {{.name = "utils.generateId", .source = generate_id},
@@ -57,5 +71,16 @@ static const struct host_call rows[] = {
      LEVEL_ZERO,
      .example = "utils.sanitizeTitle('What now? (draft)')",
      .words = "clean slug filename safe escape"},
+    {{.name = "utils.progress", .sync = true},
+     "(done: number, total?: number, message?: string): null",
+     "tells whoever waits for this evaluation how far it is",
+     call_progress,
+     LEVEL_ZERO,
+     .steady = true,
+     .details = "Shown by clients that asked for progress; of several quick ones after "
+                "another some are left out. It should only grow.",
+     .errors = "InvalidInput: done is no number from 0 on.",
+     .example = "utils.progress(3, 10, 'reading meetings')",
+     .words = "status percent notify bar advance tell"},
 };
 const struct host_call_group utils_calls = {rows, LENGTH(rows)};

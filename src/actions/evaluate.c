@@ -179,7 +179,10 @@ static bool run(const struct action_call *c, struct script *script,
 bool action_evaluate(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct script *script = actions_script(c->actions, e);
-    struct script_request q = {.perform = host_perform, .over = evaluation_over};
+    struct script_request q = {.perform = host_perform,
+                               .over = evaluation_over,
+                               .wrote = evaluation_wrote,
+                               .stood = evaluation_stood};
     scoped_buf struct buf context;
     buf_init(&context, (size_t)16 << 20);
     if (!script || !read_request(c, &q, e) ||

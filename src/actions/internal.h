@@ -266,6 +266,17 @@ bool confirm_call(const struct permit *p, const char *call, const struct json *a
                   const char *vault, bool again, const struct cancel *stop,
                   struct account *account, struct err *e);
 
+/* ---- what its client sees of an evaluation ------------------------------- */
+
+struct evaluation;
+void evaluation_wrote(void *v, const char *level, struct str message); /* console */
+/* A host call was made; the code said itself how far it is. Threads: safe. */
+void evaluation_went_on(struct evaluation *v, const char *call);
+void evaluation_said(struct evaluation *v, double done, double total, struct str message);
+/* A person is waited for, or no more. Threads: safe, as is evaluation_stood(). */
+void evaluation_person(struct evaluation *v, bool begins);
+uint64_t evaluation_stood(void *v); /* ns that persons took so far */
+
 /* ---- the host calls ----------------------------------------------------- */
 
 /* Bits of script_row.feature: what an evaluation has only where it asked for it. */
@@ -302,6 +313,14 @@ struct evaluation {
     struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
     struct place *files_place; /* whose mounts are in it */
     struct advice advice;
+    struct {
+        double done, total; /* what the code said of it */
+        double calls;       /* and the host calls since the beginning */
+    } far;
+    struct {
+        unsigned waiting;
+        uint64_t since_ns, waited_ns;
+    } persons;               /* that were asked: their time does not count */
     const struct kept *kept; /* NULL: no session */
     bool trace;
     /* Fired when nobody wants the answers of the calls any more: whatever waits for more

@@ -134,6 +134,8 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
 void world_close(struct world *w); /* NULL is fine */
 SCOPED(world, world_close);
 void *world_data(const struct world *w);
+/* Another end of all, between calls: limits.until_ns. */
+void world_set_until(struct world *w, uint64_t until_ns);
 
 /* Calls an export with `n` cells (see engine_import_fn; room for one result even
  * when there are no arguments). false and the limit that was hit (ERR_TIMEOUT,

@@ -141,6 +141,11 @@ bool world_find_memory(struct world *w)
     return w->has_memory;
 }
 
+void world_set_until(struct world *w, uint64_t until_ns)
+{
+    w->limits.until_ns = until_ns;
+}
+
 /* Were its limits reached by what it did before? */
 static bool is_late(const struct world *w)
 {

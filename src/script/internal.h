@@ -55,6 +55,7 @@ struct run {
     struct script_outcome *out;
     uint64_t started_ns, until_ns, host_ns;
     uint32_t round; /* how often the guest has gone on */
+    size_t told;    /* bytes of log rows that q->wrote knows of */
 
     /* Answer of the last synchronous call, until the guest takes it. */
     struct buf sync_answer;
@@ -70,6 +71,9 @@ struct run {
     size_t finished_count;
     bool cancelled, ended;
 };
+
+/* When it ends, as things stand now. */
+uint64_t run_until(const struct run *r);
 
 #define CALL_ANSWER_MAX ((size_t)64 << 20) /* bytes of one host call's answer */
 /* Performs one call, as the request's function does. */

@@ -41,24 +41,65 @@ void script_outcome_done(struct script_outcome *o)
     free(o->made);
 }
 
+static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
+
+static void tell(struct run *r, size_t at, const struct script_log *head,
+                 struct str message)
+{
+    if (!r->q->wrote || at < r->told)
+        return;
+    r->told = at + 1;
+    r->q->wrote(r->q->perform_arg, levels[head->level < LENGTH(levels) ? head->level : 0],
+                message);
+}
+
+/* The next of the rows; false: that was all. */
+static bool next_log(struct str all, size_t *at, struct script_log *head,
+                     struct str *message)
+{
+    if (all.n - *at < sizeof *head)
+        return false;
+    memcpy(head, all.at + *at, sizeof *head);
+    *at += sizeof *head;
+    if (head->size > all.n - *at)
+        return false;
+    *message = (struct str){all.at + *at, head->size};
+    size_t padded = SCRIPT_PAD((size_t)head->size);
+    *at += padded < all.n - *at ? padded : all.n - *at;
+    return true;
+}
+
+/* What it has written so far, while it waits. */
+static void tell_logs(struct run *r, struct world *w)
+{
+    struct script_logs view;
+    const void *at = r->q->wrote ? world_slice(w, r->script->logs_at, sizeof view) : NULL;
+    if (!at)
+        return;
+    memcpy(&view, at, sizeof view);
+    const char *rows =
+        view.size <= r->q->logs_max ? world_slice(w, view.at, view.size) : NULL;
+    struct script_log head;
+    struct str message;
+    for (size_t from = 0, next = 0;
+         rows && next_log((struct str){rows, view.size}, &next, &head, &message);
+         from = next)
+        tell(r, from, &head, message);
+}
+
 /* The rows of struct script_log as a JSON array. */
 static void write_logs(struct run *r, struct str all, uint32_t dropped)
 {
-    static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
     struct json_writer j = json_writer(&r->out->logs);
     json_open_array(&j);
-    for (size_t at = 0; all.n - at >= sizeof(struct script_log);) {
-        struct script_log head;
-        memcpy(&head, all.at + at, sizeof head);
-        at += sizeof head;
-        if (head.size > all.n - at)
-            break;
+    struct script_log head;
+    struct str message;
+    for (size_t from = 0, next = 0; next_log(all, &next, &head, &message); from = next) {
+        tell(r, from, &head, message);
         json_open_object(&j);
         json_pair_cstr(&j, "level", levels[head.level < LENGTH(levels) ? head.level : 0]);
-        json_pair_str(&j, "message", (struct str){all.at + at, head.size});
+        json_pair_str(&j, "message", message);
         json_close(&j);
-        size_t padded = SCRIPT_PAD((size_t)head.size);
-        at += padded < all.n - at ? padded : all.n - at;
     }
     json_close(&j);
     r->out->logs_dropped = dropped;
@@ -148,6 +189,11 @@ static bool send_request(struct run *r, struct world *w, size_t *size, struct er
     return true;
 }
 
+uint64_t run_until(const struct run *r)
+{
+    return r->until_ns + (r->q->stood ? r->q->stood(r->q->perform_arg) : 0);
+}
+
 static bool run_world(struct run *r, struct world *w, struct err *e)
 {
     struct script_answer a;
@@ -156,6 +202,7 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
         return false;
     while (a.status == SCRIPT_WAITING) {
         uint64_t start = os_mono_ns();
+        tell_logs(r, w);
         bool ok = run_take_calls(r, w, &a, e);
         if (ok) {
             run_send_slow(r);
@@ -163,6 +210,7 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
         }
         ok = ok && run_wait(r, &a, e);
         r->host_ns += os_mono_ns() - start;
+        world_set_until(w, run_until(r));
         if (!ok || !run_settle(r, w, &a, e))
             return false;
     }

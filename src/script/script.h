@@ -82,6 +82,12 @@ struct script_request {
     /* Called with perform_arg when the run is over, before calls that are still on
      * their way are waited for: they should end soon. May be NULL. */
     void (*over)(void *arg);
+    /* Told what the code writes to the console (level: "log", "warn", ...), whenever it
+     * waits and at its end; with perform_arg, on this thread. May be NULL. */
+    void (*wrote)(void *arg, const char *level, struct str message);
+    /* The time so far, in ns, that total_ms does not count; with perform_arg. May be
+     * NULL. */
+    uint64_t (*stood)(void *arg);
 };
 
 /* One host call that was made. */
