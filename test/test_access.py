@@ -260,6 +260,17 @@ def test_its_use_is_noted_and_its_name_stands_in_the_audit(cloche, closed, vault
     assert last["caller"] == "http token ci"
 
 
+def test_who_was_not_let_in_stands_in_the_users_trail(cloche, closed):
+    for _ in range(20):
+        closed.post(request("ping"), bearer("cloche_wrong"))
+    told = subprocess.run([cloche, "audit", "--json"], capture_output=True, text=True)
+    events = [json.loads(line) for line in told.stdout.splitlines()]
+    refused = [e for e in events if e["event"] == "refused"]
+    assert [e["caller"] for e in refused] == ["http 127.0.0.1"]
+    assert "cloche_wrong" not in told.stdout
+    assert subprocess.run([cloche, "audit", "--verify"], timeout=60).returncode == 0
+
+
 def test_no_secret_is_logged(cloche, vault, tmp_path):
     token = make_token(cloche, "ci")
     with open(tmp_path / "log", "wb") as log:

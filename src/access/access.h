@@ -48,9 +48,13 @@ bool scopes_read(const char *text, unsigned *out, struct err *e);
 /* Zero means the value in brackets. */
 struct access_options {
     bool required; /* a token is asked for on loopback, too */
-    unsigned
-        per_second;   /* requests of one token, on average; twice as many at once [100] */
+    /* Requests of one token, on average; twice as many may come at once [100]. */
+    unsigned per_second;
     unsigned running; /* requests and streams of one token at a time [128] */
+    /* Is told of wrong tokens: of an address at first, and one a second at most, on a
+     * connection's thread, so it must not wait. NULL: nobody is. */
+    void (*refused)(void *arg, const char *caller, const char *why);
+    void *arg; /* of refused() */
 };
 
 struct access;

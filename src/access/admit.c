@@ -9,18 +9,18 @@
 #define RUNNING 128u
 #define VERIFIERS_MAX 4u
 #define CREDENTIAL_MAX 8192u  /* bytes */
-#define LOG_NS 1000000000u    /* between lines about log-ins that failed */
+#define TOLD_NS 1000000000u   /* between words about log-ins that failed */
 #define EXPIRY_NS 5000000000u /* between looks for what has expired */
 
 struct access {
-    bool required;
+    struct access_options o;
     struct store *store;
     struct limits *limits;
     struct failures *failures;
     struct verifier verifiers[VERIFIERS_MAX];
     size_t count;
     uint64_t seed; /* nobody chooses with whom he shares */
-    atomic_uint_least64_t logged_ns;
+    atomic_uint_least64_t told_ns;
     uint64_t asked_ns; /* of the thread that asks access_changed() */
 };
 
@@ -67,14 +67,20 @@ static bool refuse_for_now(const struct http_request *rq, struct http_response *
     return refuse(rq, rs, 429, ERR_BUSY, why);
 }
 
-/* A line of the log, for the first of an address and not more than one a second. */
-static void log_failure(struct access *a, const char *peer, const char *why,
-                        uint64_t now_ns)
+/* For the first of an address, and not more than one a second: who has no token fills no
+ * disk. */
+static void tell_failure(struct access *a, const char *peer, const char *why,
+                         uint64_t now_ns)
 {
-    uint64_t before = atomic_load(&a->logged_ns);
-    if (now_ns - before >= LOG_NS &&
-        atomic_compare_exchange_strong(&a->logged_ns, &before, now_ns))
-        log_line(LOG_WARN, "http %s was refused: %s", peer, why);
+    char caller[CALLER_NAME];
+    uint64_t before = atomic_load(&a->told_ns);
+    if (now_ns - before < TOLD_NS ||
+        !atomic_compare_exchange_strong(&a->told_ns, &before, now_ns))
+        return;
+    caller_http_name(caller, NULL, peer);
+    log_line(LOG_WARN, "%s was refused: %s", caller, why);
+    if (a->o.refused)
+        a->o.refused(a->o.arg, caller, why);
 }
 
 static bool refuse_token(struct access *a, struct http_request *rq,
@@ -88,7 +94,7 @@ static bool refuse_token(struct access *a, struct http_request *rq,
     uint64_t now_ns = os_mono_ns();
     unsigned wait_s = failures_add(a->failures, http_peer(rq), now_ns, &first);
     if (first)
-        log_failure(a, http_peer(rq), why, now_ns);
+        tell_failure(a, http_peer(rq), why, now_ns);
     if (wait_s)
         return refuse_for_now(rq, rs, wait_s, "too many wrong tokens from this address");
     (void)http_set_header(rs, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
@@ -178,7 +184,7 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
         return refuse(rq, rs, 400, ERR_INVALID,
                       "one token is accepted, in Authorization or in X-API-Key");
     case BROUGHT_NOTHING:
-        return (!a->required && http_is_local(rq)) || refuse_nobody(rq, rs);
+        return (!a->o.required && http_is_local(rq)) || refuse_nobody(rq, rs);
     case BROUGHT_TOKEN:
         break;
     }
@@ -239,7 +245,7 @@ bool access_stands(void *access, const void *left)
 struct access *access_open(const struct access_options *o)
 {
     struct access *a = mem_new(sizeof *a);
-    a->required = o->required;
+    a->o = *o;
     a->store = store_open();
     os_random(&a->seed, sizeof a->seed);
     a->limits = limits_new(o->per_second ? o->per_second : PER_SECOND,

@@ -126,6 +126,14 @@ void actions_listens(struct actions *a, uint16_t port)
     atomic_store(&a->own_port, port);
 }
 
+void actions_refused(struct actions *a, const char *caller, const char *why)
+{
+    struct err none = {0};
+    struct ward *own = guard_ward(a->guard, NULL, &none);
+    if (own)
+        ward_refused(own, caller, why);
+}
+
 void actions_close(struct actions *a)
 {
     if (!a)

@@ -68,6 +68,9 @@ struct actions *actions_open(const struct actions_options *o, struct err *e);
 void actions_close(struct actions *a); /* NULL is fine; no call may be running */
 SCOPED(actions, actions_close);
 
+/* Somebody was not let in at all: for the user's own trail. Waits for no disk. */
+void actions_refused(struct actions *a, const char *caller, const char *why);
+
 /* Where this program itself listens: a port that no evaluation's fetch may reach. */
 void actions_listens(struct actions *a, uint16_t port);
 

@@ -174,6 +174,12 @@ static bool read_public_url(struct service *s, struct err *e)
     return true;
 }
 
+static void record_refusal(void *arg, const char *caller, const char *why)
+{
+    const struct service *s = arg;
+    actions_refused(embed_actions(s->cloche), caller, why);
+}
+
 static bool open_access(struct service *s, struct err *e)
 {
     long long per_second = 0, running = 0;
@@ -189,7 +195,9 @@ static bool open_access(struct service *s, struct err *e)
         return false;
     struct access_options options = {.required = s->require_token,
                                      .per_second = (unsigned)per_second,
-                                     .running = (unsigned)running};
+                                     .running = (unsigned)running,
+                                     .refused = record_refusal,
+                                     .arg = s};
     s->access = access_open(&options);
     return true;
 }

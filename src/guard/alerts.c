@@ -212,7 +212,7 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
 
 /* In the trail: who was paused or may go on, and why. */
 static void record(struct ward *w, const char *event, const char *caller,
-                   const struct alert *alert, const char *why)
+                   const struct alert *alert, const char *why, bool lasting)
 {
     struct err e = {0};
     scoped_buf struct buf text;
@@ -233,15 +233,20 @@ static void record(struct ward *w, const char *event, const char *caller,
     const struct policy *p = ward_policy(w, &e);
     if (!text.failed)
         (void)ward_record(w, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", true, &e);
+                          p ? p->digest : "unusable", lasting, &e);
     policy_release(p);
+}
+
+void ward_refused(struct ward *w, const char *caller, const char *why)
+{
+    record(w, "refused", caller, NULL, why, false);
 }
 
 bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e)
 {
     if (!write_paused(w->guard->alerts, caller, why, e))
         return false;
-    record(w, "pause", caller, NULL, why);
+    record(w, "pause", caller, NULL, why, true);
     return true;
 }
 
@@ -249,7 +254,7 @@ bool ward_resume(struct ward *w, const char *caller, struct err *e)
 {
     if (!write_paused(w->guard->alerts, caller, NULL, e))
         return false;
-    record(w, "resume", caller, NULL, "by a person");
+    record(w, "resume", caller, NULL, "by a person", true);
     return true;
 }
 
@@ -298,7 +303,7 @@ static void raise_alert(struct ward *w, const struct policy *p, struct alert *al
     atomic_fetch_add(&a->raised[alert->kind], 1);
     if (alert->paused && !write_paused(a, alert->caller, alert->message, &e))
         alert->paused = false;
-    record(w, "alert", alert->caller, alert, alert->message);
+    record(w, "alert", alert->caller, alert, alert->message, true);
     pthread_mutex_lock(&a->lock);
     memcpy(sinks, a->sinks, sizeof sinks);
     pthread_mutex_unlock(&a->lock);

@@ -170,6 +170,9 @@ struct deed {
 /* Raises what it has to: in the trail, to whoever listens, to the webhook. */
 void ward_observe(struct ward *w, const struct caller *who, const struct deed *d);
 
+/* Records that somebody was not let in at all. Waits for no disk. */
+void ward_refused(struct ward *w, const char *caller, const char *why);
+
 /* A paused caller's calls are ERR_DENIED, in all processes of the user, until a person
  * lets it go on. ERR_NOT_FOUND: it is not paused. Both are recorded. */
 bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e);
