@@ -394,11 +394,11 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
     account_end(&account, action, NULL, who);
 }
 
-/* What is larger than agents can be shown is told in part, and kept whole for a while. */
+/* What is larger than its caller wants is told in part, and kept whole for a while. */
 static bool fit_answer(struct actions *a, const struct caller *who, struct answer *out,
                        struct err *e)
 {
-    if (out->json.n <= ANSWER_SHOWN_MAX || out->content.n)
+    if (!out->most || out->json.n <= out->most || out->content.n)
         return true;
     scoped_buf struct buf part;
     buf_init(&part, out->json.ceiling);
@@ -406,7 +406,7 @@ static bool fit_answer(struct actions *a, const struct caller *who, struct answe
     if (!results_keep(a->results, who, buf_view(&out->json),
                       (int64_t)(os_mono_ns() / 1000000), out->whole))
         out->whole[0] = '\0';
-    if (!shorten(buf_view(&out->json), &part, e))
+    if (!shorten(buf_view(&out->json), out->most, &part, e))
         return !out->whole[0] ? false : err_wrap(e, "the whole is %s", out->whole);
     buf_clear(&out->json);
     buf_str(&out->json, buf_view(&part));

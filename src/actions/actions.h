@@ -30,8 +30,10 @@ struct answer {
      * rules. Empty: that text. */
     struct buf content;
     bool is_error;
-    /* Of an answer that was too large, `json` is a part, and this what actions_resource()
-     * has the whole by: "" where it is not kept (16 MiB), or nothing was cut. */
+    /* Bytes of JSON beyond which the caller is told a part; 0: it takes any. Of such a
+     * part `whole` is what actions_resource() has all by: "" where that is not kept (16
+     * MiB), or nothing was cut. */
+    size_t most;
     char whole[80];
     size_t whole_bytes; /* 0: nothing was cut */
 };

@@ -30,9 +30,9 @@ struct news {
     uint64_t types;
     char version[100];
 
-    struct buf names; /* that the watch has told of, each with its NUL */
-    size_t name_count;
-    bool all; /* look at everything */
+    struct buf names;             /* that the watch has told of, each with its NUL */
+    size_t name_count, last_name; /* where the last one begins */
+    bool all;                     /* look at everything */
 
     struct str ids[NEWS_IDS_MAX]; /* of the look; they lie in `space` */
     struct buf space;
@@ -251,8 +251,9 @@ static void gather(void *arg, const char *name)
         n->all = true;
         return;
     }
-    if (n->names.n > size && !memcmp(n->names.at + n->names.n - size - 1, name, size))
+    if (n->name_count && !strcmp(n->names.at + n->last_name, name))
         return; /* one save gives several notices in a row */
+    n->last_name = n->names.n;
     buf_put(&n->names, name, size + 1);
     n->name_count++;
 }

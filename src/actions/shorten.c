@@ -80,17 +80,16 @@ static void put_measured(const struct json *root, const struct measure *m,
     }
 }
 
-bool shorten(struct str json, struct buf *out, struct err *e)
+bool shorten(struct str json, size_t most, struct buf *out, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(MEMORY);
     const struct json *root = json_read(json, a, e);
     if (!root)
         return false;
     scoped_buf struct buf part;
-    buf_init(&part, ANSWER_SHOWN_MAX);
+    buf_init(&part, most);
     for (size_t i = 0; i < LENGTH(measures); i++) {
-        buf_done(&part);
-        buf_init(&part, ANSWER_SHOWN_MAX);
+        buf_clear(&part);
         put_measured(root, &measures[i], &part);
         if (!part.failed) {
             buf_str(out, buf_view(&part));
@@ -99,5 +98,5 @@ bool shorten(struct str json, struct buf *out, struct err *e)
     }
     return err_set(e, ERR_OUTPUT,
                    "it ran, but its answer of %zu bytes cannot be told in %zu", json.n,
-                   ANSWER_SHOWN_MAX);
+                   most);
 }

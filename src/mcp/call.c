@@ -5,6 +5,8 @@
 
 /* Of an action's JSON. The answer carries it twice, once inside a string. */
 #define ANSWER_MAX ((size_t)32 * 1024 * 1024)
+/* Of what is told of it: hosts of agents cut what is larger where they like. */
+#define SHOWN_MAX ((size_t)400000)
 #define BATCH_MAX 64u
 
 /* ---- who runs ----------------------------------------------------------- */
@@ -342,7 +344,7 @@ static void run_checked(struct call *c, const struct front *f, struct input *in,
                         struct reply *r)
 {
     struct err e = {0};
-    struct answer a = {.is_error = false};
+    struct answer a = {.most = SHOWN_MAX};
     buf_init(&a.json, ANSWER_MAX);
     buf_init(&a.content, ANSWER_MAX);
     unsigned before = sessions_vault(&c->m->sessions, &c->session), vault = before;

@@ -149,6 +149,19 @@ static void a_name_that_almost_is_one_is_no_other(void **state)
     assert_false(was_told("Buy.m"));
 }
 
+/* The second name is the end of the first. */
+static void names_within_each_other_are_two(void **state)
+{
+    (void)state;
+    put("work/a/First.md", "x");
+    put("work/a/task/Buy.md", "x");
+    await_watch("work");
+    put("work/a/task/Buy.md", "y");
+    put("work/task/Buy.md", "y");
+    await("one ieapp://work/notes/a%2Ftask%2FBuy\n");
+    await("one ieapp://work/notes/task%2FBuy\n");
+}
+
 static void a_burst_is_told_as_one(void **state)
 {
     (void)state;
@@ -250,6 +263,7 @@ int main(void)
         T(notes_that_come_and_go_change_the_list_of_resources),
         T(a_folder_that_moves_takes_its_notes_with_it),
         T(a_name_that_almost_is_one_is_no_other),
+        T(names_within_each_other_are_two),
         T(a_burst_is_told_as_one),
         T(our_own_changes_are_told_too),
         T(another_workspace_is_told_of_once_it_is_followed),
