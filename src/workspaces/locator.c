@@ -28,8 +28,7 @@ static bool decode(struct str s, bool form, struct str *out, struct arena *a,
 
 /* ---- taking apart ---------------------------------------------------------- */
 
-/* The part before the next `end`; steps behind it. */
-static struct str next_part(struct str *rest, char end)
+struct str locator_next(struct str *rest, char end)
 {
     const char *stop = memchr(rest->at, end, rest->n);
     struct str part = {rest->at, stop ? (size_t)(stop - rest->at) : rest->n};
@@ -47,7 +46,7 @@ static bool read_path(struct str path, struct locator *t, struct arena *a, struc
     path.at++, path.n--;
     while (path.n) {
         struct str s;
-        if (!decode(next_part(&path, '/'), false, &s, a, e))
+        if (!decode(locator_next(&path, '/'), false, &s, a, e))
             return false;
         if (!s.n || str_is(s, ".") || str_is(s, ".."))
             return err_set(e, ERR_INVALID,
@@ -64,8 +63,8 @@ static bool read_query(struct str query, struct locator *t, struct arena *a,
                        struct err *e)
 {
     while (query.n) {
-        struct str value = next_part(&query, '&');
-        struct str name = next_part(&value, '=');
+        struct str value = locator_next(&query, '&');
+        struct str name = locator_next(&value, '=');
         struct locator_parameter p;
         if (!name.n)
             continue;
@@ -88,7 +87,7 @@ bool locator_read(struct str text, struct locator *t, struct arena *a, struct er
     if (text.n > LOCATOR_MAX)
         return err_set(e, ERR_INVALID, "the address is %zu bytes; at most %u are read",
                        text.n, LOCATOR_MAX);
-    struct str path = next_part(&text, '?');
+    struct str path = locator_next(&text, '?');
     return read_path(path, t, a, e) && read_query(text, t, a, e);
 }
 
@@ -106,7 +105,7 @@ static size_t count_segments(struct str pattern)
 {
     size_t n = 0;
     for (; pattern.n; n++)
-        (void)next_part(&pattern, '/');
+        (void)locator_next(&pattern, '/');
     return n;
 }
 
@@ -130,7 +129,7 @@ bool locator_fits(const struct locator *t, const char *pattern, struct str *valu
     struct str rest = str_of(pattern + 1);
     size_t at = 0, count = 0;
     while (rest.n) {
-        struct str part = next_part(&rest, '/');
+        struct str part = locator_next(&rest, '/');
         size_t left = count_segments(rest), n = 1;
         if (at >= t->count)
             return false;

@@ -34,3 +34,6 @@ bool locator_fits(const struct locator *t, const char *pattern, struct str *valu
 
 /* NULL: it is not there. */
 const struct str *locator_parameter(const struct locator *t, const char *name);
+
+/* The part of a text before the next `end`, or all of it; steps behind it. */
+struct str locator_next(struct str *rest, char end);

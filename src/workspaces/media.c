@@ -3,16 +3,9 @@
 
 #include "workspaces/route.h"
 
-/* The part before the next `end`, trimmed; steps behind it. */
 static struct str next_part(struct str *rest, char end)
 {
-    const char *stop = rest->n ? memchr(rest->at, end, rest->n) : NULL;
-    size_t n = stop ? (size_t)(stop - rest->at) : rest->n;
-    struct str part = str_trim((struct str){rest->at, n});
-    n += stop != NULL;
-    rest->at += n;
-    rest->n -= n;
-    return part;
+    return str_trim(locator_next(rest, end));
 }
 
 static bool same(struct str a, struct str b)
