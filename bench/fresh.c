@@ -231,8 +231,12 @@ static void command_program(struct script *s, const char *path, struct json_writ
 
 /* ---- commands ----------------------------------------------------------- */
 
-static void obey(struct script *s, char *line)
+/* "counted " before a command: on the engine that counts fuel. */
+static void obey(struct script *const sides[2], char *line)
 {
+    bool counted = str_starts(str_of(line), "counted ");
+    struct script *s = sides[counted];
+    line += counted ? strlen("counted ") : 0;
     scoped_buf struct buf answer;
     buf_init(&answer, (size_t)256 << 20);
     struct json_writer w = json_writer(&answer);
@@ -261,8 +265,12 @@ int main(int argc, char **argv)
         g ? script_open(g, argv[1], rows, LENGTH(rows), &e) : NULL;
     if (!s)
         give_up("no engine", str_of(e.msg));
+    scoped(script_close) struct script *counted =
+        script_open_metered(g, argv[1], rows, LENGTH(rows), &e);
+    if (!counted)
+        give_up("no engine that counts fuel", str_of(e.msg));
     char line[4096];
     while (fgets(line, sizeof line, stdin))
-        obey(s, line);
+        obey((struct script *const[2]){s, counted}, line);
     return 0;
 }

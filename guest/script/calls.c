@@ -21,6 +21,37 @@ static void count_call(void)
     calls_left--;
 }
 
+/* Writing arguments may run code (a getter, a toJSON), and that may make calls of its own:
+ * whoever writes has the buffer to itself meanwhile. */
+static struct bytes take_away(struct bytes *b)
+{
+    struct bytes mine = *b;
+    *b = (struct bytes){.ceiling = mine.ceiling};
+    return mine;
+}
+
+/* Queues the call in `queue`; without it where it cannot be written. */
+static bool put_call(JSContext *ctx, struct script_call *head, JSValueConst args,
+                     struct bytes *queue)
+{
+    size_t at = queue->n;
+    bytes_put(queue, head, sizeof *head);
+    size_t start = queue->n;
+    bool written = write_json(ctx, args, queue);
+    if (written) {
+        head->size = (uint32_t)(queue->n - start);
+        memcpy(queue->at + at, head, sizeof *head);
+        bytes_pad(queue);
+    }
+    if (written && !queue->failed)
+        return true;
+    if (queue->failed)
+        JS_ThrowOutOfMemory(ctx);
+    queue->n = at;
+    queue->failed = false;
+    return false;
+}
+
 /* submit(row, id, args, line): queued until the guest has nothing else to do. */
 static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -32,22 +63,23 @@ static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
         JS_ToUint32(ctx, &head.id, argv[1]) < 0 ||
         JS_ToUint32(ctx, &head.line, argv[3]) < 0)
         return JS_EXCEPTION;
-    size_t at = calls_queue.n;
-    bytes_put(&calls_queue, &head, sizeof head);
-    size_t start = calls_queue.n;
-    if (!write_json(ctx, argv[2], &calls_queue)) {
-        bool memory = calls_queue.failed;
-        calls_queue.n = at;
-        calls_queue.failed = false;
-        return memory ? JS_ThrowOutOfMemory(ctx) : JS_EXCEPTION;
-    }
-    head.size = (uint32_t)(calls_queue.n - start);
-    memcpy(calls_queue.at + at, &head, sizeof head);
-    bytes_pad(&calls_queue);
-    return JS_UNDEFINED;
+    struct bytes mine = take_away(&calls_queue);
+    bool queued = put_call(ctx, &head, argv[2], &mine);
+    struct bytes inner = take_away(&calls_queue);
+    if (inner.n)
+        bytes_put(&mine, inner.at, inner.n);
+    free(inner.at);
+    calls_queue = mine;
+    return queued ? JS_UNDEFINED : JS_EXCEPTION;
 }
 
-static struct bytes args = {.ceiling = UINT32_MAX / 4}; /* of a synchronous call */
+static struct bytes spare = {.ceiling = UINT32_MAX / 4}; /* of synchronous calls */
+
+static void give_back(struct bytes *mine)
+{
+    free(spare.at);
+    spare = *mine;
+}
 
 /* call(row, args): [failed, value] */
 static JSValue call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
@@ -58,11 +90,16 @@ static JSValue call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *a
     count_call();
     if (JS_ToUint32(ctx, &row, argv[0]) < 0)
         return JS_EXCEPTION;
+    struct bytes args = take_away(&spare);
     args.n = 0;
     args.failed = false;
-    if (!write_json(ctx, argv[1], &args))
-        return args.failed ? JS_ThrowOutOfMemory(ctx) : JS_EXCEPTION;
+    if (!write_json(ctx, argv[1], &args)) {
+        bool memory = args.failed;
+        give_back(&args);
+        return memory ? JS_ThrowOutOfMemory(ctx) : JS_EXCEPTION;
+    }
     int32_t answer = host_call(row, args.at, (uint32_t)args.n);
+    give_back(&args);
     bool failed = answer < 0;
     size_t n = (size_t)(failed ? ~answer : answer);
     char *text = js_malloc(ctx, n + 1);
@@ -125,7 +162,7 @@ static JSValue next_random(JSContext *ctx, JSValueConst self, int argc,
 void calls_rest(void)
 {
     bytes_drop(&calls_queue);
-    bytes_drop(&args);
+    bytes_drop(&spare);
     seeded = false; /* two worlds that go on from here must not agree */
 }
 

@@ -357,6 +357,14 @@ static void values_go_to_the_host_and_come_back(void **state)
         {"quick.echo(undefined, 10n, new Date(0), NaN)",
          "[null,\"10n\",\"1970-01-01T00:00:00.000Z\",null]"},
         {"sync.echo(1, 'x')", "[1,\"x\"]"},
+        /* writing the arguments makes calls itself */
+        {"sync.echo({get a() { return sync.echo(1, 'inner') }, b: 2})",
+         "[{\"a\":[1,\"inner\"],\"b\":2}]"},
+        {"sync.echo({toJSON() { try { sync.fail('Conflict') } catch { return 'caught' } }})",
+         "[\"caught\"]"},
+        {"const later = []; const all = await quick.echo({get a() { later.push("
+         "quick.echo('inner')); return 1 }, b: 2}); [all, await later[0]]",
+         "[[{\"a\":1,\"b\":2}],[\"inner\"]]"},
         {"[sync.echo({a: [1]})[0].a[0] === 1]", "[true]"},
         {"slow.echo('s')", "[\"s\"]"},
         {"quick.nothing()", "null"},
