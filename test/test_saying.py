@@ -192,3 +192,16 @@ def test_streams_of_many_calls_do_not_mix(server):
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_an_alert_reaches_the_sessions_of_who_raised_it(server):
+    mine = server.session()
+    code = "for (let i = 0; i < 20; i++) await notes.list().catch(() => 0); return 1"
+    with server.http.stream("GET", "/mcp", headers=mine | {"Accept": "text/event-stream"}) as stream:
+        lines = stream.iter_lines()
+        assert next(lines).startswith("id: ")
+        server.post(call("evaluate_note_code", {"code": code, "allowedAPIs": []}), mine)
+        heard = next(line for line in lines if line.startswith("data: {"))
+        message = json.loads(heard[6:])
+        assert message["params"]["logger"] == "alerts"
+        assert "20 refusals" in message["params"]["data"]["message"]

@@ -297,6 +297,13 @@ void page_put(struct json_writer *w, const char *method, const char *key, struct
 void page_answer(struct exchange *x, const char *method, const char *key,
                  enum workspaces_list what);
 
+/* ---- talk.c ------------------------------------------------------------- */
+
+#define ALERT_MAX ((size_t)4096) /* bytes */
+/* An alert as a log message: an error where the caller was paused, else a warning. */
+enum client_level alert_level(const struct alert *alert);
+void put_log_of_alert(struct buf *out, const struct alert *alert);
+
 /* ---- resources.c, prompts.c, completion.c ------------------------------- */
 
 void resources_list(struct exchange *x);

@@ -5,6 +5,18 @@
 
 #define TOOLS_MAX ((size_t)16 * 1024 * 1024) /* bytes of tools/list */
 
+/* Sessions over HTTP hear of the alerts that their own caller raised. */
+static void tell_sessions(void *arg, const struct alert *alert)
+{
+    struct mcp *m = arg;
+    scoped_buf struct buf line;
+    buf_init(&line, ALERT_MAX);
+    put_log_of_alert(&line, alert);
+    if (!line.failed)
+        channels_tell_all(&m->channels, alert->caller, alert_level(alert),
+                          buf_view(&line));
+}
+
 struct mcp *mcp_open_on(const struct backend *b, struct err *e)
 {
     struct mcp *m = mem_new(sizeof *m);
@@ -19,6 +31,8 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     channels_init(&m->channels, &m->sessions, &m->ticker);
     changes_init(&m->changes, m);
     tasks_init(&m->tasks, m);
+    if (m->backend.listen)
+        m->backend.listen(m->backend.arg, tell_sessions, m, true);
     if (tools_write(m, e))
         return m;
     mcp_close(m);
@@ -131,6 +145,8 @@ void mcp_close(struct mcp *m)
     if (!m)
         return;
     must(m->calls.first == NULL);
+    if (m->backend.listen)
+        m->backend.listen(m->backend.arg, tell_sessions, m, false);
     tasks_done(&m->tasks);
     changes_done(&m->changes);
     channels_done(&m->channels);

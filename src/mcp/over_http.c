@@ -341,6 +341,34 @@ static void drop(void *arg, void *left)
     call_drop(left);
 }
 
+/* The id of a request that is not taken; NULL: there is none to be told. */
+static const struct json *id_of(struct http_request *rq, struct arena *arena)
+{
+    struct err none = {0};
+    struct str body = http_body(rq);
+    const struct json *root =
+        body.n && body.n <= AT_ONCE_MAX ? json_read(body, arena, &none) : NULL;
+    const struct json *id = json_get(root, "id");
+    return json_is(id, JSON_STRING) || json_is_int(id) ? id : NULL;
+}
+
+/* Also what does not come so far speaks JSON-RPC. */
+static void refused(void *arg, struct http_request *rq, const char *why,
+                    struct http_response *rs)
+{
+    (void)arg;
+    if (!str_is(http_method(rq), "POST") || (rs->status != 503 && rs->status != 413))
+        return;
+    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    int code = rs->status == 503 ? err_kind(ERR_BUSY)->jsonrpc : RPC_REQUEST;
+    buf_clear(&rs->body);
+    struct json_writer w = error_open(&rs->body, id_of(rq, arena), code);
+    json_pair_cstr(&w, "message", why);
+    json_close(&w);
+    json_close(&w);
+    rs->type = "application/json";
+}
+
 struct http_route mcp_route(struct mcp *m)
 {
     return (struct http_route){.path = "/mcp",
@@ -348,5 +376,6 @@ struct http_route mcp_route(struct mcp *m)
                                .begin = begin,
                                .work = work,
                                .drop = drop,
-                               .stop = stop};
+                               .stop = stop,
+                               .refused = refused};
 }

@@ -211,6 +211,37 @@ static void the_newer_era_answers_by_status(void **state)
     assert_says(text, "-32601");
 }
 
+static void who_finds_it_busy_is_told_in_json_rpc(void **state)
+{
+    http_close(server, 0);
+    struct err e = {0};
+    struct http_options o = {.listen = "127.0.0.1:0",
+                             .routes = &route,
+                             .n_routes = 1,
+                             .workers = 1,
+                             .queue_max = 1};
+    server = http_open(&o, &e);
+    assert_non_null(server);
+    port = (uint16_t)atoi(strrchr(http_url(server), ':') + 1);
+    int fds[2] = {ask("POST", JSON, CALL("1", "wait")), -1};
+    fake_await(&fake.waiting, 1);
+    fds[1] = ask("POST", JSON, CALL("2", "wait"));
+    /* Which of the two that come now finds room is not known; one of them does not. */
+    const char *text = "";
+    for (unsigned i = 0; i < 100 && !strstr(text, "-32"); i++) {
+        int fd = ask("POST", JSON, CALL("\"third\"", "echo"));
+        struct timeval soon = {.tv_usec = 50000};
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
+        text = hear(fd);
+    }
+    assert_status(text, 503);
+    assert_says(text, "Content-Type: application/json\r\n");
+    assert_says(text, "\"id\":\"third\",\"error\":{\"code\":");
+    close(fds[0]);
+    close(fds[1]);
+    (void)state;
+}
+
 #define test(f) cmocka_unit_test_setup_teardown(f, opened, closed)
 
 int main(void)
@@ -229,6 +260,7 @@ int main(void)
         test(pings_and_cancellations_pass_calls_that_wait),
         test(a_large_message_is_read_by_a_worker),
         test(the_newer_era_answers_by_status),
+        test(who_finds_it_busy_is_told_in_json_rpc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

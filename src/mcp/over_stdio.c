@@ -311,25 +311,16 @@ static void drain(struct stdio *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* An alert, as a log message: "error" where the caller was paused, else "warning". */
 static void put_alert(void *arg, const struct alert *alert)
 {
     struct stdio *s = arg;
-    enum client_level level = alert->paused ? CLIENT_ERROR : CLIENT_WARNING;
+    enum client_level level = alert_level(alert);
     unsigned least = sessions_log_least(&s->m->sessions, &s->session);
     if (!atomic_load(&s->m->greeted) || (least != LOG_UNASKED && level < least))
         return;
     scoped_buf struct buf line;
-    scoped_buf struct buf data;
-    buf_init(&line, 4096);
-    buf_init(&data, 2048);
-    struct json_writer w = json_writer(&data);
-    json_open_object(&w);
-    json_pair_cstr(&w, "message", alert->message);
-    json_pair_str(&w, "caller", str_cut(str_of(alert->caller), 100));
-    json_pair_bool(&w, "paused", alert->paused);
-    json_close(&w);
-    put_log(&line, level, "alerts", buf_view(&data));
+    buf_init(&line, ALERT_MAX);
+    put_log_of_alert(&line, alert);
     if (!line.failed)
         (void)put_line(s, &line, OUTBOX_LIGHT);
 }

@@ -135,6 +135,24 @@ void put_log(struct buf *out, enum client_level level, const char *logger,
     json_close(&w);
 }
 
+enum client_level alert_level(const struct alert *alert)
+{
+    return alert->paused ? CLIENT_ERROR : CLIENT_WARNING;
+}
+
+void put_log_of_alert(struct buf *out, const struct alert *alert)
+{
+    scoped_buf struct buf data;
+    buf_init(&data, ALERT_MAX);
+    struct json_writer w = json_writer(&data);
+    json_open_object(&w);
+    json_pair_cstr(&w, "message", alert->message);
+    json_pair_str(&w, "caller", str_cut(str_of(alert->caller), 100));
+    json_pair_bool(&w, "paused", alert->paused);
+    json_close(&w);
+    put_log(out, alert_level(alert), "alerts", buf_view(&data));
+}
+
 static bool talk_hears(void *arg, enum client_level level)
 {
     const struct talk *t = arg;
