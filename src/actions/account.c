@@ -114,6 +114,21 @@ static void put_session(const char *session, struct json_writer *w)
     json_pair_str(w, "session", (struct str){hex, 12});
 }
 
+static void put_trace(const struct trace *t, struct json_writer *w)
+{
+    if (!t || (!t->parent.n && !t->baggage.n))
+        return;
+    json_key(w, "trace");
+    json_open_object(w);
+    if (t->parent.n)
+        json_pair_str(w, "traceparent", t->parent);
+    if (t->state.n)
+        json_pair_str(w, "tracestate", t->state);
+    if (t->baggage.n)
+        json_pair_str(w, "baggage", t->baggage);
+    json_close(w);
+}
+
 static void put_code(struct account *a, struct str code, struct json_writer *w)
 {
     if (!code.at)
@@ -183,6 +198,7 @@ static void write_record(struct account *a, const char *action,
     json_pair_cstr(&w, "event", "call");
     json_pair_str(&w, "caller", str_cut(str_of(who->name), 100));
     put_session(who->session, &w);
+    put_trace(who->trace, &w);
     if (ward_path(ward))
         json_pair_str(&w, "vault", str_cut(str_of(ward_path(ward)), 1000));
     json_pair_cstr(&w, "action", action);

@@ -61,6 +61,12 @@ void grant_challenge(const struct grant *g, unsigned needed,
 
 /* ---- callers ------------------------------------------------------------ */
 
+/* Where a call belongs among others, as its client says (W3C Trace Context, Baggage);
+ * checked, and empty where it says nothing. */
+struct trace {
+    struct str parent, state, baggage;
+};
+
 struct caller {
     const char *name; /* for the audit: "stdio", "http 127.0.0.1", "terminal" */
     enum level level;
@@ -71,6 +77,7 @@ struct caller {
     /* The vault that it works in, kept between its calls: 0 at first, written by
      * vaults.switch. NULL: a switch holds for the one call. */
     unsigned *vault;
+    const struct trace *trace; /* for the audit; NULL: none */
     struct evaluation *within; /* the script that this is a part of; actions sets it */
 };
 

@@ -349,11 +349,14 @@ static void run_checked(struct call *c, const struct front *f, struct input *in,
     buf_init(&a.content, ANSWER_MAX);
     unsigned before = sessions_vault(&c->m->sessions, &c->session), vault = before;
     struct talk talk;
+    struct trace trace;
+    trace_read(json_get(c->params, "_meta"), &trace);
     struct caller caller = {.name = f->who,
                             .level = f->grant ? f->grant->level : LEVEL_FULL,
                             .grant = f->grant,
                             .client = &talk.client,
                             .cancel = c->cancel,
+                            .trace = &trace,
                             .vault = &vault};
 
     char session[SESSION_TEXT + 1];

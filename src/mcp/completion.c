@@ -51,7 +51,7 @@ static bool check(struct exchange *x)
 void completion_complete(struct exchange *x)
 {
     static const struct errand errand = {"completion/complete", run_complete,
-                                         put_complete, false};
+                                         put_complete, KEEP_UNSAID};
     if (check(x))
         call_leave_errand(x, &errand);
 }

@@ -116,6 +116,13 @@ struct reply {
     bool attached;   /* a listener has begun: its stream is the answer */
 };
 
+/* For how long an answer is good. */
+enum keeping {
+    KEEP_UNSAID,  /* one of which it is not said */
+    KEEP_NOT,     /* it hangs on who asks, and any program may change it at any time */
+    KEEP_FOR_ALL, /* it is the same for everybody, and what changes is told */
+};
+
 /* A request besides tools/call that may take a while: what it does, and its answer. */
 struct errand {
     const char *method;
@@ -123,7 +130,7 @@ struct errand {
                 struct err *e);
     /* The members of the result, but for what all have. */
     void (*put)(const struct call *c, struct json_writer *w, const struct answer *a);
-    bool cached; /* its answer says how long it may be kept */
+    enum keeping keeping; /* what its answer says of that */
 };
 
 /* A tools/call, an errand or a batch of messages, that is checked but has yet to run. */
@@ -229,8 +236,8 @@ bool era_check_header(struct exchange *x);
 /* Answers a request, or leaves a call. */
 void method_answer(struct exchange *x);
 void notification_take(struct exchange *x);
-/* How long what was answered may be kept, in the era that wants it said. */
-void put_cache_hints(struct json_writer *w, enum era era);
+/* How long what was answered may be kept, and for whom, in the era that wants it said. */
+void put_cache_hints(struct json_writer *w, enum era era, enum keeping how);
 /* Fills in m->tools and m->names. false and ERR_BUG: a schema is broken. */
 bool tools_write(struct mcp *m, struct err *e);
 
@@ -312,6 +319,11 @@ void resources_read(struct exchange *x);
 void prompts_list(struct exchange *x);
 void prompts_get(struct exchange *x);
 void completion_complete(struct exchange *x);
+
+/* ---- trace.c ------------------------------------------------------------ */
+
+/* What a request's `_meta` says of that, for as long as it is there. */
+void trace_read(const struct json *meta, struct trace *out);
 
 /* ---- listen.c ----------------------------------------------------------- */
 

@@ -8,8 +8,7 @@ void errand_put(const struct call *c, struct buf *out, const struct answer *a)
 {
     struct json_writer w = result_open(out, c->id, c->era);
     c->errand->put(c, &w, a);
-    if (c->errand->cached)
-        put_cache_hints(&w, c->era);
+    put_cache_hints(&w, c->era, c->errand->keeping);
     result_close(&w, c->era);
 }
 

@@ -205,13 +205,13 @@ static void leave_errand(struct exchange *x, const struct errand *errand)
 void resources_subscribe(struct exchange *x)
 {
     static const struct errand errand = {"resources/subscribe", subscribe, put_nothing,
-                                         false};
+                                         KEEP_UNSAID};
     leave_errand(x, &errand);
 }
 
 void resources_unsubscribe(struct exchange *x)
 {
     static const struct errand errand = {"resources/unsubscribe", unsubscribe,
-                                         put_nothing, false};
+                                         put_nothing, KEEP_UNSAID};
     leave_errand(x, &errand);
 }

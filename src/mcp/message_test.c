@@ -299,7 +299,7 @@ static void discover_tells_what_is_served(void **state)
     const struct json *v = send(REQUEST("\"d\"", "server/discover", MODERN));
     assert_true(text_is(v, "result.supportedVersions.0", "2026-07-28"));
     assert_true(text_is(v, "result.resultType", "complete"));
-    assert_true(text_is(v, "result.cacheScope", "private"));
+    assert_true(text_is(v, "result.cacheScope", "public"));
     assert_true(json_int(fake_at(v, "result.ttlMs"), -1) >= 0);
     assert_true(json_is(fake_at(v, "result.capabilities.tools"), JSON_OBJECT));
     const struct json *meta = fake_at(v, "result._meta");

@@ -23,16 +23,15 @@ static const char instructions[] =
     "what would be accepted.";
 _Static_assert(sizeof instructions <= 2048, "clients cut longer instructions");
 
-/* How long a client may keep what discover and tools/list say. What is served
- * does not change while the program runs, but it may depend on who asks. */
+/* What is served to everybody does not change while the program runs, or it is told. */
 #define CACHE_MS 300000
 
-void put_cache_hints(struct json_writer *w, enum era era)
+void put_cache_hints(struct json_writer *w, enum era era, enum keeping how)
 {
-    if (era != ERA_MODERN)
+    if (era != ERA_MODERN || how == KEEP_UNSAID)
         return;
-    json_pair_int(w, "ttlMs", CACHE_MS);
-    json_pair_raw(w, "cacheScope", STR("\"private\""));
+    json_pair_int(w, "ttlMs", how == KEEP_FOR_ALL ? CACHE_MS : 0);
+    json_pair_cstr(w, "cacheScope", how == KEEP_FOR_ALL ? "public" : "private");
 }
 
 static void put_capabilities(const struct exchange *x, struct json_writer *w)
@@ -99,7 +98,7 @@ static void answer_discover(struct exchange *x)
     json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
     put_capabilities(x, &w);
     json_pair_cstr(&w, "instructions", instructions);
-    put_cache_hints(&w, x->era);
+    put_cache_hints(&w, x->era, KEEP_FOR_ALL);
     result_close(&w, x->era);
 }
 
@@ -198,7 +197,7 @@ static void answer_tools_list(struct exchange *x)
     }
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_raw(&w, "tools", buf_view(&x->m->tools));
-    put_cache_hints(&w, x->era);
+    put_cache_hints(&w, x->era, KEEP_FOR_ALL);
     result_close(&w, x->era);
 }
 

@@ -88,6 +88,6 @@ void page_answer(struct exchange *x, const char *method, const char *key,
     }
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     page_put(&w, method, key, rows.n ? buf_view(&rows) : STR("[]"), buf_view(&next));
-    put_cache_hints(&w, x->era);
+    put_cache_hints(&w, x->era, KEEP_FOR_ALL);
     result_close(&w, x->era);
 }

@@ -34,7 +34,7 @@ static void put_get(const struct call *c, struct json_writer *w, const struct an
 
 void prompts_get(struct exchange *x)
 {
-    static const struct errand errand = {"prompts/get", run_get, put_get, false};
+    static const struct errand errand = {"prompts/get", run_get, put_get, KEEP_UNSAID};
     const struct json *name = json_get(x->params, "name");
     if (json_is(name, JSON_STRING))
         call_leave_errand(x, &errand);

@@ -26,7 +26,7 @@ static void put_list(const struct call *c, struct json_writer *w, const struct a
 
 void resources_list(struct exchange *x)
 {
-    static const struct errand errand = {"resources/list", run_list, put_list, true};
+    static const struct errand errand = {"resources/list", run_list, put_list, KEEP_NOT};
     call_leave_errand(x, &errand);
 }
 
@@ -54,7 +54,7 @@ static void put_read(const struct call *c, struct json_writer *w, const struct a
 
 void resources_read(struct exchange *x)
 {
-    static const struct errand errand = {"resources/read", run_read, put_read, true};
+    static const struct errand errand = {"resources/read", run_read, put_read, KEEP_NOT};
     const struct json *uri = json_get(x->params, "uri");
     if (json_is(uri, JSON_STRING))
         call_leave_errand(x, &errand);
