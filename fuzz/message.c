@@ -15,7 +15,30 @@ static const struct action actions[] = {
     {"echo", "Echo", "Answers its arguments.", SCHEMA, SCHEMA, true, false, true, false},
     {"refuse", "Refuse", "Runs, in vain.", SCHEMA, NULL, false, true, false, true},
     {"fail", "Fail", "Does not run.", SCHEMA, NULL, true, false, true, false},
+    {"ask", "Ask", "Asks twice, and may take long.", SCHEMA, NULL, true, false, true,
+     false},
 };
+
+#define FORM                                                                       \
+    "{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" \
+    "\"v\":{\"type\":\"string\"}},\"required\":[\"v\"]}}"
+static const struct client_question questions[] = {
+    {"one", "elicitation/create", {FORM, sizeof FORM - 1}},
+    {"two", "roots/list", {"{}", 2}}};
+
+static bool ask(const struct client *client, struct answer *out, struct err *e)
+{
+    const struct json *answers[2];
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    for (size_t i = 0; i < LENGTH(questions); i++)
+        if (!client_ask(client, &questions[i], 1, a, &answers[i], e))
+            return false;
+    holds(json_is(json_get(answers[0], "action"), JSON_STRING));
+    holds(json_is(json_get(answers[1], "roots"), JSON_ARRAY));
+    struct err ignored = {0};
+    (void)client_later(client, &ignored);
+    return buf_cstr(&out->json, "{\"asked\":true}");
+}
 
 static const struct action *list(void *arg, size_t *n)
 {
@@ -42,6 +65,8 @@ static bool perform(void *arg, const struct action *which, const struct json *ar
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
     if (which == &actions[2])
         return err_set(e, ERR_NOT_FOUND, "no note 'x'");
+    if (which == &actions[3])
+        return ask(who->client, out, e);
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
     json_pair(&w, "was", arguments);
@@ -96,7 +121,7 @@ static void check_answer(struct str message, const struct reply *r, bool http,
     holds((answer != NULL) == (out.n > 0));
     if (http)
         holds(out.n ? r->status == 200 || r->status == 400 || r->status == 404
-                    : r->status == 202);
+                    : r->status == 202 || r->attached || unwanted);
     size_t i, n;
     yyjson_val *one;
     if (yyjson_is_arr(a)) {
@@ -113,9 +138,53 @@ static void check_answer(struct str message, const struct reply *r, bool http,
         holds(yyjson_is_null(id) ? yyjson_get_int(code) == RPC_PARSE
                                  : yyjson_equals(id, yyjson_obj_get(q, "id")));
     }
-    holds(a || (asked && !is_request(q)) || (unwanted && !http));
+    holds(a || (asked && !is_request(q)) || unwanted || r->attached);
     yyjson_doc_free(answer);
     yyjson_doc_free(asked);
+}
+
+/* ---- who listens -------------------------------------------------------- */
+
+static bool hear(void *arg, struct str message)
+{
+    (void)arg;
+    yyjson_doc *doc = parse(message);
+    yyjson_val *v = yyjson_doc_get_root(doc);
+    holds(says(v, "jsonrpc", "2.0") && (yyjson_is_str(yyjson_obj_get(v, "method")) ||
+                                        yyjson_is_obj(yyjson_obj_get(v, "result"))));
+    yyjson_doc_free(doc);
+    return true;
+}
+
+static void attach(void *arg, struct listener *l, struct str first)
+{
+    const struct sink sink = {.say = hear, .arg = arg};
+    (void)hear(arg, first);
+    listener_start(l, &sink, NULL);
+}
+
+static bool hear_changes(void *arg, workspaces_change_fn *fn, void *fn_arg, struct err *e)
+{
+    (void)arg;
+    (void)e;
+    const struct workspaces_change all = {.what = CHANGED_ALL, .uri = {"", 0}};
+    fn(fn_arg, &all);
+    return true;
+}
+
+static void unhear_changes(void *arg, workspaces_change_fn *fn, void *fn_arg)
+{
+    (void)arg;
+    (void)fn;
+    (void)fn_arg;
+}
+
+static bool follow(void *arg, const struct caller *who, struct str uri,
+                   struct buf *canonical, struct err *e)
+{
+    (void)arg;
+    holds(who->name);
+    return uri.n ? buf_str(canonical, uri) : err_set(e, ERR_NOT_FOUND, "no resource ''");
 }
 
 /* ---- messages ----------------------------------------------------------- */
@@ -136,11 +205,12 @@ struct peer {
 
 static void run_waiting(struct peer *c)
 {
+    const struct front front = {.who = "fuzz", .attach = attach};
     for (size_t i = 0; i < c->count; i++) {
         bool unwanted = c->waiting[i].call->unwanted;
         struct reply r = {.out = &c->out};
         buf_clear(&c->out);
-        call_run(c->waiting[i].call, "fuzz", &r);
+        call_run(c->waiting[i].call, &front, &r);
         check_answer(c->waiting[i].message, &r, c->env.http, unwanted);
     }
     c->count = 0;
@@ -175,7 +245,7 @@ static struct str next_word(struct str *line)
 static void serve(struct mcp *m, struct str headers, struct str messages, bool http)
 {
     struct peer c = {.m = m, .session = {.there = true}};
-    c.env = (struct envelope){.http = http, .session = &c.session};
+    c.env = (struct envelope){.http = http, .session = &c.session, .events = true};
     if (http) {
         c.env.version = next_word(&headers);
         c.env.method = next_word(&headers);
@@ -197,7 +267,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str messages = {(const char *)data, size};
     struct str headers = next_part(&messages);
-    const struct backend b = {.list = list, .named = named, .call = perform};
+    const struct backend b = {
+        .list = list,
+        .named = named,
+        .call = perform,
+        .library = {.hear = hear_changes, .unhear = unhear_changes, .follow = follow}};
     struct err e = {0};
     struct mcp *m = mcp_open_on(&b, &e);
     holds(m != NULL);

@@ -68,7 +68,7 @@ static void change(enum workspaces_changed what, const char *workspace, const ch
 struct ear {
     struct buf said; /* a line each */
     unsigned messages, ends, beats;
-    bool deaf;
+    atomic_bool deaf;
     struct listener *listener;
 };
 
@@ -117,7 +117,8 @@ static int opened(void **state)
     changes->rest_ms = 1;
     arena = arena_new(1 << 24);
     session = (struct session){.there = true};
-    ear = other = (struct ear){0};
+    memset(&ear, 0, sizeof ear);
+    memset(&other, 0, sizeof other);
     buf_init(&ear.said, 1 << 24);
     buf_init(&other.said, 1 << 24);
     return 0;
@@ -336,7 +337,7 @@ static void signs_of_life_find_who_is_gone(void **state)
     struct sink sink = {.say = ear_say, .beat = ear_beat, .end = ear_end, .arg = &ear};
     listener_start(l, &sink, &ear.listener);
     await(&ear.beats, 3);
-    ear.deaf = true;
+    atomic_store(&ear.deaf, true);
     await(&ear.ends, 1);
     assert_int_equal(ear.messages, 0);
 }

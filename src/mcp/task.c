@@ -655,7 +655,7 @@ static void put_detail(const struct task *t, struct json_writer *w)
         input_put_questions(w, t->questions, t->asked);
     else if (t->status == COMPLETED)
         json_pair_raw(w, "result", buf_view(&t->answer));
-    else if (t->status == FAILED && t->answer.n)
+    else if (t->status == FAILED && t->done && t->answer.n)
         json_pair_raw(w, "error", buf_view(&t->answer));
     else if (t->status == FAILED)
         json_pair_raw(w, "error",

@@ -250,6 +250,17 @@ static void assert_acknowledged(void)
     assert_int_equal(json_length(fake_at(got, "result")), 2); /* and _meta */
 }
 
+/* Until nothing runs. */
+static void await_quiet(void)
+{
+    size_t running;
+    do {
+        pthread_mutex_lock(&m->tasks.lock);
+        running = m->tasks.running;
+        pthread_mutex_unlock(&m->tasks.lock);
+    } while (running);
+}
+
 /* ---- when ---------------------------------------------------------------------- */
 
 static void what_is_quick_is_no_task(void **state)
@@ -418,8 +429,8 @@ static void a_task_is_cancelled_and_stays_so(void **state)
     assert_true(is_status("cancelled"));
     ask_of("tasks/cancel", id, "");
     assert_acknowledged();
-    while (m->tasks.running)
-        ask_of("tasks/get", id, "");
+    await_quiet();
+    ask_of("tasks/get", id, "");
     assert_true(is_status("cancelled"));
     assert_null(fake_at(got, "result.result"));
     id = become("asks later");
