@@ -30,7 +30,7 @@ static bool decode(struct str s, bool form, struct str *out, struct arena *a,
 
 struct str locator_next(struct str *rest, char end)
 {
-    const char *stop = memchr(rest->at, end, rest->n);
+    const char *stop = rest->n ? memchr(rest->at, end, rest->n) : NULL;
     struct str part = {rest->at, stop ? (size_t)(stop - rest->at) : rest->n};
     size_t n = part.n + (stop != NULL);
     rest->at += n;
