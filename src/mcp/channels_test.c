@@ -335,7 +335,9 @@ static void a_long_call_lets_go_of_its_connection(void **state)
         ;
     reader_done(&r);
     assert_int_equal(fake.stopped, 0);
+    pthread_mutex_lock(&m->channels.lock);
     m->channels.hold_ms = HOLD_MS;
+    pthread_mutex_unlock(&m->channels.lock);
     listen_on(&r, mine, id);
     assert_string_equal(event(&r), ":");
     assert_status(post(mine, CANCEL("7")), 202);
