@@ -25,6 +25,7 @@ INSPECTOR = PACKAGES / "@modelcontextprotocol/inspector/clients/launcher/build/i
 TIMEOUT_S = 120
 CLIENTS = [("python", "legacy"), ("python", "modern"), ("sdk", "legacy"),
            ("client", "legacy"), ("client", "modern")]
+MANY = 1100  # notes, over stdio: more than one page holds
 WATCHED = "test://watched-resource"
 
 pytestmark = [
@@ -38,7 +39,11 @@ pytestmark = [
 def target(fixtures, served, tmp_path_factory):
     """What a client connects to, by transport, and its environment."""
     place = tmp_path_factory.mktemp("clients")
-    command = [fixtures, "mcp", "--vault", str(sample_vault(place))]
+    vault = sample_vault(place)
+    (vault / "many").mkdir()
+    for n in range(MANY):
+        (vault / "many" / f"note-{n}.md").write_text(f"# Note {n}\n")
+    command = [fixtures, "mcp", "--vault", str(vault)]
     return ({"stdio": command, "http": [served.url + "/mcp"]},
             os.environ | folders_in(place) | {"HOME": str(place)})
 
@@ -72,6 +77,7 @@ def run(request, results):
         return got[step]["value"]
 
     value.steps, value.modern, value.client = got, era == "modern", client
+    value.transport = transport
     return value
 
 
@@ -120,6 +126,10 @@ def test_resources_are_listed_and_read(run):
     uris = run("resources")["uris"]
     assert {"test://static-text", "test://static-binary", WATCHED} <= set(uris)
     assert len(uris) == len(set(uris))
+    if run.transport == "stdio":
+        # TypeScript's newer client puts the pages together by itself.
+        assert run("resources")["pages"] > (0 if run.client == "client" else 2)
+        assert sum("many%2Fnote-" in uri or "many/note-" in uri for uri in uris) == MANY
     assert run("read") == [{"uri": "test://static-text", "mimeType": "text/plain",
                             "text": "This is the content of the static text resource."}]
     assert run("blob") == "image/png"
