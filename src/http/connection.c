@@ -111,6 +111,9 @@ bool request_refuse(struct http_request *rq, int status, const char *why)
     http_refuse(rq, &rs, status, "%s", why);
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
         http_set_header(&rs, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    /* Where a request is not clear, neither is where the next one begins. */
+    if (status == MHD_HTTP_BAD_REQUEST)
+        http_set_header(&rs, MHD_HTTP_HEADER_CONNECTION, "close");
     if (rq->route && rq->route->refused)
         rq->route->refused(rq->route->arg, rq, why, &rs);
     response_put(rq, &rs);
@@ -159,6 +162,11 @@ static bool find_route(struct http_request *rq)
 /* Two lengths, or a length and chunks, are how requests are smuggled. */
 static bool check_length(struct http_request *rq)
 {
+    struct str coding = http_header(rq, "Transfer-Encoding");
+    if (coding.at && (!same_name(coding, "chunked", 7) ||
+                      http_header_count(rq, "Transfer-Encoding") > 1))
+        return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
+                              "Transfer-Encoding may be chunked, once, and nothing else");
     struct str text = http_header(rq, "Content-Length");
     if (!text.at)
         return true;
@@ -194,6 +202,18 @@ static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
+/* A method, as RFC 9110, 5.6.2 has it. */
+static bool is_token(const char *text)
+{
+    static const char more[] = "!#$%&'*+-.^_`|~";
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (!(text[n] >= '0' && text[n] <= '9') &&
+            !((text[n] | 32) >= 'a' && (text[n] | 32) <= 'z') && !strchr(more, text[n]))
+            return false;
+    return n > 0 && n <= 32;
+}
+
 static bool screen(struct http_request *rq)
 {
     struct http_server *s = rq->server;
@@ -203,6 +223,9 @@ static bool screen(struct http_request *rq)
         return request_refuse(rq, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
                               "too many header fields");
     }
+    if (!is_token(rq->method) || rq->bad_version)
+        return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
+                              "the first line must be METHOD TARGET HTTP/1.1");
     if (rq->bad_target)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST, rq->bad_target);
     if (!caller_check(rq))
@@ -298,6 +321,7 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
         link_head(rq);
         rq->method = method;
         rq->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
+        rq->bad_version = !rq->old_version && strcmp(version, MHD_HTTP_VERSION_1_1) != 0;
         return begin(rq);
     }
     link_body(rq, *upload_size);

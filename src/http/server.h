@@ -44,6 +44,7 @@ struct http_request {
     struct target *target;
     const char *bad_target; /* instead: why it is refused */
     bool old_version;       /* HTTP/1.0: knows no chunks */
+    bool bad_version;       /* none that we know */
     struct buf body;
     size_t body_held; /* bytes counted in the server's `bodies` */
     size_t skipped;   /* bytes of body read after the answer was known */
