@@ -49,9 +49,12 @@ class Stream:
         self.context.__exit__(*error)
 
     def __next__(self):
+        signs = 0  # of life, each 15 s: nothing else comes any more
         for line in self.lines:
             if line.startswith("data:"):
                 return json.loads(line[5:])
+            signs += line.startswith(":")
+            assert signs < 3, "nothing was told"
         return None
 
 
