@@ -1,6 +1,7 @@
 """The policy's `confirm`: a person's word before a call, over stdio and HTTP."""
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,21 @@ def test_over_http_the_question_comes_on_the_calls_stream(server, vault):
         heard += piece
     connection.close()
     assert (vault / "idea" / "Asked.md").exists()
+
+
+@pytest.mark.parametrize("message", [
+    call("evaluate_note_code", {"code": CODE}, id=5),
+    call("run_script", {"workspace_id": "vault", "code": "host.call('POST', "
+                        "'/workspaces/vault/notes', {markdown: '# Asked'})"}, id=5)])
+def test_code_does_not_run_out_of_time_while_a_person_thinks(stdio, policy, vault, message):
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
+    (folder / "policy.json").write_text(json.dumps(
+        {"confirm": ["notes.create"], "limits": {"total": 1500}}))
+    stdio.ask(hello({"elicitation": {}}))
+    stdio.send(message)
+    question = stdio.receive()
+    assert question["method"] == "elicitation/create"
+    time.sleep(1.6)  # longer than the whole may take
+    stdio.send(answer_to(question, "accept", allow=True))
+    answer = stdio.receive()
+    assert answer["id"] == 5 and not answer["result"]["isError"], answer

@@ -145,7 +145,8 @@ static bool read_script(const struct action_call *c, struct script_request *q,
                                  .cancel = c->who->cancel,
                                  .perform = perform,
                                  .over = evaluation_over,
-                                 .wrote = evaluation_wrote};
+                                 .wrote = evaluation_wrote,
+                                 .stood = evaluation_stood};
     if (!limit_code(c, &q->code, e) || !limit_memory(c, &q->memory_bytes, e) ||
         !limit_read(c->arguments, "fuel", 1, FUEL_USUAL, (int64_t)policy->fuel, "units",
                     &q->fuel, e))

@@ -134,7 +134,7 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
 void world_close(struct world *w); /* NULL is fine */
 SCOPED(world, world_close);
 void *world_data(const struct world *w);
-/* Another end of all, between calls: limits.until_ns. */
+/* Another end of all, between calls or while it is paused: limits.until_ns. */
 void world_set_until(struct world *w, uint64_t until_ns);
 
 /* Calls an export with `n` cells (see engine_import_fn; room for one result even
@@ -169,7 +169,8 @@ bool world_save(struct world *w, struct buf *out, struct err *e);
 bool world_restore(struct world *w, struct str saved, struct err *e);
 
 /* From within an import: what this thread computes until world_resume() is the host's
- * work, and not counted as the guest's. All other limits hold. */
+ * work, and not counted as the guest's. limits.until_ns is looked at when the guest goes
+ * on, and may be another by then. All other limits hold. */
 void world_pause(struct world *w);
 void world_resume(struct world *w);
 

@@ -170,7 +170,7 @@ struct watch {
     pthread_t thread;
     clockid_t cpu_clock;
     uint64_t cpu_end_ns;  /* on cpu_clock; UINT64_MAX: none, or paused */
-    uint64_t wall_end_ns; /* os_mono_ns(); UINT64_MAX: none */
+    uint64_t wall_end_ns; /* os_mono_ns(); UINT64_MAX: none, or paused */
     uint64_t look_ns;     /* when to look next */
 };
 
@@ -179,7 +179,8 @@ void watchdog_free(struct watchdog *d);
 void watchdog_add(struct watchdog *d, struct watch *w);
 /* After this returns nobody stops that world any more. */
 void watchdog_remove(struct watchdog *d, struct watch *w);
-/* Its computing time ends at `cpu_end_ns` from now on. */
-void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns);
+/* Its computing time, and all of it, end then from now on. */
+void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns,
+                   uint64_t wall_end_ns);
 /* Stops a watched world from outside (cancellation). */
 void watchdog_stop(struct watchdog *d, struct world *w, enum err_code why);

@@ -137,11 +137,13 @@ void watchdog_remove(struct watchdog *d, struct watch *w)
     pthread_mutex_unlock(&d->lock);
 }
 
-void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns)
+void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns,
+                   uint64_t wall_end_ns)
 {
     pthread_mutex_lock(&d->lock);
     w->cpu_end_ns = cpu_end_ns;
-    if (cpu_end_ns != UINT64_MAX)
+    w->wall_end_ns = wall_end_ns;
+    if (cpu_end_ns != UINT64_MAX || wall_end_ns != UINT64_MAX)
         look_at(w, os_mono_ns());
     if (w->look_ns < d->sleeping_until_ns)
         pthread_cond_signal(&d->wake);

@@ -201,17 +201,16 @@ void world_pause(struct world *w)
 {
     w->paused_ns = os_thread_cpu_ns();
     w->paused_end_ns = w->watching->cpu_end_ns;
-    if (w->paused_end_ns != NEVER)
-        watchdog_move(w->module->engine->watchdog, w->watching, NEVER);
+    watchdog_move(w->module->engine->watchdog, w->watching, NEVER, NEVER);
 }
 
 void world_resume(struct world *w)
 {
     uint64_t spared = os_thread_cpu_ns() - w->paused_ns;
     w->spared_ns += spared;
-    if (w->paused_end_ns != NEVER)
-        watchdog_move(w->module->engine->watchdog, w->watching,
-                      w->paused_end_ns + spared);
+    watchdog_move(w->module->engine->watchdog, w->watching,
+                  w->paused_end_ns == NEVER ? NEVER : w->paused_end_ns + spared,
+                  w->limits.until_ns ? w->limits.until_ns : NEVER);
 }
 
 /* The state stays WORLD_OUT: data segments are copied by code of wasmtime's, under

@@ -30,6 +30,7 @@ static bool import_call(struct world *w, uint64_t *cells, struct err *e)
     struct made_times t = {.start_ns = os_mono_ns()};
     world_pause(w);
     bool ok = call_perform(r, row, (struct str){at, n}, &r->sync_answer, &why);
+    world_set_until(w, run_until(r));
     world_resume(w);
     t.end_ns = os_mono_ns();
     r->host_ns += t.end_ns - t.start_ns;

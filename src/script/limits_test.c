@@ -531,6 +531,25 @@ static void a_cancel_during_a_host_call_ends_it_there(void **state)
     assert_int_equal(table.counted, 0);
 }
 
+/* A person is asked in the middle of a call that answers at once, and takes his time. */
+static uint64_t stood_since_the_mark(void *arg)
+{
+    (void)arg;
+    return atomic_load(&table.marked) ? 3600 * (uint64_t)1000000000 : 0;
+}
+
+static void time_that_stands_still_is_not_counted(void **state)
+{
+    (void)state;
+    static const char code[] = "sync.mark(); sync.busy(600); sync.echo(1); 2";
+    request.total_ms = 500;
+    assert_stopped(code, ERR_TIMEOUT);
+    begin_test(NULL);
+    request.total_ms = 500;
+    request.stood = stood_since_the_mark;
+    assert_result(code, "2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +575,7 @@ int main(void)
         test(logs_are_kept_when_a_limit_ends_the_code),
         test(a_cancelled_evaluation_ends_wherever_it_is),
         test(a_cancel_during_a_host_call_ends_it_there),
+        test(time_that_stands_still_is_not_counted),
     };
     return cmocka_run_group_tests(tests, open_script, close_script);
 }
