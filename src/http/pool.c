@@ -25,32 +25,36 @@ static void enter_flight(struct http_server *s, struct http_request *rq)
 static void leave_flight(struct http_server *s, struct http_request *rq)
 {
     /* Whoever is firing its cancel still needs it. */
-    while (rq->pinned || rq->held)
+    while (rq->pins)
         pthread_cond_wait(&s->quiet, &s->lock);
     watch_leave(s, rq);
     *(rq->earlier ? &rq->earlier->later : &s->flight_first) = rq->later;
     *(rq->later ? &rq->later->earlier : &s->flight_last) = rq->earlier;
 }
 
+/* The lock is held before and after, not while it is fired. */
+static void fire(struct http_server *s, struct http_request *rq, struct cancel *which)
+{
+    rq->pins++;
+    pthread_mutex_unlock(&s->lock);
+    cancel_fire(which);
+    pthread_mutex_lock(&s->lock);
+    rq->pins--;
+    pthread_cond_broadcast(&s->quiet);
+}
+
 void pool_fire(struct http_server *s, struct http_request *rq)
 {
     if (rq->gone)
         return;
-    rq->pinned = true;
     rq->gone = true;
-    pthread_mutex_unlock(&s->lock);
-    cancel_fire(&rq->cancel);
-    pthread_mutex_lock(&s->lock);
-    rq->pinned = false;
-    pthread_cond_broadcast(&s->quiet);
+    fire(s, rq, &rq->cancel);
 }
 
 void pool_pin(struct http_server *s, struct http_request *rq)
 {
     pthread_mutex_lock(&s->lock);
-    while (rq->pinned)
-        pthread_cond_wait(&s->quiet, &s->lock);
-    rq->pinned = true;
+    rq->pins++;
     rq->gone = true;
     pthread_mutex_unlock(&s->lock);
 }
@@ -59,7 +63,7 @@ void pool_fire_pinned(struct http_server *s, struct http_request *rq)
 {
     cancel_fire(&rq->cancel);
     pthread_mutex_lock(&s->lock);
-    rq->pinned = false;
+    rq->pins--;
     pthread_cond_broadcast(&s->quiet);
     pthread_mutex_unlock(&s->lock);
 }
@@ -73,17 +77,6 @@ void pool_detach(struct http_server *s, struct http_request *rq)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The lock is held before and after, not during. */
-static void tell_expelled(struct http_server *s, struct http_request *rq)
-{
-    rq->out = rq->held = true;
-    pthread_mutex_unlock(&s->lock);
-    cancel_fire(&rq->expelled);
-    pthread_mutex_lock(&s->lock);
-    rq->held = false;
-    pthread_cond_broadcast(&s->quiet);
-}
-
 void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
                 void *arg)
 {
@@ -93,8 +86,12 @@ void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left
         if (rq->out || stays(arg, rq->admitted)) {
             rq = rq->later;
         } else {
-            tell_expelled(s, rq);
+            rq->out = true;
+            rq->pins++; /* over both */
+            fire(s, rq, &rq->expelled);
             pool_fire(s, rq);
+            rq->pins--;
+            pthread_cond_broadcast(&s->quiet);
             rq = s->flight_first;
         }
     }

@@ -72,9 +72,8 @@ struct http_request {
     unsigned tick; /* the watcher's, when it came */
     bool watched;  /* its socket is in the watcher's set */
     bool gone;     /* nobody waits for its answer */
-    bool pinned;   /* somebody is firing its cancel, because of that */
     bool out;      /* it is expelled */
-    bool held;     /* by who tells it so */
+    unsigned pins; /* of those who fire one of its cancels: it stays until they have */
 
     char peer[HTTP_PEER]; /* empty: not asked for yet */
     unsigned n_fields;
@@ -125,7 +124,7 @@ struct http_server {
 
     pthread_mutex_t lock;
     pthread_cond_t work;  /* a request was queued, or the workers shall end */
-    pthread_cond_t quiet; /* a request left the flight, or was unpinned */
+    pthread_cond_t quiet; /* a request left the flight, or lost a pin */
     struct http_request *flight_first, *flight_last; /* oldest first */
     size_t n_flight;
     struct line *lines; /* of callers: fair.c */
@@ -229,7 +228,8 @@ void pool_expel(struct http_server *s, bool (*stays)(void *arg, const void *left
 /* Takes no more requests; the workers end once the queue is empty. */
 void pool_end(struct http_server *s);
 void pool_join(struct http_server *s);
-/* The same in two steps, without the lock: first it is held, then fired. */
+/* The same in two steps, by who does not hold the lock: first it is pinned, which waits
+ * for nobody, then fired. */
 void pool_pin(struct http_server *s, struct http_request *rq);
 void pool_fire_pinned(struct http_server *s, struct http_request *rq);
 /* A worker has the request: it is detached, and nobody watches its socket any more. */
