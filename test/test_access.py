@@ -1,9 +1,11 @@
 """Who may come in over HTTP: tokens, where none is needed, limits, and revoking."""
 import json
 import os
+import re
 import socket
 import ssl
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -209,6 +211,25 @@ def test_what_a_revoked_one_has_running_in_a_session_is_stopped(cloche, closed):
         mine.settimeout(20)
         assert b"Cancelled" in mine.recv(65536) or mine.recv(1) == b""
     assert closed.post(request("ping"), session | bearer(token)).status_code == 401
+
+
+def test_a_task_of_a_revoked_one_is_stopped(cloche, closed):
+    token, other = make_token(cloche, "ci"), make_token(cloche, "other", "--scope", "audit")
+    slow = call("evaluate_note_code", {"code": "await sleep(50000); return 1"}, modern=True)
+    slow["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = {
+        "extensions": {"io.modelcontextprotocol/tasks": {}}}
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
+               "Mcp-Name": "evaluate_note_code"}
+    answer = closed.post(slow, headers | bearer(token)).json()
+    assert answer["result"]["resultType"] == "task"
+    revoke(cloche, "ci")
+    calls = re.compile(r"^cloche_tool_calls_total\{.*\} 1$", re.M)
+    for _ in range(300):
+        ended = calls.search(closed.http.get("/metrics", headers=bearer(other)).text)
+        if ended:
+            break
+        time.sleep(0.1)
+    assert ended and 'outcome="cancelled"' in ended[0]
 
 
 def test_a_stream_of_a_revoked_one_ends(cloche, closed):

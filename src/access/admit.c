@@ -28,6 +28,7 @@ struct access {
 struct admission {
     struct bearer bearer; /* the grant is its beginning */
     const struct verifier *verifier;
+    atomic_uint holders; /* its request, and what goes on behind that */
 };
 _Static_assert(offsetof(struct admission, bearer.grant) == 0, "what http_admitted() is");
 
@@ -154,6 +155,21 @@ static void let_go(const struct bearer *b)
         b->let_go(b->held);
 }
 
+static void hold(const struct grant *g)
+{
+    struct admission *x = (struct admission *)(uintptr_t)g;
+    atomic_fetch_add_explicit(&x->holders, 1, memory_order_relaxed);
+}
+
+static void let_go_of(const struct grant *g)
+{
+    struct admission *x = (struct admission *)(uintptr_t)g;
+    if (atomic_fetch_sub_explicit(&x->holders, 1, memory_order_acq_rel) != 1)
+        return;
+    let_go(&x->bearer);
+    free(x);
+}
+
 /* Has its bearer had his share? */
 static bool count(struct access *a, struct http_request *rq, struct http_response *rs,
                   const struct admission *new)
@@ -198,6 +214,9 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
     }
     struct admission *kept = mem_new(sizeof *kept);
     *kept = new;
+    kept->bearer.grant.hold = hold;
+    kept->bearer.grant.let_go = let_go_of;
+    atomic_init(&kept->holders, 1);
     *left = kept;
     return true;
 }
@@ -215,8 +234,7 @@ void access_release(void *access, void *left)
     struct access *a = access;
     struct admission *x = left;
     limits_end(a->limits, x->bearer.grant.principal);
-    let_go(&x->bearer);
-    free(x);
+    let_go_of(&x->bearer.grant);
 }
 
 bool access_changed(struct access *a)

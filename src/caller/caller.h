@@ -50,6 +50,10 @@ struct grant {
     /* Where a client learns how to get a better one, for WWW-Authenticate; NULL: nowhere
      * (RFC 9728). */
     const char *metadata_url;
+    /* For who goes on with it when the request that brought it is over: hold() as often as
+     * let_go(), from any thread. NULL: it outlives whatever is done with it. */
+    void (*hold)(const struct grant *g);
+    void (*let_go)(const struct grant *g);
 };
 /* NULL: the person of this machine, who may reach all. */
 bool grant_reaches(const struct grant *g, const char *vault_id);

@@ -140,12 +140,14 @@ static bool tell_metrics(void *arg, struct http_request *rq, struct http_respons
 }
 
 /* Until it is told to stop; meanwhile what revoked tokens still have open is ended. */
-static void serve_on(const struct service *s, struct http_server *server)
+static void serve_on(const struct service *s, struct http_server *server, struct mcp *mcp)
 {
     struct pollfd stop = {.fd = s->stop, .events = POLLIN};
     while (poll(&stop, 1, LOOK_MS) <= 0)
-        if (access_changed(s->access))
+        if (access_changed(s->access)) {
             http_expel(server, access_stands, s->access);
+            mcp_expel(mcp, access_stands, s->access);
+        }
 }
 
 /* The name in the address by which clients know us is one that may stand in Host. */
@@ -243,7 +245,7 @@ static bool serve(struct service *s, struct err *e)
     /* Scripts wait for this line. */
     printf("%s\n", http_url(server));
     fflush(stdout);
-    serve_on(s, server);
+    serve_on(s, server, mcp);
     http_close(server, DRAIN_MS);
     return true;
 }

@@ -402,6 +402,7 @@ static void run_batch(struct call *c, const struct front *f, struct reply *r)
     struct envelope env = {.http = c->http,
                            .events = c->events,
                            .session = &c->session,
+                           .grant = f->grant,
                            .cancel = c->cancel};
     struct buf *whole = r->out;
     struct json_iter it = json_iter(c->batch);

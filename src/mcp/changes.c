@@ -38,7 +38,7 @@ struct listener {
     struct listener **slot;
     char *id; /* of its request, as JSON; NULL: of the older era */
     struct session session;
-    char principal[PRINCIPAL_MAX];
+    char principal[PRINCIPAL_MAX + 1];
     char **vaults; /* ids, ended by NULL; NULL: all */
     unsigned hears, pending;
     struct watch *watches;

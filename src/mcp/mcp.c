@@ -140,6 +140,11 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
     return mcp_open_on(&b, e);
 }
 
+void mcp_expel(struct mcp *m, bool (*stays)(void *arg, const void *left), void *arg)
+{
+    tasks_expel(&m->tasks, stays, arg);
+}
+
 void mcp_close(struct mcp *m)
 {
     if (!m)

@@ -25,6 +25,8 @@ SCOPED(mcp, mcp_close);
 
 /* What the HTTP server needs to answer at /mcp; valid until mcp_close(). */
 struct http_route mcp_route(struct mcp *m);
+/* As http_expel(), for what goes on behind its request: tasks. */
+void mcp_expel(struct mcp *m, bool (*stays)(void *arg, const void *left), void *arg);
 
 /* Zero means the value in brackets. */
 struct mcp_stdio_options {

@@ -83,7 +83,7 @@ static bool has_session(struct mcp *m, const struct http_request *rq, struct ses
     struct session found;
     if (!id.at ||
         !sessions_find(&m->sessions, id, (int64_t)(os_mono_ns() / 1000000), &found) ||
-        strncmp(found.owner, owner_of(rq), sizeof found.owner - 1) != 0)
+        strcmp(found.owner, owner_of(rq)) != 0)
         return false;
     *out = found;
     return true;

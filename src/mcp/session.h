@@ -16,11 +16,11 @@
 #define SESSION_TEXT 32u /* characters of an id: 128 random bits in hex */
 
 struct session {
-    bool there;                /* else nobody's: its calls are nobody's to cancel */
-    unsigned char id[16];      /* zeros for the one client of stdio */
-    const char *version;       /* as negotiated, a literal; NULL: not yet */
-    unsigned can;              /* CAN_*: what its client answers (outlet.h) */
-    char owner[PRINCIPAL_MAX]; /* the principal who opened it; "": it needed none */
+    bool there;                    /* else nobody's: its calls are nobody's to cancel */
+    unsigned char id[16];          /* zeros for the one client of stdio */
+    const char *version;           /* as negotiated, a literal; NULL: not yet */
+    unsigned can;                  /* CAN_*: what its client answers (outlet.h) */
+    char owner[PRINCIPAL_MAX + 1]; /* the principal who opened it; "": it needed none */
 };
 
 /* In place of a level: nothing was asked for. */

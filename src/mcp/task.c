@@ -23,15 +23,15 @@ struct task {
     struct task *queued; /* behind it in the queue */
     struct tasks *tasks;
     char id[CRYPTO_TOKEN];
-    char principal[PRINCIPAL_MAX];
+    char principal[PRINCIPAL_MAX + 1];
     enum status status;
     char message[200];            /* for people; empty: none */
     int64_t begun_ms, changed_ms; /* since 1970 */
     int64_t ends_ms;              /* monotonic: until when it is kept */
     struct call *call;            /* NULL: it has run */
     char who[CALLER_NAME];
-    struct grant grant;
-    bool granted;
+    const struct grant
+        *grant; /* held until it has run; NULL then, or as in struct front */
     const struct outlet *heard; /* of who waits, for as long as it does */
     struct outlet outlet;       /* leads there, or nowhere */
     pthread_mutex_t outlet_lock;
@@ -54,30 +54,25 @@ static int64_t mono_ms(const struct tasks *t)
 
 /* ---- who they are -------------------------------------------------------- */
 
-static void grant_copy(struct task *t, const struct grant *g)
+static void take_grant(struct task *t, const struct grant *g)
 {
-    t->grant = *g;
-    t->granted = true;
+    if (!g)
+        return;
+    if (g->hold)
+        g->hold(g);
+    t->grant = g;
     (void)snprintf(t->principal, sizeof t->principal, "%s", g->principal);
-    t->grant.principal = t->principal;
-    t->grant.metadata_url = NULL;
-    char **names = mem_new((g->vaults.n + 1) * sizeof *names);
-    for (size_t i = 0; i < g->vaults.n; i++)
-        names[i] = mem_strdup(g->vaults.at[i]);
-    t->grant.vaults.at = (const char *const *)names;
 }
 
-static void grant_free(struct task *t)
+static void grant_let_go(const struct grant *g)
 {
-    char **names = (char **)(uintptr_t)t->grant.vaults.at;
-    for (size_t i = 0; t->granted && i < t->grant.vaults.n; i++)
-        free(names[i]);
-    free(names);
+    if (g && g->let_go)
+        g->let_go(g);
 }
 
 static void task_free(struct task *t)
 {
-    grant_free(t);
+    grant_let_go(t->grant);
     arena_free(t->arena);
     buf_done(&t->answer);
     pthread_cond_destroy(&t->changed);
@@ -237,13 +232,13 @@ static void keep_result(struct tasks *ts, struct task *t)
 static void run(struct tasks *ts, struct task *t)
 {
     struct reply r = {.out = &t->answer};
-    struct front front = {
-        .who = t->who, .grant = t->granted ? &t->grant : NULL, .outlet = &t->outlet};
+    struct front front = {.who = t->who, .grant = t->grant, .outlet = &t->outlet};
     call_run_here(t->call, &front, &r);
     pthread_mutex_lock(&ts->lock);
     t->http_status = r.status;
     t->done = true;
     ts->running--;
+    const struct grant *grant = take(t->grant);
     struct call *over = NULL;
     if (t->detached) {
         keep_result(ts, t);
@@ -258,6 +253,7 @@ static void run(struct tasks *ts, struct task *t)
     bool tell = t->detached;
     pthread_cond_broadcast(&t->changed);
     pthread_mutex_unlock(&ts->lock);
+    grant_let_go(grant);
     if (over)
         call_drop(over);
     if (tell)
@@ -320,8 +316,7 @@ static struct task *task_new(struct tasks *ts, struct call *c, const struct fron
     t->ends_ms = mono_ms(ts) + TASK_TTL_MS;
     crypto_token(t->id);
     (void)snprintf(t->who, sizeof t->who, "%s", f->who);
-    if (f->grant)
-        grant_copy(t, f->grant);
+    take_grant(t, f->grant);
     buf_init(&t->answer, r->out->ceiling);
     pthread_mutex_init(&t->outlet_lock, NULL);
     pthread_cond_init(&t->changed, NULL);
@@ -648,6 +643,16 @@ static struct task *task_of(struct exchange *x)
     return t;
 }
 
+/* The error of one that was stopped by us. */
+static void put_why(const struct task *t, struct json_writer *w)
+{
+    json_key(w, "error");
+    json_open_object(w);
+    json_pair_int(w, "code", err_kind(ERR_CANCELLED)->jsonrpc);
+    json_pair_cstr(w, "message", t->message);
+    json_close(w);
+}
+
 static void put_detail(const struct task *t, struct json_writer *w)
 {
     put_base(t, w);
@@ -658,8 +663,7 @@ static void put_detail(const struct task *t, struct json_writer *w)
     else if (t->status == FAILED && t->done && t->answer.n)
         json_pair_raw(w, "error", buf_view(&t->answer));
     else if (t->status == FAILED)
-        json_pair_raw(w, "error",
-                      STR("{\"code\":-32603,\"message\":\"its time is over\"}"));
+        put_why(t, w);
 }
 
 static void acknowledge(struct exchange *x)
@@ -736,6 +740,20 @@ void tasks_init(struct tasks *ts, struct mcp *m)
         .m = m, .after_ms = TASK_AFTER_MS, .input_ms = TASK_INPUT_S * 1000};
     pthread_mutex_init(&ts->lock, NULL);
     pthread_cond_init(&ts->work, NULL);
+}
+
+void tasks_expel(struct tasks *ts, bool (*stays)(void *arg, const void *left), void *arg)
+{
+    pthread_mutex_lock(&ts->lock);
+    for (struct task *t = ts->first; t; t = t->next) {
+        if (!t->grant || stays(arg, t->grant))
+            continue;
+        if (t->detached && !is_over(t))
+            touch(t, FAILED,
+                  "the credential that it was begun with is not good any more");
+        cancel_fire(&t->call->own);
+    }
+    pthread_mutex_unlock(&ts->lock);
 }
 
 void tasks_done(struct tasks *ts)

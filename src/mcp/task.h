@@ -53,6 +53,9 @@ void tasks_init(struct tasks *t, struct mcp *m);
 /* What still runs is cancelled, and waited for. */
 void tasks_done(struct tasks *t);
 
+/* As http_expel(): tasks of those of whom `stays` says no are stopped, and fail. */
+void tasks_expel(struct tasks *t, bool (*stays)(void *arg, const void *left), void *arg);
+
 /* Does the client of this request know tasks? */
 bool tasks_declared(const struct json *params);
 /* Answers that it would have to. */

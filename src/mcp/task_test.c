@@ -440,6 +440,49 @@ static void a_task_is_cancelled_and_stays_so(void **state)
     assert_null(fake_at(got, "result.inputRequests"));
 }
 
+static unsigned held;
+
+static void hold(const struct grant *g)
+{
+    assert_ptr_equal(g, &grant);
+    held++;
+}
+
+static void let_go(const struct grant *g)
+{
+    assert_ptr_equal(g, &grant);
+    held--;
+}
+
+static bool stays(void *arg, const void *left)
+{
+    return left == arg;
+}
+
+static void whose_credential_is_revoked_has_his_tasks_stopped(void **state)
+{
+    (void)state;
+    const char *mine = become("later");
+    grant = (struct grant){.principal = "token a", .hold = hold, .let_go = let_go};
+    front.grant = &grant;
+    held = 0;
+    const char *id = become("later");
+    await_begun(2);
+    assert_int_equal(held, 1);
+    mcp_expel(m, stays, &grant);
+    ask_of("tasks/get", id, "");
+    assert_true(is_status("working"));
+    mcp_expel(m, stays, NULL);
+    await_status(id, "failed");
+    assert_non_null(strstr(at("result.error.message").at, "credential"));
+    front.grant = NULL;
+    ask_of("tasks/get", mine, "");
+    assert_true(is_status("working"));
+    let(1);
+    await_quiet();
+    assert_int_equal(held, 0);
+}
+
 static void *hang_up(void *arg)
 {
     await_begun(1);
@@ -593,6 +636,7 @@ int main(void)
         TEST(what_is_asked_before_is_asked_in_the_answer),
         TEST(nobody_is_asked_for_ever),
         TEST(a_task_is_cancelled_and_stays_so),
+        TEST(whose_credential_is_revoked_has_his_tasks_stopped),
         TEST(who_hangs_up_before_it_is_a_task_stops_it),
         TEST(who_hangs_up_after_that_does_not),
         TEST(a_task_is_kept_for_an_hour),
