@@ -158,7 +158,8 @@ bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
 /* Ends and records it; `why`: what it failed of, or NULL. */
 void work_end(struct work *w, const struct err *why);
 
-/* Its vault is one of those whose changes actions_watch() tells of, from now on. */
+/* Its vault is one of those whose changes actions_watch() tells of: nothing that changes
+ * once this has returned is missed. */
 void work_follow(struct work *w);
 
 /* ---- what changes -------------------------------------------------------- */

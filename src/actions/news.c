@@ -33,6 +33,7 @@ struct news {
     struct buf names;             /* that the watch has told of, each with its NUL */
     size_t name_count, last_name; /* where the last one begins */
     bool all;                     /* look at everything */
+    bool unsure;                  /* what was told of may be among what is known */
 
     struct str ids[NEWS_IDS_MAX]; /* of the look; they lie in `space` */
     struct buf space;
@@ -213,6 +214,16 @@ static bool look_at_all(struct news *n, struct err *e)
     return ok;
 }
 
+/* It looks the same, and may have changed before it was known. */
+static void tell_unsure(struct news *n, const struct known *is)
+{
+    n->came_or_went = true;
+    if (is)
+        tell(n, is->id);
+    else
+        n->many = true; /* its id is not known any more */
+}
+
 static bool look_at(struct news *n, const char *path, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
@@ -230,7 +241,10 @@ static bool look_at(struct news *n, const char *path, struct err *e)
     struct known now = {0};
     if (there)
         now = known_of(row);
+    size_t told = n->id_count;
     tell_difference(n, known ? &n->notes.all[at] : NULL, there ? &now : NULL);
+    if (n->unsure && n->id_count == told)
+        tell_unsure(n, there ? &now : NULL);
     if (known)
         known_remove(&n->notes, at);
     if (there)
@@ -296,9 +310,12 @@ static bool look(struct news *n, struct err *e)
     if (!version_changed(n, &changed, e))
         return false;
     /* What was told of is looked at in any case: the version may have told of it before. */
-    if (!changed && !n->all && !n->name_count)
+    bool silent = !n->watch && n->unsure; /* nobody has told what changed meanwhile */
+    if (!changed && !n->all && !n->name_count && !silent)
         return true;
-    if (n->all || !n->watch || !n->name_count || n->too_many || n->names.failed)
+    bool all = n->all || !n->watch || !n->name_count || n->too_many || n->names.failed;
+    n->many = n->came_or_went = all && n->unsure;
+    if (all)
         return look_at_all(n, e);
     const char *name = n->names.at;
     for (size_t i = 0; i < n->name_count; i++, name += strlen(name) + 1)
@@ -316,7 +333,7 @@ bool news_look(struct news *n, struct vault_change *out, bool *any, struct err *
         return err_set(e, ERR_NOT_FOUND, "the vault's folder was deleted");
     if (!look(n, e))
         return false;
-    n->all = false;
+    n->all = n->unsure = false;
     n->name_count = 0;
     buf_clear(&n->names);
     uint64_t types = types_now(n);
@@ -339,22 +356,26 @@ int news_fd(const struct news *n)
     return n->watch ? os_watch_fd(n->watch) : -1;
 }
 
-struct news *news_open(struct vault *v, const char *path, struct err *e)
+struct news *news_open(const char *path, struct err *e)
 {
     scoped(news_close) struct news *n = mem_new(sizeof *n);
     struct err silent = {0};
-    n->vault = v;
     buf_init(&n->names, (size_t)NAMES_MAX * PATH_MAX);
     buf_init(&n->space, (size_t)NEWS_IDS_MAX * (PATH_MAX + 8));
     n->dir = os_dir_open(path, e);
     if (n->dir < 0)
         return NULL;
     n->watch = os_watch_open(n->dir, path, &silent);
-    bool changed;
-    if (!version_changed(n, &changed, e) || !read_all(n, &n->notes, e))
-        return NULL;
     n->types = types_now(n);
     return take(n);
+}
+
+bool news_begin(struct news *n, struct vault *v, struct err *e)
+{
+    bool changed;
+    n->vault = v;
+    n->unsure = true;
+    return version_changed(n, &changed, e) && read_all(n, &n->notes, e);
 }
 
 void news_close(struct news *n)

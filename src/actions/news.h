@@ -14,8 +14,12 @@
 #define NEWS_NOTES_MAX 200000u /* of a vault with more nothing is named */
 
 struct news;
-/* Looks for the first time; `path` is the vault's folder. NULL and *e. */
-struct news *news_open(struct vault *v, const char *path, struct err *e);
+/* From now on nothing is missed; `path` is the vault's folder. Quick: no note is read.
+ * NULL and *e. */
+struct news *news_open(const char *path, struct err *e);
+/* Looks for the first time; false and *e. What changed since news_open() may have been
+ * read already: the next look tells of it, and rather of too much than of too little. */
+bool news_begin(struct news *n, struct vault *v, struct err *e);
 void news_close(struct news *n); /* NULL is fine */
 SCOPED(news, news_close);
 

@@ -14,7 +14,13 @@
 struct watched {
     unsigned vault;
     struct news *news; /* NULL: it could not be looked at; tried again */
-    bool tried, was_open;
+    bool tried;
+};
+
+/* Watched from when it is followed, so that nothing is missed until the thread comes. */
+struct followed {
+    unsigned vault;
+    struct news *news; /* until the thread takes it over; NULL: there is none */
 };
 
 struct watching {
@@ -28,12 +34,12 @@ struct watching {
     struct watched all[WATCHED_MAX];
     size_t count; /* that it has taken over */
 
-    pthread_mutex_t running; /* held to start and stop it; before `lock` */
+    pthread_mutex_t running; /* held to start, stop and follow; before `lock` */
     bool runs;
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards what follows */
-    unsigned followed[WATCHED_MAX];
+    struct followed followed[WATCHED_MAX];
     size_t followed_count;
     bool stop;
 };
@@ -55,16 +61,27 @@ static void tell_all(struct watching *w, unsigned vault)
     tell(w, vault, (struct vault_change){.many = true, .came_or_went = true});
 }
 
+static struct news *watch_from_now(const struct watching *w, unsigned vault)
+{
+    struct err why = {0};
+    scoped(free) char *path = vault_set_path(w->vaults, vault);
+    return path ? news_open(path, &why) : NULL;
+}
+
 static void open_one(struct watching *w, struct watched *v)
 {
     struct err why = {0};
+    bool late = !v->news;
     v->tried = true;
+    if (late)
+        v->news = watch_from_now(w, v->vault);
     struct vault *vault = vault_set_get(w->vaults, v->vault, &why);
-    scoped(free) char *path = vault_set_path(w->vaults, v->vault);
-    v->news = vault && path ? news_open(vault, path, &why) : NULL;
-    if (v->news && v->was_open)
+    if (v->news && !(vault && news_begin(v->news, vault, &why))) {
+        news_close(v->news);
+        v->news = NULL;
+    }
+    if (late && v->news)
         tell_all(w, v->vault);
-    v->was_open = v->was_open || v->news;
 }
 
 static void look_at(struct watching *w, struct watched *v)
@@ -97,8 +114,11 @@ static void look_at_list(struct watching *w)
 static bool take_over(struct watching *w)
 {
     pthread_mutex_lock(&w->lock);
-    for (; w->count < w->followed_count; w->count++)
-        w->all[w->count] = (struct watched){.vault = w->followed[w->count]};
+    for (; w->count < w->followed_count; w->count++) {
+        struct followed *f = &w->followed[w->count];
+        w->all[w->count] = (struct watched){.vault = f->vault, .news = f->news};
+        f->news = NULL;
+    }
     bool go_on = !w->stop;
     pthread_mutex_unlock(&w->lock);
     return go_on;
@@ -140,8 +160,11 @@ static void *watch_all(void *arg)
     w->rested_ms = now_ms();
     while (take_over(w)) {
         for (size_t i = 0; i < w->count; i++)
-            if (!w->all[i].tried)
+            if (!w->all[i].tried) {
                 open_one(w, &w->all[i]);
+                if (w->all[i].news)
+                    look_at(w, &w->all[i]); /* what changed meanwhile */
+            }
         bool all = wait_for(w, ready);
         if (!take_over(w))
             break;
@@ -164,18 +187,28 @@ static void wake(struct watching *w)
     (void)!write(w->wake, &one, sizeof one);
 }
 
-void watching_follow(struct watching *w, unsigned vault)
+/* `running` is held: nobody else adds one. */
+static void follow(struct watching *w, unsigned vault)
 {
-    bool is_new = true;
-    pthread_mutex_lock(&w->lock);
+    bool is_new = vault && w->followed_count < WATCHED_MAX;
     for (size_t i = 0; i < w->followed_count; i++)
-        is_new = is_new && w->followed[i] != vault;
-    is_new = is_new && vault && w->followed_count < WATCHED_MAX;
-    if (is_new)
-        w->followed[w->followed_count++] = vault;
-    if (is_new && w->wake >= 0)
+        is_new = is_new && w->followed[i].vault != vault;
+    if (!is_new)
+        return;
+    struct followed f = {.vault = vault,
+                         .news = w->runs ? watch_from_now(w, vault) : NULL};
+    pthread_mutex_lock(&w->lock);
+    w->followed[w->followed_count++] = f;
+    if (w->wake >= 0)
         wake(w);
     pthread_mutex_unlock(&w->lock);
+}
+
+void watching_follow(struct watching *w, unsigned vault)
+{
+    pthread_mutex_lock(&w->running);
+    follow(w, vault);
+    pthread_mutex_unlock(&w->running);
 }
 
 struct watching *watching_new(struct vault_set *s)
@@ -205,11 +238,22 @@ static void set_wake(struct watching *w, int fd)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Those that the thread has not taken over. */
+static void drop_followed(struct watching *w)
+{
+    for (size_t i = 0; i < w->followed_count; i++) {
+        news_close(w->followed[i].news);
+        w->followed[i].news = NULL;
+    }
+}
+
 static bool start(struct watching *w, struct err *e)
 {
     w->stop = false;
     w->listed = vault_set_state(w->vaults);
-    watching_follow(w, vault_set_begin(w->vaults, NULL));
+    follow(w, vault_set_begin(w->vaults, NULL));
+    for (size_t i = 0; i < w->followed_count; i++)
+        w->followed[i].news = watch_from_now(w, w->followed[i].vault);
     int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     set_wake(w, made);
     int failed = made < 0 ? errno : pthread_create(&w->thread, NULL, watch_all, w);
@@ -220,6 +264,7 @@ static bool start(struct watching *w, struct err *e)
     }
     set_wake(w, -1);
     os_close(made);
+    drop_followed(w);
     errno = failed;
     return err_set(e, ERR_IO, "cannot watch vaults for changes: %m");
 }
@@ -249,6 +294,7 @@ void watching_stop(struct watching *w)
         for (size_t i = 0; i < w->count; i++)
             news_close(w->all[i].news);
         w->count = 0;
+        drop_followed(w);
         int made = w->wake;
         set_wake(w, -1);
         os_close(made);

@@ -16,5 +16,6 @@ void watching_free(struct watching *w); /* NULL is fine */
  * ERR_IO. */
 bool watching_start(struct watching *w, vault_change_fn *fn, void *arg, struct err *e);
 void watching_stop(struct watching *w); /* waits for the thread; without one is fine */
-/* This vault is one of them, now and later. */
+/* This vault is one of them: what changes once this has returned is told, where somebody
+ * listens, now or later. */
 void watching_follow(struct watching *w, unsigned vault);

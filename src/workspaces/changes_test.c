@@ -28,6 +28,16 @@ static void await(const char *line)
     pthread_mutex_unlock(&heard.lock);
 }
 
+/* `second`, after `first`. */
+static void await_both(const char *first, const char *second)
+{
+    const char *at = NULL;
+    pthread_mutex_lock(&heard.lock);
+    while (!(at = strstr(buf_cz(&heard.lines), first)) || !strstr(at, second))
+        pthread_cond_wait(&heard.changed, &heard.lock);
+    pthread_mutex_unlock(&heard.lock);
+}
+
 static bool was_told(const char *line)
 {
     pthread_mutex_lock(&heard.lock);
@@ -70,31 +80,32 @@ static int end(void **state)
     return code;
 }
 
-/* When it answers, the vault is being watched: what comes to it is told. */
-static void await_watch(const char *workspace)
+/* From then on what comes to the vault is told. */
+static void follow(const char *workspace)
 {
     struct err e = {0};
-    char uri[100], probe[100], line[160];
+    char uri[100];
     scoped_buf struct buf canonical;
     buf_init(&canonical, 1000);
     (void)snprintf(uri, sizeof uri, "ieapp://%s/links", workspace);
     assert_true(workspaces_follow(workspaces, &person, str_of(uri), &canonical, &e));
-    (void)snprintf(line, sizeof line, "one ieapp://%s/notes/note%%2FProbe\n", workspace);
+}
+
+/* As follow(), and what the vault was like then has been read: no more is told of than
+ * what there is to tell. */
+static void await_watch(const char *workspace)
+{
+    char any[160], note[160], last[160], probe[100];
+    (void)snprintf(any, sizeof any, " ieapp://%s/", workspace);
+    (void)snprintf(note, sizeof note, "one ieapp://%s/notes/note%%2FProbe\n", workspace);
+    (void)snprintf(last, sizeof last, "one ieapp://%s/links\n", workspace);
     (void)snprintf(probe, sizeof probe, "%s/Probe.md", workspace);
-    /* The first look may come after the first edit, which is then nothing new. */
-    for (unsigned i = 0; !was_told(line); i++) {
-        put(probe, i % 2 ? "x" : "y");
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec = (until.tv_nsec + 200000000) % 1000000000;
-        until.tv_sec += until.tv_nsec < 200000000;
-        pthread_mutex_lock(&heard.lock);
-        if (!strstr(buf_cz(&heard.lines), line))
-            (void)pthread_cond_timedwait(&heard.changed, &heard.lock, &until);
-        pthread_mutex_unlock(&heard.lock);
-    }
-    (void)snprintf(line, sizeof line, "one ieapp://%s/links\n", workspace);
-    await(line); /* the last of that look */
+    follow(workspace);
+    put(probe, "first");
+    await(any);
+    forget();
+    put(probe, "second");
+    await_both(note, last);
     forget();
 }
 
@@ -210,6 +221,76 @@ static void another_workspace_is_told_of_once_it_is_followed(void **state)
     assert_false(was_told("ieapp://work"));
 }
 
+/* Reading so many takes longer than changing one. */
+static void fill_other(unsigned n)
+{
+    char path[100];
+    for (unsigned i = 0; i < n; i++) {
+        (void)snprintf(path, sizeof path, "other/many/N %u.md", i);
+        put(path, "x");
+    }
+}
+
+static void what_changes_once_it_is_followed_is_told_however_soon(void **state)
+{
+    (void)state;
+    fill_other(3000);
+    follow("other");
+    put("other/many/N 7.md", "changed");
+    await("ieapp://other/");
+    await("resources other\n"); /* it may have been new */
+}
+
+static void what_goes_once_it_is_followed_is_told_however_soon(void **state)
+{
+    (void)state;
+    fill_other(3000);
+    follow("other");
+    assert_int_equal(remove(full("other/many/N 7.md")), 0);
+    await("ieapp://other/");
+    await("resources other\n");
+}
+
+static void what_changes_once_somebody_hears_is_told_however_soon(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    for (unsigned i = 0; i < 20; i++) {
+        workspaces_unhear(workspaces, hear, NULL);
+        forget();
+        assert_true(workspaces_hear(workspaces, hear, NULL, &e));
+        put("work/task/Buy.md", i % 2 ? "one" : "other");
+        await("ieapp://work/");
+    }
+}
+
+static _Atomic bool busy;
+
+static void *edit_on_and_on(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; busy; i++)
+        put("work/task/Buy.md", i % 2 ? "one" : "other");
+    return NULL;
+}
+
+/* Of types no notice comes: they are looked at from time to time. */
+static void a_vault_that_never_rests_keeps_none_from_being_looked_at(void **state)
+{
+    (void)state;
+    pthread_t editor;
+    await_watch("other");
+    busy = true;
+    assert_int_equal(pthread_create(&editor, NULL, edit_on_and_on, NULL), 0);
+    await("one ieapp://work/notes/task%2FBuy\n");
+    (void)mkdir(full("other/.cloche"), 0700);
+    (void)mkdir(full("other/.cloche/types"), 0700);
+    put("other/.cloche/types/task.json", "{}");
+    await("one ieapp://other/classes\n");
+    busy = false;
+    pthread_join(editor, NULL);
+}
+
 static void a_note_is_followed_by_its_id_whatever_it_is_called(void **state)
 {
     (void)state;
@@ -267,6 +348,10 @@ int main(void)
         T(a_burst_is_told_as_one),
         T(our_own_changes_are_told_too),
         T(another_workspace_is_told_of_once_it_is_followed),
+        T(what_changes_once_it_is_followed_is_told_however_soon),
+        T(what_goes_once_it_is_followed_is_told_however_soon),
+        T(what_changes_once_somebody_hears_is_told_however_soon),
+        T(a_vault_that_never_rests_keeps_none_from_being_looked_at),
         T(a_note_is_followed_by_its_id_whatever_it_is_called),
         T(who_has_ended_hearing_is_told_nothing),
         T(more_hearers_than_there_is_room_for_are_refused),

@@ -156,7 +156,7 @@ bool workspaces_hear(struct workspaces *w, workspaces_change_fn *fn, void *arg,
 void workspaces_unhear(struct workspaces *w, workspaces_change_fn *fn, void *arg);
 
 /* Somebody wants to hear of this resource: appends its canonical spelling, by which
- * changes name it. ERR_NOT_FOUND: it can be none of this caller's. */
+ * changes name it. Whoever hears is told of what changes once this has returned. ERR_NOT_FOUND: it can be none of this caller's. */
 bool workspaces_follow(struct workspaces *w, const struct caller *who, struct str uri,
                        struct buf *canonical, struct err *e);
 
