@@ -169,7 +169,7 @@ bool endpoint_is_allowed_host(const struct endpoint *ep, struct str host,
                               const char *const *names)
 {
     struct str name, port;
-    uint16_t number;
+    uint16_t number = 0;
     if (!split(host, &name, &port) || (port.at && !read_port(port, &number)))
         return false;
     for (; names && *names; names++)
