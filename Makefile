@@ -239,12 +239,15 @@ build/guest/script.wasm build/guest/lint.wasm: %.wasm: %.raw.wasm build/cloche-b
 	@echo "  bake  $@"
 	@build/cloche-bake $< -o $(@:.wasm=)
 
-# The same code once more with fuel counted: compiled here, or the first run_script would
-# wait for it. The folder begins anew, so that no earlier guest's stays in it.
-build/guest/script.metered: build/guest/script.wasm build/guest/typescript.bare.wasm
+# What servers and `run_script` begin with is compiled here, or the first start would do it,
+# which takes seconds and 25 MB of memory: the script guest, once more with fuel counted, and
+# the linter. The folder begins anew, so that no earlier guest's stays in it.
+build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/guest/typescript.bare.wasm
 	@echo "  ahead $@"
 	@rm -rf $(@D)/ahead && tar -xmf $(@D)/typescript.tar -C $(@D) ahead
 	@build/cloche-bake --ahead $(@D)/typescript.bare.wasm $(@D)/ahead
+	@for guest in lint script; do \
+	    build/cloche-bake --own --ahead $(@D)/$$guest.bare.wasm $(@D)/ahead || exit; done
 	@build/cloche-bake --metered --ahead $(@:.metered=.bare.wasm) $(@D)/ahead && touch $@
 
 # esbuild, with Go's runtime. What comes of it is kept, since it takes half a minute; what

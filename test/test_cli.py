@@ -1,9 +1,12 @@
 """The command line, as scripts rely on it."""
 
 import json
+import os
 import subprocess
 
 import pytest
+
+from wire import Stdio, call
 
 
 def run(cloche, *words, stdin=None, env=None):
@@ -157,3 +160,15 @@ def test_it_runs_where_there_is_no_home_and_no_cache(cloche, tmp_path):
     readonly.write_text("a file, where a folder should be")
     done = run(cloche, "eval", "-e", "return 8", env={**env, "XDG_CACHE_HOME": str(readonly)})
     assert json.loads(done.stdout)["result"] == 8
+
+
+def test_the_first_start_compiles_nothing(cloche, vault, tmp_path):
+    """What the build compiled ahead is found: else the first start takes seconds, and many times its memory."""
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with Stdio([cloche, "mcp", "--vault", str(vault)], env=env) as client:
+        for tool, arguments in [("check_code", {"code": "1"}), ("evaluate_note_code", {"code": "return 1"}),
+                                ("run_script", {"code": "1", "workspace_id": "vault"}),
+                                ("evaluate_note_code", {"code": "const n: number = 1", "language": "typescript"})]:
+            answer = client.ask(call(tool, arguments))
+            assert not answer["result"].get("isError"), answer
+    assert list((tmp_path / "cache").rglob("*.cwasm")) == []

@@ -3,8 +3,8 @@
  * start finds clocks and random bytes that are always the same.
  *
  * cloche-bake --ahead IN.wasm FOLDER: compiles it for ENGINE_FOREIGN on this machine's
- * CPU, for the engine's option `ahead`; with --metered for ENGINE_OWN_METERED. Part of
- * the build. */
+ * CPU, for the engine's option `ahead`; with --own for ENGINE_OWN, with --metered for
+ * ENGINE_OWN_METERED. Part of the build. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -104,17 +104,22 @@ static bool bake_file(const char *in, const char *out, bool for_wasi, struct err
 int main(int argc, char **argv)
 {
     bool metered = argc == 5 && !strcmp(argv[1], "--metered");
-    bool ahead = argc - metered == 4 && !strcmp(argv[1 + metered], "--ahead");
+    bool own = argc == 5 && !strcmp(argv[1], "--own");
+    int from = 1 + (metered || own);
+    bool ahead = argc - from == 3 && !strcmp(argv[from], "--ahead");
     bool for_wasi = argc == 5 && !strcmp(argv[1], "--wasi");
     bool bakes = argc - for_wasi == 4 && !strcmp(argv[argc - 2], "-o");
     if (!ahead && !bakes) {
-        fprintf(stderr, "usage: cloche-bake [--wasi] IN.wasm -o OUT\n"
-                        "       cloche-bake [--metered] --ahead IN.wasm FOLDER\n");
+        fprintf(stderr,
+                "usage: cloche-bake [--wasi] IN.wasm -o OUT\n"
+                "       cloche-bake [--own | --metered] --ahead IN.wasm FOLDER\n");
         return 2;
     }
     struct err e = {0};
-    const char *in = argv[1 + ahead + metered + for_wasi], *out = argv[argc - 1];
-    enum engine_kind kind = metered ? ENGINE_OWN_METERED : ENGINE_FOREIGN;
+    const char *in = argv[ahead ? from + 1 : 1 + for_wasi], *out = argv[argc - 1];
+    enum engine_kind kind = metered ? ENGINE_OWN_METERED
+                            : own   ? ENGINE_OWN
+                                    : ENGINE_FOREIGN;
     if (ahead ? compile_file(in, kind, out, &e) : bake_file(in, out, for_wasi, &e))
         return 0;
     fprintf(stderr, "cloche-bake: %s: %s\n", in, e.msg);
