@@ -467,3 +467,29 @@ def test_a_workspace_that_is_not_granted_is_not_there(cloche, tmp_path):
             assert there.status_code == none.status_code == 404
             assert (there.json()["detail"].replace("yours", "") ==
                     none.json()["detail"].replace("nobody", ""))
+
+
+# ---- who may ------------------------------------------------------------------
+
+
+def test_who_is_not_let_in_is_told_as_all_others_are(api, notes):
+    for target in (notes, "/workspaces", "/openapi.json"):
+        for fields, status, code in (({"Authorization": "Bearer wrong"}, 401, "DENIED"),
+                                     ({"X-Forwarded-For": "192.0.2.1"}, 401, "DENIED"),
+                                     ({"Host": "evil.example"}, 403, "DENIED"),
+                                     ({"Origin": "https://evil.example"}, 403, "DENIED")):
+            answer = api.get(target, headers=fields | {"Accept": "*/*"})
+            told = problem(answer, status)
+            assert (told["code"], told["instance"], told["retry"]) == (code, target, False)
+            assert ("WWW-Authenticate" in answer.headers) == (status == 401)
+
+
+def test_a_method_that_is_not_taken_is_told_with_those_that_are(api, notes):
+    told = problem(api.put(notes), 405)
+    assert told["detail"].endswith("does not take PUT; it takes GET, HEAD, POST, OPTIONS")
+
+
+def test_a_path_where_nothing_is_tells_what_there_is(api):
+    answer = api.get("/")
+    assert answer.status_code == 404
+    assert "there are /mcp, /metrics, /workspaces, /openapi.json" in answer.text

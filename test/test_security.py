@@ -76,6 +76,11 @@ def sentences():
             SENTENCE.findall((ROOT / "docs" / "security.md").read_text())}
 
 
+def test_no_two_sentences_have_one_number():
+    numbers = [n for n, _ in SENTENCE.findall((ROOT / "docs" / "security.md").read_text())]
+    assert len(numbers) == len(set(numbers))
+
+
 def find_test(file, name):
     text = (ROOT / file).read_text()
     if file.endswith(".py"):
@@ -412,4 +417,8 @@ def test_s8_answers_to_strangers_tell_nothing_of_what_is_there(cloche, tenants):
                ("/workspaces", "/workspaces/alpha/notes", "/workspaces/gamma/notes",
                 "/metrics", "/nothing", "/mcp")]
     assert {r.status_code for r in answers} == {401}
-    assert len({json.dumps(r.text) for r in answers[:5]}) == 1
+    # Problem documents of REST repeat the request's own path, and nothing else.
+    rest = [r.json() for r in answers[:3]]
+    assert [r.pop("instance") for r in rest] == [r.url.path for r in answers[:3]]
+    assert rest[0] == rest[1] == rest[2]
+    assert {r.text.strip() for r in answers[3:5]} == {rest[0]["detail"]}

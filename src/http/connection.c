@@ -114,8 +114,6 @@ bool request_refuse(struct http_request *rq, int status, const char *why)
     /* Where a request is not clear, neither is where the next one begins. */
     if (status == MHD_HTTP_BAD_REQUEST)
         http_set_header(&rs, MHD_HTTP_HEADER_CONNECTION, "close");
-    if (rq->route && rq->route->refused)
-        rq->route->refused(rq->route->arg, rq, why, &rs);
     response_put(rq, &rs);
     /* What was read so far is of no use any more. */
     buf_done(&rq->body);
@@ -135,13 +133,11 @@ static size_t matches(const struct http_route *route, struct str path)
     return path.n == n - 1 && memcmp(path.at, route->path, path.n) == 0 ? n : 0;
 }
 
-static bool find_route(struct http_request *rq)
+/* Before anything is refused, because a refusal is told as its route tells them. */
+static void find_route(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
     size_t best = 0;
-    for (unsigned i = 0; i < rq->target->n_parts; i++)
-        if (rq->target->parts[i].n == 0)
-            return request_refuse(rq, MHD_HTTP_NOT_FOUND, "the path has an empty part");
     for (size_t i = 0; i < o->n_routes; i++) {
         size_t n = matches(&o->routes[i], rq->target->path);
         if (n > best) {
@@ -149,11 +145,34 @@ static bool find_route(struct http_request *rq)
             rq->route = &o->routes[i];
         }
     }
-    if (rq->target->slashes && (!best || !rq->route->slashes))
+}
+
+/* With what there is: whoever was given the server's address alone finds the rest. */
+static bool refuse_unknown(struct http_request *rq)
+{
+    const struct http_options *o = &rq->server->o;
+    scoped_buf struct buf text;
+    buf_init(&text, 1024);
+    buf_cstr(&text, "there is nothing at this path; there are");
+    for (size_t i = 0; i < o->n_routes; i++) {
+        struct str path = str_of(o->routes[i].path);
+        if (path.n > 1 && path.at[path.n - 1] == '/')
+            path.n--;
+        buf_printf(&text, "%s %.*s", i ? "," : "", STR_ARGS(path));
+    }
+    return request_refuse(rq, MHD_HTTP_NOT_FOUND, buf_cz(&text));
+}
+
+static bool check_path(struct http_request *rq)
+{
+    for (unsigned i = 0; i < rq->target->n_parts; i++)
+        if (rq->target->parts[i].n == 0)
+            return request_refuse(rq, MHD_HTTP_NOT_FOUND, "the path has an empty part");
+    if (rq->target->slashes && !(rq->route && rq->route->slashes))
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
                               "the path holds an encoded slash");
-    if (!best)
-        return request_refuse(rq, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
+    if (!rq->route)
+        return refuse_unknown(rq);
     if (rq->route->head && str_is(http_method(rq), "HEAD"))
         rq->method = "GET";
     return true;
@@ -228,11 +247,12 @@ static bool screen(struct http_request *rq)
                               "the first line must be METHOD TARGET HTTP/1.1");
     if (rq->bad_target)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST, rq->bad_target);
+    find_route(rq);
     if (!caller_check(rq))
         return false;
     if (atomic_load(&s->stopping))
         return request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
-    return find_route(rq) && check_length(rq);
+    return check_path(rq) && check_length(rq);
 }
 
 /* ---- the body ----------------------------------------------------------- */

@@ -130,9 +130,10 @@ struct http_route {
     /* When the server stops and waits no longer: what runs shall end, also where it does
      * not mind the request's cancel. May be called several times. NULL: it does mind. */
     void (*stop)(void *arg);
-    /* Says in its own words what the server refuses for it (413, 503): `rs` holds the
-     * usual refusal. NULL: that one. Must not block. */
-    void (*refused)(void *arg, struct http_request *rq, const char *why,
+    /* Says in its own words what http_refuse() says for it, also before it was asked
+     * (401, 403, 413, 503): `rs` holds the usual refusal. NULL: that one. Must not
+     * block. */
+    void (*refused)(void *arg, const struct http_request *rq, const char *why,
                     struct http_response *rs);
 };
 

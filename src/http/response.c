@@ -62,6 +62,19 @@ static bool names_json(struct str field)
     return false;
 }
 
+static void put_problem(struct http_response *rs, const char *why)
+{
+    rs->type = "application/problem+json";
+    buf_clear(&rs->body);
+    struct json_writer w = json_writer(&rs->body);
+    json_open_object(&w);
+    json_pair_cstr(&w, "type", "about:blank");
+    json_pair_cstr(&w, "title", MHD_get_reason_phrase_for((unsigned)rs->status));
+    json_pair_int(&w, "status", rs->status);
+    json_pair_cstr(&w, "detail", why);
+    json_close(&w);
+}
+
 void http_refuse(const struct http_request *rq, struct http_response *rs, int status,
                  const char *fmt, ...)
 {
@@ -71,19 +84,11 @@ void http_refuse(const struct http_request *rq, struct http_response *rs, int st
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     http_say(rs, status, "%s", text);
-    if (!names_json(http_header(rq, "Accept")) &&
-        !names_json(http_header(rq, "Content-Type")))
-        return;
-
-    rs->type = "application/problem+json";
-    buf_clear(&rs->body);
-    struct json_writer w = json_writer(&rs->body);
-    json_open_object(&w);
-    json_pair_cstr(&w, "type", "about:blank");
-    json_pair_cstr(&w, "title", MHD_get_reason_phrase_for((unsigned)status));
-    json_pair_int(&w, "status", status);
-    json_pair_cstr(&w, "detail", text);
-    json_close(&w);
+    if (names_json(http_header(rq, "Accept")) ||
+        names_json(http_header(rq, "Content-Type")))
+        put_problem(rs, text);
+    if (rq->route && rq->route->refused)
+        rq->route->refused(rq->route->arg, rq, text, rs);
 }
 
 static void add_fields(struct MHD_Response *answer, const struct http_response *rs)

@@ -342,7 +342,7 @@ static void drop(void *arg, void *left)
 }
 
 /* The id of a request that is not taken; NULL: there is none to be told. */
-static const struct json *id_of(struct http_request *rq, struct arena *arena)
+static const struct json *id_of(const struct http_request *rq, struct arena *arena)
 {
     struct err none = {0};
     struct str body = http_body(rq);
@@ -353,7 +353,7 @@ static const struct json *id_of(struct http_request *rq, struct arena *arena)
 }
 
 /* Also what does not come so far speaks JSON-RPC. */
-static void refused(void *arg, struct http_request *rq, const char *why,
+static void refused(void *arg, const struct http_request *rq, const char *why,
                     struct http_response *rs)
 {
     (void)arg;

@@ -46,13 +46,22 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
 }
 
 /* What the server itself refuses for these paths: a problem like all others. */
-static void refused(void *arg, struct http_request *rq, const char *why,
+static void refused(void *arg, const struct http_request *rq, const char *why,
                     struct http_response *rs)
 {
     (void)arg;
-    enum err_code code = rs->status == 413   ? ERR_LIMIT
-                         : rs->status == 503 ? ERR_BUSY
-                                             : ERR_INVALID;
+    static const struct {
+        int status;
+        enum err_code code;
+    } kinds[] = {{401, ERR_DENIED},
+                 {403, ERR_DENIED},
+                 {413, ERR_LIMIT},
+                 {429, ERR_BUSY},
+                 {503, ERR_BUSY}};
+    enum err_code code = ERR_INVALID;
+    for (size_t i = 0; i < LENGTH(kinds); i++)
+        if (kinds[i].status == rs->status)
+            code = kinds[i].code;
     struct err e = {0};
     (void)err_set(&e, code, "%s", why);
     struct route_answer out = {.body = rs->body};

@@ -136,30 +136,29 @@ static struct str method_of(const struct route_request *rq)
     return str_is(rq->method, "HEAD") ? STR("GET") : rq->method;
 }
 
-static bool put_allow(struct route_call *c, const char *pattern, struct err *e)
+static void list_methods(const char *pattern, struct buf *out)
 {
-    scoped_buf struct buf allow;
-    buf_init(&allow, 256);
     for (size_t i = 0; i < route_count; i++)
         if (!strcmp(routes[i].pattern, pattern))
-            buf_printf(&allow, "%s%s", routes[i].method,
+            buf_printf(out, "%s%s", routes[i].method,
                        str_is(str_of(routes[i].method), "GET") ? ", HEAD, " : ", ");
-    buf_cstr(&allow, "OPTIONS");
-    return route_header(c, "Allow", buf_view(&allow), e);
+    buf_cstr(out, "OPTIONS");
 }
 
 static bool wrong_method(struct route_call *c, const char *pattern, struct err *e)
 {
-    if (!put_allow(c, pattern, e))
+    scoped_buf struct buf allow;
+    buf_init(&allow, 256);
+    list_methods(pattern, &allow);
+    if (!route_header(c, "Allow", buf_view(&allow), e))
         return false;
     if (str_is(c->rq->method, "OPTIONS")) {
         c->out->status = 204;
         return true;
     }
     c->refusal = 405;
-    return err_set(e, ERR_INVALID,
-                   "%s does not take %.*s; the header Allow tells what it takes", pattern,
-                   STR_ARGS(str_cut(c->rq->method, 20)));
+    return err_set(e, ERR_INVALID, "%s does not take %.*s; it takes %s", pattern,
+                   STR_ARGS(str_cut(c->rq->method, 20)), buf_cz(&allow));
 }
 
 /* Sets c->route, or answers without one: OPTIONS. */
