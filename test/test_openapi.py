@@ -69,6 +69,18 @@ def test_the_document_is_openapi(document):
         jsonschema.Draft202012Validator.check_schema(schema)
 
 
+def test_every_list_says_what_it_holds(document):
+    """Generators of clients leave out what has a list of anything."""
+    def look(schema):
+        if isinstance(schema, dict):
+            kinds = schema.get("type") or []
+            assert "items" in schema or "array" not in ([kinds] if isinstance(kinds, str) else kinds), schema
+            schema = list(schema.values())
+        for inner in schema if isinstance(schema, list) else []:
+            look(inner)
+    look(document["components"])
+
+
 def test_every_operation_has_a_name_of_its_own(document):
     names = [operation["operationId"] for _, _, operation in operations(document)]
     assert len(set(names)) == len(names) >= 20

@@ -77,7 +77,8 @@ const struct schema schemas[] = {
      "\"filter\":{\"type\":[\"object\",\"null\"],\"description\":\"fields with values, or "
      "with operators: {class: 'Task', 'properties.Due': {$lt: '2026-01-01'}}; $and, $or, "
      "$not\"},"
-     "\"sort\":{\"type\":[\"string\",\"array\",\"object\",\"null\"],\"description\":\"a "
+     "\"sort\":{\"type\":[\"string\",\"array\",\"object\",\"null\"],\"items\":{\"type\":["
+     "\"string\",\"object\"]},\"description\":\"a "
      "field, -field for the other way round, several, or {field: 'desc'}\"},"
      "\"fields\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"}},"
      "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":1000},"
@@ -108,7 +109,9 @@ const struct schema schemas[] = {
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"result\":{},\"error\":" NULLABLE_STRING
      ",\"errorDetails\":{\"type\":[\"object\",\"null\"]},\"executionTime\":{\"type\":"
-     "\"number\"},\"logs\":{\"type\":\"array\"},\"stats\":{\"type\":\"object\"},"
+     "\"number\"},\"logs\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+     "\"properties\":{\"level\":" STRING ",\"message\":" STRING
+     "}}},\"stats\":{\"type\":\"object\"},"
      "\"truncated\":{\"type\":\"boolean\"}},\"required\":[\"success\",\"result\","
      "\"logs\",\"stats\"]}"},
     {"Record",
