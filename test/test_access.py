@@ -81,7 +81,7 @@ def test_it_does_not_start_open_to_the_network(cloche, vault):
     for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0"):
         tried = subprocess.run([cloche, "serve", "--vault", str(vault), "--listen", address],
                                capture_output=True, text=True, timeout=60)
-        assert tried.returncode != 0 and not tried.stdout
+        assert tried.returncode == 2 and not tried.stdout
         assert "--behind-proxy" in tried.stderr, tried.stderr
 
 
@@ -93,6 +93,16 @@ def test_a_name_of_its_own_is_accepted_in_host(cloche, vault):
                              ("evil.example", 403)):
             answer = s.post(request("ping"), bearer(token) | {"Host": host})
             assert answer.status_code == status
+
+
+@pytest.mark.parametrize("words", [
+    ("--allow-host", "https://x.example"), ("--allow-host", "*.x.example"), ("--allow-host", ""),
+    ("--allow-origin", "x.example"), ("--allow-origin", "https://x.example/"),
+    ("--allow-origin", "https://"), ("--allow-origin", "*")])
+def test_a_name_that_no_client_can_have_is_told(cloche, vault, words):
+    tried = subprocess.run([cloche, "serve", "--vault", str(vault), *words],
+                           capture_output=True, text=True, timeout=60)
+    assert tried.returncode == 2 and words[0] in tried.stderr and "accepted" in tried.stderr
 
 
 @pytest.mark.parametrize("url", ["http://x.example", "notes.example", "https://",

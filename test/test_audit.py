@@ -122,6 +122,27 @@ def test_the_code_is_kept_only_where_the_policy_says_so(run, vault):
     assert missing.returncode == 1 and "no record" in missing.stderr
 
 
+def test_wrong_arguments_do_not_look_like_another_policy(run, vault, stdio):
+    for id, arguments in enumerate(({"identifier": "nowhere"}, {}, {"identifier": "nowhere"})):
+        stdio.ask(call("get_note", arguments, id=id))
+    stdio.end()
+    told = records(run, "--vault", vault)
+    assert [r["result"] for r in told if r["event"] == "call"][1] == "InvalidInput"
+    assert len([r for r in told if r["event"] == "policy"]) == 1
+
+
+def test_the_users_own_trail_is_read_also_where_there_are_vaults(cloche, run, vault):
+    for words in (["vault", "add", vault, "--id", "mine"], ["token", "create", "ci"]):
+        assert subprocess.run([cloche, *words], timeout=60).returncode == 0
+    run("eval", "-e", "1")
+    assert "token create" not in [r["event"] for r in records(run)]
+    assert "token create" in [r["event"] for r in records(run, "--own")]
+    assert "token create ci\n" in run("audit", "--own").stdout
+    assert run("audit", "--own", "--vault", vault).returncode == 2
+    misled = run("audit", "--vault", "mine")
+    assert misled.returncode == 1 and f'with this id is in "{vault}"' in misled.stderr
+
+
 def test_a_change_of_the_policy_is_recorded_however_it_was_made(run, vault):
     run("eval", "--vault", vault, "-e", "1")
     run("policy", "set", "limits.total", "5000")

@@ -358,8 +358,9 @@ bool token_revoke(const char *which, char name[static TOKEN_NAME_MAX + 1], struc
         if (str_is(c.list.all[i].name, which) || str_is(c.list.all[i].id, which))
             t = &c.list.all[i];
     if (!t || t->revoked_ms)
-        return err_set(e, ERR_NOT_FOUND, "%s '%.60s'; 'cloche token list' shows them all",
-                       t ? "revoked already is the token" : "there is no token", which);
+        return err_set(e, ERR_NOT_FOUND,
+                       "there is no token '%.60s'%s; 'cloche token list' shows them all",
+                       which, t ? " any more: it is revoked already" : "");
     t->revoked_ms = c.now_ms;
     t->hash = STR("");
     (void)snprintf(name, TOKEN_NAME_MAX + 1, "%.*s", STR_ARGS(t->name));

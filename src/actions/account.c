@@ -25,7 +25,12 @@ void account_ward(struct account *a, struct ward *w, const struct policy *p)
         return; /* the first of them tell of the call */
     struct account_ward *new = &a->wards[a->ward_count++];
     *new = (struct account_ward){.ward = w, .keep_code = p && p->keep_code};
-    (void)snprintf(new->digest, sizeof new->digest, "%s", p ? p->digest : "unusable");
+    /* Calls that end before they are under a policy do not make it another one. */
+    struct err unusable = {0};
+    const struct policy *asked = p ? NULL : ward_policy(w, &unusable);
+    const struct policy *now = p ? p : asked;
+    (void)snprintf(new->digest, sizeof new->digest, "%s", now ? now->digest : "unusable");
+    policy_release(asked);
 }
 
 /* ---- host calls --------------------------------------------------------- */

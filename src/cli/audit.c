@@ -16,7 +16,7 @@
 
 struct audit_command {
     const char *vault, *limit;
-    bool json, help, follow, verify;
+    bool own, json, help, follow, verify;
     const char *words[2];
     size_t count;
     struct trail *trail;
@@ -38,14 +38,17 @@ static void print_readable(const struct json *r)
     struct str mac = json_str(json_get(r, "mac")), event = json_str(json_get(r, "event"));
     printf("%.*s %.*s ", STR_ARGS(json_str(json_get(r, "time"))),
            STR_ARGS(str_cut(mac, 12)));
+    struct str caller = json_str(json_get(r, "caller"));
     if (!str_is(event, "call")) {
-        printf("-- %.*s %.*s%.*s%.*s\n", STR_ARGS(event),
-               STR_ARGS(json_str(json_get(r, "why"))),
-               STR_ARGS(json_str(json_get(r, "kind"))),
-               STR_ARGS(json_str(json_get(r, "policy"))));
+        static const char *const about[] = {"kind", "why", "policy"};
+        printf("%.*s %.*s", STR_ARGS(caller.n ? caller : STR("--")), STR_ARGS(event));
+        for (size_t i = 0; i < LENGTH(about); i++)
+            if (json_get(r, about[i]))
+                printf(" %.*s", STR_ARGS(json_str(json_get(r, about[i]))));
+        printf("\n");
         return;
     }
-    printf("%.*s %.*s %.*s %.1f ms", STR_ARGS(json_str(json_get(r, "caller"))),
+    printf("%.*s %.*s %.*s %.1f ms", STR_ARGS(caller),
            STR_ARGS(json_str(json_get(r, "action"))),
            STR_ARGS(json_str(json_get(r, "result"))), json_number(json_get(r, "ms"), 0));
     print_names("; ", json_get(r, "calls"));
@@ -225,6 +228,8 @@ static bool run(struct audit_command *c, struct err *e)
         return err_set(e, ERR_INVALID,
                        "'cloche audit' is followed by options, or by "
                        "'show ID'");
+    if (c->own && c->vault)
+        return err_set(e, ERR_INVALID, "--own and --vault do not go together");
     if (c->follow && c->verify)
         return err_set(e, ERR_INVALID, "--follow and --verify do not go together");
     return c->count    ? show(c, e)
@@ -238,6 +243,8 @@ int command_audit(int argc, char **argv)
     struct audit_command c = {0};
     const struct option_row rows[] = {
         {"--vault", &c.vault, NULL, "DIR", "of what was done there (the current vault)"},
+        {"--own", NULL, &c.own, NULL,
+         "of what had no vault: tokens, the policy, who was not let in"},
         {"--limit", &c.limit, NULL, "N", "the last N records (20)"},
         {"--follow", NULL, &c.follow, NULL, "and those that come"},
         {"--verify", NULL, &c.verify, NULL, "check that nothing was changed or cut"},
@@ -262,6 +269,8 @@ int command_audit(int argc, char **argv)
     struct ward *ward = NULL;
     c.count = use.given;
     scoped(guard_close) struct guard *guard = cli_guard(c.vault, &ward, &e);
-    c.trail = guard ? ward_trail(ward) : NULL;
-    return guard && run(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    if (guard && c.own)
+        ward = guard_ward(guard, NULL, &e);
+    c.trail = guard && ward ? ward_trail(ward) : NULL;
+    return c.trail && run(&c, &e) ? EXIT_DONE : cli_fail(&e);
 }

@@ -17,7 +17,7 @@ static const struct command {
     {"eval", "[--vault DIR] (-e CODE | FILE | -)", "run code over a vault",
      .run = command_eval},
     {"mcp", "[--vault DIR]", "serve an MCP client over stdio", .serve = command_mcp},
-    {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP over HTTP at /mcp",
+    {"serve", "[--vault DIR] [--listen ADDRESS:PORT]", "serve MCP and REST over HTTP",
      .serve = command_serve},
     {"reindex", "[--vault DIR]", "bring the vault's index up to date",
      .run = command_reindex},

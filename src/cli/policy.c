@@ -39,6 +39,24 @@ char *cli_vault_path(const char *given)
     return path;
 }
 
+/* An id of the list is easily taken for a folder's name: commands of tokens want it. */
+static void name_folder(const char *given, struct err *e)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    struct vaults list;
+    const struct vault_entry *v =
+        given && e->code == ERR_NOT_FOUND && vaults_read(a, &list, &none)
+            ? vaults_find(&list, str_of(given))
+            : NULL;
+    struct err why = *e;
+    if (!v)
+        return;
+    *e = (struct err){0};
+    (void)err_set(e, ERR_NOT_FOUND, "%.100s; the vault with this id is in \"%.*s\"",
+                  why.msg, STR_ARGS(str_cut(v->path, 100)));
+}
+
 struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
 {
     struct guard_options options = {0};
@@ -47,8 +65,10 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
     scoped(guard_close) struct guard *g = guard_open(&options);
     scoped_fd int dir = path ? os_dir_open(path, e) : -1;
     scoped(free) char *true_path = dir >= 0 ? os_dir_path(dir, e) : NULL;
-    if (path && !true_path)
+    if (path && !true_path) {
+        name_folder(vault, e);
         return NULL;
+    }
     *ward = guard_ward(g, true_path, e);
     return *ward ? take(g) : NULL;
 }
@@ -80,7 +100,7 @@ static void print_shown(const struct json *shown)
 {
     struct json_iter it = json_iter(json_get(shown, "values"));
     while (json_next(&it)) {
-        printf("%-24.*s %-8.*s ", STR_ARGS(json_str(json_get(it.value, "key"))),
+        printf("%-26.*s %-8.*s ", STR_ARGS(json_str(json_get(it.value, "key"))),
                STR_ARGS(json_str(json_get(it.value, "from"))));
         print_value(json_get(it.value, "value"));
         if (json_get(it.value, "and")) {

@@ -176,6 +176,26 @@ static bool read_public_url(struct service *s, struct err *e)
     return true;
 }
 
+/* What could never stand in Host or Origin would refuse everybody without a word. */
+static bool check_names(const struct service *s, struct err *e)
+{
+    for (const char *const *name = s->hosts; *name; name++)
+        if (!**name || strpbrk(*name, "/*?#@, "))
+            return err_set(e, ERR_INVALID,
+                           "--allow-host '%.100s' is no name; one as it stands in Host, "
+                           "such as notes.example.org, is accepted",
+                           *name);
+    for (const char *const *origin = s->origins; *origin; origin++) {
+        const char *host = strstr(*origin, "://");
+        if (!host || host == *origin || !host[3] || strpbrk(host + 3, "/*?#@, "))
+            return err_set(e, ERR_INVALID,
+                           "--allow-origin '%.100s' is none; https://HOST, with a port "
+                           "where it is needed and without a path, is accepted",
+                           *origin);
+    }
+    return true;
+}
+
 static void record_refusal(void *arg, const char *caller, const char *why)
 {
     const struct service *s = arg;
@@ -189,7 +209,7 @@ static bool open_access(struct service *s, struct err *e)
         return err_set(e, ERR_INVALID,
                        "--tls-cert and --tls-key go together; %s is missing",
                        s->tls_cert ? "the key" : "the certificate");
-    if (!read_public_url(s, e) ||
+    if (!check_names(s, e) || !read_public_url(s, e) ||
         (s->per_second && !options_number("--caller-rate", s->per_second, 1,
                                           PER_SECOND_MOST, &per_second, e)) ||
         (s->running &&
@@ -235,11 +255,12 @@ static bool serve(struct service *s, struct err *e)
                                    .workers = WORKERS,
                                    .worker_stack = ENGINE_THREAD_STACK};
     struct http_server *server = http_open(&options, e);
+    if (!server && e->code == ERR_DENIED && !s->tls_cert && !s->behind_proxy) {
+        e->code = ERR_INVALID;
+        return err_wrap(e, "--tls-cert and --tls-key, or --behind-proxy, are needed");
+    }
     if (!server)
-        return e->code == ERR_DENIED && !s->tls_cert && !s->behind_proxy
-                   ? err_wrap(e,
-                              "--tls-cert and --tls-key, or --behind-proxy, are needed")
-                   : false;
+        return false;
     const char *port = strrchr(http_url(server), ':');
     actions_listens(actions, (uint16_t)strtoul(port + 1, NULL, 10));
     /* Scripts wait for this line. */
@@ -278,8 +299,9 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
     };
     struct option_use use = {
         .usage =
-            "cloche serve [OPTIONS]\n\nServes MCP at /mcp, REST at /workspaces (described at /openapi.json) and counters at /metrics; prints its address when it is ready; "
-            "ends at SIGTERM.",
+            "cloche serve [OPTIONS]\n\n"
+            "Serves MCP at /mcp, REST at /workspaces (described at /openapi.json) and\n"
+            "counters at /metrics; prints its address when it is ready; ends at SIGTERM.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &s.help,
