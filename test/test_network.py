@@ -443,7 +443,7 @@ def test_a_cloche_is_not_reached_from_inside(cloche, policy, vault):
             return structured(answer.json())
 
         assert fetch(own.url)["errorDetails"]["type"] == "PermissionDenied"
-        assert fetch(other.url)["result"] == 403
+        assert fetch(other.url)["result"] == 401
 
 
 def test_every_host_that_was_asked_for_stands_in_the_audit(cloche, run, web, grant):

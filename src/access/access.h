@@ -77,5 +77,6 @@ void access_release(void *access, void *left);
 /* To be asked every second or so: may somebody have lost what he came in with? Then
  * http_expel() with access_stands() ends what he has open. */
 bool access_changed(struct access *a);
-/* Would what was left still be let in, as of the last access_changed()? */
+/* http_options.stays: would what was left still be let in, as of the last
+ * access_changed()? */
 bool access_stands(void *access, const void *left);

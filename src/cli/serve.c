@@ -145,7 +145,7 @@ static void serve_on(const struct service *s, struct http_server *server, struct
     struct pollfd stop = {.fd = s->stop, .events = POLLIN};
     while (poll(&stop, 1, LOOK_MS) <= 0)
         if (access_changed(s->access)) {
-            http_expel(server, access_stands, s->access);
+            http_expel(server);
             mcp_expel(mcp, access_stands, s->access);
         }
 }
@@ -242,6 +242,7 @@ static bool serve(struct service *s, struct err *e)
                                    .n_routes = LENGTH(routes),
                                    .admit = access_admit,
                                    .release = access_release,
+                                   .stays = access_stands,
                                    .share = access_share,
                                    .admit_arg = s->access,
                                    .allowed_hosts = s->hosts,

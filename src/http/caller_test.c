@@ -105,6 +105,29 @@ static void who_is_not_admitted_is_told_before_the_body(void **state)
     assert_int_equal(released_n, 0);
 }
 
+static bool stays(void *arg, const void *left)
+{
+    (void)arg;
+    return !left || !strcmp(left, "who stays");
+}
+
+static void who_is_out_before_his_body_is_whole_does_nothing(void **state)
+{
+    (void)state;
+    open_with((struct http_options){
+        .admit = admit, .release = release, .stays = stays, .admit_arg = &meet});
+    assert_says(get("/who", ""), "who=-");
+    int fd = call();
+    ask(fd, "POST", "/who");
+    say(fd, "Connection: close\r\nX-Key: right\r\nContent-Length: 4\r\n\r\nbo");
+    await(&admitted_n, 1);
+    say(fd, "dy");
+    const char *heard = hear(fd);
+    assert_status(heard, 401);
+    assert_says(heard, "nothing was done");
+    await(&released_n, 1);
+}
+
 static void what_a_proxy_forwards_is_for_who_admits_to_judge(void **state)
 {
     (void)state;
@@ -255,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(who_is_admitted_is_known_until_the_request_is_over),
         test(who_is_not_admitted_is_told_before_the_body),
+        test(who_is_out_before_his_body_is_whole_does_nothing),
         test(what_a_proxy_forwards_is_for_who_admits_to_judge),
         test(behind_a_proxy_the_last_address_is_the_peer),
         test(hosts_and_origins_that_were_told_of_come_in),

@@ -289,6 +289,11 @@ static enum MHD_Result dispatch(struct http_request *rq)
     struct http_server *s = rq->server;
     const struct http_route *route = rq->route;
     rq->stage = STAGE_WHOLE;
+    if (s->o.stays && !s->o.stays(s->o.admit_arg, rq->admitted)) {
+        request_refuse(rq, MHD_HTTP_UNAUTHORIZED,
+                       "what this came in with is not good any more; nothing was done");
+        return send_answer(rq);
+    }
     if (route->begin) {
         struct http_response rs;
         response_init(&rs);

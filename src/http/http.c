@@ -204,11 +204,12 @@ const char *http_url(const struct http_server *s)
     return s->url;
 }
 
-void http_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
-                void *arg)
+void http_expel(struct http_server *s)
 {
-    pool_expel(s, stays, arg);
-    streams_expel(s, stays, arg);
+    if (!s->o.stays)
+        return;
+    pool_expel(s, s->o.stays, s->o.admit_arg);
+    streams_expel(s);
 }
 
 /* ---- the end ------------------------------------------------------------ */

@@ -50,7 +50,7 @@ bool http_is_local(struct http_request *rq);
 const void *http_admitted(const struct http_request *rq);
 /* Fired when the client hangs up, is expelled or the server stops. */
 struct cancel *http_cancel(struct http_request *rq);
-/* Fired by http_expel() alone, for what goes on when its client hangs up. */
+/* Fired by http_expel() and when the server stops, for what goes on when its client hangs up. */
 struct cancel *http_expelled(struct http_request *rq);
 
 /* ---- a response --------------------------------------------------------- */
@@ -90,8 +90,9 @@ struct http_stream;
  *
  * The handle is the caller's, until http_stream_end(): to be called once, also when the
  * client is gone. `gone(arg)` is called at most once, from a thread of the server, when
- * the client hung up, was too slow or the server stops: never after http_stream_end()
- * has returned, which waits for one that runs, unless it is called by it. So nobody may
+ * the client hung up, was too slow or the server stops: never before the handler that
+ * opened the stream has returned, whom http_cancel() tells, nor after http_stream_end()
+ * has, which waits for one that runs, unless it is called by it. So nobody may
  * end a stream while holding a lock that its gone() takes. gone() must not wait.
  * Threads: safe. */
 struct http_stream *http_stream_open(struct http_request *rq, struct http_response *rs,
@@ -151,6 +152,10 @@ struct http_options {
     bool (*admit)(void *arg, struct http_request *rq, struct http_response *rs,
                   void **left);
     void (*release)(void *arg, void *left); /* from any thread; never of NULL */
+    /* Would what it left (NULL: nothing) still be let in? Asked when a body is whole,
+     * which may be long after its head, and by http_expel(), with a lock held. NULL: all
+     * stay in. */
+    bool (*stays)(void *arg, const void *left);
     /* A number that is the same for all that one caller is let in with: callers take
      * turns, none waits long behind another, and one has at most half of the workers and
      * a quarter of the queue. Never asked of NULL, which takes what it needs. */
@@ -182,11 +187,10 @@ struct http_options {
  * ERR_DENIED (it may not be read; or not a loopback address, and what that needs is
  * missing), ERR_CONFLICT (the port is taken) or ERR_IO. */
 struct http_server *http_open(const struct http_options *o, struct err *e);
-/* Breaks off whatever is under way for those of whom `stays` says no, as if their clients
- * had hung up; asked, with a lock held, of what `admit` left for each request that waits
- * or runs and for each stream. For when what was granted has ended. */
-void http_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
-                void *arg);
+/* Breaks off whatever is under way for those of whom the option `stays` says no, as if
+ * their clients had hung up: requests that wait or run, and streams. For when what was
+ * granted has ended. */
+void http_expel(struct http_server *s);
 /* Where it listens, with the real port: "http://127.0.0.1:41234", or https. */
 const char *http_url(const struct http_server *s);
 /* Stops: no new connections, 503 for new requests, up to `drain_ms` for those that run

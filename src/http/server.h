@@ -186,8 +186,7 @@ void streams_init(struct http_server *s);
 /* Tells all owners, and waits until no stream is left; none is opened any more. */
 void streams_end(struct http_server *s);
 void streams_close(struct http_server *s);
-void streams_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
-                   void *arg);
+void streams_expel(struct http_server *s);
 /* Does the library send it? Then this is what it is given to. */
 bool stream_is_carried(const struct http_stream *st);
 struct MHD_Response *stream_response(struct http_stream *st);

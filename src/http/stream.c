@@ -290,13 +290,12 @@ void http_stream_end(struct http_stream *st)
     pthread_mutex_unlock(&hub->lock);
 }
 
-void streams_expel(struct http_server *s, bool (*stays)(void *arg, const void *left),
-                   void *arg)
+void streams_expel(struct http_server *s)
 {
     struct stream_hub *hub = &s->hub;
     pthread_mutex_lock(&hub->lock);
     for (struct http_stream *st = hub->first; st; st = st->later) {
-        if (stays(arg, st->admitted))
+        if (s->o.stays(s->o.admit_arg, st->admitted))
             continue;
         pthread_mutex_lock(&st->lock);
         if (st->phase < PHASE_LOST)
@@ -565,6 +564,7 @@ static bool enter(struct http_server *s, struct http_stream *st)
     pthread_mutex_lock(&hub->lock);
     bool in = !hub->closed && hub->open < s->o.streams_max && start_thread(hub);
     if (in) {
+        st->admitted = st->rq->admitted; /* whoever is expelled from now on is found */
         st->earlier = hub->last;
         *(hub->last ? &hub->last->later : &hub->first) = st;
         hub->last = st;
@@ -580,6 +580,7 @@ static void withdraw(struct http_server *s, struct http_stream *st)
 {
     pthread_mutex_lock(&s->hub.lock);
     s->hub.open--;
+    st->admitted = NULL; /* still the request's */
     st->holders = 1;
     let_go(st);
     pthread_mutex_unlock(&s->hub.lock);
@@ -642,18 +643,18 @@ struct http_stream *http_stream_open(struct http_request *rq, struct http_respon
     bool entered = st->fd >= 0 && enter(rq->server, st);
     if (entered && begin_sending(st, rs)) {
         buf_clear(&rs->body);
-        st->admitted = rq->admitted; /* from now on the stream's to release */
         rq->stream = st;
-        rq->streamed = true;
+        rq->streamed = true; /* what was admitted is the stream's to release */
         if (st->carried)
             set_out(st, rq, rs);
         return st;
     }
-    os_close(st->fd);
+    int fd = st->fd;
     if (entered)
         withdraw(rq->server, st);
     else
         stream_free(st);
+    os_close(fd); /* once nobody can find it there */
     buf_clear(&rs->head);
     http_refuse(rq, rs, MHD_HTTP_SERVICE_UNAVAILABLE,
                 "no more streams can be open at a time: try again later");

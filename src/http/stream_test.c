@@ -284,8 +284,8 @@ static void a_worker_goes_on_while_its_stream_runs(void **state)
     hear_until(fd, ": hello\n\n");
     open_gate(true);
     assert_says(hear(fd), "data: a word\n\n\r\n0\r\n\r\n");
+    await(&released_n, 1); /* the worker has done with it */
     held = NULL;
-    await(&released_n, 1);
     assert_int_equal(gone_n, 0);
 }
 

@@ -2,13 +2,6 @@
 
 /* ---- opening ------------------------------------------------------------ */
 
-/* Who hung up has cancelled; http fires the request's own cancel for that. */
-static void gone(void *arg)
-{
-    const struct post *p = arg;
-    cancel_fire(http_cancel(p->rq));
-}
-
 static void put_excuse(struct post *p)
 {
     struct json_writer w =
@@ -30,7 +23,7 @@ static bool is_open(struct post *p)
             p->channel = channels_open(p->channels, &p->call->session, p->rq, p->rs);
         } else {
             events_head(p->rs);
-            p->http = http_stream_open(p->rq, p->rs, gone, p);
+            p->http = http_stream_open(p->rq, p->rs, NULL, NULL);
         }
     }
     return p->channel || p->http;
