@@ -124,6 +124,15 @@ bool crypto_base64(const void *bytes, size_t n, struct buf *out)
     return encode(bytes, n, sodium_base64_VARIANT_ORIGINAL, out);
 }
 
+/* libsodium reads some bytes beyond ASCII as if they were digits. */
+static bool is_ascii(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if ((unsigned char)text.at[i] >= 0x80)
+            return false;
+    return true;
+}
+
 static bool decode(struct str text, int variant, const char *what, struct buf *out,
                    struct err *e)
 {
@@ -131,7 +140,8 @@ static bool decode(struct str text, int variant, const char *what, struct buf *o
     unsigned char *to = (unsigned char *)buf_room(out, room);
     if (!to)
         return buf_check(out, what, e);
-    if (sodium_base642bin(to, room, text.at, text.n, NULL, &n, NULL, variant) != 0)
+    if (!is_ascii(text) ||
+        sodium_base642bin(to, room, text.at, text.n, NULL, &n, NULL, variant) != 0)
         return err_set(e, ERR_INVALID, "this is not %s", what);
     out->n += n;
     return true;

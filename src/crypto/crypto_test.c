@@ -74,6 +74,20 @@ static void base64url_has_no_padding(void **state)
     assert_false(crypto_base64url("abc", 3, &small));
 }
 
+static void no_byte_beyond_ascii_is_a_digit(void **state)
+{
+    (void)state;
+    for (unsigned c = 0x80; c <= 0xff; c++) {
+        const char text[] = {'A', (char)c, 'A', 'A'};
+        scoped_buf struct buf bytes;
+        struct err e = {0};
+        buf_init(&bytes, 100);
+        assert_false(crypto_base64url_read((struct str){text, 4}, &bytes, &e));
+        assert_int_equal(e.code, ERR_INVALID);
+        assert_false(crypto_base64_read((struct str){text, 4}, &bytes, &e));
+    }
+}
+
 static void base64_goes_both_ways_and_is_strict(void **state)
 {
     (void)state;
@@ -175,6 +189,7 @@ int main(void)
         cmocka_unit_test(hmac_gives_the_published_tag),
         cmocka_unit_test(tokens_are_url_safe_and_never_alike),
         cmocka_unit_test(base64url_has_no_padding),
+        cmocka_unit_test(no_byte_beyond_ascii_is_a_digit),
         cmocka_unit_test(base64_goes_both_ways_and_is_strict),
         cmocka_unit_test(base64url_is_read_back_and_is_strict),
         cmocka_unit_test(what_is_sealed_opens_only_as_it_was),
