@@ -115,8 +115,9 @@ bool request_refuse(struct http_request *rq, int status, const char *why)
     if (status == MHD_HTTP_BAD_REQUEST)
         http_set_header(&rs, MHD_HTTP_HEADER_CONNECTION, "close");
     response_put(rq, &rs);
-    /* What was read so far is of no use any more. */
+    /* What was read so far is of no use any more, however slowly the rest comes. */
     buf_done(&rq->body);
+    fair_let_go(rq->server, rq);
     return false;
 }
 
@@ -265,10 +266,7 @@ static void collect(struct http_request *rq, const char *at, size_t n)
         return;
     }
     size_t grown = rq->body.capacity - rq->body_held;
-    if (grown == 0)
-        return;
-    rq->body_held += grown;
-    if (atomic_fetch_add(&s->bodies, grown) + grown > s->o.bodies_max)
+    if (grown && !fair_hold(s, rq, grown))
         request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE,
                        "too many large requests at a time: try again");
 }
@@ -392,7 +390,7 @@ static void request_free(struct http_request *rq)
     if (rq->admitted && !rq->streamed)
         s->o.release(s->o.admit_arg, rq->admitted);
     buf_done(&rq->body);
-    atomic_fetch_sub(&s->bodies, rq->body_held);
+    fair_let_go(s, rq);
     free(rq->copies);
     free(rq->target);
     free(rq);

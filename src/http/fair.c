@@ -2,17 +2,21 @@
  * caller's flood is its own delay.
  *
  * Workers cannot be taken away again from who has them, so some stay free: nobody has
- * more than half of them, and the last quarter is for those who have hardly any. */
+ * more than half of them, and the last quarter is for those who have hardly any. So it is
+ * with the memory for bodies, which who sends slowly holds for long: nobody's large ones
+ * have more than half of it, and the last eighth is for small ones. */
 #include "http/server.h"
 
 /* Workers that any caller may have, however many are taken. */
 #define FEW 3u
+#define SMALL_BODY ((size_t)16 * 1024) /* bytes */
 
 struct line {
     struct line *next;
     uint64_t share; /* whose it is */
     struct http_request *first, *last;
     unsigned queued, running;
+    size_t held; /* bytes of large bodies */
 };
 
 static struct line **find(struct http_server *s, uint64_t share)
@@ -23,16 +27,33 @@ static struct line **find(struct http_server *s, uint64_t share)
     return at;
 }
 
+static struct line *need(struct http_server *s, uint64_t share)
+{
+    struct line **at = find(s, share);
+    if (!*at) {
+        *at = mem_new(sizeof **at);
+        (*at)->share = share;
+    }
+    return *at;
+}
+
+/* Forgets a line that nothing is in. */
+static void tidy(struct line **at)
+{
+    struct line *x = *at;
+    if (x->running || x->queued || x->held)
+        return;
+    *at = x->next;
+    free(x);
+}
+
 bool fair_put(struct http_server *s, struct http_request *rq)
 {
-    struct line **at = find(s, rq->share), *x = *at;
+    struct line *x = *find(s, rq->share);
     unsigned most = rq->share ? s->o.queue_max / 4 + 1 : s->o.queue_max;
     if (s->queued >= s->o.queue_max || (x && x->queued >= most))
         return false;
-    if (!x) {
-        x = *at = mem_new(sizeof *x);
-        x->share = rq->share;
-    }
+    x = need(s, rq->share);
     rq->next_queued = NULL;
     if (x->last)
         x->last->next_queued = rq;
@@ -92,8 +113,38 @@ void fair_done(struct http_server *s, uint64_t share)
     struct line **at = find(s, share), *x = *at;
     must(x && x->running);
     s->running--;
-    if (--x->running || x->queued)
+    x->running--;
+    tidy(at);
+}
+
+/* ---- memory for bodies --------------------------------------------------- */
+
+bool fair_hold(struct http_server *s, struct http_request *rq, size_t n)
+{
+    size_t most = s->o.bodies_max, all = atomic_fetch_add(&s->bodies, n) + n;
+    rq->body_held += n;
+    if (rq->body_held <= SMALL_BODY)
+        return all <= most;
+    pthread_mutex_lock(&s->lock);
+    struct line *x = need(s, rq->share);
+    x->held += rq->body_held - rq->body_share;
+    rq->body_share = rq->body_held;
+    bool has_half = rq->share && x->held > most / 2;
+    pthread_mutex_unlock(&s->lock);
+    return !has_half && all <= most - most / 8;
+}
+
+void fair_let_go(struct http_server *s, struct http_request *rq)
+{
+    atomic_fetch_sub(&s->bodies, rq->body_held);
+    rq->body_held = 0;
+    if (!rq->body_share)
         return;
-    *at = x->next;
-    free(x);
+    pthread_mutex_lock(&s->lock);
+    struct line **at = find(s, rq->share);
+    must(*at && (*at)->held >= rq->body_share);
+    (*at)->held -= rq->body_share;
+    rq->body_share = 0;
+    tidy(at);
+    pthread_mutex_unlock(&s->lock);
 }

@@ -10,6 +10,7 @@
 
 #define WORKERS 16u
 #define QUEUE 64u
+#define KB ((size_t)1024)
 
 static struct http_server server;
 static struct http_request requests[2 * QUEUE];
@@ -18,7 +19,9 @@ static size_t used, running[4];
 static int begin(void **state)
 {
     (void)state;
-    server = (struct http_server){.o = {.workers = WORKERS, .queue_max = QUEUE}};
+    server = (struct http_server){
+        .o = {.workers = WORKERS, .queue_max = QUEUE, .bodies_max = 1024 * KB}};
+    pthread_mutex_init(&server.lock, NULL);
     used = 0;
     memset(running, 0, sizeof running);
     return 0;
@@ -30,6 +33,15 @@ static bool put(uint64_t share)
     struct http_request *rq = &requests[used++];
     *rq = (struct http_request){.share = share};
     return fair_put(&server, rq);
+}
+
+/* One of `share` holds so much for its body; the test's end lets go of it. */
+static bool hold(uint64_t share, size_t bytes)
+{
+    assert_true(used < LENGTH(requests));
+    struct http_request *rq = &requests[used++];
+    *rq = (struct http_request){.share = share};
+    return fair_hold(&server, rq, bytes);
 }
 
 #define NOBODY UINT64_MAX
@@ -68,7 +80,9 @@ static int end(void **state)
         continue;
     for (uint64_t share = 0; share < LENGTH(running); share++)
         end_of(share, running[share]);
-    return server.lines || server.running || server.queued ? -1 : 0;
+    for (size_t i = 0; i < used; i++)
+        fair_let_go(&server, &requests[i]);
+    return server.lines || server.running || server.queued || server.bodies ? -1 : 0;
 }
 
 static void callers_take_turns_and_wait_in_their_own_line(void **state)
@@ -143,6 +157,33 @@ static void one_caller_does_not_fill_the_queue(void **state)
     assert_false(put(3));
 }
 
+/* Bodies that come slowly, or never end, are the delay of those who send such. */
+static void large_bodies_leave_room_for_others_and_for_small_ones(void **state)
+{
+    (void)state;
+    assert_true(hold(1, 256 * KB));
+    assert_true(hold(1, 256 * KB));
+    assert_false(hold(1, 17 * KB)); /* it has its half */
+    assert_true(hold(1, 16 * KB));  /* small ones are not counted as anybody's */
+    assert_true(hold(2, 256 * KB));
+    assert_false(hold(3, 256 * KB)); /* what is left is for small ones */
+    for (size_t i = 0; i < used; i++)
+        fair_let_go(&server, &requests[i]);
+    assert_true(hold(1, 512 * KB));
+    assert_true(hold(2, 384 * KB));
+    for (size_t left = 128; left; left -= 16)
+        assert_true(hold(3, 16 * KB));
+    assert_false(hold(3, 16 * KB));
+}
+
+static void what_the_person_sends_is_not_halved(void **state)
+{
+    (void)state;
+    assert_true(hold(0, 512 * KB));
+    assert_true(hold(0, 384 * KB));
+    assert_false(hold(0, 17 * KB));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +194,8 @@ int main(void)
         test(the_last_workers_are_for_those_who_have_few),
         test(the_person_of_the_machine_has_what_is_there),
         test(one_caller_does_not_fill_the_queue),
+        test(large_bodies_leave_room_for_others_and_for_small_ones),
+        test(what_the_person_sends_is_not_halved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

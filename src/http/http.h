@@ -175,7 +175,8 @@ struct http_options {
     size_t worker_stack;      /* bytes [4 MiB], never less */
     unsigned queue_max;       /* requests waiting for a worker [256]; beyond: 503 */
     size_t body_max;          /* bytes of one body [16 MiB]; beyond: 413 */
-    size_t bodies_max;        /* bytes of all bodies held [64 MiB]; beyond: 503 */
+    size_t bodies_max;        /* bytes of all bodies held [64 MiB]; beyond: 503; half
+                               of it is for one caller, an eighth for small ones */
     unsigned connections_max; /* open at a time, without streams [1024] */
     unsigned streams_max;     /* open at a time [what descriptors allow, up to 16384] */
     unsigned idle_s;          /* a silent connection is closed after [120] */

@@ -46,8 +46,9 @@ struct http_request {
     bool old_version;       /* HTTP/1.0: knows no chunks */
     bool bad_version;       /* none that we know */
     struct buf body;
-    size_t body_held; /* bytes counted in the server's `bodies` */
-    size_t skipped;   /* bytes of body read after the answer was known */
+    size_t body_held;  /* bytes counted in the server's `bodies` */
+    size_t body_share; /* and of these, as its caller's */
+    size_t skipped;    /* bytes of body read after the answer was known */
 
     struct MHD_Response *answer;
     unsigned status;
@@ -212,6 +213,10 @@ struct http_request *fair_take(struct http_server *s);
 /* Would fair_take() find somebody? */
 bool fair_is_ready(struct http_server *s);
 void fair_done(struct http_server *s, uint64_t share);
+/* The body of a request takes `n` bytes more of memory; without the lock. false: its
+ * caller, or all of them, hold too much. They are held in either case, until it lets go. */
+bool fair_hold(struct http_server *s, struct http_request *rq, size_t n);
+void fair_let_go(struct http_server *s, struct http_request *rq);
 
 /* ---- pool.c ------------------------------------------------------------- */
 
