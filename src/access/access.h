@@ -5,8 +5,8 @@
  * tokens.json in the user's configuration folder. A running server looks at that file
  * at every request: a token that was revoked is refused from the next one on, and what it
  * still has open is ended by who asks access_stands(). A file that cannot be believed
- * lets nobody in.
- * Source: RFC 6750 (bearer tokens), RFC 9110 (401, 403, 429).
+ * lets nobody in. Besides, tokens of an OAuth issuer are taken where one was named.
+ * Source: RFC 6750 (bearer tokens), RFC 9110 (401, 403, 429); RFC 9068 and 9728 (OAuth).
  */
 #pragma once
 #include "base/base.h"
@@ -45,6 +45,14 @@ bool scopes_read(const char *text, unsigned *out, struct err *e);
 
 /* ---- a server's door ---------------------------------------------------- */
 
+/* An OAuth 2.1 issuer whose tokens (JWT) are good here, too; all borrowed until
+ * access_close(). */
+struct access_oauth {
+    const char *issuer;         /* its URL; NULL: there is none, and no OAuth at all */
+    const char *public_url;     /* ours, to clients; NULL: as access_listens() says */
+    struct policy_names vaults; /* of tokens that name none */
+};
+
 /* Zero means the value in brackets. */
 struct access_options {
     bool required; /* a token is asked for on loopback, too */
@@ -55,19 +63,29 @@ struct access_options {
      * connection's thread, so it must not wait. NULL: nobody is. */
     void (*refused)(void *arg, const char *caller, const char *why);
     void *arg; /* of refused() */
+    struct access_oauth oauth;
 };
 
 struct access;
-/* Never NULL. What is wrong with tokens.json shows at the requests; where there is no
- * configuration folder, or one that others may write to, no token lets anybody in. */
-struct access *access_open(const struct access_options *o);
+/* NULL and ERR_INVALID: the issuer or the public URL is none. An issuer that does not
+ * answer yet, and what is wrong with tokens.json, show at the requests; where there is no
+ * configuration folder, or one that others may write to, no token of ours lets anybody
+ * in. */
+struct access *access_open(const struct access_options *o, struct err *e);
 void access_close(struct access *a); /* NULL is fine; nothing may be admitted any more */
 SCOPED(access, access_close);
+
+/* Where the server listens, as http_url(), before anybody is told; once. */
+void access_listens(struct access *a, const char *url);
+#define ACCESS_ROUTES 2u
+/* The documents of OAuth: how many routes there are, 0 or ACCESS_ROUTES. */
+size_t access_routes(struct access *a, struct http_route out[static ACCESS_ROUTES]);
 
 /* What http asks of every request (http_options.admit). true: what it leaves is the
  * `const struct grant *` of its caller, or NULL for the person of this machine, who came
  * from this machine without a token. false: `rs` says why, with 400 (several tokens, or
- * one in the URL), 401 or 429. On a connection's thread, and quick. */
+ * one in the URL), 401, 403 (a token without any scope), 429 or 503 (the issuer's keys are
+ * not known yet). On a connection's thread, and quick. */
 bool access_admit(void *access, struct http_request *rq, struct http_response *rs,
                   void **left);
 /* The same number for all requests of one principal, and hardly ever for another's. */

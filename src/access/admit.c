@@ -3,18 +3,19 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "access/internal.h"
+#include "access/oauth.h"
 
 #define PER_SECOND 100u
 #define RUNNING 128u
 #define VERIFIERS_MAX 4u
-#define CREDENTIAL_MAX 8192u  /* bytes */
+#define CREDENTIAL_MAX JWT_MAX
 #define TOLD_NS 1000000000u   /* between words about log-ins that failed */
 #define EXPIRY_NS 5000000000u /* between looks for what has expired */
 
 struct access {
     struct access_options o;
     struct store *store;
+    struct oauth *oauth; /* NULL: there is none */
     struct limits *limits;
     struct failures *failures;
     struct verifier verifiers[VERIFIERS_MAX];
@@ -84,6 +85,35 @@ static void tell_failure(struct access *a, const char *peer, const char *why,
         a->o.refused(a->o.arg, caller, why);
 }
 
+/* Whom to ask for a token, where there is somebody. */
+static void challenge(const struct access *a, const char *error, struct http_response *rs)
+{
+    char text[CHALLENGE_MAX] = "Bearer";
+    if (a->oauth)
+        oauth_challenge(a->oauth, error, text);
+    else if (error)
+        (void)snprintf(text, sizeof text, "Bearer error=\"%s\"", error);
+    (void)http_set_header(rs, "WWW-Authenticate", text);
+}
+
+static bool refuse_unsure(const struct http_request *rq, struct http_response *rs)
+{
+    (void)http_set_header(rs, "Retry-After", "2");
+    return refuse(
+        rq, rs, 503, ERR_BUSY,
+        "the keys of the token's issuer are not known yet; nothing was done, try "
+        "again in 2 s");
+}
+
+static bool refuse_powerless(const struct access *a, const struct http_request *rq,
+                             struct http_response *rs)
+{
+    challenge(a, "insufficient_scope", rs);
+    return refuse(rq, rs, 403, ERR_DENIED,
+                  "the token has none of the scopes read, write, evaluate and audit; "
+                  "nothing was done");
+}
+
 static bool refuse_token(struct access *a, struct http_request *rq,
                          struct http_response *rs, enum verdict verdict)
 {
@@ -98,17 +128,31 @@ static bool refuse_token(struct access *a, struct http_request *rq,
         tell_failure(a, http_peer(rq), why, now_ns);
     if (wait_s)
         return refuse_for_now(rq, rs, wait_s, "too many wrong tokens from this address");
-    (void)http_set_header(rs, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
+    challenge(a, "invalid_token", rs);
     return refuse(rq, rs, 401, ERR_DENIED, why);
 }
 
-static bool refuse_nobody(const struct http_request *rq, struct http_response *rs)
+static bool refuse_nobody(const struct access *a, const struct http_request *rq,
+                          struct http_response *rs)
 {
-    (void)http_set_header(rs, "WWW-Authenticate", "Bearer");
+    challenge(a, NULL, rs);
     return refuse(
         rq, rs, 401, ERR_DENIED,
         "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN; a "
         "person makes one with: cloche token create NAME");
+}
+
+static bool refuse_verdict(struct access *a, struct http_request *rq,
+                           struct http_response *rs, enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_LATER:
+        return refuse_unsure(rq, rs);
+    case VERDICT_POWERLESS:
+        return refuse_powerless(a, rq, rs);
+    default:
+        return refuse_token(a, rq, rs, verdict);
+    }
 }
 
 /* ---- what was brought --------------------------------------------------- */
@@ -190,6 +234,8 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
 {
     struct access *a = access;
     struct str credential;
+    if (a->oauth && oauth_is_public(rq))
+        return true;
     /* It would stand in logs and histories by now; nobody shall get used to that. */
     if (http_query(rq, "access_token").at)
         return refuse(rq, rs, 400, ERR_INVALID,
@@ -200,14 +246,16 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
         return refuse(rq, rs, 400, ERR_INVALID,
                       "one token is accepted, in Authorization or in X-API-Key");
     case BROUGHT_NOTHING:
-        return (!a->o.required && http_is_local(rq)) || refuse_nobody(rq, rs);
+        return (!a->o.required && http_is_local(rq)) || refuse_nobody(a, rq, rs);
     case BROUGHT_TOKEN:
         break;
     }
     struct admission new = {0};
     enum verdict verdict = verify(a, credential, &new);
-    if (verdict != VERDICT_GOOD)
-        return refuse_token(a, rq, rs, verdict);
+    if (verdict != VERDICT_GOOD) {
+        let_go(&new.bearer);
+        return refuse_verdict(a, rq, rs, verdict);
+    }
     if (!count(a, rq, rs, &new)) {
         let_go(&new.bearer);
         return false;
@@ -258,10 +306,42 @@ bool access_stands(void *access, const void *left)
                   x->verifier->stands(x->verifier->arg, b));
 }
 
+/* ---- the documents of OAuth --------------------------------------------- */
+
+static bool tell(void *arg, struct http_request *rq, struct http_response *rs,
+                 void **work)
+{
+    const struct access *a = arg;
+    (void)work;
+    oauth_tell(a->oauth, rq, rs);
+    return true;
+}
+
+size_t access_routes(struct access *a, struct http_route out[static ACCESS_ROUTES])
+{
+    static const char *const paths[ACCESS_ROUTES] = {OAUTH_METADATA,
+                                                     OAUTH_METADATA "/mcp"};
+    if (!a->oauth)
+        return 0;
+    for (size_t i = 0; i < ACCESS_ROUTES; i++)
+        out[i] =
+            (struct http_route){.path = paths[i], .arg = a, .head = true, .begin = tell};
+    return ACCESS_ROUTES;
+}
+
+void access_listens(struct access *a, const char *url)
+{
+    if (a->oauth && !a->o.oauth.public_url)
+        oauth_reached_at(a->oauth, url);
+}
+
 /* ---- opening ------------------------------------------------------------ */
 
-struct access *access_open(const struct access_options *o)
+struct access *access_open(const struct access_options *o, struct err *e)
 {
+    struct oauth *oauth = o->oauth.issuer ? oauth_open(&o->oauth, e) : NULL;
+    if (o->oauth.issuer && !oauth)
+        return NULL;
     struct access *a = mem_new(sizeof *a);
     a->o = *o;
     a->store = store_open();
@@ -269,7 +349,10 @@ struct access *access_open(const struct access_options *o)
     a->limits = limits_new(o->per_second ? o->per_second : PER_SECOND,
                            o->running ? o->running : RUNNING);
     a->failures = failures_new();
+    a->oauth = oauth;
     a->verifiers[a->count++] = store_verifier(a->store);
+    if (oauth)
+        a->verifiers[a->count++] = oauth_verifier(oauth);
     return a;
 }
 
@@ -277,6 +360,7 @@ void access_close(struct access *a)
 {
     if (!a)
         return;
+    oauth_close(a->oauth);
     failures_free(a->failures);
     limits_free(a->limits);
     store_close(a->store);

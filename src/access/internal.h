@@ -49,8 +49,10 @@ struct bearer {
 enum verdict {
     VERDICT_FOREIGN, /* no credential of this kind: the next verifier is asked */
     VERDICT_GOOD,
-    VERDICT_BAD,     /* unknown, forged, revoked */
-    VERDICT_EXPIRED, /* was good once */
+    VERDICT_BAD,       /* unknown, forged, revoked */
+    VERDICT_EXPIRED,   /* was good once */
+    VERDICT_LATER,     /* nobody can tell yet */
+    VERDICT_POWERLESS, /* good, with no scope at all; `out` is as for a good one */
 };
 
 /* One kind of credential. Both are called on connections' threads: quick, no waiting.

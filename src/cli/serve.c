@@ -29,6 +29,7 @@ struct service {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1], *listen;
     /* Of a server: who may come in, and by what names it goes. */
     const char *hosts[OPTION_REPEAT + 2], *origins[OPTION_REPEAT + 1], *public_url;
+    const char *oauth_issuer, *oauth_vaults[OPTION_REPEAT + 1];
     const char *per_second, *running, *tls_cert, *tls_key;
     char public_host[256];
     bool require_token, behind_proxy, help;
@@ -196,6 +197,26 @@ static bool check_names(const struct service *s, struct err *e)
     return true;
 }
 
+/* Clients ask the issuer for tokens for the URL that they know us by. */
+static bool read_oauth(const struct service *s, struct access_oauth *out, struct err *e)
+{
+    size_t n = 0;
+    bool all = false;
+    while (s->oauth_vaults[n])
+        all |= !strcmp(s->oauth_vaults[n++], "*");
+    if (!s->oauth_issuer && n)
+        return err_set(e, ERR_INVALID, "--oauth-vault goes with --oauth-issuer");
+    bool near = !s->listen || !strncmp(s->listen, "127.", 4) ||
+                !strncmp(s->listen, "[::1]", 5) || !strncmp(s->listen, "localhost", 9);
+    if (s->oauth_issuer && !s->public_url && (!near || s->behind_proxy))
+        return err_set(e, ERR_INVALID,
+                       "--oauth-issuer needs --public-url where others come in");
+    *out = (struct access_oauth){.issuer = s->oauth_issuer,
+                                 .public_url = s->public_url,
+                                 .vaults = {s->oauth_vaults, all ? 0 : n, !all}};
+    return true;
+}
+
 static void record_refusal(void *arg, const char *caller, const char *why)
 {
     const struct service *s = arg;
@@ -220,8 +241,10 @@ static bool open_access(struct service *s, struct err *e)
                                      .running = (unsigned)running,
                                      .refused = record_refusal,
                                      .arg = s};
-    s->access = access_open(&options);
-    return true;
+    if (!read_oauth(s, &options.oauth, e))
+        return false;
+    s->access = access_open(&options, e);
+    return s->access != NULL;
 }
 
 static bool serve(struct service *s, struct err *e)
@@ -235,11 +258,15 @@ static bool serve(struct service *s, struct err *e)
         {.path = "/metrics", .arg = actions, .begin = tell_metrics},
         {0}, /* REST */
         {0},
+        {0}, /* OAuth */
+        {0},
     };
-    rest_routes(embed_workspaces(s->cloche), routes + LENGTH(routes) - REST_ROUTES);
+    size_t count = LENGTH(routes) - ACCESS_ROUTES;
+    rest_routes(embed_workspaces(s->cloche), routes + count - REST_ROUTES);
+    count += access_routes(s->access, routes + count);
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
-                                   .n_routes = LENGTH(routes),
+                                   .n_routes = count,
                                    .admit = access_admit,
                                    .release = access_release,
                                    .stays = access_stands,
@@ -264,6 +291,7 @@ static bool serve(struct service *s, struct err *e)
         return false;
     const char *port = strrchr(http_url(server), ':');
     actions_listens(actions, (uint16_t)strtoul(port + 1, NULL, 10));
+    access_listens(s->access, http_url(server));
     /* Scripts wait for this line. */
     printf("%s\n", http_url(server));
     fflush(stdout);
@@ -288,6 +316,10 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         {"--behind-proxy", NULL, &s.behind_proxy, NULL,
          "all comes through your proxy, which has TLS and tells the client's address"},
         {"--public-url", &s.public_url, NULL, "URL", "how clients reach the proxy"},
+        {"--oauth-issuer", &s.oauth_issuer, NULL, "URL",
+         "let in who has a token (JWT) of this OAuth issuer, too"},
+        {"--oauth-vault", s.oauth_vaults, NULL, "ID...",
+         "the vaults of its tokens that name none; '*': all; may be repeated"},
         {"--allow-host", s.hosts, NULL, "NAME...",
          "another name in Host; may be repeated"},
         {"--allow-origin", s.origins, NULL, "URL...",

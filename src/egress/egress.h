@@ -38,6 +38,10 @@ struct egress_rules;
  *
  * NULL and ERR_INVALID (says which entry), ERR_LIMIT. NULL `network` denies all. */
 struct egress_rules *egress_rules_read(const struct json *network, struct err *e);
+/* Rules of the program's own, not of a policy: lets out what goes where `url` does (the
+ * same scheme, host and port), and nothing else. `near`: whatever the address is that its
+ * name has, but those of metadata services. ERR_INVALID. */
+struct egress_rules *egress_rules_one(struct str url, bool near, struct err *e);
 void egress_rules_free(struct egress_rules *r); /* NULL is fine */
 SCOPED(egress_rules, egress_rules_free);
 /* false: whatever is asked will be refused. */

@@ -79,6 +79,7 @@ struct secret {
 struct egress_rules {
     struct arena *arena; /* holds all that follows */
     struct host_rules hosts;
+    bool near; /* the hosts may have any address */
     struct address_rule *addresses;
     size_t address_count;
     struct secret *secrets;

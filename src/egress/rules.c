@@ -237,6 +237,8 @@ const char *rules_refuse_address(const struct egress_rules *r, const struct addr
     enum address_kind kind = address_kind(a);
     if (kind == ADDRESS_METADATA)
         return "where a cloud keeps its keys";
+    if (r && r->near)
+        return NULL; /* its only host is all that is asked of */
     for (size_t i = 0; r && i < r->address_count; i++)
         if (address_matches(&r->addresses[i], a, port))
             return NULL;
@@ -289,6 +291,23 @@ struct egress_rules *egress_rules_read(const struct json *network, struct err *e
         !secrets_read(r, json_get(network, "secrets"), e))
         return NULL;
     return take(r);
+}
+
+struct egress_rules *egress_rules_one(struct str url, bool near, struct err *e)
+{
+    struct target t;
+    if (!target_read(&t, NULL, url, e))
+        return NULL;
+    scoped(egress_rules_free) struct egress_rules *r = mem_new(sizeof *r);
+    r->arena = arena_new(RULES_MEMORY);
+    r->near = near;
+    struct host_rule *host = arena_get(r->arena, sizeof *host, e);
+    char *name = arena_copy(r->arena, t.host, strlen(t.host), e);
+    if (host)
+        *host = (struct host_rule){.name = name, .https = t.https, .port = t.port};
+    r->hosts = (struct host_rules){host, 1};
+    target_done(&t);
+    return host && name ? take(r) : NULL;
 }
 
 void egress_rules_free(struct egress_rules *r)

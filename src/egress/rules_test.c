@@ -347,6 +347,33 @@ static void a_grant_opens_one_address_and_port(void **state)
     assert_null(rules_refuse_address(NULL, &a, 443));
 }
 
+/* Rules of our own: one place, wherever it is, but for metadata services. */
+static void one_place_is_let_out_and_no_other(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct address inner, metadata;
+    assert_true(address_read("10.0.0.1", &inner) &&
+                address_read("169.254.169.254", &metadata));
+    for (int near = 0; near < 2; near++) {
+        scoped(egress_rules_free) struct egress_rules *r =
+            egress_rules_one(STR("https://Keys.example:8443/a"), near, &e);
+        assert_non_null(r);
+        assert_true(egress_allows(r, STR("https://keys.example:8443/b?c"), &e));
+        static const char *const others[] = {
+            "https://keys.example/a", "http://keys.example:8443/a",
+            "https://a.keys.example:8443/", "https://10.0.0.1:8443/"};
+        for (size_t i = 0; i < LENGTH(others); i++) {
+            struct err why = {0};
+            assert_false(egress_allows(r, str_of(others[i]), &why));
+        }
+        assert_int_equal(rules_refuse_address(r, &inner, 8443) == NULL, near);
+        assert_non_null(rules_refuse_address(r, &metadata, 8443));
+    }
+    assert_null(egress_rules_one(STR("ftp://x/"), true, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +388,7 @@ int main(void)
         cmocka_unit_test(addresses_that_are_not_the_internets_are_known),
         cmocka_unit_test(this_machines_own_addresses_are_known),
         cmocka_unit_test(a_grant_opens_one_address_and_port),
+        cmocka_unit_test(one_place_is_let_out_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
