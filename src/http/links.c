@@ -100,6 +100,14 @@ static void make_room(struct http_server *s)
     }
 }
 
+/* Of these answers the newer library keeps one at a time: each is read at once. */
+static const struct sockaddr *address_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
+}
+
 static int socket_of(struct MHD_Connection *c)
 {
     const union MHD_ConnectionInfo *info =
@@ -109,12 +117,10 @@ static int socket_of(struct MHD_Connection *c)
 
 static void link_begin(struct http_server *s, struct MHD_Connection *c, void **context)
 {
-    const union MHD_ConnectionInfo *peer =
-        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     struct link *k = mem_new(sizeof *k);
     k->fd = socket_of(c);
     k->is_idle = true;
-    read_peer(k, peer ? peer->client_addr : NULL);
+    read_peer(k, address_of(c));
     *context = k;
     pthread_mutex_lock(&s->links.lock);
     make_room(s);
