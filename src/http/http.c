@@ -11,6 +11,7 @@
 #include "http/server.h"
 #include "os/os.h"
 
+#define TURN_NS 100000u /* the shortest there is */
 #define WORKER_STACK ((size_t)4 * 1024 * 1024)
 /* Holds a request's line and headers, then pieces of its body. */
 #define CONNECTION_MEMORY ((size_t)16 * 1024)
@@ -192,8 +193,14 @@ struct http_server *http_open(const struct http_options *o, struct err *e)
     os_brief_mutex(&s->links.lock);
     streams_init(s);
 
-    if (endpoint_parse(&s->self, o->listen, e) && open_tls(s, e) && may_listen(s, e) &&
-        pool_start(s, e) && watch_start(s, e) && start_listening(s, e))
+    /* For the threads that are begun here: where others are busy, an answer would wait
+     * for a whole turn of theirs at each step from thread to thread. */
+    uint64_t turn = os_thread_turn(TURN_NS);
+    bool ok = endpoint_parse(&s->self, o->listen, e) && open_tls(s, e) &&
+              may_listen(s, e) && pool_start(s, e) && watch_start(s, e) &&
+              start_listening(s, e);
+    (void)os_thread_turn(turn);
+    if (ok)
         return s;
     http_close(s, 0);
     return NULL;

@@ -193,6 +193,11 @@ bool os_watch_drain(struct os_watch *w, void (*changed)(void *arg, const char *n
 /* Gives the pages of the calling thread's stack that were used, and are not any
  * more, back to the system. Not for the main thread, whose stack grows by itself. */
 void os_stack_trim(void);
+/* Asks that the calling thread, and those that it begins from now on, get turns of `ns`
+ * (100 us or more): who asks for short ones gets them sooner when it has been asleep, and
+ * the same share of the processor. Answers what it was; 0: nothing was changed, as before
+ * Linux 6.12, and it does no harm to ask for that. */
+uint64_t os_thread_turn(uint64_t ns);
 
 /* ---- the user's folders ------------------------------------------------- */
 
