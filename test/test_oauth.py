@@ -325,6 +325,14 @@ def test_a_token_of_any_size_does_no_harm(server, issuer):
     assert ask(server, issuer.token(server)).status_code == 200
 
 
+def test_who_comes_with_an_expired_one_is_always_told_to_renew_it(server, issuer):
+    assert ask(server, issuer.token(server)).status_code == 200
+    expired = issuer.token(server, exp=int(time.time()) - 1)
+    for _ in range(15):
+        answer = server.post(request("ping"), bearer(expired))
+        assert answer.status_code == 401 and "expired" in answer.json()["error"]["message"]
+
+
 def test_a_public_key_is_no_secret(server, issuer):
     """HS256 with what stands in the set, the oldest trick."""
     import hashlib

@@ -118,15 +118,16 @@ static bool refuse_token(struct access *a, struct http_request *rq,
                          struct http_response *rs, enum verdict verdict)
 {
     const char *why = verdict == VERDICT_EXPIRED
-                          ? "the token has expired; a person makes another with: cloche "
-                            "token create NAME"
+                          ? "the token has expired; another is needed, from whoever "
+                            "issued it, or made with: cloche token create NAME"
                           : "the token is not, or no longer, one of this server's";
     bool first;
     uint64_t now_ns = os_mono_ns();
     unsigned wait_s = failures_add(a->failures, http_peer(rq), now_ns, &first);
     if (first)
         tell_failure(a, http_peer(rq), why, now_ns);
-    if (wait_s)
+    /* Who guesses does not know one that was good; and clients renew theirs at 401 only. */
+    if (wait_s && verdict != VERDICT_EXPIRED)
         return refuse_for_now(rq, rs, wait_s, "too many wrong tokens from this address");
     challenge(a, "invalid_token", rs);
     return refuse(rq, rs, 401, ERR_DENIED, why);
