@@ -99,8 +99,9 @@ def validate(message, method=None, version=LEGACY[0]):
     if "error" in message:
         assert isinstance(message["error"]["code"], int)
         assert isinstance(message["error"]["message"], str)
-        # An answer to what could not be read has the id null, as JSON-RPC wants it.
-        if message.get("id") is not None:
+        # On stdio, where no version is agreed on that knows no such id, an answer to what
+        # could not be read has the id null, as JSON-RPC wants it.
+        if "id" not in message or message["id"] is not None:
             _check(version, "JSONRPCErrorResponse", message)
             _check(version, _ERRORS.get(message["error"]["code"]), message)
         return

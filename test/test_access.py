@@ -257,15 +257,41 @@ def test_a_stream_of_a_revoked_one_ends(cloche, closed):
             pass
 
 
+@pytest.mark.parametrize("take_away", ["revoke", "expire"])
+def test_what_somebody_listens_on_ends_with_his_token(cloche, closed, take_away):
+    token = make_token(cloche, "ci")
+    listen = request("subscriptions/listen", {"notifications": {"toolsListChanged": True}},
+                     modern=True)
+    headers = {"Accept": "text/event-stream", "MCP-Protocol-Version": "2026-07-28",
+               "Mcp-Method": "subscriptions/listen"} | bearer(token)
+    if take_away == "expire":
+        expire(time.time() + 3)
+    with closed.http.stream("POST", "/mcp", headers=headers, json=listen) as stream:
+        chunks = stream.iter_raw()
+        assert b"acknowledged" in next(chunks)
+        if take_away == "revoke":
+            revoke(cloche, "ci")
+        began = time.monotonic()
+        try:
+            assert not any(b"result" in chunk for chunk in chunks)
+        except httpx.HTTPError:
+            pass
+        assert time.monotonic() - began < 30
+
+
 def tokens_file():
     return Path(os.environ["XDG_CONFIG_HOME"]) / "cloche" / "tokens.json"
 
 
+def expire(when):
+    kept = json.loads(tokens_file().read_text())
+    kept["tokens"][0]["expires"] = int(1000 * when)
+    tokens_file().write_text(json.dumps(kept))
+
+
 def test_an_expired_one_is_refused_and_told_so(cloche, closed):
     token = make_token(cloche, "ci")
-    kept = json.loads(tokens_file().read_text())
-    kept["tokens"][0]["expires"] = 1000
-    tokens_file().write_text(json.dumps(kept))
+    expire(1)
     answer = closed.post(request("ping"), bearer(token))
     assert answer.status_code == 401 and "expired" in answer.text
 

@@ -220,7 +220,16 @@ def test_what_is_no_request_is_400(server, body, code):
                               headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == code
-    assert answer.json()["id"] is None
+    assert "id" not in answer.json()
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-11-25", "2026-07-28", None])
+@pytest.mark.parametrize("body", [b"{", b"7", b" " * 17_000_000])
+def test_an_answer_to_what_could_not_be_read_has_no_id(server, version, body):
+    headers = {"MCP-Protocol-Version": version} if version else {}
+    answer = server.http.post("/mcp", content=body, headers={
+        "Content-Type": "application/json"} | headers).json()
+    assert answer["error"]["code"] < 0 and "id" not in answer
 
 
 def test_a_hundred_megabytes_are_refused_early(server):

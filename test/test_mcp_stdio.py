@@ -195,7 +195,7 @@ def test_every_line_is_a_message_the_schema_allows(stdio):
     assert code == 0
     assert len(answers) == len(asked) + 1
     for answer in answers:
-        validate(answer, asked[answer["id"]]["method"] if answer["id"] is not None else None)
+        validate(answer, asked[answer["id"]]["method"] if answer.get("id") is not None else None)
     assert all(line.count(b"\n") == 1 for line in stdio.lines)
 
 
@@ -216,6 +216,12 @@ def test_what_is_no_request_is_answered_with_an_error(stdio, text, code):
     assert answer["error"]["code"] == code
     assert answer["id"] is None or '"id":1' in text
     assert stdio.ask(request("ping", id="on"))["result"] == {}
+
+
+def test_an_id_that_could_not_be_read_is_left_out_where_the_version_knows_no_null(stdio):
+    stdio.ask(initialize("2025-11-25"))
+    stdio.write("{\n" + " " * (17 << 20) + "\n")
+    assert "id" not in stdio.receive() and "id" not in stdio.receive()
 
 
 def test_bytes_that_are_no_text_are_a_parse_error(stdio):

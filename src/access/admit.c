@@ -35,7 +35,7 @@ _Static_assert(offsetof(struct admission, bearer.grant) == 0, "what http_admitte
 
 /* ---- refusing ----------------------------------------------------------- */
 
-/* At /mcp as JSON-RPC; what it answers is not known, since its body was not read. */
+/* At /mcp as JSON-RPC, without an id: the body was not read. */
 static bool refuse(const struct http_request *rq, struct http_response *rs, int status,
                    enum err_code code, const char *why)
 {
@@ -47,8 +47,6 @@ static bool refuse(const struct http_request *rq, struct http_response *rs, int 
     struct json_writer w = json_writer(&rs->body);
     json_open_object(&w);
     json_pair_cstr(&w, "jsonrpc", "2.0");
-    json_key(&w, "id");
-    json_put_null(&w);
     json_key(&w, "error");
     json_open_object(&w);
     json_pair_int(&w, "code", err_kind(code)->jsonrpc);

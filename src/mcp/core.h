@@ -210,8 +210,10 @@ void result_close(struct json_writer *w, enum era era);
 /* The start of one of another type ("input_required"), which only the modern era has. */
 struct json_writer result_open_as(struct buf *out, const struct json *id,
                                   const char *type);
-/* The part of an error before its message is put. */
+/* The part of an error before its message is put; an id of NULL is left out. */
 struct json_writer error_open(struct buf *out, const struct json *id, int code);
+/* The same for a message whose id could not be read. */
+struct json_writer unread_open(struct buf *out, const struct envelope *env, int code);
 
 /* ---- era.c -------------------------------------------------------------- */
 

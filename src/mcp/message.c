@@ -18,7 +18,8 @@ static struct json_writer answer_open(struct buf *out, const struct json *id)
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));
-    json_pair(&w, "id", id); /* null when it could not be read */
+    if (id)
+        json_pair(&w, "id", id);
     return w;
 }
 
@@ -50,12 +51,37 @@ void result_close(struct json_writer *w, enum era era)
     json_close(w);
 }
 
+static void open_error(struct json_writer *w, int code)
+{
+    json_key(w, "error");
+    json_open_object(w);
+    json_pair_int(w, "code", code);
+}
+
 struct json_writer error_open(struct buf *out, const struct json *id, int code)
 {
     struct json_writer w = answer_open(out, id);
-    json_key(&w, "error");
+    open_error(&w, code);
+    return w;
+}
+
+/* JSON-RPC has null for an id that could not be read. MCP's schemas since 2025-11-25 know
+ * no such id, but let it be left out, which is what its transport over HTTP always wants. */
+static bool knows_null(const struct envelope *env)
+{
+    const char *agreed =
+        env->session && env->session->there ? env->session->version : NULL;
+    return !env->http && (!agreed || strcmp(agreed, VERSION_LEGACY) < 0);
+}
+
+struct json_writer unread_open(struct buf *out, const struct envelope *env, int code)
+{
+    struct json_writer w = json_writer(out);
     json_open_object(&w);
-    json_pair_int(&w, "code", code);
+    json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));
+    if (knows_null(env))
+        json_pair_raw(&w, "id", STR("null"));
+    open_error(&w, code);
     return w;
 }
 
@@ -85,7 +111,8 @@ bool reply_error(struct exchange *x, int code, const char *fmt, ...)
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
 
-    struct json_writer w = error_open(x->reply->out, x->id, code);
+    struct json_writer w = x->id ? error_open(x->reply->out, x->id, code)
+                                 : unread_open(x->reply->out, x->env, code);
     json_pair_str(&w, "message", str_cut(str_of(text), strlen(text)));
     json_close(&w);
     json_close(&w);

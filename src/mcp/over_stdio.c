@@ -97,7 +97,8 @@ static void refuse_line(struct stdio *s)
 {
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
-    struct json_writer w = error_open(&line, NULL, RPC_REQUEST);
+    struct envelope env = {.session = &s->session};
+    struct json_writer w = unread_open(&line, &env, RPC_REQUEST);
     json_pair_cstr(&w, "message", "Invalid Request: a message is larger than 16 MiB");
     json_close(&w);
     json_close(&w);
