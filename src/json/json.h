@@ -107,7 +107,7 @@ void json_pair(struct json_writer *w, const char *key, const struct json *v);
 /* Is `value` what `schema` allows? Knows the part of JSON Schema 2020-12 that
  * our own tools and note types use: type, enum, const, properties, required,
  * additionalProperties, items, minimum, maximum, minLength, maxLength,
- * minItems, maxItems, anyOf; unknown keywords allow everything. false and
+ * minItems, maxItems, anyOf, oneOf; unknown keywords allow everything. false and
  * ERR_INVALID: the message names the place ("arguments.timeout"), what is there
  * and what would be accepted. `place` names the whole. */
 bool json_schema_check(const struct json *schema, const struct json *value,

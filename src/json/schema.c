@@ -60,7 +60,8 @@ static bool check_type(const struct json *type, const struct json *v,
     return refuse(p, e, text);
 }
 
-static bool check_enum(const struct json *allowed, const struct json *v,
+/* `titled`: each stands in an object, as its "const". */
+static bool check_enum(const struct json *allowed, bool titled, const struct json *v,
                        const struct place *p, struct err *e)
 {
     scoped_buf struct buf list;
@@ -68,12 +69,13 @@ static bool check_enum(const struct json *allowed, const struct json *v,
     struct json_writer w = json_writer(&list);
     struct json_iter it = json_iter(allowed);
     while (json_next(&it)) {
-        if (json_equal(it.value, v))
+        const struct json *one = titled ? json_get(it.value, "const") : it.value;
+        if (json_equal(one, v))
             return true;
         w.comma = false;
         if (list.n)
             buf_cstr(&list, ", ");
-        json_put(&w, it.value);
+        json_put(&w, one);
     }
     scoped_buf struct buf here;
     buf_init(&here, 60);
@@ -170,6 +172,16 @@ static bool check_array(const struct json *schema, const struct json *v,
     return true;
 }
 
+/* Nothing but values with their titles: an enum by another name. */
+static bool are_titled(const struct json *choices)
+{
+    struct json_iter it = json_iter(choices);
+    while (json_next(&it))
+        if (!json_get(it.value, "const"))
+            return false;
+    return json_length(choices) > 0;
+}
+
 static bool check_any(const struct json *choices, const struct json *v,
                       const struct place *p, struct err *e)
 {
@@ -185,17 +197,42 @@ static bool check_any(const struct json *choices, const struct json *v,
     return first.code ? err_set(e, first.code, "%s", first.msg) : true;
 }
 
+static bool check_one(const struct json *choices, const struct json *v,
+                      const struct place *p, struct err *e)
+{
+    size_t fit = 0;
+    struct json_iter it = json_iter(choices);
+    while (json_next(&it)) {
+        struct err ignored = {0};
+        fit += check(it.value, v, p, &ignored);
+    }
+    if (fit > 1)
+        return refuse(p, e, "fits more than one of the forms that exclude each other");
+    return fit == 1 || check_any(choices, v, p, e);
+}
+
+static bool check_choices(const struct json *schema, const struct json *v,
+                          const struct place *p, struct err *e)
+{
+    const struct json *any = json_get(schema, "anyOf"), *one = json_get(schema, "oneOf");
+    if (any &&
+        !(are_titled(any) ? check_enum(any, true, v, p, e) : check_any(any, v, p, e)))
+        return false;
+    return !one ||
+           (are_titled(one) ? check_enum(one, true, v, p, e) : check_one(one, v, p, e));
+}
+
 static bool check(const struct json *schema, const struct json *v, const struct place *p,
                   struct err *e)
 {
     const struct json *rule;
     if ((rule = json_get(schema, "type")) && !check_type(rule, v, p, e))
         return false;
-    if ((rule = json_get(schema, "enum")) && !check_enum(rule, v, p, e))
+    if ((rule = json_get(schema, "enum")) && !check_enum(rule, false, v, p, e))
         return false;
     if ((rule = json_get(schema, "const")) && !json_equal(rule, v))
         return refuse(p, e, "is not the one value that is accepted");
-    if ((rule = json_get(schema, "anyOf")) && !check_any(rule, v, p, e))
+    if (!check_choices(schema, v, p, e))
         return false;
 
     switch (json_type(v)) {

@@ -51,6 +51,8 @@ static void check_rows(const struct row *rows, size_t n)
         assert_string_equal(e.msg, ok ? "" : rows[i].why);
     }
 }
+#define TITLED \
+    "{\"const\":\"#f00\",\"title\":\"Red\"},{\"const\":\"#0f0\",\"title\":\"Green\"}"
 #define CHECK(rows) check_rows(rows, LENGTH(rows))
 
 static void types_are_told_apart(void **state)
@@ -127,6 +129,18 @@ static void lists_of_values_are_held_to(void **state)
         {"{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]}", "1", NULL},
         {"{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]}", "true",
          "arguments must be string, not boolean"},
+        {"{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]}", "1", NULL},
+        {"{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]}", "true",
+         "arguments must be string, not boolean"},
+        {"{\"oneOf\":[{\"minimum\":1},{\"maximum\":3}]}", "2",
+         "arguments fits more than one of the forms that exclude each other"},
+        {"{\"oneOf\":[{\"minimum\":1},{\"maximum\":3}]}", "4", NULL},
+        {"{\"oneOf\":[" TITLED "]}", "\"#0f0\"", NULL},
+        {"{\"oneOf\":[" TITLED "]}", "\"Green\"",
+         "arguments must be one of \"#f00\", \"#0f0\", not \"Green\""},
+        {"{\"items\":{\"anyOf\":[" TITLED "]}}", "[\"#f00\",\"#0f0\"]", NULL},
+        {"{\"items\":{\"anyOf\":[" TITLED "]}}", "[\"#f00\",\"#00f\"]",
+         "arguments[1] must be one of \"#f00\", \"#0f0\", not \"#00f\""},
     };
     CHECK(rows);
 }

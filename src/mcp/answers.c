@@ -95,6 +95,24 @@ bool can_answer_this(unsigned can, struct str method, const struct json *params,
 
 /* ---- answers ------------------------------------------------------------ */
 
+/* Forms are flat, so this looks no deeper. */
+static bool check_formats(const struct json *schema, const struct json *content,
+                          struct err *e)
+{
+    const struct json *fields = json_get(schema, "properties");
+    struct json_iter it = json_iter(content);
+    while (json_next(&it)) {
+        struct str format = json_str(json_get(json_get_str(fields, it.key), "format"));
+        const char *such;
+        if (json_is(it.value, JSON_STRING) &&
+            !format_fits(format, json_str(it.value), &such))
+            return err_set(e, ERR_INVALID, "content.%.*s is \"%.*s\"; %s is accepted",
+                           STR_ARGS(str_cut(it.key, 60)),
+                           STR_ARGS(str_cut(json_str(it.value), 60)), such);
+    }
+    return true;
+}
+
 static bool check_elicited(const struct json *params, const struct json *result,
                            struct err *e)
 {
@@ -113,7 +131,8 @@ static bool check_elicited(const struct json *params, const struct json *result,
     if (!json_is(content, JSON_OBJECT))
         return err_set(e, ERR_INVALID,
                        "your client accepted the question without content, an object");
-    return json_schema_check(schema, content, "content", e) ||
+    return (json_schema_check(schema, content, "content", e) &&
+            check_formats(schema, content, e)) ||
            err_wrap(e, "your client's answer is not what was asked for");
 }
 

@@ -64,6 +64,9 @@ bool can_answer_this(unsigned can, struct str method, const struct json *params,
  * elicitation asks for? false and ERR_INVALID. */
 bool answer_check(struct str method, const struct json *params, const struct json *result,
                   struct err *e);
+/* Is this text of the format email, uri, date or date-time? Of others everything is.
+ * false: *such says what is, "a date such as ...". */
+bool format_fits(struct str format, struct str text, const char **such);
 
 /* ---- one call's --------------------------------------------------------- */
 
