@@ -99,6 +99,31 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     return buf_check(out, "the call", e);
 }
 
+/* Scripts and evaluations have options of their own. */
+static bool check_kind(const struct eval *o, struct err *e)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } others[] = {{is_typescript(o), "TypeScript"},
+                  {o->timeout, "--timeout"},
+                  {o->allow, "--allow"},
+                  {o->context, "--context"},
+                  {o->session, "--session"},
+                  {o->files, "--files"},
+                  {o->network, "--network"},
+                  {o->trace, "--trace"}};
+    if (o->fuel && !o->workspace)
+        return err_set(e, ERR_INVALID, "--fuel is for scripts: give --workspace ID, too");
+    for (size_t i = 0; o->workspace && i < LENGTH(others); i++)
+        if (others[i].given)
+            return err_set(e, ERR_INVALID,
+                           "%s is not for scripts: with --workspace go --fuel, --memory, "
+                           "--level and --vault",
+                           others[i].name);
+    return true;
+}
+
 static bool check_words(struct eval *o, size_t words, struct err *e)
 {
     if (o->lang && strcmp(o->lang, "js") != 0 && strcmp(o->lang, "javascript") != 0 &&
@@ -118,7 +143,7 @@ static bool check_words(struct eval *o, size_t words, struct err *e)
         return err_set(e, ERR_INVALID,
                        "give the code once: -e CODE, a FILE, or - for "
                        "standard input");
-    return true;
+    return check_kind(o, e);
 }
 
 /* The context is the one option that is JSON itself: a mistake in it is named. */

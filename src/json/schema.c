@@ -113,17 +113,30 @@ static size_t count_chars(struct str s)
 static bool check(const struct json *schema, const struct json *v, const struct place *p,
                   struct err *e);
 
-static bool check_known_key(const struct json *properties, struct str key,
-                            const struct place *p, struct err *e)
+/* The first field that may not be there, or nothing. */
+static struct str unknown_key(const struct json *schema, const struct json *v)
+{
+    const struct json *more = json_get(schema, "additionalProperties");
+    struct json_iter it = json_iter(v);
+    while (json_is(more, JSON_BOOL) && !json_bool(more, true) && json_next(&it))
+        if (!json_get_str(json_get(schema, "properties"), it.key))
+            return it.key;
+    return (struct str){0};
+}
+
+/* What is missing is told together with what was probably written for it. */
+static bool refuse_keys(const struct json *properties, struct str missing, struct str key,
+                        const struct place *p, struct err *e)
 {
     scoped_buf struct buf known;
     buf_init(&known, 220);
     struct json_iter it = json_iter(properties);
     while (json_next(&it) && !known.failed)
         buf_printf(&known, "%s%.*s", known.n ? ", " : "", STR_ARGS(it.key));
-    char text[330];
-    (void)snprintf(text, sizeof text, "has no field '%.*s'; known are: %s",
-                   (int)str_cut(key, 60).n, key.at, buf_cz(&known));
+    char text[440];
+    (void)snprintf(text, sizeof text, "%s%.*s%shas no field '%.*s'; known are: %s",
+                   missing.n ? "needs the field '" : "", STR_ARGS(str_cut(missing, 60)),
+                   missing.n ? "' and " : "", STR_ARGS(str_cut(key, 60)), buf_cz(&known));
     return refuse(p, e, text);
 }
 
@@ -135,6 +148,9 @@ static bool check_object(const struct json *schema, const struct json *v,
         struct str key = json_str(it.value);
         if (json_get_str(v, key))
             continue;
+        struct str other = unknown_key(schema, v);
+        if (other.at)
+            return refuse_keys(json_get(schema, "properties"), key, other, p, e);
         char text[120];
         (void)snprintf(text, sizeof text, "needs the field '%.*s'", STR_ARGS(key));
         return refuse(p, e, text);
@@ -146,7 +162,7 @@ static bool check_object(const struct json *schema, const struct json *v,
     while (json_next(&it)) {
         const struct json *sub = json_get_str(properties, it.key);
         if (!sub && json_is(more, JSON_BOOL) && !json_bool(more, true))
-            return check_known_key(properties, it.key, p, e);
+            return refuse_keys(properties, STR(""), it.key, p, e);
         if (!sub && json_is(more, JSON_OBJECT))
             sub = more;
         struct place inner = {.outer = p, .key = it.key};
