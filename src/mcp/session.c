@@ -86,6 +86,21 @@ static void drop_silent(struct sessions *s, int64_t now_ms)
         drop(s, s->oldest);
 }
 
+/* The one of this owner that was silent longest, if it has too many; else 0. Who needed
+ * no credential is the person of this machine, and many programs. */
+static uint32_t one_too_many(struct sessions *s, const char *owner)
+{
+    uint32_t found = 0;
+    unsigned n = 0;
+    for (uint32_t at = owner[0] ? s->oldest : 0; at; at = seat(s, at)->newer) {
+        if (strcmp(seat(s, at)->session.owner, owner) != 0)
+            continue;
+        found = found ? found : at;
+        n++;
+    }
+    return n >= SESSIONS_OWNER_MAX ? found : 0;
+}
+
 void sessions_add(struct sessions *s, int64_t now_ms, struct session *out)
 {
     out->there = true;
@@ -97,7 +112,10 @@ void sessions_add(struct sessions *s, int64_t now_ms, struct session *out)
         s->buckets = mem_new(BUCKETS * sizeof *s->buckets);
     }
     drop_silent(s, now_ms);
-    if (!s->free && s->used == SESSIONS_MAX)
+    uint32_t own = s->used < SESSIONS_OWNER_MAX ? 0 : one_too_many(s, out->owner);
+    if (own)
+        drop(s, own);
+    else if (!s->free && s->used == SESSIONS_MAX)
         drop(s, s->oldest);
     uint32_t name = s->free;
     if (name)

@@ -1,8 +1,8 @@
 /* mcp/session.h - the sessions that initialize opens over HTTP.
  *
- * A bounded table: when it is full the one that was silent longest goes, and
- * one that is silent for a day goes too. Its client is then told 404 and opens
- * another. Threads: safe. Private to the room mcp.
+ * A bounded table: when it is full, or its owner has too many, the one that was silent
+ * longest goes, and one that is silent for a day goes too. Its client is then told 404
+ * and opens another. Threads: safe. Private to the room mcp.
  */
 #pragma once
 #include <pthread.h>
@@ -12,6 +12,7 @@
 #include "client/client.h"
 
 #define SESSIONS_MAX 16384u
+#define SESSIONS_OWNER_MAX 1024u /* of one credential */
 #define SESSION_IDLE_MS ((int64_t)24 * 60 * 60 * 1000)
 #define SESSION_TEXT 32u /* characters of an id: 128 random bits in hex */
 

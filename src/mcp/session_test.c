@@ -109,6 +109,25 @@ static void a_full_table_lets_the_most_silent_go(void **state)
         assert_true(find(&s[i], SESSIONS_MAX));
 }
 
+static void one_credentials_flood_is_its_own(void **state)
+{
+    (void)state;
+    static struct session s[SESSIONS_OWNER_MAX + 1];
+    struct session other = {.version = "x", .owner = "token b"}, person;
+    sessions_add(&all, 0, &other);
+    add("x", 0, &person);
+    for (unsigned i = 0; i < LENGTH(s); i++) {
+        s[i] = (struct session){.version = "x", .owner = "token a"};
+        sessions_add(&all, 1 + i, &s[i]);
+    }
+    assert_false(find(&s[0], LENGTH(s)));
+    for (unsigned i = 1; i < LENGTH(s); i++)
+        assert_true(find(&s[i], LENGTH(s)));
+    assert_true(find(&other, LENGTH(s)));
+    assert_true(find(&person, LENGTH(s)));
+    assert_int_equal(all.used, SESSIONS_OWNER_MAX + 2);
+}
+
 static void seats_are_used_again(void **state)
 {
     (void)state;
@@ -132,6 +151,7 @@ int main(void)
         test(what_was_removed_is_gone),
         test(one_that_is_silent_for_a_day_is_gone),
         test(a_full_table_lets_the_most_silent_go),
+        test(one_credentials_flood_is_its_own),
         test(seats_are_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
