@@ -152,6 +152,70 @@ static bool too_deep(struct str text)
     return false;
 }
 
+static yyjson_doc *read_document(struct str text, struct arena_hook *hook,
+                                 yyjson_read_err *why)
+{
+    yyjson_alc alc = {hook_malloc, hook_realloc, hook_free, hook};
+    return yyjson_read_opts((char *)(uintptr_t)text.at, text.n, YYJSON_READ_BIGNUM_AS_RAW,
+                            &alc, why);
+}
+
+/* The code unit of the escape (\uXXXX) that stands at `i`; 0: none does. */
+static unsigned escaped_unit(struct str text, size_t i)
+{
+    char digits[5] = {0};
+    if (i + 6 > text.n || text.at[i] != '\\' || text.at[i + 1] != 'u')
+        return 0;
+    memcpy(digits, text.at + i + 2, 4);
+    return (unsigned)strtoul(digits, NULL, 16);
+}
+
+#define REPLACED "\xef\xbf\xbd" /* U+FFFD in UTF-8 */
+
+/* A copy in which U+FFFD stands for each half of a surrogate pair. */
+static struct str mend_surrogates(struct str text, struct arena *a)
+{
+    struct err none = {0};
+    char *copy = arena_get(a, text.n + 1, &none);
+    if (!copy)
+        return (struct str){0};
+    memcpy(copy, text.at, text.n);
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.at[i] != '\\')
+            continue;
+        unsigned unit = escaped_unit(text, i);
+        bool high = (unit & 0xfc00) == 0xd800;
+        if (high && (escaped_unit(text, i + 6) & 0xfc00) == 0xdc00)
+            i += 11;
+        else if ((unit & 0xf800) == 0xd800)
+            memcpy(copy + i + 2, "fffd", 4);
+        else
+            i++;
+    }
+    return (struct str){copy, text.n};
+}
+
+const struct json *json_read_key(struct str text, const char *key, struct arena *a)
+{
+    struct arena_hook hook = {.arena = a};
+    yyjson_read_err why;
+    yyjson_doc *doc = read_document(mend_surrogates(text, a), &hook, &why);
+    yyjson_val *root = yyjson_doc_get_root(doc), *name, *value, *found = NULL;
+    size_t i, n, times = 0;
+    if (!yyjson_is_obj(root))
+        return NULL;
+    yyjson_obj_foreach(root, i, n, name, value)
+    {
+        if (str_is(key_text(name), key)) {
+            found = value;
+            times++;
+        }
+    }
+    struct str said = json_str(wrap(found));
+    bool mended = said.n && memmem(said.at, said.n, REPLACED, strlen(REPLACED));
+    return times == 1 && !mended ? wrap(found) : NULL;
+}
+
 const struct json *json_read(struct str text, struct arena *a, struct err *e)
 {
     if (too_deep(text)) {
@@ -159,10 +223,8 @@ const struct json *json_read(struct str text, struct arena *a, struct err *e)
         return NULL;
     }
     struct arena_hook hook = {.arena = a};
-    yyjson_alc alc = {hook_malloc, hook_realloc, hook_free, &hook};
     yyjson_read_err why;
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text.at, text.n,
-                                       YYJSON_READ_BIGNUM_AS_RAW, &alc, &why);
+    yyjson_doc *doc = read_document(text, &hook, &why);
     if (!doc) {
         if (hook.err.code)
             *e = e->code ? *e : hook.err;

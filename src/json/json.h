@@ -28,6 +28,11 @@ enum json_type {
  * the byte's position, or ERR_LIMIT from the arena. The text is copied. */
 const struct json *json_read(struct str text, struct arena *a, struct err *e);
 
+/* What stands at a key of an object that json_read refuses for its depth, for keys that
+ * stand twice or for half a surrogate pair somewhere in it: so that a refusal can name
+ * what it is about. NULL: it is no such object, or the key is not there once. */
+const struct json *json_read_key(struct str text, const char *key, struct arena *a);
+
 enum json_type json_type(const struct json *v);
 const char *json_type_name(enum json_type t); /* "object", "absent" ... */
 static inline bool json_is(const struct json *v, enum json_type t)

@@ -181,6 +181,32 @@ static void a_bomb_of_brackets_costs_nothing(void **state)
     assert_int_equal(json_str(read_text(bomb)).n, 3000);
 }
 
+static void a_key_is_read_of_what_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value; /* 0: none */
+    } rows[] = {
+        {"{\"k\":7,\"a\":\"\\ud83d\"}", 7},
+        {"{\"a\":\"\\udc00\",\"k\":7}", 7},
+        {"{\"a\":\"\\\\\\ud83d\\ud83d\\ude00\",\"k\":7}", 7},
+        {"{\"a\":1,\"a\":1,\"k\":7}", 7},
+        {"{\"k\":7,\"k\":7}", 0},
+        {"{\"a\":{\"k\":7}}", 0},
+        {"[{\"k\":7}]", 0},
+        {"{\"k\":7,", 0},
+        {"{\"k\":7,\"a\":\"\\ud83\"}", 0},
+        {"{\"k\":7,\"a\":\"\\ud83", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        assert_int_equal(json_int(json_read_key(str_of(rows[i].text), "k", arena), 0),
+                         rows[i].value);
+    assert_null(json_read_key(STR("{\"k\":\"\\ud83d\"}"), "k", arena));
+    assert_non_null(json_read_key(STR("{\"k\":\"\\ud83d\\ude00\"}"), "k", arena));
+}
+
 static void a_document_larger_than_the_arena_is_a_limit(void **state)
 {
     (void)state;
@@ -533,6 +559,7 @@ int main(void)
         cmocka_unit_test(escapes_are_read),
         cmocka_unit_test(nesting_is_bounded),
         cmocka_unit_test(a_bomb_of_brackets_costs_nothing),
+        cmocka_unit_test(a_key_is_read_of_what_is_refused),
         cmocka_unit_test(a_document_larger_than_the_arena_is_a_limit),
         cmocka_unit_test(the_text_is_copied),
         cmocka_unit_test(a_key_that_stands_twice_is_refused),

@@ -89,16 +89,6 @@ void calls_cancel(struct calls *c, const struct session *session, const struct j
 
 /* ---- checking ----------------------------------------------------------- */
 
-/* The least level of log messages that a request of the modern era asks for. */
-static unsigned log_asked(const struct json *meta)
-{
-    struct str level = json_str(json_get(meta, "io.modelcontextprotocol/logLevel"));
-    unsigned i = 0;
-    while (i < CLIENT_LEVELS && !str_is(level, client_level_names[i]))
-        i++;
-    return i < CLIENT_LEVELS ? i : LOG_UNASKED;
-}
-
 static struct call *call_new(struct exchange *x)
 {
     const struct json *meta = json_get(x->params, "_meta");
@@ -112,7 +102,7 @@ static struct call *call_new(struct exchange *x)
     c->http = x->env->http;
     c->events = x->env->events;
     c->progress_token = json_is(token, JSON_STRING) || json_is_int(token) ? token : NULL;
-    c->log_least = log_asked(meta);
+    c->log_least = log_level_named(json_get(meta, META_LOG_LEVEL));
     c->session = *x->env->session;
     cancel_init(&c->own);
     c->cancel = x->env->cancel ? x->env->cancel : &c->own;

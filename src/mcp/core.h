@@ -219,6 +219,7 @@ struct json_writer unread_open(struct buf *out, const struct envelope *env, int 
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 #define EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 
 #define VERSION_MODERN "2026-07-28"
@@ -230,10 +231,17 @@ const char *legacy_version(struct str name);
 /* Finds the era of a request and checks what it demands of `_meta` and headers.
  * false: answered with an error. */
 bool era_check(struct exchange *x);
-/* For what is no request. */
+/* For what is no request: of the header alone, and of a notification with its body. */
 bool era_check_header(struct exchange *x);
+bool era_check_notification(struct exchange *x);
 
 /* ---- methods.c ---------------------------------------------------------- */
+
+#define LOG_LEVELS                                                        \
+    "debug, info, notice, warning, error, critical, alert and emergency " \
+    "are accepted"
+/* The enum client_level of this name; LOG_UNASKED: there is none. */
+unsigned log_level_named(const struct json *name);
 
 /* Answers a request, or leaves a call. */
 void method_answer(struct exchange *x);

@@ -99,6 +99,12 @@ static bool check_modern(struct exchange *x, const struct json *meta)
         return reply_error(x, RPC_PARAMS,
                            "Invalid params: \"" META_CLIENT "\" in params._meta must "
                            "be an object");
+    const struct json *level = json_get(meta, META_LOG_LEVEL);
+    if (level && log_level_named(level) == LOG_UNASKED)
+        return reply_error(x, RPC_PARAMS,
+                           "Invalid params: \"" META_LOG_LEVEL
+                           "\" in params._meta is '%.*s'; " LOG_LEVELS,
+                           STR_ARGS(str_cut(json_str(level), 40)));
     return !http || check_headers(x);
 }
 
@@ -115,6 +121,18 @@ bool era_check_header(struct exchange *x)
         return false;
     }
     return true;
+}
+
+bool era_check_notification(struct exchange *x)
+{
+    const struct envelope *env = x->env;
+    const struct json *declared = json_get(json_get(x->params, "_meta"), META_VERSION);
+    bool modern = declared || str_is(env->version, VERSION_MODERN);
+    if (declared && !str_eq(env->version, json_str(declared)))
+        return mismatch(x, "MCP-Protocol-Version", env->version, json_str(declared));
+    if (modern && env->method.at && !str_eq(env->method, x->method))
+        return mismatch(x, "Mcp-Method", env->method, x->method);
+    return era_check_header(x);
 }
 
 bool era_check(struct exchange *x)

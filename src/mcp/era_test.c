@@ -52,6 +52,10 @@ static void headers(const char *version, const char *method, const char *name)
 #define MODERN                                                               \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define META_LEVEL(level)                                                    \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{},"                     \
+    "\"io.modelcontextprotocol/logLevel\":\"" level "\"}"
 #define REQUEST(method, params) \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
 #define LIST REQUEST("tools/list", MODERN)
@@ -187,6 +191,34 @@ static void a_version_nobody_knows_is_400_for_all(void **state)
     assert_int_equal(reply.status, 400);
 }
 
+static void a_notification_says_the_same_in_its_headers(void **state)
+{
+    (void)state;
+    static const char *const notice =
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{" MODERN "}}";
+    headers("2026-07-28", "notifications/x", NULL);
+    send(notice);
+    assert_int_equal(reply.status, 202);
+    assert_int_equal(out.n, 0);
+    headers("2026-07-28", "tools/list", NULL);
+    send(notice);
+    assert_mismatch();
+    headers("2025-11-25", "notifications/x", NULL);
+    send(notice);
+    assert_mismatch();
+}
+
+static void a_level_that_no_log_has_is_refused(void **state)
+{
+    (void)state;
+    headers("2026-07-28", "tools/list", NULL);
+    send(REQUEST("tools/list", META_LEVEL("loud")));
+    assert_int_equal(code(), RPC_PARAMS);
+    assert_int_equal(reply.status, 400);
+    send(REQUEST("tools/list", META_LEVEL("debug")));
+    assert_int_equal(code(), 0);
+}
+
 static void older_versions_need_no_more_than_their_name(void **state)
 {
     (void)state;
@@ -233,6 +265,8 @@ int main(void)
         test(an_unknown_method_is_404_once_its_headers_agree),
         test(a_newer_header_needs_newer_parameters),
         test(a_version_nobody_knows_is_400_for_all),
+        test(a_notification_says_the_same_in_its_headers),
+        test(a_level_that_no_log_has_is_refused),
         test(older_versions_need_no_more_than_their_name),
         test(a_lost_session_is_404_but_to_who_opens_one),
     };

@@ -158,9 +158,8 @@ static void take_response(struct exchange *x, const struct json *response)
 static void take_notification(struct exchange *x)
 {
     x->reply->status = 202;
-    if (x->env->http && !era_check_header(x))
-        return;
-    notification_take(x);
+    if (!x->env->http || era_check_notification(x))
+        notification_take(x);
 }
 
 static void take_request(struct exchange *x, const struct json *params)
@@ -230,6 +229,19 @@ static struct call *take_batch(struct mcp *m, struct arena *arena,
     return x.call;
 }
 
+/* A request that is JSON, but more than we take, hears so by its id: nobody else could
+ * tell its client which of them it was. */
+static void refuse_text(struct str text, const struct err *e, struct exchange *x)
+{
+    scoped(arena_free) struct arena *arena = arena_new(MESSAGE_ARENA);
+    const struct json *id = json_read_key(text, "id", arena);
+    x->id = is_id(id) ? id : NULL;
+    if (x->id || e->code == ERR_LIMIT)
+        reply_error(x, RPC_REQUEST, "Invalid Request: %s", e->msg);
+    else
+        reply_error(x, RPC_PARSE, "Parse error: %s", e->msg);
+}
+
 struct call *take_message(struct mcp *m, struct str text, const struct envelope *env,
                           struct reply *r)
 {
@@ -238,10 +250,7 @@ struct call *take_message(struct mcp *m, struct str text, const struct envelope 
     const struct json *root = json_read(text, arena, &e);
     if (!root) {
         struct exchange x = {.m = m, .env = env, .reply = r, .era = ERA_LEGACY};
-        if (e.code == ERR_LIMIT)
-            reply_error(&x, RPC_REQUEST, "Invalid Request: %s", e.msg);
-        else
-            reply_error(&x, RPC_PARSE, "Parse error: %s", e.msg);
+        refuse_text(text, &e, &x);
         return NULL;
     }
     struct call *c = json_is(root, JSON_ARRAY) ? take_batch(m, arena, root, env, r)

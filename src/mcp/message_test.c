@@ -96,6 +96,48 @@ static void what_is_no_json_is_a_parse_error(void **state)
     }
 }
 
+/* Its client waits for an answer by its id, and would wait for ever. */
+static void a_request_that_is_json_is_refused_by_its_id(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "{\"id\":7,\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{\"a\":\"\\ud83d\"}}",
+        "{\"params\":{\"a\":1,\"a\":2},\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":7}",
+    };
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        const struct json *v = send(wrong[i]);
+        assert_int_equal(code_of(v), RPC_REQUEST);
+        assert_int_equal(json_int(json_get(v, "id"), 0), 7);
+    }
+    scoped_buf struct buf deep;
+    buf_init(&deep, 1 << 20);
+    buf_cstr(&deep, "{\"id\":\"deep\",\"params\":{\"a\":");
+    for (int i = 0; i < 5000; i++)
+        buf_char(&deep, '[');
+    for (int i = 0; i < 5000; i++)
+        buf_char(&deep, ']');
+    buf_cstr(&deep, "}}");
+    const struct json *v = send(buf_cz(&deep));
+    assert_int_equal(code_of(v), RPC_REQUEST);
+    assert_true(text_is(v, "id", "deep"));
+}
+
+static void an_id_that_is_not_there_once_is_none(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "{\"id\":\"\\ud83d\",\"jsonrpc\":\"2.0\",\"method\":\"ping\"}",
+        "{\"id\":{\"a\":\"\\ud83d\"},\"jsonrpc\":\"2.0\",\"method\":\"ping\"}",
+        "{\"params\":{\"id\":1,\"a\":\"\\ud83d\"}}",
+        "[{\"id\":1,\"method\":\"\\ud83d\"}]",
+    };
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        const struct json *v = send(wrong[i]);
+        assert_int_equal(code_of(v), RPC_PARSE);
+        assert_true(json_is(json_get(v, "id"), JSON_NULL));
+    }
+}
+
 static void a_bomb_of_brackets_is_a_parse_error(void **state)
 {
     (void)state;
@@ -552,6 +594,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(what_is_no_json_is_a_parse_error),
+        test(a_request_that_is_json_is_refused_by_its_id),
+        test(an_id_that_is_not_there_once_is_none),
         test(a_bomb_of_brackets_is_a_parse_error),
         test(what_is_no_request_is_invalid),
         test(an_id_comes_back_as_it_was),

@@ -102,20 +102,24 @@ static void answer_discover(struct exchange *x)
     result_close(&w, x->era);
 }
 
+unsigned log_level_named(const struct json *name)
+{
+    unsigned i = 0;
+    while (i < CLIENT_LEVELS && !str_is(json_str(name), client_level_names[i]))
+        i++;
+    return i < CLIENT_LEVELS ? i : LOG_UNASKED;
+}
+
 static void answer_log_level(struct exchange *x)
 {
-    struct str level = json_str(json_get(x->params, "level"));
-    unsigned i = 0;
-    while (i < CLIENT_LEVELS && !str_is(level, client_level_names[i]))
-        i++;
-    if (i == CLIENT_LEVELS) {
-        reply_error(x, RPC_PARAMS,
-                    "Invalid params: level is '%.*s'; debug, info, notice, warning, "
-                    "error, critical, alert and emergency are accepted",
-                    STR_ARGS(str_cut(level, 40)));
+    const struct json *name = json_get(x->params, "level");
+    unsigned level = log_level_named(name);
+    if (level == LOG_UNASKED) {
+        reply_error(x, RPC_PARAMS, "Invalid params: level is '%.*s'; " LOG_LEVELS,
+                    STR_ARGS(str_cut(json_str(name), 40)));
         return;
     }
-    sessions_set_log_least(&x->m->sessions, x->env->session, i);
+    sessions_set_log_least(&x->m->sessions, x->env->session, level);
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     result_close(&w, x->era);
 }

@@ -149,6 +149,23 @@ static void refuse_method(struct http_response *rs)
     http_set_header(rs, "Allow", ALLOWED);
 }
 
+/* The older era's methods know its versions alone; false: answered. */
+static bool is_of_older_era(const struct http_request *rq, struct http_response *rs)
+{
+    struct str version = http_header(rq, "MCP-Protocol-Version");
+    if (!http_header(rq, "Mcp-Session-Id").at || str_is(version, VERSION_MODERN)) {
+        refuse_method(rs);
+        return false;
+    }
+    if (version.at && !legacy_version(version)) {
+        http_say(rs, 400,
+                 "MCP-Protocol-Version names a version that is not served; "
+                 "what initialize agreed on is accepted");
+        return false;
+    }
+    return true;
+}
+
 static void name_caller(struct http_request *rq, char out[static CALLER_NAME])
 {
     caller_http_name(out, http_admitted(rq), http_peer(rq));
@@ -158,10 +175,9 @@ static void listen_to(struct mcp *m, struct http_request *rq, struct http_respon
 {
     struct session session;
     char who[CALLER_NAME];
-    if (!http_header(rq, "Mcp-Session-Id").at ||
-        str_is(http_header(rq, "MCP-Protocol-Version"), VERSION_MODERN)) {
-        refuse_method(rs);
-    } else if (!has_session(m, rq, &session)) {
+    if (!is_of_older_era(rq, rs))
+        return;
+    if (!has_session(m, rq, &session)) {
         http_refuse(rq, rs, 404, "there is no such session");
     } else if (!accepts_events(rq)) {
         http_refuse(rq, rs, 406,
@@ -176,9 +192,9 @@ static void listen_to(struct mcp *m, struct http_request *rq, struct http_respon
 static void end_session(struct mcp *m, struct http_request *rq, struct http_response *rs)
 {
     struct session session;
-    if (!http_header(rq, "Mcp-Session-Id").at) {
-        refuse_method(rs);
-    } else if (!has_session(m, rq, &session)) {
+    if (!is_of_older_era(rq, rs))
+        return;
+    if (!has_session(m, rq, &session)) {
         http_say(rs, 404, "there is no such session");
     } else {
         sessions_remove(&m->sessions, &session);
