@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "actions/actions.h"
+#include "actions/home_test.h"
 
 /* cmocka puts its own handlers before each test, in the place of wasmtime's, which
  * turn a guest's bad access into a trap. */
@@ -21,7 +22,6 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-static char cache[64];
 static struct actions *actions;
 static struct arena *arena;    /* of one test */
 static struct caller caller;   /* usual at the beginning of each */
@@ -31,14 +31,9 @@ static int open_actions(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(cache, "/tmp/cloche-actions-XXXXXX");
-    if (!mkdtemp(cache) || setenv("XDG_CACHE_HOME", cache, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", cache, 1) != 0 ||
-        setenv("XDG_DATA_HOME", cache, 1) != 0 || setenv("XDG_STATE_HOME", cache, 1) != 0)
+    if (make_home() != 0)
         return -1;
-    const char *guest = getenv("CLOCHE_GUEST");
-    actions = actions_open(
-        &(struct actions_options){.guest_dir = guest ? guest : "build/guest"}, &e);
+    actions = actions_open(&(struct actions_options){.guest_dir = guest_of_tests()}, &e);
     return actions ? 0 : -1;
 }
 
@@ -46,9 +41,7 @@ static int close_actions(void **state)
 {
     (void)state;
     actions_close(actions);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", cache);
-    return system(command);
+    return drop_home();
 }
 
 static int begin_test(void **state)
@@ -529,9 +522,8 @@ static void the_first_calls_may_come_at_once(void **state)
 {
     (void)state;
     struct err e = {0};
-    const char *guest = getenv("CLOCHE_GUEST");
-    struct actions *fresh = actions_open(
-        &(struct actions_options){.guest_dir = guest ? guest : "build/guest"}, &e);
+    struct actions *fresh =
+        actions_open(&(struct actions_options){.guest_dir = guest_of_tests()}, &e);
     pthread_t threads[4];
     for (size_t i = 0; i < LENGTH(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, evaluate_once, fresh), 0);

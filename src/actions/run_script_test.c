@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "actions/actions.h"
+#include "actions/home_test.h"
 
 /* cmocka puts its own handlers before each test, in the place of wasmtime's, which
  * turn a guest's bad access into a trap. */
@@ -20,7 +21,7 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-static char home[64], vaults[2][80];
+static char vaults[2][80];
 static struct actions *actions;
 static struct caller caller;
 static struct arena *arena;
@@ -110,21 +111,15 @@ static int begin(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(home, "/tmp/cloche-runscript-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+    if (make_home() != 0)
         return -1;
     (void)snprintf(vaults[0], sizeof vaults[0], "%s/one", home);
     (void)snprintf(vaults[1], sizeof vaults[1], "%s/two", home);
     if (mkdir(vaults[0], 0700) != 0 || mkdir(vaults[1], 0700) != 0)
         return -1;
     const char *list[] = {vaults[0], vaults[1], NULL};
-    const char *guest = getenv("CLOCHE_GUEST");
     actions = actions_open(
-        &(struct actions_options){.vaults = list,
-                                  .guest_dir = guest ? guest : "build/guest"},
-        &e);
+        &(struct actions_options){.vaults = list, .guest_dir = guest_of_tests()}, &e);
     if (actions)
         actions_on_request(actions, route, NULL);
     return actions ? 0 : -1;
@@ -134,9 +129,7 @@ static int end(void **state)
 {
     (void)state;
     actions_close(actions);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return drop_home();
 }
 
 static int begin_test(void **state)

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 
 #include "actions/actions.h"
+#include "actions/home_test.h"
 #include "os/os.h"
 
-static char home[64];
 static struct actions *actions;
 
 static const char *const only_a[] = {"alpha"}, *const only_b[] = {"beta"},
@@ -31,10 +31,7 @@ static int begin(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(home, "/tmp/cloche-tenants-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+    if (make_home() != 0)
         return -1;
     static const char *const names[] = {"alpha", "beta", "x", "x/same", "y", "y/same"};
     static char paths[LENGTH(names)][100];
@@ -55,9 +52,7 @@ static int end(void **state)
 {
     (void)state;
     actions_close(actions);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return drop_home();
 }
 
 /* What the call comes to: its answer, or its error's message. */

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 
 #include "actions/actions.h"
+#include "actions/home_test.h"
 
-static char home[64], vault[80];
+static char vault[80];
 static struct actions *actions;
 static struct caller caller = {.name = "test", .level = LEVEL_FULL};
 
@@ -40,10 +41,7 @@ static int begin(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(home, "/tmp/cloche-work-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+    if (make_home() != 0)
         return -1;
     (void)snprintf(vault, sizeof vault, "%s/vault", home);
     if (mkdir(vault, 0700) != 0)
@@ -60,9 +58,7 @@ static int end(void **state)
 {
     (void)state;
     actions_close(actions);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return drop_home();
 }
 
 static void a_row_of_calls_works_in_its_vault_under_its_callers_level(void **state)
