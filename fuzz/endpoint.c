@@ -39,12 +39,16 @@ static void check_listening(const struct endpoint *ep)
     if (ep->address.ss_family == AF_INET6) {
         const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)&ep->address;
         holds(ep->size == sizeof *in && ntohs(in->sin6_port) == ep->port);
-        holds(!memcmp(&in->sin6_addr, &in6addr_loopback, sizeof in6addr_loopback));
+        bool inner = IN6_IS_ADDR_V4MAPPED(&in->sin6_addr)
+                         ? in->sin6_addr.s6_addr[12] == 127
+                         : !memcmp(&in->sin6_addr, &in6addr_loopback, 16);
+        holds(endpoint_is_loopback(&ep->address) == inner);
     } else {
         const struct sockaddr_in *in = (const struct sockaddr_in *)&ep->address;
         holds(ep->address.ss_family == AF_INET && ep->size == sizeof *in);
         holds(ntohs(in->sin_port) == ep->port);
-        holds((ntohl(in->sin_addr.s_addr) & 0xff000000u) == 0x7f000000u);
+        holds(endpoint_is_loopback(&ep->address) ==
+              ((ntohl(in->sin_addr.s_addr) & 0xff000000u) == 0x7f000000u));
     }
     /* What it is called leads to the same place, and is a Host of it. */
     int n = snprintf(text, sizeof text, "%s:%u", ep->host, ep->port);

@@ -16,6 +16,8 @@ def evaluate(client, code, id):
     try:
         client.send(call("evaluate_note_code", {"code": code + "; return 1"}, id=id))
         answer = client.receive()
+        while answer and answer.get("id") != id:  # what the vault's changes are told by
+            answer = client.receive()
     except BrokenPipeError:
         return None
     return answer and answer["result"]["structuredContent"]
