@@ -1,0 +1,92 @@
+/* catalogue/catalogue.h - which command-line tools there are: those built in, and those
+ * that a person installed.
+ *
+ * A tool is a manifest (what it is, which parameters it takes, what it may use) and a
+ * Wasm module. Built-in tools lie beside the program, in `tools/` of the guests' folder;
+ * installed ones in `tools/` of the user's data folder, for every vault or for one.
+ * Nothing is ever read from a vault.
+ *
+ * Threads: safe. A tool that was found stays valid until tool_release(), whatever is
+ * installed or removed meanwhile; other processes' changes are seen at the next call.
+ * Source: the manifest's schema, docs/tool-manifest.schema.json.
+ */
+#pragma once
+#include "base/base.h"
+#include "engine/engine.h"
+#include "json/json.h"
+
+struct catalogue;
+
+struct catalogue_options {
+    const char *guest_dir; /* the built-in ones are in its "tools/" */
+    struct engine *engine; /* borrowed; compiles their modules */
+};
+/* Ends the program when there is no memory; what cannot be read shows at the calls. */
+struct catalogue *catalogue_open(const struct catalogue_options *o);
+void catalogue_close(struct catalogue *c); /* NULL is fine; no tool may be held */
+SCOPED(catalogue, catalogue_close);
+
+/* ---- a tool -------------------------------------------------------------- */
+
+enum tool_style { TOOL_CLI, TOOL_JSON, TOOL_POSITIONAL };
+/* What a tool may do with files that it is shown; in memory of its own it may do all. */
+enum tool_access { TOOL_NO_FILES, TOOL_READ, TOOL_WRITE, TOOL_READWRITE };
+enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_BOOLEAN, TOOL_ARRAY };
+
+struct tool_parameter {
+    const char *name, *description;
+    enum tool_type type, items;       /* `items`: of an array */
+    const struct json *choices;       /* an array; NULL: anything of the type */
+    const struct json *default_value; /* NULL: none */
+    bool required;
+    const char *flag; /* "-i": instead of "--name"; NULL */
+    int position;     /* from 1, among what has no flag; 0: none */
+};
+
+struct tool {
+    const char *id; /* a UUID; of a built-in tool, always the same */
+    const char *name, *version, *description, *category;
+    const char *author, *license, *homepage; /* NULL where the manifest has none */
+    struct {
+        enum tool_style style;
+        enum tool_access access;
+        uint64_t memory_bytes;
+        uint32_t timeout_ms;
+    } execution;
+    bool returns_object; /* stdout is JSON */
+    const char *returns;
+    const struct tool_parameter *parameters; /* in the manifest's order */
+    size_t parameter_count;
+    const struct json *manifest; /* as it was given */
+    bool builtin, enabled;
+    const char *vault; /* installed for this vault's id alone; NULL: for all */
+    const char *signer; /* the trusted key that signed it, by its name; NULL */
+    int64_t installed_ms, updated_ms; /* since 1970 */
+    /* Of one module for several tools (argv[0] tells which), the same pointer. */
+    const char *module_name;
+    const char *data_dir; /* its read-only files, shown at "/"; NULL: none */
+};
+
+#define TOOL_NAME_MAX 64u
+
+/* The enabled tool of that name which a call in this vault (an id; empty: none) means: the
+ * vault's own first. NULL and ERR_NOT_FOUND, suggesting the nearest, or ERR_DENIED (it is
+ * disabled, or policy demands a signature that it has not). */
+const struct tool *tool_find(struct catalogue *c, struct str name, struct str vault,
+                             struct err *e);
+void tool_release(struct catalogue *c, const struct tool *t); /* NULL is fine */
+
+/* Its module, compiled when first needed, kept. Valid while the tool is held. ERR_INVALID:
+ * it is no module that can run here. */
+struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e);
+
+/* All that there are, disabled ones among them, by name. The list holds each. */
+struct tool_list {
+    const struct tool **tools;
+    size_t count;
+};
+bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out, struct err *e);
+void tool_list_release(struct catalogue *c, struct tool_list *l);
+
+/* Grows with every change of what there is; for news to clients. Cheap. */
+uint64_t catalogue_version(struct catalogue *c);
