@@ -50,6 +50,11 @@ struct tool_world {
     wasi_write_fn *write, *write_error;
     void *stream_arg;
     struct str input;
+    /* Called once, on the caller's thread, when all stages have ended and no limit or
+     * cancel stopped one (whatever their exit codes): the file tree as they left it, for
+     * vfs_changes() of an overlay among the mounts. NULL: nobody looks. */
+    void (*ended)(void *arg, struct vfs *tree);
+    void *ended_arg;
 };
 
 /* One stage: a tool, and what it is called with. */
