@@ -2,11 +2,10 @@
  * permits one call.
  *
  * A policy is what the user says in policy.json in the user's configuration folder,
- * less what the vault's own .cloche/policy.json takes away; a caller's arguments
- * narrow it once more. A vault may come from a stranger: nothing in it grants
- * anything. Both files are looked at again before every call, so that what a person
- * changes holds for the next one; a file that cannot be believed (it does not parse,
- * another user could have written it) refuses every call until it is mended.
+ * less what the vault's own .cloche/policy.json takes away; a caller's arguments narrow
+ * it once more. A vault may come from a stranger: nothing in it grants anything. Both
+ * files are looked at again before every call; one that cannot be believed (it does not
+ * parse, another user could have written it) refuses every call until it is mended.
  * Source: docs/policy.md, which the table in policy_keys.c is behind.
  * Threads: safe, except open and close.
  */
@@ -31,6 +30,27 @@ struct policy_secret {
 
 enum policy_lint { POLICY_LINT_OFF, POLICY_LINT_WARN, POLICY_LINT_REFUSE };
 
+/* May an agent run a command-line tool? The later a word, the less it may. */
+enum permission {
+    PERMISSION_USUAL, /* nobody said: always where a built-in tool sees no files, else ask */
+    PERMISSION_ALWAYS,
+    PERMISSION_ASK, /* a person is asked before each run */
+    PERMISSION_NEVER
+};
+const char *permission_name(enum permission p);
+bool permission_named(struct str name, enum permission *out); /* not "usual" */
+
+struct policy_permission {
+    const char *tool;
+    enum permission permission;
+};
+struct policy_permissions {
+    const struct policy_permission *at;
+    size_t n;
+};
+
+enum policy_exposure { EXPOSE_SEARCH, EXPOSE_LISTED, EXPOSE_ALL };
+
 /* Of one caller, within `seconds`; 0 for `count` never raises it. */
 struct policy_alert {
     uint32_t count, seconds;
@@ -49,8 +69,7 @@ struct policy {
     uint32_t total_ms, host_calls;
     uint64_t fuel; /* that a script may ask for */
     bool read_only;
-    struct policy_names allowed;       /* the user's */
-    struct policy_names allowed_vault; /* and the vault's: both must allow */
+    struct policy_names allowed[2]; /* the user's and the vault's: both must allow */
     struct policy_names denied;
     struct policy_names confirm; /* a person is asked before each of these */
     bool file_system;            /* enableFileSystem may be asked for */
@@ -73,7 +92,15 @@ struct policy {
     } audit;
     struct policy_alert alerts[ALERT_KINDS];
     const char *webhook; /* NULL: none */
-    char digest[17];     /* of all that is in force: the same for the same policy */
+    struct {             /* command-line tools */
+        enum policy_exposure exposure;
+        struct policy_names listed, disabled;
+        struct policy_permissions permissions[2]; /* as `allowed` */
+        enum permission usual[2];                 /* of those that are not in these */
+        bool require_signature, elicit_always;
+        uint32_t ask_seconds;
+    } tools;
+    char digest[17]; /* of all that is in force: the same for the same policy */
 };
 
 struct guard;
@@ -142,6 +169,21 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
 unsigned permit_scope(const char *call, bool writes);
 /* Shall a person be asked before it calls this? Those at the terminal are one. */
 bool permit_asks(const struct permit *p, const char *call);
+
+struct permit_tool { /* a command-line tool, as far as this minds */
+    const char *name;
+    bool builtin, is_signed; /* by a key that the user trusts */
+    bool reads, writes;      /* files that it is shown */
+};
+/* May it be run: at once (PERMISSION_ALWAYS), or after a person was asked? Persons at
+ * the terminal are not. Where the permit is read_only, with nothing to write to. Never
+ * below the level full. false and ERR_DENIED: "Permission denied: ...". */
+bool permit_tool(const struct permit *p, const struct permit_tool *tool,
+                 enum permission *out, struct err *e);
+/* What holds for it, whoever asks; *from ("default", "user", "vault") said so. */
+enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
+                                  const char **from);
+bool policy_names_tool(const struct policy_names *list, const char *name);
 /* The ceilings of its level. */
 uint32_t permit_timeout_ms(const struct permit *p);
 uint32_t permit_memory_mb(const struct permit *p);
@@ -172,7 +214,6 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
 
 /* Records that somebody was not let in at all. Waits for no disk. */
 void ward_refused(struct ward *w, const char *caller, const char *why);
-
 /* A paused caller's calls are ERR_DENIED, in all processes of the user, until a person
  * lets it go on. ERR_NOT_FOUND: it is not paused. Both are recorded. */
 bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e);
@@ -192,16 +233,15 @@ struct guard_counts guard_count(const struct guard *g);
  * "problems": [...]}. */
 bool ward_show(struct ward *w, struct buf *out, struct err *e);
 
-/* What is wrong with a policy's text, as {"ok", "problems": [{"file", "line",
- * "column", "key", "severity": "error" | "warning", "message"}]}. `vault`: it is a
- * vault's, which may only take away from the user's. */
+/* What is wrong with a policy's text (`vault`: a vault's), as {"ok", "problems": [{"file",
+ * "line", "column", "key", "severity": "error" | "warning", "message"}]}. */
 bool guard_check(struct guard *g, const char *file, struct str text, bool vault,
                  struct buf *out, struct err *e);
 /* The same for both files as they are. */
 bool ward_check(struct ward *w, struct buf *out, struct err *e);
 
-/* Sets `key` in the user's file, or in the vault's, and writes it as a whole.
- * `values`: JSON, or plain words; several make a list; none takes the key out.
+/* Sets `key` ("tools.permissions.jq" too) in the user's file, or in the vault's, and
+ * writes it as a whole. `values`: JSON, or plain words; several make a list; none takes the key out.
  * ERR_INVALID: no such key, what it accepts, or the file itself is broken. */
 bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const *values,
               size_t count, struct err *e);

@@ -19,12 +19,32 @@ bool call_pattern_fits(struct str pattern, const char *call)
     return dot && str_eq(pattern, (struct str){call, (size_t)(dot - call)});
 }
 
+bool tool_name_fits(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.at[i];
+        bool letter = c >= 'a' && c <= 'z';
+        if (!letter && (i == 0 || !(c == '-' || c == '_' || (c >= '0' && c <= '9'))))
+            return false;
+    }
+    return name.n > 0 && name.n <= 64;
+}
+
+/* Whatever may be installed: guard does not know which tools there are. */
+static bool names_tool(struct str pattern)
+{
+    size_t n = strlen(TOOLS_PREFIX);
+    return str_is(pattern, "tools") || str_is(pattern, TOOLS_PREFIX "*") ||
+           (str_starts(pattern, TOOLS_PREFIX) &&
+            tool_name_fits((struct str){pattern.at + n, pattern.n - n}));
+}
+
 bool call_pattern_known(struct str pattern, const struct known_calls *calls)
 {
     for (size_t i = 0; i < calls->n; i++)
         if (call_pattern_fits(pattern, calls->at[i]))
             return true;
-    return false;
+    return names_tool(pattern);
 }
 
 /* ---- what was meant ----------------------------------------------------- */

@@ -1,4 +1,6 @@
 /* What one call may do: the one place that every way of doing something asks. */
+#include <stdio.h>
+
 #include "guard/guard.h"
 #include "guard/policy.h"
 
@@ -99,7 +101,7 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
         return false;
     if (is_outside(&p->wish, call))
         return err_set(e, ERR_DENIED, "%s is not among this call's allowedAPIs", call);
-    if (is_outside(&policy->allowed, call) || is_outside(&policy->allowed_vault, call))
+    if (is_outside(&policy->allowed[0], call) || is_outside(&policy->allowed[1], call))
         return err_set(
             e, ERR_DENIED,
             "%s is not among the allowedAPIs of the policy; a person may add it "
@@ -130,6 +132,93 @@ bool permit_asks(const struct permit *p, const char *call)
 {
     return p->policy->confirm.n && caller_way(p->who) != WAY_TERMINAL &&
            is_named(&p->policy->confirm, call);
+}
+
+/* ---- command-line tools -------------------------------------------------- */
+
+static const char *const permissions[] = {"usual", "always", "ask", "never"};
+
+const char *permission_name(enum permission p)
+{
+    return permissions[p];
+}
+
+bool permission_named(struct str name, enum permission *out)
+{
+    for (unsigned i = PERMISSION_ALWAYS; i < LENGTH(permissions); i++)
+        if (str_is(name, permissions[i])) {
+            *out = (enum permission)i;
+            return true;
+        }
+    return false;
+}
+
+bool policy_names_tool(const struct policy_names *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!strcmp(list->at[i], name))
+            return true;
+    return false;
+}
+
+/* What one file says of it; PERMISSION_USUAL: nothing. */
+static enum permission said_of(const struct policy *p, size_t which, const char *name)
+{
+    const struct policy_permissions *list = &p->tools.permissions[which];
+    for (size_t i = 0; i < list->n; i++)
+        if (!strcmp(list->at[i].tool, name))
+            return list->at[i].permission;
+    return p->tools.usual[which];
+}
+
+enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
+                                  const char **from)
+{
+    enum permission users = said_of(p, 0, tool->name);
+    enum permission vaults = said_of(p, 1, tool->name);
+    const char *why = users == PERMISSION_USUAL ? "default" : "user";
+    if (users == PERMISSION_USUAL)
+        users = tool->builtin && !tool->reads && !tool->writes ? PERMISSION_ALWAYS
+                                                               : PERMISSION_ASK;
+    if (from)
+        *from = vaults > users ? "vault" : why;
+    return vaults > users ? vaults : users;
+}
+
+static bool tool_denied(struct err *e, const char *name, const char *why)
+{
+    return err_set(e, ERR_DENIED, "Permission denied: %s %s; nothing ran", name, why);
+}
+
+bool permit_tool(const struct permit *p, const struct permit_tool *tool,
+                 enum permission *out, struct err *e)
+{
+    struct err why = {0};
+    char call[sizeof TOOLS_PREFIX + 64];
+    (void)snprintf(call, sizeof call, TOOLS_PREFIX "%.64s", tool->name);
+    if (!permit_call(p, call, LEVEL_FULL, tool->writes && !p->read_only, &why)) {
+        err_set(e, why.code, "%s%s", why.code == ERR_DENIED ? "Permission denied: " : "",
+                why.msg);
+        return false;
+    }
+    const struct policy *policy = p->policy;
+    if (policy_names_tool(&policy->tools.disabled, tool->name))
+        return tool_denied(e, tool->name, "is among the policy's tools.disabled");
+    if (policy->tools.require_signature && !tool->builtin && !tool->is_signed)
+        return tool_denied(e, tool->name,
+                           "is not signed by a key that the user trusts, which the "
+                           "policy's tools.requireSignature demands");
+    const char *from;
+    *out = policy_permission(policy, tool, &from);
+    if (*out == PERMISSION_NEVER)
+        return tool_denied(e, tool->name,
+                           !strcmp(from, "vault")
+                               ? "is 'never' by the vault's policy"
+                               : "is 'never' by the policy; a person may change that "
+                                 "('cloche tool permit')");
+    if (caller_way(p->who) == WAY_TERMINAL)
+        *out = PERMISSION_ALWAYS;
+    return true;
 }
 
 uint32_t permit_timeout_ms(const struct permit *p)

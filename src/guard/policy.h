@@ -20,6 +20,8 @@ enum key_kind {
     KEY_MOUNTS,  /* [{guest, host, mode}] */
     KEY_SECRETS, /* {NAME: {value | env | file, hosts, header, format}} */
     KEY_URL,
+    KEY_PERMISSIONS, /* {TOOL: one of `words`} */
+    KEY_TOOLS,       /* names of tools */
 };
 
 /* What a vault's value does to the user's. */
@@ -29,7 +31,7 @@ enum key_rule {
     RULE_HIGHER,    /* the higher number (the later word) holds; of booleans, true */
     RULE_BOTH,      /* only what both name */
     RULE_EITHER,    /* what either names */
-    RULE_ALSO,      /* kept beside the user's: each has to allow */
+    RULE_ALSO,      /* kept behind the user's ([1]): each has to allow */
     RULE_TAKE_MOUNT /* the user's mounts whose guest it names, "ro" where it says so */
 };
 
@@ -113,6 +115,7 @@ struct policy_state {
     atomic_uint holders;
     struct arena *arena; /* all of it */
     const struct json *value[KEYS_MAX];
+    const struct json *also[KEYS_MAX]; /* the vault's, by RULE_ALSO; NULL: nothing */
     enum policy_from from[KEYS_MAX];
 };
 
@@ -123,6 +126,9 @@ struct policy_state *policy_merge(const struct policy_text *user,
 
 /* ---- names (names.c) ---------------------------------------------------- */
 
+/* "tools.jq": which tools there are is not known here. */
+bool tool_name_fits(struct str name);
+#define TOOLS_PREFIX "tools."
 /* "notes.get", "notes", "notes.*" or "*"; notes.save is create and update. */
 bool call_pattern_fits(struct str pattern, const char *call);
 bool call_pattern_known(struct str pattern, const struct known_calls *calls);

@@ -280,6 +280,34 @@ static bool check_secrets(const struct key *k, const struct json *v, struct err 
     return true;
 }
 
+static bool check_tool(struct str name, struct err *e)
+{
+    return tool_name_fits(name) ||
+           err_set(e, ERR_INVALID,
+                   "has '%.*s'; the name of a tool is accepted (small letters, digits, "
+                   "'-' and '_')",
+                   STR_ARGS(str_cut(name, 64)));
+}
+
+static bool check_permissions(const struct key *k, const struct json *v, struct err *e)
+{
+    if (!json_is(v, JSON_OBJECT))
+        return wrong_type(v, "an object {TOOL: always | ask | never}", e);
+    if (json_length(v) > (size_t)k->high)
+        return err_set(e, ERR_INVALID, "has %zu tools; at most %lld are accepted",
+                       json_length(v), (long long)k->high);
+    struct json_iter it = json_iter(v);
+    while (json_next(&it)) {
+        struct err inner = {0};
+        if (!check_tool(it.key, e))
+            return false;
+        if (!check_word(k, it.value, &inner))
+            return err_set(e, ERR_INVALID, "has a permission of %.*s that %s",
+                           STR_ARGS(it.key), inner.msg);
+    }
+    return true;
+}
+
 static bool check_item(const struct key *k, const struct known_calls *calls,
                        const struct json *v, struct err *e)
 {
@@ -292,6 +320,8 @@ static bool check_item(const struct key *k, const struct known_calls *calls,
         return check_path(v, e);
     case KEY_MOUNTS:
         return check_mount(v, e);
+    case KEY_TOOLS:
+        return check_text(v, "the name of a tool", e) && check_tool(json_str(v), e);
     default:
         return check_text(v, "a string", e);
     }
@@ -339,6 +369,8 @@ bool key_value_check(const struct key *k, const struct known_calls *calls,
                        "is no URL; one that begins with https:// is accepted");
     case KEY_SECRETS:
         return check_secrets(k, v, e);
+    case KEY_PERMISSIONS:
+        return check_permissions(k, v, e);
     default:
         return check_list(k, calls, v, e);
     }

@@ -4,6 +4,9 @@
 
 static const char *const level_words[] = {"full", "limited", "zero", NULL};
 static const char *const lint_words[] = {"off", "warn", "refuse", NULL};
+static const char *const exposure_words[] = {"search", "listed", "all", NULL};
+static const char *const permission_words[] = {"always", "ask", "never", NULL};
+static const char *const usual_words[] = {"usual", "always", "ask", "never", NULL};
 
 #define AT(field) offsetof(struct policy, field)
 #define LEVEL_KEY(name, number, ms, mb)                                      \
@@ -125,6 +128,29 @@ const struct key policy_keys[] = {
               "hosts that were never fetched from before"),
     {"webhook", KEY_URL, RULE_USER, AT(webhook), 0, 0, NULL, "null",
      "alerts are sent there (POST, JSON)"},
+    {"tools.permissions", KEY_PERMISSIONS, RULE_ALSO, AT(tools.permissions), 0, 1000,
+     permission_words, "{}",
+     "{TOOL: 'always' | 'ask' | 'never'}: may an agent run it, and is a person asked "
+     "before"},
+    {"tools.default", KEY_WORD, RULE_ALSO, AT(tools.usual), 0, 0, usual_words,
+     "\"usual\"",
+     "the same for tools that are not named; usual: always for built-in ones that see no "
+     "files, ask for all others"},
+    {"tools.exposure", KEY_WORD, RULE_LOWER, AT(tools.exposure), 0, 0, exposure_words,
+     "\"search\"",
+     "which tools MCP clients find in their list: all, those of tools.listed, or these "
+     "and a search"},
+    {"tools.listed", KEY_TOOLS, RULE_EITHER, AT(tools.listed), 0, 64, NULL, "[]",
+     "tools in that list, each callable whether it is there or not"},
+    {"tools.disabled", KEY_TOOLS, RULE_EITHER, AT(tools.disabled), 0, 1000, NULL, "[]",
+     "tools that are not there"},
+    {"tools.requireSignature", KEY_BOOL, RULE_HIGHER, AT(tools.require_signature), 0, 0,
+     NULL, "false", "installed tools need the signature of a key that you trust"},
+    {"tools.askSeconds", KEY_INT, RULE_LOWER, AT(tools.ask_seconds), 1, 3600, NULL, "120",
+     "how long a call waits for a person's word"},
+    {"tools.elicitAlways", KEY_BOOL, RULE_LOWER, AT(tools.elicit_always), 0, 0, NULL,
+     "false",
+     "an answer that came through the agent's own client may allow a tool for always"},
 };
 const size_t policy_key_count = LENGTH(policy_keys);
 _Static_assert(LENGTH(policy_keys) <= KEYS_MAX, "all keys fit");

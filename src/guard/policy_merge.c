@@ -146,7 +146,7 @@ static const struct json *merge_value(const struct merge *m, const struct key *k
     case RULE_HIGHER:
         return stricter(m, k, user, vault);
     case RULE_ALSO:
-        return user; /* load_all() keeps both */
+        return user; /* policy_merge() keeps both */
     default:
         return merged_list(m, k, user, vault);
     }
@@ -203,8 +203,22 @@ static void load_secrets(const struct merge *m, const struct json *v, struct pol
     }
 }
 
+static void load_permissions(const struct merge *m, const struct key *k,
+                             const struct json *v, struct policy_permissions *out)
+{
+    struct policy_permission *at =
+        arena_get(m->arena, (json_length(v) + 1) * sizeof *at, m->e);
+    struct json_iter it = json_iter(v);
+    out->at = at;
+    for (; at && json_next(&it); out->n++)
+        at[out->n] = (struct policy_permission){
+            .tool = arena_copy(m->arena, it.key.at, it.key.n, m->e),
+            .permission = (enum permission)(rank(k, it.value) + PERMISSION_ALWAYS)};
+}
+
+/* `which`: 0, or 1 for what a vault's adds by RULE_ALSO. */
 static void load_value(const struct merge *m, const struct key *k, const struct json *v,
-                       struct policy *p)
+                       struct policy *p, size_t which)
 {
     char *field = (char *)p + k->offset;
     switch (k->kind) {
@@ -218,7 +232,7 @@ static void load_value(const struct merge *m, const struct key *k, const struct 
             break;
         }
         uint32_t n = (uint32_t)rank(k, v);
-        memcpy(field, &n, sizeof n); /* also an enum's */
+        memcpy(field + which * sizeof n, &n, sizeof n); /* also an enum's */
         break;
     }
     case KEY_URL:
@@ -230,17 +244,22 @@ static void load_value(const struct merge *m, const struct key *k, const struct 
     case KEY_SECRETS:
         load_secrets(m, v, p);
         break;
+    case KEY_PERMISSIONS:
+        load_permissions(m, k, v, (struct policy_permissions *)(void *)field + which);
+        break;
     default:
-        load_names(m, v, (struct policy_names *)(void *)field);
+        load_names(m, v, (struct policy_names *)(void *)field + which);
     }
 }
 _Static_assert(sizeof(enum level) == sizeof(uint32_t), "a word's number fits its enum");
 _Static_assert(sizeof(enum policy_lint) == sizeof(uint32_t), "a word's number fits");
+_Static_assert(sizeof(enum policy_exposure) == sizeof(uint32_t), "a word's number fits");
+_Static_assert(sizeof(enum permission) == sizeof(uint32_t), "a word's number fits");
 
 /* ---- the whole ---------------------------------------------------------- */
 
 /* Secrets are named in it by a hash: the digest stands in the audit trail. */
-static void digest(struct policy_state *s, const struct json *allowed_vault)
+static void digest(struct policy_state *s)
 {
     scoped_buf struct buf text;
     buf_init(&text, POLICY_MEMORY);
@@ -248,7 +267,9 @@ static void digest(struct policy_state *s, const struct json *allowed_vault)
     json_open_array(&w);
     for (size_t i = 0; i < policy_key_count; i++)
         json_put(&w, s->value[i]);
-    json_put(&w, allowed_vault);
+    for (size_t i = 0; i < policy_key_count; i++)
+        if (policy_keys[i].rule == RULE_ALSO)
+            json_put(&w, s->also[i]);
     json_close(&w);
     char hex[CRYPTO_HASH_HEX];
     crypto_hash_hex(buf_view(&text), hex);
@@ -260,7 +281,6 @@ struct policy_state *policy_merge(const struct policy_text *user,
                                   struct arena *arena, struct err *e)
 {
     struct merge m = {.vault = vault, .problems = p, .arena = arena, .e = e};
-    const struct json *also = NULL;
     struct policy_state *s = arena_get(arena, sizeof *s, e);
     for (size_t i = 0; s && !e->code && i < policy_key_count; i++) {
         const struct key *k = &policy_keys[i];
@@ -274,16 +294,17 @@ struct policy_state *policy_merge(const struct policy_text *user,
             v = merge_value(&m, k, v, wish);
         if (v != old)
             s->from[i] = FROM_VAULT;
-        if (k->rule == RULE_ALSO)
-            also = wish;
         s->value[i] = v;
         if (v)
-            load_value(&m, k, v, &s->shown);
+            load_value(&m, k, v, &s->shown, 0);
+        if (k->rule == RULE_ALSO && wish && !json_is(wish, JSON_NULL)) {
+            s->also[i] = wish;
+            load_value(&m, k, wish, &s->shown, 1);
+        }
     }
     if (!s || e->code)
         return NULL;
-    load_names(&m, also, &s->shown.allowed_vault);
-    digest(s, also);
+    digest(s);
     s->arena = arena;
     atomic_init(&s->holders, 1);
     return e->code ? NULL : s;

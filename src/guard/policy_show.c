@@ -51,12 +51,9 @@ static void put_values(const struct policy_state *s, struct json_writer *w)
         json_key(w, "value");
         put_value(k, s->value[i], w);
         json_pair_cstr(w, "from", from_names[s->from[i]]);
-        if (k->rule == RULE_ALSO && s->shown.allowed_vault.given) {
+        if (s->also[i]) {
             json_key(w, "and");
-            json_open_array(w);
-            for (size_t n = 0; n < s->shown.allowed_vault.n; n++)
-                json_put_cstr(w, s->shown.allowed_vault.at[n]);
-            json_close(w);
+            json_put(w, s->also[i]);
         }
         json_pair_cstr(w, "summary", k->summary);
         json_close(w);
@@ -295,7 +292,7 @@ static void put_changed(const struct json *object, const char *path,
 static bool is_list(const struct key *k)
 {
     return k->kind == KEY_NAMES || k->kind == KEY_CALLS || k->kind == KEY_HOSTS ||
-           k->kind == KEY_PATHS || k->kind == KEY_MOUNTS;
+           k->kind == KEY_PATHS || k->kind == KEY_MOUNTS || k->kind == KEY_TOOLS;
 }
 
 /* Words of the command line as JSON: what is JSON as it stands, all else as text. */
@@ -305,7 +302,8 @@ static const struct json *read_words(const struct key *k, const char *const *val
     scoped_buf struct buf text;
     buf_init(&text, POLICY_FILE_MAX);
     struct err no_json = {0};
-    bool words = k->kind != KEY_BOOL && k->kind != KEY_INT && k->kind != KEY_SECRETS;
+    bool words = k->kind != KEY_BOOL && k->kind != KEY_INT && k->kind != KEY_SECRETS &&
+                 k->kind != KEY_PERMISSIONS;
     const struct json *whole =
         count == 1 ? json_read(str_of(values[0]), a, &no_json) : NULL;
     if (whole && (!words || json_is(whole, JSON_ARRAY) || json_is(whole, JSON_NULL) ||
@@ -334,6 +332,7 @@ static const struct json *read_words(const struct key *k, const char *const *val
 
 struct change {
     struct ward *ward;
+    const char *name_of_key; /* as it was given: `key`, or something in it */
     bool in_vault;
     int dir;
     const char *name; /* of the file, beneath `dir` */
@@ -341,9 +340,20 @@ struct change {
     const struct key *key;
 };
 
+#define PERMISSIONS "tools.permissions"
+
+/* The tool in "tools.permissions.jq"; empty: it is no such key. */
+static struct str tool_of(const char *name)
+{
+    struct str s = str_of(name);
+    size_t n = strlen(PERMISSIONS ".");
+    return str_starts(s, PERMISSIONS ".") ? (struct str){s.at + n, s.n - n} : STR("");
+}
+
 static bool find_key(struct change *c, const char *name, struct err *e)
 {
-    int i = key_find(str_of(name));
+    bool one_tool = tool_name_fits(tool_of(name));
+    int i = key_find(one_tool ? STR(PERMISSIONS) : str_of(name));
     if (i < 0) {
         const char *near = key_nearest(str_of(name));
         return err_set(e, ERR_INVALID,
@@ -352,11 +362,23 @@ static bool find_key(struct change *c, const char *name, struct err *e)
                        near ? "'?" : "");
     }
     c->key = &policy_keys[i];
+    c->name_of_key = name;
     if (!c->in_vault || c->key->rule != RULE_USER)
         return true;
     return err_set(e, ERR_INVALID,
                    "%s is the user's alone to set; a vault's policy may only take away",
                    name);
+}
+
+/* The value as it will stand at the place that was named; NULL and *e. */
+static const struct json *read_value(const struct change *c, const char *const *values,
+                                     size_t count, struct arena *a, struct err *e)
+{
+    struct key one = *c->key;
+    if (tool_of(c->name_of_key).n)
+        one.kind = KEY_WORD;
+    const struct json *v = read_words(&one, values, count, a, e);
+    return v && key_value_check(&one, &c->ward->guard->calls, v, e) ? v : NULL;
 }
 
 static bool first_error(const struct problems *p, const struct change *c, struct err *e)
@@ -385,7 +407,7 @@ static void record_change(const struct change *c, const struct json *value)
     json_pair_cstr(&w, "event", "policy set");
     json_pair_cstr(&w, "caller", "terminal");
     json_pair_cstr(&w, "file", c->path);
-    json_pair_cstr(&w, "key", c->key->path);
+    json_pair_cstr(&w, "key", c->name_of_key);
     json_key(&w, "value");
     put_value(c->key, value, &w);
     json_close(&w);
@@ -417,11 +439,11 @@ static bool apply(const struct change *c, const char *const *values, size_t coun
     if (!first_error(&p, c, e))
         return false;
     const struct json *root = old.at ? json_read(buf_view(&old), a, e) : NULL;
-    const struct json *value = count ? read_words(c->key, values, count, a, e) : NULL;
-    if (e->code || (value && !key_value_check(c->key, &c->ward->guard->calls, value, e)))
-        return err_wrap(e, "nothing was changed: %s", c->key->path);
+    const struct json *value = count ? read_value(c, values, count, a, e) : NULL;
+    if (e->code)
+        return err_wrap(e, "nothing was changed: %s", c->name_of_key);
     struct json_writer w = json_writer(&compact);
-    put_changed(root, c->key->path, value, &w);
+    put_changed(root, c->name_of_key, value, &w);
     put_pretty(buf_view(&compact), &pretty);
     if (!buf_check(&compact, "the policy", e) || !buf_check(&pretty, "the policy", e) ||
         !os_write_file(c->dir, c->name, buf_view(&pretty), OS_REPLACE, 0600, NULL, e))
@@ -469,6 +491,8 @@ static void put_words(const struct key *k, struct json_writer *w)
     json_close(w);
 }
 
+#define TOOL_PATTERN "^[a-z][a-z0-9_-]{0,63}$"
+
 /* What one entry of a list is. */
 static const char *item_schema(const struct key *k)
 {
@@ -480,6 +504,8 @@ static const char *item_schema(const struct key *k)
                "\"additionalProperties\":false}";
     case KEY_PATHS:
         return "{\"type\":\"string\",\"pattern\":\"^/\"}";
+    case KEY_TOOLS:
+        return "{\"type\":\"string\",\"pattern\":\"" TOOL_PATTERN "\"}";
     default:
         return "{\"type\":\"string\",\"minLength\":1}";
     }
@@ -493,6 +519,20 @@ static const char secrets_schema[] =
     "\"header\":{\"type\":\"string\",\"minLength\":1},"
     "\"format\":{\"type\":\"string\",\"minLength\":1}},\"required\":[\"hosts\"],"
     "\"additionalProperties\":false}";
+
+static void put_permissions_schema(const struct key *k, struct json_writer *w)
+{
+    json_pair_cstr(w, "type", "object");
+    json_key(w, "propertyNames");
+    json_open_object(w);
+    json_pair_cstr(w, "pattern", TOOL_PATTERN);
+    json_close(w);
+    json_key(w, "additionalProperties");
+    json_open_object(w);
+    put_words(k, w);
+    json_close(w);
+    json_pair_int(w, "maxProperties", k->high);
+}
 
 static void put_list_schema(const struct key *k, struct json_writer *w)
 {
@@ -527,6 +567,9 @@ static void put_key_schema(void *arg, size_t key)
         json_pair_cstr(w, "type", "object");
         json_pair_raw(w, "additionalProperties", str_of(secrets_schema));
         json_pair_int(w, "maxProperties", k->high);
+        break;
+    case KEY_PERMISSIONS:
+        put_permissions_schema(k, w);
         break;
     default:
         put_list_schema(k, w);
