@@ -77,7 +77,7 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program conformance guests library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program conformance guests tools library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
@@ -132,6 +132,8 @@ clean:                    ## forget every build (the cache stays)
 $(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt \
                   deps/rust/Cargo.lock deps/python-go.txt guest/typescript/go.mod guest/typescript/go.sum
 	@deps/fetch build && touch $@
+$(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt
+	@deps/fetch tools && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
 	@deps/fetch test && touch $@
 $(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json
@@ -272,6 +274,14 @@ build/guest/lint.raw.wasm: $(LINT_OBJ)
 build/guest/script.raw.wasm build/guest/lint.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
+
+# The command-line tools: each package built by its recipe, or taken from the cache. dev/tool
+# looks whether anything changed, and puts back what making the guests anew took away.
+PACKAGES := $(filter-out lib-%,$(patsubst guest/tools/%/recipe,%,$(wildcard guest/tools/*/recipe)))
+tools: $(PACKAGES:%=tool-%)  ## the command-line tools, ready in build/guest/tools
+	@dev/catalogue build/guest/tools $(PACKAGES)
+$(PACKAGES:%=tool-%): tool-%: guests $(DEPS)/tools.ok
+	@dev/tool $* build/guest/tools
 
 GO_BUILD := GOOS=wasip1 GOARCH=wasm GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off \
             GOFLAGS=-modcacherw ../../$(DEPS)/go build -mod=readonly -trimpath \
