@@ -67,21 +67,34 @@ void engine_opening(struct world *w)
 
 static uint8_t *slot_get(void *env, size_t *size, size_t *capacity)
 {
-    struct world *w = env;
-    *size = w->slot->size;
-    *capacity = w->slot->reserved;
-    return w->slot->base;
+    const struct holding *h = env;
+    *size = h->slot->size;
+    *capacity = h->slot->reserved;
+    return h->slot->base;
+}
+
+/* Of all that the world holds, when one of it has `size` bytes. */
+static uint64_t held_bytes(const struct holding *h, size_t size)
+{
+    const struct world *w = h->world;
+    uint64_t all = size;
+    for (size_t i = 0; i < LENGTH(w->held); i++)
+        if (&w->held[i] != h && w->held[i].slot)
+            all += w->held[i].slot->size;
+    return all;
 }
 
 /* Growth is ours to allow: a refusal is seen here, latched, and the guest is
  * stopped at its next access, whatever it makes of the refusal. */
 static wasmtime_error_t *slot_grow_to(void *env, size_t size)
 {
-    struct world *w = env;
+    struct holding *h = env;
+    struct world *w = h->world;
     int before = atomic_exchange(&w->state, WORLD_HOST);
-    bool fits = size <= w->limits.memory_bytes && slot_grow(w->slot, size);
+    uint64_t all = held_bytes(h, size);
+    bool fits = all <= w->limits.memory_bytes && slot_grow(h->slot, size);
     if (fits) {
-        w->memory_peak = size;
+        w->memory_peak = all;
     } else {
         int none = ERR_NONE;
         atomic_compare_exchange_strong(&w->verdict, &none, ERR_MEMORY);
@@ -95,10 +108,15 @@ static wasmtime_error_t *slot_grow_to(void *env, size_t size)
 
 static void slot_finalize(void *env)
 {
-    struct world *w = env;
-    slot_give_back(take(w->slot));
+    struct holding *h = env;
+    if (h->world->slot == h->slot)
+        h->world->slot = NULL;
+    slot_give_back(take(h->slot));
 }
 
+/* A guest that knows exceptions makes wasmtime ask for their heap too, before the linear
+ * memory, and with nothing at first. An empty linear memory looks the same: which of the two
+ * it was is seen once the instance is there (world_find_slot). */
 static wasmtime_error_t *slot_create(void *env, const wasm_memorytype_t *type,
                                      size_t minimum, size_t maximum, size_t reserved,
                                      size_t guard, wasmtime_linear_memory_t *out)
@@ -107,18 +125,25 @@ static wasmtime_error_t *slot_create(void *env, const wasm_memorytype_t *type,
     (void)type;
     (void)maximum;
     struct world *w = opening;
-    if (!w || w->slot)
+    struct holding *h = NULL;
+    for (size_t i = 0; w && !w->slot && !h && i < LENGTH(w->held); i++)
+        h = w->held[i].slot ? NULL : &w->held[i];
+    if (!h)
         return wasmtime_error_new("one memory a guest, and only while it is opened");
+    h->world = w;
     /* A memory that is not exported is not known before. */
     if (minimum > w->limits.memory_bytes) {
         atomic_store(&w->verdict, ERR_MEMORY);
         return wasmtime_error_new("memory limit");
     }
-    w->slot = slot_take(w->module->image, minimum, reserved + guard, w->limits.tenant);
-    if (!w->slot)
+    h->slot = slot_take(minimum ? w->module->image : NULL, minimum, reserved + guard,
+                        w->limits.tenant);
+    if (!h->slot)
         return wasmtime_error_new("no address space for another memory");
-    w->memory_peak = minimum;
-    *out = (wasmtime_linear_memory_t){.env = w,
+    if (minimum)
+        w->slot = h->slot;
+    w->memory_peak = held_bytes(h, minimum);
+    *out = (wasmtime_linear_memory_t){.env = h,
                                       .get_memory = slot_get,
                                       .grow_memory = slot_grow_to,
                                       .finalizer = slot_finalize};
@@ -140,6 +165,7 @@ static void configure_pool(wasm_config_t *c)
     wasmtime_pooling_allocation_config_total_core_instances_set(p, POOL_MEMORIES);
     wasmtime_pooling_allocation_config_total_stacks_set(p, 0);
     wasmtime_pooling_allocation_config_total_component_instances_set(p, 0);
+    wasmtime_pooling_allocation_config_total_gc_heaps_set(p, POOL_MEMORIES / 2);
     wasmtime_pooling_allocation_config_max_memory_size_set(p, POOL_MEMORY_BYTES);
     wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(p,
                                                                        (size_t)4 << 20);
@@ -159,11 +185,11 @@ static wasm_engine_t *native_new(struct engine *g, enum engine_kind kind)
      * never make. */
     wasmtime_config_async_stack_size_set(c, 2 * WASM_STACK);
     wasmtime_config_max_wasm_stack_set(c, WASM_STACK);
-    /* A guest has one memory. Exceptions and other references need a heap of
-     * wasmtime's beside it, which our slots do not serve. */
+    /* A guest has one memory. What is thrown lies in a heap of wasmtime's beside it, which
+     * ours, that are written without exceptions, are spared. */
     wasmtime_config_wasm_multi_memory_set(c, false);
     wasmtime_config_wasm_threads_set(c, false);
-    wasmtime_config_wasm_exceptions_set(c, false);
+    wasmtime_config_wasm_exceptions_set(c, !kind_is_own(kind));
     wasmtime_config_wasm_function_references_set(c, false);
     wasmtime_config_wasm_gc_set(c, false);
 

@@ -6,7 +6,8 @@
  * stopped by taking their memory away; their code must not use memory.copy or
  * memory.fill, which the engine performs in code of its own), the same with fuel,
  * foreign (anyone's modules: epochs) and metered (fuel and epochs). All know
- * WebAssembly 2.0 with one memory; no threads, exceptions or garbage collection.
+ * WebAssembly 2.0 with one memory; foreign and metered ones also exceptions, whose heap
+ * counts as the guest's memory. No threads, no garbage collection.
  *
  * Memory comes from slots of our own, mapped privately from a baked image and
  * put back page by page after each world. Where the system refuses memfd_create

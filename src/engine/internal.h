@@ -127,7 +127,11 @@ struct world {
     wasmtime_store_t *store;
     wasmtime_context_t *context;
     wasmtime_instance_t instance;
-    struct slot *slot; /* NULL: memory is wasmtime's */
+    struct slot *slot; /* the linear memory; NULL: it is wasmtime's */
+    struct holding {   /* and all: it, and a heap of exceptions, in any order */
+        struct world *world;
+        struct slot *slot;
+    } held[2];
     wasmtime_memory_t memory;
     bool has_memory;
     void *data;

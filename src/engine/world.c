@@ -141,6 +141,17 @@ bool world_find_memory(struct world *w)
     return w->has_memory;
 }
 
+/* An exported memory that began empty was not told from a heap of exceptions. */
+static void world_find_slot(struct world *w)
+{
+    if (w->slot || !w->held[0].slot || !world_find_memory(w))
+        return;
+    const uint8_t *base = wasmtime_memory_data(w->context, &w->memory);
+    for (size_t i = 0; i < LENGTH(w->held); i++)
+        if (w->held[i].slot && w->held[i].slot->base == base)
+            w->slot = w->held[i].slot;
+}
+
 void world_set_until(struct world *w, uint64_t until_ns)
 {
     w->limits.until_ns = until_ns;
@@ -257,6 +268,7 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
     bool baked = m->image && kind_is_own(m->kind);
     if (!(baked ? instantiate(w, NULL, e) : watched(w, instantiate, NULL, e)))
         return NULL;
+    world_find_slot(w);
     atomic_fetch_add_explicit(&m->worlds, 1, memory_order_relaxed);
     if (!w->slot && world_find_memory(w) && m->image) {
         w->memory_peak = wasmtime_memory_data_size(w->context, &w->memory);

@@ -781,7 +781,7 @@ static void modules_that_cannot_be_linked_are_refused(void **state)
         "(module (import \"t\" \"memory\" (memory 1)))",
         "(module (memory 1) (memory 1))",
         "(module (memory 1 2 shared))",
-        "(module (memory 1) (tag $e) (func (throw $e)))",
+        "(module (import \"host\" \"thrown\" (tag)) (memory 1))",
         "(module (type (array i8)))",
         "(module (func (param (ref func))))",
     };
@@ -865,6 +865,123 @@ static void worlds_begin_with_the_image(void **state)
     }
 }
 
+/* ---- exceptions --------------------------------------------------------- */
+
+static const enum engine_kind strangers[] = {ENGINE_FOREIGN, ENGINE_METERED};
+
+#define THROWING                                                           \
+    "(tag $t (export \"tag\") (param i32 i64 i64 i64 i64 i64 i64))"        \
+    "(func $throw (param $n i32)"                                          \
+    "  (throw $t (local.get $n) (i64.const 1) (i64.const 2) (i64.const 3)" \
+    "    (i64.const 4) (i64.const 5) (i64.const 6)))"                      \
+    "(func $catch (param $n i32) (result i32)"                             \
+    "  (block $caught (result i32 i64 i64 i64 i64 i64 i64)"                \
+    "    (try_table (catch $t $caught) (call $throw (local.get $n)))"      \
+    "    (unreachable))"                                                   \
+    "  (drop) (drop) (drop) (drop) (drop) (drop))"
+
+static const char throwing[] =
+    "(module"
+    "  (memory (export \"memory\") 1)"
+    "  (data (i32.const 8) \"data\")"
+    "  (table $kept 0 exnref)" THROWING
+    "  (func (export \"catch\") (param i32) (result i32)"
+    "    (call $catch (local.get 0)))"
+    "  (func (export \"throw\") (call $throw (i32.const 7)))"
+    "  (func (export \"churn\") (result i32)"
+    "    (local $i i32) (local $sum i32)"
+    "    (loop $again"
+    "      (local.set $sum (i32.add (local.get $sum) (call $catch (i32.const 1))))"
+    "      (local.set $i (i32.add (local.get $i) (i32.const 1)))"
+    "      (br_if $again (i32.lt_u (local.get $i) (i32.const 100000))))"
+    "    (local.get $sum))"
+    "  (func (export \"keep\")"
+    "    (local $e exnref)"
+    "    (loop $again"
+    "      (block $caught (result exnref)"
+    "        (try_table (catch_all_ref $caught) (call $throw (i32.const 1)))"
+    "        (unreachable))"
+    "      (local.set $e)"
+    "      (drop (table.grow $kept (local.get $e) (i32.const 1)))"
+    "      (br $again)))"
+    "  (func (export \"spin\")"
+    "    (loop $again"
+    "      (block $caught"
+    "        (try_table (catch_all $caught) (loop $for_ever (br $for_ever))))"
+    "      (br $again))))";
+
+static void what_strangers_throw_they_can_catch(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < LENGTH(strangers); k++) {
+        scoped(module_close) struct module *m = module_of(strangers[k], throwing);
+        for (int i = 0; i < 3; i++) {
+            scoped(world_close) struct world *w = world_of(m);
+            assert_int_equal(call_with(w, "catch", 42), 42);
+            assert_memory_equal(world_slice(w, 8, 4), "data", 4);
+            assert_int_equal(world_memory(w).n, WASM_PAGE);
+            assert_call_fails(w, "throw", ERR_GUEST);
+            assert_int_equal(call_with(w, "catch", 43), 43);
+        }
+    }
+}
+
+/* 100,000 exceptions of 64 bytes and more, of which none lives on. */
+static void what_was_thrown_is_collected(void **state)
+{
+    (void)state;
+    scoped(module_close) struct module *m = module_of(ENGINE_FOREIGN, throwing);
+    scoped(world_close) struct world *w =
+        world_with(m, (struct world_limits){.memory_bytes = (uint64_t)4 << 20});
+    assert_int_equal(call(w, "churn"), 100000);
+}
+
+static void no_exception_handler_swallows_a_stop(void **state)
+{
+    (void)state;
+    scoped(module_close) struct module *m = module_of(ENGINE_FOREIGN, throwing);
+    scoped(world_close) struct world *w =
+        world_with(m, (struct world_limits){.compute_ns = 20 * MS});
+    assert_call_fails(w, "spin", ERR_TIMEOUT);
+}
+
+static void exceptions_that_are_kept_count_as_memory(void **state)
+{
+    (void)state;
+    scoped(module_close) struct module *m = module_of(ENGINE_FOREIGN, throwing);
+    scoped(world_close) struct world *w =
+        world_with(m, (struct world_limits){.memory_bytes = (uint64_t)8 << 20});
+    assert_call_fails(w, "keep", ERR_MEMORY);
+    assert_in_range(world_usage(w).memory_peak, (uint64_t)2 << 20, (uint64_t)8 << 20);
+}
+
+/* The heap of exceptions begins empty too. */
+static void a_memory_that_begins_empty_is_told_from_the_heap_of_exceptions(void **state)
+{
+    (void)state;
+    scoped(module_close) struct module *m = module_of(
+        ENGINE_FOREIGN, "(module (memory (export \"memory\") 0)" THROWING
+                        "  (func (export \"grow\") (param i32) (result i32)"
+                        "    (drop (memory.grow (i32.const 1)))"
+                        "    (i32.store (i32.const 16) (call $catch (local.get 0)))"
+                        "    (i32.load (i32.const 16))))");
+    for (uint32_t i = 1; i < 4; i++) {
+        scoped(world_close) struct world *w = world_of(m);
+        assert_int_equal(world_memory(w).n, 0);
+        assert_int_equal(call_with(w, "grow", i), i);
+        assert_int_equal(world_memory(w).n, WASM_PAGE);
+        assert_memory_equal(world_slice(w, 16, 4), &i, 4);
+    }
+}
+
+static void our_own_guests_know_no_exceptions(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    assert_null(try_module(ENGINE_OWN, throwing, NULL, 0, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+}
+
 static void a_frozen_world_is_the_beginning_of_others(void **state)
 {
     (void)state;
@@ -927,6 +1044,12 @@ static void a_world_that_grew_cannot_be_frozen(void **state)
         cmocka_unit_test(a_start_function_may_call_imports),                         \
         cmocka_unit_test(modules_that_cannot_be_linked_are_refused),                 \
         cmocka_unit_test(worlds_begin_with_the_image),                               \
+        cmocka_unit_test(what_strangers_throw_they_can_catch),                       \
+        cmocka_unit_test(what_was_thrown_is_collected),                              \
+        cmocka_unit_test(no_exception_handler_swallows_a_stop),                      \
+        cmocka_unit_test(                                                            \
+            a_memory_that_begins_empty_is_told_from_the_heap_of_exceptions),         \
+        cmocka_unit_test(our_own_guests_know_no_exceptions),                         \
         cmocka_unit_test(a_frozen_world_is_the_beginning_of_others)
 
 int main(void)
@@ -934,6 +1057,7 @@ int main(void)
     const struct CMUnitTest own_slots[] = {
         CORE,
         cmocka_unit_test(memory_over_its_limit_is_latched_whatever_the_guest_does),
+        cmocka_unit_test(exceptions_that_are_kept_count_as_memory),
         cmocka_unit_test(a_thread_of_the_size_that_is_named_can_run_guests),
         cmocka_unit_test(whenever_the_stop_comes_it_is_not_missed),
         cmocka_unit_test(imports_see_what_belongs_to_their_world),
