@@ -1,0 +1,162 @@
+"""Compares the command-line tools with the same programs run natively.
+
+guest/tools/PACKAGE/cases.py says what is compared:
+
+    from compare import case, debian
+
+    REFERENCE = {"jq": debian("jq")}          # left out: debian(TOOL) for each tool
+    CASES = {"jq": [
+        case(".a[]", "in.json", files={"in.json": '{"a": [1, 2]}'}),
+        case("-r", ".x", stdin='{"x": "y"}'),
+        case("-i", "s/a/b/", "f", files={"f": "a"}),
+        case("--version", check=lambda r: r.exit == 0 and b"jq" in r.stdout),
+    ]}
+
+A case runs in a folder that holds its files, natively and in Wasm, where the folder is
+mounted at /work. Standard output, exit code and all files afterwards must be equal; standard
+error is not compared. A case that has a `check` needs no native program.
+"""
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ROOT / "guest" / "tools"
+REFERENCES = ROOT / "build" / "deps" / "references"
+# One locale and zone on both sides; nothing else of whoever runs this.
+ENV = {"LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent", "COLUMNS": "80"}
+SECONDS = 60  # that one run may take
+
+
+@dataclass
+class Result:
+    exit: int
+    stdout: bytes
+    stderr: bytes
+    files: dict  # name: bytes, None for a folder
+
+
+@dataclass
+class Case:
+    args: tuple
+    stdin: bytes = b""
+    files: dict = field(default_factory=dict)
+    env: dict = field(default_factory=dict)
+    normal: object = None  # Result -> Result: takes out what may differ
+    check: object = None  # Result -> bool, instead of a native program
+    times: dict = field(default_factory=dict)  # name: seconds since 1970
+
+
+def as_bytes(text):
+    return text.encode() if isinstance(text, str) else text
+
+
+def case(*args, stdin=b"", files=None, env=None, normal=None, check=None, times=None):
+    """`files`: {name: contents}, a name that ends in "/" is an empty folder, contents may be
+    a function that makes them. `normal(result)` changes or returns a Result before it is
+    compared. `times`: {name: seconds} sets files' times of change; else all have the same."""
+    return Case(tuple(str(a) for a in args), as_bytes(stdin), dict(files or {}), dict(env or {}),
+                normal, check, dict(times or {}))
+
+
+def stdout_only(result):
+    """For `normal`: files are not compared."""
+    result.files = {}
+    return result
+
+
+# --- native programs -------------------------------------------------------------------
+
+def debian(program, *args, env=None):
+    """A program of deps/debian-references.txt, run by the loader that came with it."""
+    def command():
+        root = REFERENCES.resolve()
+        # Where the loader and the libraries stand depends on the machine's kind.
+        loader = next(root.glob("usr/lib64/ld-linux-*.so.*"), None) or \
+            next(root.glob("usr/lib/ld-linux-*.so.*"))
+        libraries = ":".join(str(p.parent) for p in root.glob("usr/lib/*/libc.so.6"))
+        binary = root / "usr" / "bin" / program
+        own = {k: v.replace("ROOT", str(root)) for k, v in (env or {}).items()}
+        return [str(loader), "--argv0", program, "--library-path", libraries, str(binary),
+                *args], own
+    return command
+
+
+def program(*command, env=None):
+    """A program named by its path, or found by a function that answers its path."""
+    return lambda: ([str(c() if callable(c) else c) for c in command], dict(env or {}))
+
+
+# --- running ---------------------------------------------------------------------------
+
+def fill(folder, one):
+    for name, contents in one.files.items():
+        path = folder / name
+        if name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(as_bytes(contents() if callable(contents) else contents))
+    for path in [*folder.rglob("*"), folder]:
+        seconds = one.times.get(str(path.relative_to(folder)), 1_700_000_000)
+        os.utime(path, (seconds, seconds))
+
+
+def files_of(folder):
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = b"-> " + os.fsencode(os.readlink(path))
+        else:
+            found[name] = None if path.is_dir() else path.read_bytes()
+    return found
+
+
+def run(command, env, one, folder):
+    done = subprocess.run(command, input=one.stdin, cwd=folder, capture_output=True,
+                          env={**ENV, **env, **one.env}, timeout=SECONDS)
+    result = Result(done.returncode, done.stdout, done.stderr, files_of(folder))
+    return (one.normal(result) or result) if one.normal else result
+
+
+def run_native(reference, one):
+    with tempfile.TemporaryDirectory(prefix="cloche-native-") as folder:
+        fill(Path(folder), one)
+        command, env = reference()
+        return run([*command, *one.args], env, one, Path(folder))
+
+
+def run_wasm(cloche, tool, one, settings):
+    """`settings`: the environment of the program itself (its folders)."""
+    with tempfile.TemporaryDirectory(prefix="cloche-wasm-") as folder:
+        fill(Path(folder), one)
+        given = [f"--env={k}={v}" for k, v in {**ENV, **one.env}.items()]
+        command = [cloche, "tool", "run", "--mount", f"/work={folder}:rw", *given, tool, *one.args]
+        return run(command, settings, one, Path(folder))
+
+
+# --- what there is ---------------------------------------------------------------------
+
+def cases_of(package):
+    """The module cases.py of a package."""
+    file = PACKAGES / package / "cases.py"
+    spec = importlib.util.spec_from_file_location(f"cases_{package.replace('-', '_')}", file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def all_cases():
+    """(tool, number, case, reference) of every package, by tool."""
+    for file in sorted(PACKAGES.glob("*/cases.py")):
+        module = cases_of(file.parent.name)
+        references = getattr(module, "REFERENCE", {})
+        for tool, cases in module.CASES.items():
+            for number, one in enumerate(cases):
+                yield tool, number, one, references.get(tool) or debian(tool)
