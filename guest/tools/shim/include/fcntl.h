@@ -1,0 +1,20 @@
+/* fcntl() that can F_DUPFD as far as dup() can (descriptor.c). */
+#ifndef CLOCHE_FCNTL_H
+#define CLOCHE_FCNTL_H
+#include_next <fcntl.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifndef F_DUPFD
+#define F_DUPFD 0
+#endif
+#ifndef F_DUPFD_CLOEXEC
+#define F_DUPFD_CLOEXEC 1030
+#endif
+#ifndef SHIM_PLAIN
+int fcntl(int, int, ...) __asm__("shim_fcntl");
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif
