@@ -24,7 +24,7 @@ static bool has_guest(const char *dir)
 }
 
 /* Beside the program, as it is built, or where an installation puts it. */
-static char *find_guest(struct err *e)
+char *actions_guest_dir(struct err *e)
 {
     static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};
     scoped(free) char *program = os_program_dir(e);
@@ -160,7 +160,7 @@ void actions_close(struct actions *a)
 /* What the guests need. Called with the lock held. */
 static bool make_engine(struct actions *a, struct err *e)
 {
-    if (!a->guest_dir && !(a->guest_dir = find_guest(e)))
+    if (!a->guest_dir && !(a->guest_dir = actions_guest_dir(e)))
         return false;
     if (!a->ahead)
         must(asprintf(&a->ahead, "%s/ahead", a->guest_dir) > 0);

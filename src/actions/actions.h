@@ -70,6 +70,9 @@ struct actions *actions_open(const struct actions_options *o, struct err *e);
 void actions_close(struct actions *a); /* NULL is fine; no call may be running */
 SCOPED(actions, actions_close);
 
+/* The folder of the guests beside this program; the caller frees. NULL: ERR_NOT_FOUND. */
+char *actions_guest_dir(struct err *e);
+
 /* Somebody was not let in at all: for the user's own trail. Waits for no disk. */
 void actions_refused(struct actions *a, const char *caller, const char *why);
 

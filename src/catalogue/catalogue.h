@@ -59,7 +59,7 @@ struct tool {
     size_t parameter_count;
     const struct json *manifest; /* as it was given */
     bool builtin, enabled;
-    const char *vault; /* installed for this vault's id alone; NULL: for all */
+    const char *vault;  /* installed for this vault's id alone; NULL: for all */
     const char *signer; /* the trusted key that signed it, by its name; NULL */
     int64_t installed_ms, updated_ms; /* since 1970 */
     /* Of one module for several tools (argv[0] tells which), the same pointer. */
@@ -85,7 +85,8 @@ struct tool_list {
     const struct tool **tools;
     size_t count;
 };
-bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out, struct err *e);
+bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out,
+               struct err *e);
 void tool_list_release(struct catalogue *c, struct tool_list *l);
 
 /* Grows with every change of what there is; for news to clients. Cheap. */

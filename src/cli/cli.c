@@ -34,6 +34,7 @@ static const struct command {
     {"audit", "[show ID] [--follow] [--verify]", "what was done", .run = command_audit},
     {"policy", "show | check | set | unset | schema", "what callers may do",
      .run = command_policy},
+    {"tool", "run NAME [ARGS...]", "command-line tools", .run = command_tool},
 };
 
 static void help(void)
@@ -90,10 +91,11 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
             return commands[i].run ? commands[i].run(argc, argv)
                                    : commands[i].serve(argc, argv, extras);
     struct err e = {0};
-    err_set(&e, ERR_INVALID,
-            "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
-            "session, token, callers, audit and policy are, and --help tells of them",
-            argv[1]);
+    err_set(
+        &e, ERR_INVALID,
+        "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
+        "session, token, callers, audit, policy and tool are, and --help tells of them",
+        argv[1]);
     return cli_fail(&e);
 }
 

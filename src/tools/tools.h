@@ -15,10 +15,9 @@
 #pragma once
 #include "base/base.h"
 #include "catalogue/catalogue.h"
-#include "client/client.h"
-#include "json/json.h"
 #include "vfs/vfs.h"
 #include "wasi/wasi.h"
+#include "json/json.h"
 
 #define TOOL_OUTPUT_MAX ((uint64_t)10 << 20) /* bytes of stdout, and of stderr, kept */
 #define TOOL_STAGES_MAX 16u                  /* of one pipeline */
@@ -36,7 +35,7 @@ struct tool_world {
     size_t mount_count;
     const struct tool_file *files;
     size_t file_count;
-    const char *folder; /* the working directory; NULL: "/work" */
+    const char *folder;     /* the working directory; NULL: "/work" */
     const char *const *env; /* "NAME=value", over the defaults */
     size_t env_count;
     uint64_t disk_bytes;   /* in memory, ENOSPC above; 256 MiB */
@@ -50,9 +49,9 @@ struct tool_world {
     wasi_write_fn *write, *write_error;
     void *stream_arg;
     struct str input;
-    /* Called once, on the caller's thread, when all stages have ended and no limit or
-     * cancel stopped one (whatever their exit codes): the file tree as they left it, for
-     * vfs_changes() of an overlay among the mounts. NULL: nobody looks. */
+    /* Called on the caller's thread, when all stages have ended and no limit or cancel
+     * stopped one (whatever their exit codes), for each stage in turn: its file tree as
+     * it left it, for vfs_changes() of an overlay among the mounts. NULL: nobody looks. */
     void (*ended)(void *arg, struct vfs *tree);
     void *ended_arg;
 };
@@ -63,7 +62,8 @@ struct tool_stage {
     /* The parameters as the manifest names them, and `args`, an array of strings, put
      * behind them. NULL: none. */
     const struct json *arguments;
-    const char *const *args; /* the same from a command line; used where `arguments` is NULL */
+    const char *const
+        *args; /* the same from a command line; used where `arguments` is NULL */
     size_t arg_count;
     uint32_t timeout_ms;   /* 0, or less than the manifest's */
     uint64_t memory_bytes; /* 0, or less than the manifest's */
@@ -71,12 +71,12 @@ struct tool_stage {
 
 struct tool_outcome {
     uint32_t exit_code;
-    enum err_kind stopped; /* ERR_NONE, or the limit that stopped it; then why says more */
-    char why[200];
+    enum err_code stopped; /* ERR_NONE, or what stopped it; then `why` says more */
+    char why[240];
     double wall_ms, compute_ms;
-    uint64_t memory_peak; /* bytes */
+    uint64_t memory_peak;              /* bytes */
     uint64_t stderr_lost, stdout_lost; /* bytes over the cap */
-    struct buf errors; /* its stderr */
+    struct buf errors;                 /* its stderr */
 };
 
 struct tool_result {
@@ -86,7 +86,7 @@ struct tool_result {
     struct buf output; /* the last stage's stdout */
     struct tool_file *files; /* made or changed in /work; deleted ones are not told */
     size_t file_count;
-    struct arena arena; /* of the above */
+    struct arena *arena; /* of the above */
 };
 void tool_result_end(struct tool_result *r); /* one of zeros is fine */
 

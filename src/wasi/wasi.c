@@ -296,25 +296,32 @@ const struct engine_import *wasi_imports(size_t *count)
 
 /* ---- beginning and end -------------------------------------------------- */
 
+/* The folder `path`, which the guest knows by `name`. */
+static bool open_folder(struct wasi *s, const char *path, const char *name, struct err *e)
+{
+    struct vfs_file *folder = NULL;
+    uint32_t n = 0;
+    int failed =
+        vfs_open(s->options.vfs, NULL, str_of(path), VFS_READ | VFS_DIRECTORY, &folder);
+    if (!failed)
+        failed = fd_add(s, folder, RIGHTS_ALL, 0, &n);
+    if (failed)
+        return err_set(e, failed == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
+                       "folder %.200s: %s", path, strerror(failed));
+    s->fds[n].folder = name;
+    return true;
+}
+
 static bool open_folders(struct wasi *s, struct err *e)
 {
     static const char *const root[] = {"/"};
     bool given = s->options.folder_count > 0;
     const char *const *names = given ? s->options.folders : root;
     size_t count = given ? s->options.folder_count : s->options.vfs != NULL;
-    for (size_t i = 0; i < count; i++) {
-        struct vfs_file *folder = NULL;
-        uint32_t n = 0;
-        int failed = vfs_open(s->options.vfs, NULL, str_of(names[i]),
-                              VFS_READ | VFS_DIRECTORY, &folder);
-        if (!failed)
-            failed = fd_add(s, folder, RIGHTS_ALL, 0, &n);
-        if (failed)
-            return err_set(e, failed == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
-                           "folder %.200s: %s", names[i], strerror(failed));
-        s->fds[n].folder = names[i];
-    }
-    return true;
+    for (size_t i = 0; i < count; i++)
+        if (!open_folder(s, names[i], names[i], e))
+            return false;
+    return !s->options.here || open_folder(s, s->options.here, ".", e);
 }
 
 struct wasi *wasi_new(const struct wasi_options *o, struct err *e)

@@ -38,6 +38,9 @@ struct wasi_options {
      * own names. None: "/" alone, where there is a vfs. */
     const char *const *folders;
     size_t folder_count;
+    /* One more, behind those, by the name ".": what relative names begin at, for programs
+     * that know nothing of a working directory. NULL: none. */
+    const char *here;
 
     /* Standard input: `read`, or the bytes of `input`. */
     wasi_read_fn *read;

@@ -1,0 +1,70 @@
+/* cloche tool: the command-line tools, and what a person does with them. */
+#include "cli/tool.h"
+
+#include <stdio.h>
+
+#include "actions/actions.h"
+#include "cli/commands.h"
+
+static const struct subcommand {
+    const char *name, *words, *help;
+    int (*run)(int argc, char **argv);
+} subcommands[] = {
+    {"run", "[OPTIONS] NAME [ARGS...]", "run a tool as a program", tool_run},
+};
+
+static int print_help(int exit)
+{
+    FILE *to = exit ? stderr : stdout;
+    fprintf(to,
+            "usage: cloche tool COMMAND [OPTIONS]\n\nCommand-line tools in Wasm: each "
+            "sees the files it is given, and nothing else.\n\n");
+    for (size_t i = 0; i < LENGTH(subcommands); i++)
+        fprintf(to, "  %-8s %-34s %s\n", subcommands[i].name, subcommands[i].words,
+                subcommands[i].help);
+    fprintf(to, "\n  cloche tool COMMAND --help    says more\n");
+    return exit;
+}
+
+int command_tool(int argc, char **argv)
+{
+    const char *name = argc > 2 ? argv[2] : "";
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        return print_help(EXIT_DONE);
+    for (size_t i = 0; i < LENGTH(subcommands); i++)
+        if (!strcmp(name, subcommands[i].name))
+            return subcommands[i].run(argc - 1, argv + 1);
+    if (!*name)
+        return print_help(EXIT_WRONG);
+    scoped_buf struct buf known;
+    buf_init(&known, 300);
+    for (size_t i = 0; i < LENGTH(subcommands); i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", subcommands[i].name);
+    struct err e = {0};
+    err_set(&e, ERR_INVALID, "there is no 'cloche tool %.60s'; known here: %s", name,
+            buf_cz(&known));
+    return cli_fail(&e);
+}
+
+bool toolbox_open(struct toolbox *t, struct err *e)
+{
+    *t = (struct toolbox){.guest_dir = actions_guest_dir(e)};
+    if (!t->guest_dir)
+        return false;
+    must(asprintf(&t->ahead, "%s/ahead", t->guest_dir) > 0);
+    t->engine = engine_open(&(struct engine_options){.ahead = t->ahead}, e);
+    if (!t->engine)
+        return false;
+    t->catalogue = catalogue_open(
+        &(struct catalogue_options){.guest_dir = t->guest_dir, .engine = t->engine});
+    return true;
+}
+
+void toolbox_close(struct toolbox *t)
+{
+    catalogue_close(t->catalogue);
+    engine_close(t->engine);
+    free(t->ahead);
+    free(t->guest_dir);
+    *t = (struct toolbox){0};
+}

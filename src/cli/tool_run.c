@@ -1,0 +1,228 @@
+/* cloche tool run: a tool as a program of the terminal's. Its streams are ours, so that
+ * it stands in a pipe like any other; signals end us as they end anybody. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/tool.h"
+#include "os/os.h"
+#include "tools/tools.h"
+
+struct tool_call {
+    const char *mounts[OPTION_REPEAT + 1], *env[OPTION_REPEAT + 1];
+    const char *folder, *timeout, *memory;
+    bool help, stats;
+    const char *name;
+    const char *const *args;
+    size_t arg_count;
+    /* What the mounts mean. */
+    struct vfs_mount shown[OPTION_REPEAT];
+    char *places[OPTION_REPEAT];
+    size_t shown_count;
+};
+
+static void call_end(struct tool_call *c)
+{
+    for (size_t i = 0; i < c->shown_count; i++) {
+        os_close(c->shown[i].dir);
+        free(c->places[i]);
+    }
+}
+
+/* ---- the streams -------------------------------------------------------- */
+
+/* No byte more than was asked for: what the tool leaves is the next program's. */
+static int read_stdin(void *arg, void *to, size_t n, size_t *done)
+{
+    (void)arg;
+    ssize_t got;
+    do
+        got = read(STDIN_FILENO, to, n);
+    while (got < 0 && errno == EINTR);
+    *done = got < 0 ? 0 : (size_t)got;
+    return got < 0 ? errno : 0;
+}
+
+static int write_all(int fd, const char *from, size_t n, size_t *done)
+{
+    *done = 0;
+    while (*done < n) {
+        ssize_t put = write(fd, from + *done, n - *done);
+        if (put < 0 && errno != EINTR)
+            return errno;
+        *done += put < 0 ? 0 : (size_t)put;
+    }
+    return 0;
+}
+
+static int write_stdout(void *arg, const void *from, size_t n, size_t *done)
+{
+    (void)arg;
+    return write_all(STDOUT_FILENO, from, n, done);
+}
+
+static int write_stderr(void *arg, const void *from, size_t n, size_t *done)
+{
+    (void)arg;
+    return write_all(STDERR_FILENO, from, n, done);
+}
+
+/* ---- words -------------------------------------------------------------- */
+
+/* GUEST=HOST[:ro|:rw] */
+static bool read_mount(struct tool_call *c, const char *word, struct err *e)
+{
+    const char *equals = strchr(word, '=');
+    if (word[0] != '/' || !equals)
+        return err_set(e, ERR_INVALID,
+                       "--mount is '%.200s'; GUEST=HOST, such as /work=.:ro, is accepted",
+                       word);
+    struct str host = str_of(equals + 1);
+    bool writable = str_ends(host, ":rw");
+    if (writable || str_ends(host, ":ro"))
+        host.n -= 3;
+    struct vfs_mount *m = &c->shown[c->shown_count];
+    char *path = NULL;
+    must(asprintf(&path, "%.*s", STR_ARGS(host)) >= 0);
+    must(asprintf(&c->places[c->shown_count], "%.*s", (int)(equals - word), word) >= 0);
+    *m = (struct vfs_mount){.at = c->places[c->shown_count++],
+                            .dir = os_dir_open(path, e),
+                            .writable = writable,
+                            .dots = true};
+    free(path);
+    return m->dir >= 0 || err_wrap(e, "--mount %.100s", word);
+}
+
+static bool read_words(struct tool_call *c, struct err *e)
+{
+    for (const char **m = c->mounts; *m; m++)
+        if (!read_mount(c, *m, e))
+            return false;
+    return true;
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+/* What names a file that is there, but not for the tool? */
+static void help_with_files(const struct tool_call *c)
+{
+    for (size_t i = 0; c->shown_count == 0 && i < c->arg_count; i++) {
+        struct stat st;
+        if (c->args[i][0] != '-' && stat(c->args[i], &st) == 0) {
+            fprintf(
+                stderr,
+                "cloche: %s sees no files; to let it read '%.200s', give it the folder "
+                "with --mount /work=.:ro (or :rw)\n",
+                c->name, c->args[i]);
+            return;
+        }
+    }
+}
+
+static int report(const struct tool_call *c, const struct tool_result *r)
+{
+    const struct tool_outcome *o = &r->stages[0];
+    if (o->stopped)
+        fprintf(stderr, "cloche: %s\n", o->why);
+    else if (o->exit_code)
+        help_with_files(c);
+    if (c->stats)
+        fprintf(stderr, "cloche: %s: %.3f ms, %.3f ms of computing, %.1f MB of memory\n",
+                c->name, o->wall_ms, o->compute_ms, (double)o->memory_peak / 1048576);
+    return (int)(o->exit_code & 255);
+}
+
+static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *e)
+{
+    long long timeout = 0, memory = 0;
+    if (c->timeout && !options_number("--timeout", c->timeout, 1, 300000, &timeout, e))
+        return cli_fail(e);
+    if (c->memory && !options_number("--memory", c->memory, 1, 1024, &memory, e))
+        return cli_fail(e);
+    const struct tool *tool = tool_find(box->catalogue, str_of(c->name), STR(""), e);
+    if (!tool)
+        return cli_fail(e);
+    struct tool_stage stage = {.tool = tool,
+                               .args = c->args,
+                               .arg_count = c->arg_count,
+                               .timeout_ms = (uint32_t)timeout,
+                               .memory_bytes = (uint64_t)memory << 20};
+    struct tool_world world = {.mounts = c->shown,
+                               .mount_count = c->shown_count,
+                               .folder = c->folder        ? c->folder
+                                         : c->shown_count ? c->shown[0].at
+                                                          : NULL,
+                               .env = (const char *const *)c->env,
+                               .read = read_stdin,
+                               .write = write_stdout,
+                               .write_error = write_stderr};
+    while (c->env[world.env_count])
+        world.env_count++;
+    struct tool_result result = {0};
+    bool ran = tools_run(box->catalogue, &world, &stage, 1, &result, e);
+    int exit = ran ? report(c, &result) : cli_fail(e);
+    tool_result_end(&result);
+    tool_release(box->catalogue, tool);
+    return exit;
+}
+
+/* Where the tool's name stands: behind our own options. */
+static int find_name(const struct option_row *rows, size_t count, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--"))
+            return i + 1;
+        if (argv[i][0] != '-')
+            return i;
+        for (size_t k = 0; k < count; k++)
+            if (!strcmp(argv[i], rows[k].name) && !rows[k].flag)
+                i++;
+    }
+    return argc;
+}
+
+int tool_run(int argc, char **argv)
+{
+    struct tool_call c = {0};
+    const struct option_row rows[] = {
+        {"--mount", c.mounts, NULL, "GUEST=HOST[:ro|:rw]...",
+         "a folder that the tool sees at GUEST; ro unless said otherwise"},
+        {"--cwd", &c.folder, NULL, "GUEST", "its working folder; else the first mount"},
+        {"--env", c.env, NULL, "NAME=VALUE...", "a variable of its environment"},
+        {"--timeout", &c.timeout, NULL, "MS", "computing time, if less than its own"},
+        {"--memory", &c.memory, NULL, "MB", "memory, if less than its own"},
+        {"--stats", NULL, &c.stats, NULL, "say on stderr what it took"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage =
+            "cloche tool run [OPTIONS] NAME [ARGS...]\n\n"
+            "Runs a tool with our standard streams, and ends with its exit code. It\n"
+            "sees what is mounted, and nothing else.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = &c.name,
+        .max = 1,
+    };
+    int exit, name = find_name(rows, LENGTH(rows), argc, argv);
+    if (!options_begin(&use, name < argc ? name + 1 : argc, argv, &exit))
+        return exit;
+    struct err e = {0};
+    struct toolbox box = {0};
+    if (!c.name) {
+        err_set(&e, ERR_INVALID, "give the tool's name; 'cloche tool list' tells them");
+        return cli_fail(&e);
+    }
+    c.args = (const char *const *)argv + name + 1;
+    c.arg_count = (size_t)(argc - name - 1);
+    exit = read_words(&c, &e) && toolbox_open(&box, &e) ? run_tool(&c, &box, &e)
+                                                        : cli_fail(&e);
+    toolbox_close(&box);
+    call_end(&c);
+    return exit;
+}

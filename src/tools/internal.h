@@ -1,0 +1,58 @@
+/* tools/internal.h - what the files of this room share. */
+#pragma once
+#include <pthread.h>
+
+#include "tools/pipe.h"
+#include "tools/tools.h"
+
+/* ---- arguments (arguments.c) -------------------------------------------- */
+
+/* How a tool is called: its words, the name first, and what it reads. */
+struct command {
+    const char **words;
+    size_t count;
+    struct str input;
+    bool has_input; /* of its arguments, else what the world gives */
+};
+
+/* Of a stage's arguments, checked against the manifest; in `a`. ERR_INVALID, ERR_LIMIT. */
+bool command_make(const struct tool_stage *s, struct arena *a, struct command *out,
+                  struct err *e);
+
+/* ---- the file tree of a stage (tree.c) ---------------------------------- */
+
+struct tree {
+    struct vfs *vfs;
+    const char *folders[64]; /* open from the start */
+    size_t folder_count;
+    const char *here; /* the working directory */
+};
+
+/* The world's files and mounts, as far as the tool may use them. `a` holds names. */
+bool tree_make(const struct tool_world *w, const struct tool *t, struct arena *a,
+               struct tree *out, struct err *e);
+void tree_done(struct tree *t);
+/* What was made or changed in /work, put behind the result's files. */
+bool tree_collect(struct tree *t, const struct tool_world *w, struct tool_result *out,
+                  struct err *e);
+
+/* ---- one stage (stage.c) ------------------------------------------------ */
+
+struct stage {
+    const struct tool_stage *what;
+    const struct tool_world *world;
+    struct module *module;
+    struct command command;
+    struct tree tree;
+    struct pipe *in, *out; /* NULL: the world's input, the result's output */
+    struct buf *output;    /* where there is no pipe */
+    struct cancel cancel;
+    bool unread; /* nobody read what it wrote: ended for that */
+    struct tool_outcome *outcome;
+    struct err failed; /* it could not even begin */
+    pthread_t thread;
+    bool on_thread;
+};
+
+/* Runs it on this thread, from its beginning to its end. */
+void stage_run(struct stage *s);

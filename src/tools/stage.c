@@ -1,0 +1,175 @@
+/* One stage: a world of its own, its streams, its limits, and what became of it. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "os/os.h"
+#include "tools/internal.h"
+
+/* As a shell tells of a program's end by a signal. */
+enum { EXIT_TIMEOUT = 124, EXIT_ABORT = 134, EXIT_KILL = 137, EXIT_SEGV = 139 };
+enum { EXIT_INT = 130, EXIT_PIPE = 141 };
+
+/* ---- streams ------------------------------------------------------------ */
+
+/* As SIGPIPE does it: whoever writes what nobody reads any more has nothing left to do.
+ * The engine stops it when the call that is under way returns. */
+static int end_unread(struct stage *s, int failed)
+{
+    if (failed == EPIPE) {
+        s->unread = true;
+        cancel_fire(&s->cancel);
+    }
+    return failed;
+}
+
+static int read_input(void *arg, void *to, size_t n, size_t *done)
+{
+    struct stage *s = arg;
+    if (s->in)
+        return pipe_read(s->in, to, n, done);
+    if (!s->command.has_input && s->world->read)
+        return s->world->read(s->world->stream_arg, to, n, done);
+    *done = n < s->command.input.n ? n : s->command.input.n;
+    if (*done)
+        memcpy(to, s->command.input.at, *done);
+    s->command.input.at += *done;
+    s->command.input.n -= *done;
+    return 0;
+}
+
+/* What is over the cap is counted; the tool need not know. */
+static int keep(struct buf *to, uint64_t *lost, const void *from, size_t n, size_t *done)
+{
+    size_t room = to->ceiling - to->n, taken = n < room ? n : room;
+    *done = n;
+    if (taken && !buf_put(to, from, taken))
+        taken = 0;
+    *lost += n - taken;
+    return 0;
+}
+
+static int write_output(void *arg, const void *from, size_t n, size_t *done)
+{
+    struct stage *s = arg;
+    if (s->out)
+        return end_unread(s, pipe_write(s->out, from, n, done));
+    if (s->world->write)
+        return end_unread(s, s->world->write(s->world->stream_arg, from, n, done));
+    return keep(s->output, &s->outcome->stdout_lost, from, n, done);
+}
+
+static int write_errors(void *arg, const void *from, size_t n, size_t *done)
+{
+    struct stage *s = arg;
+    if (s->world->write_error)
+        return end_unread(s, s->world->write_error(s->world->stream_arg, from, n, done));
+    return keep(&s->outcome->errors, &s->outcome->stderr_lost, from, n, done);
+}
+
+/* ---- what became of it --------------------------------------------------- */
+
+static uint32_t exit_of(enum err_code why)
+{
+    switch (why) {
+    case ERR_TIMEOUT:
+        return EXIT_TIMEOUT;
+    case ERR_CANCELLED:
+        return EXIT_INT;
+    case ERR_GUEST:
+        return EXIT_ABORT;
+    case ERR_STACK:
+        return EXIT_SEGV;
+    default:
+        return EXIT_KILL;
+    }
+}
+
+/* Is it the tool's own end, rather than ours in beginning it? */
+static bool is_outcome(enum err_code why)
+{
+    return why == ERR_TIMEOUT || why == ERR_CANCELLED || why == ERR_GUEST ||
+           why == ERR_STACK || why == ERR_MEMORY;
+}
+
+static void tell(struct stage *s, const struct err *why)
+{
+    struct tool_outcome *o = s->outcome;
+    if (s->unread && why->code == ERR_CANCELLED) {
+        o->exit_code = EXIT_PIPE;
+    } else if (is_outcome(why->code)) {
+        o->stopped = why->code;
+        o->exit_code = exit_of(why->code);
+        (void)snprintf(o->why, sizeof o->why, "%s: %.200s", s->what->tool->name,
+                       why->msg);
+    } else {
+        o->exit_code = EXIT_KILL;
+        err_set(&s->failed, why->code, "%s: %s", s->what->tool->name, why->msg);
+    }
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static uint64_t memory_of(const struct tool_stage *s)
+{
+    uint64_t most = s->tool->execution.memory_bytes;
+    return s->memory_bytes && s->memory_bytes < most ? s->memory_bytes : most;
+}
+
+static uint64_t timeout_of(const struct tool_stage *s)
+{
+    uint64_t most = s->tool->execution.timeout_ms;
+    return s->timeout_ms && s->timeout_ms < most ? s->timeout_ms : most;
+}
+
+static struct wasi *make_wasi(struct stage *s, struct err *e)
+{
+    const struct tool_world *w = s->world;
+    struct wasi_options o = {.args = s->command.words,
+                             .arg_count = s->command.count,
+                             .env = w->env,
+                             .env_count = w->env_count,
+                             .vfs = s->tree.vfs,
+                             .folders = s->tree.folders,
+                             .folder_count = s->tree.folder_count,
+                             .here = s->tree.here,
+                             .read = read_input,
+                             .write = write_output,
+                             .write_error = write_errors,
+                             .stream_arg = s,
+                             .until_ns = w->until_ns,
+                             .cancel = &s->cancel};
+    return wasi_new(&o, e);
+}
+
+static bool run_world(struct stage *s, struct err *e)
+{
+    struct tool_outcome *o = s->outcome;
+    scoped(wasi_free) struct wasi *wasi = make_wasi(s, e);
+    struct world_limits limits = {.memory_bytes = memory_of(s->what),
+                                  .compute_ns = timeout_of(s->what) * 1000000u,
+                                  .until_ns = s->world->until_ns,
+                                  .tenant = s->world->tenant,
+                                  .cancel = &s->cancel};
+    scoped(world_close) struct world *world =
+        wasi ? world_open(s->module, &limits, wasi, e) : NULL;
+    bool ok = world && wasi_run(world, &o->exit_code, e);
+    if (world) {
+        struct world_usage used = world_usage(world);
+        o->compute_ms = (double)used.compute_ns / 1e6;
+        o->memory_peak = used.memory_peak;
+    }
+    return ok;
+}
+
+void stage_run(struct stage *s)
+{
+    struct err why = {0};
+    uint64_t began = os_mono_ns();
+    if (!run_world(s, &why))
+        tell(s, &why);
+    s->outcome->wall_ms = (double)(os_mono_ns() - began) / 1e6;
+    if (s->in)
+        pipe_end_reading(s->in);
+    if (s->out)
+        pipe_end_writing(s->out);
+}

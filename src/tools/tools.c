@@ -1,0 +1,158 @@
+/* A run: its stages made ready, started side by side, and what came of them. */
+#include "tools/tools.h"
+
+#include <errno.h>
+
+#include "os/os.h"
+#include "tools/internal.h"
+
+#define RUN_MEMORY ((size_t)256 << 20) /* words, names, files of one run */
+
+struct run {
+    struct stage stages[TOOL_STAGES_MAX];
+    struct pipe *pipes[TOOL_STAGES_MAX];
+    size_t count;
+    struct cancel *cancel; /* of whoever asked; may be NULL */
+};
+
+static void run_end(struct run *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        tree_done(&r->stages[i].tree);
+        pipe_free(r->pipes[i]);
+    }
+    free(r);
+}
+SCOPED(run, run_end);
+
+void tool_result_end(struct tool_result *r)
+{
+    for (size_t i = 0; i < r->stage_count; i++)
+        buf_done(&r->stages[i].errors);
+    buf_done(&r->output);
+    arena_free(r->arena);
+    *r = (struct tool_result){0};
+}
+
+/* ---- beginning ---------------------------------------------------------- */
+
+static bool make_stage(struct catalogue *c, const struct tool_world *w, struct stage *s,
+                       struct tool_result *out, struct err *e)
+{
+    const struct tool *t = s->what->tool;
+    s->world = w;
+    cancel_init(&s->cancel);
+    if (!command_make(s->what, out->arena, &s->command, e) ||
+        !tree_make(w, t, out->arena, &s->tree, e))
+        return err_wrap(e, "%s", t->name);
+    if (!s->command.has_input)
+        s->command.input = w->input;
+    s->module = tool_module(c, t, e);
+    return s->module != NULL;
+}
+
+static bool make_stages(struct run *r, struct catalogue *c, const struct tool_world *w,
+                        const struct tool_stage *stages, size_t count,
+                        struct tool_result *out, struct err *e)
+{
+    uint64_t most = w->output_bytes ? w->output_bytes : TOOL_OUTPUT_MAX;
+    r->cancel = w->cancel;
+    buf_init(&out->output, most);
+    for (r->count = 0; r->count < count;) {
+        struct stage *s = &r->stages[r->count++];
+        s->outcome = &out->stages[out->stage_count++];
+        buf_init(&s->outcome->errors, most);
+        s->what = &stages[r->count - 1];
+        s->output = &out->output;
+        if (!make_stage(c, w, s, out, e))
+            return false;
+    }
+    for (size_t i = 0; i + 1 < count; i++)
+        r->stages[i].out = r->stages[i + 1].in = r->pipes[i] = pipe_new(w->until_ns);
+    return true;
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static void stop_all(void *arg)
+{
+    struct run *r = arg;
+    for (size_t i = 0; i < r->count; i++)
+        cancel_fire(&r->stages[i].cancel);
+    for (size_t i = 0; i + 1 < r->count; i++)
+        pipe_stop(r->pipes[i]);
+}
+
+static void *run_thread(void *arg)
+{
+    stage_run(arg);
+    return NULL;
+}
+
+static bool begin_thread(struct stage *s, struct err *e)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, ENGINE_THREAD_STACK);
+    int failed = pthread_create(&s->thread, &attr, run_thread, s);
+    pthread_attr_destroy(&attr);
+    s->on_thread = failed == 0;
+    return s->on_thread ||
+           err_set(e, ERR_BUSY, "no thread for a stage of the pipeline: %s",
+                   strerror(failed));
+}
+
+static bool run_stages(struct run *r, struct err *e)
+{
+    if (!cancel_on(r->cancel, stop_all, r))
+        return err_set(e, ERR_CANCELLED, "cancelled before it began");
+    bool ok = true;
+    for (size_t i = 0; ok && i + 1 < r->count; i++)
+        ok = begin_thread(&r->stages[i], e);
+    if (ok)
+        stage_run(&r->stages[r->count - 1]);
+    else
+        stop_all(r);
+    for (size_t i = 0; i < r->count; i++)
+        if (r->stages[i].on_thread)
+            pthread_join(r->stages[i].thread, NULL);
+    cancel_off(r->cancel);
+    return ok;
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+static bool sum_up(struct run *r, const struct tool_world *w, struct tool_result *out,
+                   struct err *e)
+{
+    out->failed = r->count;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct stage *s = &r->stages[i];
+        if (s->failed.code)
+            return err_set(e, s->failed.code, "%s", s->failed.msg);
+        if (out->failed == r->count && s->outcome->exit_code != 0 && !s->unread)
+            out->failed = i;
+    }
+    bool all_ended = true;
+    for (size_t i = 0; i < r->count; i++) {
+        all_ended &= out->stages[i].stopped == ERR_NONE;
+        if (!tree_collect(&r->stages[i].tree, w, out, e))
+            return false;
+    }
+    for (size_t i = 0; w->ended && all_ended && i < r->count; i++)
+        w->ended(w->ended_arg, r->stages[i].tree.vfs);
+    return true;
+}
+
+bool tools_run(struct catalogue *c, const struct tool_world *world,
+               const struct tool_stage *stages, size_t count, struct tool_result *out,
+               struct err *e)
+{
+    *out = (struct tool_result){.arena = arena_new(RUN_MEMORY)};
+    if (count == 0 || count > TOOL_STAGES_MAX)
+        return err_set(e, ERR_LIMIT, "%zu tools in a row; 1 to %u are accepted", count,
+                       TOOL_STAGES_MAX);
+    scoped(run_end) struct run *r = mem_new(sizeof *r);
+    return make_stages(r, c, world, stages, count, out, e) && run_stages(r, e) &&
+           sum_up(r, world, out, e);
+}
