@@ -226,6 +226,7 @@ install: all              ## program, library and what they need beneath PREFIX 
 	@$(call PC,$(PREFIX),$(PREFIX)/include,$(PREFIX)/lib) > $(INTO)/lib/pkgconfig/cloche.pc
 	@install -m 644 build/guest/*.bare.wasm build/guest/*.img $(INTO)/lib/cloche/guest/
 	@install -m 644 build/guest/ahead/* $(INTO)/lib/cloche/guest/ahead/
+	@[ ! -d build/guest/tools ] || cp -R build/guest/tools $(INTO)/lib/cloche/guest/
 
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
