@@ -18,7 +18,7 @@ DEPS    := build/deps
 # --- how the host program is compiled -------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wvla -Wundef -Werror
-LIBS := libmicrohttpd gnutls sqlite3 yaml-0.1 libpcre2-8 libsodium
+LIBS := libmicrohttpd gnutls sqlite3 yaml-0.1 libpcre2-8 libsodium libzip
 FLAGS_release := -O2 -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIC
 FLAGS_debug   := -O1 -g
 FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
@@ -158,6 +158,7 @@ $(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default
 # What it takes in by .incbin, of which the compiler tells nothing.
 $(OUT)/src/actions/calls_fetch.o: src/actions/fetch.js
 $(OUT)/src/actions/calls_fs.o: src/actions/fs.js
+$(OUT)/src/catalogue/manifest.o: docs/tool-manifest.schema.json
 
 # Another's code: its warnings are not ours.
 $(OUT)/yyjson.o: Makefile $(DEPS)/build.ok

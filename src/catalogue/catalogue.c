@@ -1,296 +1,282 @@
-/* The catalogue: the tools that are built in, as `make tools` wrote them down in
- * tools/catalogue.json beside the program, and their modules, compiled when needed. */
+/* What there is, as a snapshot that is made anew when something on disk has changed, and
+ * shared by all who hold a tool of it. */
 #include "catalogue/catalogue.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
-#include "os/os.h"
-#include "wasi/wasi.h"
+#include "catalogue/internal.h"
+#include "catalogue/plain.h"
 
-#define CATALOGUE_BYTES ((size_t)64 << 20)
-#define MEMORY_BYTES ((uint64_t)64 << 20)
-#define MEMORY_MAX ((uint64_t)1 << 30)
-#define TIMEOUT_MS 30000
-#define TIMEOUT_MAX_MS 300000
+#define PROBLEMS_MAX ((size_t)16 << 10)
 
-struct package {
-    struct package *next;
-    char *name;
-    bool image;
-    struct module *module;
-};
+/* ---- opening ------------------------------------------------------------- */
 
-struct entry {
-    struct tool tool;
-    struct package *package;
-};
-
-struct catalogue {
-    char *dir; /* tools/ of the guests' folder */
-    struct engine *engine;
-    pthread_mutex_t lock; /* over all that follows */
-    struct arena *arena;
-    struct entry *entries;
-    size_t count;
-    bool loaded;
-    struct package *packages;
-};
+/* Beside the program, as it is built, or where an installation puts it. */
+static char *find_guest(void)
+{
+    static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};
+    struct err none = {0};
+    scoped(free) char *program = os_program_dir(&none);
+    for (size_t i = 0; program && i < LENGTH(places); i++) {
+        char *path = NULL;
+        must(asprintf(&path, "%s/%s", program, places[i]) > 0);
+        if (access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
 
 struct catalogue *catalogue_open(const struct catalogue_options *o)
 {
+    struct err none = {0};
     struct catalogue *c = mem_new(sizeof *c);
-    must(asprintf(&c->dir, "%s/tools", o->guest_dir) > 0);
-    c->engine = o->engine;
-    c->arena = arena_new(CATALOGUE_BYTES);
     pthread_mutex_init(&c->lock, NULL);
+    c->engine = o->engine;
+    c->guest_dir = o->guest_dir ? mem_strdup(o->guest_dir) : find_guest();
+    c->compiler = o->compiler ? mem_strdup(o->compiler) : NULL;
+    c->guest = c->guest_dir ? os_dir_open(c->guest_dir, &none) : -1;
+    none = (struct err){0};
+    c->data = os_data_dir(NULL, &none);
+    none = (struct err){0};
+    c->config = os_config_dir(NULL, &none);
     return c;
+}
+
+static void drop(struct catalogue *c, struct snapshot *s)
+{
+    if (!s || --s->refs)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        binary_drop(c, s->all[i]->binary);
+    buf_done(&s->problems);
+    arena_free(s->arena);
+    free(s->all);
+    free(s);
 }
 
 void catalogue_close(struct catalogue *c)
 {
     if (!c)
         return;
-    for (struct package *p = c->packages, *next; p; p = next) {
-        next = p->next;
-        module_close(p->module);
-        free(p->name);
-        free(p);
-    }
-    arena_free(c->arena);
+    drop(c, c->now);
+    os_close(c->guest);
+    os_close(c->data);
+    os_close(c->config);
     pthread_mutex_destroy(&c->lock);
-    free(c->dir);
+    free(c->guest_dir);
+    free(c->compiler);
     free(c);
 }
 
-/* ---- manifests ---------------------------------------------------------- */
+/* ---- a snapshot ----------------------------------------------------------- */
 
-static const char *text(struct catalogue *c, const struct json *v, struct err *e)
+struct entry *snapshot_add(struct snapshot *s, struct err *e)
 {
-    return json_is(v, JSON_STRING) ? str_cz(json_str(v), c->arena, e) : NULL;
-}
-
-static int one_of(const struct json *v, const char *const *names, int count, int fallback)
-{
-    for (int i = 0; i < count; i++)
-        if (str_is(json_str(v), names[i]))
-            return i;
-    return fallback;
-}
-
-static enum tool_type type_of(const struct json *v)
-{
-    static const char *const names[] = {"string", "number", "boolean", "array"};
-    return (enum tool_type)one_of(v, names, LENGTH(names), TOOL_STRING);
-}
-
-static bool read_parameters(struct catalogue *c, struct tool *t, struct err *e)
-{
-    const struct json *all = json_get(t->manifest, "parameters");
-    const struct json *required = json_get(all, "required");
-    const struct json *properties = json_get(all, "properties");
-    struct tool_parameter *rows =
-        arena_get(c->arena, (json_length(properties) + 1) * sizeof *rows, e);
-    t->parameters = rows;
-    struct json_iter it = json_iter(properties);
-    while (rows && json_next(&it)) {
-        struct tool_parameter *p = &rows[t->parameter_count++];
-        p->name = str_cz(it.key, c->arena, e);
-        p->description = text(c, json_get(it.value, "description"), e);
-        p->type = type_of(json_get(it.value, "type"));
-        p->items = type_of(json_get(json_get(it.value, "items"), "type"));
-        p->choices = json_get(it.value, "enum");
-        p->default_value = json_get(it.value, "default");
-        p->flag = text(c, json_get(it.value, "flag"), e);
-        p->position = (int)json_int(json_get(it.value, "position"), 0);
-        struct json_iter r = json_iter(required);
-        while (json_next(&r))
-            p->required |= str_eq(json_str(r.value), it.key);
+    if (s->count == s->room) {
+        size_t room = s->room ? 2 * s->room : 64;
+        void *more = realloc(s->all, room * sizeof *s->all);
+        if (!more) {
+            err_set(e, ERR_LIMIT, "there is no memory for %zu tools", room);
+            return NULL;
+        }
+        s->all = more;
+        s->room = room;
     }
-    return e->code == ERR_NONE;
+    struct entry *n = arena_get(s->arena, sizeof *n, e);
+    if (!n)
+        return NULL;
+    n->owner = s;
+    return s->all[s->count++] = n;
 }
 
-static bool read_tool(struct catalogue *c, struct tool *t, struct err *e)
+void snapshot_problem(struct snapshot *s, const char *what, const struct err *why)
 {
-    static const char *const styles[] = {"cli", "json", "positional"};
-    static const char *const accesses[] = {"none", "read", "write", "readwrite"};
-    const struct json *m = t->manifest, *run = json_get(m, "execution");
-    t->id = t->name = text(c, json_get(m, "name"), e);
-    t->version = text(c, json_get(m, "version"), e);
-    t->description = text(c, json_get(m, "description"), e);
-    t->category = text(c, json_get(m, "category"), e);
-    t->author = text(c, json_get(m, "author"), e);
-    t->license = text(c, json_get(m, "license"), e);
-    t->homepage = text(c, json_get(m, "homepage"), e);
-    t->returns = text(c, json_get(json_get(m, "returns"), "description"), e);
-    t->returns_object =
-        str_is(json_str(json_get(json_get(m, "returns"), "type")), "object");
-    t->execution.style = (enum tool_style)one_of(json_get(run, "argStyle"), styles, 3, 0);
-    t->execution.access =
-        (enum tool_access)one_of(json_get(run, "fileAccess"), accesses, 4, 0);
-    int64_t memory = json_int(json_get(run, "memoryLimit"), (int64_t)MEMORY_BYTES);
-    int64_t timeout = json_int(json_get(run, "timeout"), TIMEOUT_MS);
-    t->execution.memory_bytes =
-        memory < 65536 || (uint64_t)memory > MEMORY_MAX ? MEMORY_MAX : (uint64_t)memory;
-    t->execution.timeout_ms =
-        timeout < 1 || timeout > TIMEOUT_MAX_MS ? TIMEOUT_MAX_MS : (uint32_t)timeout;
-    t->builtin = t->enabled = true;
-    return (t->name || err_set(e, ERR_INVALID, "a built-in tool has no name")) &&
-           read_parameters(c, t, e);
+    scoped_buf struct buf line;
+    buf_init(&line, 1000);
+    buf_printf(&line, "%s: %s", what, why->msg);
+    if (s->problems.n + line.n + 1 < s->problems.ceiling) {
+        plain_put(buf_view(&line), line.n, &s->problems);
+        buf_char(&s->problems, '\n');
+    }
 }
 
-/* ---- loading ------------------------------------------------------------ */
-
-static struct package *package_named(struct catalogue *c, struct str name)
+/* Of one name: a vault's own, then that which is switched off for a vault, then the
+ * user's, then the built-in one. */
+static int rank(const struct entry *n)
 {
-    for (struct package *p = c->packages; p; p = p->next)
-        if (str_is(name, p->name))
-            return p;
-    struct package *p = mem_new(sizeof *p);
-    must(asprintf(&p->name, "%.*s", STR_ARGS(name)) >= 0);
-    p->next = c->packages;
-    return c->packages = p;
+    return n->tool.vault     ? 0
+           : n->tool.builtin ? (n->only_in ? 3 : 4)
+           : n->only_in      ? 1
+                             : 2;
 }
 
-static bool add_entry(struct catalogue *c, const struct json *row, struct err *e)
+static int by_name(const void *a, const void *b)
 {
-    struct entry *n = &c->entries[c->count];
-    struct tool *t = &n->tool;
-    n->package = package_named(c, json_str(json_get(row, "package")));
-    n->package->image = json_bool(json_get(row, "image"), false);
-    t->module_name = n->package->name;
-    t->manifest = json_get(row, "manifest");
-    if (!read_tool(c, t, e))
-        return err_wrap(e, "the built-in tools");
-    if (json_bool(json_get(row, "data"), false))
-        t->data_dir = arena_printf(c->arena, e, "%s/%s/data", c->dir, n->package->name);
-    c->count++;
-    return e->code == ERR_NONE;
+    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+    int order = strcmp(x->tool.name, y->tool.name);
+    return order ? order : rank(x) - rank(y);
 }
 
-static bool load(struct catalogue *c, struct err *e)
+static struct snapshot *make(struct catalogue *c)
 {
-    if (c->loaded)
-        return true;
-    struct err none = {0};
-    scoped_buf struct buf all;
-    buf_init(&all, CATALOGUE_BYTES / 4);
-    scoped_fd int dir = os_dir_open(c->dir, &none);
-    c->loaded = true;
-    if (dir < 0 || !os_read_file(dir, "catalogue.json", &all, NULL, &none))
-        return true; /* none were built */
-    const struct json *rows = json_read(buf_view(&all), c->arena, e);
-    c->entries = arena_get(c->arena, (json_length(rows) + 1) * sizeof *c->entries, e);
-    struct json_iter it = json_iter(rows);
-    while (c->entries && json_next(&it))
-        if (!add_entry(c, it.value, e))
-            return false;
-    return c->entries != NULL;
+    struct snapshot *s = mem_new(sizeof *s);
+    s->refs = 1;
+    s->arena = arena_new(SNAPSHOT_MEMORY);
+    buf_init(&s->problems, PROBLEMS_MAX);
+    builtin_load(c, s);
+    if (s->count)
+        qsort(s->all, s->count, sizeof(struct entry *), by_name);
+    return s;
 }
 
-/* ---- finding ------------------------------------------------------------ */
-
-static const struct tool *find(struct catalogue *c, struct str name, struct err *e)
+/* Looks whether something has changed. With the lock held. */
+static struct snapshot *current(struct catalogue *c)
 {
-    const struct tool *near = NULL;
-    size_t slips = 4;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct tool *t = &c->entries[i].tool;
-        if (str_is(name, t->name))
-            return t;
-        size_t n = str_distance(name, str_of(t->name));
-        if (n < slips) {
-            slips = n;
-            near = t;
+    struct os_stamp stamps[STAMPS] = {
+        os_stamp(c->guest, "tools/catalogue.json"),
+        os_stamp(c->data, "tools/records"),
+        os_stamp(c->data, "tools/changes"),
+        os_stamp(c->config, "tool-keys.json"),
+    };
+    bool same = c->now != NULL;
+    for (size_t i = 0; i < STAMPS; i++)
+        same = same && os_same_stamp(&stamps[i], &c->stamps[i]);
+    if (same)
+        return c->now;
+    /* The stamps were taken before: what changes meanwhile is seen at the next call. */
+    struct snapshot *fresh = make(c);
+    drop(c, c->now);
+    memcpy(c->stamps, stamps, sizeof stamps);
+    c->version++;
+    return c->now = fresh;
+}
+
+uint64_t catalogue_version(struct catalogue *c)
+{
+    pthread_mutex_lock(&c->lock);
+    (void)current(c);
+    uint64_t version = c->version;
+    pthread_mutex_unlock(&c->lock);
+    return version;
+}
+
+/* ---- finding -------------------------------------------------------------- */
+
+static bool is_for(const struct entry *n, struct str vault)
+{
+    const char *own = n->tool.vault ? n->tool.vault : n->only_in;
+    return !own || str_is(vault, own);
+}
+
+static size_t first_of(const struct snapshot *s, struct str name)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (str_cmp(str_of(s->all[middle]->tool.name), name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct entry *find(const struct snapshot *s, struct str name, struct str vault)
+{
+    for (size_t i = first_of(s, name); i < s->count; i++) {
+        if (!str_is(name, s->all[i]->tool.name))
+            break;
+        if (is_for(s->all[i], vault))
+            return s->all[i];
+    }
+    return NULL;
+}
+
+static bool none_there(const struct snapshot *s, struct str name, struct str vault,
+                       struct err *e)
+{
+    const char *nearest = NULL;
+    size_t best = 3;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t slips = str_distance(name, str_of(s->all[i]->tool.name));
+        if (slips < best && slips < name.n && is_for(s->all[i], vault)) {
+            best = slips;
+            nearest = s->all[i]->tool.name;
         }
     }
-    err_set(e, ERR_NOT_FOUND, "there is no tool '%.*s'%s%s%s",
-            STR_ARGS(str_cut(name, TOOL_NAME_MAX)), near ? "; '" : "",
-            near ? near->name : "", near ? "' is one" : "");
-    return NULL;
+    scoped_buf struct buf shown;
+    buf_init(&shown, 4 * TOOL_NAME_MAX);
+    plain_put(name, TOOL_NAME_MAX, &shown);
+    if (nearest)
+        return err_set(e, ERR_NOT_FOUND, "there is no tool '%s'; the nearest is '%s'",
+                       buf_cz(&shown), nearest);
+    return err_set(e, ERR_NOT_FOUND,
+                   "there is no tool '%s'; %zu others are there%s%.120s", buf_cz(&shown),
+                   s->count, s->problems.n ? "; could not be read: " : "",
+                   s->problems.n ? s->problems.at : "");
 }
 
 const struct tool *tool_find(struct catalogue *c, struct str name, struct str vault,
                              struct err *e)
 {
-    (void)vault;
     pthread_mutex_lock(&c->lock);
-    const struct tool *t = load(c, e) ? find(c, name, e) : NULL;
+    struct snapshot *s = current(c);
+    struct entry *n = find(s, name, vault);
+    if (!n)
+        (void)none_there(s, name, vault, e);
+    else if (!n->tool.enabled)
+        err_set(e, ERR_DENIED,
+                "the tool '%s' is disabled%s; a person can enable it with 'cloche tool "
+                "enable %s'",
+                n->tool.name, n->only_in ? " for this vault" : "", n->tool.name);
+    bool usable = n && n->tool.enabled;
+    if (usable)
+        s->refs++;
     pthread_mutex_unlock(&c->lock);
-    return t;
+    return usable ? &n->tool : NULL;
 }
 
 void tool_release(struct catalogue *c, const struct tool *t)
 {
-    (void)c;
-    (void)t;
+    if (!t)
+        return;
+    pthread_mutex_lock(&c->lock);
+    drop(c, ((const struct entry *)t)->owner);
+    pthread_mutex_unlock(&c->lock);
 }
 
 bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out,
                struct err *e)
 {
-    (void)vault;
     *out = (struct tool_list){0};
+    bool every = str_eq(vault, TOOL_EVERY_VAULT);
     pthread_mutex_lock(&c->lock);
-    if (load(c, e)) {
-        out->tools = mem_new((c->count + 1) * sizeof *out->tools);
-        for (; out->count < c->count; out->count++)
-            out->tools[out->count] = &c->entries[out->count].tool;
+    struct snapshot *s = current(c);
+    out->tools = calloc(s->count + 1, sizeof *out->tools);
+    for (size_t i = 0; out->tools && i < s->count; i++) {
+        const struct entry *n = s->all[i];
+        bool meant = every ? !n->only_in : find(s, str_of(n->tool.name), vault) == n;
+        if (meant)
+            out->tools[out->count++] = &n->tool;
     }
+    out->problems = buf_cz(&s->problems);
+    out->held = s;
+    s->refs += out->tools != NULL;
     pthread_mutex_unlock(&c->lock);
-    return out->tools != NULL;
+    return out->tools ||
+           err_set(e, ERR_LIMIT, "there is no memory for the list of tools");
 }
 
 void tool_list_release(struct catalogue *c, struct tool_list *l)
 {
-    (void)c;
+    if (!l->tools)
+        return;
+    pthread_mutex_lock(&c->lock);
+    drop(c, l->held);
+    pthread_mutex_unlock(&c->lock);
     free(l->tools);
     *l = (struct tool_list){0};
-}
-
-uint64_t catalogue_version(struct catalogue *c)
-{
-    (void)c;
-    return 1;
-}
-
-/* ---- modules ------------------------------------------------------------ */
-
-static struct module *open_module(struct catalogue *c, const struct package *p,
-                                  struct err *e)
-{
-    char path[300];
-    struct str wasm = {0}, image = {0};
-    struct module *m = NULL;
-    scoped_fd int dir = os_dir_open(c->dir, e);
-    (void)snprintf(path, sizeof path, "%s/%s.wasm", p->name, p->name);
-    bool ok = dir >= 0 && os_map_file(dir, path, &wasm, e);
-    (void)snprintf(path, sizeof path, "%s/%s.img", p->name, p->name);
-    ok = ok && (!p->image || os_map_file(dir, path, &image, e));
-    if (ok) {
-        struct module_source source = {.wasm = wasm, .image = image};
-        source.imports = wasi_imports(&source.import_count);
-        m = module_open(c->engine, ENGINE_FOREIGN, &source, e);
-    }
-    os_unmap(&wasm);
-    os_unmap(&image);
-    return m;
-}
-
-struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
-{
-    struct package *p = NULL;
-    pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; !p && i < c->count; i++)
-        if (&c->entries[i].tool == t)
-            p = c->entries[i].package;
-    if (p && !p->module)
-        p->module = open_module(c, p, e);
-    pthread_mutex_unlock(&c->lock);
-    if (!p)
-        err_set(e, ERR_NOT_FOUND, "the tool is not of this catalogue");
-    else if (!p->module)
-        err_wrap(e, "the tool %s", t->name);
-    return p ? p->module : NULL;
 }

@@ -4,11 +4,13 @@
  * A tool is a manifest (what it is, which parameters it takes, what it may use) and a
  * Wasm module. Built-in tools lie beside the program, in `tools/` of the guests' folder;
  * installed ones in `tools/` of the user's data folder, for every vault or for one.
- * Nothing is ever read from a vault.
+ * Nothing is ever read from a vault. Only a person installs, removes, switches and trusts:
+ * no door of this room that changes anything may be reachable by code or an agent.
  *
- * Threads: safe. A tool that was found stays valid until tool_release(), whatever is
- * installed or removed meanwhile; other processes' changes are seen at the next call.
- * Source: the manifest's schema, docs/tool-manifest.schema.json.
+ * Threads: safe. Processes: any number. A tool that was found stays valid until
+ * tool_release(), whatever is installed or removed meanwhile; other processes' changes
+ * are seen at the next call.
+ * Source: the manifest's schema, docs/tool-manifest.schema.json; packages, docs/tools.md.
  */
 #pragma once
 #include "base/base.h"
@@ -18,8 +20,11 @@
 struct catalogue;
 
 struct catalogue_options {
-    const char *guest_dir; /* the built-in ones are in its "tools/" */
-    struct engine *engine; /* borrowed; compiles their modules */
+    const char *guest_dir; /* the built-in ones are in its "tools/"; NULL: beside the
+                              program */
+    struct engine *engine; /* borrowed; NULL: nobody asks for a module, nor installs */
+    const char *compiler;  /* the program `cloche`, which compiles strangers' modules in
+                              a process apart; NULL: found beside the guests */
 };
 /* Ends the program when there is no memory; what cannot be read shows at the calls. */
 struct catalogue *catalogue_open(const struct catalogue_options *o);
@@ -31,6 +36,7 @@ SCOPED(catalogue, catalogue_close);
 enum tool_style { TOOL_CLI, TOOL_JSON, TOOL_POSITIONAL };
 /* What a tool may do with files that it is shown; in memory of its own it may do all. */
 enum tool_access { TOOL_NO_FILES, TOOL_READ, TOOL_WRITE, TOOL_READWRITE };
+const char *tool_access_name(enum tool_access access); /* "readwrite", as manifests say */
 enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_BOOLEAN, TOOL_ARRAY };
 
 struct tool_parameter {
@@ -57,21 +63,24 @@ struct tool {
     const char *returns;
     const struct tool_parameter *parameters; /* in the manifest's order */
     size_t parameter_count;
-    const struct json *manifest; /* as it was given */
+    const struct json *manifest; /* without the fields that nobody knows */
     bool builtin, enabled;
     const char *vault;  /* installed for this vault's id alone; NULL: for all */
     const char *signer; /* the trusted key that signed it, by its name; NULL */
-    int64_t installed_ms, updated_ms; /* since 1970 */
+    int64_t installed_ms, updated_ms; /* since 1970; 0: built in */
     /* Of one module for several tools (argv[0] tells which), the same pointer. */
     const char *module_name;
+    const char *sha256;   /* of the module, in hexadecimal */
     const char *data_dir; /* its read-only files, shown at "/"; NULL: none */
 };
 
 #define TOOL_NAME_MAX 64u
+#define TOOL_ID 37 /* a UUID and a NUL */
 
 /* The enabled tool of that name which a call in this vault (an id; empty: none) means: the
- * vault's own first. NULL and ERR_NOT_FOUND, suggesting the nearest, or ERR_DENIED (it is
- * disabled, or policy demands a signature that it has not). */
+ * vault's own first, then the user's, then the built-in one. NULL and ERR_NOT_FOUND,
+ * suggesting the nearest, or ERR_DENIED (it is disabled). Whether policy demands a
+ * signature is for guard to say. */
 const struct tool *tool_find(struct catalogue *c, struct str name, struct str vault,
                              struct err *e);
 void tool_release(struct catalogue *c, const struct tool *t); /* NULL is fine */
@@ -80,14 +89,28 @@ void tool_release(struct catalogue *c, const struct tool *t); /* NULL is fine */
  * it is no module that can run here. */
 struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e);
 
-/* All that there are, disabled ones among them, by name. The list holds each. */
+/* All that tool_find() could mean, disabled ones among them, by name. The list holds
+ * each. */
+#define TOOL_EVERY_VAULT STR("*") /* for `vault`: whichever they are installed for */
 struct tool_list {
     const struct tool **tools;
     size_t count;
+    const char *problems; /* records that cannot be read and are left out, a line each */
+    struct snapshot *held;
 };
 bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out,
                struct err *e);
-void tool_list_release(struct catalogue *c, struct tool_list *l);
+void tool_list_release(struct catalogue *c, struct tool_list *l); /* zeros are fine */
 
 /* Grows with every change of what there is; for news to clients. Cheap. */
 uint64_t catalogue_version(struct catalogue *c);
+/* The JSON Schema (2020-12) of manifests. */
+struct str catalogue_schema(void);
+
+/* What a check found, a line each: "execution.timeout is 0; a whole number ...". */
+struct tool_notes {
+    struct buf errors, warnings;
+    size_t error_count, warning_count; /* also of lines that there was no room for */
+};
+void tool_notes_init(struct tool_notes *n);
+void tool_notes_done(struct tool_notes *n);

@@ -1,0 +1,521 @@
+/* A manifest goes through the published schema, which tells all that is wrong at once
+ * and leaves out what nobody knows, as the zod schema of the seed does; then through the
+ * rules that a schema cannot say. */
+#include "catalogue/manifest.h"
+
+#include <regex.h>
+#include <stdio.h>
+
+#include "catalogue/plain.h"
+
+#define SCHEMA_MEMORY ((size_t)1 << 20)
+#define NOTES_MAX ((size_t)16 << 10)
+#define LINE_MAX_ 1200u
+#define SHOWN_MAX 60u /* bytes of a wrong value, or of a strange key */
+
+/* The text of the published schema and a NUL: gcc 12 has no #embed. */
+__asm__(".section .rodata\n"
+        "manifest_schema:\n"
+        ".incbin \"docs/tool-manifest.schema.json\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char manifest_schema[] __attribute__((visibility("hidden")));
+
+/* ---- notes -------------------------------------------------------------- */
+
+void tool_notes_init(struct tool_notes *n)
+{
+    *n = (struct tool_notes){0};
+    buf_init(&n->errors, NOTES_MAX);
+    buf_init(&n->warnings, NOTES_MAX);
+}
+
+void tool_notes_done(struct tool_notes *n)
+{
+    buf_done(&n->errors);
+    buf_done(&n->warnings);
+}
+
+/* Where in the manifest we are. */
+struct place {
+    const struct place *outer; /* NULL: the whole */
+    struct str key;            /* or, when it is empty, the index */
+    size_t index;
+};
+
+static void put_place(const struct place *p, struct buf *out)
+{
+    if (!p->outer)
+        return;
+    put_place(p->outer, out);
+    if (!p->key.at) {
+        buf_printf(out, "[%zu]", p->index);
+        return;
+    }
+    if (out->n)
+        buf_char(out, '.');
+    plain_put(p->key, SHOWN_MAX, out);
+}
+
+struct check {
+    struct tool_notes *notes;
+    struct json_writer *out;
+};
+
+/* One line of one of the lists. What there is no room for is still counted. */
+static void note(struct buf *list, size_t *count, const struct place *p, struct str what)
+{
+    scoped_buf struct buf line;
+    buf_init(&line, LINE_MAX_);
+    put_place(p, &line);
+    if (!line.n)
+        buf_cstr(&line, "the manifest");
+    buf_char(&line, ' ');
+    buf_str(&line, what);
+    buf_char(&line, '\n');
+    ++*count;
+    if (!line.failed && list->ceiling - list->n > line.n)
+        buf_str(list, buf_view(&line));
+}
+
+static void wrong(struct check *c, const struct place *p, const struct buf *what)
+{
+    note(&c->notes->errors, &c->notes->error_count, p, buf_view(what));
+}
+
+static void warn(struct check *c, const struct place *p, const char *what)
+{
+    note(&c->notes->warnings, &c->notes->warning_count, p, str_of(what));
+}
+
+/* ---- what is there, and what would be accepted -------------------------- */
+
+static void put_value(const struct json *v, struct buf *out)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, SHOWN_MAX);
+    struct json_writer w = json_writer(&text);
+    json_put(&w, v);
+    if (!v)
+        buf_cstr(out, "is missing");
+    else if (text.failed)
+        buf_printf(out, "is such %s", json_type_name(json_type(v)));
+    else {
+        buf_cstr(out, "is ");
+        plain_put(buf_view(&text), SHOWN_MAX, out);
+    }
+}
+
+/* `"cli", "json" or "positional"`. */
+static void put_choices(const struct json *choices, struct buf *out)
+{
+    size_t n = json_length(choices), i = 0;
+    struct json_iter it = json_iter(choices);
+    for (; json_next(&it); i++) {
+        if (i)
+            buf_cstr(out, i + 1 == n ? " or " : ", ");
+        struct json_writer w = json_writer(out);
+        json_put(&w, it.value);
+    }
+}
+
+static void put_type(struct str type, const struct json *schema, struct buf *out)
+{
+    const struct json *max = json_get(schema, "maxLength"),
+                      *least = json_get(schema, "minimum"),
+                      *most = json_get(schema, "maximum");
+    struct str pattern = json_str(json_get(schema, "pattern"));
+    bool vowel = str_is(type, "object") || str_is(type, "array");
+    if (str_is(type, "integer"))
+        buf_cstr(out, "a whole number");
+    else
+        buf_printf(out, "%s %.*s", vowel ? "an" : "a", STR_ARGS(type));
+    if (least)
+        buf_printf(out, " from %lld to %lld", (long long)json_int(least, 0),
+                   (long long)json_int(most, 0));
+    if (max)
+        buf_printf(out, " of at most %lld characters", (long long)json_int(max, 0));
+    if (pattern.n)
+        buf_printf(out, " that matches %.*s", STR_ARGS(pattern));
+}
+
+static void put_accepted(const struct json *schema, struct buf *out)
+{
+    const struct json *type = json_get(schema, "type"),
+                      *choices = json_get(schema, "enum");
+    buf_cstr(out, "; ");
+    if (choices)
+        put_choices(choices, out);
+    else if (json_is(type, JSON_STRING) || !type)
+        put_type(type ? json_str(type) : STR("string"), schema, out);
+    struct json_iter it = json_iter(json_is(type, JSON_ARRAY) ? type : NULL);
+    for (bool first = true; json_next(&it); first = false) {
+        buf_cstr(out, first ? "" : " or ");
+        put_type(json_str(it.value), NULL, out);
+    }
+    buf_cstr(out, " is accepted");
+}
+
+static void refuse(struct check *c, const struct place *p, const struct json *schema,
+                   const struct json *v)
+{
+    scoped_buf struct buf what;
+    buf_init(&what, LINE_MAX_);
+    put_value(v, &what);
+    put_accepted(schema, &what);
+    wrong(c, p, &what);
+}
+
+static void refuse_size(struct check *c, const struct place *p, size_t n,
+                        const struct json *max, const char *of)
+{
+    scoped_buf struct buf what;
+    buf_init(&what, LINE_MAX_);
+    buf_printf(&what, "has %zu %s; at most %lld are accepted", n, of,
+               (long long)json_int(max, 0));
+    wrong(c, p, &what);
+}
+
+/* ---- the schema --------------------------------------------------------- */
+
+static bool type_fits(struct str name, const struct json *v)
+{
+    if (str_is(name, "integer"))
+        return json_is_int(v);
+    return str_is(name, json_type_name(json_type(v)));
+}
+
+static bool types_fit(const struct json *type, const struct json *v)
+{
+    struct json_iter it = json_iter(json_is(type, JSON_ARRAY) ? type : NULL);
+    while (json_next(&it))
+        if (type_fits(json_str(it.value), v))
+            return true;
+    return !type || (json_is(type, JSON_STRING) && type_fits(json_str(type), v));
+}
+
+static bool is_among(const struct json *choices, const struct json *v)
+{
+    struct json_iter it = json_iter(choices);
+    while (json_next(&it))
+        if (json_equal(it.value, v))
+            return true;
+    return !choices;
+}
+
+static bool matches(struct str pattern, struct str s)
+{
+    regex_t r;
+    char p[200], text[400];
+    if (!pattern.n)
+        return true;
+    (void)snprintf(p, sizeof p, "%.*s", STR_ARGS(pattern));
+    (void)snprintf(text, sizeof text, "%.*s", STR_ARGS(s));
+    must(regcomp(&r, p, REG_EXTENDED | REG_NOSUB) == 0); /* our own schema's */
+    /* A NUL in it would end the text early. */
+    bool ok = strlen(text) == s.n && regexec(&r, text, 0, NULL, 0) == 0;
+    regfree(&r);
+    return ok;
+}
+
+static bool string_fits(const struct json *schema, struct str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.at[i] & 0xc0) != 0x80;
+    return (int64_t)n >= json_int(json_get(schema, "minLength"), 0) &&
+           (int64_t)n <= json_int(json_get(schema, "maxLength"), INT64_MAX) &&
+           matches(json_str(json_get(schema, "pattern")), s);
+}
+
+static bool scalar_fits(const struct json *schema, const struct json *v)
+{
+    double n = json_number(v, 0);
+    return types_fit(json_get(schema, "type"), v) &&
+           is_among(json_get(schema, "enum"), v) &&
+           (!json_is(v, JSON_STRING) || string_fits(schema, json_str(v))) &&
+           (!json_is(v, JSON_NUMBER) ||
+            (n >= json_number(json_get(schema, "minimum"), n) &&
+             n <= json_number(json_get(schema, "maximum"), n)));
+}
+
+static void check_value(struct check *c, const struct json *schema, const struct json *v,
+                        const struct place *p);
+
+static void check_array(struct check *c, const struct json *schema, const struct json *v,
+                        const struct place *p)
+{
+    const struct json *max = json_get(schema, "maxItems"),
+                      *items = json_get(schema, "items");
+    size_t n = json_length(v);
+    if (max && (int64_t)n > json_int(max, 0)) {
+        refuse_size(c, p, n, max, "items");
+        return;
+    }
+    json_open_array(c->out);
+    struct json_iter it = json_iter(v);
+    for (size_t i = 0; json_next(&it); i++)
+        check_value(c, items, it.value, &(struct place){.outer = p, .index = i});
+    json_close(c->out);
+}
+
+/* The schema of what stands at that key: NULL and *known for anything at all. */
+static const struct json *member(const struct json *schema, struct str key, bool *known)
+{
+    const struct json *properties = json_get(schema, "properties"),
+                      *more = json_get(schema, "additionalProperties"),
+                      *own = json_get_str(properties, key);
+    *known = own || more || !properties;
+    return own ? own : json_is(more, JSON_OBJECT) ? more : NULL;
+}
+
+static void check_missing(struct check *c, const struct json *schema,
+                          const struct json *v, const struct place *p)
+{
+    struct json_iter it = json_iter(json_get(schema, "required"));
+    while (json_next(&it)) {
+        struct str key = json_str(it.value);
+        if (!json_get_str(v, key))
+            refuse(c, &(struct place){.outer = p, .key = key},
+                   json_get_str(json_get(schema, "properties"), key), NULL);
+    }
+}
+
+static void check_name(struct check *c, const struct json *schema, struct str key,
+                       const struct place *p)
+{
+    const struct json *names = json_get(schema, "propertyNames");
+    scoped_buf struct buf what;
+    buf_init(&what, LINE_MAX_);
+    if (!names || string_fits(names, key))
+        return;
+    buf_cstr(&what, "is no name for it");
+    put_accepted(names, &what);
+    wrong(c, p, &what);
+}
+
+static void check_object(struct check *c, const struct json *schema, const struct json *v,
+                         const struct place *p)
+{
+    const struct json *max = json_get(schema, "maxProperties");
+    size_t n = json_length(v);
+    if (max && (int64_t)n > json_int(max, 0)) {
+        refuse_size(c, p, n, max, "fields");
+        return;
+    }
+    check_missing(c, schema, v, p);
+    json_open_object(c->out);
+    struct json_iter it = json_iter(v);
+    while (json_next(&it)) {
+        /* Also an empty key has its place. */
+        struct place at = {.outer = p, .key = {it.key.at ? it.key.at : "", it.key.n}};
+        bool known;
+        const struct json *own = member(schema, it.key, &known);
+        if (!known) {
+            warn(c, &at, "is not known, and left out");
+            continue;
+        }
+        check_name(c, schema, it.key, &at);
+        json_key_str(c->out, it.key);
+        check_value(c, own, it.value, &at);
+    }
+    json_close(c->out);
+}
+
+/* Goes as deep as the schema does. */
+static void check_value(struct check *c, const struct json *schema, const struct json *v,
+                        const struct place *p)
+{
+    if (!scalar_fits(schema, v)) {
+        refuse(c, p, schema, v);
+        json_put_null(c->out);
+    } else if (json_is(v, JSON_OBJECT) && schema) {
+        check_object(c, schema, v, p);
+    } else if (json_is(v, JSON_ARRAY) && json_get(schema, "items")) {
+        check_array(c, schema, v, p);
+    } else {
+        json_put(c->out, v);
+    }
+}
+
+/* ---- what a schema cannot say ------------------------------------------- */
+
+static void refuse_text(struct check *c, const struct place *p, const char *text)
+{
+    scoped_buf struct buf what;
+    buf_init(&what, LINE_MAX_);
+    buf_cstr(&what, text);
+    wrong(c, p, &what);
+}
+
+static void check_required(struct check *c, const struct json *parameters,
+                           const struct place *p)
+{
+    const struct json *properties = json_get(parameters, "properties");
+    struct place list = {.outer = p, .key = STR("required")};
+    struct json_iter it = json_iter(json_get(parameters, "required"));
+    for (size_t i = 0; json_next(&it); i++) {
+        struct place at = {.outer = &list, .index = i};
+        if (json_get_str(properties, json_str(it.value)))
+            continue;
+        scoped_buf struct buf what;
+        buf_init(&what, LINE_MAX_);
+        put_value(it.value, &what);
+        buf_cstr(&what, "; a name of parameters.properties is accepted");
+        wrong(c, &at, &what);
+    }
+}
+
+/* A number's choices may be spelt as strings: the seed's type has no others. */
+static bool choice_fits(struct str type, const struct json *choice)
+{
+    if (str_is(type, "string"))
+        return json_is(choice, JSON_STRING);
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(4096);
+    return json_is(choice, JSON_NUMBER) ||
+           json_is(json_read(json_str(choice), a, &none), JSON_NUMBER);
+}
+
+static void check_choices(struct check *c, const struct json *one, const struct place *p)
+{
+    struct str type = json_str(json_get(one, "type"));
+    struct place list = {.outer = p, .key = STR("enum")};
+    struct json_iter it = json_iter(json_get(one, "enum"));
+    if (json_length(json_get(one, "enum")) && !str_is(type, "string") &&
+        !str_is(type, "number")) {
+        warn(c, &list, "belongs to strings and numbers, and does nothing here");
+        return;
+    }
+    for (size_t i = 0; json_next(&it); i++)
+        if (!choice_fits(type, it.value))
+            refuse_text(c, &(struct place){.outer = &list, .index = i},
+                        str_is(type, "string") ? "must be a string, as its parameter is"
+                                               : "must be a number, as its parameter is");
+}
+
+static bool items_fit(const struct json *one, const struct json *v)
+{
+    struct str type = json_str(json_get(json_get(one, "items"), "type"));
+    struct json_iter it = json_iter(v);
+    while (json_next(&it))
+        if (!type_fits(type.n ? type : STR("string"), it.value))
+            return false;
+    return true;
+}
+
+static void check_default(struct check *c, const struct json *one, const struct place *p)
+{
+    const struct json *v = json_get(one, "default"), *choices = json_get(one, "enum"),
+                      *type = json_get(one, "type");
+    struct place at = {.outer = p, .key = STR("default")};
+    bool is_array = json_is(v, JSON_ARRAY);
+    /* Nothing, said in so many words. */
+    if (!v || json_is(v, JSON_NULL) || (json_is(v, JSON_STRING) && !json_str(v).n))
+        return;
+    if (!type_fits(json_str(type), v) || (is_array && !items_fit(one, v)))
+        refuse(c, &at, one, v);
+    else if (!is_array && !json_is(v, JSON_BOOL) && json_length(choices) &&
+             !is_among(choices, v))
+        refuse(c, &at, one, v);
+}
+
+static void check_parameter(struct check *c, const struct json *one, struct str style,
+                            const struct place *p)
+{
+    check_choices(c, one, p);
+    check_default(c, one, p);
+    const struct json *flag = json_get(one, "flag"),
+                      *position = json_get(one, "position");
+    if (json_get(one, "items") && !str_is(json_str(json_get(one, "type")), "array"))
+        warn(c, &(struct place){.outer = p, .key = STR("items")},
+             "belongs to arrays, and does nothing here");
+    if ((flag || position) && !str_is(style, "cli"))
+        warn(c, p, "has a flag or position, which only argStyle \"cli\" looks at");
+    if (flag && position)
+        refuse_text(c, p, "has a flag and a position; one of them is accepted");
+}
+
+static void check_positions(struct check *c, const struct json *properties,
+                            const struct place *p)
+{
+    for (struct json_iter it = json_iter(properties); json_next(&it);) {
+        int64_t position = json_int(json_get(it.value, "position"), 0);
+        struct place at = {.outer = p, .key = it.key};
+        for (struct json_iter other = json_iter(properties);
+             position && json_next(&other);) {
+            if (other.value == it.value)
+                break;
+            if (json_int(json_get(other.value, "position"), 0) == position)
+                refuse_text(c, &at, "has the position of another parameter");
+        }
+    }
+}
+
+static void check_sense(struct check *c, const struct json *m)
+{
+    const struct json *parameters = json_get(m, "parameters"),
+                      *properties = json_get(parameters, "properties");
+    struct str style = json_str(json_get(json_get(m, "execution"), "argStyle"));
+    struct place whole = {0}, at = {.outer = &whole, .key = STR("parameters")},
+                 list = {.outer = &at, .key = STR("properties")};
+    check_required(c, parameters, &at);
+    struct json_iter it = json_iter(properties);
+    while (json_next(&it))
+        check_parameter(c, it.value, style,
+                        &(struct place){.outer = &list, .key = it.key});
+    check_positions(c, properties, &list);
+}
+
+/* ---- whole -------------------------------------------------------------- */
+
+/* The errors as one sentence, as many as fit. */
+static bool refuse_all(const struct tool_notes *notes, struct err *e)
+{
+    scoped_buf struct buf line;
+    buf_init(&line, 340);
+    struct str rest = buf_view(&notes->errors);
+    size_t told = 0;
+    while (rest.n) {
+        const char *end = memchr(rest.at, '\n', rest.n);
+        size_t n = (size_t)(end - rest.at);
+        if (told && line.n + n + 2 > line.ceiling)
+            break;
+        buf_cstr(&line, told++ ? ". " : "");
+        buf_str(&line, str_cut((struct str){rest.at, n}, 330));
+        rest = (struct str){end + 1, rest.n - n - 1};
+    }
+    if (told < notes->error_count)
+        return err_set(e, ERR_INVALID, "%s. And %zu more", buf_cz(&line),
+                       notes->error_count - told);
+    return err_set(e, ERR_INVALID, "%s", buf_cz(&line));
+}
+
+bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean,
+                    struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(MANIFEST_MEMORY + SCHEMA_MEMORY);
+    if (text.n > MANIFEST_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "the manifest has %zu bytes; at most %zu are accepted", text.n,
+                       MANIFEST_MAX);
+    if (str_starts(text, "\xef\xbb\xbf"))
+        text = (struct str){text.at + 3, text.n - 3};
+    const struct json *m = json_read(text, a, e),
+                      *schema = json_read(str_of(manifest_schema), a, e);
+    if (!m || !schema)
+        return err_wrap(e, "the manifest is no JSON that can be read");
+    struct json_writer out = json_writer(clean);
+    struct check c = {.notes = notes, .out = &out};
+    check_value(&c, schema, m, &(struct place){0});
+    if (!notes->error_count)
+        check_sense(&c, m);
+    if (notes->error_count)
+        return refuse_all(notes, e);
+    return buf_check(clean, "the manifest", e);
+}
+
+struct str catalogue_schema(void)
+{
+    return str_of(manifest_schema);
+}
