@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "catalogue/internal.h"
 #include "catalogue/plain.h"
@@ -13,31 +12,15 @@
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* Beside the program, as it is built, or where an installation puts it. */
-static char *find_guest(void)
-{
-    static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};
-    struct err none = {0};
-    scoped(free) char *program = os_program_dir(&none);
-    for (size_t i = 0; program && i < LENGTH(places); i++) {
-        char *path = NULL;
-        must(asprintf(&path, "%s/%s", program, places[i]) > 0);
-        if (access(path, X_OK) == 0)
-            return path;
-        free(path);
-    }
-    return NULL;
-}
-
 struct catalogue *catalogue_open(const struct catalogue_options *o)
 {
     struct err none = {0};
     struct catalogue *c = mem_new(sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
     c->engine = o->engine;
-    c->guest_dir = o->guest_dir ? mem_strdup(o->guest_dir) : find_guest();
+    c->guest_dir = mem_strdup(o->guest_dir);
     c->compiler = o->compiler ? mem_strdup(o->compiler) : NULL;
-    c->guest = c->guest_dir ? os_dir_open(c->guest_dir, &none) : -1;
+    c->guest = os_dir_open(c->guest_dir, &none);
     none = (struct err){0};
     c->data = os_data_dir(NULL, &none);
     none = (struct err){0};

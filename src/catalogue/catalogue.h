@@ -20,8 +20,7 @@
 struct catalogue;
 
 struct catalogue_options {
-    const char *guest_dir; /* the built-in ones are in its "tools/"; NULL: beside the
-                              program */
+    const char *guest_dir; /* the built-in ones are in its "tools/" */
     struct engine *engine; /* borrowed; NULL: nobody asks for a module, nor installs */
     const char *compiler;  /* the program `cloche`, which compiles strangers' modules in
                               a process apart; NULL: found beside the guests */

@@ -36,8 +36,8 @@ struct snapshot {
 #define STAMPS 4
 
 struct catalogue {
-    char *guest_dir; /* NULL: none was found */
-    char *compiler;  /* NULL: beside the guests */
+    char *guest_dir;
+    char *compiler; /* NULL: beside the guests */
     struct engine *engine;
     int data, config, guest; /* folders, -1 where there are none */
     pthread_mutex_t lock;    /* over all that follows */
