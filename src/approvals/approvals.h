@@ -4,8 +4,98 @@
  * another: from a terminal, or from the page of a server. Only a person decides; no door
  * of this room is reachable by code, a tool or an agent's credential.
  *
+ * An entry never changes once it is there: a person decides what he saw. It outlives who
+ * waits for it, also one that was killed, so that the same request, made again by the
+ * same asker, finds the word that was said meanwhile; each word is good for one request.
+ * Damaged files, and those that are no entries, are passed over with a line in the log.
+ *
  * Threads: safe. Processes: any number.
  */
 #pragma once
 #include "base/base.h"
 #include "json/json.h"
+
+#define APPROVAL_ID 9u                        /* "k7qm2fxd" and a NUL */
+#define APPROVAL_SHOWN_MAX ((size_t)64 << 10) /* bytes of what a person is shown */
+#define APPROVALS_MAX 256u                    /* that wait, in all */
+#define APPROVALS_ASKER_MAX 16u               /* and of one asker */
+#define APPROVAL_KEEP_MS \
+    ((int64_t)600000) /* that a word, or an entry nobody waits for, stays */
+#define APPROVAL_TOOLS_MAX 16u
+
+struct approvals;
+
+/* Makes the folder where it is missing. NULL and *e as os_state_dir(). */
+struct approvals *approvals_open(struct err *e);
+void approvals_close(struct approvals *a); /* NULL is fine; nobody may be waiting */
+SCOPED(approvals, approvals_close);
+
+/* ---- asking --------------------------------------------------------------- */
+
+/* For how long a word is good: this is the asker's to keep to. */
+enum approval_memory { APPROVAL_CALL, APPROVAL_SESSION, APPROVAL_ALWAYS };
+const char *approval_memory_name(enum approval_memory m); /* "call" */
+bool approval_memory_named(struct str name, enum approval_memory *out);
+
+struct approval_wish {
+    const char *kind;         /* "run", "install" */
+    const char *caller;       /* as the audit names it */
+    const char *asker;        /* whose request it is: the same for nobody else */
+    const char *digest;       /* of all that is asked for, at most 64 bytes */
+    const char *vault;        /* the folder; NULL: none */
+    const char *const *tools; /* their names, at most APPROVAL_TOOLS_MAX */
+    size_t tool_count;
+    bool session, always; /* may be chosen, besides this call */
+    /* What the person sees: a JSON object of labels, each with a text or an array of
+     * texts; complete, since nothing else is known where it is decided. */
+    struct str shown;
+    int64_t keep_ms; /* 0: APPROVAL_KEEP_MS */
+};
+
+struct approval_word {
+    bool said, allowed; /* not said: nobody has decided yet */
+    enum approval_memory memory;
+    char by[16];          /* "terminal", "page" */
+    char id[APPROVAL_ID]; /* of the entry */
+};
+
+struct approval_wait {
+    uint32_t ms;                    /* 0: does not wait */
+    const struct cancel *cancel[2]; /* either ends the waiting; NULL is fine */
+    /* Called once, when it begins to wait; NULL: nobody minds. */
+    void (*begins)(void *arg, const char *id);
+    void *arg;
+};
+
+/* Takes the word that was said of the same request, or makes an entry and waits for one.
+ * true: see out->said. false and *e: ERR_BUSY (too many wait), ERR_CANCELLED, ERR_LIMIT
+ * (too large to be shown), ERR_IO. Where it is not said, the entry stays for a while. */
+bool approvals_ask(struct approvals *a, const struct approval_wish *w,
+                   const struct approval_wait *wait, struct approval_word *out,
+                   struct err *e);
+
+/* ---- deciding: for persons ------------------------------------------------- */
+
+/* Those that are not decided, the oldest first, as a JSON array of [{id, kind, caller,
+ * asked, left_ms, waiting, vault, tools, choices, shown}]; `waiting`: a call waits for it. */
+bool approvals_list(struct approvals *a, struct buf *out, struct err *e);
+/* One of them, by its id. false and ERR_NOT_FOUND. */
+bool approvals_find(struct approvals *a, struct str id, struct buf *out, struct err *e);
+/* Another number whenever there may be others. Cheap. */
+uint64_t approvals_state(struct approvals *a);
+
+/* The first who decides has decided. `by` as in struct approval_word. `entry`, if not
+ * NULL, gets what was decided. ERR_NOT_FOUND, ERR_CONFLICT (somebody else has decided it),
+ * ERR_INVALID (not a choice that it offers). */
+bool approvals_decide(struct approvals *a, struct str id, bool allow,
+                      enum approval_memory memory, const char *by, struct buf *entry,
+                      struct err *e);
+
+/* ---- showing --------------------------------------------------------------- */
+
+/* An entry in lines of plain text. Whatever an agent wrote in it stays within its line:
+ * control characters, line ends, and what turns or hides writing are spelt out. */
+void approvals_tell(const struct json *entry, struct buf *out);
+/* The same for one text, and for what is `shown` alone. */
+void approvals_spell(struct str text, struct buf *out);
+void approvals_tell_shown(const struct json *shown, struct buf *out);

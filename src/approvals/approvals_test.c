@@ -1,0 +1,408 @@
+/* Approvals: who finds which word, what ends the waiting, what a damaged file does, and
+ * that nothing an agent wrote leaves its line. */
+#include "approvals/approvals.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "os/os.h"
+
+static char home[] = "/tmp/cloche-approvals-XXXXXX";
+static struct approvals *store;
+static struct arena *arena;
+
+static struct approval_wish wish(const char *digest)
+{
+    static const char *const tools[] = {"jq"};
+    return (struct approval_wish){.kind = "run",
+                                  .caller = "stdio",
+                                  .asker = "stdio",
+                                  .digest = digest,
+                                  .tools = tools,
+                                  .tool_count = 1,
+                                  .session = true,
+                                  .shown = STR("{\"tool\":\"jq 1.7\",\"args\":[\"a\"]}")};
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    arena = arena_new((size_t)64 << 20);
+    store = approvals_open(&e);
+    return store ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    approvals_close(store);
+    arena_free(arena);
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s/cloche", home);
+    return system(command);
+}
+#define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+/* Does not wait. */
+static struct approval_word ask(const char *digest)
+{
+    struct err e = {0};
+    struct approval_word word;
+    struct approval_wish w = wish(digest);
+    if (!approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e))
+        fail_msg("%s", e.msg);
+    return word;
+}
+
+static const struct json *listed(void)
+{
+    struct err e = {0};
+    scoped_buf struct buf out;
+    buf_init(&out, (size_t)32 << 20);
+    if (!approvals_list(store, &out, &e))
+        fail_msg("%s", e.msg);
+    return json_read(buf_view(&out), arena, &e);
+}
+
+static void decide(const char *id, bool allow, enum approval_memory memory)
+{
+    struct err e = {0};
+    if (!approvals_decide(store, str_of(id), allow, memory, "terminal", NULL, &e))
+        fail_msg("%s", e.msg);
+}
+
+static void put_file(const char *name, const char *text)
+{
+    struct err e = {0};
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/cloche/approvals", home);
+    scoped_fd int dir = os_dir_open(path, &e);
+    assert_true(os_write_file(dir, name, str_of(text), OS_REPLACE, 0600, NULL, &e));
+}
+
+/* ---- words ----------------------------------------------------------------- */
+
+static void a_word_is_good_for_one_request_of_the_same_asker(void **state)
+{
+    (void)state;
+    struct approval_word word = ask("one");
+    assert_false(word.said);
+    decide(word.id, true, APPROVAL_SESSION);
+    assert_false(ask("two").said);
+    struct err e = {0};
+    struct approval_word other;
+    struct approval_wish w = wish("one");
+    w.asker = "http token ci";
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &other, &e));
+    assert_false(other.said);
+    struct approval_word again = ask("one");
+    assert_true(again.said && again.allowed);
+    assert_int_equal(again.memory, APPROVAL_SESSION);
+    assert_string_equal(again.by, "terminal");
+    assert_string_equal(again.id, word.id);
+    assert_false(ask("one").said);
+}
+
+static void the_same_request_does_not_ask_twice(void **state)
+{
+    (void)state;
+    struct approval_word first = ask("one"), second = ask("one");
+    assert_string_equal(first.id, second.id);
+    assert_int_equal(json_length(listed()), 1);
+}
+
+static void the_first_word_holds(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct approval_word word = ask("one");
+    decide(word.id, false, APPROVAL_CALL);
+    assert_false(approvals_decide(store, str_of(word.id), true, APPROVAL_CALL, "page",
+                                  NULL, &e));
+    assert_int_equal(e.code, ERR_CONFLICT);
+    assert_non_null(strstr(e.msg, "denied"));
+    assert_int_equal(json_length(listed()), 0);
+    struct approval_word again = ask("one");
+    assert_true(again.said && !again.allowed);
+}
+
+static void only_what_is_offered_can_be_chosen(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct approval_word word = ask("one");
+    assert_false(approvals_decide(store, str_of(word.id), true, APPROVAL_ALWAYS, "page",
+                                  NULL, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+    e = (struct err){0};
+    assert_false(approvals_decide(store, STR("../../x"), true, APPROVAL_CALL, "page",
+                                  NULL, &e));
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+    decide(word.id, true, APPROVAL_CALL);
+}
+
+/* ---- waiting --------------------------------------------------------------- */
+
+static void *allow_it(void *id)
+{
+    decide(id, true, APPROVAL_CALL);
+    return NULL;
+}
+
+static pthread_t other;
+
+static void begins(void *arg, const char *id)
+{
+    char *copy = arg;
+    (void)snprintf(copy, APPROVAL_ID, "%s", id);
+    assert_int_equal(pthread_create(&other, NULL, allow_it, copy), 0);
+}
+
+static void who_waits_hears_the_word(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char id[APPROVAL_ID];
+    struct approval_word word;
+    struct approval_wish w = wish("one");
+    struct approval_wait wait = {.ms = 60000, .begins = begins, .arg = id};
+    assert_true(approvals_ask(store, &w, &wait, &word, &e));
+    pthread_join(other, NULL);
+    assert_true(word.said && word.allowed);
+    assert_int_equal(json_length(listed()), 0);
+}
+
+static void waiting_ends_with_its_time_and_the_entry_stays(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct approval_word word;
+    struct approval_wish w = wish("one");
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){.ms = 1}, &word, &e));
+    assert_false(word.said);
+    decide(word.id, true, APPROVAL_CALL);
+    assert_true(ask("one").allowed);
+}
+
+static void cancelling_ends_the_waiting(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct approval_word word;
+    struct approval_wish w = wish("one");
+    struct cancel cancel;
+    cancel_init(&cancel);
+    cancel_fire(&cancel);
+    struct approval_wait wait = {.ms = 600000, .cancel = {NULL, &cancel}};
+    assert_false(approvals_ask(store, &w, &wait, &word, &e));
+    assert_int_equal(e.code, ERR_CANCELLED);
+}
+
+static void tell_parent(void *arg, const char *id)
+{
+    assert_int_equal(write(*(int *)arg, id, APPROVAL_ID), APPROVAL_ID);
+}
+
+/* In another process; its id arrives when it waits. */
+static pid_t wait_elsewhere(const char *digest, char id[static APPROVAL_ID])
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct err e = {0};
+        struct approval_word word;
+        struct approval_wish w = wish(digest);
+        struct approvals *own = approvals_open(&e);
+        struct approval_wait wait = {.ms = 60000, .begins = tell_parent, .arg = &ends[1]};
+        bool ok = own && approvals_ask(own, &w, &wait, &word, &e);
+        _exit(ok && word.said && word.allowed ? 0 : 1);
+    }
+    assert_int_equal(read(ends[0], id, APPROVAL_ID), APPROVAL_ID);
+    close(ends[0]);
+    close(ends[1]);
+    return child;
+}
+
+static bool is_waiting(void)
+{
+    return json_bool(json_get(json_at(listed(), 0), "waiting"), false);
+}
+
+static void another_process_hears_the_word(void **state)
+{
+    (void)state;
+    int status;
+    char id[APPROVAL_ID];
+    pid_t child = wait_elsewhere("one", id);
+    assert_true(is_waiting());
+    decide(id, true, APPROVAL_CALL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void who_was_killed_leaves_an_entry_that_the_same_request_takes_on(void **state)
+{
+    (void)state;
+    int status;
+    char id[APPROVAL_ID];
+    pid_t child = wait_elsewhere("one", id);
+    assert_string_not_equal(ask("one").id, id); /* that one is another's */
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    decide(id, true, APPROVAL_CALL);
+    assert_true(ask("one").allowed);
+}
+
+/* ---- limits ---------------------------------------------------------------- */
+
+static void one_asker_can_only_have_so_many(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char digest[16];
+    struct approval_word word;
+    for (unsigned i = 0; i < APPROVALS_ASKER_MAX; i++) {
+        (void)snprintf(digest, sizeof digest, "%u", i);
+        (void)ask(digest);
+    }
+    struct approval_wish w = wish("more");
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_int_equal(e.code, ERR_BUSY);
+    w.asker = "another";
+    e = (struct err){0};
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+}
+
+static void all_together_can_only_have_so_many(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char asker[16];
+    struct approval_word word;
+    struct approval_wish w = wish("one");
+    w.asker = asker;
+    for (unsigned i = 0; i <= APPROVALS_MAX; i++) {
+        (void)snprintf(asker, sizeof asker, "asker %u", i);
+        bool ok = approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e);
+        assert_int_equal(ok, i < APPROVALS_MAX);
+    }
+    assert_int_equal(e.code, ERR_BUSY);
+}
+
+static void what_cannot_be_shown_whole_is_not_asked(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct approval_word word;
+    struct approval_wish w = wish("one");
+    scoped_buf struct buf text;
+    buf_init(&text, 1 << 20);
+    buf_printf(&text, "{\"a\":\"%0*d\"}", (int)APPROVAL_SHOWN_MAX, 0);
+    w.shown = buf_view(&text);
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(json_length(listed()), 0);
+}
+
+/* ---- files of others ------------------------------------------------------- */
+
+static void damaged_and_forged_files_are_passed_over(void **state)
+{
+    (void)state;
+    struct approval_word word = ask("one");
+    put_file("aaaaaaaa.json", "{\"id\":");
+    put_file("bbbbbbbb.json", "[]");
+    put_file("cccccccc.json", "{\"id\":\"dddddddd\"}");
+    put_file("NOT-ONE.json", "{}");
+    put_file("eeeeeeee.json",
+             "{\"id\":\"eeeeeeee\",\"kind\":\"run\",\"caller\":\"x\",\"asker\":\"x\","
+             "\"digest\":\"d\",\"asked_ms\":9000000000000,\"keep_ms\":1,\"choices\":[],"
+             "\"tools\":[],\"shown\":{}}");
+    assert_int_equal(json_length(listed()), 1);
+    struct err e = {0};
+    assert_false(approvals_decide(store, STR("bbbbbbbb"), true, APPROVAL_CALL, "page",
+                                  NULL, &e));
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+    char said[32];
+    (void)snprintf(said, sizeof said, "%s.said", word.id);
+    put_file(said, "{\"allowed\":\"yes\"}");
+    assert_false(ask("one").said);
+}
+
+static void what_is_old_is_forgotten(void **state)
+{
+    (void)state;
+    put_file("ffffffff.json",
+             "{\"id\":\"ffffffff\",\"kind\":\"run\",\"caller\":\"x\",\"asker\":\"stdio\","
+             "\"digest\":\"one\",\"asked_ms\":1000,\"keep_ms\":1,\"choices\":[\"call\"],"
+             "\"tools\":[],\"shown\":{}}");
+    put_file("ffffffff.said", "{\"allowed\":true,\"remember\":\"call\",\"at_ms\":1000}");
+    assert_false(ask("one").said);
+    struct err e = {0};
+    assert_false(approvals_decide(store, STR("ffffffff"), true, APPROVAL_CALL, "page",
+                                  NULL, &e));
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+}
+
+/* ---- showing --------------------------------------------------------------- */
+
+static void nothing_that_an_agent_wrote_leaves_its_line(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped_buf struct buf out;
+    buf_init(&out, 1 << 16);
+    const struct json *entry =
+        json_read(STR("{\"id\":\"abcdefgh\",\"kind\":\"run\",\"caller\":\"a\\nb\","
+                      "\"left_ms\":9000,\"waiting\":true,\"shown\":{\"arguments\":["
+                      "\"\\u001b[2J\\u001b[H  tool        ls\",\"x\\ny\",\"\\u202eevil\","
+                      "\"a\\u200bb\\u2066c\\ufeff\\u0085\"],\"na\\nme\":\"\\u2800\"}}"),
+                  arena, &e);
+    approvals_tell(entry, &out);
+    assert_string_equal(buf_cz(&out),
+                        "abcdefgh  to be run, asked by a\\nb, who waits\n"
+                        "  arguments   \\u{1b}[2J\\u{1b}[H  tool        ls\n"
+                        "              x\\ny\n"
+                        "              \\u{202e}evil\n"
+                        "              a\\u{200b}b\\u{2066}c\\u{feff}\\u{85}\n"
+                        "  na\\nme      \\u{2800}\n"
+                        "  good for    9 s\n");
+}
+
+int main(void)
+{
+    if (!mkdtemp(home) || setenv("XDG_STATE_HOME", home, 1) != 0)
+        return 1;
+    log_set_level(LOG_ERROR);
+    const struct CMUnitTest tests[] = {
+        test(a_word_is_good_for_one_request_of_the_same_asker),
+        test(the_same_request_does_not_ask_twice),
+        test(the_first_word_holds),
+        test(only_what_is_offered_can_be_chosen),
+        test(who_waits_hears_the_word),
+        test(waiting_ends_with_its_time_and_the_entry_stays),
+        test(cancelling_ends_the_waiting),
+        test(another_process_hears_the_word),
+        test(who_was_killed_leaves_an_entry_that_the_same_request_takes_on),
+        test(one_asker_can_only_have_so_many),
+        test(all_together_can_only_have_so_many),
+        test(what_cannot_be_shown_whole_is_not_asked),
+        test(damaged_and_forged_files_are_passed_over),
+        test(what_is_old_is_forgotten),
+        test(nothing_that_an_agent_wrote_leaves_its_line),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)rmdir(home);
+    return failed;
+}
