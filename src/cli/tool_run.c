@@ -159,7 +159,8 @@ static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *
                                .env = (const char *const *)c->env,
                                .read = read_stdin,
                                .write = write_stdout,
-                               .write_error = write_stderr};
+                               .write_error = write_stderr,
+                               .terminals = {isatty(0), isatty(1), isatty(2)}};
     while (c->env[world.env_count])
         world.env_count++;
     struct tool_result result = {0};

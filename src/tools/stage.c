@@ -124,20 +124,23 @@ static uint64_t timeout_of(const struct tool_stage *s)
 static struct wasi *make_wasi(struct stage *s, struct err *e)
 {
     const struct tool_world *w = s->world;
-    struct wasi_options o = {.args = s->command.words,
-                             .arg_count = s->command.count,
-                             .env = w->env,
-                             .env_count = w->env_count,
-                             .vfs = s->tree.vfs,
-                             .folders = s->tree.folders,
-                             .folder_count = s->tree.folder_count,
-                             .here = s->tree.here,
-                             .read = read_input,
-                             .write = write_output,
-                             .write_error = write_errors,
-                             .stream_arg = s,
-                             .until_ns = w->until_ns,
-                             .cancel = &s->cancel};
+    struct wasi_options o = {
+        .args = s->command.words,
+        .arg_count = s->command.count,
+        .env = w->env,
+        .env_count = w->env_count,
+        .vfs = s->tree.vfs,
+        .folders = s->tree.folders,
+        .folder_count = s->tree.folder_count,
+        .here = s->tree.here,
+        .read = read_input,
+        .write = write_output,
+        .write_error = write_errors,
+        .stream_arg = s,
+        .terminals = {!s->in && !s->command.has_input && w->terminals[0],
+                      !s->out && w->terminals[1], w->terminals[2]},
+        .until_ns = w->until_ns,
+        .cancel = &s->cancel};
     return wasi_new(&o, e);
 }
 

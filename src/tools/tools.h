@@ -48,6 +48,7 @@ struct tool_world {
     wasi_read_fn *read;
     wasi_write_fn *write, *write_error;
     void *stream_arg;
+    bool terminals[3]; /* is that stream of the caller's one? */
     struct str input;
     /* Called on the caller's thread, when all stages have ended and no limit or cancel
      * stopped one (whatever their exit codes), for each stage in turn: its file tree as

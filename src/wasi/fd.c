@@ -273,7 +273,15 @@ int fd_tell(const struct call *c)
 /* ---- what it is --------------------------------------------------------- */
 
 static const uint8_t filetypes[] = {[VFS_FOLDER] = 3, [VFS_FILE] = 4, [VFS_LINK] = 7};
+#define FILETYPE_UNKNOWN 0 /* there is none for pipes */
 #define FILETYPE_CHARACTERS 2
+
+/* A program that takes a stream for a terminal asks for confirmation, colours what it
+ * prints, or refuses to write binary data. */
+static char type_of_stream(const struct wasi *s, const struct fd *f)
+{
+    return s->options.terminals[f->stream] ? FILETYPE_CHARACTERS : FILETYPE_UNKNOWN;
+}
 
 int put_filestat(const struct call *c, uint32_t at, const struct vfs_stat *st)
 {
@@ -303,7 +311,7 @@ int fd_filestat_get(const struct call *c)
         failed = put_filestat(c, arg32(c, 1), &st);
     char *to = failed ? NULL : slice(c, arg32(c, 1), FILESTAT_SIZE);
     if (to && f->kind == FD_STREAM)
-        to[16] = FILETYPE_CHARACTERS;
+        to[16] = type_of_stream(c->wasi, f);
     return failed;
 }
 
@@ -314,7 +322,7 @@ int fd_fdstat_get(const struct call *c)
     if (!f || !to)
         return !f ? EBADF : EFAULT;
     memset(to, 0, 24);
-    to[0] = f->kind == FD_STREAM ? FILETYPE_CHARACTERS
+    to[0] = f->kind == FD_STREAM ? type_of_stream(c->wasi, f)
                                  : (char)filetypes[vfs_type_of(f->file)];
     memcpy(to + 2, &f->flags, sizeof f->flags);
     memcpy(to + 8, &f->rights, sizeof f->rights);

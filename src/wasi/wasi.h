@@ -51,6 +51,7 @@ struct wasi_options {
     wasi_write_fn *write, *write_error;
     struct buf *output, *errors;
     void *stream_arg;
+    bool terminals[3]; /* is that stream one? isatty() of the guest; else it is a pipe */
 
     /* How long the guest may sleep in poll_oneoff: until then, or until it fires. */
     uint64_t until_ns; /* os_mono_ns(); 0: for ever */

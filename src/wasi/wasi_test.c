@@ -399,10 +399,19 @@ static void streams_are_bytes_with_an_end(void **state)
     assert_int_equal(CALL(fd_read, 1, IOV, 1, ANSWER), BADF);
     assert_int_equal(CALL(fd_seek, 1, 0, 0, ANSWER), SPIPE);
     assert_int_equal(CALL(fd_pwrite, 1, IOV, 1, 0, ANSWER), SPIPE);
-    assert_int_equal(CALL(fd_fdstat_get, 1, ANSWER), OK);
-    assert_int_equal(*at(ANSWER), 2);
-    assert_int_equal(CALL(fd_filestat_get, 1, ANSWER), OK);
-    assert_int_equal(*at(ANSWER + 16), 2);
+}
+
+static void a_stream_is_a_terminal_only_where_it_is_said(void **state)
+{
+    (void)state;
+    finish();
+    begin((struct wasi_options){.terminals = {[1] = true}});
+    for (int stream = 0; stream < 3; stream++) {
+        assert_int_equal(CALL(fd_fdstat_get, (uint64_t)stream, ANSWER), OK);
+        assert_int_equal(*at(ANSWER), stream == 1 ? 2 : 0);
+        assert_int_equal(CALL(fd_filestat_get, (uint64_t)stream, ANSWER), OK);
+        assert_int_equal(*at(ANSWER + 16), stream == 1 ? 2 : 0);
+    }
 }
 
 static int say_so(void *arg, const void *from, size_t n, size_t *done)
@@ -816,6 +825,7 @@ int main(void)
         T(a_program_ends_with_its_exit_code),
         T(there_are_no_sockets),
         T(streams_are_bytes_with_an_end),
+        T(a_stream_is_a_terminal_only_where_it_is_said),
         T(streams_may_be_functions),
         T(the_root_is_open_from_the_start),
         T(chosen_folders_are_open_instead),
