@@ -127,8 +127,8 @@ static void the_first_word_holds(void **state)
     struct err e = {0};
     struct approval_word word = ask("one");
     decide(word.id, false, APPROVAL_CALL);
-    assert_false(approvals_decide(store, str_of(word.id), true, APPROVAL_CALL, "page",
-                                  NULL, &e));
+    assert_false(
+        approvals_decide(store, str_of(word.id), true, APPROVAL_CALL, "page", NULL, &e));
     assert_int_equal(e.code, ERR_CONFLICT);
     assert_non_null(strstr(e.msg, "denied"));
     assert_int_equal(json_length(listed()), 0);
@@ -145,8 +145,8 @@ static void only_what_is_offered_can_be_chosen(void **state)
                                   NULL, &e));
     assert_int_equal(e.code, ERR_INVALID);
     e = (struct err){0};
-    assert_false(approvals_decide(store, STR("../../x"), true, APPROVAL_CALL, "page",
-                                  NULL, &e));
+    assert_false(
+        approvals_decide(store, STR("../../x"), true, APPROVAL_CALL, "page", NULL, &e));
     assert_int_equal(e.code, ERR_NOT_FOUND);
     decide(word.id, true, APPROVAL_CALL);
 }
@@ -331,8 +331,8 @@ static void damaged_and_forged_files_are_passed_over(void **state)
              "\"tools\":[],\"shown\":{}}");
     assert_int_equal(json_length(listed()), 1);
     struct err e = {0};
-    assert_false(approvals_decide(store, STR("bbbbbbbb"), true, APPROVAL_CALL, "page",
-                                  NULL, &e));
+    assert_false(
+        approvals_decide(store, STR("bbbbbbbb"), true, APPROVAL_CALL, "page", NULL, &e));
     assert_int_equal(e.code, ERR_NOT_FOUND);
     char said[32];
     (void)snprintf(said, sizeof said, "%s.said", word.id);
@@ -350,8 +350,8 @@ static void what_is_old_is_forgotten(void **state)
     put_file("ffffffff.said", "{\"allowed\":true,\"remember\":\"call\",\"at_ms\":1000}");
     assert_false(ask("one").said);
     struct err e = {0};
-    assert_false(approvals_decide(store, STR("ffffffff"), true, APPROVAL_CALL, "page",
-                                  NULL, &e));
+    assert_false(
+        approvals_decide(store, STR("ffffffff"), true, APPROVAL_CALL, "page", NULL, &e));
     assert_int_equal(e.code, ERR_NOT_FOUND);
 }
 

@@ -5,6 +5,8 @@
 #include "tools/pipe.h"
 #include "tools/tools.h"
 
+#define RUN_MEMORY ((size_t)256 << 20) /* words, names, files of one run */
+
 /* ---- arguments (arguments.c) -------------------------------------------- */
 
 /* How a tool is called: its words, the name first, and what it reads. */
@@ -19,11 +21,19 @@ struct command {
 bool command_make(const struct tool_stage *s, struct arena *a, struct command *out,
                   struct err *e);
 
+/* Is this key one of what every call may have, rather than a parameter? */
+bool argument_is_shared(const struct tool *t, struct str key);
+/* Bytes: a string, or {base64}. `place` names them. In `a`, or of the value. */
+bool argument_bytes(const struct json *v, const char *place, struct arena *a,
+                    struct str *out, struct err *e);
+
 /* ---- the file tree of a stage (tree.c) ---------------------------------- */
+
+#define TREE_FOLDERS 64u
 
 struct tree {
     struct vfs *vfs;
-    const char *folders[64]; /* open from the start */
+    const char *folders[TREE_FOLDERS]; /* open from the start: "/", and those in it */
     size_t folder_count;
     const char *here; /* the working directory */
 };
@@ -44,15 +54,20 @@ struct stage {
     struct module *module;
     struct command command;
     struct tree tree;
+    const char **env;
+    size_t env_count;
     struct pipe *in, *out; /* NULL: the world's input, the result's output */
     struct buf *output;    /* where there is no pipe */
     struct cancel cancel;
-    bool unread; /* nobody read what it wrote: ended for that */
     struct tool_outcome *outcome;
     struct err failed; /* it could not even begin */
     pthread_t thread;
     bool on_thread;
 };
 
+/* Of its world and its tree, in `a`. */
+bool stage_environment(struct stage *s, struct arena *a, struct err *e);
+/* Bytes that it may have at most. */
+uint64_t stage_memory(const struct tool_stage *s);
 /* Runs it on this thread, from its beginning to its end. */
 void stage_run(struct stage *s);

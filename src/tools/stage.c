@@ -16,7 +16,7 @@ enum { EXIT_INT = 130, EXIT_PIPE = 141 };
 static int end_unread(struct stage *s, int failed)
 {
     if (failed == EPIPE) {
-        s->unread = true;
+        s->outcome->unread = true;
         cancel_fire(&s->cancel);
     }
     return failed;
@@ -94,7 +94,7 @@ static bool is_outcome(enum err_code why)
 static void tell(struct stage *s, const struct err *why)
 {
     struct tool_outcome *o = s->outcome;
-    if (s->unread && why->code == ERR_CANCELLED) {
+    if (s->outcome->unread && why->code == ERR_CANCELLED) {
         o->exit_code = EXIT_PIPE;
     } else if (is_outcome(why->code)) {
         o->stopped = why->code;
@@ -109,16 +109,48 @@ static void tell(struct stage *s, const struct err *why)
 
 /* ---- running ------------------------------------------------------------ */
 
-static uint64_t memory_of(const struct tool_stage *s)
+/* The environment: ours, and what the world says over it. */
+#define OWN_VARIABLES 3u
+
+static bool is_set(const struct tool_world *w, const char *variable)
 {
-    uint64_t most = s->tool->execution.memory_bytes;
-    return s->memory_bytes && s->memory_bytes < most ? s->memory_bytes : most;
+    size_t n = strcspn(variable, "=") + 1;
+    for (size_t i = 0; i < w->env_count; i++)
+        if (!strncmp(w->env[i], variable, n))
+            return true;
+    return false;
 }
 
-static uint64_t timeout_of(const struct tool_stage *s)
+bool stage_environment(struct stage *s, struct arena *a, struct err *e)
 {
-    uint64_t most = s->tool->execution.timeout_ms;
-    return s->timeout_ms && s->timeout_ms < most ? s->timeout_ms : most;
+    const struct tool_world *w = s->world;
+    const char *own[OWN_VARIABLES] = {"HOME=/tmp", "TMPDIR=/tmp",
+                                      arena_printf(a, e, "PWD=%s", s->tree.here)};
+    s->env = arena_get(a, (w->env_count + OWN_VARIABLES) * sizeof *s->env, e);
+    if (!own[OWN_VARIABLES - 1] || !s->env)
+        return false;
+    for (size_t i = 0; i < OWN_VARIABLES; i++)
+        if (!is_set(w, own[i]))
+            s->env[s->env_count++] = own[i];
+    for (size_t i = 0; i < w->env_count; i++)
+        s->env[s->env_count++] = w->env[i];
+    return true;
+}
+
+/* What the manifest allows, or less; more only where a person says so. */
+static uint64_t narrowed(uint64_t most, uint64_t wished, bool widened)
+{
+    return wished && (wished < most || widened) ? wished : most;
+}
+
+uint64_t stage_memory(const struct tool_stage *s)
+{
+    return narrowed(s->tool->execution.memory_bytes, s->memory_bytes, s->widened);
+}
+
+static uint64_t timeout_ns(const struct tool_stage *s)
+{
+    return narrowed(s->tool->execution.timeout_ms, s->timeout_ms, s->widened) * 1000000u;
 }
 
 static struct wasi *make_wasi(struct stage *s, struct err *e)
@@ -127,8 +159,8 @@ static struct wasi *make_wasi(struct stage *s, struct err *e)
     struct wasi_options o = {
         .args = s->command.words,
         .arg_count = s->command.count,
-        .env = w->env,
-        .env_count = w->env_count,
+        .env = s->env,
+        .env_count = s->env_count,
         .vfs = s->tree.vfs,
         .folders = s->tree.folders,
         .folder_count = s->tree.folder_count,
@@ -148,8 +180,8 @@ static bool run_world(struct stage *s, struct err *e)
 {
     struct tool_outcome *o = s->outcome;
     scoped(wasi_free) struct wasi *wasi = make_wasi(s, e);
-    struct world_limits limits = {.memory_bytes = memory_of(s->what),
-                                  .compute_ns = timeout_of(s->what) * 1000000u,
+    struct world_limits limits = {.memory_bytes = stage_memory(s->what),
+                                  .compute_ns = timeout_ns(s->what),
                                   .until_ns = s->world->until_ns,
                                   .tenant = s->world->tenant,
                                   .cancel = &s->cancel};

@@ -6,8 +6,6 @@
 #include "os/os.h"
 #include "tools/internal.h"
 
-#define RUN_MEMORY ((size_t)256 << 20) /* words, names, files of one run */
-
 struct run {
     struct stage stages[TOOL_STAGES_MAX];
     struct pipe *pipes[TOOL_STAGES_MAX];
@@ -36,17 +34,58 @@ void tool_result_end(struct tool_result *r)
 
 /* ---- beginning ---------------------------------------------------------- */
 
-static bool make_stage(struct catalogue *c, const struct tool_world *w, struct stage *s,
-                       struct tool_result *out, struct err *e)
+static bool check_totals(const struct tool_world *w, const struct tool_stage *stages,
+                         size_t count, struct err *e)
+{
+    uint64_t memory = 0, files = 0;
+    if (count == 0 || count > TOOL_STAGES_MAX)
+        return err_set(e, ERR_LIMIT, "%zu tools in a row; 1 to %u are accepted", count,
+                       TOOL_STAGES_MAX);
+    for (size_t i = 0; i < count; i++)
+        memory += stage_memory(&stages[i]);
+    for (size_t i = 0; i < w->file_count; i++)
+        files += w->files[i].bytes.n;
+    if (memory > TOOL_TOTAL_BYTES)
+        return err_set(
+            e, ERR_LIMIT,
+            "the tools of this pipeline may use %llu MB of memory together; at "
+            "most %llu are accepted",
+            (unsigned long long)(memory >> 20),
+            (unsigned long long)(TOOL_TOTAL_BYTES >> 20));
+    if (files > (w->disk_bytes ? w->disk_bytes : TOOL_DISK_BYTES) / count)
+        return err_set(
+            e, ERR_LIMIT,
+            "the files given are %llu bytes for each of %zu tools; at most %llu "
+            "together are accepted",
+            (unsigned long long)files, count,
+            (unsigned long long)(w->disk_bytes ? w->disk_bytes : TOOL_DISK_BYTES));
+    return true;
+}
+
+/* Standard input comes from one place alone. */
+static bool set_input(struct stage *s, bool is_first, struct err *e)
+{
+    struct command *c = &s->command;
+    bool by_json = s->what->tool->execution.style == TOOL_JSON && s->what->arguments;
+    if (c->has_input && !is_first)
+        return err_set(e, ERR_INVALID, "%s can only be the first of a pipeline",
+                       by_json ? "a tool that reads its arguments from standard input"
+                               : "a tool that is given stdin");
+    if (c->has_input && s->world->input.n)
+        return err_set(e, ERR_INVALID, "its standard input is given twice");
+    if (!c->has_input)
+        c->input = s->world->input;
+    return true;
+}
+
+static bool make_stage(struct catalogue *c, struct stage *s, bool is_first,
+                       struct arena *a, struct err *e)
 {
     const struct tool *t = s->what->tool;
-    s->world = w;
     cancel_init(&s->cancel);
-    if (!command_make(s->what, out->arena, &s->command, e) ||
-        !tree_make(w, t, out->arena, &s->tree, e))
+    if (!command_make(s->what, a, &s->command, e) || !set_input(s, is_first, e) ||
+        !tree_make(s->world, t, a, &s->tree, e) || !stage_environment(s, a, e))
         return err_wrap(e, "%s", t->name);
-    if (!s->command.has_input)
-        s->command.input = w->input;
     s->module = tool_module(c, t, e);
     return s->module != NULL;
 }
@@ -59,12 +98,13 @@ static bool make_stages(struct run *r, struct catalogue *c, const struct tool_wo
     r->cancel = w->cancel;
     buf_init(&out->output, most);
     for (r->count = 0; r->count < count;) {
-        struct stage *s = &r->stages[r->count++];
+        struct stage *s = &r->stages[r->count];
+        s->world = w;
+        s->what = &stages[r->count];
+        s->output = &out->output;
         s->outcome = &out->stages[out->stage_count++];
         buf_init(&s->outcome->errors, most);
-        s->what = &stages[r->count - 1];
-        s->output = &out->output;
-        if (!make_stage(c, w, s, out, e))
+        if (!make_stage(c, s, r->count++ == 0, out->arena, e))
             return false;
     }
     for (size_t i = 0; i + 1 < count; i++)
@@ -130,7 +170,7 @@ static bool sum_up(struct run *r, const struct tool_world *w, struct tool_result
         const struct stage *s = &r->stages[i];
         if (s->failed.code)
             return err_set(e, s->failed.code, "%s", s->failed.msg);
-        if (out->failed == r->count && s->outcome->exit_code != 0 && !s->unread)
+        if (out->failed == r->count && s->outcome->exit_code != 0 && !s->outcome->unread)
             out->failed = i;
     }
     bool all_ended = true;
@@ -149,10 +189,8 @@ bool tools_run(struct catalogue *c, const struct tool_world *world,
                struct err *e)
 {
     *out = (struct tool_result){.arena = arena_new(RUN_MEMORY)};
-    if (count == 0 || count > TOOL_STAGES_MAX)
-        return err_set(e, ERR_LIMIT, "%zu tools in a row; 1 to %u are accepted", count,
-                       TOOL_STAGES_MAX);
     scoped(run_end) struct run *r = mem_new(sizeof *r);
-    return make_stages(r, c, world, stages, count, out, e) && run_stages(r, e) &&
+    return check_totals(world, stages, count, e) &&
+           make_stages(r, c, world, stages, count, out, e) && run_stages(r, e) &&
            sum_up(r, world, out, e);
 }

@@ -19,32 +19,41 @@
 #include "wasi/wasi.h"
 #include "json/json.h"
 
-#define TOOL_OUTPUT_MAX ((uint64_t)10 << 20) /* bytes of stdout, and of stderr, kept */
-#define TOOL_STAGES_MAX 16u                  /* of one pipeline */
+#define TOOL_OUTPUT_MAX ((uint64_t)10 << 20)  /* bytes of stdout, and of stderr, kept */
+#define TOOL_STAGES_MAX 16u                   /* of one pipeline */
+#define TOOL_FILES_MAX 1000u                  /* given to a call, and named after it */
+#define TOOL_FILES_BYTES ((uint64_t)10 << 20) /* of those made or changed, given back */
+#define TOOL_DISK_BYTES ((uint64_t)256 << 20) /* in memory, for each stage */
+#define TOOL_DISK_FILES 65536u                /* files, folders and links there */
+#define TOOL_TOTAL_BYTES ((uint64_t)4 << 30)  /* memory limits of all stages together */
 
 /* A file of the call, put into /work before the run, or found changed after it. */
 struct tool_file {
-    struct str name; /* relative to /work */
-    struct str bytes;
+    struct str name;  /* relative to /work */
+    struct str bytes; /* without a pointer where it was not given back */
+    uint64_t size;    /* of one found: its true size */
 };
 
-/* What the stages of a run share. Zero means the default. */
+/* What the stages of a run share. Zero means the default. Each stage has a file tree of
+ * its own: what one writes is seen by another only through a mount that is no overlay. */
 struct tool_world {
-    const struct vfs_mount *mounts; /* more of the file tree; `writable` is narrowed by
-                                       each stage's fileAccess */
+    const struct vfs_mount *mounts; /* more of the file tree; what may be done there is
+                                       narrowed by each stage's fileAccess */
     size_t mount_count;
     const struct tool_file *files;
     size_t file_count;
-    const char *folder;     /* the working directory; NULL: "/work" */
+    const char
+        *folder; /* the working directory; NULL: "/work". A relative one is in it */
     const char *const *env; /* "NAME=value", over the defaults */
     size_t env_count;
-    uint64_t disk_bytes;   /* in memory, ENOSPC above; 256 MiB */
-    uint64_t output_bytes; /* kept of stdout, and of stderr */
+    uint64_t disk_bytes;   /* in memory, ENOSPC above; TOOL_DISK_BYTES */
+    uint64_t output_bytes; /* kept of stdout, and of stderr; TOOL_OUTPUT_MAX */
     uint64_t until_ns;     /* os_mono_ns() at which all ends; 0: by each timeout alone */
     uint64_t tenant;
     struct cancel *cancel;
     /* Where standard input comes from and outputs go to, instead of bytes: for a person's
-     * terminal. NULL: from `input`, to the result. */
+     * terminal. NULL: from `input`, to the result. Of a pipeline, input is the first
+     * stage's, output the last one's. A write that answers EPIPE ends its stage. */
     wasi_read_fn *read;
     wasi_write_fn *write, *write_error;
     void *stream_arg;
@@ -60,20 +69,28 @@ struct tool_world {
 /* One stage: a tool, and what it is called with. */
 struct tool_stage {
     const struct tool *tool;
-    /* The parameters as the manifest names them, and `args`, an array of strings, put
-     * behind them. NULL: none. */
+    /* An object: the parameters as the manifest names them; `args`, an array of strings
+     * put behind them (then nothing is required and no default counts); `stdin`, text or
+     * {base64}. Keys of tool_call_read() are left to it. NULL: none. */
     const struct json *arguments;
     const char *const
         *args; /* the same from a command line; used where `arguments` is NULL */
     size_t arg_count;
-    uint32_t timeout_ms;   /* 0, or less than the manifest's */
-    uint64_t memory_bytes; /* 0, or less than the manifest's */
+    /* Milliseconds in which it computes or sleeps; waiting for its input or for others to
+     * take its output does not count. And bytes of memory. 0: the manifest's; more than
+     * that counts only `widened`, which is a person's to say. */
+    uint32_t timeout_ms;
+    uint64_t memory_bytes;
+    bool widened;
 };
 
 struct tool_outcome {
+    /* The tool's own, or as a shell tells of a signal: 124 out of time, 130 cancelled, 134
+     * trapped (abort), 137 out of memory, 139 out of stack, 141 nobody read its output. */
     uint32_t exit_code;
     enum err_code stopped; /* ERR_NONE, or what stopped it; then `why` says more */
     char why[240];
+    bool unread; /* the next stage had read enough: no failure */
     double wall_ms, compute_ms;
     uint64_t memory_peak;              /* bytes */
     uint64_t stderr_lost, stdout_lost; /* bytes over the cap */
@@ -83,21 +100,40 @@ struct tool_outcome {
 struct tool_result {
     struct tool_outcome stages[TOOL_STAGES_MAX];
     size_t stage_count;
-    size_t failed;     /* the first stage that did not end with 0; stage_count: none */
+    size_t failed;     /* the first stage that did not end well; stage_count: none */
     struct buf output; /* the last stage's stdout */
-    struct tool_file *files; /* made or changed in /work; deleted ones are not told */
-    size_t file_count;
-    struct arena *arena; /* of the above */
+    /* Made or changed in /work, where that is memory; a name stands once, as the last
+     * stage left it. Deleted ones are not told. */
+    struct tool_file *files;
+    size_t file_count, files_unnamed; /* the latter: over TOOL_FILES_MAX */
+    struct arena *arena;              /* of the above */
 };
 void tool_result_end(struct tool_result *r); /* one of zeros is fine */
 
 /* Checks all arguments first (ERR_INVALID names the parameter; nothing has run), then runs
- * the stages, each one's stdout the next one's stdin. true: they ran, see the result.
- * false and *e: ERR_INVALID, ERR_LIMIT (too many stages or files), ERR_BUSY, or what
- * tool_module() and vfs_mount() fail with. */
+ * the stages side by side, each one's stdout the next one's stdin, through pipes of 64 KB.
+ * true: they ran, see the result. false and *e: ERR_INVALID (an argument, a file's name,
+ * no program), ERR_NOT_FOUND (the working directory), ERR_LIMIT (too many stages, files,
+ * too much memory for all), ERR_BUSY, ERR_CANCELLED (before it began), or what
+ * tool_module() and vfs_mount() fail with. The result is to be ended in any case. */
 bool tools_run(struct catalogue *c, const struct tool_world *world,
                const struct tool_stage *stages, size_t count, struct tool_result *out,
                struct err *e);
 
-/* The JSON schema of what a tool takes, made of its manifest: for MCP. */
+/* ---- for whoever speaks JSON -------------------------------------------- */
+
+/* The JSON schema of what a tool takes, made of its manifest, as the writer's next value;
+ * with `args`, `stdin` and the keys of tool_call_read(). */
 void tool_input_schema(const struct tool *t, struct json_writer *out);
+
+/* What `arguments` say about the call as a whole, unless they are parameters of the tool:
+ * `files` ({name: text or {base64}}), `cwd` and `timeout` (ms, the least counts). Sets
+ * those of *world and *stage; in `a`. ERR_INVALID, ERR_LIMIT. */
+bool tool_call_read(const struct tool *t, const struct json *arguments, struct arena *a,
+                    struct tool_world *world, struct tool_stage *stage, struct err *e);
+
+/* {success, stdout, stderr, exitCode, result?, error?, errorDetails?, stdoutEncoding?,
+ * files, stats, truncated?, stages?}, as the writer's next value. `stages` as they were
+ * given to tools_run(). Text that was cut says so at its end. true: success. */
+bool tool_result_write(const struct tool_result *r, const struct tool_stage *stages,
+                       struct json_writer *out);

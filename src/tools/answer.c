@@ -1,0 +1,358 @@
+/* Runs in JSON: what a tool takes, what a call says, what came of it. */
+#include <stdio.h>
+
+#include "crypto/crypto.h"
+#include "tools/internal.h"
+
+/* ---- what a tool takes -------------------------------------------------- */
+
+static const char *type_name(enum tool_type t)
+{
+    static const char *const names[] = {"string", "number", "boolean", "array"};
+    return names[t];
+}
+
+static void put_parameter(const struct tool *t, const struct tool_parameter *p,
+                          struct json_writer *w)
+{
+    scoped_buf struct buf said;
+    buf_init(&said, 65536);
+    buf_cstr(&said, p->description ? p->description : "");
+    /* Of a tool of ours, whoever writes `args` himself need not give it. */
+    if (p->required && t->builtin)
+        buf_printf(&said, "%s(required, unless args is given)", said.n ? " " : "");
+    json_key(w, p->name);
+    json_open_object(w);
+    json_pair_cstr(w, "type", type_name(p->type));
+    json_pair_str(w, "description", buf_view(&said));
+    if (p->choices)
+        json_pair(w, "enum", p->choices);
+    if (p->default_value)
+        json_pair(w, "default", p->default_value);
+    if (p->type == TOOL_ARRAY) {
+        json_key(w, "items");
+        json_open_object(w);
+        json_pair_cstr(w, "type", type_name(p->items));
+        json_close(w);
+    }
+    json_close(w);
+}
+
+/* What every call may have, as far as no parameter has that name. */
+static void put_shared(const struct tool *t, struct json_writer *w)
+{
+    static const struct {
+        const char *name, *schema;
+    } rows[] = {
+        {"args", "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
+                 "\"words of its command line, as they are\"}"},
+        {"stdin", "{\"type\":[\"string\",\"object\"],\"description\":"
+                  "\"standard input: text, or {base64}\"}"},
+        {"files", "{\"type\":\"object\",\"description\":"
+                  "\"files for /work: {name: text or {base64}}\"}"},
+        {"cwd", "{\"type\":\"string\",\"description\":\"working directory\"}"},
+        {"timeout", "{\"type\":\"integer\",\"minimum\":1,\"description\":\"ms\"}"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        if (argument_is_shared(t, str_of(rows[i].name)))
+            json_pair_raw(w, rows[i].name, str_of(rows[i].schema));
+}
+
+void tool_input_schema(const struct tool *t, struct json_writer *out)
+{
+    json_open_object(out);
+    json_pair_cstr(out, "type", "object");
+    json_key(out, "properties");
+    json_open_object(out);
+    bool required = false;
+    for (size_t i = 0; i < t->parameter_count; i++) {
+        put_parameter(t, &t->parameters[i], out);
+        required |= t->parameters[i].required && !t->builtin;
+    }
+    put_shared(t, out);
+    json_close(out);
+    if (required) {
+        json_key(out, "required");
+        json_open_array(out);
+        for (size_t i = 0; i < t->parameter_count; i++)
+            if (t->parameters[i].required && !t->parameters[i].default_value)
+                json_put_cstr(out, t->parameters[i].name);
+        json_close(out);
+    }
+    json_pair_bool(out, "additionalProperties", false);
+    json_close(out);
+}
+
+/* ---- what a call says --------------------------------------------------- */
+
+static bool read_files(const struct json *files, struct arena *a,
+                       struct tool_world *world, struct err *e)
+{
+    size_t n = json_length(files);
+    if (!json_is(files, JSON_OBJECT))
+        return err_set(e, ERR_INVALID,
+                       "arguments.files is %s; an object {name: text or {base64}} is "
+                       "accepted",
+                       json_type_name(json_type(files)));
+    if (n > TOOL_FILES_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "arguments.files has %zu files; at most %u are "
+                       "accepted",
+                       n, TOOL_FILES_MAX);
+    struct tool_file *rows = arena_get(a, (n + 1) * sizeof *rows, e);
+    world->files = rows;
+    struct json_iter it = json_iter(files);
+    while (rows && json_next(&it)) {
+        struct tool_file *f = &rows[world->file_count++];
+        char place[100];
+        (void)snprintf(place, sizeof place, "arguments.files.%.*s",
+                       STR_ARGS(str_cut(it.key, 60)));
+        f->name = it.key;
+        if (!argument_bytes(it.value, place, a, &f->bytes, e))
+            return false;
+    }
+    return rows != NULL;
+}
+
+static bool read_timeout(const struct json *v, struct tool_stage *stage, struct err *e)
+{
+    int64_t ms = json_int(v, 0);
+    if (ms < 1)
+        return err_set(e, ERR_INVALID,
+                       "arguments.timeout is no whole number of milliseconds above 0");
+    if (ms < UINT32_MAX && (!stage->timeout_ms || (uint32_t)ms < stage->timeout_ms))
+        stage->timeout_ms = (uint32_t)ms;
+    return true;
+}
+
+/* NULL: it is not given, or is a parameter. */
+static const struct json *shared(const struct tool *t, const struct json *arguments,
+                                 const char *key)
+{
+    const struct json *v =
+        argument_is_shared(t, str_of(key)) ? json_get(arguments, key) : NULL;
+    return json_is(v, JSON_NULL) ? NULL : v;
+}
+
+bool tool_call_read(const struct tool *t, const struct json *arguments, struct arena *a,
+                    struct tool_world *world, struct tool_stage *stage, struct err *e)
+{
+    const struct json *files = shared(t, arguments, "files");
+    const struct json *cwd = shared(t, arguments, "cwd");
+    const struct json *timeout = shared(t, arguments, "timeout");
+    if (cwd && (!json_is(cwd, JSON_STRING) || !json_str(cwd).n))
+        return err_set(e, ERR_INVALID,
+                       "arguments.cwd is no path; one such as \"/work\" is accepted");
+    if (cwd && !(world->folder = str_cz(json_str(cwd), a, e)))
+        return err_wrap(e, "arguments.cwd");
+    return (!files || read_files(files, a, world, e)) &&
+           (!timeout || read_timeout(timeout, stage, e));
+}
+
+/* ---- what came of it ---------------------------------------------------- */
+
+/* Bytes that were cut may end within a character. */
+static struct str whole_text(struct str s, bool cut)
+{
+    for (size_t less = 0; cut && less < 4 && less <= s.n; less++)
+        if (str_is_utf8((struct str){s.at, s.n - less}))
+            return (struct str){s.at, s.n - less};
+    return s;
+}
+
+static void put_text(struct json_writer *w, const char *key, struct str s, uint64_t lost)
+{
+    if (!lost) {
+        json_pair_str(w, key, s);
+        return;
+    }
+    scoped_buf struct buf text;
+    buf_init(&text, s.n + 100);
+    buf_str(&text, s);
+    buf_printf(&text, "\n[%llu bytes more were cut off]\n", (unsigned long long)lost);
+    json_pair_str(w, key, buf_view(&text));
+}
+
+static void put_base64(struct json_writer *w, const char *key, struct str s)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, s.n * 2 + 8);
+    (void)crypto_base64(s.at, s.n, &text);
+    json_pair_str(w, key, buf_view(&text));
+}
+
+static void put_files(const struct tool_result *r, struct json_writer *w)
+{
+    json_key(w, "files");
+    json_open_array(w);
+    for (size_t i = 0; i < r->file_count; i++) {
+        const struct tool_file *f = &r->files[i];
+        json_open_object(w);
+        json_pair_str(w, "name", f->name);
+        json_pair_int(w, "size", (int64_t)f->size);
+        if (f->bytes.at && str_is_utf8(f->bytes))
+            json_pair_str(w, "text", f->bytes);
+        else if (f->bytes.at)
+            put_base64(w, "base64", f->bytes);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+struct sums {
+    double wall_ms, compute_ms;
+    uint64_t memory_peak, stdout_lost, stderr_lost;
+};
+
+static struct sums sum_of(const struct tool_result *r)
+{
+    struct sums s = {0};
+    for (size_t i = 0; i < r->stage_count; i++) {
+        const struct tool_outcome *o = &r->stages[i];
+        s.wall_ms = o->wall_ms > s.wall_ms ? o->wall_ms : s.wall_ms;
+        s.compute_ms += o->compute_ms;
+        s.memory_peak += o->memory_peak;
+        s.stdout_lost += o->stdout_lost;
+        s.stderr_lost += o->stderr_lost;
+    }
+    return s;
+}
+
+static void put_stats(struct json_writer *w, double wall_ms, double compute_ms,
+                      uint64_t memory_peak)
+{
+    json_key(w, "stats");
+    json_open_object(w);
+    json_pair_number(w, "wall_ms", wall_ms);
+    json_pair_number(w, "compute_ms", compute_ms);
+    json_pair_int(w, "peak_memory_bytes", (int64_t)memory_peak);
+    json_close(w);
+}
+
+static void put_truncated(const struct tool_result *r, const struct sums *s,
+                          struct json_writer *w)
+{
+    size_t left_out = r->files_unnamed;
+    for (size_t i = 0; i < r->file_count; i++)
+        left_out += r->files[i].bytes.at == NULL;
+    if (!s->stdout_lost && !s->stderr_lost && !left_out)
+        return;
+    json_key(w, "truncated");
+    json_open_object(w);
+    if (s->stdout_lost)
+        json_pair_int(w, "stdout", (int64_t)s->stdout_lost);
+    if (s->stderr_lost)
+        json_pair_int(w, "stderr", (int64_t)s->stderr_lost);
+    if (left_out)
+        json_pair_int(w, "files", (int64_t)left_out);
+    json_close(w);
+}
+
+static void put_stages(const struct tool_result *r, const struct tool_stage *stages,
+                       struct json_writer *w)
+{
+    json_key(w, "stages");
+    json_open_array(w);
+    for (size_t i = 0; i < r->stage_count; i++) {
+        const struct tool_outcome *o = &r->stages[i];
+        json_open_object(w);
+        json_pair_cstr(w, "tool", stages[i].tool->name);
+        json_pair_int(w, "exitCode", o->exit_code);
+        put_text(w, "stderr", whole_text(buf_view(&o->errors), o->stderr_lost > 0),
+                 o->stderr_lost);
+        put_stats(w, o->wall_ms, o->compute_ms, o->memory_peak);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+/* The stages' errors, one behind the other. */
+static void put_errors(const struct tool_result *r, const struct sums *s,
+                       struct json_writer *w)
+{
+    if (r->stage_count == 1) {
+        put_text(w, "stderr",
+                 whole_text(buf_view(&r->stages[0].errors), s->stderr_lost > 0),
+                 s->stderr_lost);
+        return;
+    }
+    size_t all = 1;
+    for (size_t i = 0; i < r->stage_count; i++)
+        all += r->stages[i].errors.n;
+    scoped_buf struct buf text;
+    buf_init(&text, all);
+    for (size_t i = 0; i < r->stage_count; i++)
+        buf_str(&text, buf_view(&r->stages[i].errors));
+    put_text(w, "stderr", buf_view(&text), s->stderr_lost);
+}
+
+/* The value that the manifest promises, of what went well. */
+static bool put_result(const struct tool_result *r, const struct tool *last,
+                       struct str text, struct json_writer *w, struct err *e)
+{
+    if (!last->returns_object) {
+        if (str_ends(text, "\n"))
+            text.n--;
+        if (str_is_utf8(text) && !r->stages[r->stage_count - 1].stdout_lost)
+            json_pair_str(w, "result", text);
+        return true;
+    }
+    scoped(arena_free) struct arena *a = arena_new(RUN_MEMORY);
+    if (r->stages[r->stage_count - 1].stdout_lost)
+        return err_set(e, ERR_OUTPUT, "%s wrote more than is kept, so that it is no JSON",
+                       last->name);
+    const struct json *v = json_read(str_trim(text), a, e);
+    if (v)
+        json_pair(w, "result", v);
+    return v || err_wrap(e, "%s should have written JSON", last->name);
+}
+
+static void put_error(const struct err *e, const struct tool *t, struct json_writer *w)
+{
+    const struct err_kind *kind = err_kind(e->code);
+    json_pair_cstr(w, "error", e->msg);
+    json_key(w, "errorDetails");
+    json_open_object(w);
+    json_pair_cstr(w, "type", kind->name);
+    json_pair_cstr(w, "code", kind->code);
+    json_pair_cstr(w, "message", e->msg);
+    json_pair_cstr(w, "tool", t->name);
+    json_pair_bool(w, "retry", kind->retry);
+    json_close(w);
+}
+
+bool tool_result_write(const struct tool_result *r, const struct tool_stage *stages,
+                       struct json_writer *out)
+{
+    struct err why = {0};
+    struct sums sums = sum_of(r);
+    bool ended_well = r->failed == r->stage_count;
+    const struct tool *failed = stages[ended_well ? r->stage_count - 1 : r->failed].tool;
+    struct str text = whole_text(buf_view(&r->output), sums.stdout_lost > 0);
+
+    json_open_object(out);
+    /* An exit code speaks for itself. */
+    if (ended_well)
+        (void)put_result(r, failed, text, out, &why);
+    else if (r->stages[r->failed].stopped)
+        err_set(&why, r->stages[r->failed].stopped, "%s", r->stages[r->failed].why);
+    bool success = ended_well && why.code == ERR_NONE;
+    json_pair_bool(out, "success", success);
+    if (str_is_utf8(text)) {
+        put_text(out, "stdout", text, sums.stdout_lost);
+    } else {
+        put_base64(out, "stdout", buf_view(&r->output));
+        json_pair_cstr(out, "stdoutEncoding", "base64");
+    }
+    put_errors(r, &sums, out);
+    json_pair_int(out, "exitCode", ended_well ? 0 : r->stages[r->failed].exit_code);
+    if (why.code)
+        put_error(&why, failed, out);
+    put_files(r, out);
+    put_stats(out, sums.wall_ms, sums.compute_ms, sums.memory_peak);
+    put_truncated(r, &sums, out);
+    if (r->stage_count > 1)
+        put_stages(r, stages, out);
+    json_close(out);
+    return success;
+}
