@@ -3,9 +3,11 @@
 
 #include "actions/cache.h"
 #include "actions/internal.h"
+#include "actions/permission.h"
 #include "actions/results.h"
 #include "actions/shorten.h"
 #include "actions/watching.h"
+#include "approvals/approvals.h"
 #include "lint/lint.h"
 #include "os/os.h"
 
@@ -100,6 +102,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     pthread_mutex_init(&a->lock, NULL);
     a->results = results_new();
     a->cache = cache_new();
+    a->granted = granted_new();
     if (!add_rows(a, o, e))
         return NULL;
     if (o->guest_dir)
@@ -149,6 +152,8 @@ void actions_close(struct actions *a)
     guard_close(a->guard);
     telemetry_free(a->telemetry);
     arena_free(a->schemas);
+    approvals_close(a->approvals);
+    granted_free(a->granted);
     results_free(a->results);
     cache_free(a->cache);
     free(a->guest_dir);
@@ -226,6 +231,16 @@ struct typescript *actions_typescript(struct actions *a, struct err *e)
     struct typescript *t = a->typescript;
     pthread_mutex_unlock(&a->lock);
     return t;
+}
+
+struct approvals *actions_approvals(struct actions *a, struct err *e)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->approvals)
+        a->approvals = approvals_open(e);
+    struct approvals *p = a->approvals;
+    pthread_mutex_unlock(&a->lock);
+    return p;
 }
 
 void actions_warm(struct actions *a)

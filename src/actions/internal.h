@@ -51,6 +51,8 @@ struct actions {
     struct cache *cache;           /* of answers; own lock */
     struct results *results;       /* too large for their answers; own lock */
     struct watching *watching;     /* who tells of changes; own lock */
+    struct approvals *approvals;   /* made when first needed, under the lock */
+    struct granted *granted;       /* what persons allowed for sessions; own lock */
     /* All actions, ours first: nothing of this changes after the start. */
     size_t count;
     struct action_row rows[ACTIONS_MAX];
@@ -67,6 +69,8 @@ struct script *make_runner(struct engine *g, const char *guest_dir, struct err *
 /* The linter, made when first needed; it knows the table of host calls. */
 struct lint *actions_lint(struct actions *a, struct err *e);
 struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e);
+/* What waits for a person's word, opened when first needed. NULL and *e. */
+struct approvals *actions_approvals(struct actions *a, struct err *e);
 /* What makes JavaScript of TypeScript. NULL and *e. */
 struct typescript *actions_typescript(struct actions *a, struct err *e);
 

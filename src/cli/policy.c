@@ -173,7 +173,7 @@ static bool check(struct policy_command *c, struct err *e)
 static bool set(struct policy_command *c, struct err *e)
 {
     return ward_set(c->ward, c->vault != NULL, c->words[1], c->words + 2, c->count - 2,
-                    e);
+                    "terminal", e);
 }
 
 static bool schema(struct policy_command *c, struct err *e)

@@ -58,3 +58,14 @@ bool client_later(const struct client *c, struct err *e)
                    "this takes long, and needs a client that comes back for answers; "
                    "nothing was changed");
 }
+
+bool client_rest(const struct client *c, struct err *e)
+{
+    return !c || !c->ways->rest || c->ways->rest(c->arg, e);
+}
+
+void client_resume(const struct client *c)
+{
+    if (c && c->ways->resume)
+        c->ways->resume(c->arg);
+}

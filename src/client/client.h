@@ -43,6 +43,8 @@ struct client_ways {
     void (*let_go)(void *arg);
     bool (*waits)(void *arg);
     bool (*later)(void *arg, struct err *e);
+    bool (*rest)(void *arg, struct err *e);
+    void (*resume)(void *arg);
 };
 
 struct client {
@@ -73,6 +75,13 @@ bool client_answers(const struct client *c, const char *method);
 /* Does asking wait for the answers? Else only what may be run again from its beginning
  * can ask. */
 bool client_waits(const struct client *c);
+
+/* A person is waited for from now on, which may take minutes: whoever carries the call
+ * puts another thread in the place of its own, until client_resume(). Pairs, which may
+ * overlap. false and ERR_BUSY: too many wait so, and it is not to be waited. client_ask()
+ * does it by itself. */
+bool client_rest(const struct client *c, struct err *e);
+void client_resume(const struct client *c);
 
 /* Asks, all at once, and waits: answers[i] is the result object of question i, in `a`.
  * Ask before anything is changed: where the transport cannot wait, this fails with

@@ -97,7 +97,7 @@ struct policy {
         struct policy_names listed, disabled;
         struct policy_permissions permissions[2]; /* as `allowed` */
         enum permission usual[2];                 /* of those that are not in these */
-        bool require_signature, elicit_always;
+        bool require_signature, ask_client, elicit_always;
         uint32_t ask_seconds;
     } tools;
     char digest[17]; /* of all that is in force: the same for the same policy */
@@ -240,11 +240,11 @@ bool guard_check(struct guard *g, const char *file, struct str text, bool vault,
 /* The same for both files as they are. */
 bool ward_check(struct ward *w, struct buf *out, struct err *e);
 
-/* Sets `key` ("tools.permissions.jq" too) in the user's file, or in the vault's, and
- * writes it as a whole. `values`: JSON, or plain words; several make a list; none takes the key out.
- * ERR_INVALID: no such key, what it accepts, or the file itself is broken. */
+/* Sets `key` ("tools.permissions.jq" too) in the user's file, or in the vault's. `values`:
+ * JSON, or plain words; several make a list; none takes it out. `by` ("terminal") is for
+ * the audit. ERR_INVALID: no such key, what it accepts, or the file itself is broken. */
 bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const *values,
-              size_t count, struct err *e);
+              size_t count, const char *by, struct err *e);
 
 /* The JSON Schema (2020-12) of a policy file, made from the table that reads it. */
 bool guard_schema(struct buf *out, struct err *e);

@@ -148,6 +148,9 @@ const struct key policy_keys[] = {
      NULL, "false", "installed tools need the signature of a key that you trust"},
     {"tools.askSeconds", KEY_INT, RULE_LOWER, AT(tools.ask_seconds), 1, 3600, NULL, "120",
      "how long a call waits for a person's word"},
+    {"tools.askClient", KEY_BOOL, RULE_LOWER, AT(tools.ask_client), 0, 0, NULL, "true",
+     "a person is asked through the agent's own client, where that can; false: at the "
+     "terminal and on the page alone"},
     {"tools.elicitAlways", KEY_BOOL, RULE_LOWER, AT(tools.elicit_always), 0, 0, NULL,
      "false",
      "an answer that came through the agent's own client may allow a tool for always"},

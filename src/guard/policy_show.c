@@ -333,6 +333,7 @@ static const struct json *read_words(const struct key *k, const char *const *val
 struct change {
     struct ward *ward;
     const char *name_of_key; /* as it was given: `key`, or something in it */
+    const char *by;
     bool in_vault;
     int dir;
     const char *name; /* of the file, beneath `dir` */
@@ -405,7 +406,7 @@ static void record_change(const struct change *c, const struct json *value)
     json_open_object(&w);
     json_pair_cstr(&w, "time", now);
     json_pair_cstr(&w, "event", "policy set");
-    json_pair_cstr(&w, "caller", "terminal");
+    json_pair_cstr(&w, "caller", c->by);
     json_pair_cstr(&w, "file", c->path);
     json_pair_cstr(&w, "key", c->name_of_key);
     json_key(&w, "value");
@@ -453,9 +454,10 @@ static bool apply(const struct change *c, const char *const *values, size_t coun
 }
 
 bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const *values,
-              size_t count, struct err *e)
+              size_t count, const char *by, struct err *e)
 {
     struct change c = {.ward = w,
+                       .by = by,
                        .in_vault = in_vault,
                        .dir = in_vault ? w->dir : w->guard->config,
                        .name = in_vault ? VAULT_POLICY_FILE : POLICY_FILE};

@@ -503,15 +503,17 @@ static void one_tools_permission_is_set_and_taken_back(void **state)
     (void)state;
     struct err e = {0};
     const char *always = "always", *sometimes = "sometimes";
-    if (!ward_set(ward, false, "tools.permissions.grep", &always, 1, &e))
+    if (!ward_set(ward, false, "tools.permissions.grep", &always, 1, "terminal", &e))
         fail_msg("%s", e.msg);
     assert_string_equal(tool_word(&agent, &grep, NULL), "always");
-    assert_false(ward_set(ward, false, "tools.permissions.grep", &sometimes, 1, &e));
+    assert_false(
+        ward_set(ward, false, "tools.permissions.grep", &sometimes, 1, "terminal", &e));
     assert_non_null(strstr(e.msg, "always, ask, never are accepted"));
     e = (struct err){0};
-    assert_false(ward_set(ward, false, "tools.permissions.A b", &always, 1, &e));
+    assert_false(
+        ward_set(ward, false, "tools.permissions.A b", &always, 1, "terminal", &e));
     e = (struct err){0};
-    assert_true(ward_set(ward, false, "tools.permissions.grep", NULL, 0, &e));
+    assert_true(ward_set(ward, false, "tools.permissions.grep", NULL, 0, "terminal", &e));
     assert_string_equal(tool_word(&agent, &grep, NULL), "ask");
 }
 

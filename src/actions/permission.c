@@ -1,0 +1,522 @@
+/* May a command-line tool be run? The policy's answer, and where that is "ask" a person's.
+ * The question shows what would be done, in full: who says yes has seen it. */
+#include "actions/permission.h"
+
+#include <stdio.h>
+
+#include "approvals/approvals.h"
+#include "crypto/crypto.h"
+#include "os/os.h"
+#include "tools/tools.h"
+
+#define WORKING_MAX ((size_t)8 << 20)
+#define WHOLE_MAX ((size_t)64 << 20) /* of a request, to be hashed */
+/* What the tool is fed is shown so far, in bytes; its arguments are shown whole. */
+#define FED_MAX ((size_t)2000)
+
+struct question {
+    const struct tool_asker *by;
+    const struct tool_wish *wish;
+    bool asked[TOOL_STAGES_MAX]; /* these stages' tools are asked for */
+    size_t asks;
+    char session[100]; /* to remember it for; "": there is none */
+    char digest[CRYPTO_HASH_HEX];
+    const char *path; /* of the vault; "": none */
+    bool always;      /* may be chosen: the user's word would hold */
+    struct buf shown;
+};
+
+struct permit_tool tool_facts(const struct tool *t)
+{
+    enum tool_access access = t->execution.access;
+    return (struct permit_tool){.name = t->name,
+                                .builtin = t->builtin,
+                                .is_signed = t->signer != NULL,
+                                .reads = access == TOOL_READ || access == TOOL_READWRITE,
+                                .writes =
+                                    access == TOOL_WRITE || access == TOOL_READWRITE};
+}
+
+static const struct policy *policy_of(const struct question *q)
+{
+    return q->by->place->permit.policy;
+}
+
+static const char *names(const struct question *q, struct buf *out)
+{
+    for (size_t i = 0; i < q->wish->count; i++)
+        if (q->asked[i])
+            buf_printf(out, "%s%s", out->n ? ", " : "", q->wish->tools[i]->name);
+    return buf_cz(out);
+}
+
+/* ---- what is shown ---------------------------------------------------------- */
+
+static const char *access_word(const struct question *q, bool reads, bool writes)
+{
+    if (q->by->place->permit.read_only)
+        writes = false;
+    return reads && writes ? "read and write"
+           : reads         ? "read only"
+           : writes        ? "create files, not read"
+                           : "nothing";
+}
+
+static void put_text(struct json_writer *w, const struct buf *text)
+{
+    json_put_str(w, buf_view(text));
+}
+
+static void put_tool(const struct question *q, size_t i, struct json_writer *w)
+{
+    const struct tool *t = q->wish->tools[i];
+    struct permit_tool facts = tool_facts(t);
+    scoped_buf struct buf text;
+    buf_init(&text, 4096);
+    buf_printf(&text, "%s %.40s, ", t->name, t->version);
+    if (t->builtin)
+        buf_cstr(&text, "built in");
+    else if (t->signer)
+        buf_printf(&text, "installed, signed by '%.60s'", t->signer);
+    else
+        buf_cstr(&text, "installed, not signed");
+    buf_printf(&text, "; files: %s", access_word(q, facts.reads, facts.writes));
+    if (!q->asked[i])
+        buf_cstr(&text, " (allowed already)");
+    put_text(w, &text);
+}
+
+/* What the tool is fed: a long one by its beginning, and by what tells it from others. */
+static void put_fed(const char *name, struct str s, struct json_writer *w)
+{
+    char hex[CRYPTO_SHA256_HEX];
+    scoped_buf struct buf text;
+    buf_init(&text, 2 * FED_MAX);
+    struct str head = str_cut(s, FED_MAX);
+    buf_printf(&text, "%.300s%s", name, *name ? ": " : "");
+    buf_str(&text, head);
+    if (head.n < s.n) {
+        crypto_sha256_hex(s, hex);
+        buf_printf(&text, "... (%zu bytes, of which %zu are shown; sha256 %s)", s.n,
+                   head.n, hex);
+    }
+    put_text(w, &text);
+}
+
+/* A file is a text, or {base64}. */
+static void put_file(struct str name, const struct json *v, struct json_writer *w)
+{
+    char text[300];
+    bool plain = json_is(v, JSON_STRING);
+    (void)snprintf(text, sizeof text, "%.*s%s", STR_ARGS(str_cut(name, 250)),
+                   plain ? "" : " (base64)");
+    put_fed(text, json_str(plain ? v : json_get(v, "base64")), w);
+}
+
+static void put_compact(const struct json *v, struct json_writer *w)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, APPROVAL_SHOWN_MAX);
+    struct json_writer inner = json_writer(&text);
+    json_put(&inner, v);
+    put_text(w, &text);
+    w->out->failed |= text.failed; /* it would not be shown whole */
+}
+
+static void put_argument(struct str key, const struct json *v, struct json_writer *w)
+{
+    struct json_iter it = json_iter(v);
+    json_key_str(w, key);
+    json_open_array(w);
+    if (str_is(key, "stdin") && json_is(v, JSON_STRING))
+        put_fed("", json_str(v), w);
+    else if (str_is(key, "files") && json_is(v, JSON_OBJECT))
+        while (json_next(&it))
+            put_file(it.key, it.value, w);
+    else if (json_is(json_at(v, 0), JSON_OBJECT)) /* stages: a line each */
+        while (json_next(&it))
+            put_compact(it.value, w);
+    else
+        put_compact(v, w);
+    json_close(w);
+}
+
+static void put_mounts(const struct question *q, struct json_writer *w)
+{
+    bool reads = false, writes = false;
+    const struct policy *p = policy_of(q);
+    for (size_t i = 0; i < q->wish->count; i++) {
+        struct permit_tool t = tool_facts(q->wish->tools[i]);
+        reads |= t.reads;
+        writes |= t.writes;
+    }
+    if ((!reads && !writes) || (!q->wish->vault && !p->mount_count))
+        return;
+    json_key(w, "mounts");
+    json_open_array(w);
+    for (size_t i = 0; i < p->mount_count; i++) {
+        const struct policy_mount *m = &p->mounts[i];
+        scoped_buf struct buf text;
+        buf_init(&text, 16384);
+        buf_printf(&text, "%s = %s (%s)", m->guest, m->host,
+                   access_word(q, reads, writes && m->writable));
+        put_text(w, &text);
+    }
+    if (q->wish->vault && *q->path) {
+        scoped_buf struct buf text;
+        buf_init(&text, 16384);
+        buf_printf(&text, "/vault = %s (%s)", q->path, access_word(q, reads, writes));
+        put_text(w, &text);
+    }
+    json_close(w);
+}
+
+static bool make_shown(struct question *q, struct err *e)
+{
+    struct json_writer w = json_writer(&q->shown);
+    json_open_object(&w);
+    json_key(&w, "tool");
+    json_open_array(&w);
+    for (size_t i = 0; i < q->wish->count; i++)
+        put_tool(q, i, &w);
+    json_close(&w);
+    struct json_iter it = json_iter(q->wish->request);
+    while (json_next(&it))
+        put_argument(it.key, it.value, &w);
+    put_mounts(q, &w);
+    if (*q->path)
+        json_pair_cstr(&w, "vault", q->path);
+    json_close(&w);
+    return !q->shown.failed ||
+           err_set(e, ERR_DENIED,
+                   "Permission denied: a person has to be asked, and this is too large "
+                   "to be shown to one (%zu bytes may be); give less in the arguments, "
+                   "and long texts as stdin or files; nothing ran",
+                   APPROVAL_SHOWN_MAX);
+}
+
+/* Of all that was asked for, what is not shown included. */
+static void make_digest(struct question *q)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, WHOLE_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    json_put_str(&w, buf_view(&q->shown));
+    json_put(&w, q->wish->request);
+    for (size_t i = 0; i < q->wish->count; i++) {
+        json_put_cstr(&w, q->wish->tools[i]->id);
+        json_put_cstr(&w, q->wish->tools[i]->sha256);
+    }
+    json_close(&w);
+    crypto_hash_hex(buf_view(&text), q->digest);
+}
+
+/* ---- what came of it -------------------------------------------------------- */
+
+static void put_names(const struct question *q, struct json_writer *w)
+{
+    json_key(w, "tools");
+    json_open_array(w);
+    for (size_t i = 0; i < q->wish->count; i++)
+        if (q->asked[i])
+            json_put_cstr(w, q->wish->tools[i]->name);
+    json_close(w);
+}
+
+/* `result`: "allowed", "denied", "unanswered". */
+static void record(const struct question *q, const char *result, const char *by,
+                   enum approval_memory memory)
+{
+    struct err none = {0};
+    char now[25];
+    scoped_buf struct buf text;
+    buf_init(&text, 16384);
+    struct json_writer w = json_writer(&text);
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&w);
+    json_pair_cstr(&w, "time", now);
+    json_pair_cstr(&w, "event", "approval");
+    json_pair_str(&w, "caller", str_cut(str_of(q->by->who->name), 100));
+    if (*q->path)
+        json_pair_str(&w, "vault", str_cut(str_of(q->path), 1000));
+    put_names(q, &w);
+    json_pair_cstr(&w, "request", q->digest);
+    json_pair_cstr(&w, "result", result);
+    json_pair_cstr(&w, "by", by);
+    if (!strcmp(result, "allowed"))
+        json_pair_cstr(&w, "remember", approval_memory_name(memory));
+    json_close(&w);
+    if (!text.failed)
+        (void)ward_record(q->by->place->ward, (struct str){text.at + 1, text.n - 2},
+                          policy_of(q)->digest, true, &none);
+}
+
+/* Only what a client's window said is written here; who decides elsewhere writes there. */
+static void allow_always(const struct question *q)
+{
+    static const char *const always = "always";
+    for (size_t i = 0; i < q->wish->count; i++) {
+        struct err e = {0};
+        char key[100];
+        (void)snprintf(key, sizeof key, "tools.permissions.%.64s",
+                       q->wish->tools[i]->name);
+        if (q->asked[i] &&
+            !ward_set(q->by->place->ward, false, key, &always, 1, "client", &e))
+            log_line(LOG_WARN, "the permission of %s was not kept: %s",
+                     q->wish->tools[i]->name, e.msg);
+    }
+}
+
+static void keep_word(const struct question *q, enum approval_memory memory)
+{
+    struct granted *g = q->by->actions->granted;
+    for (size_t i = 0; i < q->wish->count; i++)
+        if (q->asked[i] && memory != APPROVAL_CALL && q->session[0])
+            granted_add(g, q->session, q->path, q->wish->tools[i]);
+}
+
+static bool denied(const struct question *q, struct err *e)
+{
+    scoped_buf struct buf list;
+    buf_init(&list, 2048);
+    return err_set(e, ERR_DENIED,
+                   "Permission denied: a person was asked whether %.150s may be run, and "
+                   "did not allow it; nothing ran",
+                   names(q, &list));
+}
+
+static bool heard(const struct question *q, bool allowed, enum approval_memory memory,
+                  const char *by, struct err *e)
+{
+    account_asked(q->by->account, allowed);
+    record(q, allowed ? "allowed" : "denied", by, memory);
+    if (allowed)
+        keep_word(q, memory);
+    return allowed || denied(q, e);
+}
+
+/* ---- through the client's own window ----------------------------------------- */
+
+static void put_form(const struct question *q, struct json_writer *w)
+{
+    const bool offered[] = {true, q->session[0] != '\0',
+                            q->always && policy_of(q)->tools.elicit_always};
+    json_open_object(w);
+    json_pair_cstr(w, "type", "object");
+    json_key(w, "properties");
+    json_open_object(w);
+    json_pair_raw(w, "decision",
+                  STR("{\"type\":\"string\",\"title\":\"May it be run?\","
+                      "\"enum\":[\"allow\",\"deny\"]}"));
+    json_key(w, "remember");
+    json_open_object(w);
+    json_pair_cstr(w, "type", "string");
+    json_pair_cstr(w, "title", "For this call, this session, or always");
+    json_key(w, "enum");
+    json_open_array(w);
+    for (unsigned i = 0; i < LENGTH(offered); i++)
+        if (offered[i])
+            json_put_cstr(w, approval_memory_name((enum approval_memory)i));
+    json_close(w);
+    json_pair_cstr(w, "default", "call");
+    json_close(w);
+    json_close(w);
+    json_pair_raw(w, "required", STR("[\"decision\"]"));
+    json_close(w);
+}
+
+static bool make_form(const struct question *q, struct buf *out, struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
+    const struct json *shown = json_read(buf_view(&q->shown), arena, e);
+    scoped_buf struct buf list;
+    scoped_buf struct buf text;
+    buf_init(&list, 2048);
+    buf_init(&text, WORKING_MAX);
+    buf_printf(&text, "May %s be run?\n", names(q, &list));
+    approvals_tell_shown(shown, &text);
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    json_pair_cstr(&w, "mode", "form");
+    json_pair_str(&w, "message", buf_view(&text));
+    json_key(&w, "requestedSchema");
+    put_form(q, &w);
+    json_close(&w);
+    return !e->code && buf_check(&text, "the question", e) &&
+           buf_check(out, "the question", e);
+}
+
+static bool can_ask_client(const struct question *q)
+{
+    const struct client *c = q->by->who->client;
+    return policy_of(q)->tools.ask_client && client_answers(c, "elicitation/create") &&
+           (!q->by->evaluation || client_waits(c));
+}
+
+static bool ask_client(const struct question *q, struct err *e)
+{
+    scoped_buf struct buf form;
+    scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
+    buf_init(&form, WORKING_MAX);
+    if (!make_form(q, &form, e))
+        return false;
+    char key[24];
+    (void)snprintf(key, sizeof key, "approval-%.12s", q->digest);
+    struct client here = *q->by->who->client;
+    if (q->by->evaluation)
+        here.stop = &q->by->evaluation->stopping;
+    const struct json *answer;
+    struct client_question one = {
+        .key = key, .method = "elicitation/create", .params = buf_view(&form)};
+    if (!client_ask(&here, &one, 1, arena, &answer, e)) {
+        if (e->code == ERR_TIMEOUT)
+            record(q, "unanswered", "client", APPROVAL_CALL);
+        return false;
+    }
+    const struct json *content = json_get(answer, "content");
+    bool allowed = str_is(json_str(json_get(answer, "action")), "accept") &&
+                   str_is(json_str(json_get(content, "decision")), "allow");
+    enum approval_memory memory = APPROVAL_CALL;
+    (void)approval_memory_named(json_str(json_get(content, "remember")), &memory);
+    if (allowed && memory == APPROVAL_ALWAYS)
+        allow_always(q);
+    return heard(q, allowed, memory, "client", e);
+}
+
+/* ---- at the terminal, or on the page ----------------------------------------- */
+
+/* Told at once: the agent can tell its person. */
+static void tell_waiting(void *arg, const char *id)
+{
+    const struct question *q = arg;
+    const struct client *c = q->by->who->client;
+    char text[200], quoted[220];
+    (void)snprintf(text, sizeof text,
+                   "waiting for a person's word: cloche approvals allow %s", id);
+    (void)snprintf(quoted, sizeof quoted, "\"%s\"", text);
+    client_progress(c, 1e-6, 0, str_of(text));
+    client_log(c, CLIENT_NOTICE, "approvals", str_of(quoted));
+    client_let_go(c);
+    log_line(LOG_INFO, "%s", text);
+}
+
+static const char *vault_of(const struct question *q)
+{
+    return *q->path ? q->path : NULL;
+}
+
+static bool wait_for_word(struct question *q, struct approvals *store,
+                          struct approval_word *word, struct err *e)
+{
+    const char *tools[TOOL_STAGES_MAX];
+    const struct tool_asker *by = q->by;
+    const struct grant *g = by->who->grant;
+    struct approval_wish wish = {.kind = "run",
+                                 .caller = by->who->name,
+                                 .asker = g ? g->principal : by->who->name,
+                                 .digest = q->digest,
+                                 .vault = vault_of(q),
+                                 .tools = tools,
+                                 .session = q->session[0] != '\0',
+                                 .always = q->always,
+                                 .shown = buf_view(&q->shown)};
+    for (size_t i = 0; i < q->wish->count; i++)
+        if (q->asked[i])
+            tools[wish.tool_count++] = q->wish->tools[i]->name;
+    struct approval_wait wait = {.ms = policy_of(q)->tools.ask_seconds * 1000,
+                                 .cancel = {by->who->cancel},
+                                 .begins = tell_waiting,
+                                 .arg = q};
+    if (by->evaluation)
+        wait.cancel[1] = &by->evaluation->stopping;
+    return approvals_ask(store, &wish, &wait, word, e);
+}
+
+static bool ask_store(struct question *q, struct err *e)
+{
+    struct approval_word word;
+    scoped_buf struct buf list;
+    buf_init(&list, 2048);
+    struct approvals *store = actions_approvals(q->by->actions, e);
+    const struct client *carrier =
+        q->by->evaluation ? q->by->evaluation->who->client : q->by->who->client;
+    if (!store || !client_rest(carrier, e))
+        return false;
+    bool ok = wait_for_word(q, store, &word, e);
+    client_resume(carrier);
+    if (!ok)
+        return false;
+    if (word.said)
+        return heard(q, word.allowed, word.memory, word.by, e);
+    record(q, "unanswered", "nobody", APPROVAL_CALL);
+    return err_set(e, ERR_DENIED,
+                   "Permission denied: no person has said within %u s whether %.100s may "
+                   "be run; nothing ran; a person can still allow it ('cloche approvals "
+                   "allow %s'): make the very same call again then, within ten minutes",
+                   policy_of(q)->tools.ask_seconds, names(q, &list), word.id);
+}
+
+/* ---- the whole ---------------------------------------------------------------- */
+
+/* What tells one client's calls from another's; a request that stands alone has nothing. */
+static void name_session(struct question *q)
+{
+    const struct caller *who = q->by->who;
+    if (who->session)
+        (void)snprintf(q->session, sizeof q->session, "session %.80s", who->session);
+    else if (caller_way(who) == WAY_STDIO)
+        (void)snprintf(q->session, sizeof q->session, "stdio");
+}
+
+/* Which tools a person has to be asked for. */
+static bool look_at_policy(struct question *q, struct err *e)
+{
+    q->always = true;
+    for (size_t i = 0; i < q->wish->count; i++) {
+        const char *from;
+        enum permission word;
+        const struct tool *t = q->wish->tools[i];
+        struct permit_tool facts = tool_facts(t);
+        if (!permit_tool(&q->by->place->permit, &facts, &word, e))
+            return false;
+        if (word != PERMISSION_ASK ||
+            (q->session[0] &&
+             granted_has(q->by->actions->granted, q->session, q->path, t)))
+            continue;
+        q->asked[i] = true;
+        q->asks++;
+        /* Where the vault's policy asks, the user's word would not end that. */
+        (void)policy_permission(policy_of(q), &facts, &from);
+        q->always = q->always && strcmp(from, "vault") != 0;
+    }
+    return true;
+}
+
+static bool ask(struct question *q, struct err *e)
+{
+    buf_init(&q->shown, APPROVAL_SHOWN_MAX);
+    bool ok = make_shown(q, e);
+    if (ok) {
+        make_digest(q);
+        if (q->by->evaluation)
+            evaluation_person(q->by->evaluation, true);
+        ok = can_ask_client(q) ? ask_client(q, e) : ask_store(q, e);
+        if (q->by->evaluation)
+            evaluation_person(q->by->evaluation, false);
+    }
+    buf_done(&q->shown);
+    return ok;
+}
+
+bool tools_permitted(const struct tool_asker *who, const struct tool_wish *wish,
+                     struct err *e)
+{
+    struct question q = {.by = who, .wish = wish};
+    if (wish->count > TOOL_STAGES_MAX)
+        return err_set(e, ERR_LIMIT, "a pipeline has at most %u stages, not %zu",
+                       TOOL_STAGES_MAX, wish->count);
+    q.path = ward_path(who->place->ward) ? ward_path(who->place->ward) : "";
+    name_session(&q);
+    return look_at_policy(&q, e) && (q.asks == 0 || ask(&q, e));
+}
