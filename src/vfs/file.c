@@ -1,5 +1,4 @@
 /* Open files and folders, and files taken as a whole. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -42,6 +41,16 @@ enum vfs_type vfs_type_of(const struct vfs_file *f)
     return f->type;
 }
 
+/* Where only writing is allowed: a file that is there, unless it is emptied first, or all
+ * in it is the guest's own. */
+static bool may_read(const struct place *p, unsigned how)
+{
+    const struct mounted *home = p->node ? p->node->home : p->in.mount;
+    if (!home || !home->write_only || !(how & VFS_READ) || how & VFS_TRUNCATE)
+        return true;
+    return p->node && !p->node->lower && !p->node->secret;
+}
+
 /* What can be told before anything is opened. */
 static int may_open(const struct vfs *v, const struct place *p, unsigned how)
 {
@@ -64,11 +73,11 @@ static int may_open(const struct vfs *v, const struct place *p, unsigned how)
         return changes || (how & (VFS_CREATE | VFS_DIRECTORY)) == VFS_CREATE ? EISDIR : 0;
     if (how & VFS_DIRECTORY)
         return ENOTDIR;
-    return !changes             ? 0
-           : p->in.mount        ? place_writable(v, p)
-           : v->sealed          ? EROFS
-           : !(how & VFS_WRITE) ? EINVAL
-                                : 0;
+    int failed = may_read(p, how) ? 0 : EACCES;
+    if (failed || !changes)
+        return failed;
+    failed = p->in.mount ? place_writable(v, p) : node_writable(v, p->node);
+    return !failed && !p->in.mount && !(how & VFS_WRITE) ? EINVAL : failed;
 }
 
 static int open_node(struct vfs *v, const struct place *p, struct vfs_file *f)
@@ -82,13 +91,16 @@ static int open_node(struct vfs *v, const struct place *p, struct vfs_file *f)
             return failed;
         }
         f->node = n; /* the reference that it was made with */
-    } else {
-        n->refs++;
-        f->node = n;
-        if (f->how & VFS_TRUNCATE)
-            (void)node_resize(v, n, 0);
+        f->type = VFS_FILE;
+        return 0;
     }
+    f->node = node_ref(n);
     f->type = n->type;
+    if (f->how & VFS_TRUNCATE)
+        return node_resize(v, n, 0);
+    if (n->type == VFS_FILE && n->lower && f->how & VFS_READ &&
+        (f->fd = host_file(n->lower->of, n->lower->path)) < 0)
+        return errno;
     return 0;
 }
 
@@ -98,8 +110,9 @@ static int host_flags(const struct place *p, unsigned how)
     if (p->exists && p->stat.type == VFS_FOLDER)
         return flags | O_RDONLY | O_DIRECTORY;
     flags |= !(how & VFS_WRITE) ? O_RDONLY : how & VFS_READ ? O_RDWR : O_WRONLY;
+    /* What must not be read must be ours. */
     if (!p->exists)
-        flags |= O_CREAT | (how & VFS_EXCLUSIVE ? O_EXCL : 0);
+        flags |= O_CREAT | (how & VFS_EXCLUSIVE || p->in.mount->write_only ? O_EXCL : 0);
     return flags;
 }
 
@@ -158,7 +171,7 @@ int vfs_read(struct vfs_file *f, uint64_t offset, void *to, size_t n, size_t *go
         return EISDIR;
     if (!(f->how & VFS_READ))
         return EBADF;
-    if (f->node) {
+    if (f->node && !f->node->lower) {
         if (offset >= f->node->size)
             return 0;
         size_t left = f->node->size - (size_t)offset;
@@ -181,11 +194,14 @@ static int writable(const struct vfs_file *f)
 static int write_node(struct vfs_file *f, uint64_t offset, const void *from, size_t n)
 {
     struct node *file = f->node;
+    int failed = lower_load(f->vfs, file, true);
+    if (failed)
+        return failed;
     if (offset == VFS_AT_END)
         offset = file->size;
     if (n > UINT64_MAX - offset)
         return EFBIG;
-    int failed = offset + n > file->size ? node_resize(f->vfs, file, offset + n) : 0;
+    failed = offset + n > file->size ? node_resize(f->vfs, file, offset + n) : 0;
     if (failed)
         return failed;
     memcpy(file->bytes + offset, from, n);
@@ -249,13 +265,14 @@ int vfs_sync(struct vfs_file *f)
 int vfs_stat_of(struct vfs_file *f, struct vfs_stat *out)
 {
     struct stat st;
-    if (f->node) {
+    bool through = f->node && f->node->lower && !f->node->kept && f->fd >= 0;
+    if (f->node && !through) {
         node_stat(f->node, out);
         return 0;
     }
     if (fstat(f->fd, &st) != 0)
         return errno;
-    (void)host_stat(f->mount, &st, out);
+    (void)host_stat(through ? f->node->home : f->mount, &st, out);
     return 0;
 }
 
@@ -285,6 +302,17 @@ static int put_entry(struct vfs_file *f, struct buf *names, struct str name,
     return buf_str(names, name) ? 0 : ENOMEM;
 }
 
+struct filling {
+    struct vfs_file *folder;
+    struct buf *names;
+};
+
+static int fill_in(void *arg, struct str name, const struct vfs_stat *st, bool shown)
+{
+    struct filling *f = arg;
+    return shown ? put_entry(f->folder, f->names, name, st) : 0;
+}
+
 static int list_node(struct vfs_file *f, struct buf *names)
 {
     int failed = 0;
@@ -293,37 +321,12 @@ static int list_node(struct vfs_file *f, struct buf *names)
         node_stat(f->node->children[i].node, &st);
         failed = put_entry(f, names, str_of(f->node->children[i].name), &st);
     }
-    return failed;
-}
-
-static int list_host_entry(struct vfs_file *f, struct buf *names, const char *name)
-{
-    struct stat st;
-    struct vfs_stat seen;
-    if (!strcmp(name, ".") || !strcmp(name, "..") ||
-        !mount_shows(f->mount, str_of(name)) ||
-        fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !host_stat(f->mount, &st, &seen))
-        return 0;
-    return put_entry(f, names, str_of(name), &seen);
+    return failed ? failed : lower_list(f->node, fill_in, &(struct filling){f, names});
 }
 
 static int list_host(struct vfs_file *f, struct buf *names)
 {
-    int fd = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d) {
-        int failed = errno;
-        os_close(fd);
-        return failed;
-    }
-    int failed = 0;
-    for (struct dirent *x; !failed && (errno = 0, x = readdir(d));)
-        failed = list_host_entry(f, names, x->d_name);
-    if (!failed)
-        failed = errno;
-    (void)closedir(d);
-    return failed;
+    return host_list(f->fd, f->mount, fill_in, &(struct filling){f, names});
 }
 
 static int list(struct vfs_file *f)
@@ -340,7 +343,7 @@ static int list(struct vfs_file *f)
     names.capacity = 0;
     for (size_t i = 0; i < f->entry_count; i++)
         f->entries[i].name.at = f->names + (uintptr_t)f->entries[i].name.at;
-    if (f->entry_count && f->mount)
+    if (f->entry_count && (f->mount || f->node->lower))
         qsort(f->entries, f->entry_count, sizeof *f->entries, order_names);
     f->listed = true;
     return 0;
@@ -350,6 +353,11 @@ int vfs_entry(struct vfs_file *folder, uint64_t index, const struct vfs_entry **
 {
     if (folder->type != VFS_FOLDER)
         return ENOTDIR;
+    const struct mounted *hidden = folder->mount         ? folder->mount
+                                   : folder->node->lower ? folder->node->home
+                                                         : NULL;
+    if (hidden && hidden->write_only)
+        return EACCES;
     int failed = index == 0 || !folder->listed ? list(folder) : 0;
     if (failed)
         return failed;

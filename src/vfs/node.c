@@ -24,6 +24,7 @@ struct node *node_new(struct vfs *v, enum vfs_type type)
     if (!n)
         return NULL;
     v->used.files++;
+    n->counted = n->kept = true;
     n->type = type;
     n->refs = 1;
     n->inode = ++v->last_inode;
@@ -34,8 +35,10 @@ struct node *node_new(struct vfs *v, enum vfs_type type)
 
 static void node_free(struct vfs *v, struct node *n)
 {
-    v->used.bytes -= n->size; /* a folder's is 0 */
-    v->used.files--;
+    if (!n->lower)
+        v->used.bytes -= n->size; /* a folder's is 0 */
+    v->used.files -= n->counted;
+    lower_free(n->lower);
     free(n->bytes);
     free(n->children);
     free(n);
@@ -56,8 +59,7 @@ static struct node *pluck(struct vfs *v, struct node *folder)
     free(last->name);
     n->links -= n->links > 0;
     if (!release(n)) {
-        if (n->type == VFS_FOLDER)
-            n->parent = NULL;
+        n->parent = NULL;
         return NULL;
     }
     if (n->type == VFS_FOLDER)
@@ -68,8 +70,13 @@ static struct node *pluck(struct vfs *v, struct node *folder)
 
 void node_drop(struct vfs *v, struct node *n)
 {
-    if (!n || !release(n))
+    if (!n)
         return;
+    if (!release(n)) {
+        for (struct node *up; n && (up = lower_forget(n));)
+            n = up;
+        return;
+    }
     n->parent = NULL;
     while (n) {
         struct node *down = n->count > 0 ? pluck(v, n) : NULL;
@@ -120,27 +127,35 @@ static bool make_room(struct node *folder)
     return true;
 }
 
-int node_add(struct node *folder, struct str name, struct node *n)
+bool node_insert(struct node *folder, struct str name, struct node *n)
 {
     bool found;
     size_t i = find(folder, name, &found);
     must(!found);
     char *copy = make_room(folder) ? strndup(name.at, name.n) : NULL;
     if (!copy)
-        return ENOSPC;
+        return false;
     memmove(folder->children + i + 1, folder->children + i,
             (folder->count - i) * sizeof *folder->children);
     folder->children[i] = (struct child){copy, n};
     folder->count++;
+    return true;
+}
+
+int node_add(struct node *folder, struct str name, struct node *n)
+{
+    if (!node_insert(folder, name, n))
+        return ENOSPC;
     n->refs++;
-    n->links++;
+    if (n->links++ == 0)
+        n->home = folder->home;
     if (n->type == VFS_FOLDER)
         n->parent = folder;
     node_touch(folder);
     return 0;
 }
 
-void node_remove(struct vfs *v, struct node *folder, struct str name)
+struct node *node_take_out(struct node *folder, struct str name)
 {
     bool found;
     size_t i = find(folder, name, &found);
@@ -150,9 +165,15 @@ void node_remove(struct vfs *v, struct node *folder, struct str name)
     folder->count--;
     memmove(folder->children + i, folder->children + i + 1,
             (folder->count - i) * sizeof *folder->children);
+    return n;
+}
+
+void node_remove(struct vfs *v, struct node *folder, struct str name)
+{
+    struct node *n = node_take_out(folder, name);
     if (n->type == VFS_FOLDER)
         n->parent = NULL;
-    n->links--;
+    n->links -= n->links > 0;
     node_touch(folder);
     node_drop(v, n);
 }
@@ -170,7 +191,7 @@ void node_replace(struct vfs *v, struct node *folder, struct str name, struct no
         n->parent = folder;
     if (old->type == VFS_FOLDER)
         old->parent = NULL;
-    old->links--;
+    old->links -= old->links > 0;
     node_touch(folder);
     node_drop(v, old);
 }
@@ -193,6 +214,9 @@ static bool reserve(struct node *file, size_t size)
 
 int node_resize(struct vfs *v, struct node *file, uint64_t size)
 {
+    int failed = lower_load(v, file, size > 0);
+    if (failed)
+        return failed;
     if (size > file->size) {
         if (size - file->size > v->quota.bytes - v->used.bytes || size > SIZE_MAX / 4 ||
             !reserve(file, (size_t)size))
@@ -204,6 +228,7 @@ int node_resize(struct vfs *v, struct node *file, uint64_t size)
     if (size == 0) {
         free(take(file->bytes));
         file->capacity = 0;
+        file->secret = false;
     }
     node_touch(file);
     return 0;
@@ -220,6 +245,7 @@ bool node_is_beneath(const struct node *n, const struct node *folder)
 void node_stat(const struct node *n, struct vfs_stat *out)
 {
     *out = (struct vfs_stat){.type = n->type,
+                             .device = n->home ? n->home->number : 0,
                              .links = n->links,
                              .inode = n->inode,
                              .size = n->size,

@@ -26,12 +26,13 @@ void vfs_free(struct vfs *v)
     if (!v)
         return;
     must(v->used.open == 0);
+    changes_free(v->changes);
+    node_drop(v, take(v->root));
     for (struct mounted *m = v->mounts, *next; m; m = next) {
         next = m->next;
         os_close(m->dir);
         free(m);
     }
-    node_drop(v, v->root);
     free(v);
 }
 
@@ -61,31 +62,81 @@ static bool refuse_mount(const char *at, int failed, struct err *e)
     return err_set(e, code, "cannot mount at \"%.200s\": %s", at, strerror(failed));
 }
 
-/* Makes the folders of the path; its last one. NULL and *e. */
+/* The folder of that name with a reference, made where it is missing. */
+static int point_at(struct vfs *v, struct node *in, struct str name, struct node **out)
+{
+    if (name.n > VFS_NAME_MAX)
+        return ENAMETOOLONG;
+    if (str_is(name, ".") || str_is(name, ".."))
+        return EINVAL;
+    if (in->mount || (in->home && in->home->point != v->root))
+        return EBUSY;
+    int failed = lower_find(in, name, out);
+    if (failed || *out)
+        return failed ? failed : (*out)->type != VFS_FOLDER ? ENOTDIR : 0;
+    *out = node_new(v, VFS_FOLDER);
+    return *out ? node_add(in, name, *out) : ENOSPC;
+}
+
+/* Makes the folders of the path; its last one, with a reference. NULL and *e. */
 static struct node *make_point(struct vfs *v, const char *at, struct err *e)
 {
-    struct node *n = v->root;
+    struct node *n = node_ref(v->root);
     for (const char *c = at; *(c += strspn(c, "/"));) {
         struct str name = {c, strcspn(c, "/")};
-        struct node *child = node_child(n, name);
-        int failed = name.n > VFS_NAME_MAX                     ? ENAMETOOLONG
-                     : str_is(name, ".") || str_is(name, "..") ? EINVAL
-                     : child && child->type != VFS_FOLDER      ? ENOTDIR
-                     : n->mount                                ? EBUSY
-                                                               : 0;
-        if (!failed && !child) {
-            child = node_new(v, VFS_FOLDER);
-            failed = child ? node_add(n, name, child) : ENOSPC;
-            node_drop(v, child);
-        }
+        struct node *child = NULL;
+        int failed = point_at(v, n, name, &child);
+        node_drop(v, n);
+        n = child;
         if (failed) {
+            node_drop(v, n);
             refuse_mount(at, failed, e);
             return NULL;
         }
-        n = child;
         c += name.n;
     }
     return n;
+}
+
+static struct mounted *add_mounted(struct vfs *v, const struct vfs_mount *m,
+                                   struct node *point, struct err *e)
+{
+    int dir = fcntl(m->dir, F_DUPFD_CLOEXEC, 3);
+    if (dir < 0) {
+        err_set(e, ERR_IO, "cannot mount at \"%.200s\": %m", m->at);
+        return NULL;
+    }
+    struct mounted *new = mem_new(sizeof *new);
+    *new = (struct mounted){.next = v->mounts,
+                            .point = point,
+                            .dir = dir,
+                            .number = ++v->mount_count,
+                            .writable = m->writable,
+                            .write_only = m->writable && m->write_only,
+                            .dots = m->dots};
+    return v->mounts = new;
+}
+
+/* The host's numbers show through then, and ours must not be among them. */
+#define OWN_INODES ((uint64_t)1 << 62)
+
+static bool mount_on(struct vfs *v, const struct vfs_mount *m, struct node *point,
+                     struct err *e)
+{
+    if (point->mount || point->lower || point->count)
+        return err_set(e, ERR_CONFLICT, "\"%.200s\" is mounted, or holds files, already",
+                       m->at);
+    struct mounted *new = add_mounted(v, m, point, e);
+    if (!new)
+        return false;
+    if (m->overlay) {
+        lower_attach(point, new);
+        point->home = new;
+        v->last_inode |= OWN_INODES;
+    } else {
+        point->mount = new;
+    }
+    return true;
 }
 
 bool vfs_mount(struct vfs *v, const struct vfs_mount *m, struct err *e)
@@ -95,22 +146,21 @@ bool vfs_mount(struct vfs *v, const struct vfs_mount *m, struct err *e)
                        "cannot mount at \"%.200s\"; an absolute path below / is accepted",
                        m->at);
     struct node *point = make_point(v, m->at, e);
-    if (!point)
+    bool done = point && mount_on(v, m, point, e);
+    node_drop(v, point);
+    return done;
+}
+
+bool vfs_show(struct vfs *v, int dir, struct err *e)
+{
+    struct vfs_mount data = {.at = "/", .dir = dir, .dots = true};
+    if (v->root->lower)
+        return err_set(e, ERR_CONFLICT, "a folder is shown at \"/\" already");
+    struct mounted *new = add_mounted(v, &data, v->root, e);
+    if (!new)
         return false;
-    if (point->mount || point->count)
-        return err_set(e, ERR_CONFLICT, "\"%.200s\" is mounted, or holds files, already",
-                       m->at);
-    int dir = fcntl(m->dir, F_DUPFD_CLOEXEC, 3);
-    if (dir < 0)
-        return err_set(e, ERR_IO, "cannot mount at \"%.200s\": %m", m->at);
-    struct mounted *new = mem_new(sizeof *new);
-    *new = (struct mounted){.next = v->mounts,
-                            .point = point,
-                            .dir = dir,
-                            .number = ++v->mount_count,
-                            .writable = m->writable,
-                            .dots = m->dots};
-    v->mounts = point->mount = new;
+    lower_attach(v->root, new);
+    v->last_inode |= OWN_INODES;
     return true;
 }
 
@@ -199,7 +249,7 @@ int vfs_mkdir(struct vfs *v, struct vfs_file *base, struct str path)
 static int make_link(struct vfs *v, const struct place *p, struct str target)
 {
     int failed = makeable(v, p);
-    if (failed || p->in.mount)
+    if (failed || place_home(p))
         return failed ? failed : EPERM;
     if (p->wants_folder)
         return ENOENT;
@@ -231,9 +281,28 @@ int vfs_symlink(struct vfs *v, struct str target, struct vfs_file *base, struct 
 
 /* ---- removing ----------------------------------------------------------- */
 
+/* Is it what another mount, or the data, begins with? */
+static int covers(const struct vfs *v, const struct place *p)
+{
+    return p->node && p->node->home != p->in.node->home
+               ? node_writable(v, p->node) ? EROFS : EBUSY
+               : 0;
+}
+
 static int removable(struct vfs *v, const struct place *p)
 {
-    return !p->exists ? ENOENT : p->name_n == 0 ? EBUSY : place_writable(v, p);
+    if (!p->exists || p->name_n == 0)
+        return p->exists ? EBUSY : ENOENT;
+    int failed = covers(v, p);
+    return failed ? failed : place_writable(v, p);
+}
+
+static int remove_node(struct vfs *v, const struct place *p)
+{
+    int failed = lower_keep(v, p->node);
+    if (!failed)
+        node_remove(v, p->in.node, place_name(p));
+    return failed;
 }
 
 static int remove_folder(struct vfs *v, const struct place *p)
@@ -245,10 +314,8 @@ static int remove_folder(struct vfs *v, const struct place *p)
         return ENOTDIR;
     if (p->in.mount)
         return unlinkat(p->in.fd, p->name, AT_REMOVEDIR) == 0 ? 0 : errno;
-    if (p->node->count > 0)
-        return ENOTEMPTY;
-    node_remove(v, p->in.node, place_name(p));
-    return 0;
+    failed = lower_empty(p->node);
+    return failed ? failed : remove_node(v, p);
 }
 
 int vfs_rmdir(struct vfs *v, struct vfs_file *base, struct str path)
@@ -270,8 +337,7 @@ static int remove_file(struct vfs *v, const struct place *p)
         return failed;
     if (p->in.mount)
         return unlinkat(p->in.fd, p->name, 0) == 0 ? 0 : errno;
-    node_remove(v, p->in.node, place_name(p));
-    return 0;
+    return remove_node(v, p);
 }
 
 int vfs_unlink(struct vfs *v, struct vfs_file *base, struct str path)
@@ -295,7 +361,7 @@ static int may_replace(const struct place *from, const struct place *to)
     if (!to->exists)
         return 0;
     if (folder)
-        return to->node->type != VFS_FOLDER ? ENOTDIR : to->node->count ? ENOTEMPTY : 0;
+        return to->node->type != VFS_FOLDER ? ENOTDIR : lower_empty(to->node);
     return to->node->type == VFS_FOLDER ? EISDIR : 0;
 }
 
@@ -306,6 +372,10 @@ static int move_node(struct vfs *v, const struct place *from, const struct place
     if (n == to->node)
         return 0;
     int failed = may_replace(from, to);
+    if (!failed)
+        failed = lower_keep(v, n);
+    if (!failed && to->exists)
+        failed = lower_keep(v, to->node);
     if (!failed && to->exists)
         node_replace(v, to->in.node, place_name(to), n);
     else if (!failed)
@@ -321,11 +391,13 @@ static int move_node(struct vfs *v, const struct place *from, const struct place
 static int move_place(struct vfs *v, const struct place *from, const struct place *to)
 {
     int failed = removable(v, from);
+    if (!failed && to->exists)
+        failed = to->name_n == 0 ? EBUSY : covers(v, to);
     if (!failed)
-        failed = to->exists && to->name_n == 0 ? EBUSY : place_writable(v, to);
+        failed = place_writable(v, to);
     if (failed)
         return failed;
-    if (from->in.mount != to->in.mount)
+    if (place_home(from) != place_home(to))
         return EXDEV;
     if (to->wants_folder && from->stat.type != VFS_FOLDER)
         return ENOTDIR;
@@ -340,15 +412,19 @@ static int link_place(struct vfs *v, const struct place *from, const struct plac
         return ENOENT;
     if (from->stat.type != VFS_FILE)
         return EPERM;
-    int failed = makeable(v, to);
+    int failed = covers(v, from);
+    if (!failed)
+        failed = makeable(v, to);
     if (failed)
         return failed;
-    if (from->in.mount != to->in.mount)
+    if (place_home(from) != place_home(to))
         return EXDEV;
     if (to->wants_folder)
         return ENOENT;
-    if (!from->in.mount)
-        return node_add(to->in.node, place_name(to), from->node);
+    if (!from->in.mount) {
+        failed = lower_keep(v, from->node);
+        return failed ? failed : node_add(to->in.node, place_name(to), from->node);
+    }
     if (linkat(from->in.fd, from->name, to->in.fd, to->name, 0) != 0)
         return errno;
     v->used.files++;
@@ -395,24 +471,27 @@ static struct timespec time_of(int64_t ns)
                              .tv_nsec = rest + below * 1000000000};
 }
 
-static void keep_times(struct node *n, int64_t accessed_ns, int64_t modified_ns)
+static int keep_times(struct vfs *v, struct node *n, int64_t accessed_ns,
+                      int64_t modified_ns)
 {
+    int failed = lower_keep(v, n);
+    if (failed)
+        return failed;
     if (accessed_ns != VFS_TIME_KEEP)
         n->accessed_ns = accessed_ns;
     if (modified_ns != VFS_TIME_KEEP)
         n->modified_ns = modified_ns;
+    return 0;
 }
 
 static int set_times(struct vfs *v, const struct place *p, int64_t accessed_ns,
                      int64_t modified_ns)
 {
-    int failed = !p->exists ? ENOENT : place_writable(v, p);
-    if (failed)
-        return failed;
-    if (p->node) {
-        keep_times(p->node, accessed_ns, modified_ns);
-        return 0;
-    }
+    int failed = !p->exists     ? ENOENT
+                 : !p->in.mount ? node_writable(v, p->node)
+                                : place_writable(v, p);
+    if (failed || p->node)
+        return failed ? failed : keep_times(v, p->node, accessed_ns, modified_ns);
     struct timespec times[2] = {time_of(accessed_ns), time_of(modified_ns)};
     const char *name = p->name_n ? p->name : ".";
     return utimensat(p->in.fd, name, times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
@@ -431,12 +510,10 @@ int vfs_set_times(struct vfs *v, struct vfs_file *base, struct str path, bool fo
 
 int vfs_set_times_of(struct vfs_file *f, int64_t accessed_ns, int64_t modified_ns)
 {
-    if (f->mount ? !f->mount->writable : f->vfs->sealed)
+    if (f->mount ? !f->mount->writable : node_writable(f->vfs, f->node) != 0)
         return EROFS;
-    if (f->node) {
-        keep_times(f->node, accessed_ns, modified_ns);
-        return 0;
-    }
+    if (f->node)
+        return keep_times(f->vfs, f->node, accessed_ns, modified_ns);
     struct timespec times[2] = {time_of(accessed_ns), time_of(modified_ns)};
     return futimens(f->fd, times) == 0 ? 0 : errno;
 }

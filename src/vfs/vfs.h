@@ -1,5 +1,5 @@
 /* vfs/vfs.h - the file tree that a guest sees: files in memory, folders of the
- * host mounted among them, quotas over both.
+ * host mounted among them or shown through it, quotas over all.
  *
  * What a guest sees of a failure is an errno, so these functions answer 0 or a
  * positive errno of the host's <errno.h>; nothing has changed then, unless a
@@ -14,6 +14,11 @@
  * one without `dots` no name that begins with a dot: not there (ENOENT), and not to be
  * made (EACCES). Only files, folders and links are shown; no link is made on the host
  * (EPERM), since its other programs would follow it.
+ *
+ * Overlays. A mount that is one shows the host's folder and never changes it: files are
+ * read from there until they are first written, and then live in memory, as all does
+ * that is made; what is removed is only no longer shown. vfs_changes() tells all of it,
+ * so that it can be performed as one. No links are made there, either.
  *
  * Threads: one at a time for a tree and all that is open in it.
  * Source: POSIX.1-2017 for what each call does and which errno it gives.
@@ -33,7 +38,8 @@ struct vfs_file; /* an open file or folder */
 /* Zero means none of it. */
 struct vfs_quota {
     uint64_t bytes;   /* contents in memory, over all files: ENOSPC */
-    uint32_t files;   /* files, folders and links in memory, and made in mounts: ENOSPC */
+    uint32_t files;   /* files, folders and links in memory, and made in mounts: ENOSPC.
+                         In an overlay: those that differ from the host's */
     uint32_t open;    /* open at a time: EMFILE */
     uint64_t written; /* bytes written to mounts, over the tree's life: ENOSPC */
 };
@@ -50,10 +56,19 @@ struct vfs_mount {
     int dir;        /* the host's open folder; duplicated */
     bool writable;  /* else every change in it is EROFS */
     bool dots;      /* are names that begin with a dot shown? */
+    /* With `writable`: what was there before can be replaced and removed, but neither
+     * read nor listed (EACCES); what the guest made itself can. */
+    bool write_only;
+    bool overlay; /* changes are kept in memory, and the host's files stay as they are */
 };
 /* false and ERR_INVALID (no absolute path, a file in the way, inside another
  * mount), ERR_CONFLICT (mounted there already), ERR_LIMIT or ERR_IO. */
 bool vfs_mount(struct vfs *v, const struct vfs_mount *m, struct err *e);
+/* Shows a folder of the host at "/" itself, under all that is in memory and mounted:
+ * data that comes with a program. Nothing in it can be changed (EROFS), all else can be
+ * made beside it. Costs nothing until it is looked at. Once, before anything is opened.
+ * false and ERR_CONFLICT or ERR_IO. */
+bool vfs_show(struct vfs *v, int dir, struct err *e);
 
 /* From now on nothing in memory can be changed any more (EROFS). */
 void vfs_seal(struct vfs *v);
@@ -137,6 +152,32 @@ struct vfs_entry {
     uint64_t inode;
 };
 int vfs_entry(struct vfs_file *folder, uint64_t index, const struct vfs_entry **out);
+
+/* ---- what was changed in an overlay ------------------------------------- */
+
+enum vfs_changed { VFS_MADE, VFS_CHANGED, VFS_REMOVED };
+
+struct vfs_change {
+    enum vfs_changed what;
+    enum vfs_type type;
+    struct str path;  /* from the mount to it: "folder/file" */
+    struct str bytes; /* a file's contents, made or changed; a made link's target */
+    int64_t modified_ns;
+    /* The host's, as it was when the guest first changed or removed it. Who performs the
+     * changes compares it (or the time of the run with its changed_ns) with what is there
+     * by then. Zeros for what was made. */
+    struct vfs_stat before;
+};
+/* All that differs from the host in the overlay at `at`, in an order in which it can be
+ * performed: removed things first, what is in a folder before the folder; then made and
+ * changed ones, folders before what is in them. A file that became a folder is both; what
+ * was moved is removed here and made there; one that was only touched is changed. Names
+ * that are not shown stay, so a removed folder may turn out not to be empty.
+ * *out is borrowed until the next call or vfs_free(), as all in it. Nothing may be done in
+ * the tree afterwards but to look and to free it. ENOENT: no overlay there. ENOSPC: what
+ * was moved does not fit below the quota. EOVERFLOW: over 65,536 changes. */
+int vfs_changes(struct vfs *v, const char *at, const struct vfs_change **out,
+                size_t *count);
 
 /* ---- whole files -------------------------------------------------------- */
 

@@ -13,8 +13,6 @@
 #include "os/os.h"
 #include "vfs/internal.h"
 
-#define FOLDER_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
 struct walker {
     struct vfs *vfs;
     struct vfs_file *base;
@@ -25,55 +23,13 @@ struct walker {
     char todo[VFS_PATH_MAX];
 };
 
-/* ---- folders of the host ------------------------------------------------ */
-
-bool mount_shows(const struct mounted *m, struct str name)
-{
-    if (name.n == 0 || name.at[0] != '.')
-        return true;
-    /* Some file systems take no notice of case. */
-    return m->dots && !(name.n == 7 && strncasecmp(name.at, ".cloche", 7) == 0);
-}
-
-int host_folder(const struct mounted *m, const char *path)
-{
-    int fd = openat(m->dir, ".", FOLDER_FLAGS);
-    while (fd >= 0 && *path) {
-        char name[VFS_NAME_MAX + 1];
-        size_t n = strcspn(path, "/");
-        must(n < sizeof name);
-        memcpy(name, path, n);
-        name[n] = '\0';
-        int next = openat(fd, name, FOLDER_FLAGS);
-        os_close(fd);
-        fd = next;
-        path += n + (path[n] == '/');
-    }
-    return fd;
-}
-
-bool host_stat(const struct mounted *m, const struct stat *st, struct vfs_stat *out)
-{
-    *out = (struct vfs_stat){
-        .type = S_ISDIR(st->st_mode)   ? VFS_FOLDER
-                : S_ISLNK(st->st_mode) ? VFS_LINK
-                                       : VFS_FILE,
-        .device = m->number,
-        .links = (uint32_t)st->st_nlink,
-        .inode = st->st_ino,
-        .size = (uint64_t)st->st_size,
-        .accessed_ns = (int64_t)st->st_atim.tv_sec * 1000000000 + st->st_atim.tv_nsec,
-        .modified_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
-        .changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec};
-    return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode);
-}
-
 /* ---- moving about ------------------------------------------------------- */
 
 static void where_done(struct where *w)
 {
     os_close(w->fd);
     w->fd = -1;
+    node_drop(w->vfs, take(w->node));
 }
 
 static int enter_mount(struct where *w, struct mounted *m, const char *path)
@@ -82,7 +38,7 @@ static int enter_mount(struct where *w, struct mounted *m, const char *path)
     if (fd < 0)
         return errno;
     where_done(w);
-    w->node = m->point;
+    w->node = node_ref(m->point);
     w->mount = m;
     w->fd = fd;
     w->path_n = strlen(path);
@@ -92,6 +48,7 @@ static int enter_mount(struct where *w, struct mounted *m, const char *path)
 
 static void enter_node(struct where *w, struct node *n)
 {
+    node_ref(n); /* before what leads to it is let go */
     where_done(w);
     w->node = n;
     w->mount = NULL;
@@ -112,10 +69,10 @@ static int go_down_host(struct where *w, const struct place *p)
     size_t gap = w->path_n > 0;
     if (w->path_n + gap + p->name_n + 1 > sizeof w->path)
         return ENAMETOOLONG;
-    int fd = openat(w->fd, p->name, FOLDER_FLAGS);
+    int fd = openat(w->fd, p->name, O_PATH | O_DIRECTORY | HOST_OPEN);
     if (fd < 0)
         return errno;
-    where_done(w);
+    os_close(w->fd);
     w->fd = fd;
     if (gap)
         w->path[w->path_n++] = '/';
@@ -183,13 +140,13 @@ static int look(struct walker *k, struct place *p)
 {
     struct where *w = &k->at;
     p->exists = false;
-    p->node = NULL;
+    node_drop(k->vfs, take(p->node));
     if (!w->mount) {
-        p->node = node_child(w->node, place_name(p));
+        int failed = lower_find(w->node, place_name(p), &p->node);
         p->exists = p->node != NULL;
         if (p->exists)
             node_stat(p->node, &p->stat);
-        return 0;
+        return failed;
     }
     struct stat st;
     if (!mount_shows(w->mount, place_name(p)))
@@ -263,7 +220,8 @@ static int look_at_folder(struct walker *k, struct place *p)
     struct stat st;
     p->exists = true;
     if (!k->at.mount) {
-        p->node = k->at.node;
+        node_drop(k->vfs, p->node);
+        p->node = node_ref(k->at.node);
         node_stat(p->node, &p->stat);
     } else {
         if (fstat(k->at.fd, &st) != 0)
@@ -279,15 +237,19 @@ static int uncover(struct walker *k, struct place *p)
     if (!p->exists || !p->node || !p->node->mount)
         return 0;
     p->name_n = 0;
-    return enter_memory(&k->at, take(p->node));
+    int failed = enter_memory(&k->at, p->node);
+    node_drop(k->vfs, take(p->node));
+    return failed;
 }
 
 int walk(struct vfs *v, struct vfs_file *base, struct str path, unsigned how,
          struct place *out)
 {
-    struct walker k = {.vfs = v, .base = base, .how = how, .at.fd = -1};
+    struct walker k = {.vfs = v, .base = base, .how = how, .at = {.vfs = v, .fd = -1}};
     bool done = false;
+    out->in.vfs = v;
     out->in.fd = -1;
+    out->in.node = NULL;
     out->name_n = 0;
     out->exists = out->wants_folder = false;
     out->node = NULL;
@@ -312,15 +274,24 @@ int walk(struct vfs *v, struct vfs_file *base, struct str path, unsigned how,
 
 void place_done(struct place *p)
 {
+    node_drop(p->in.vfs, take(p->node));
     where_done(&p->in);
+}
+
+int node_writable(const struct vfs *v, const struct node *n)
+{
+    return v->sealed || (n->home && !n->home->writable) ? EROFS : 0;
 }
 
 int place_writable(const struct vfs *v, const struct place *p)
 {
+    const struct mounted *home = place_home(p);
+    if (home && !home->writable)
+        return EROFS;
+    if (home && !mount_shows(home, place_name(p)))
+        return EACCES;
     if (p->in.mount)
-        return !p->in.mount->writable                     ? EROFS
-               : !mount_shows(p->in.mount, place_name(p)) ? EACCES
-                                                          : 0;
+        return 0;
     if (v->sealed)
         return EROFS;
     return p->in.node != v->root && !p->in.node->parent ? ENOENT : 0;
