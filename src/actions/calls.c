@@ -132,10 +132,11 @@ static bool confirmed(struct evaluation *v, const struct host_call *c,
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
-    evaluation_person(v, true);
+    if (!evaluation_awaits(v, e))
+        return false;
     bool ok = confirm_call(permit, c->row.name, args, vault, false, &v->stopping,
                            v->account, e);
-    evaluation_person(v, false);
+    evaluation_awaited(v);
     return ok;
 }
 

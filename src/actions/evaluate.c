@@ -154,6 +154,7 @@ static bool run(const struct action_call *c, struct script *script,
     struct evaluation v;
     evaluation_init(&v, c);
     v.kept = kept;
+    v.script = script;
     v.trace = q->trace;
     q->perform_arg = &v;
     struct script_outcome o;

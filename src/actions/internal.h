@@ -277,8 +277,10 @@ void evaluation_wrote(void *v, const char *level, struct str message); /* consol
 /* A host call was made; the code said itself how far it is. Threads: safe. */
 void evaluation_went_on(struct evaluation *v, const char *call);
 void evaluation_said(struct evaluation *v, double done, double total, struct str message);
-/* A person is waited for, or no more. Threads: safe, as is evaluation_stood(). */
-void evaluation_person(struct evaluation *v, bool begins);
+/* A person is waited for, or no more: the time does not count, and the thread does not.
+ * false and ERR_BUSY: too many wait so. Threads: safe, as is evaluation_stood(). */
+bool evaluation_awaits(struct evaluation *v, struct err *e);
+void evaluation_awaited(struct evaluation *v);
 uint64_t evaluation_stood(void *v); /* ns that persons took so far */
 
 /* ---- the host calls ----------------------------------------------------- */
@@ -309,7 +311,8 @@ struct evaluation {
     pthread_rwlock_t moving;
     struct place *here, *places; /* where it works now; all that it went to */
     struct account *account;
-    pthread_mutex_t lock; /* guards what follows */
+    struct script *script; /* whose threads make its slow calls; NULL: its own does */
+    pthread_mutex_t lock;  /* guards what follows */
     struct arena *arena;
     struct seen *seen;
     struct buf warnings;       /* JSON; empty: none (check.c) */

@@ -495,15 +495,17 @@ static bool look_at_policy(struct question *q, struct err *e)
 
 static bool ask(struct question *q, struct err *e)
 {
+    struct evaluation *v = q->by->evaluation;
     buf_init(&q->shown, APPROVAL_SHOWN_MAX);
     bool ok = make_shown(q, e);
     if (ok) {
         make_digest(q);
-        if (q->by->evaluation)
-            evaluation_person(q->by->evaluation, true);
+        ok = !v || evaluation_awaits(v, e);
+    }
+    if (ok) {
         ok = can_ask_client(q) ? ask_client(q, e) : ask_store(q, e);
-        if (q->by->evaluation)
-            evaluation_person(q->by->evaluation, false);
+        if (v)
+            evaluation_awaited(v);
     }
     buf_done(&q->shown);
     return ok;

@@ -60,15 +60,25 @@ void evaluation_said(struct evaluation *v, double done, double total, struct str
 
 /* ---- a person's time ---------------------------------------------------- */
 
-void evaluation_person(struct evaluation *v, bool begins)
+bool evaluation_awaits(struct evaluation *v, struct err *e)
+{
+    if (v->script && !script_rest(v->script, e))
+        return false;
+    pthread_mutex_lock(&v->lock);
+    if (v->persons.waiting++ == 0)
+        v->persons.since_ns = os_mono_ns();
+    pthread_mutex_unlock(&v->lock);
+    return true;
+}
+
+void evaluation_awaited(struct evaluation *v)
 {
     pthread_mutex_lock(&v->lock);
-    uint64_t now = os_mono_ns();
-    if (begins && v->persons.waiting++ == 0)
-        v->persons.since_ns = now;
-    if (!begins && --v->persons.waiting == 0)
-        v->persons.waited_ns += now - v->persons.since_ns;
+    if (--v->persons.waiting == 0)
+        v->persons.waited_ns += os_mono_ns() - v->persons.since_ns;
     pthread_mutex_unlock(&v->lock);
+    if (v->script)
+        script_resume(v->script);
 }
 
 uint64_t evaluation_stood(void *arg)

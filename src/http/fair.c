@@ -67,9 +67,11 @@ bool fair_put(struct http_server *s, struct http_request *rq)
 
 static bool may_run(const struct http_server *s, const struct line *x)
 {
-    unsigned all = s->o.workers, idle = all - s->running;
-    return x->share == 0 || s->ending || x->running < FEW ||
-           (x->running < all / 2 && idle > all / 4);
+    unsigned all = s->o.workers;
+    /* When some came back from a person, more may run than there are workers. */
+    unsigned idle = s->running < all ? all - s->running : 0;
+    return s->ending || (idle && (x->share == 0 || x->running < FEW ||
+                                  (x->running < all / 2 && idle > all / 4)));
 }
 
 /* The first line that has somebody who may run; NULL: none has. */
@@ -115,6 +117,12 @@ void fair_done(struct http_server *s, uint64_t share)
     s->running--;
     x->running--;
     tidy(at);
+}
+
+void fair_again(struct http_server *s, uint64_t share)
+{
+    s->running++;
+    need(s, share)->running++;
 }
 
 /* ---- memory for bodies --------------------------------------------------- */

@@ -53,6 +53,13 @@ struct cancel *http_cancel(struct http_request *rq);
 /* Fired by http_expel() and when the server stops, for what goes on when its client hangs up. */
 struct cancel *http_expelled(struct http_request *rq);
 
+/* Whoever works on it only waits for a person from now on, which may take minutes: another
+ * worker takes its worker's place until http_unpark(). Pairs, which may overlap; from any
+ * thread, while the handler runs. false and ERR_BUSY: HTTP_PARKED_MAX requests wait so. */
+#define HTTP_PARKED_MAX 64u
+bool http_park(struct http_request *rq, struct err *e);
+void http_unpark(struct http_request *rq);
+
 /* ---- a response --------------------------------------------------------- */
 
 #define HTTP_HEAD_MAX ((size_t)16 * 1024) /* bytes of all fields that were set */

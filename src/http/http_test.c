@@ -32,6 +32,21 @@ static void gate(void *arg, struct http_request *rq, void *work, struct http_res
     http_say(rs, 200, "through");
 }
 
+/* The same, parked: in pairs that overlap. */
+static void parked(void *arg, struct http_request *rq, void *work,
+                   struct http_response *rs)
+{
+    struct err e = {0};
+    if (!http_park(rq, &e) || !http_park(rq, &e)) {
+        note(&meet.dropped);
+        http_say(rs, 503, "%s", e.msg);
+        return;
+    }
+    http_unpark(rq);
+    gate(arg, rq, work, rs);
+    http_unpark(rq);
+}
+
 static void stop(void *arg)
 {
     pthread_mutex_lock(&meet.lock);
@@ -99,6 +114,7 @@ static void large(void *arg, struct http_request *rq, void *work,
 static const struct http_route routes[] = {
     {.path = "/echo", .work = echo},
     {.path = "/gate", .work = gate},
+    {.path = "/parked", .work = parked},
     {.path = "/endless", .work = endless},
     {.path = "/both", .arg = &meet, .begin = begin, .work = after_begin, .drop = drop},
     {.path = "/large", .work = large},
@@ -358,6 +374,25 @@ static void what_needs_no_worker_is_answered_while_all_are_busy(void **state)
     assert_status(hear(b), 200);
 }
 
+/* One more than there are workers, and one more than may. */
+static void who_waits_for_a_person_holds_no_worker(void **state)
+{
+    (void)state;
+    int calls[HTTP_PARKED_MAX];
+    for (unsigned i = 0; i < HTTP_PARKED_MAX; i++) {
+        calls[i] = call();
+        ask(calls[i], "GET", "/parked");
+        say(calls[i], "Connection: close\r\n\r\n");
+        await(&meet.started, i + 1);
+    }
+    assert_status(get("/echo", ""), 200);
+    assert_status(get("/parked", ""), 503);
+    open_gate(true);
+    for (unsigned i = 0; i < HTTP_PARKED_MAX; i++)
+        assert_status(hear(calls[i]), 200);
+    assert_status(get("/parked", ""), 200);
+}
+
 static void hanging_up_stops_the_work(void **state)
 {
     (void)state;
@@ -478,6 +513,7 @@ int main(void)
         test(a_refused_request_leaves_its_connection_usable),
         test(a_full_queue_says_so),
         test(what_needs_no_worker_is_answered_while_all_are_busy),
+        test(who_waits_for_a_person_holds_no_worker),
         test(hanging_up_stops_the_work),
         test(who_hangs_up_while_waiting_is_not_served),
         test(large_bodies_share_a_ceiling),

@@ -212,25 +212,70 @@ static void *worker_main(void *arg)
 
 /* ---- threads ------------------------------------------------------------ */
 
-bool pool_start(struct http_server *s, struct err *e)
+/* One more; what is in the way, as an errno. */
+static int start_worker(struct http_server *s)
 {
-    s->threads = mem_new(s->o.workers * sizeof *s->threads);
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, s->o.worker_stack);
-    int failed = 0;
-    while (!failed && s->n_threads < s->o.workers) {
-        failed = pthread_create(&s->threads[s->n_threads], &attr, worker_main, s);
-        if (!failed)
-            (void)pthread_setname_np(s->threads[s->n_threads++], "http-work");
-    }
+    int failed = pthread_create(&s->threads[s->n_threads], &attr, worker_main, s);
+    if (!failed)
+        (void)pthread_setname_np(s->threads[s->n_threads++], "http-work");
     pthread_attr_destroy(&attr);
+    return failed;
+}
+
+bool pool_start(struct http_server *s, struct err *e)
+{
+    s->threads = mem_new((s->o.workers + HTTP_PARKED_MAX) * sizeof *s->threads);
+    int failed = 0;
+    while (!failed && s->n_threads < s->o.workers)
+        failed = start_worker(s);
     if (failed) {
         errno = failed;
         return err_set(e, ERR_IO, "cannot start worker %u of %u: %m", s->n_threads + 1,
                        s->o.workers);
     }
     return true;
+}
+
+/* Threads that were made once stay: as many as were ever parked at a time. */
+static bool has_substitute(struct http_server *s)
+{
+    return s->n_threads - s->parked > s->o.workers || start_worker(s) == 0;
+}
+
+bool http_park(struct http_request *rq, struct err *e)
+{
+    struct http_server *s = rq->server;
+    pthread_mutex_lock(&s->lock);
+    bool ok =
+        rq->parks > 0 || (!s->ending && s->parked < HTTP_PARKED_MAX && has_substitute(s));
+    rq->parks += ok;
+    bool wake = false;
+    if (ok && rq->parks == 1) {
+        s->parked++;
+        fair_done(s, rq->share);
+        wake = fair_is_ready(s) && may_wake(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (wake)
+        pthread_cond_signal(&s->work);
+    return ok || err_set(e, ERR_BUSY,
+                         "too many calls wait for a person (%u may); nothing ran; ask "
+                         "again when some are decided",
+                         HTTP_PARKED_MAX);
+}
+
+void http_unpark(struct http_request *rq)
+{
+    struct http_server *s = rq->server;
+    pthread_mutex_lock(&s->lock);
+    if (--rq->parks == 0) {
+        s->parked--;
+        fair_again(s, rq->share);
+    }
+    pthread_mutex_unlock(&s->lock);
 }
 
 void pool_end(struct http_server *s)

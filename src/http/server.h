@@ -70,11 +70,12 @@ struct http_request {
     struct http_request *next_queued;
     uint64_t share; /* its caller's, for whom it counts; 0: nobody's */
     uint64_t serial;
-    unsigned tick; /* the watcher's, when it came */
-    bool watched;  /* its socket is in the watcher's set */
-    bool gone;     /* nobody waits for its answer */
-    bool out;      /* it is expelled */
-    unsigned pins; /* of those who fire one of its cancels: it stays until they have */
+    unsigned tick;  /* the watcher's, when it came */
+    bool watched;   /* its socket is in the watcher's set */
+    bool gone;      /* nobody waits for its answer */
+    bool out;       /* it is expelled */
+    unsigned pins;  /* of those who fire one of its cancels: it stays until they have */
+    unsigned parks; /* of those who wait for a person in it: its worker does not count */
 
     char peer[HTTP_PEER]; /* empty: not asked for yet */
     unsigned n_fields;
@@ -129,7 +130,7 @@ struct http_server {
     struct http_request *flight_first, *flight_last; /* oldest first */
     size_t n_flight;
     struct line *lines; /* of callers: fair.c */
-    unsigned queued, running, idle;
+    unsigned queued, running, idle, parked;
     bool waking; /* an idle worker has been signalled, and is not there yet */
     uint64_t serials;
     bool ending; /* workers return when the queue is empty */
@@ -213,6 +214,8 @@ struct http_request *fair_take(struct http_server *s);
 /* Would fair_take() find somebody? */
 bool fair_is_ready(struct http_server *s);
 void fair_done(struct http_server *s, uint64_t share);
+/* It runs again, whoever's turn it is. */
+void fair_again(struct http_server *s, uint64_t share);
 /* The body of a request takes `n` bytes more of memory; without the lock. false: its
  * caller, or all of them, hold too much. They are held in either case, until it lets go. */
 bool fair_hold(struct http_server *s, struct http_request *rq, size_t n);

@@ -35,6 +35,9 @@ struct outlet {
     void (*beat)(void *arg);
     /* Its client need not stay; NULL: it has to. */
     void (*let_go)(void *arg);
+    /* As client_rest() and client_resume(); NULL: its thread may wait as it is. */
+    bool (*rest)(void *arg, struct err *e);
+    void (*resume)(void *arg);
     void *arg;
 };
 

@@ -22,6 +22,7 @@
 
 #define THREAD_STACK ((size_t)4 * 1024 * 1024)
 #define THREADS_MAX 64u
+#define RESTING_MAX 64u /* calls that wait for a person */
 /* Of one answer's line. */
 #define LINE_CEILING ((size_t)256 * 1024 * 1024)
 /* Between looks at whether the client is still there to be answered. */
@@ -47,6 +48,9 @@ struct stdio {
     bool reading;           /* a thread has the turn */
     bool ended;             /* no more input */
     unsigned running;
+    unsigned resting; /* of these, wait for a person */
+    pthread_t threads[THREADS_MAX + RESTING_MAX];
+    unsigned n_threads;
     struct call *first, *last; /* calls that wait for a thread */
     unsigned queued;
     struct err failure;
@@ -78,6 +82,59 @@ static bool say_line(void *arg, struct str message, enum outlet_weight weight)
     buf_init(&line, LINE_CEILING);
     return buf_str(&line, message) &&
            put_line(s, &line, weight == OUTLET_LIGHT ? OUTBOX_LIGHT : OUTBOX_HEAVY);
+}
+
+static void *thread_main(void *arg);
+
+/* One call, as what is said to its client leads there. */
+struct running {
+    struct stdio *s;
+    unsigned rests; /* of those who wait for a person in it */
+};
+
+static bool say(void *arg, struct str message, enum outlet_weight weight)
+{
+    struct running *r = arg;
+    return say_line(r->s, message, weight);
+}
+
+/* One more; what is in the way, as an errno. The lock is held. */
+static int start_thread(struct stdio *s)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, s->o.thread_stack);
+    int failed = pthread_create(&s->threads[s->n_threads], &attr, thread_main, s);
+    if (!failed)
+        (void)pthread_setname_np(s->threads[s->n_threads++], "mcp-stdio");
+    pthread_attr_destroy(&attr);
+    return failed;
+}
+
+/* Another thread takes the place of its own. Those that were made once stay. */
+static bool rest(void *arg, struct err *e)
+{
+    struct running *r = arg;
+    struct stdio *s = r->s;
+    pthread_mutex_lock(&s->lock);
+    bool ok = r->rests > 0 ||
+              (s->resting < RESTING_MAX &&
+               (s->n_threads - s->resting > s->o.threads || start_thread(s) == 0));
+    r->rests += ok;
+    s->resting += ok && r->rests == 1;
+    pthread_mutex_unlock(&s->lock);
+    return ok || err_set(e, ERR_BUSY,
+                         "too many calls wait for a person (%u may); nothing ran; ask "
+                         "again when some are decided",
+                         RESTING_MAX);
+}
+
+static void resume(void *arg)
+{
+    struct running *r = arg;
+    pthread_mutex_lock(&r->s->lock);
+    r->s->resting -= --r->rests == 0;
+    pthread_mutex_unlock(&r->s->lock);
 }
 
 /* What changes. */
@@ -120,7 +177,8 @@ static void run(struct stdio *s, struct call *c)
     scoped_buf struct buf line;
     buf_init(&line, LINE_CEILING);
     struct reply r = {.out = &line};
-    struct outlet outlet = {.say = say_line, .arg = s};
+    struct running running = {.s = s};
+    struct outlet outlet = {.say = say, .rest = rest, .resume = resume, .arg = &running};
     struct front front = {
         .who = "stdio", .outlet = &outlet, .attach = attach, .attach_arg = s};
     call_run(c, &front, &r);
@@ -338,24 +396,19 @@ static void flush(struct stdio *s)
 
 static bool serve(struct stdio *s, struct err *e)
 {
-    pthread_t threads[THREADS_MAX];
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, s->o.thread_stack);
-    unsigned n = 0;
     int failed = 0;
-    while (!failed && n < s->o.threads) {
-        failed = pthread_create(&threads[n], &attr, thread_main, s);
-        if (!failed)
-            (void)pthread_setname_np(threads[n++], "mcp-stdio");
-    }
-    pthread_attr_destroy(&attr);
+    pthread_mutex_lock(&s->lock);
+    while (!failed && s->n_threads < s->o.threads)
+        failed = start_thread(s);
+    unsigned n = s->n_threads;
+    pthread_mutex_unlock(&s->lock);
     if (n >= 2)
         drain(s); /* fewer threads than wished for do */
     else
         lines_stop(&s->lines);
-    for (unsigned i = 0; i < n; i++)
-        pthread_join(threads[i], NULL);
+    /* By those that are joined here no more are made: no call runs any more. */
+    for (unsigned i = 0; i < s->n_threads; i++)
+        pthread_join(s->threads[i], NULL);
     if (n >= 2)
         return true;
     errno = failed;

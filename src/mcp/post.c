@@ -70,6 +70,18 @@ static void let_go(void *arg)
     pthread_mutex_unlock(&p->lock);
 }
 
+static bool rest(void *arg, struct err *e)
+{
+    struct post *p = arg;
+    return http_park(p->rq, e);
+}
+
+static void resume(void *arg)
+{
+    struct post *p = arg;
+    http_unpark(p->rq);
+}
+
 void post_begin(struct post *p, const struct call *call, struct http_request *rq,
                 struct http_response *rs)
 {
@@ -79,7 +91,12 @@ void post_begin(struct post *p, const struct call *call, struct http_request *rq
                        .call = call,
                        .has_channel = call->session.there && call->era == ERA_LEGACY,
                        .accepts = call->events,
-                       .outlet = {.say = say, .beat = beat, .let_go = let_go, .arg = p}};
+                       .outlet = {.say = say,
+                                  .beat = beat,
+                                  .let_go = let_go,
+                                  .rest = rest,
+                                  .resume = resume,
+                                  .arg = p}};
     buf_init(&p->excuse, 4096);
     pthread_mutex_init(&p->lock, NULL);
 }

@@ -207,6 +207,21 @@ static void talk_let_go(void *arg)
         t->outlet->let_go(t->outlet->arg);
 }
 
+/* ---- waiting for a person ------------------------------------------------ */
+
+static bool talk_rest(void *arg, struct err *e)
+{
+    const struct talk *t = arg;
+    return !t->outlet || !t->outlet->rest || t->outlet->rest(t->outlet->arg, e);
+}
+
+static void talk_resume(void *arg)
+{
+    const struct talk *t = arg;
+    if (t->outlet && t->outlet->resume)
+        t->outlet->resume(t->outlet->arg);
+}
+
 /* ---- questions ---------------------------------------------------------- */
 
 /* Only a client with a session can be told from others when it answers. */
@@ -226,7 +241,11 @@ static bool legacy_ask(void *arg, const struct client_question *questions, size_
         return err_set(e, ERR_CAPABILITY,
                        "this needs a client that can be asked, in a session; nothing was "
                        "changed");
-    return asks_ask(&t->call->m->asks, t, questions, n, stop, a, answers, e);
+    if (!talk_rest(t, e))
+        return false;
+    bool ok = asks_ask(&t->call->m->asks, t, questions, n, stop, a, answers, e);
+    talk_resume(t);
+    return ok;
 }
 
 static bool legacy_waits(void *arg)
@@ -241,6 +260,8 @@ static const struct client_ways legacy_ways = {.progress = talk_progress,
                                                .answers = legacy_answers,
                                                .ask = legacy_ask,
                                                .let_go = talk_let_go,
+                                               .rest = talk_rest,
+                                               .resume = talk_resume,
                                                .waits = legacy_waits};
 
 static bool modern_answers(void *arg, const char *method)
@@ -278,6 +299,8 @@ static const struct client_ways modern_ways = {.progress = talk_progress,
                                                .answers = modern_answers,
                                                .ask = modern_ask,
                                                .let_go = modern_let_go,
+                                               .rest = talk_rest,
+                                               .resume = talk_resume,
                                                .later = modern_later};
 
 /* ---- from beginning to end ---------------------------------------------- */

@@ -21,6 +21,19 @@ static void put_answer(const struct route_answer *out, struct http_response *rs)
         (void)http_set_header(rs, out->fields[i].name, out->fields[i].value);
 }
 
+/* It can be told nothing, but its worker can be spared while a person is waited for. */
+static bool rest(void *arg, struct err *e)
+{
+    return http_park(arg, e);
+}
+
+static void resume(void *arg)
+{
+    http_unpark(arg);
+}
+
+static const struct client_ways ways = {.rest = rest, .resume = resume};
+
 /* Nothing to do before a worker has it. */
 static void work(void *arg, struct http_request *rq, void *none, struct http_response *rs)
 {
@@ -28,9 +41,11 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
     char name[CALLER_NAME];
     const struct grant *grant = http_admitted(rq);
     caller_http_name(name, grant, http_peer(rq));
+    struct client client = {.ways = &ways, .arg = rq};
     struct caller who = {.name = name,
                          .level = grant ? grant->level : LEVEL_FULL,
                          .grant = grant,
+                         .client = &client,
                          .cancel = http_cancel(rq)};
     struct route_request request = {.method = http_method(rq),
                                     .target = http_target(rq),

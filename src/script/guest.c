@@ -253,6 +253,16 @@ struct script *script_open_metered(struct engine *g, const char *guest_dir,
     return open_kind(g, ENGINE_OWN_METERED, guest_dir, rows, row_count, e);
 }
 
+bool script_rest(struct script *s, struct err *e)
+{
+    return hands_rest(s->hands, e);
+}
+
+void script_resume(struct script *s)
+{
+    hands_resume(s->hands);
+}
+
 void script_close(struct script *s)
 {
     if (!s)

@@ -1,6 +1,7 @@
 /* Threads for host calls that wait. They are made as they are needed, up to a
  * number, and stay: a call that waits for calls of its own never waits for its
- * caller's thread, because callers do not run here. */
+ * caller's thread, because callers do not run here. Those that wait for a person do not
+ * count. */
 #include "script/internal.h"
 
 #define HANDS_MAX 32u
@@ -10,8 +11,8 @@ struct hands {
     pthread_mutex_t lock;
     pthread_cond_t work;
     struct errand *first, *last;
-    pthread_t threads[HANDS_MAX];
-    size_t count, idle, waiting;
+    pthread_t threads[HANDS_MAX + SCRIPT_RESTING_MAX];
+    size_t count, idle, waiting, resting;
     bool ending;
 };
 
@@ -62,6 +63,39 @@ void hands_free(struct hands *h)
     free(h);
 }
 
+/* One more, where there are too few; the lock is held. */
+static void need_hands(struct hands *h)
+{
+    if (h->waiting <= h->idle || h->count >= HANDS_MAX + h->resting)
+        return;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_SIZE);
+    h->count += pthread_create(&h->threads[h->count], &attr, lend_a_hand, h) == 0;
+    pthread_attr_destroy(&attr);
+}
+
+bool hands_rest(struct hands *h, struct err *e)
+{
+    pthread_mutex_lock(&h->lock);
+    bool ok = h->resting < SCRIPT_RESTING_MAX;
+    h->resting += ok;
+    if (ok)
+        need_hands(h);
+    pthread_mutex_unlock(&h->lock);
+    return ok || err_set(e, ERR_BUSY,
+                         "too many calls wait for a person (%u may); nothing ran; ask "
+                         "again when some are decided",
+                         SCRIPT_RESTING_MAX);
+}
+
+void hands_resume(struct hands *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->resting--;
+    pthread_mutex_unlock(&h->lock);
+}
+
 void hands_take(struct hands *h, struct errand *errand)
 {
     errand->next = NULL;
@@ -72,13 +106,7 @@ void hands_take(struct hands *h, struct errand *errand)
         h->first = errand;
     h->last = errand;
     h->waiting++;
-    if (h->waiting > h->idle && h->count < HANDS_MAX) {
-        pthread_attr_t attr;
-        pthread_attr_init(&attr);
-        pthread_attr_setstacksize(&attr, STACK_SIZE);
-        h->count += pthread_create(&h->threads[h->count], &attr, lend_a_hand, h) == 0;
-        pthread_attr_destroy(&attr);
-    }
+    need_hands(h);
     bool nobody = h->count == 0;
     if (nobody) { /* not one thread to be had: ours will do */
         h->first = NULL;

@@ -42,6 +42,9 @@ struct hands *hands_new(void);
 void hands_free(struct hands *h); /* no errand may be on its way; NULL is fine */
 /* Performs it soon, on a thread of ours, then calls run_done(). */
 void hands_take(struct hands *h, struct errand *errand);
+/* As script_rest() and script_resume(). */
+bool hands_rest(struct hands *h, struct err *e);
+void hands_resume(struct hands *h);
 
 struct queue {
     struct errand *first, *last;

@@ -46,6 +46,14 @@ struct script *script_open_metered(struct engine *g, const char *guest_dir,
                                    struct err *e);
 void script_close(struct script *s); /* NULL is fine */
 SCOPED(script, script_close);
+
+/* A host call that is being performed only waits for a person from now on, which may take
+ * minutes: its thread does not count among those for slow calls until script_resume().
+ * Threads: safe. false and ERR_BUSY: SCRIPT_RESTING_MAX calls wait so. */
+#define SCRIPT_RESTING_MAX 64u
+bool script_rest(struct script *s, struct err *e);
+void script_resume(struct script *s);
+
 struct module_counts script_count(const struct script *s);
 
 /* ---- an evaluation ------------------------------------------------------ */
