@@ -31,6 +31,8 @@ static const struct command {
      .run = command_token},
     {"callers", "[pause NAME | resume NAME]", "callers that are paused",
      .run = command_callers},
+    {"approvals", "[list | allow ID | deny ID]", "what waits for your word",
+     .run = command_approvals},
     {"audit", "[show ID] [--follow] [--verify]", "what was done", .run = command_audit},
     {"policy", "show | check | set | unset | schema", "what callers may do",
      .run = command_policy},
@@ -43,7 +45,7 @@ static void help(void)
            ": a safe place for an agent to work over your Markdown "
            "notes.\n\nusage: cloche COMMAND [OPTIONS]\n\n");
     for (size_t i = 0; i < LENGTH(commands); i++)
-        printf("  %-8s %-42s %s\n", commands[i].name, commands[i].words,
+        printf("  %-9s %-42s %s\n", commands[i].name, commands[i].words,
                commands[i].help);
     printf("\n  cloche COMMAND --help    says more; --version prints the version\n\n"
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
@@ -94,7 +96,7 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     err_set(
         &e, ERR_INVALID,
         "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
-        "session, token, callers, audit, policy and tool are, and --help tells of them",
+        "session, token, callers, approvals, audit, policy and tool are, and --help tells of them",
         argv[1]);
     return cli_fail(&e);
 }

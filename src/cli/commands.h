@@ -17,6 +17,7 @@ int command_token(int argc, char **argv);
 
 #define VAULT_HELP "a folder of notes, instead of the registered vaults; may be repeated"
 #define ROOT_HELP "code may make new vaults in there; may be repeated"
+int command_approvals(int argc, char **argv);
 int command_callers(int argc, char **argv);
 int command_audit(int argc, char **argv);
 int command_policy(int argc, char **argv);

@@ -11,6 +11,7 @@ static const struct subcommand {
     int (*run)(int argc, char **argv);
 } subcommands[] = {
     {"run", "[OPTIONS] NAME [ARGS...]", "run a tool as a program", tool_run},
+    {"permit", "NAME always|ask|never|usual", "may agents run it?", tool_permit},
 };
 
 static int print_help(int exit)

@@ -5,6 +5,7 @@
 /* Each reads its own words from argv[2] on (argv[1] is its name) and answers the exit
  * code. */
 int tool_run(int argc, char **argv);
+int tool_permit(int argc, char **argv);
 
 /* The engine and the tools beside the program, for one command. */
 struct toolbox {

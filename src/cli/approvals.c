@@ -1,0 +1,189 @@
+/* cloche approvals: what waits for your word, and saying it. */
+#include <stdio.h>
+#include <time.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "desk/desk.h"
+#include "os/os.h"
+#include "json/json.h"
+
+#define LIST_MAX ((size_t)64 << 20)
+#define LOOK_MS 300 /* between looks for more */
+
+struct approvals_command {
+    const char *words[3]; /* the verb, and which */
+    const char *remember;
+    bool json, follow, help;
+    struct approvals *store;
+};
+
+/* ---- list ------------------------------------------------------------------- */
+
+static void print_entry(const struct json *entry, bool as_json)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, LIST_MAX);
+    if (as_json) {
+        struct json_writer w = json_writer(&text);
+        json_put(&w, entry);
+        buf_char(&text, '\n');
+    } else {
+        approvals_tell(entry, &text);
+    }
+    fputs(buf_cz(&text), stdout);
+}
+
+static bool read_list(struct approvals_command *c, struct buf *text,
+                      const struct json **out, struct arena *a, struct err *e)
+{
+    buf_clear(text);
+    if (!approvals_list(c->store, text, e))
+        return false;
+    *out = json_read(buf_view(text), a, e);
+    return *out != NULL;
+}
+
+static bool list(struct approvals_command *c, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(4 * LIST_MAX);
+    scoped_buf struct buf text;
+    buf_init(&text, LIST_MAX);
+    const struct json *all;
+    if (!read_list(c, &text, &all, a, e))
+        return false;
+    if (c->json) {
+        printf("%s\n", buf_cz(&text));
+        return true;
+    }
+    struct json_iter it = json_iter(all);
+    for (bool first = true; json_next(&it); first = false) {
+        if (!first)
+            printf("\n");
+        print_entry(it.value, false);
+    }
+    if (json_length(all) == 0)
+        printf("nothing waits for your word\n");
+    else
+        printf("\ncloche approvals allow ID [--remember session|always], or deny ID\n");
+    return true;
+}
+
+/* The ids that were printed, each followed by a space. */
+static bool is_told(const struct buf *told, struct str id)
+{
+    for (size_t at = 0; at + APPROVAL_ID <= told->n; at += APPROVAL_ID)
+        if (!memcmp(told->at + at, id.at, APPROVAL_ID - 1))
+            return true;
+    return false;
+}
+
+static bool tell_new(struct approvals_command *c, struct buf *told, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new(4 * LIST_MAX);
+    scoped_buf struct buf text, now;
+    buf_init(&text, LIST_MAX);
+    buf_init(&now, LIST_MAX);
+    const struct json *all;
+    if (!read_list(c, &text, &all, a, e))
+        return false;
+    struct json_iter it = json_iter(all);
+    while (json_next(&it)) {
+        struct str id = json_str(json_get(it.value, "id"));
+        if (!is_told(told, id)) {
+            print_entry(it.value, c->json);
+            if (!c->json)
+                printf("\n");
+        }
+        buf_str(&now, id);
+        buf_char(&now, ' ');
+    }
+    buf_clear(told);
+    buf_str(told, buf_view(&now));
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+/* Prints each as it comes, until it is stopped or nobody reads any more. */
+static bool follow(struct approvals_command *c, struct err *e)
+{
+    scoped_buf struct buf told;
+    buf_init(&told, LIST_MAX);
+    for (uint64_t before = 0;;) {
+        uint64_t now = approvals_state(c->store);
+        if (now != before && !tell_new(c, &told, e))
+            return !e->code;
+        before = now;
+        (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+    }
+}
+
+/* ---- allow, deny ------------------------------------------------------------ */
+
+static bool decide(struct approvals_command *c, bool allow, struct err *e)
+{
+    enum approval_memory memory = APPROVAL_CALL;
+    if (c->remember && (!allow || !approval_memory_named(str_of(c->remember), &memory)))
+        return err_set(e, ERR_INVALID,
+                       "--remember goes with allow, and call, session and always are "
+                       "accepted, not '%.40s'",
+                       c->remember);
+    struct ward *ward = NULL;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    if (!g ||
+        !desk_decide(g, c->store, str_of(c->words[1]), allow, memory, "terminal", e))
+        return false;
+    printf("%s %s%s%s\n", c->words[1], allow ? "allowed" : "denied",
+           allow ? ", for " : "",
+           !allow                       ? ""
+           : memory == APPROVAL_CALL    ? "this call"
+           : memory == APPROVAL_SESSION ? "this session"
+                                        : "always: 'cloche tool permit' takes it back");
+    return true;
+}
+
+static bool run(struct approvals_command *c, size_t count, struct err *e)
+{
+    const char *verb = c->words[0] ? c->words[0] : "list";
+    if (c->follow && strcmp(verb, "list") != 0)
+        return err_set(e, ERR_INVALID, "--follow goes with list");
+    if (!strcmp(verb, "list") && count < 2)
+        return c->follow ? follow(c, e) : list(c, e);
+    if (!strcmp(verb, "allow") && count == 2)
+        return decide(c, true, e);
+    if (!strcmp(verb, "deny") && count == 2)
+        return decide(c, false, e);
+    return err_set(
+        e, ERR_INVALID,
+        "'cloche approvals' is followed by nothing, list, allow ID or deny ID");
+}
+
+int command_approvals(int argc, char **argv)
+{
+    struct approvals_command c = {0};
+    const struct option_row rows[] = {
+        {"--remember", &c.remember, NULL, "HOW",
+         "with allow: for this call (call, the default), this session, or always"},
+        {"--follow", NULL, &c.follow, NULL, "with list: print what comes, as it comes"},
+        {"--json", NULL, &c.json, NULL, "with list: print JSON"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage = "cloche approvals [list | allow ID | deny ID] [OPTIONS]\n\n"
+                 "What agents have asked for and the policy leaves to you "
+                 "(docs/policy.md).\nWho waits hears your word at once; afterwards it is "
+                 "good for ten minutes, for the\nvery same request.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = c.words,
+        .max = 2,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    struct err e = {0};
+    c.store = approvals_open(&e);
+    bool ok = c.store && run(&c, use.given, &e);
+    approvals_close(c.store);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}

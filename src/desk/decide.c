@@ -1,0 +1,73 @@
+/* A person's words, whichever way they come, and their records. */
+#include <stdio.h>
+
+#include "desk/desk.h"
+#include "os/os.h"
+
+#define ENTRY_MAX ((size_t)1 << 20)
+
+/* In the user's own trail: the call's record, where one waits, is in the vault's. */
+static void record(struct ward *w, const struct json *entry, bool allow,
+                   enum approval_memory memory, const char *by)
+{
+    struct err none = {0};
+    char now[25];
+    scoped_buf struct buf text;
+    buf_init(&text, 16384);
+    struct json_writer out = json_writer(&text);
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&out);
+    json_pair_cstr(&out, "time", now);
+    json_pair_cstr(&out, "event", "decision");
+    json_pair_cstr(&out, "caller", by);
+    json_pair(&out, "approval", json_get(entry, "id"));
+    json_pair(&out, "kind", json_get(entry, "kind"));
+    json_pair_str(&out, "asked_by", str_cut(json_str(json_get(entry, "caller")), 100));
+    json_pair(&out, "tools", json_get(entry, "tools"));
+    json_pair(&out, "request", json_get(entry, "digest"));
+    json_pair_cstr(&out, "result", allow ? "allowed" : "denied");
+    if (allow)
+        json_pair_cstr(&out, "remember", approval_memory_name(memory));
+    json_close(&out);
+    const struct policy *p = ward_policy(w, &none);
+    if (!text.failed)
+        (void)ward_record(w, (struct str){text.at + 1, text.n - 2},
+                          p ? p->digest : "unusable", true, &none);
+    policy_release(p);
+}
+
+bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,
+                 const char *by, struct err *e)
+{
+    char key[32 + 64];
+    const char *word = permission_name(p);
+    if (snprintf(key, sizeof key, "tools.permissions.%s", tool) >= (int)sizeof key)
+        return err_set(e, ERR_INVALID, "'%.64s...' is no name of a tool", tool);
+    return ward_set(w, in_vault, key, &word, p == PERMISSION_USUAL ? 0 : 1, by, e);
+}
+
+static bool allow_always(struct ward *w, const struct json *entry, const char *by,
+                         struct err *e)
+{
+    struct json_iter it = json_iter(json_get(entry, "tools"));
+    while (json_next(&it))
+        if (!desk_permit(w, false, json_str(it.value).at, PERMISSION_ALWAYS, by, e))
+            return err_wrap(e, "it is allowed for this call, but not for always");
+    return true;
+}
+
+bool desk_decide(struct guard *g, struct approvals *a, struct str id, bool allow,
+                 enum approval_memory memory, const char *by, struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
+    scoped_buf struct buf text;
+    buf_init(&text, ENTRY_MAX);
+    struct ward *w = guard_ward(g, NULL, e);
+    if (!w || !approvals_decide(a, id, allow, memory, by, &text, e))
+        return false;
+    const struct json *entry = json_read(buf_view(&text), arena, e);
+    if (!entry)
+        return false;
+    record(w, entry, allow, memory, by);
+    return !allow || memory != APPROVAL_ALWAYS || allow_always(w, entry, by, e);
+}
