@@ -181,6 +181,7 @@ $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmti
 # Never shipped, and deep in build/: these know where the library is.
 $(TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
+$(OUT)/src/tools/tools_test $(OUT)/src/tools/arguments_test: | build/probe/tools/catalogue.json
 $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
         $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib)
@@ -232,7 +233,7 @@ install: all              ## program, library and what they need beneath PREFIX 
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
 program: build/cloche     ## the program of this MODE
-conformance: build/cloche-conformance  ## the same with the fixtures that tests need
+conformance: build/cloche-conformance build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
 guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm typescript.bare.wasm)  ## compiled to Wasm and baked
 
 build/cloche build/cloche-bake build/cloche-conformance: build/%: $(OUT)/%
@@ -284,6 +285,15 @@ tools: $(PACKAGES:%=tool-%)  ## the command-line tools, ready in build/guest/too
 	@dev/catalogue build/guest/tools $(PACKAGES)
 $(PACKAGES:%=tool-%): tool-%: guests $(DEPS)/tools.ok
 	@dev/tool $* build/guest/tools
+
+# A package of tools for tests alone, laid out as the others are.
+PROBE := $(wildcard guest/probe/*.c guest/probe/*.json)
+build/probe/tools/catalogue.json: $(PROBE) dev/catalogue dev/kept $(DEPS)/build.ok
+	@echo "  wasm  guest/probe"
+	@mkdir -p $(@D)/probe && cp guest/probe/*.json $(@D)/probe/
+	@dev/kept $(@D)/probe/probe.wasm deps/python-build.txt guest/probe/probe.c -- \
+	    $(ZIG) cc -target wasm32-wasi -O2 -s guest/probe/probe.c -o $(@D)/probe/probe.wasm
+	@dev/catalogue $(@D) probe && touch $@
 
 GO_BUILD := GOOS=wasip1 GOARCH=wasm GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off \
             GOFLAGS=-modcacherw ../../$(DEPS)/go build -mod=readonly -trimpath \

@@ -150,7 +150,8 @@ static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *
                                .args = c->args,
                                .arg_count = c->arg_count,
                                .timeout_ms = (uint32_t)timeout,
-                               .memory_bytes = (uint64_t)memory << 20};
+                               .memory_bytes = (uint64_t)memory << 20,
+                               .widened = true};
     struct tool_world world = {.mounts = c->shown,
                                .mount_count = c->shown_count,
                                .folder = c->folder        ? c->folder
@@ -194,8 +195,9 @@ int tool_run(int argc, char **argv)
          "a folder that the tool sees at GUEST; ro unless said otherwise"},
         {"--cwd", &c.folder, NULL, "GUEST", "its working folder; else the first mount"},
         {"--env", c.env, NULL, "NAME=VALUE...", "a variable of its environment"},
-        {"--timeout", &c.timeout, NULL, "MS", "computing time, if less than its own"},
-        {"--memory", &c.memory, NULL, "MB", "memory, if less than its own"},
+        {"--timeout", &c.timeout, NULL, "MS",
+         "time that it computes or sleeps, instead of its own limit"},
+        {"--memory", &c.memory, NULL, "MB", "memory, instead of its own limit"},
         {"--stats", NULL, &c.stats, NULL, "say on stderr what it took"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };

@@ -35,7 +35,18 @@ bool engine_failure(struct err *e, enum err_code code, const char *doing,
     struct str s = str_trim(str_of(text.data ? "" : "no reason given"));
     if (text.data)
         s = str_trim((struct str){text.data, strnlen(text.data, text.size)});
-    err_set(e, code, "%s: %.*s", doing, STR_ARGS(str_cut(s, 300)));
+    /* Of a trap, what it was stands behind where it was, which may be long. */
+    static const char mark[] = "Caused by:";
+    const char *cause = s.n ? memmem(s.at, s.n, mark, sizeof mark - 1) : NULL;
+    struct str place =
+        cause ? str_trim((struct str){s.at, (size_t)(cause - s.at)}) : STR("");
+    if (cause)
+        s = str_trim((struct str){cause + sizeof mark - 1,
+                                  (size_t)(s.at + s.n - cause) - sizeof mark + 1});
+    s = str_cut(s, 300);
+    place = str_cut(place, 300 - s.n);
+    err_set(e, code, place.n ? "%s: %.*s (%.*s)" : "%s: %.*s", doing, STR_ARGS(s),
+            STR_ARGS(place));
     wasm_byte_vec_delete(&text);
     if (error)
         wasmtime_error_delete(error);

@@ -175,6 +175,12 @@ bool world_restore(struct world *w, struct str saved, struct err *e);
 void world_pause(struct world *w);
 void world_resume(struct world *w);
 
+/* From within an import: time that the guest chose to sleep counts as if it had computed,
+ * or one that only sleeps would never end. Not told by world_usage(). */
+void world_charge(struct world *w, uint64_t ns);
+/* Was a limit hit, or the call cancelled? The guest stops when the import returns. */
+bool world_is_stopped(const struct world *w);
+
 bool world_get_global(struct world *w, const char *name, uint64_t *cell);
 /* How many entries the exported table has, -1 when there is none. */
 int64_t world_table_size(struct world *w, const char *name);

@@ -144,6 +144,7 @@ struct world {
     uint64_t compute_used_ns, memory_peak;
     /* Of the call that runs: CPU time that was not the guest's, when the pause began and
      * when computing had to end then. */
+    uint64_t slept_ns; /* counts as computing */
     uint64_t spared_ns, paused_ns, paused_end_ns;
     struct watch *watching; /* this call's entry, while one is running */
 

@@ -71,7 +71,9 @@ static bool refuse_verdict(struct world *w, struct err *e)
     case ERR_TIMEOUT:
         if (w->limits.until_ns && os_mono_ns() >= w->limits.until_ns)
             return err_set(e, ERR_TIMEOUT, "the whole call took longer than it may");
-        return err_set(e, ERR_TIMEOUT, "computed for more than %llu ms",
+        return err_set(e, ERR_TIMEOUT,
+                       w->slept_ns ? "computed and slept for more than %llu ms"
+                                   : "computed for more than %llu ms",
                        (unsigned long long)(w->limits.compute_ns / 1000000u));
     case ERR_MEMORY:
         return err_set(e, ERR_MEMORY, "needs more than %llu MB of memory",
@@ -160,7 +162,8 @@ void world_set_until(struct world *w, uint64_t until_ns)
 /* Were its limits reached by what it did before? */
 static bool is_late(const struct world *w)
 {
-    return (w->limits.compute_ns && w->compute_used_ns >= w->limits.compute_ns) ||
+    uint64_t used = w->compute_used_ns + w->slept_ns;
+    return (w->limits.compute_ns && used >= w->limits.compute_ns) ||
            (w->limits.until_ns && os_mono_ns() >= w->limits.until_ns);
 }
 
@@ -180,7 +183,7 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
                           .wall_end_ns = w->limits.until_ns ? w->limits.until_ns : NEVER};
     entry.look_ns = entry.wall_end_ns;
     if (w->limits.compute_ns) {
-        uint64_t left = w->limits.compute_ns - w->compute_used_ns;
+        uint64_t left = w->limits.compute_ns - w->compute_used_ns - w->slept_ns;
         pthread_getcpuclockid(entry.thread, &entry.cpu_clock);
         entry.cpu_end_ns = cpu_start + left;
         uint64_t soonest = os_mono_ns() + left;
@@ -222,6 +225,21 @@ void world_resume(struct world *w)
     watchdog_move(w->module->engine->watchdog, w->watching,
                   w->paused_end_ns == NEVER ? NEVER : w->paused_end_ns + spared,
                   w->limits.until_ns ? w->limits.until_ns : NEVER);
+}
+
+void world_charge(struct world *w, uint64_t ns)
+{
+    struct watch *watch = w->watching;
+    w->slept_ns += ns;
+    if (watch->cpu_end_ns != NEVER)
+        watchdog_move(w->module->engine->watchdog, watch,
+                      ns < watch->cpu_end_ns ? watch->cpu_end_ns - ns : 0,
+                      watch->wall_end_ns);
+}
+
+bool world_is_stopped(const struct world *w)
+{
+    return atomic_load(&w->verdict) != ERR_NONE;
 }
 
 /* The state stays WORLD_OUT: data segments are copied by code of wasmtime's, under

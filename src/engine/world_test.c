@@ -268,6 +268,40 @@ static void waiting_is_not_computing(void **state)
     call(w, "run");
 }
 
+/* Says that it slept for 30 ms, which no clock has to see. */
+static bool charge(struct world *w, uint64_t *cells, struct err *e)
+{
+    (void)cells;
+    (void)e;
+    world_charge(w, 30 * MS);
+    return true;
+}
+
+static void time_that_the_guest_sleeps_counts_over_all_calls(void **state)
+{
+    (void)state;
+    static const struct engine_import imports[] = {{"t", "charge", ":", charge}};
+    for (size_t k = 0; k < LENGTH(kinds); k++) {
+        scoped(module_close) struct module *m = module_importing(
+            kinds[k],
+            "(module (import \"t\" \"charge\" (func $c))"
+            "  (memory (export \"memory\") 1) (func (export \"run\") (call $c)))",
+            imports, 1);
+        scoped(world_close) struct world *w =
+            world_with(m, (struct world_limits){.compute_ns = 1000 * MS});
+        for (int i = 0; i < 30; i++)
+            call(w, "run");
+        assert_false(world_is_stopped(w));
+        assert_true(world_usage(w).compute_ns < 900 * MS);
+        for (int i = 0; i < 3; i++)
+            call(w, "run");
+        assert_call_fails(w, "run", ERR_TIMEOUT);
+        assert_true(world_is_stopped(w));
+        scoped(world_close) struct world *endless = world_of(m);
+        call(endless, "run");
+    }
+}
+
 static void the_whole_may_only_last_until_a_moment(void **state)
 {
     (void)state;
@@ -1030,6 +1064,7 @@ static void a_world_that_grew_cannot_be_frozen(void **state)
         cmocka_unit_test(an_endless_loop_ends_with_its_computing_time),              \
         cmocka_unit_test(computing_time_is_that_of_all_calls_together),              \
         cmocka_unit_test(waiting_is_not_computing),                                  \
+        cmocka_unit_test(time_that_the_guest_sleeps_counts_over_all_calls),          \
         cmocka_unit_test(the_whole_may_only_last_until_a_moment),                    \
         cmocka_unit_test(fuel_is_used_up_at_the_same_place_each_time),               \
         cmocka_unit_test(recursion_without_end_is_a_limit_of_its_own),               \

@@ -41,6 +41,9 @@ static bool check_totals(const struct tool_world *w, const struct tool_stage *st
     if (count == 0 || count > TOOL_STAGES_MAX)
         return err_set(e, ERR_LIMIT, "%zu tools in a row; 1 to %u are accepted", count,
                        TOOL_STAGES_MAX);
+    if (w->file_count > TOOL_FILES_MAX)
+        return err_set(e, ERR_LIMIT, "%zu files; at most %u can be given", w->file_count,
+                       TOOL_FILES_MAX);
     for (size_t i = 0; i < count; i++)
         memory += stage_memory(&stages[i]);
     for (size_t i = 0; i < w->file_count; i++)

@@ -17,10 +17,17 @@ static bool add_mounts(struct vfs *v, const struct tool_world *w, enum tool_acce
     for (size_t i = 0; access != TOOL_NO_FILES && i < w->mount_count; i++) {
         struct vfs_mount m = w->mounts[i];
         m.writable = m.writable && access != TOOL_READ;
+        m.write_only = access == TOOL_WRITE;
         if (!vfs_mount(v, &m, e))
             return false;
     }
     return true;
+}
+
+static bool show_data(struct vfs *v, const char *data_dir, struct err *e)
+{
+    scoped_fd int dir = data_dir ? os_dir_open(data_dir, e) : -1;
+    return !data_dir || (dir >= 0 && vfs_show(v, dir, e));
 }
 
 static bool make_folder(struct vfs *v, const char *path, struct err *e)
@@ -78,9 +85,6 @@ static bool add_files(struct vfs *v, const struct tool_world *w, struct arena *a
                       struct err *e)
 {
     struct vfs_stat st;
-    if (w->file_count > TOOL_FILES_MAX)
-        return err_set(e, ERR_LIMIT, "%zu files; at most %u can be given", w->file_count,
-                       TOOL_FILES_MAX);
     if (w->file_count && (vfs_stat(v, NULL, STR(WORK), true, &st) || st.device))
         return err_set(e, ERR_CONFLICT,
                        "files are put into " WORK
@@ -142,7 +146,8 @@ bool tree_make(const struct tool_world *w, const struct tool *t, struct arena *a
                               .open = OPEN_FILES,
                               .written = WRITTEN_BYTES};
     *out = (struct tree){.vfs = vfs_new(&quota)};
-    return add_mounts(out->vfs, w, t->execution.access, e) &&
+    return show_data(out->vfs, t->data_dir, e) &&
+           add_mounts(out->vfs, w, t->execution.access, e) &&
            make_folder(out->vfs, WORK, e) && make_folder(out->vfs, "/tmp", e) &&
            add_files(out->vfs, w, a, e) && list_folders(out, a, e) &&
            set_here(out, w->folder, t->execution.access == TOOL_NO_FILES, a, e);

@@ -56,8 +56,8 @@ struct vfs_mount {
     int dir;        /* the host's open folder; duplicated */
     bool writable;  /* else every change in it is EROFS */
     bool dots;      /* are names that begin with a dot shown? */
-    /* With `writable`: what was there before can be replaced and removed, but neither
-     * read nor listed (EACCES); what the guest made itself can. */
+    /* What was there before can neither be read nor listed (EACCES), only, with
+     * `writable`, be replaced and removed; what the guest made itself can be read. */
     bool write_only;
     bool overlay; /* changes are kept in memory, and the host's files stay as they are */
 };

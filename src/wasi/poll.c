@@ -47,17 +47,20 @@ static struct subscription read_subscription(const struct call *c, const char *f
 }
 
 /* Until then, or until the guest must end anyway: the engine stops it at our return. */
-static void sleep_until(struct wasi *s, uint64_t due_ns)
+static void sleep_until(const struct call *c, uint64_t due_ns)
 {
+    const struct wasi *s = c->wasi;
     uint64_t end = s->options.until_ns;
     if (end && due_ns > end)
         due_ns = end;
     for (uint64_t now; (now = os_mono_ns()) < due_ns;) {
-        if (cancel_fired(s->options.cancel) || s->options.frozen)
+        if (cancel_fired(s->options.cancel) || s->options.frozen ||
+            world_is_stopped(c->world))
             return;
         uint64_t left = due_ns - now < SLICE_NS ? due_ns - now : SLICE_NS;
         struct timespec t = {.tv_nsec = (long)left};
         (void)nanosleep(&t, NULL);
+        world_charge(c->world, os_mono_ns() - now);
     }
 }
 
@@ -89,7 +92,7 @@ int poll_oneoff(const struct call *c)
             return EINVAL;
         first = row[i].due_ns < first ? row[i].due_ns : first;
     }
-    sleep_until(c->wasi, first);
+    sleep_until(c, first);
     now = os_mono_ns();
     now = now < first ? first : now; /* stopped early: what was first is told */
     for (uint32_t i = 0; i < n; i++)
