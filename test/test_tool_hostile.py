@@ -15,8 +15,6 @@ from test_tool_cases import settings  # noqa: F401
 COUNT = int(os.environ.get("CLOCHE_DAMAGED", "50"))
 MILLISECONDS = 3000  # that a tool may compute on one of them
 NAMES = sorted(json.loads(f.read_text())["name"] for f in PACKAGES.glob("*/*.json"))
-# Exit codes of `cloche tool run` for what it stopped, besides the tool's own.
-SIGNALS = range(128, 192)
 
 
 def damaged(data, r):
@@ -79,5 +77,7 @@ def test_damaged_input_harms_nothing(cloche, settings, tmp_path, tool):  # noqa:
     with ThreadPoolExecutor(2) as pool:
         for number, one, done, outside in pool.map(run, enumerate(damaged_cases(tool))):
             shown = f"number {number}: {tool} {one.args}: {done.returncode} {done.stderr[-400:]!r}"
-            assert 0 <= done.returncode < 256 and done.returncode not in SIGNALS, shown
+            # The tool may crash (134) or be stopped (124, 137); who runs it may not.
+            assert 0 <= done.returncode < 256, shown
+            assert b"Sanitizer" not in done.stderr, shown
             assert outside == "not to be touched", shown
