@@ -59,6 +59,24 @@ static int count(void)
     return 0;
 }
 
+/* No byte more than these. */
+static int take(unsigned long long n)
+{
+    ssize_t got = read(0, block, n < sizeof block ? (size_t)n : sizeof block);
+    return got < 0 || write(1, block, (size_t)got) != got;
+}
+
+/* Asks, and waits for a line. */
+static int ask(void)
+{
+    fputs("name? ", stdout);
+    (void)fflush(stdout);
+    if (!fgets(block, sizeof block, stdin))
+        return 1;
+    printf("hello %s", block);
+    return 0;
+}
+
 static int flood(unsigned long long n)
 {
     memset(block, 'x', sizeof block);
@@ -179,6 +197,8 @@ static int with_number(const char *what, const char *text)
         return head((long)n);
     if (!strcmp(what, "flood"))
         return flood(n);
+    if (!strcmp(what, "take"))
+        return take(n);
     if (!strcmp(what, "sleep"))
         return sleep_ms((long)n);
     return -1;
@@ -192,6 +212,8 @@ static int without_words(const char *what)
         spin();
     if (!strcmp(what, "abort"))
         abort();
+    if (!strcmp(what, "ask"))
+        return ask();
     if (!strcmp(what, "count"))
         return count();
     if (!strcmp(what, "eat"))

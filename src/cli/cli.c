@@ -1,11 +1,12 @@
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
-#include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "engine/engine.h"
 
@@ -74,8 +75,21 @@ struct cloche_options *cli_options(const char *const *vaults, const char *const 
     return o;
 }
 
+/* A standard stream that is closed would be the number of the next file we open, and what
+ * is written to it, or read from it, that file's. */
+static void fill_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        (void)close(fd);
+}
+
 int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
+    fill_streams();
     /* Large buffers go back to the system when they are freed; by itself the C
      * library would soon keep them, in an arena for each thread. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
@@ -89,8 +103,6 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }
-    if (!strcmp(argv[1], "compile-module")) /* not for people */
-        return tool_compile_main(argc, argv);
     for (size_t i = 0; i < LENGTH(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run ? commands[i].run(argc, argv)

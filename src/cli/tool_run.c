@@ -1,7 +1,7 @@
 /* cloche tool run: a tool as a program of the terminal's. Its streams are ours, so that
  * it stands in a pipe like any other; signals end us as they end anybody. */
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +35,15 @@ static void call_end(struct tool_call *c)
 
 /* ---- the streams -------------------------------------------------------- */
 
+/* A stream that another program made one that does not wait is waited for here. Answers
+ * whether to try again. */
+static bool wait_for(int fd, short what)
+{
+    struct pollfd p = {.fd = fd, .events = what};
+    return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) &&
+                              (poll(&p, 1, -1) >= 0 || errno == EINTR));
+}
+
 /* No byte more than was asked for: what the tool leaves is the next program's. */
 static int read_stdin(void *arg, void *to, size_t n, size_t *done)
 {
@@ -42,7 +51,7 @@ static int read_stdin(void *arg, void *to, size_t n, size_t *done)
     ssize_t got;
     do
         got = read(STDIN_FILENO, to, n);
-    while (got < 0 && errno == EINTR);
+    while (got < 0 && wait_for(STDIN_FILENO, POLLIN));
     *done = got < 0 ? 0 : (size_t)got;
     return got < 0 ? errno : 0;
 }
@@ -52,7 +61,7 @@ static int write_all(int fd, const char *from, size_t n, size_t *done)
     *done = 0;
     while (*done < n) {
         ssize_t put = write(fd, from + *done, n - *done);
-        if (put < 0 && errno != EINTR)
+        if (put < 0 && !wait_for(fd, POLLOUT))
             return errno;
         *done += put < 0 ? 0 : (size_t)put;
     }
@@ -107,29 +116,41 @@ static bool read_words(struct tool_call *c, struct err *e)
 
 /* ---- running ------------------------------------------------------------ */
 
-/* What names a file that is there, but not for the tool? */
-static void help_with_files(const struct tool_call *c)
+/* The first word that names a file which is there, but not for the tool; NULL: none. */
+static const char *unseen_file(const struct tool_call *c)
 {
-    for (size_t i = 0; c->shown_count == 0 && i < c->arg_count; i++) {
-        struct stat st;
-        if (c->args[i][0] != '-' && stat(c->args[i], &st) == 0) {
-            fprintf(
-                stderr,
-                "cloche: %s sees no files; to let it read '%.200s', give it the folder "
-                "with --mount /work=.:ro (or :rw)\n",
-                c->name, c->args[i]);
-            return;
-        }
-    }
+    struct stat st;
+    for (size_t i = 0; i < c->arg_count; i++)
+        if (c->args[i][0] != '-' && stat(c->args[i], &st) == 0)
+            return c->args[i];
+    return NULL;
 }
 
-static int report(const struct tool_call *c, const struct tool_result *r)
+static void help_with_files(const struct tool_call *c, const struct tool *t)
+{
+    bool blind = t->execution.access == TOOL_NO_FILES;
+    const char *file = blind || c->shown_count == 0 ? unseen_file(c) : NULL;
+    if (file && blind)
+        fprintf(
+            stderr,
+            "cloche: %s sees no files, whatever is mounted; let it read '%.200s' from "
+            "standard input\n",
+            c->name, file);
+    else if (file)
+        fprintf(stderr,
+                "cloche: %s sees only what is mounted; for '%.200s', give it the folder "
+                "with --mount /work=.:ro (or :rw)\n",
+                c->name, file);
+}
+
+static int report(const struct tool_call *c, const struct tool *t,
+                  const struct tool_result *r)
 {
     const struct tool_outcome *o = &r->stages[0];
     if (o->stopped)
         fprintf(stderr, "cloche: %s\n", o->why);
     else if (o->exit_code)
-        help_with_files(c);
+        help_with_files(c, t);
     if (c->stats)
         fprintf(stderr, "cloche: %s: %.3f ms, %.3f ms of computing, %.1f MB of memory\n",
                 c->name, o->wall_ms, o->compute_ms, (double)o->memory_peak / 1048576);
@@ -166,7 +187,7 @@ static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *
         world.env_count++;
     struct tool_result result = {0};
     bool ran = tools_run(box->catalogue, &world, &stage, 1, &result, e);
-    int exit = ran ? report(c, &result) : cli_fail(e);
+    int exit = ran ? report(c, tool, &result) : cli_fail(e);
     tool_result_end(&result);
     tool_release(box->catalogue, tool);
     return exit;

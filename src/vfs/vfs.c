@@ -410,9 +410,7 @@ static int link_place(struct vfs *v, const struct place *from, const struct plac
 {
     if (!from->exists)
         return ENOENT;
-    /* A link of the host's would be one more that its programs follow. */
-    if (from->stat.type == VFS_FOLDER ||
-        (from->stat.type == VFS_LINK && place_home(from)))
+    if (from->stat.type != VFS_FILE)
         return EPERM;
     int failed = covers(v, from);
     if (!failed)
