@@ -159,6 +159,7 @@ $(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default
 $(OUT)/src/actions/calls_fetch.o: src/actions/fetch.js
 $(OUT)/src/actions/calls_fs.o: src/actions/fs.js
 $(OUT)/src/catalogue/manifest.o: docs/tool-manifest.schema.json
+$(OUT)/src/desk/page.o: web/page.html web/page.css build/web/page.js
 
 # Another's code: its warnings are not ours.
 $(OUT)/yyjson.o: Makefile $(DEPS)/build.ok
@@ -305,6 +306,20 @@ build/guest/typescript.raw.wasm: $(addprefix guest/typescript/,main.go go.mod go
 	@GOCACHE=$(CACHE)/go GOMODCACHE=$(CURDIR)/$(DEPS)/go-modules dev/kept $@ \
 	    $(filter guest/%,$^) deps/python-go.txt -- \
 	    env -C guest/typescript $(GO_BUILD) -o ../../$@ .
+
+# The page of `cloche serve`: one script, by the same esbuild on this machine.
+build/web/esbuild: guest/typescript/go.mod guest/typescript/go.sum dev/kept $(DEPS)/build.ok
+	@echo "  go    $@"
+	@mkdir -p $(@D)
+	@GOCACHE=$(CACHE)/go GOMODCACHE=$(CURDIR)/$(DEPS)/go-modules dev/kept $@ \
+	    $(filter guest/%,$^) deps/python-go.txt -- env -C guest/typescript \
+	    CGO_ENABLED=0 GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off GOFLAGS=-modcacherw \
+	    ../../$(DEPS)/go build -mod=readonly -trimpath -buildvcs=false -ldflags='-s -w' \
+	    -o ../../$@ github.com/evanw/esbuild/cmd/esbuild
+build/web/page.js: web/page.ts web/tsconfig.json build/web/esbuild
+	@echo "  web   $@"
+	@build/web/esbuild $< --bundle --minify --format=esm --target=es2022 --outfile=$@ \
+	    --log-level=warning
 
 # One object a file: one `zig cc` over many writes no usable .d file. The JavaScript beside
 # it is taken in by #embed. What a guest exports is called from outside: no prototype.

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/person.h"
 #include "desk/desk.h"
 #include "os/os.h"
 #include "json/json.h"
@@ -13,7 +14,7 @@
 
 struct approvals_command {
     const char *words[3]; /* the verb, and which */
-    const char *remember;
+    const char *remember, *url;
     bool json, follow, help;
     struct approvals *store;
 };
@@ -152,9 +153,12 @@ static bool run(struct approvals_command *c, size_t count, struct err *e)
         return decide(c, true, e);
     if (!strcmp(verb, "deny") && count == 2)
         return decide(c, false, e);
+    if (!strcmp(verb, "link") && count == 1)
+        return person_link(c->url, e);
     return err_set(
         e, ERR_INVALID,
-        "'cloche approvals' is followed by nothing, list, allow ID or deny ID");
+        "'cloche approvals' is followed by nothing, list, allow ID, deny ID or "
+        "link");
 }
 
 int command_approvals(int argc, char **argv)
@@ -164,14 +168,17 @@ int command_approvals(int argc, char **argv)
         {"--remember", &c.remember, NULL, "HOW",
          "with allow: for this call (call, the default), this session, or always"},
         {"--follow", NULL, &c.follow, NULL, "with list: print what comes, as it comes"},
+        {"--url", &c.url, NULL, "URL",
+         "with link: of which server (the one that was started last)"},
         {"--json", NULL, &c.json, NULL, "with list: print JSON"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };
     struct option_use use = {
-        .usage = "cloche approvals [list | allow ID | deny ID] [OPTIONS]\n\n"
-                 "What agents have asked for and the policy leaves to you "
-                 "(docs/policy.md).\nWho waits hears your word at once; afterwards it is "
-                 "good for ten minutes, for the\nvery same request.",
+        .usage =
+            "cloche approvals [list | allow ID | deny ID | link] [OPTIONS]\n\n"
+            "What agents have asked for and the policy leaves to you "
+            "(docs/policy.md).\nWho waits hears your word at once; afterwards it is "
+            "good for ten minutes, for the\nvery same request. link: to the page of your server, good once.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &c.help,

@@ -33,7 +33,7 @@ static const struct command {
      .run = command_token},
     {"callers", "[pause NAME | resume NAME]", "callers that are paused",
      .run = command_callers},
-    {"approvals", "[list | allow ID | deny ID]", "what waits for your word",
+    {"approvals", "[list | allow ID | deny ID | link]", "what waits for your word",
      .run = command_approvals},
     {"audit", "[show ID] [--follow] [--verify]", "what was done", .run = command_audit},
     {"policy", "show | check | set | unset | schema", "what callers may do",

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/person.h"
 #include "embed/embed.h"
 #include "engine/engine.h"
 #include "http/http.h"
@@ -34,6 +35,7 @@ struct service {
     char public_host[256];
     bool require_token, behind_proxy, help;
     struct access *access;
+    struct person person; /* of a server: its page */
     struct cloche *cloche;
     int stop; /* readable at SIGINT or SIGTERM */
 };
@@ -240,6 +242,7 @@ static bool open_access(struct service *s, struct err *e)
                                      .per_second = (unsigned)per_second,
                                      .running = (unsigned)running,
                                      .refused = record_refusal,
+                                     .persons_path = DESK_PATH,
                                      .arg = s};
     if (!read_oauth(s, &options.oauth, e))
         return false;
@@ -260,10 +263,13 @@ static bool serve(struct service *s, struct err *e)
         {0},
         {0}, /* OAuth */
         {0},
+        {0}, /* the page */
     };
-    size_t count = LENGTH(routes) - ACCESS_ROUTES;
+    size_t count = LENGTH(routes) - ACCESS_ROUTES - 1;
     rest_routes(embed_workspaces(s->cloche), routes + count - REST_ROUTES);
     count += access_routes(s->access, routes + count);
+    if (s->person.desk)
+        routes[count++] = desk_route(s->person.desk);
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
                                    .n_routes = count,
@@ -295,6 +301,7 @@ static bool serve(struct service *s, struct err *e)
     /* Scripts wait for this line. */
     printf("%s\n", http_url(server));
     fflush(stdout);
+    person_greet(&s->person, http_url(server));
     serve_on(s, server, mcp);
     http_close(server, DRAIN_MS);
     return true;
@@ -334,7 +341,8 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         .usage =
             "cloche serve [OPTIONS]\n\n"
             "Serves MCP at /mcp, REST at /workspaces (described at /openapi.json) and\n"
-            "counters at /metrics; prints its address when it is ready; ends at SIGTERM.",
+            "counters at /metrics; prints its address when it is ready, and a link to the\n"
+            "page on which you decide what waits; ends at SIGTERM.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &s.help,
@@ -344,7 +352,12 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         return exit;
     struct err e = {0};
     (void)signal(SIGPIPE, SIG_IGN);
-    bool ok = open_access(&s, &e) && service_open(&s, extras, &e) && serve(&s, &e);
+    bool ok = open_access(&s, &e) && service_open(&s, extras, &e);
+    if (ok) {
+        person_open(&s.person);
+        ok = serve(&s, &e);
+        person_close(&s.person);
+    }
     service_close(&s);
     access_close(s.access);
     return ok ? EXIT_DONE : cli_fail(&e);

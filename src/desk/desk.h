@@ -24,3 +24,34 @@ bool desk_decide(struct guard *g, struct approvals *a, struct str id, bool allow
  * PERMISSION_USUAL takes it out. ERR_INVALID: no name of a tool. */
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,
                  const char *by, struct err *e);
+
+/* ---- links ------------------------------------------------------------------ */
+
+#define DESK_LINK_S 600u   /* for how long one is good, and for one use */
+#define DESK_SEAT_S 43200u /* for how long who came by it may stay */
+#define DESK_SEATS_MAX 8u  /* of one server; the oldest makes room */
+#define DESK_LINK_MAX 300u /* bytes, with the NUL */
+
+/* Makes a link to the page of the server at `url`; NULL: the one that was started last.
+ * ERR_NOT_FOUND: none runs. */
+bool desk_link(const char *url, char out[static DESK_LINK_MAX], struct err *e);
+
+/* ---- the page ---------------------------------------------------------------- */
+
+#define DESK_PATH "/person"
+
+struct catalogue;
+struct desk;
+struct desk_options { /* all borrowed */
+    struct guard *guard;
+    struct approvals *approvals;
+    struct catalogue *catalogue; /* NULL: the page shows no tools */
+};
+struct desk *desk_open(const struct desk_options *o, struct err *e);
+void desk_close(struct desk *d); /* NULL is fine; its server is closed */
+SCOPED(desk, desk_close);
+struct http_route;
+/* The route for an HTTP server, DESK_PATH and all below. */
+struct http_route desk_route(struct desk *d);
+/* The server is there: links lead to it from now on, until desk_close(). */
+void desk_listens(struct desk *d, const char *url);

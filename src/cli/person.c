@@ -1,0 +1,63 @@
+/* The page of `cloche serve`: opening what it shows, and the links that lead to it. */
+#include "cli/person.h"
+
+#include <stdio.h>
+
+#include "actions/actions.h"
+#include "catalogue/catalogue.h"
+
+void person_open(struct person *p)
+{
+    struct err e = {0};
+    struct guard_options options = {0};
+    options.calls = actions_call_names(&options.call_count);
+    *p = (struct person){.guard = guard_open(&options), .approvals = approvals_open(&e)};
+    p->guest_dir = p->approvals ? actions_guest_dir(&e) : NULL;
+    if (p->guest_dir)
+        p->catalogue =
+            catalogue_open(&(struct catalogue_options){.guest_dir = p->guest_dir});
+    struct desk_options desk = {
+        .guard = p->guard, .approvals = p->approvals, .catalogue = p->catalogue};
+    if (p->catalogue)
+        p->desk = desk_open(&desk, &e);
+    if (!p->desk)
+        log_line(LOG_WARN, "there is no page for approvals: %s", e.msg);
+}
+
+void person_close(struct person *p)
+{
+    desk_close(p->desk);
+    catalogue_close(p->catalogue);
+    approvals_close(p->approvals);
+    guard_close(p->guard);
+    free(p->guest_dir);
+    *p = (struct person){0};
+}
+
+void person_greet(struct person *p, const char *url)
+{
+    struct err e = {0};
+    char link[DESK_LINK_MAX];
+    if (!p->desk)
+        return;
+    desk_listens(p->desk, url);
+    if (desk_link(url, link, &e))
+        fprintf(stderr,
+                "cloche: approvals and tools, for you alone: %s (good once, for %u "
+                "minutes; 'cloche approvals link' makes another)\n",
+                link, DESK_LINK_S / 60);
+    else
+        log_line(LOG_WARN, "no link to the page: %s", e.msg);
+}
+
+bool person_link(const char *url, struct err *e)
+{
+    char link[DESK_LINK_MAX];
+    if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return err_set(e, ERR_INVALID,
+                       "--url '%.100s' is none; http://127.0.0.1:7878 is accepted", url);
+    if (!desk_link(url, link, e))
+        return false;
+    printf("%s\n", link);
+    return true;
+}

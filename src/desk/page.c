@@ -1,0 +1,369 @@
+/* The page, over HTTP: its three files, the way in by a link, and a person's deeds.
+ *
+ * Who asks has to be a browser of this machine, on the page itself: listener and peer are
+ * loopback (http_is_local), Origin is the very server, the cookie came by a link, and the
+ * key is what the page was given then and keeps to itself. The cookie alone would reach
+ * any other server on this machine's ports; the key alone would be any script's.
+ */
+#include <stdio.h>
+
+#include "catalogue/catalogue.h"
+#include "desk/internal.h"
+#include "os/os.h"
+
+#define COOKIE "cloche_person"
+#define KEY_HEADER "X-Cloche-Key"
+#define BODY_MAX ((size_t)64 << 10)
+
+/* What `make` puts there: web/. */
+#define FILE_OF(name, path)                                              \
+    __asm__(".section .rodata\n" #name ":\n.incbin \"" path "\"\n" #name \
+            "_end:\n.byte 0\n"                                           \
+            ".previous\n");                                              \
+    extern const char name[] __attribute__((visibility("hidden")));      \
+    extern const char name##_end[] __attribute__((visibility("hidden")))
+FILE_OF(page_html, "web/page.html");
+FILE_OF(page_css, "web/page.css");
+FILE_OF(page_js, "build/web/page.js");
+
+/* ---- answering --------------------------------------------------------------- */
+
+static void put_headers(struct http_response *rs)
+{
+    static const char *const fields[][2] = {
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+         "require-trusted-types-for 'script'; trusted-types 'none'"},
+        {"X-Frame-Options", "DENY"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},
+        {"Cache-Control", "no-store"},
+    };
+    for (size_t i = 0; i < LENGTH(fields); i++)
+        (void)http_set_header(rs, fields[i][0], fields[i][1]);
+}
+
+static void say_json(struct http_response *rs, int status, const char *key,
+                     const char *text)
+{
+    buf_clear(&rs->body);
+    struct json_writer w = json_writer(&rs->body);
+    json_open_object(&w);
+    json_pair_cstr(&w, key, text);
+    json_close(&w);
+    rs->status = status;
+    rs->type = "application/json";
+}
+
+static void say_error(struct http_response *rs, const struct err *e)
+{
+    say_json(rs, err_kind(e->code)->http, "error", e->msg);
+}
+
+/* ---- who asks ----------------------------------------------------------------- */
+
+static bool is_our_page(struct http_request *rq)
+{
+    struct str origin = http_header(rq, "Origin"), host = http_header(rq, "Host");
+    struct str site = http_header(rq, "Sec-Fetch-Site");
+    const char *rest = str_starts(origin, "http://")    ? origin.at + 7
+                       : str_starts(origin, "https://") ? origin.at + 8
+                                                        : NULL;
+    bool same =
+        rest && str_eq((struct str){rest, origin.n - (size_t)(rest - origin.at)}, host);
+    return same && (!site.at || str_is(site, "same-origin"));
+}
+
+/* The value of our cookie; empty: there is none, or there are several. */
+static struct str read_cookie(struct http_request *rq)
+{
+    struct str all = http_header(rq, "Cookie"), found = STR("");
+    const char *at = all.at, *end = all.at ? all.at + all.n : NULL;
+    unsigned count = 0;
+    while (at && at < end) {
+        const char *stop = memchr(at, ';', (size_t)(end - at));
+        struct str one = str_trim((struct str){at, (size_t)((stop ? stop : end) - at)});
+        if (str_starts(one, COOKIE "=")) {
+            found = (struct str){one.at + sizeof COOKIE, one.n - sizeof COOKIE};
+            count++;
+        }
+        at = stop ? stop + 1 : end;
+    }
+    return count == 1 && http_header_count(rq, "Cookie") == 1 ? found : STR("");
+}
+
+static bool same_hash(struct str text, const unsigned char *hash)
+{
+    unsigned char own[CRYPTO_BLAKE2B];
+    crypto_blake2b(text, own);
+    return crypto_equal((struct str){(const char *)own, sizeof own},
+                        (struct str){(const char *)hash, sizeof own});
+}
+
+/* The seat of who asks; -1: he has none. */
+static int find_seat(struct desk *d, struct http_request *rq)
+{
+    struct str cookie = read_cookie(rq), key = http_header(rq, KEY_HEADER);
+    if (!cookie.n || !key.at)
+        return -1;
+    int found = -1;
+    uint64_t now = os_mono_ns();
+    pthread_mutex_lock(&d->lock);
+    for (unsigned i = 0; i < DESK_SEATS_MAX; i++) {
+        const struct seat *s = &d->seats[i];
+        if (s->until_ns > now && same_hash(cookie, s->cookie) && same_hash(key, s->key))
+            found = (int)i;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return found;
+}
+
+/* ---- coming in, and leaving ---------------------------------------------------- */
+
+static void take_seat(struct desk *d, struct str cookie, struct str key)
+{
+    pthread_mutex_lock(&d->lock);
+    struct seat *s = &d->seats[0];
+    for (unsigned i = 1; i < DESK_SEATS_MAX; i++)
+        if (d->seats[i].until_ns < s->until_ns)
+            s = &d->seats[i];
+    crypto_blake2b(cookie, s->cookie);
+    crypto_blake2b(key, s->key);
+    s->until_ns = os_mono_ns() + DESK_SEAT_S * (uint64_t)1000000000;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void record(struct desk *d, const char *event)
+{
+    struct err none = {0};
+    char now[25];
+    scoped_buf struct buf text;
+    buf_init(&text, 1024);
+    struct json_writer w = json_writer(&text);
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&w);
+    json_pair_cstr(&w, "time", now);
+    json_pair_cstr(&w, "event", event);
+    json_pair_cstr(&w, "caller", "page");
+    json_close(&w);
+    struct ward *ward = guard_ward(d->o.guard, NULL, &none);
+    const struct policy *p = ward ? ward_policy(ward, &none) : NULL;
+    if (ward && !text.failed)
+        (void)ward_record(ward, (struct str){text.at + 1, text.n - 2},
+                          p ? p->digest : "unusable", true, &none);
+    policy_release(p);
+}
+
+static void enter(struct desk *d, const struct json *said, struct http_response *rs)
+{
+    char cookie[CRYPTO_TOKEN], key[CRYPTO_TOKEN], field[200];
+    if (!links_take(d->links, json_str(json_get(said, "link")))) {
+        record(d, "page refused");
+        say_json(rs, 403, "error",
+                 "this link was used, or is over: 'cloche approvals link' makes another");
+        return;
+    }
+    crypto_token(cookie);
+    crypto_token(key);
+    take_seat(d, str_of(cookie), str_of(key));
+    (void)snprintf(field, sizeof field,
+                   COOKIE "=%s; Path=" DESK_PATH "; Max-Age=%u; HttpOnly; "
+                          "SameSite=Strict%s",
+                   cookie, DESK_SEAT_S, !strncmp(d->url, "https:", 6) ? "; Secure" : "");
+    (void)http_set_header(rs, "Set-Cookie", field);
+    record(d, "page opened");
+    say_json(rs, 200, "key", key);
+}
+
+static void leave(struct desk *d, int seat, struct http_response *rs)
+{
+    pthread_mutex_lock(&d->lock);
+    d->seats[seat] = (struct seat){0};
+    pthread_mutex_unlock(&d->lock);
+    (void)http_set_header(rs, "Set-Cookie",
+                          COOKIE "=; Path=" DESK_PATH "; Max-Age=0; HttpOnly; "
+                                 "SameSite=Strict");
+    say_json(rs, 200, "done", "left");
+}
+
+/* ---- deeds ---------------------------------------------------------------------- */
+
+static bool decide(struct desk *d, const struct json *said, struct err *e)
+{
+    const struct json *allow = json_get(said, "allow");
+    struct str remember = json_str(json_get(said, "remember"));
+    enum approval_memory memory = APPROVAL_CALL;
+    if (!json_is(allow, JSON_BOOL) ||
+        (remember.n && !approval_memory_named(remember, &memory)))
+        return err_set(e, ERR_INVALID,
+                       "{id, allow: true | false, remember?: call | session | always} is "
+                       "accepted");
+    return desk_decide(d->o.guard, d->o.approvals, json_str(json_get(said, "id")),
+                       json_bool(allow, false), memory, "page", e);
+}
+
+static bool permit(struct desk *d, const struct json *said, struct err *e)
+{
+    enum permission p = PERMISSION_USUAL;
+    struct str word = json_str(json_get(said, "permission"));
+    if (!permission_named(word, &p) && !str_is(word, "usual"))
+        return err_set(e, ERR_INVALID,
+                       "{tool, permission: always | ask | never | usual} is accepted");
+    struct ward *w = guard_ward(d->o.guard, NULL, e);
+    return w && desk_permit(w, false, json_str(json_get(said, "tool")).at, p, "page", e);
+}
+
+static const struct deed_row {
+    const char *name;
+    bool (*run)(struct desk *d, const struct json *said, struct err *e);
+} deeds[] = {{"decide", decide}, {"permit", permit}};
+
+static void do_deed(struct desk *d, struct str name, const struct json *said, int seat,
+                    struct http_response *rs)
+{
+    struct err e = {0};
+    if (str_is(name, "leave")) {
+        leave(d, seat, rs);
+        return;
+    }
+    for (size_t i = 0; i < LENGTH(deeds); i++) {
+        if (!str_is(name, deeds[i].name))
+            continue;
+        if (deeds[i].run(d, said, &e))
+            say_json(rs, 200, "done", deeds[i].name);
+        else
+            say_error(rs, &e);
+        return;
+    }
+    say_json(rs, 404, "error", "there is no such deed");
+}
+
+/* ---- requests -------------------------------------------------------------------- */
+
+static void tell_file(struct str name, struct http_response *rs)
+{
+    static const struct {
+        const char *name, *type, *at, *end;
+    } files[] = {{"", "text/html; charset=utf-8", page_html, page_html_end},
+                 {"page.css", "text/css; charset=utf-8", page_css, page_css_end},
+                 {"page.js", "text/javascript; charset=utf-8", page_js, page_js_end}};
+    for (size_t i = 0; i < LENGTH(files); i++)
+        if (str_is(name, files[i].name)) {
+            buf_put(&rs->body, files[i].at, (size_t)(files[i].end - files[i].at));
+            rs->type = files[i].type;
+            return;
+        }
+    http_say(rs, 404, "there is no such file");
+}
+
+static void tell_state(struct desk *d, struct http_request *rq, struct http_response *rs)
+{
+    char now[24];
+    struct err e = {0};
+    (void)snprintf(now, sizeof now, "%llu", (unsigned long long)desk_state(d));
+    struct str known = http_query(rq, "known");
+    if (known.at && str_is(known, now)) {
+        rs->status = 204;
+        return;
+    }
+    rs->type = "application/json";
+    if (!desk_put_state(d, &rs->body, &e))
+        say_error(rs, &e);
+}
+
+/* A person's deeds and what he sees; the request is of this machine. */
+static void answer(struct desk *d, struct http_request *rq, struct http_response *rs)
+{
+    struct err e = {0};
+    struct str name = http_part(rq, 1), method = http_method(rq);
+    if (!name.at)
+        name = STR("");
+    bool gets = str_is(method, "GET"), posts = str_is(method, "POST");
+    if (gets && !str_is(name, "state")) {
+        tell_file(name, rs);
+        return;
+    }
+    if ((!gets && !posts) || http_parts(rq) > 2) {
+        say_json(rs, 405, "error", "GET and POST are accepted");
+        return;
+    }
+    /* Browsers name the page in what it sends, but for what it gets. */
+    if ((posts || http_header(rq, "Origin").at) && !is_our_page(rq)) {
+        say_json(rs, 403, "error", "only the page itself may ask this");
+        return;
+    }
+    scoped(arena_free) struct arena *arena = arena_new(16 * BODY_MAX);
+    struct str body = http_body(rq);
+    const struct json *said =
+        posts && body.n <= BODY_MAX &&
+                str_starts(http_header(rq, "Content-Type"), "application/json")
+            ? json_read(body, arena, &e)
+            : NULL;
+    if (posts && !json_is(said, JSON_OBJECT)) {
+        say_json(rs, 400, "error", "a small JSON object is accepted");
+        return;
+    }
+    if (posts && str_is(name, "enter")) {
+        enter(d, said, rs);
+        return;
+    }
+    int seat = find_seat(d, rq);
+    if (seat < 0)
+        say_json(rs, 401, "error",
+                 "the way in is a link: 'cloche approvals link' makes one");
+    else if (gets)
+        tell_state(d, rq, rs);
+    else
+        do_deed(d, name, said, seat, rs);
+}
+
+static void work(void *arg, struct http_request *rq, void *none, struct http_response *rs)
+{
+    (void)none;
+    if (http_is_local(rq))
+        answer(arg, rq, rs);
+    else
+        say_json(rs, 403, "error",
+                 "this page is for browsers of the machine that the server runs on");
+    put_headers(rs);
+}
+
+struct http_route desk_route(struct desk *d)
+{
+    return (struct http_route){
+        .path = DESK_PATH "/", .arg = d, .head = true, .work = work};
+}
+
+/* ---- opening --------------------------------------------------------------------- */
+
+struct desk *desk_open(const struct desk_options *o, struct err *e)
+{
+    int links = links_open(e);
+    if (links < 0)
+        return NULL;
+    struct desk *d = mem_new(sizeof *d);
+    d->o = *o;
+    d->links = links;
+    pthread_mutex_init(&d->lock, NULL);
+    return d;
+}
+
+void desk_listens(struct desk *d, const char *url)
+{
+    (void)snprintf(d->url, sizeof d->url, "%s", url);
+    links_serve(d->links, url);
+}
+
+void desk_close(struct desk *d)
+{
+    if (!d)
+        return;
+    links_unserve(d->links, d->url);
+    os_close(d->links);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}

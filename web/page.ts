@@ -1,0 +1,208 @@
+// The page of `cloche serve`: what waits for a person's word, and what tools may do. All that
+// comes from the server is put in as text; there is no markup made of it anywhere.
+
+interface Approval {
+  id: string; kind: string; caller: string; asked: string; left_ms: number; waiting: boolean;
+  choices: string[]; tools: string[]; text: string;
+}
+interface Tool {
+  name: string; version: string; category: string; description: string; license: string;
+  signer: string; vault: string; source: "builtin" | "user"; files: string; enabled: boolean;
+  permission: string; from: string;
+}
+interface State { state: number; approvals: Approval[]; tools: Tool[] }
+
+const LOOK_MS = 1000; // between looks for what is new
+const CALM_MS = 600; // after something moved: a click is meant for what was there before
+const WORDS: Record<string, string> = { call: "this call", session: "this session", always: "always" };
+
+const byId = (id: string) => document.getElementById(id) as HTMLElement;
+let key = sessionStorage.getItem("key") ?? "";
+let known = -1;
+let shown: State | null = null;
+
+function make<K extends keyof HTMLElementTagNameMap>(name: K, text = "", cls = ""): HTMLElementTagNameMap[K] {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (cls) made.className = cls;
+  return made;
+}
+
+function choose(options: [string, string][], value: string): HTMLSelectElement {
+  const select = make("select");
+  for (const [word, text] of options) {
+    const option = make("option", text);
+    option.value = word;
+    select.append(option);
+  }
+  select.value = value;
+  return select;
+}
+
+const say = (text: string) => { byId("said").textContent = text; };
+
+// ---- speaking with the server ---------------------------------------------------------
+
+async function request(method: string, path: string, body?: object): Promise<Response> {
+  return fetch(`/person/${path}`, {
+    method,
+    headers: { "X-Cloche-Key": key, ...(body && { "Content-Type": "application/json" }) },
+    body: body && JSON.stringify(body),
+    cache: "no-store",
+    credentials: "same-origin",
+    redirect: "error",
+  });
+}
+
+async function deed(path: string, body: object, done: string) {
+  try {
+    const answer = await request("POST", path, body);
+    const said = await answer.json();
+    say(answer.ok ? done : said.error);
+    if (answer.status === 401) leave();
+  } catch {
+    say("The server does not answer.");
+  }
+  known = -1;
+  await look();
+}
+
+// ---- what waits ----------------------------------------------------------------------
+
+function card(a: Approval): HTMLElement {
+  const box = make("article");
+  box.dataset.id = a.id;
+  const verb = a.kind === "install" ? "proposes to install" : "asks to run";
+  box.append(make("p", `${a.caller} ${verb} ${a.tools.join(", ")}${a.waiting ? "" : " (and does not wait any more)"}`));
+  box.append(make("pre", a.text));
+  const foot = make("footer");
+  const remember = choose(a.choices.map((c) => [c, WORDS[c] ?? c]), "call");
+  remember.setAttribute("aria-label", "for how long");
+  const allow = make("button", "Allow", "allow");
+  const deny = make("button", "Deny");
+  const decide = (yes: boolean) => {
+    for (const b of [allow, deny]) b.disabled = true;
+    void deed("decide", { id: a.id, allow: yes, remember: yes ? remember.value : "call" },
+      yes ? `Allowed, for ${WORDS[remember.value]}.` : "Denied.");
+  };
+  allow.addEventListener("click", () => decide(true));
+  deny.addEventListener("click", () => decide(false));
+  foot.append(make("span", `${a.asked.slice(11, 19)} UTC, ${a.id}`), make("span", "", "gap"), remember, allow, deny);
+  box.append(foot);
+  return box;
+}
+
+/** Cards that are still there stay where they are; nothing can be clicked while others move. */
+function showApprovals(list: Approval[]) {
+  const place = byId("approvals");
+  const there = new Map([...place.children].map((c) => [(c as HTMLElement).dataset.id, c]));
+  let moved = false;
+  for (const [id, element] of there)
+    if (!list.some((a) => a.id === id)) {
+      element.remove();
+      moved = true;
+    }
+  for (const a of list)
+    if (!there.has(a.id)) {
+      place.append(card(a));
+      moved = true;
+    }
+  byId("none").hidden = list.length > 0;
+  document.title = list.length ? `(${list.length}) Cloche` : "Cloche";
+  if (!moved) return;
+  const buttons = [...place.querySelectorAll("button")];
+  for (const b of buttons) b.disabled = true;
+  setTimeout(() => { for (const b of buttons) b.disabled = false; }, CALM_MS);
+}
+
+// ---- the tools -----------------------------------------------------------------------
+
+function row(t: Tool): HTMLTableRowElement {
+  const line = make("tr", "", t.enabled ? "" : "off");
+  const facts = [t.version, t.license, t.source === "builtin" ? "built in" : t.signer ? `signed by ${t.signer}` : "not signed",
+    t.files === "none" ? "sees no files" : `files: ${t.files}`].filter(Boolean).join(", ");
+  const word = make("td", "", "word");
+  const select = choose([["always", "always"], ["ask", "ask"], ["never", "never"], ["usual", "as usual"]], t.permission);
+  select.setAttribute("aria-label", `may agents run ${t.name}`);
+  select.title = `set by: ${t.from}`;
+  select.addEventListener("change", () =>
+    void deed("permit", { tool: t.name, permission: select.value }, `${t.name}: ${select.value}.`));
+  word.append(select);
+  line.append(make("td", t.name, "name"), make("td", t.description), make("td", facts, "facts"), word);
+  return line;
+}
+
+function showTools(list: Tool[]) {
+  const place = byId("tools");
+  const wanted = (byId("find") as HTMLInputElement).value.trim().toLowerCase();
+  const groups = new Map<string, Tool[]>();
+  for (const t of list)
+    if (`${t.name} ${t.description} ${t.category}`.toLowerCase().includes(wanted))
+      groups.set(t.category, [...(groups.get(t.category) ?? []), t]);
+  place.replaceChildren(...[...groups].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([category, tools]) => {
+    const table = make("table");
+    table.append(...tools.map(row));
+    return [make("h3", category || "other"), table];
+  }));
+  if (!list.length) place.append(make("p", "There are no tools."));
+}
+
+// ---- from beginning to end -----------------------------------------------------------
+
+function show(in_: boolean) {
+  byId("out").hidden = in_;
+  for (const id of ["waiting", "shelf", "leave"]) byId(id).hidden = !in_;
+}
+
+function leave() {
+  key = "";
+  known = -1;
+  shown = null;
+  sessionStorage.removeItem("key");
+  show(false);
+}
+
+async function look() {
+  if (!key) return;
+  const answer = await request("GET", `state?known=${known}`);
+  if (answer.status === 401) leave();
+  if (answer.status !== 200) return;
+  const next = (await answer.json()) as State;
+  const before = JSON.stringify(shown?.tools);
+  shown = next;
+  known = next.state;
+  showApprovals(next.approvals);
+  if (before !== JSON.stringify(next.tools)) showTools(next.tools);
+  show(true);
+}
+
+async function enter(link: string) {
+  const answer = await request("POST", "enter", { link });
+  const said = await answer.json();
+  if (!answer.ok) {
+    say(said.error);
+    return;
+  }
+  key = said.key;
+  sessionStorage.setItem("key", key);
+}
+
+async function main() {
+  const link = location.hash.slice(1);
+  if (link) {
+    history.replaceState(null, "", "/person"); // it is used up: nobody shall go back to it
+    await enter(link);
+  }
+  byId("leave").addEventListener("click", () => void request("POST", "leave", {}).then(leave, leave));
+  byId("find").addEventListener("input", () => shown && showTools(shown.tools));
+  for (;;) {
+    try {
+      await look();
+    } catch {
+      say("The server does not answer.");
+    }
+    await new Promise((next) => setTimeout(next, LOOK_MS));
+  }
+}
+
+void main();
