@@ -18,7 +18,8 @@
 
   // ---- the API ----------------------------------------------------------------
 
-  // name -> {name, sync, writes, feature, options: [..] or null}
+  // name -> {name, sync, writes, feature, options: [..] or null}; "tools.*" is every other
+  // name in tools
   let calls = new Map();
   let spaces = new Map(); // "notes" -> Set of methods; a global's Set is empty
 
@@ -171,7 +172,7 @@
     api(node) {
       if (node?.type !== 'CallExpression') return undefined;
       const name = this.name(node.callee);
-      return name ? calls.get(name) : undefined;
+      return name ? (calls.get(name) ?? calls.get(`${name.split('.')[0]}.*`)) : undefined;
     }
 
     // "notes.get" of a member of a namespace that the code did not declare itself.
@@ -309,7 +310,7 @@
     }
     const space = node.object.type === 'Identifier' ? node.object.name : null;
     const methods = space && !c.declared.has(space) ? spaces.get(space) : undefined;
-    if (!methods?.size || property === null || methods.has(property) || node.optional) return;
+    if (!methods?.size || property === null || methods.has(property) || methods.has('*') || node.optional) return;
     if (!node[UP] || node[UP].type !== 'CallExpression' || node[UP].callee !== node || node[UP].optional) return;
     if (Object.hasOwn(Object.prototype, property)) return;
     const near = nearestCall(space, property);

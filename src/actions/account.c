@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "actions/internal.h"
+#include "actions/tooling.h"
 #include "crypto/crypto.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
@@ -76,7 +76,7 @@ void account_call(struct account *a, uint32_t row, const struct host_call *c,
                               : outcome == ERR_DENIED ? &n->denied
                                                       : &n->failed,
                               1, memory_order_relaxed);
-    if (outcome == ERR_NONE && c->row.writes)
+    if (outcome == ERR_NONE && c->row.writes && !c->asks)
         account_change(a, answer);
 }
 
@@ -88,6 +88,31 @@ void account_host(struct account *a, const char *host)
         known = !strcmp(host, a->hosts[i]);
     if (!known && a->host_count < LENGTH(a->hosts))
         (void)snprintf(a->hosts[a->host_count++], sizeof a->hosts[0], "%s", host);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void account_tool(struct account *a, const struct tool_stage *stage,
+                  const struct tool_outcome *o, enum err_code outcome)
+{
+    scoped_buf struct buf text;
+    char hex[CRYPTO_SHA256_HEX];
+    buf_init(&text, (size_t)64 << 20);
+    struct json_writer w = json_writer(&text);
+    json_put(&w, stage->arguments);
+    crypto_sha256_hex(buf_view(&text), hex);
+    pthread_mutex_lock(&a->lock);
+    if (a->tool_count == LENGTH(a->tools)) {
+        a->tools_more++;
+    } else {
+        struct account_tool *t = &a->tools[a->tool_count++];
+        (void)snprintf(t->name, sizeof t->name, "%s", stage->tool->name);
+        (void)snprintf(t->version, sizeof t->version, "%s", stage->tool->version);
+        memcpy(t->digest, hex, sizeof t->digest - 1);
+        t->digest[sizeof t->digest - 1] = 0;
+        t->exit_code = o ? o->exit_code : 0;
+        t->ms = o ? o->wall_ms : 0;
+        t->outcome = outcome;
+    }
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -179,6 +204,31 @@ static void put_texts(const char *key, const char *texts, size_t size, size_t co
     json_close(w);
 }
 
+/* Command-line tools that ran, or were refused. */
+static void put_tools(const struct account *a, struct json_writer *w)
+{
+    if (!a->tool_count)
+        return;
+    json_key(w, "tools");
+    json_open_array(w);
+    for (size_t i = 0; i < a->tool_count; i++) {
+        const struct account_tool *t = &a->tools[i];
+        json_open_object(w);
+        json_pair_cstr(w, "tool", t->name);
+        json_pair_cstr(w, "version", t->version);
+        json_pair_cstr(w, "arguments", t->digest);
+        json_pair_cstr(w, "result",
+                       t->outcome == ERR_NONE ? "success" : err_kind(t->outcome)->name);
+        if (t->outcome == ERR_NONE)
+            json_pair_int(w, "exit", t->exit_code);
+        json_pair_number(w, "ms", t->ms);
+        json_close(w);
+    }
+    json_close(w);
+    if (a->tools_more)
+        json_pair_int(w, "more_tools", (int64_t)a->tools_more);
+}
+
 static void put_stats(const struct account *a, struct json_writer *w)
 {
     if (!a->has_stats)
@@ -224,6 +274,7 @@ static void write_record(struct account *a, const char *action,
         put_counts(a, "denied", 1, &w);
         put_counts(a, "failed", 2, &w);
     }
+    put_tools(a, &w);
     if (a->asked) { /* persons */
         json_pair_int(&w, "asked", a->asked);
         json_pair_int(&w, "allowed", a->allowed);

@@ -6,6 +6,7 @@
 #include "actions/permission.h"
 #include "actions/results.h"
 #include "actions/shorten.h"
+#include "actions/tooling.h"
 #include "actions/watching.h"
 #include "approvals/approvals.h"
 #include "lint/lint.h"
@@ -46,6 +47,15 @@ char *actions_guest_dir(struct err *e)
     return NULL;
 }
 
+/* Of ours and of somebody else's, but no tool. */
+static const struct action *named(const struct actions *a, struct str name)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (str_is(name, a->shown[i].name))
+            return &a->shown[i];
+    return NULL;
+}
+
 static bool run_extra(const struct action_call *c, struct answer *out, struct err *e)
 {
     const struct action_extra *x = c->row->extra;
@@ -70,7 +80,7 @@ static bool add_row(struct actions *a, const struct action_row *row, struct err 
     const struct action *shown = &row->shown;
     if (a->count == ACTIONS_MAX)
         return err_set(e, ERR_LIMIT, "there are more than %d actions", ACTIONS_MAX);
-    if (action_named(a, str_of(shown->name)))
+    if (named(a, str_of(shown->name)))
         return err_set(e, ERR_CONFLICT, "there is an action %s already", shown->name);
     const struct json *input = read_schema(a, row, e);
     if (!input)
@@ -114,7 +124,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     a->vaults = vault_set_open(o, e);
     if (!a->vaults)
         return NULL;
-    a->watching = watching_new(a->vaults);
+    a->watching = watching_new(a);
     return take(a);
 }
 
@@ -146,6 +156,7 @@ void actions_close(struct actions *a)
     script_close(atomic_load(&a->runner));
     lint_close(atomic_load(&a->lint));
     typescript_free(a->typescript);
+    tooling_close(a);
     engine_close(a->engine);
     sessions_close(a->sessions);
     vault_set_close(a->vaults);
@@ -171,6 +182,14 @@ static bool make_engine(struct actions *a, struct err *e)
         must(asprintf(&a->ahead, "%s/ahead", a->guest_dir) > 0);
     struct engine_options options = {.ahead = a->ahead};
     return a->engine || (a->engine = engine_open(&options, e));
+}
+
+struct engine *actions_engine(struct actions *a, struct err *e)
+{
+    pthread_mutex_lock(&a->lock);
+    struct engine *engine = make_engine(a, e) ? a->engine : NULL;
+    pthread_mutex_unlock(&a->lock);
+    return engine;
 }
 
 static struct script *make_script(struct actions *a, struct err *e)
@@ -278,17 +297,30 @@ const struct action *actions_list(const struct actions *a, size_t *count)
     return a->shown;
 }
 
-const struct action *action_named(const struct actions *a, struct str name)
+const struct action *action_named(struct actions *a, struct str name)
 {
-    for (size_t i = 0; i < a->count; i++)
-        if (str_is(name, a->shown[i].name))
-            return &a->shown[i];
-    return NULL;
+    const struct action *own = named(a, name);
+    return own ? own : tooling_action(a, name);
 }
 
-unsigned action_scopes(const struct actions *a, const struct action *which)
+/* NULL: it is a command-line tool's. */
+static const struct action_row *own_row(const struct actions *a,
+                                        const struct action *which)
 {
-    const struct action_row *row = &a->rows[which - a->shown];
+    bool own = which >= a->shown && which < a->shown + a->count;
+    return own ? &a->rows[which - a->shown] : NULL;
+}
+
+static const struct action_row *row_of(struct actions *a, const struct action *which)
+{
+    const struct action_row *row = own_row(a, which);
+    return row ? row : tooling_row(a, which);
+}
+
+unsigned action_scopes(struct actions *a, const struct action *which)
+{
+    const struct action_row *row = row_of(a, which);
+    must(row);
     const struct host_call *needs = row->needs ? host_call_named(row->needs) : NULL;
     return row->scope | (needs ? permit_scope(needs->row.name, needs->row.writes) : 0);
 }
@@ -333,10 +365,13 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
     return ok;
 }
 
+/* What a command-line tool takes is looked at with its manifest. */
 static bool fits(const struct action_call *c, struct err *e)
 {
-    const struct json *schema = c->actions->input[c->row - c->actions->rows];
-    return json_schema_check(schema, c->arguments, "arguments", e);
+    const struct json *schema = c->row->run == action_wasm
+                                    ? json_read(STR("{\"type\":\"object\"}"), c->arena, e)
+                                    : c->actions->input[c->row - c->actions->rows];
+    return schema && json_schema_check(schema, c->arguments, "arguments", e);
 }
 
 static bool run_in(struct place *place, struct action_call *c, struct answer *out,
@@ -428,13 +463,28 @@ static bool fit_answer(struct actions *a, const struct caller *who, struct answe
     return buf_check(&out->json, "the answer", e);
 }
 
+/* run_tool runs actions, too, for clients that only call what is in their list: then it is
+ * as if that one had been called. */
+static const struct action *meant(struct actions *a, const struct action *which,
+                                  const struct json **arguments)
+{
+    const struct action_row *row = own_row(a, which);
+    if (!row || row->run != action_run_tool)
+        return which;
+    const struct action *other = named(a, json_str(json_get(*arguments, "name")));
+    if (!other || own_row(a, other)->run == action_run_tool)
+        return which;
+    *arguments = json_get(*arguments, "arguments");
+    return other;
+}
+
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e)
 {
-    must(which >= a->shown && which < a->shown + a->count);
-    size_t index = (size_t)(which - a->shown);
-    const struct action_row *row = &a->rows[index];
+    which = meant(a, which, &arguments);
+    const struct action_row *own = own_row(a, which), *row = row_of(a, which);
+    must(row);
     if (who->within)
         return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
                        row->shown.name);
@@ -446,8 +496,9 @@ bool actions_call(struct actions *a, const struct action *which,
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     account_end(&account, row->shown.name, arguments, who);
-    telemetry_tool(a->telemetry, index, who, account.outcome,
-                   os_mono_ns() - account.begun_ns);
+    if (own)
+        telemetry_tool(a->telemetry, (size_t)(which - a->shown), who, account.outcome,
+                       os_mono_ns() - account.begun_ns);
     if (ok || !row->refuse)
         return ok;
     row->refuse(e, out);

@@ -85,11 +85,23 @@ void actions_warm(struct actions *a);
 
 /* All actions in the order in which they are shown, which never changes. */
 const struct action *actions_list(const struct actions *a, size_t *count);
-/* NULL: there is none. */
-const struct action *action_named(const struct actions *a, struct str name);
+/* Also of a command-line tool ("wasm_jq"). Stays until actions_close(). NULL: there is
+ * none. */
+const struct action *action_named(struct actions *a, struct str name);
+
+/* What a client's list of tools shows this caller, in its order: actions, and the
+ * command-line tools that the policy shows ("wasm_jq"); all others are called by their
+ * names all the same. At most `most` of them, those behind the one named `after`; *more:
+ * there are more behind. `fn` borrows. false and ERR_INVALID (there is no such place), or
+ * what `fn` failed of. */
+typedef bool action_shown_fn(void *arg, const struct action *shown, struct err *e);
+bool actions_show(struct actions *a, const struct caller *who, struct str after,
+                  size_t most, action_shown_fn *fn, void *arg, bool *more, struct err *e);
+/* Another number when that may be another list. */
+uint64_t actions_shown_state(struct actions *a, const struct caller *who);
 
 /* The scopes (of SCOPE_*) without which a credential's call of it is refused. */
-unsigned action_scopes(const struct actions *a, const struct action *which);
+unsigned action_scopes(struct actions *a, const struct action *which);
 
 /* Checks `arguments` (NULL reads as {}) against the action's schema and runs
  * it. false and *e where the action did not run or failed without an answer of
@@ -170,6 +182,7 @@ void work_follow(struct work *w);
 struct vault_change {
     const char *vault;       /* its id; NULL: which vaults there are */
     bool many;               /* anything in it; the rest tells less than all */
+    bool tools;              /* which tools there are or are listed, and nothing else */
     bool came_or_went;       /* notes are new, gone, or have another id */
     bool types;              /* what describes its types */
     const struct str *notes; /* ids of notes that changed, came or went */

@@ -136,14 +136,9 @@ static void the_actions_are_described_for_agents(void **state)
                                         "create_note", "update_note"};
     size_t count;
     const struct action *list = actions_list(actions, &count);
-    assert_in_range(count, LENGTH(names), 12); /* more are a burden on every context */
     for (size_t i = 0; i < LENGTH(names); i++)
         assert_string_equal(list[i].name, names[i]);
-    size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        bytes += strlen(list[i].name) + strlen(list[i].title) +
-                 strlen(list[i].description) + strlen(list[i].input_schema) +
-                 strlen(list[i].output_schema);
         assert_in_range(strlen(list[i].description), 20, 2047);
         assert_true(list[i].title[0] != '\0');
         const struct json *schemas[] = {read_text(list[i].input_schema),
@@ -151,9 +146,53 @@ static void the_actions_are_described_for_agents(void **state)
         for (size_t k = 0; k < 2; k++)
             assert_true(str_is(json_str(json_get(schemas[k], "type")), "object"));
     }
-    assert_in_range(bytes, 1, 7500); /* with what surrounds them, 8 KB of tools/list */
     assert_null(action_named(actions, STR("no_such_action")));
     assert_null(action_named(actions, STR("get_note\0")));
+}
+
+struct shown {
+    size_t count, bytes;
+    char names[1000];
+};
+
+static bool take_shown(void *arg, const struct action *a, struct err *e)
+{
+    (void)e;
+    struct shown *s = arg;
+    s->count++;
+    s->bytes += strlen(a->name) + strlen(a->title) + strlen(a->description) +
+                strlen(a->input_schema) + strlen(a->output_schema);
+    strcat(s->names, a->name);
+    strcat(s->names, " ");
+    return true;
+}
+
+static void few_actions_are_listed_and_the_rest_is_found(void **state)
+{
+    (void)state;
+    struct shown s = {0};
+    struct err e = {0};
+    bool more = true;
+    const struct caller who = {.name = "test"};
+    assert_true(actions_show(actions, &who, STR(""), 100, take_shown, &s, &more, &e));
+    assert_false(more);
+    assert_in_range(s.count, 8, 12);   /* more are a burden on every context */
+    assert_in_range(s.bytes, 1, 7500); /* with what surrounds them, 8 KB of tools/list */
+    assert_null(strstr(s.names, "run_script")); /* but there is such an action */
+    assert_non_null(action_named(actions, STR("run_script")));
+    assert_non_null(strstr(s.names, "find_tools "));
+
+    /* In pages, which go on behind a name; one that is not there is no place. */
+    struct shown two = {0}, rest = {0};
+    assert_true(actions_show(actions, &who, STR(""), 2, take_shown, &two, &more, &e));
+    assert_true(more);
+    assert_string_equal(two.names, "evaluate_note_code get_note ");
+    assert_true(
+        actions_show(actions, &who, STR("get_note"), 100, take_shown, &rest, &more, &e));
+    assert_int_equal(rest.count, s.count - 2);
+    assert_false(
+        actions_show(actions, &who, STR("got_note"), 100, take_shown, &rest, &more, &e));
+    assert_int_equal(e.code, ERR_INVALID);
 }
 
 /* Said once for all of them, not in each schema. */
@@ -591,6 +630,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(an_answer_is_kept_for_equal_rights_alone),
         test(the_actions_are_described_for_agents),
+        test(few_actions_are_listed_and_the_rest_is_found),
         test(an_argument_that_is_not_named_is_refused),
         test(levels_have_names),
         test(a_result_comes_with_logs_and_figures),

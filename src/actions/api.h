@@ -52,6 +52,15 @@ struct str api_members(struct str type);
 /* The rows that fit best to some words (names, synonyms, parameters, summaries),
  * best first; answers how many, `max` (API_FOUND_MAX at most). */
 size_t api_find(struct str words, const struct host_call **out, size_t max);
+/* How well a thing's texts fit some words: API_FITS and above is worth showing; where
+ * the words say nothing, all is. A word counts by the text that it stands in. */
+#define API_FITS 2.0
+#define API_TEXTS_MAX 8u
+struct api_text {
+    struct str text;
+    double weight; /* 10 for a name, less for what only tells */
+};
+double api_worth(struct str words, const struct api_text *texts, size_t count);
 /* The row of that name; NULL. */
 const struct host_call *api_call_named(struct str name);
 /* The name of a call or namespace that is most likely meant by one that is not

@@ -10,7 +10,7 @@
 #define QUERY_WORDS_MAX 16u
 #define WORD_MAX 24u /* letters; longer words are compared by their beginning */
 /* Scores: of what search shows, and of what a wrong name can hardly mean otherwise. */
-#define FITS 2.0
+#define FITS API_FITS
 #define FITS_WELL 8.0
 
 /* ---- words --------------------------------------------------------------- */
@@ -108,6 +108,16 @@ static double best_in_parameters(const struct host_call *c, const struct word *w
     return best;
 }
 
+static double together(const double *parts, size_t count)
+{
+    double best = 0, sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        best = parts[i] > best ? parts[i] : best;
+        sum += parts[i];
+    }
+    return best + sum / 10;
+}
+
 /* What a word is worth for a row: where it stands counts. */
 static double worth(const struct host_call *c, const struct word *w)
 {
@@ -118,12 +128,7 @@ static double worth(const struct host_call *c, const struct word *w)
         6 * best_in(space, w),           4 * best_in(str_of(c->summary), w),
         4 * best_in_parameters(c, w),    1.5 * best_in(str_of(c->details), w),
     };
-    double best = 0, sum = 0;
-    for (size_t i = 0; i < LENGTH(parts); i++) {
-        best = parts[i] > best ? parts[i] : best;
-        sum += parts[i];
-    }
-    return best + sum / 10;
+    return together(parts, LENGTH(parts));
 }
 
 struct scored {
@@ -185,6 +190,23 @@ static size_t find_above(struct str words, double least, const struct host_call 
 size_t api_find(struct str words, const struct host_call **out, size_t max)
 {
     return find_above(words, FITS, out, max < API_FOUND_MAX ? max : API_FOUND_MAX);
+}
+
+double api_worth(struct str words, const struct api_text *texts, size_t count)
+{
+    double sum = 0, parts[API_TEXTS_MAX];
+    size_t used = 0;
+    struct word w;
+    must(count <= API_TEXTS_MAX);
+    while (used < QUERY_WORDS_MAX && next_word(&words, &w)) {
+        if (is_noise(&w))
+            continue;
+        used++;
+        for (size_t i = 0; i < count; i++)
+            parts[i] = texts[i].weight * best_in(texts[i].text, &w);
+        sum += together(parts, count);
+    }
+    return used ? sum : FITS;
 }
 
 /* ---- the nearest name ---------------------------------------------------- */

@@ -159,6 +159,36 @@ const struct api_type api_types[] = {
     {"PathStep",
      "{noteId: string, relationship: 'start' | 'link' | 'backlink' | 'child' | 'parent'}",
      "a step on the way between two notes; relationship is what it is to the one before"},
+    {"ToolFiles",
+     "{[name: string]: string | Uint8Array | ArrayBuffer | {base64: string}}",
+     "files for a command-line tool, by their names in /work"},
+    {"ToolOptions",
+     "{args?: string[], stdin?: string | Uint8Array | ArrayBuffer | {base64: string}, "
+     "files?: ToolFiles, cwd?: string, timeout?: number, arguments?: Metadata, "
+     "[parameter: string]: any}",
+     "what a command-line tool is run with: its own parameters by name besides these; "
+     "timeout is in ms"},
+    {"ToolResult",
+     "{success: boolean, stdout: string | Uint8Array, stderr: string, exitCode: number, "
+     "result?: any, error?: string, errorDetails?: {type: string, code: string, "
+     "message: string, tool: string, retry: boolean}, files: {name: string, size: number, "
+     "text?: string, bytes?: Uint8Array}[], stats: {wall_ms: number, compute_ms: number, "
+     "peak_memory_bytes: number}, changed?: true, vault?: {created?: string[], "
+     "changed?: string[], deleted?: string[], more?: number}, stages?: any[], "
+     "truncated?: {[what: string]: number}}",
+     "how a command-line tool ended; stdout is bytes where it is no UTF-8, result is what "
+     "its manifest makes of it, files are those in /work that it made or changed"},
+    {"ToolRow",
+     "{name: string, version: string, category: string, description: string, "
+     "source: 'builtin' | 'user'}",
+     "a command-line tool in a list"},
+    {"ToolDescription",
+     "{name: string, description: string, category: string, version: string, "
+     "source: 'builtin' | 'user', fileAccess: 'none' | 'read' | 'write' | 'readwrite', "
+     "license?: string, homepage?: string, signer?: string, timeout: number, "
+     "memoryLimit: number, returns: 'string' | 'object', parameters: Metadata, "
+     "examples?: any[]}",
+     "a command-line tool; parameters is a JSON Schema"},
     {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
      "a method as api.search tells of it; allowed is there where this code may not call it"},
 };

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "actions/internal.h"
+#include "actions/mounts.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
 #include "vfs/vfs.h"
@@ -25,46 +25,14 @@ extern const char fs_js[] __attribute__((visibility("hidden")));
 
 /* ---- the tree ----------------------------------------------------------- */
 
-/* Whoever could read or write our own files would be above the policy. */
-static bool is_mountable(int dir, struct err *e)
-{
-    struct err none = {0};
-    scoped(free) char *path = os_dir_path(dir, &none);
-    bool in_vault =
-        path && (strstr(path, "/.cloche/") || str_ends(str_of(path), "/.cloche"));
-    return (path && !in_vault && os_is_apart(path)) ||
-           err_set(
-               e, ERR_DENIED,
-               "the folder %.200s holds settings or records of this program itself; a "
-               "person has to mount another ('cloche policy show')",
-               path ? path : "that was deleted");
-}
-
-/* Whoever could move a whole vault away would be rid of its policy. */
-static bool keeps_vault(struct evaluation *v, int dir, struct err *e)
-{
-    struct err none = {0};
-    scoped(free) char *vault = vault_set_path(v->actions->vaults, v->here->vault);
-    scoped(free) char *path = os_dir_path(dir, &none);
-    size_t n = path ? strlen(path) : 0;
-    bool around = vault && n && !strncmp(vault, path, n) &&
-                  (vault[n] == '/' || (n == 1 && vault[1]));
-    return !around || err_set(e, ERR_DENIED,
-                              "the vault lies inside %.200s; such a folder can only be "
-                              "mounted read-only (mode \"ro\")",
-                              path);
-}
-
 static bool mount(struct evaluation *v, struct vfs *files, const struct policy_mount *m,
                   struct err *e)
 {
-    scoped_fd int dir = os_dir_open(m->host, e);
-    struct vfs_mount how = {.at = m->guest,
-                            .dir = dir,
-                            .writable = m->writable && !v->here->permit.read_only};
-    return (dir >= 0 && is_mountable(dir, e) &&
-            (!how.writable || keeps_vault(v, dir, e)) && vfs_mount(files, &how, e)) ||
-           err_wrap(e, "the policy's mount %s", m->guest);
+    struct vfs_mount how;
+    if (!mount_open(v->actions, v->here, m, &how, e))
+        return false;
+    scoped_fd int dir = how.dir;
+    return vfs_mount(files, &how, e) || err_wrap(e, "the policy's mount %s", m->guest);
 }
 
 /* Does the policy give this folder, as far as it is given where the files were made? */

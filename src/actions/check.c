@@ -90,6 +90,8 @@ static void write_api(struct buf *out)
         /* What is done inside, or answers at once, is no promise. */
         put_name(row->name, "", (row->sync && !row->slow && !files) || row->source,
                  calls[i], &w);
+        if (calls[i] == host_call_named("tools.run")) /* a tool's own name (tools.js) */
+            put_name("tools.*", "", false, calls[i], &w);
         if (files)
             put_name(row->name, "Sync", true, calls[i], &w);
         if (files && !strcmp(row->name, "fs.readFile")) { /* fs.js makes these there */

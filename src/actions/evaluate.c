@@ -156,6 +156,8 @@ static bool run(const struct action_call *c, struct script *script,
     v.kept = kept;
     v.script = script;
     v.trace = q->trace;
+    v.cancel = &v.stopping; /* fired when the code is over, for whatever reason */
+    v.until_ns = os_mono_ns() + q->total_ms * 1000000;
     q->perform_arg = &v;
     struct script_outcome o;
     script_outcome_init(&o);

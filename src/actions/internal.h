@@ -14,6 +14,11 @@
 #define ACTIONS_MAX 256
 
 struct action_call;
+struct catalogue;
+struct tool;
+struct tool_action;
+struct tool_stage;
+struct tool_outcome;
 typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
 
 struct action_row {
@@ -22,6 +27,7 @@ struct action_row {
     const char *needs; /* the host call that a level must allow, or NULL */
     unsigned scope;    /* of SCOPE_*: what a credential must allow besides */
     const char *vault; /* the argument that names its vault; NULL: the caller's own */
+    bool seldom;       /* not listed, unless the policy says so: find_tools tells of it */
     bool fits;         /* its answers are never too large: it sees to that itself */
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
@@ -46,13 +52,16 @@ struct actions {
     actions_record_fn *on_record; /* NULL: nobody wants to hear */
     void *record_arg;
     struct lint *_Atomic lint;
-    struct typescript *typescript; /* made when first needed, under the lock */
-    char *ahead;                   /* the folder of modules compiled ahead */
-    struct cache *cache;           /* of answers; own lock */
-    struct results *results;       /* too large for their answers; own lock */
-    struct watching *watching;     /* who tells of changes; own lock */
-    struct approvals *approvals;   /* made when first needed, under the lock */
-    struct granted *granted;       /* what persons allowed for sessions; own lock */
+    struct typescript *typescript;       /* made when first needed, under the lock */
+    char *ahead;                         /* the folder of modules compiled ahead */
+    struct cache *cache;                 /* of answers; own lock */
+    struct results *results;             /* too large for their answers; own lock */
+    struct watching *watching;           /* who tells of changes; own lock */
+    struct approvals *approvals;         /* made when first needed, under the lock */
+    struct granted *granted;             /* what persons allowed for sessions; own lock */
+    struct catalogue *_Atomic catalogue; /* of command-line tools (tooling.h) */
+    struct tool_action *tool_actions;    /* made when first called, under the lock */
+    size_t tool_action_count;
     /* All actions, ours first: nothing of this changes after the start. */
     size_t count;
     struct action_row rows[ACTIONS_MAX];
@@ -61,6 +70,8 @@ struct actions {
     const struct json *input[ACTIONS_MAX];
 };
 
+/* Made when first needed. */
+struct engine *actions_engine(struct actions *a, struct err *e);
 /* The JavaScript guest, made when first needed. */
 struct script *actions_script(struct actions *a, struct err *e);
 /* The same guest where fuel is counted, with host.call alone (run_script.c). */
@@ -111,6 +122,7 @@ bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
 uint64_t vault_set_state(struct vault_set *s);
 /* Its folder, to be freed; NULL for 0. */
 char *vault_set_path(struct vault_set *s, unsigned number);
+unsigned vault_set_count(struct vault_set *s); /* the highest number there is */
 /* Its id, copied; "" for 0 and for one that was removed. */
 void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
 
@@ -125,6 +137,9 @@ void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who
                     enum err_code outcome, uint64_t ns);
 void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome,
                     uint64_t ns);
+/* A run of a command-line tool. */
+void telemetry_run(struct actions *a, const struct tool *tool, enum err_code outcome,
+                   uint64_t ns);
 
 /* ---- what a call comes to ------------------------------------------------ */
 
@@ -156,9 +171,15 @@ struct account {
     pthread_mutex_t lock; /* guards what follows */
     uint32_t changes;
     uint32_t asked, allowed; /* persons, and how often they said yes */
-    size_t note_count, host_count;
+    size_t note_count, host_count, tool_count, tools_more;
     /* Not cleared before the first: most calls have none. */
     char notes[32][120]; /* that it changed: the first of them */
+    struct account_tool {
+        char name[65], version[40], digest[13]; /* of its arguments */
+        uint32_t exit_code;
+        enum err_code outcome;
+        double ms;
+    } tools[32];         /* that ran: the first of them */
     char hosts[32][120]; /* that it asked for something */
 };
 void account_begin(struct account *a, const struct actions *of);
@@ -168,6 +189,9 @@ void account_ward(struct account *a, struct ward *w, const struct policy *p);
 void account_call(struct account *a, uint32_t row, const struct host_call *c,
                   enum err_code outcome, struct str answer);
 void account_host(struct account *a, const char *host);
+/* A command-line tool has run (`o`; NULL: it was refused). Threads: safe. */
+void account_tool(struct account *a, const struct tool_stage *stage,
+                  const struct tool_outcome *o, enum err_code outcome);
 /* Something was changed, and this says what. Threads: safe. */
 void account_change(struct account *a, struct str answer);
 void account_script(struct account *a, const struct script_outcome *o);
@@ -229,6 +253,7 @@ void check_warns(const struct action_call *c, const struct script_request *q,
 action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
+action_fn action_wasm, action_run_tool, action_find_tools; /* tool_actions.c */
 
 /* The content_hash that a note was read with last, by any of its names; empty: never.
  * Threads: safe. */
@@ -333,8 +358,10 @@ struct evaluation {
     /* Fired when nobody wants the answers of the calls any more: whatever waits for more
      * than a moment (a network, a guest) looks at it, or has itself stopped by it. */
     struct cancel stopping;
-    atomic_uint retries; /* of host calls that were busy */
-    bool by_requests;    /* a script: what it calls are routes, not rows of the table */
+    atomic_uint retries;   /* of host calls that were busy */
+    bool by_requests;      /* a script: what it calls are routes, not rows of the table */
+    struct cancel *cancel; /* of what its calls do: the caller's, or `stopping` */
+    uint64_t until_ns; /* os_mono_ns() at which it ends, persons' time not counted; 0 */
 
     bool cached;          /* answered from the cache */
     atomic_bool unsteady; /* it called a row that is not steady */
@@ -383,6 +410,8 @@ struct host_call {
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
+    bool
+        asks; /* asks for permission by itself, for what it is given; here it is allowed */
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */
     const char *details; /* defaults, limits, what is not obvious */
@@ -405,6 +434,7 @@ extern const struct host_call_group relationships_calls;
 extern const struct host_call_group note_types_calls;
 extern const struct host_call_group notes_calls;
 extern const struct host_call_group search_calls;
+extern const struct host_call_group tools_calls;
 extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;
 extern const struct host_call_group writing_calls;

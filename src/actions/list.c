@@ -16,7 +16,8 @@ static const char evaluate_description[] =
     "notes.update({identifier, content?, metadata?}) -> {id, updated, ...}; metadata is merged, "
     "null removes a key; Conflict if it changed since this code read it\n"
     "Also notes.delete, rename, move, history ...; links.*, hierarchy.*, relationships.*, "
-    "noteTypes.*, vaults.*; utils.* (formatDate, parseLinks ...).\n"
+    "noteTypes.*, vaults.*; utils.* (formatDate, parseLinks ...); command-line tools: await "
+    "tools.jq({args, stdin}) ... (find_tools).\n"
     "\n"
     "First ask: api.search('words') finds methods by what they do, "
     "api.describe('links.getBacklinks') tells options, answer, errors, an example (both are "
@@ -162,6 +163,28 @@ static const char close_session_input[] =
 static const char close_session_output[] =
     "{\"type\":\"object\",\"required\":[\"closed\"]}";
 
+static const char find_tools_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"query\":{\"type\":\"string\",\"description\":\"what it should do: 'yaml to "
+    "json'\"},\"category\":" STRING ","
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":25}},"
+    "\"required\":[\"query\"]}";
+
+static const char run_tool_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"name\":" STRING ","
+    "\"arguments\":{\"type\":\"object\",\"description\":\"its parameters\"},"
+    "\"args\":{\"type\":\"array\",\"items\":" STRING ","
+    "\"description\":\"as on a command line\"},"
+    "\"stdin\":{\"description\":\"text or {base64}\"},"
+    "\"files\":{\"description\":\"{name: text | {base64}}, in /work\"},"
+    "\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"
+    "\"timeout\":{\"type\":\"integer\",\"minimum\":1},"
+    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, "
+    "...]\",\"items\":{\"type\":\"object\"}}}}";
+
+static const char run_tool_output[] = "{\"type\":\"object\",\"required\":[\"success\"]}";
+
 const struct action_row action_rows[] = {
     {.shown = {.name = "evaluate_note_code",
                .title = "Run code",
@@ -238,6 +261,7 @@ const struct action_row action_rows[] = {
                .read_only = true,
                .idempotent = true},
      .run = action_check_code,
+     .seldom = true,
      .scope = SCOPE_EVALUATE},
     {.shown =
          {.name = "search_api",
@@ -269,6 +293,7 @@ const struct action_row action_rows[] = {
                .output_schema = close_session_output,
                .idempotent = true},
      .run = action_close_session,
+     .seldom = true,
      .scope = SCOPE_EVALUATE},
     {.shown = {.name = "read_result",
                .title = "Read a large result",
@@ -280,6 +305,29 @@ const struct action_row action_rows[] = {
      .run = action_read_result,
      .fits = true,
      .scope = SCOPE_EVALUATE},
+    {.shown =
+         {.name = "find_tools",
+          .title = "Find tools",
+          .description =
+              "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and rarer "
+              "actions by what they do; tells how to call each.",
+          .input_schema = find_tools_input,
+          .output_schema = search_output,
+          .read_only = true,
+          .idempotent = true},
+     .run = action_find_tools,
+     .scope = SCOPE_EVALUATE},
+    {.shown =
+         {.name = "run_tool",
+          .title = "Run a tool",
+          .description =
+              "Run a command-line tool in a sandbox, over the files given and, where "
+              "it is allowed, the notes. Also runs what find_tools found.",
+          .input_schema = run_tool_input,
+          .output_schema = run_tool_output,
+          .destructive = true},
+     .run = action_run_tool,
+     .scope = SCOPE_EVALUATE},
     {.shown = {.name = "run_script",
                .title = "Run a script",
                .description = script_description,
@@ -287,6 +335,7 @@ const struct action_row action_rows[] = {
                .output_schema = evaluate_output,
                .destructive = true},
      .run = action_run_script,
+     .seldom = true,
      .fits = true,
      .scope = SCOPE_EVALUATE,
      .vault = "workspace_id",

@@ -50,6 +50,7 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
                              .here = c->place,
                              .places = c->place,
                              .account = c->account,
+                             .cancel = c->who->cancel,
                              .arena = arena_new((size_t)16 << 20)};
     atomic_init(&v->vault, c->place->vault);
     cancel_init(&v->stopping);
@@ -119,5 +120,9 @@ bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e)
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e)
 {
-    return permit_call(&v->here->permit, c->row.name, c->level, c->row.writes, e);
+    if (!c->asks)
+        return permit_call(&v->here->permit, c->row.name, c->level, c->row.writes, e);
+    return v->here->permit.level <= c->level ||
+           err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", c->row.name,
+                   level_name(v->here->permit.level));
 }

@@ -168,6 +168,7 @@ static bool run(const struct action_call *c, struct script *runner,
     struct evaluation v;
     evaluation_init(&v, c);
     v.by_requests = true;
+    v.cancel = &v.stopping;
     q->perform_arg = &v;
     struct script_outcome o;
     script_outcome_init(&o);

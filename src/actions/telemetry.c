@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "actions/internal.h"
+#include "actions/tooling.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
 
@@ -10,10 +10,20 @@
 #define CLOCHE_VERSION "0.0.0"
 #endif
 
+#define RUN_NAMES_MAX 256u
+
 struct telemetry {
     struct metric_family *tools, *calls, *callers;
     const char *tool_names[ACTIONS_MAX];
+    /* Of command-line tools: those built in, and all others together; made when the first
+     * one runs. */
+    pthread_mutex_t lock;
+    struct metric_family *_Atomic runs;
+    char *run_names[RUN_NAMES_MAX];
+    size_t run_count;
 };
+
+#define OTHER_TOOLS "installed"
 
 /* By the way they come in: whoever comes, there are no more. */
 static const char *const callers[] = {"stdio", "http", "terminal", "other"};
@@ -26,6 +36,7 @@ struct telemetry *telemetry_new(const struct actions *a)
     const char *const *names = actions_call_names(&call_count);
     for (size_t i = 0; i < a->count; i++)
         t->tool_names[i] = a->shown[i].name;
+    pthread_mutex_init(&t->lock, NULL);
     t->tools = metric_family_new("cloche_tool_calls", "Calls of tools.", "tool",
                                  t->tool_names, a->count);
     t->calls = metric_family_new("cloche_host_calls",
@@ -44,6 +55,10 @@ void telemetry_free(struct telemetry *t)
     metric_family_free(t->tools);
     metric_family_free(t->calls);
     metric_family_free(t->callers);
+    metric_family_free(atomic_load(&t->runs));
+    for (size_t i = 0; i < t->run_count; i++)
+        free(t->run_names[i]);
+    pthread_mutex_destroy(&t->lock);
     free(t);
 }
 
@@ -58,6 +73,48 @@ void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who
 void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome, uint64_t ns)
 {
     metric_count(t->calls, row, metric_outcome(outcome), ns);
+}
+
+/* ---- command-line tools -------------------------------------------------- */
+
+static struct metric_family *make_runs(struct telemetry *t, struct actions *a)
+{
+    struct tool_list list;
+    struct err none = {0};
+    if (!tooling_list(a, 0, &list, &none))
+        return NULL;
+    t->run_names[t->run_count++] = mem_strdup(OTHER_TOOLS);
+    for (size_t i = 0; i < list.count && t->run_count < RUN_NAMES_MAX; i++)
+        if (list.tools[i]->builtin)
+            t->run_names[t->run_count++] = mem_strdup(list.tools[i]->name);
+    tooling_list_release(a, &list);
+    return metric_family_new("cloche_tool_runs", "Runs of command-line tools.", "tool",
+                             (const char *const *)t->run_names, t->run_count);
+}
+
+static struct metric_family *runs_of(struct telemetry *t, struct actions *a)
+{
+    struct metric_family *f = atomic_load_explicit(&t->runs, memory_order_acquire);
+    if (f)
+        return f;
+    pthread_mutex_lock(&t->lock);
+    f = atomic_load(&t->runs);
+    if (!f && (f = make_runs(t, a)))
+        atomic_store_explicit(&t->runs, f, memory_order_release);
+    pthread_mutex_unlock(&t->lock);
+    return f;
+}
+
+void telemetry_run(struct actions *a, const struct tool *tool, enum err_code outcome,
+                   uint64_t ns)
+{
+    struct telemetry *t = a->telemetry;
+    struct metric_family *f = runs_of(t, a);
+    size_t which = 0;
+    for (size_t i = 1; f && tool->builtin && i < t->run_count && !which; i++)
+        which = strcmp(t->run_names[i], tool->name) ? 0 : i;
+    if (f)
+        metric_count(f, which, metric_outcome(outcome), ns);
 }
 
 /* ---- telling ------------------------------------------------------------ */
@@ -104,6 +161,8 @@ bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
     metric_family_write(t->tools, out);
     metric_family_write(t->callers, out);
     metric_family_write(t->calls, out);
+    if (atomic_load(&a->telemetry->runs))
+        metric_family_write(atomic_load(&a->telemetry->runs), out);
     put_alerts(a->guard, out);
     put_process(out);
     return buf_check(out, "the metrics", e);

@@ -202,6 +202,8 @@ static void an_action_needs_its_scopes_and_says_which(void **state)
         {"check_code", SCOPE_EVALUATE},
         {"close_session", SCOPE_EVALUATE},
         {"read_result", SCOPE_EVALUATE},
+        {"find_tools", SCOPE_EVALUATE},
+        {"run_tool", SCOPE_EVALUATE},
         {"get_note", SCOPE_READ},
         {"search_notes", SCOPE_READ},
         {"create_note", SCOPE_WRITE},

@@ -427,6 +427,14 @@ void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_
     pthread_mutex_unlock(&s->lock);
 }
 
+unsigned vault_set_count(struct vault_set *s)
+{
+    pthread_mutex_lock(&s->lock);
+    unsigned n = s->count;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
 /* ---- what vaults.* do --------------------------------------------------- */
 
 /* Where it lies on the disk is nothing that the bearer of a token for some vaults has to

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "actions/news.h"
+#include "actions/tooling.h"
 #include "os/os.h"
 
 #define GATHER_MS 100 /* what comes within this is told together */
@@ -24,12 +25,16 @@ struct followed {
 };
 
 struct watching {
+    struct actions *actions;
     struct vault_set *vaults;
     vault_change_fn *fn;
     void *arg;
     int wake; /* -1: no thread; changed under the lock, and read so but by the thread */
     /* The thread's. */
-    uint64_t listed;   /* as vault_set_state() */
+    uint64_t listed; /* as vault_set_state() */
+    uint64_t tools;  /* as tools_state() */
+    struct catalogue
+        *glance;       /* at which tools there are, without an engine to run them */
     int64_t rested_ms; /* when all was looked at */
     struct watched all[WATCHED_MAX];
     size_t count; /* that it has taken over */
@@ -109,6 +114,38 @@ static void look_at_list(struct watching *w)
     w->fn(w->arg, &(struct vault_change){.came_or_went = true});
 }
 
+/* Another number when there are other tools, or a policy shows others, here or in a vault
+ * that is watched. */
+static uint64_t tools_state(struct watching *w)
+{
+    uint64_t state = w->glance ? catalogue_version(w->glance) : 0;
+    for (size_t i = 0; i <= w->count; i++) {
+        unsigned vault = i ? w->all[i - 1].vault : 0;
+        struct caller somebody = {.name = "list", .vault = &vault};
+        state = state * 31 + actions_shown_state(w->actions, &somebody);
+    }
+    return state;
+}
+
+static void look_at_tools(struct watching *w)
+{
+    uint64_t now = tools_state(w);
+    if (now == w->tools)
+        return;
+    w->tools = now;
+    w->fn(w->arg, &(struct vault_change){.tools = true});
+}
+
+/* What there is when it begins is no news. */
+static void open_tools(struct watching *w)
+{
+    struct err none = {0};
+    scoped(free) char *guests = tooling_guests(w->actions, &none);
+    if (guests)
+        w->glance = catalogue_open(&(struct catalogue_options){.guest_dir = guests});
+    w->tools = tools_state(w);
+}
+
 /* ---- the thread -------------------------------------------------------------------- */
 
 static bool take_over(struct watching *w)
@@ -158,7 +195,12 @@ static void *watch_all(void *arg)
     struct watching *w = arg;
     bool ready[WATCHED_MAX];
     w->rested_ms = now_ms();
+    size_t count = 0;
+    open_tools(w);
     while (take_over(w)) {
+        if (count != w->count) /* more vaults are looked at, which is no change */
+            w->tools = tools_state(w);
+        count = w->count;
         for (size_t i = 0; i < w->count; i++)
             if (!w->all[i].tried) {
                 open_one(w, &w->all[i]);
@@ -173,9 +215,11 @@ static void *watch_all(void *arg)
                 look_at(w, &w->all[i]);
         if (all) {
             look_at_list(w);
+            look_at_tools(w);
             w->rested_ms = now_ms();
         }
     }
+    catalogue_close(take(w->glance));
     return NULL;
 }
 
@@ -211,10 +255,11 @@ void watching_follow(struct watching *w, unsigned vault)
     pthread_mutex_unlock(&w->running);
 }
 
-struct watching *watching_new(struct vault_set *s)
+struct watching *watching_new(struct actions *a)
 {
     struct watching *w = mem_new(sizeof *w);
-    w->vaults = s;
+    w->actions = a;
+    w->vaults = a->vaults;
     w->wake = -1;
     pthread_mutex_init(&w->running, NULL);
     pthread_mutex_init(&w->lock, NULL);

@@ -10,8 +10,8 @@
 #define WATCHED_MAX 64u /* vaults; the changes of more are not told */
 
 struct watching;
-struct watching *watching_new(struct vault_set *s);
-void watching_free(struct watching *w); /* NULL is fine */
+struct watching *watching_new(struct actions *a); /* its vaults are there */
+void watching_free(struct watching *w);           /* NULL is fine */
 /* `fn` is called from the thread. false and ERR_CONFLICT (somebody listens already) or
  * ERR_IO. */
 bool watching_start(struct watching *w, vault_change_fn *fn, void *arg, struct err *e);

@@ -1,9 +1,11 @@
 /* Modules of tools: one for each file, compiled when it is first needed and kept as long
  * as some tool has it. */
-#include "catalogue/internal.h"
-#include "wasi/wasi.h"
+#include <stdio.h>
 
-#define MODULE_MAX ((size_t)1 << 30)
+#include "catalogue/apart.h"
+#include "catalogue/package.h"
+#include "crypto/crypto.h"
+#include "wasi/wasi.h"
 
 static void free_binary(struct binary *b)
 {
@@ -50,21 +52,74 @@ void binary_drop(struct catalogue *c, struct binary *b)
 
 /* ---- compiling ----------------------------------------------------------- */
 
+static struct module *open_bytes(struct catalogue *c, struct module_source *source,
+                                 struct err *e)
+{
+    source->imports = wasi_imports(&source->import_count);
+    return module_open(c->engine, ENGINE_FOREIGN, source, e);
+}
+
 static struct module *open_builtin(struct catalogue *c, const struct binary *b,
                                    struct err *e)
 {
-    struct str wasm = {0}, image = {0};
+    struct module_source source = {0};
     struct module *m = NULL;
     scoped_fd int dir = os_dir_open(b->dir, e);
-    if (dir >= 0 && os_map_file(dir, b->file, &wasm, e) &&
-        (!b->image || os_map_file(dir, b->image, &image, e))) {
-        struct module_source source = {.wasm = wasm, .image = image};
-        source.imports = wasi_imports(&source.import_count);
-        m = module_open(c->engine, ENGINE_FOREIGN, &source, e);
-    }
-    os_unmap(&wasm);
-    os_unmap(&image);
+    if (dir >= 0 && os_map_file(dir, b->file, &source.wasm, e) &&
+        (!b->image || os_map_file(dir, b->image, &source.image, e)))
+        m = open_bytes(c, &source, e);
+    os_unmap(&source.wasm);
+    os_unmap(&source.image);
     return m;
+}
+
+bool binary_check(struct catalogue *c, struct str wasm, struct buf *compiled,
+                  struct err *e)
+{
+    struct err why = {0};
+    struct module_source source = {.wasm = wasm, .never_compile = true};
+    scoped(module_close) struct module *known = open_bytes(c, &source, &why);
+    if (known && !module_has_start(known, "_start"))
+        return err_set(e, ERR_INVALID, "the module exports no function _start");
+    if (!known && why.code != ERR_NOT_FOUND)
+        return err_set(e, why.code, "%s", why.msg);
+    return known || apart_compile(c, wasm, compiled, e);
+}
+
+void binary_keep(struct catalogue *c, struct str wasm, struct str compiled)
+{
+    struct err none = {0};
+    struct module_source source = {.wasm = wasm, .compiled = compiled};
+    if (compiled.n)
+        module_close(open_bytes(c, &source, &none));
+}
+
+/* What a person installed: looked at again, since its file may not be the one that was
+ * installed, and compiled apart where the cache has forgotten it. */
+static struct module *open_installed(struct catalogue *c, const struct binary *b,
+                                     struct err *e)
+{
+    char path[200], sha256[CRYPTO_SHA256_HEX];
+    scoped_buf struct buf wasm, compiled;
+    buf_init(&wasm, PACKAGE_WASM_MAX);
+    buf_init(&compiled, SIZE_MAX / 2);
+    (void)snprintf(path, sizeof path, "%s/%s", b->dir, b->file);
+    if (!os_read_file(c->data, path, &wasm, NULL, e))
+        return NULL;
+    crypto_sha256_hex(buf_view(&wasm), sha256);
+    if (strcmp(sha256, b->sha256)) {
+        err_set(e, ERR_INVALID,
+                "its module is not the one that was installed (SHA-256 %s, not %s); "
+                "install it again",
+                sha256, b->sha256);
+        return NULL;
+    }
+    struct module_source source = {.wasm = buf_view(&wasm)};
+    if (!binary_check(c, source.wasm, &compiled, e))
+        return NULL;
+    source.compiled = buf_view(&compiled);
+    source.never_compile = !compiled.n;
+    return open_bytes(c, &source, e);
 }
 
 struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
@@ -76,7 +131,7 @@ struct module *tool_module(struct catalogue *c, const struct tool *t, struct err
     }
     pthread_mutex_lock(&b->lock);
     if (!b->module)
-        b->module = open_builtin(c, b, e);
+        b->module = b->builtin ? open_builtin(c, b, e) : open_installed(c, b, e);
     struct module *m = b->module;
     pthread_mutex_unlock(&b->lock);
     if (!m)

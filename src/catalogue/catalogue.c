@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "catalogue/internal.h"
+#include "catalogue/keys.h"
 #include "catalogue/plain.h"
+#include "catalogue/records.h"
 
 #define PROBLEMS_MAX ((size_t)16 << 10)
 
@@ -110,19 +112,20 @@ static struct snapshot *make(struct catalogue *c)
     s->arena = arena_new(SNAPSHOT_MEMORY);
     buf_init(&s->problems, PROBLEMS_MAX);
     builtin_load(c, s);
+    records_load(c, s);
     if (s->count)
         qsort(s->all, s->count, sizeof(struct entry *), by_name);
     return s;
 }
 
 /* Looks whether something has changed. With the lock held. */
-static struct snapshot *current(struct catalogue *c)
+struct snapshot *catalogue_current(struct catalogue *c)
 {
     struct os_stamp stamps[STAMPS] = {
         os_stamp(c->guest, "tools/catalogue.json"),
         os_stamp(c->data, "tools/records"),
         os_stamp(c->data, "tools/changes"),
-        os_stamp(c->config, "tool-keys.json"),
+        os_stamp(c->config, KEYS_FILE),
     };
     bool same = c->now != NULL;
     for (size_t i = 0; i < STAMPS; i++)
@@ -140,7 +143,7 @@ static struct snapshot *current(struct catalogue *c)
 uint64_t catalogue_version(struct catalogue *c)
 {
     pthread_mutex_lock(&c->lock);
-    (void)current(c);
+    (void)catalogue_current(c);
     uint64_t version = c->version;
     pthread_mutex_unlock(&c->lock);
     return version;
@@ -167,7 +170,7 @@ static size_t first_of(const struct snapshot *s, struct str name)
     return low;
 }
 
-static struct entry *find(const struct snapshot *s, struct str name, struct str vault)
+struct entry *snapshot_find(const struct snapshot *s, struct str name, struct str vault)
 {
     for (size_t i = first_of(s, name); i < s->count; i++) {
         if (!str_is(name, s->all[i]->tool.name))
@@ -178,8 +181,8 @@ static struct entry *find(const struct snapshot *s, struct str name, struct str 
     return NULL;
 }
 
-static bool none_there(const struct snapshot *s, struct str name, struct str vault,
-                       struct err *e)
+bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
+                   struct err *e)
 {
     const char *nearest = NULL;
     size_t best = 3;
@@ -206,10 +209,10 @@ const struct tool *tool_find(struct catalogue *c, struct str name, struct str va
                              struct err *e)
 {
     pthread_mutex_lock(&c->lock);
-    struct snapshot *s = current(c);
-    struct entry *n = find(s, name, vault);
+    struct snapshot *s = catalogue_current(c);
+    struct entry *n = snapshot_find(s, name, vault);
     if (!n)
-        (void)none_there(s, name, vault, e);
+        (void)snapshot_none(s, name, vault, e);
     else if (!n->tool.enabled)
         err_set(e, ERR_DENIED,
                 "the tool '%s' is disabled%s; a person can enable it with 'cloche tool "
@@ -237,11 +240,12 @@ bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out,
     *out = (struct tool_list){0};
     bool every = str_eq(vault, TOOL_EVERY_VAULT);
     pthread_mutex_lock(&c->lock);
-    struct snapshot *s = current(c);
+    struct snapshot *s = catalogue_current(c);
     out->tools = calloc(s->count + 1, sizeof *out->tools);
     for (size_t i = 0; out->tools && i < s->count; i++) {
         const struct entry *n = s->all[i];
-        bool meant = every ? !n->only_in : find(s, str_of(n->tool.name), vault) == n;
+        bool meant =
+            every ? !n->only_in : snapshot_find(s, str_of(n->tool.name), vault) == n;
         if (meant)
             out->tools[out->count++] = &n->tool;
     }

@@ -106,6 +106,11 @@ uint64_t catalogue_version(struct catalogue *c);
 /* The JSON Schema (2020-12) of manifests. */
 struct str catalogue_schema(void);
 
+/* ---- packages: for persons ------------------------------------------------ */
+
+#define TOOL_ZIP_MAX ((size_t)50 << 20) /* bytes */
+#define TOOL_KEY_TEXT 52                /* "ed25519:", 43 characters and a NUL */
+
 /* What a check found, a line each: "execution.timeout is 0; a whole number ...". */
 struct tool_notes {
     struct buf errors, warnings;
@@ -113,3 +118,49 @@ struct tool_notes {
 };
 void tool_notes_init(struct tool_notes *n);
 void tool_notes_done(struct tool_notes *n);
+/* Is this a manifest? ERR_INVALID, all that is wrong in `notes`. */
+bool tool_manifest_check(struct str text, struct tool_notes *notes, struct err *e);
+
+/* A ZIP, taken apart and checked; nothing of it is kept anywhere, and its module is not
+ * compiled yet. ERR_INVALID (no such ZIP, manifest or signature), ERR_LIMIT (too large,
+ * also when it is expanded), ERR_DENIED (changed after it was signed). */
+struct tool_package;
+struct tool_package *tool_package_open(struct catalogue *c, struct str zip,
+                                       struct tool_notes *notes, struct err *e);
+void tool_package_close(struct tool_package *p); /* NULL is fine */
+SCOPED(tool_package, tool_package_close);
+/* What would be installed: no id, no times; the signer, where that key is trusted. */
+const struct tool *tool_package_tool(const struct tool_package *p);
+const char *tool_package_sha256(const struct tool_package *p); /* of the ZIP */
+const char *tool_package_key(const struct tool_package *p); /* who signed; "": nobody */
+size_t tool_package_size(const struct tool_package *p);     /* bytes of the module */
+
+enum tool_replace {
+    TOOL_NEW,          /* ERR_CONFLICT where the name is taken, also by a built-in one */
+    TOOL_MAY_REPLACE,  /* updates, or takes a built-in tool's place */
+    TOOL_MUST_REPLACE, /* ERR_NOT_FOUND where nothing is installed by that name */
+};
+/* Whole or not at all, whatever happens meanwhile. Links its module with what there is
+ * for tools, and compiles it in a process apart: ERR_INVALID, ERR_LIMIT. An update keeps
+ * id, times and switch, and needs the same signature (ERR_DENIED). `vault`: an id, or
+ * NULL for all. */
+bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,
+                  enum tool_replace replace, char id[static TOOL_ID], struct err *e);
+/* ERR_NOT_FOUND; ERR_INVALID: a built-in one is disabled instead. */
+bool tool_remove(struct catalogue *c, const char *name, const char *vault, struct err *e);
+/* Enables or disables it: for all vaults, or for one. */
+bool tool_switch(struct catalogue *c, const char *name, const char *vault, bool on,
+                 struct err *e);
+
+/* Appends the same ZIP with a signature of that key (a seed of 32 bytes), in the place of
+ * another where there was one. `key`: the public key. */
+bool tool_sign(struct str zip, const unsigned char *secret, struct buf *out,
+               char key[static TOOL_KEY_TEXT], struct err *e);
+/* Whose signatures are trusted. ERR_CONFLICT: the name or key is there already. */
+bool tool_trust(const char *name, const char *key, struct err *e);
+bool tool_distrust(const char *name, struct err *e);
+bool tool_trusted(struct json_writer *out, struct err *e); /* [{name, key, added}] */
+
+/* The process apart, which tool_install() begins as `cloche compile-module`; the exit
+ * code. */
+int tool_compile_main(int argc, char **argv);

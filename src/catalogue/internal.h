@@ -22,6 +22,8 @@ struct entry {
     struct snapshot *owner;
     struct binary *binary;
     const char *only_in; /* a copy for this vault alone, where it is switched off */
+    const char *key;     /* whose signature it has; NULL: none */
+    uint64_t wasm_bytes;
 };
 
 /* Built once, then only read. */
@@ -47,6 +49,14 @@ struct catalogue {
     uint64_t version;
 };
 
+/* What there is now, good until the lock is let go. With the lock held. */
+struct snapshot *catalogue_current(struct catalogue *c);
+/* What a call in that vault would mean; NULL: nothing. */
+struct entry *snapshot_find(const struct snapshot *s, struct str name, struct str vault);
+/* false and ERR_NOT_FOUND, with the nearest. */
+bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
+                   struct err *e);
+
 #define SNAPSHOT_MEMORY ((size_t)256 << 20)
 
 /* A new row of zeros; NULL and ERR_LIMIT. */
@@ -58,6 +68,15 @@ void snapshot_problem(struct snapshot *s, const char *what, const struct err *wh
 void builtin_load(struct catalogue *c, struct snapshot *s);
 /* A UUID of a name, always the same (RFC 9562, version 8). */
 void builtin_id(struct str name, char id[static TOOL_ID]);
+
+/* ---- packages ------------------------------------------------------------ */
+
+/* A module that can run as a tool: found in the cache, or compiled apart and appended to
+ * `compiled`. As tool_install() fails. */
+bool binary_check(struct catalogue *c, struct str wasm, struct buf *compiled,
+                  struct err *e);
+/* Puts what was compiled into the cache, if it can. */
+void binary_keep(struct catalogue *c, struct str wasm, struct str compiled);
 
 /* ---- modules ------------------------------------------------------------- */
 

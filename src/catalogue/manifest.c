@@ -10,7 +10,7 @@
 
 #define SCHEMA_MEMORY ((size_t)1 << 20)
 #define NOTES_MAX ((size_t)16 << 10)
-#define LINE_MAX_ 1200u
+#define NOTE_MAX 1200u
 #define SHOWN_MAX 60u /* bytes of a wrong value, or of a strange key */
 
 /* The text of the published schema and a NUL: gcc 12 has no #embed. */
@@ -66,7 +66,7 @@ struct check {
 static void note(struct buf *list, size_t *count, const struct place *p, struct str what)
 {
     scoped_buf struct buf line;
-    buf_init(&line, LINE_MAX_);
+    buf_init(&line, NOTE_MAX);
     put_place(p, &line);
     if (!line.n)
         buf_cstr(&line, "the manifest");
@@ -160,7 +160,7 @@ static void refuse(struct check *c, const struct place *p, const struct json *sc
                    const struct json *v)
 {
     scoped_buf struct buf what;
-    buf_init(&what, LINE_MAX_);
+    buf_init(&what, NOTE_MAX);
     put_value(v, &what);
     put_accepted(schema, &what);
     wrong(c, p, &what);
@@ -170,7 +170,7 @@ static void refuse_size(struct check *c, const struct place *p, size_t n,
                         const struct json *max, const char *of)
 {
     scoped_buf struct buf what;
-    buf_init(&what, LINE_MAX_);
+    buf_init(&what, NOTE_MAX);
     buf_printf(&what, "has %zu %s; at most %lld are accepted", n, of,
                (long long)json_int(max, 0));
     wrong(c, p, &what);
@@ -286,7 +286,7 @@ static void check_name(struct check *c, const struct json *schema, struct str ke
 {
     const struct json *names = json_get(schema, "propertyNames");
     scoped_buf struct buf what;
-    buf_init(&what, LINE_MAX_);
+    buf_init(&what, NOTE_MAX);
     if (!names || string_fits(names, key))
         return;
     buf_cstr(&what, "is no name for it");
@@ -343,7 +343,7 @@ static void check_value(struct check *c, const struct json *schema, const struct
 static void refuse_text(struct check *c, const struct place *p, const char *text)
 {
     scoped_buf struct buf what;
-    buf_init(&what, LINE_MAX_);
+    buf_init(&what, NOTE_MAX);
     buf_cstr(&what, text);
     wrong(c, p, &what);
 }
@@ -359,7 +359,7 @@ static void check_required(struct check *c, const struct json *parameters,
         if (json_get_str(properties, json_str(it.value)))
             continue;
         scoped_buf struct buf what;
-        buf_init(&what, LINE_MAX_);
+        buf_init(&what, NOTE_MAX);
         put_value(it.value, &what);
         buf_cstr(&what, "; a name of parameters.properties is accepted");
         wrong(c, &at, &what);
@@ -513,6 +513,13 @@ bool manifest_check(struct str text, struct tool_notes *notes, struct buf *clean
     if (notes->error_count)
         return refuse_all(notes, e);
     return buf_check(clean, "the manifest", e);
+}
+
+bool tool_manifest_check(struct str text, struct tool_notes *notes, struct err *e)
+{
+    scoped_buf struct buf clean;
+    buf_init(&clean, MANIFEST_MAX);
+    return manifest_check(text, notes, &clean, e);
 }
 
 struct str catalogue_schema(void)

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "engine/engine.h"
 
@@ -103,6 +104,8 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }
+    if (!strcmp(argv[1], "compile-module")) /* not for people */
+        return tool_compile_main(argc, argv);
     for (size_t i = 0; i < LENGTH(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run ? commands[i].run(argc, argv)

@@ -12,6 +12,18 @@ static const struct subcommand {
 } subcommands[] = {
     {"run", "[OPTIONS] NAME [ARGS...]", "run a tool as a program", tool_run},
     {"permit", "NAME always|ask|never|usual", "may agents run it?", tool_permit},
+    {"list", "[--vault ID] [--json]", "all tools, built in and installed", tool_listed},
+    {"show", "NAME [--json]", "one tool, with its parameters", tool_shown},
+    {"install", "ZIP [--update] [--vault ID]", "install a tool from a ZIP",
+     tool_installed},
+    {"update", "ZIP [--vault ID]", "replace an installed tool", tool_updated},
+    {"remove", "NAME [--vault ID]", "take an installed tool away", tool_removed},
+    {"enable", "NAME [--vault ID]", "let agents see a tool again", tool_enabled},
+    {"disable", "NAME [--vault ID]", "hide a tool from agents", tool_disabled},
+    {"check", "MANIFEST.json | ZIP", "look for what is wrong, install nothing",
+     tool_checked},
+    {"sign", "ZIP --key FILE", "put your signature into a ZIP", tool_signed},
+    {"trust", "add NAME KEY | list | remove NAME", "whose signatures count", tool_trusts},
 };
 
 static int print_help(int exit)

@@ -6,6 +6,16 @@
  * code. */
 int tool_run(int argc, char **argv);
 int tool_permit(int argc, char **argv);
+int tool_listed(int argc, char **argv);    /* list */
+int tool_shown(int argc, char **argv);     /* show */
+int tool_checked(int argc, char **argv);   /* check */
+int tool_installed(int argc, char **argv); /* install */
+int tool_updated(int argc, char **argv);   /* update */
+int tool_removed(int argc, char **argv);   /* remove */
+int tool_enabled(int argc, char **argv);   /* enable */
+int tool_disabled(int argc, char **argv);  /* disable */
+int tool_signed(int argc, char **argv);    /* sign */
+int tool_trusts(int argc, char **argv);    /* trust */
 
 /* The engine and the tools beside the program, for one command. */
 struct toolbox {
@@ -15,3 +25,12 @@ struct toolbox {
 };
 bool toolbox_open(struct toolbox *t, struct err *e);
 void toolbox_close(struct toolbox *t);
+#define scoped_toolbox __attribute__((cleanup(toolbox_close)))
+
+/* Reads a person's file whole, "-" from standard input. ERR_LIMIT, named after `what`. */
+bool tool_read_file(const char *path, const char *what, struct buf *out, struct err *e);
+/* In the user's own trail, before or after it was done. */
+bool tool_record(const char *event, const struct tool *t, const char *vault,
+                 const char *sha256, struct err *e);
+/* A stranger's words, a line each, behind `head`, to stderr. */
+void tool_print_notes(const char *head, const struct buf *lines);

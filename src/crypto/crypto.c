@@ -25,6 +25,34 @@ void crypto_sha256_hex(struct str bytes, char out[static CRYPTO_SHA256_HEX])
     (void)sodium_bin2hex(out, CRYPTO_SHA256_HEX, digest, sizeof digest);
 }
 
+struct crypto_sha256 {
+    crypto_hash_sha256_state state;
+};
+
+struct crypto_sha256 *crypto_sha256_new(void)
+{
+    struct crypto_sha256 *s = mem_new(sizeof *s);
+    (void)crypto_hash_sha256_init(&s->state);
+    return s;
+}
+
+void crypto_sha256_free(struct crypto_sha256 *s)
+{
+    free(s);
+}
+
+void crypto_sha256_put(struct crypto_sha256 *s, struct str part)
+{
+    (void)crypto_hash_sha256_update(&s->state, bytes_of(part), part.n);
+}
+
+void crypto_sha256_end(struct crypto_sha256 *s, char out[static CRYPTO_SHA256_HEX])
+{
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    (void)crypto_hash_sha256_final(&s->state, digest);
+    (void)sodium_bin2hex(out, CRYPTO_SHA256_HEX, digest, sizeof digest);
+}
+
 void crypto_blake2b(struct str bytes, unsigned char out[static CRYPTO_BLAKE2B])
 {
     ready();
@@ -181,4 +209,36 @@ void crypto_sum_hex(struct str name, struct str bytes, char out[static CRYPTO_SU
     crypto_blake2b(name, key);
     crypto_onetimeauth_poly1305(tag, (const unsigned char *)bytes.at, bytes.n, key);
     (void)sodium_bin2hex(out, CRYPTO_SUM_HEX, tag, sizeof tag);
+}
+
+/* ---- signatures --------------------------------------------------------- */
+
+_Static_assert(CRYPTO_SIGN_SECRET == crypto_sign_SEEDBYTES, "a seed");
+_Static_assert(CRYPTO_SIGN_PUBLIC == crypto_sign_PUBLICKEYBYTES, "a public key");
+_Static_assert(CRYPTO_SIGNATURE == crypto_sign_BYTES, "a signature");
+
+void crypto_sign_public(const unsigned char secret[static CRYPTO_SIGN_SECRET],
+                        unsigned char out[static CRYPTO_SIGN_PUBLIC])
+{
+    unsigned char both[crypto_sign_SECRETKEYBYTES];
+    ready();
+    must(crypto_sign_seed_keypair(out, both, secret) == 0);
+    sodium_memzero(both, sizeof both);
+}
+
+void crypto_sign_text(const unsigned char secret[static CRYPTO_SIGN_SECRET],
+                      struct str text, unsigned char out[static CRYPTO_SIGNATURE])
+{
+    unsigned char both[crypto_sign_SECRETKEYBYTES], key[CRYPTO_SIGN_PUBLIC];
+    ready();
+    must(crypto_sign_seed_keypair(key, both, secret) == 0);
+    must(crypto_sign_detached(out, NULL, bytes_of(text), text.n, both) == 0);
+    sodium_memzero(both, sizeof both);
+}
+
+bool crypto_signed(const unsigned char key[static CRYPTO_SIGN_PUBLIC], struct str text,
+                   const unsigned char signature[static CRYPTO_SIGNATURE])
+{
+    ready();
+    return crypto_sign_verify_detached(signature, bytes_of(text), text.n, key) == 0;
 }

@@ -13,6 +13,13 @@
 
 /* SHA-256 (FIPS 180-4), in hexadecimal: the public hash of a note's bytes. */
 void crypto_sha256_hex(struct str bytes, char out[static CRYPTO_SHA256_HEX]);
+/* The same of bytes that come in parts. */
+struct crypto_sha256;
+struct crypto_sha256 *crypto_sha256_new(void);
+void crypto_sha256_free(struct crypto_sha256 *s); /* NULL is fine */
+SCOPED(crypto_sha256, crypto_sha256_free);
+void crypto_sha256_put(struct crypto_sha256 *s, struct str part);
+void crypto_sha256_end(struct crypto_sha256 *s, char out[static CRYPTO_SHA256_HEX]);
 
 #define CRYPTO_BLAKE2B 32  /* bytes */
 #define CRYPTO_HASH_HEX 65 /* 64 lower-case digits and a NUL */
@@ -67,3 +74,18 @@ bool crypto_base64_read(struct str text, struct buf *out, struct err *e);
 
 /* Equal? The time taken depends on the lengths alone. */
 bool crypto_equal(struct str a, struct str b);
+
+/* ---- signatures --------------------------------------------------------- */
+
+#define CRYPTO_SIGN_SECRET 32 /* bytes: a seed */
+#define CRYPTO_SIGN_PUBLIC 32
+#define CRYPTO_SIGNATURE 64
+
+/* Ed25519 (RFC 8032). */
+void crypto_sign_public(const unsigned char secret[static CRYPTO_SIGN_SECRET],
+                        unsigned char out[static CRYPTO_SIGN_PUBLIC]);
+void crypto_sign_text(const unsigned char secret[static CRYPTO_SIGN_SECRET],
+                      struct str text, unsigned char out[static CRYPTO_SIGNATURE]);
+/* false: it was not made by that key, of that text. */
+bool crypto_signed(const unsigned char key[static CRYPTO_SIGN_PUBLIC], struct str text,
+                   const unsigned char signature[static CRYPTO_SIGNATURE]);

@@ -168,19 +168,37 @@ bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wa
     return ok;
 }
 
-wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind, struct str wasm,
-                                 struct err *e)
+static wasmtime_module_t *take_in(wasm_engine_t *native, struct str compiled,
+                                  struct err *e)
+{
+    wasmtime_module_t *m = NULL;
+    wasmtime_error_t *error =
+        wasmtime_module_deserialize(native, (const uint8_t *)compiled.at, compiled.n, &m);
+    if (error)
+        engine_failure(e, ERR_IO, "cannot take in a compiled module", error, NULL);
+    return error ? NULL : m;
+}
+
+wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
+                                 const struct module_source *s, struct err *e)
 {
     wasm_engine_t *native = engine_native(g, kind, e);
     if (!native)
         return NULL;
     char key[KEY_SIZE];
-    key_of(g, kind, wasm, key);
+    key_of(g, kind, s->wasm, key);
     scoped_fd int folder = cache_folder(g);
     wasmtime_module_t *m = folder >= 0 ? load(native, folder, key) : NULL;
     if (!m)
         m = load_ahead(g, native, key);
-    if (m || !(m = compile(native, wasm, e)) || folder < 0)
+    if (m)
+        return m;
+    if (s->never_compile) {
+        err_set(e, ERR_NOT_FOUND, "the module was not compiled yet");
+        return NULL;
+    }
+    m = s->compiled.n ? take_in(native, s->compiled, e) : compile(native, s->wasm, e);
+    if (!m || folder < 0)
         return m;
     /* Best effort: a full disk must not keep a module from running. The mapped file
      * is better than our copy of it: its pages can be given back and are shared

@@ -85,6 +85,11 @@ struct module_source {
     struct str image;
     const struct engine_import *imports;
     size_t import_count;
+    /* What module_serialize() gave of the same bytes in another process, for an engine
+     * like this one: used instead of compiling, and run without a further look. Empty:
+     * none. */
+    struct str compiled;
+    bool never_compile; /* ERR_NOT_FOUND where its compiled form is not at hand */
 };
 
 /* Compiles, or finds the compiled form in the cache ($XDG_CACHE_HOME/cloche,
@@ -97,6 +102,10 @@ struct module *module_open(struct engine *g, enum engine_kind kind,
  * is there. ERR_INVALID as module_open(), or ERR_IO. */
 bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wasm,
                           int dir, struct err *e);
+/* Appends the compiled form. ERR_IO, or ERR_LIMIT at the buf's ceiling. */
+bool module_serialize(const struct module *m, struct buf *out, struct err *e);
+/* Does it export a function of that name without arguments and results? */
+bool module_has_start(const struct module *m, const char *name);
 void module_close(struct module *m); /* NULL is fine; no world may be open */
 SCOPED(module, module_close);
 

@@ -40,8 +40,8 @@ bool engine_failure(struct err *e, enum err_code code, const char *doing,
 /* ---- the cache of compiled modules -------------------------------------- */
 
 /* NULL and *e as module_open(). */
-wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind, struct str wasm,
-                                 struct err *e);
+wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
+                                 const struct module_source *s, struct err *e);
 
 /* ---- memory slots ------------------------------------------------------- */
 

@@ -125,13 +125,42 @@ struct module *module_open(struct engine *g, enum engine_kind kind,
     m->kind = kind;
     m->imports = s->imports;
     m->import_count = s->import_count;
-    m->native = cache_compile(g, kind, s->wasm, e);
+    m->native = cache_compile(g, kind, s, e);
     if (!m->native)
         return NULL;
     m->memory_min = memory_minimum(m->native);
     if (!set_image(m, s->image, e) || !link_imports(m, native, e))
         return NULL;
     return take(m);
+}
+
+bool module_serialize(const struct module *m, struct buf *out, struct err *e)
+{
+    wasm_byte_vec_t bytes;
+    wasmtime_error_t *error =
+        wasmtime_module_serialize((wasmtime_module_t *)(uintptr_t)m->native, &bytes);
+    if (error)
+        return engine_failure(e, ERR_IO, "cannot hand on a compiled module", error, NULL);
+    buf_put(out, bytes.data, bytes.size);
+    wasm_byte_vec_delete(&bytes);
+    return buf_check(out, "the compiled module", e);
+}
+
+bool module_has_start(const struct module *m, const char *name)
+{
+    wasm_exporttype_vec_t exports;
+    wasmtime_module_exports(m->native, &exports);
+    bool found = false;
+    for (size_t i = 0; i < exports.size && !found; i++) {
+        const wasm_name_t *own = wasm_exporttype_name(exports.data[i]);
+        const wasm_functype_t *type =
+            wasm_externtype_as_functype_const(wasm_exporttype_type(exports.data[i]));
+        found = type && str_is((struct str){own->data, own->size}, name) &&
+                wasm_functype_params(type)->size == 0 &&
+                wasm_functype_results(type)->size == 0;
+    }
+    wasm_exporttype_vec_delete(&exports);
+    return found;
 }
 
 void module_close(struct module *m)

@@ -50,6 +50,10 @@ struct library {
 struct backend {
     const struct action *(*list)(void *arg, size_t *count);
     const struct action *(*named)(void *arg, struct str name);
+    /* As actions_show() and actions_shown_state(); NULL: the whole list. */
+    bool (*show)(void *arg, const struct caller *who, struct str after, size_t most,
+                 action_shown_fn *fn, void *fn_arg, bool *more, struct err *e);
+    uint64_t (*shown_state)(void *arg, const struct caller *who);
     /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
@@ -74,9 +78,9 @@ struct calls {
 
 struct mcp {
     struct backend backend;
-    struct buf tools;       /* the value of "tools" in tools/list, made once */
-    struct buf names;       /* the tools' names, for who asks for another */
-    struct mirrors mirrors; /* parameters that are repeated in headers */
+    struct tools_page *tools; /* of tools/list, the last first page */
+    struct buf names;         /* the tools' names, for who asks for another */
+    struct mirrors mirrors;   /* parameters that are repeated in headers */
     struct sessions sessions;
     struct calls calls;
     struct asks asks;
@@ -119,6 +123,7 @@ struct reply {
 /* For how long an answer is good. */
 enum keeping {
     KEEP_UNSAID,  /* one of which it is not said */
+    KEEP_FOR_ONE, /* it hangs on who asks, and what changes is told */
     KEEP_NOT,     /* it hangs on who asks, and any program may change it at any time */
     KEEP_FOR_ALL, /* it is the same for everybody, and what changes is told */
 };
@@ -248,8 +253,16 @@ void method_answer(struct exchange *x);
 void notification_take(struct exchange *x);
 /* How long what was answered may be kept, and for whom, in the era that wants it said. */
 void put_cache_hints(struct json_writer *w, enum era era, enum keeping how);
-/* Fills in m->tools and m->names. false and ERR_BUG: a schema is broken. */
-bool tools_write(struct mcp *m, struct err *e);
+
+/* ---- tools.c ------------------------------------------------------------- */
+
+#define TOOLS_PAGE 50u /* tools of one page of tools/list */
+
+/* Looks through all actions: fills in m->names and m->mirrors. false and ERR_BUG: a
+ * schema is broken. */
+bool tools_open(struct mcp *m, struct err *e);
+void tools_close(struct mcp *m);
+void tools_list(struct exchange *x); /* tools/list */
 
 /* ---- call.c ------------------------------------------------------------- */
 

@@ -22,7 +22,6 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     struct mcp *m = mem_new(sizeof *m);
     m->backend = *b;
     os_random(m->input_key, sizeof m->input_key);
-    buf_init(&m->tools, TOOLS_MAX);
     buf_init(&m->names, TOOLS_MAX);
     sessions_init(&m->sessions);
     calls_init(&m->calls);
@@ -33,7 +32,7 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     tasks_init(&m->tasks, m);
     if (m->backend.listen)
         m->backend.listen(m->backend.arg, tell_sessions, m, true);
-    if (tools_write(m, e))
+    if (tools_open(m, e))
         return m;
     mcp_close(m);
     return NULL;
@@ -47,6 +46,18 @@ static const struct action *list_actions(void *arg, size_t *count)
 static const struct action *name_action(void *arg, struct str name)
 {
     return action_named(arg, name);
+}
+
+static bool show_actions(void *arg, const struct caller *who, struct str after,
+                         size_t most, action_shown_fn *fn, void *fn_arg, bool *more,
+                         struct err *e)
+{
+    return actions_show(arg, who, after, most, fn, fn_arg, more, e);
+}
+
+static uint64_t shown_state(void *arg, const struct caller *who)
+{
+    return actions_shown_state(arg, who);
 }
 
 static unsigned scopes_of(void *arg, const struct action *which)
@@ -123,6 +134,8 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
     struct backend b = {
         .list = list_actions,
         .named = name_action,
+        .show = show_actions,
+        .shown_state = shown_state,
         .call = call_action,
         .unknown = record_unknown,
         .scopes = scopes_of,
@@ -161,6 +174,6 @@ void mcp_close(struct mcp *m)
     sessions_done(&m->sessions);
     mirrors_done(&m->mirrors);
     buf_done(&m->names);
-    buf_done(&m->tools);
+    tools_close(m);
     free(m);
 }

@@ -17,7 +17,9 @@ static const char instructions[] =
     "trips and context. Each call runs in a fresh WebAssembly world without network, files "
     "or memory of earlier calls unless it asks for them, within limits of time and memory "
     "that an error names when one is hit. For a single step there are get_note, "
-    "search_notes, create_note, update_note and rename_note. A note's identifier is "
+    "search_notes, create_note, update_note and rename_note. Command-line tools (jq, "
+    "ripgrep, sqlite3, pdftotext and many more) are found by find_tools and run by "
+    "run_tool, or in code by `await tools.jq({args, stdin, files})`. A note's identifier is "
     "`type/stem` as it is listed. An update is refused when the note has changed since it "
     "was read: read it again and repeat. A result with isError says what was wrong and "
     "what would be accepted.";
@@ -30,7 +32,7 @@ void put_cache_hints(struct json_writer *w, enum era era, enum keeping how)
 {
     if (era != ERA_MODERN || how == KEEP_UNSAID)
         return;
-    json_pair_int(w, "ttlMs", how == KEEP_FOR_ALL ? CACHE_MS : 0);
+    json_pair_int(w, "ttlMs", how == KEEP_NOT ? 0 : CACHE_MS);
     json_pair_cstr(w, "cacheScope", how == KEEP_FOR_ALL ? "public" : "private");
 }
 
@@ -130,81 +132,6 @@ static void answer_ping(struct exchange *x)
     result_close(&w, x->era);
 }
 
-/* ---- tools/list --------------------------------------------------------- */
-
-/* Read and written again: compact, and on one line. `mirrors`: for an input's. */
-static bool put_schema(struct json_writer *w, const char *key, const char *text,
-                       const struct action *of, struct mirrors *mirrors, struct err *e)
-{
-    scoped(arena_free) struct arena *arena = arena_new((size_t)4 * 1024 * 1024);
-    struct err why = {0};
-    const struct json *schema = json_read(str_of(text), arena, &why);
-    if (!json_is(schema, JSON_OBJECT))
-        return err_set(e, ERR_BUG, "%s of the action %s is no JSON object: %s", key,
-                       of->name, why.msg);
-    json_pair(w, key, schema);
-    return !mirrors || mirrors_read(mirrors, of, schema, e);
-}
-
-static bool put_tool(struct json_writer *w, const struct action *a,
-                     struct mirrors *mirrors, struct err *e)
-{
-    json_open_object(w);
-    json_pair_cstr(w, "name", a->name);
-    json_pair_cstr(w, "title", a->title);
-    json_pair_cstr(w, "description", a->description);
-    if (!put_schema(w, "inputSchema", a->input_schema, a, mirrors, e))
-        return false;
-    if (a->output_schema && !put_schema(w, "outputSchema", a->output_schema, a, NULL, e))
-        return false;
-    json_key(w, "annotations");
-    json_open_object(w);
-    /* What is left out reads as the pessimistic default. */
-    if (a->read_only)
-        json_pair_bool(w, "readOnlyHint", true);
-    else if (!a->destructive)
-        json_pair_bool(w, "destructiveHint", false);
-    if (!a->read_only && a->idempotent)
-        json_pair_bool(w, "idempotentHint", true);
-    if (!a->open_world)
-        json_pair_bool(w, "openWorldHint", false);
-    json_close(w);
-    json_close(w);
-    return true;
-}
-
-bool tools_write(struct mcp *m, struct err *e)
-{
-    size_t n;
-    const struct action *list = m->backend.list(m->backend.arg, &n);
-    struct json_writer w = json_writer(&m->tools);
-    json_open_array(&w);
-    for (size_t i = 0; i < n; i++) {
-        if (!put_tool(&w, &list[i], &m->mirrors, e))
-            return false;
-        buf_printf(&m->names, "%s%s", i ? ", " : "", list[i].name);
-    }
-    json_close(&w);
-    return buf_check(&m->tools, "the list of tools", e) &&
-           buf_check(&m->names, "the list of tools' names", e);
-}
-
-static void answer_tools_list(struct exchange *x)
-{
-    /* All tools are on the one page, so no cursor was ever handed out. */
-    const struct json *cursor = json_get(x->params, "cursor");
-    if (cursor && !json_is(cursor, JSON_NULL)) {
-        reply_error(x, RPC_PARAMS,
-                    "Invalid params: unknown cursor; tools/list has one page, without "
-                    "a cursor");
-        return;
-    }
-    struct json_writer w = result_open(x->reply->out, x->id, x->era);
-    json_pair_raw(&w, "tools", buf_view(&x->m->tools));
-    put_cache_hints(&w, x->era, KEEP_FOR_ALL);
-    result_close(&w, x->era);
-}
-
 /* ---- the table ---------------------------------------------------------- */
 
 static const struct method {
@@ -213,7 +140,7 @@ static const struct method {
     void (*answer)(struct exchange *x);
 } methods[] = {
     {"tools/call", ERA_BOTH, call_prepare},
-    {"tools/list", ERA_BOTH, answer_tools_list},
+    {"tools/list", ERA_BOTH, tools_list},
     {"resources/read", ERA_BOTH, resources_read},
     {"resources/list", ERA_BOTH, resources_list},
     {"resources/templates/list", ERA_BOTH, resources_templates},

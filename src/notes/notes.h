@@ -1,24 +1,20 @@
-/* notes/notes.h - a vault of Markdown notes: create, get, update, delete, list,
- * search.
+/* notes/notes.h - a vault of Markdown notes: create, get, update, delete, list, search.
  *
- * Files are the truth; an index (SQLite, FTS5) that may be deleted at any time is
- * brought up to date by the first call that needs it, and afterwards by change
- * notices, so that an edit by another program is seen by the next call. Any number
- * of processes may work on one vault. Nothing outside the vault, nothing whose name
- * begins with a dot and no symbolic link is ever read or written; what is ours lies
- * in ".cloche" inside the vault (for a vault that cannot be written: the index in
- * the cache folder or in memory).
+ * Files are the truth; an index (SQLite, FTS5) that may be deleted at any time is brought
+ * up to date by the first call that needs it, and afterwards by change notices, so that an
+ * edit by another program is seen by the next call. Any number of processes may work on
+ * one vault. Nothing outside the vault, nothing whose name begins with a dot and no
+ * symbolic link is ever read or written; what is ours lies in ".cloche" inside the vault
+ * (of one that cannot be written: the index in the cache folder or in memory).
  *
- * Calls take a JSON value (seed 000's option objects) and append one JSON value to
- * `out`. false and *e: nothing was appended, and unless the message says otherwise
- * nothing was changed. Unknown fields are ERR_INVALID, as are wrong types; the
- * message names the field and what is accepted.
+ * Calls take a JSON value (seed 000's option objects) and append one JSON value to `out`.
+ * false and *e: nothing was appended, and unless the message says otherwise nothing was
+ * changed. Unknown fields and wrong types are ERR_INVALID, which names what is accepted.
  *
- * Words: an id is "type/stem" (the path without ".md"; "note/stem" at the root of
- * the vault; where root X.md and note/X.md both exist, the root one has the id
- * "X.md"). A type is the first folder of the path, "note" at the root. The uid is
- * the frontmatter's `id`. An identifier is an id, uid, path, or a title that only
- * one note has (else ERR_CONFLICT, which names them).
+ * Words: an id is "type/stem" (the path without ".md"; "note/stem" at the root of the
+ * vault; where root X.md and note/X.md both exist, the root one has the id "X.md"). A type
+ * is the first folder of the path, "note" at the root. The uid is the frontmatter's `id`.
+ * An identifier is an id, uid, path, or a title that only one note has (else ERR_CONFLICT).
  *
  * Threads: safe, except open and close. */
 #pragma once
@@ -29,13 +25,10 @@
 
 struct vault;
 
-/* Opens the folder; reads and writes nothing in it. NULL and *e: ERR_NOT_FOUND,
- * ERR_DENIED, ERR_INVALID (no folder) or ERR_IO. */
+/* Reads and writes nothing. ERR_NOT_FOUND, ERR_DENIED, ERR_INVALID (no folder), ERR_IO. */
 struct vault *vault_open(const char *path, struct err *e);
-/* NULL is fine; no call may be running. */
-void vault_close(struct vault *v);
-/* Was its folder deleted? Then every call fails with ERR_NOT_FOUND, or finds nothing;
- * a new folder in its place is another vault. */
+void vault_close(struct vault *v); /* NULL is fine; no call may be running */
+/* Was its folder deleted? Then calls fail with ERR_NOT_FOUND, or find nothing. */
 bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
 
@@ -91,6 +84,22 @@ vault_call notes_update_section;
 vault_call notes_batch; /* {changes: [{action, ...options}], dry_run?} -> {success,
                            results}; all or nothing */
 
+/* ---- what a program made of the files ----------------------------------- */
+
+/* One file or folder, note or not, as vfs_changes() tells and orders them; where it was
+ * there before, `inode` and what follows are what the program found. */
+struct notes_file {
+    struct str path, bytes; /* from the vault to it; of a file made or changed */
+    enum notes_file_change { NOTES_MADE, NOTES_CHANGED, NOTES_REMOVED } change;
+    bool folder;
+    uint64_t inode, size;
+    int64_t modified_ns, changed_ns; /* since 1970, as `since_ns` */
+};
+/* Keeps all of it or nothing: notes as one change set; what other files held goes to the
+ * trash. ERR_CONFLICT: one is not what was found, or was changed since `since_ns`. */
+bool notes_put_files(struct vault *v, const struct notes_file *files, size_t count,
+                     int64_t since_ns, struct err *e);
+
 /* ---- what notes held before ---------------------------------------------- */
 
 /* "identifier" or {identifier, limit? (100, at most 1000), cursor? (a revision)}
@@ -136,9 +145,8 @@ vault_call notes_search_by_text;
 bool notes_search_sql(struct vault *v, const struct json *options,
                       const struct cancel *cancel, struct json_writer *out,
                       struct err *e);
-/* The ids of notes that a wrong identifier may mean, the likeliest first, `max` (8 at
- * most) -> ["meeting/Standup", ...]. For the words of a failure: what cannot be looked
- * at in 50 ms is left out. */
+/* The ids of notes that a wrong identifier may mean, the likeliest first, `max` (8 at most)
+ * -> ["meeting/Standup", ...]; of what can be looked at in 50 ms. */
 bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
                    struct err *e);
 
@@ -169,9 +177,8 @@ vault_call links_find_broken;
  * the last row)} -> [{id, title, type, created, updated, content_hash, metadata}], by
  * path: the notes for which all that is given holds. A domain stands for all beneath. */
 vault_call links_search_by;
-/* null, a bool or {force?} -> {total_notes, processed, errors, error_details?: [{note_id,
- * error}]}: brings the index up to date; `force` makes it anew. Errors are notes that
- * cannot be read. */
+/* null, a bool or {force?} -> {total_notes, processed, errors (notes that cannot be read),
+ * error_details?: [{note_id, error}]}: brings the index up to date; `force`: anew. */
 vault_call links_migrate;
 
 /* ---- the hierarchy ------------------------------------------------------ */
@@ -188,15 +195,12 @@ vault_call hierarchy_get_children, hierarchy_get_parents;
 /* {parent_id, child_id, position? (else it stays, or comes last), dry_run?}; {parent_id,
  * child_id, dry_run?}; {parent_id, child_ids (exactly its subnotes), dry_run?}
  * -> {success: true, parentId, childId (not of reorder), operation: add | remove |
- * reorder, timestamp, hierarchyUpdated, content_hash, previous_hash
- * (both of the parent)}. ERR_CONFLICT: it
- * would be beneath itself. One at a time, whoever calls: no addition is lost. */
+ * reorder, timestamp, hierarchyUpdated, content_hash, previous_hash (both of the parent)}.
+ * ERR_CONFLICT: it would be beneath itself. One at a time: no addition is lost. */
 vault_call hierarchy_add_subnote, hierarchy_remove_subnote, hierarchy_reorder;
-/* -> [ids], the topmost first, the note itself last; of several parents the one whose
- * path comes first. */
+/* -> [ids], the topmost first, the note last; of several parents the first by path. */
 vault_call hierarchy_get_path;
-/* {note_id, max_depth?} -> rows, level by level; ERR_LIMIT above 100,000. */
-vault_call hierarchy_get_descendants;
+vault_call hierarchy_get_descendants; /* {note_id, max_depth?} -> rows, level by level */
 
 /* ---- relationships ------------------------------------------------------ */
 
@@ -211,21 +215,19 @@ vault_call relationships_get_related;
  * [{noteId, relationship: start, then link, backlink, child or parent: what it is to the
  * one before}], a shortest way, always the same. */
 vault_call relationships_find_path;
-/* -> a number from 0 to 1: of all pairs of its neighbours (links and hierarchy, in any
- * direction), how many are neighbours of each other; 0 below two neighbours. */
+/* -> 0 to 1: of all pairs of its neighbours (links and hierarchy, in any direction), how
+ * many are neighbours of each other; 0 below two. */
 vault_call relationships_get_clustering;
 
 /* ---- types --------------------------------------------------------------- */
 
-/* A type is a folder, or what .cloche/types/NAME.md describes, or both: docs/types.md.
- * notes.create, update and move hold metadata against its schema. */
-/* {type_name, description, agent_instructions? (or instructions), metadata_schema?}
- * -> {name, filename, path, created}. ERR_CONFLICT: described already. */
+/* A type is a folder, or what .cloche/types/NAME.md describes, or both (docs/types.md),
+ * whose schema metadata is held against. {type_name, description, agent_instructions? (or
+ * instructions), metadata_schema?} -> {name, filename, path, created} */
 vault_call note_types_create;
-/* (nothing) -> [{name, description, noteCount, filename | null}], by name. */
-vault_call note_types_list;
-/* "name" -> {name, purpose, path, instructions, metadata_schema | null, content_hash |
- * null, schema_error?}; ERR_NOT_FOUND names those there are. */
+vault_call note_types_list; /* -> [{name, description, noteCount, filename | null}] */
+/* "name" -> {name, purpose, path, instructions, metadata_schema | null, content_hash | null,
+ * schema_error?} */
 vault_call note_types_get;
 /* {type_name, description?, instructions? (or agent_instructions), metadata_schema?,
  * content_hash?} -> {raw, parsed: {description, agentInstructions, metadataSchema?}} */
@@ -236,15 +238,13 @@ vault_call note_types_delete;
 
 /* ---- the index ---------------------------------------------------------- */
 
-/* Appends a text that differs whenever anything in any note has changed, whoever did
- * it; never a value from before the index was made anew. */
+/* Appends a text that differs whenever anything in any note has changed, for good. */
 bool notes_version(struct vault *v, struct buf *out, struct err *e);
-/* Brings the index up to date, or makes it anew. -> {notes, read, removed, index,
- * milliseconds} */
+/* Brings the index up to date, or anew. -> {notes, read, removed, index, milliseconds} */
 bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
                    struct err *e);
-/* For `doctor`. -> {notes, types: {name: count}, broken_frontmatter, too_large,
- * unreadable, links, index: "vault" | "cache" | "memory", watched, writable} */
+/* -> {notes, types: {name: count}, broken_frontmatter, too_large, unreadable, links,
+ * index: "vault" | "cache" | "memory", watched, writable} */
 bool notes_status(struct vault *v, struct json_writer *out, struct err *e);
 /* Appends the title as a file name of ours; "" when nothing of it is left. */
 void notes_sanitize_title(struct str title, struct buf *out);

@@ -5,7 +5,7 @@
 #include "script/internal.h"
 
 #define HANDS_MAX 32u
-#define STACK_SIZE ((size_t)1 << 20)
+#define STACK_SIZE ENGINE_THREAD_STACK /* what they do may run a guest */
 
 struct hands {
     pthread_mutex_t lock;

@@ -410,7 +410,9 @@ static int link_place(struct vfs *v, const struct place *from, const struct plac
 {
     if (!from->exists)
         return ENOENT;
-    if (from->stat.type != VFS_FILE)
+    /* A link of the host's would be one more that its programs follow. */
+    if (from->stat.type == VFS_FOLDER ||
+        (from->stat.type == VFS_LINK && place_home(from)))
         return EPERM;
     int failed = covers(v, from);
     if (!failed)

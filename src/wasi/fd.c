@@ -19,8 +19,7 @@ int fd_folder(struct wasi *s, uint32_t n, struct vfs_file **out)
     return 0;
 }
 
-int fd_add(struct wasi *s, struct vfs_file *file, uint64_t rights, uint16_t flags,
-           uint32_t *number)
+int fd_add(struct wasi *s, struct vfs_file *file, const struct fd *like, uint32_t *number)
 {
     size_t n = 0;
     while (n < s->fd_count && s->fds[n].kind != FD_FREE)
@@ -36,8 +35,9 @@ int fd_add(struct wasi *s, struct vfs_file *file, uint64_t rights, uint16_t flag
         s->fds = grown;
         s->fd_count = count;
     }
-    s->fds[n] =
-        (struct fd){.kind = FD_OPEN, .file = file, .rights = rights, .flags = flags};
+    s->fds[n] = *like;
+    s->fds[n].kind = FD_OPEN;
+    s->fds[n].file = file;
     *number = (uint32_t)n;
     return 0;
 }
@@ -120,6 +120,10 @@ static int read_stream(struct wasi *s, const struct fd *f, void *to, size_t n,
     const struct wasi_options *o = &s->options;
     if (f->stream != 0)
         return EBADF;
+    size_t there;
+    if (f->flags & FDFLAG_NONBLOCK && o->read && o->ready &&
+        o->ready(o->stream_arg, 0, &there) == EAGAIN)
+        return EAGAIN;
     if (o->read)
         return o->read(o->stream_arg, to, n, done);
     size_t left = o->input.n - s->input_at;
@@ -181,7 +185,7 @@ static int move(const struct call *c, struct fd *f, struct spot spot, move_fn *o
     int failed = get_pieces(c, arg32(c, 1), arg32(c, 2), &all);
     if (failed || !slice(c, done_at, 4))
         return failed ? failed : EFAULT;
-    bool append = one == write_piece && f->flags & FDFLAG_APPEND;
+    bool append = one == write_piece && f->flags & FDFLAG_APPEND && !spot.given;
     uint64_t at = spot.given ? spot.offset : f->offset;
     uint32_t total = 0;
     for (size_t i = 0; i < all.count; i++) {
@@ -199,7 +203,10 @@ static int move(const struct call *c, struct fd *f, struct spot spot, move_fn *o
         at = st.size;
     if (!spot.given)
         f->offset = at;
-    return put_u32(c, done_at, total);
+    bool lasting = one == write_piece && f->kind == FD_OPEN &&
+                   f->flags & (FDFLAG_SYNC | FDFLAG_DSYNC);
+    failed = lasting ? vfs_sync(f->file) : 0;
+    return failed ? failed : put_u32(c, done_at, total);
 }
 
 int fd_read(const struct call *c)
@@ -267,6 +274,8 @@ int fd_tell(const struct call *c)
 {
     struct fd *f;
     int failed = opened(c, ESPIPE, &f);
+    if (!failed && vfs_type_of(f->file) == VFS_FOLDER)
+        failed = EBADF;
     return failed ? failed : put_u64(c, arg32(c, 1), f->offset);
 }
 
@@ -315,6 +324,21 @@ int fd_filestat_get(const struct call *c)
     return failed;
 }
 
+/* All that was not given away, also where fewer were asked for: the C library hands on
+ * to what it opens beneath a folder only what it finds here. */
+static uint64_t inheriting(const struct fd *f)
+{
+    bool folder = f->kind == FD_OPEN && vfs_type_of(f->file) == VFS_FOLDER;
+    return folder ? RIGHTS_ALL & ~f->lost_inheriting : 0;
+}
+
+static uint64_t meaningless(const struct fd *f)
+{
+    return f->kind == FD_STREAM                 ? 0
+           : vfs_type_of(f->file) == VFS_FOLDER ? RIGHTS_NOT_FOLDER
+                                                : RIGHTS_NOT_FILE;
+}
+
 int fd_fdstat_get(const struct call *c)
 {
     struct fd *f = fd_at(c->wasi, arg32(c, 0));
@@ -325,10 +349,8 @@ int fd_fdstat_get(const struct call *c)
     to[0] = f->kind == FD_STREAM ? type_of_stream(c->wasi, f)
                                  : (char)filetypes[vfs_type_of(f->file)];
     memcpy(to + 2, &f->flags, sizeof f->flags);
-    memcpy(to + 8, &f->rights, sizeof f->rights);
-    uint64_t inherited =
-        f->kind == FD_OPEN && vfs_type_of(f->file) == VFS_FOLDER ? RIGHTS_ALL : 0;
-    memcpy(to + 16, &inherited, sizeof inherited);
+    uint64_t rights[2] = {f->rights & ~f->lost & ~meaningless(f), inheriting(f)};
+    memcpy(to + 8, rights, sizeof rights);
     return 0;
 }
 
@@ -337,23 +359,22 @@ int fd_fdstat_set_flags(const struct call *c)
     struct fd *f = fd_at(c->wasi, arg32(c, 0));
     if (!f)
         return EBADF;
-    if (arg32(c, 1) &
-        ~(FDFLAG_APPEND | FDFLAG_NONBLOCK | FDFLAG_DSYNC | FDFLAG_RSYNC | FDFLAG_SYNC))
+    if (arg32(c, 1) & ~FDFLAGS)
         return EINVAL;
     f->flags = (uint16_t)arg32(c, 1);
     return 0;
 }
 
-/* Rights only ever become fewer. What a file can do is decided when it is opened;
- * they are kept because programs look at them. */
+/* Rights only ever become fewer. */
 int fd_fdstat_set_rights(const struct call *c)
 {
     struct fd *f = fd_at(c->wasi, arg32(c, 0));
     if (!f)
         return EBADF;
-    if (c->cells[1] & ~f->rights)
-        return EPERM;
-    f->rights = c->cells[1];
+    if (c->cells[1] & ~(f->rights & ~f->lost) || c->cells[2] & ~inheriting(f))
+        return ENOTCAPABLE;
+    f->lost |= RIGHTS_ALL & ~c->cells[1];
+    f->lost_inheriting |= RIGHTS_ALL & ~c->cells[2];
     return 0;
 }
 
@@ -470,10 +491,42 @@ static size_t put_some(char *to, size_t size, size_t at, const void *from, size_
 }
 
 #define DIRENT_SIZE 24
+#define DOTS 2 /* "." and "..", before what the folder holds */
 
+/* The entry of that cookie. Both dots have the folder's own number: what is above may
+ * be no business of the guest's, and 0 makes the C library look for it. */
+static int entry_at(struct vfs_file *folder, uint64_t cookie, struct vfs_entry *out)
+{
+    const struct vfs_entry *x;
+    struct vfs_stat st;
+    int failed =
+        cookie < DOTS ? vfs_stat_of(folder, &st) : vfs_entry(folder, cookie - DOTS, &x);
+    if (failed)
+        return failed;
+    *out =
+        cookie < DOTS ? (struct vfs_entry){{"..", cookie + 1}, VFS_FOLDER, st.inode} : *x;
+    return 0;
+}
+
+static size_t put_entry(char *to, size_t size, size_t at, const struct vfs_entry *x,
+                        uint64_t next)
+{
+    char head[DIRENT_SIZE] = {0};
+    uint32_t name_n = (uint32_t)x->name.n;
+    memcpy(head, &next, 8);
+    memcpy(head + 8, &x->inode, 8);
+    memcpy(head + 16, &name_n, 4);
+    head[20] = (char)filetypes[x->type];
+    at = put_some(to, size, at, head, sizeof head);
+    return put_some(to, size, at, x->name.at, x->name.n);
+}
+
+/* A cookie is a place in the folder as it was when its first entry was asked for, so
+ * that what is removed while it is read makes no other entry be passed over. */
 int fd_readdir(const struct call *c)
 {
     struct vfs_file *folder;
+    struct vfs_entry x;
     uint32_t size = arg32(c, 2);
     char *to = slice(c, arg32(c, 1), size);
     int failed = fd_folder(c->wasi, arg32(c, 0), &folder);
@@ -481,19 +534,10 @@ int fd_readdir(const struct call *c)
         return failed ? failed : EFAULT;
     size_t at = 0;
     for (uint64_t i = c->cells[3]; at < size; i++) {
-        const struct vfs_entry *x;
-        failed = vfs_entry(folder, i, &x);
+        failed = entry_at(folder, i, &x);
         if (failed)
             break;
-        uint64_t next = i + 1;
-        uint32_t name_n = (uint32_t)x->name.n;
-        char head[DIRENT_SIZE] = {0};
-        memcpy(head, &next, 8);
-        memcpy(head + 8, &x->inode, 8);
-        memcpy(head + 16, &name_n, 4);
-        head[20] = (char)filetypes[x->type];
-        at = put_some(to, size, at, head, sizeof head);
-        at = put_some(to, size, at, x->name.at, x->name.n);
+        at = put_entry(to, size, at, &x, i + 1);
     }
     if (failed && failed != ENOENT)
         return failed;

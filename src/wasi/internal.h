@@ -18,7 +18,9 @@ struct fd {
     struct vfs_file *file; /* FD_OPEN */
     const char *folder;    /* one that was open from the start: its name */
     uint64_t offset;
-    uint64_t rights;
+    uint64_t rights; /* as they were asked for, as far as they apply */
+    /* Taken away by the guest itself: from this file, and from what is opened by it. */
+    uint64_t lost, lost_inheriting;
     uint16_t flags; /* FDFLAG_ */
 };
 
@@ -62,26 +64,76 @@ int get_path(const struct call *c, uint32_t at, uint32_t n, struct str *out);
 #define FDFLAG_NONBLOCK 4u
 #define FDFLAG_RSYNC 8u
 #define FDFLAG_SYNC 16u
+#define FDFLAGS 31u
 
-#define RIGHT_DATASYNC ((uint64_t)1 << 0)
-#define RIGHT_READ ((uint64_t)1 << 1)
-#define RIGHT_SEEK ((uint64_t)1 << 2)
-#define RIGHT_TELL ((uint64_t)1 << 5)
-#define RIGHT_WRITE ((uint64_t)1 << 6)
-#define RIGHT_ALLOCATE ((uint64_t)1 << 8)
-#define RIGHT_READDIR ((uint64_t)1 << 14)
-#define RIGHT_SET_SIZE ((uint64_t)1 << 22)
-#define RIGHTS_ALL (((uint64_t)1 << 30) - 1)
-/* Of a stream. */
-#define RIGHTS_STREAM \
-    (RIGHT_READ | RIGHT_WRITE | (uint64_t)1 << 3 | (uint64_t)1 << 21 | (uint64_t)1 << 27)
+/* Rights, by their bits. They are kept and told, because programs look at them; what
+ * a file is open for is decided when it is opened. Only what a guest has given away by
+ * fd_fdstat_set_rights is refused for it (ENOTCAPABLE). */
+enum right {
+    RIGHT_DATASYNC,
+    RIGHT_READ,
+    RIGHT_SEEK,
+    RIGHT_SET_FLAGS,
+    RIGHT_SYNC,
+    RIGHT_TELL,
+    RIGHT_WRITE,
+    RIGHT_ADVISE,
+    RIGHT_ALLOCATE,
+    RIGHT_CREATE_FOLDER,
+    RIGHT_CREATE_FILE,
+    RIGHT_LINK_FROM,
+    RIGHT_LINK_TO,
+    RIGHT_OPEN,
+    RIGHT_READDIR,
+    RIGHT_READLINK,
+    RIGHT_RENAME_FROM,
+    RIGHT_RENAME_TO,
+    RIGHT_PATH_STAT,
+    RIGHT_PATH_SET_SIZE,
+    RIGHT_PATH_SET_TIMES,
+    RIGHT_STAT,
+    RIGHT_SET_SIZE,
+    RIGHT_SET_TIMES,
+    RIGHT_SYMLINK,
+    RIGHT_REMOVE_FOLDER,
+    RIGHT_UNLINK,
+    RIGHT_POLL,
+    RIGHT_SHUTDOWN,
+    RIGHT_ACCEPT,
+    RIGHTS,
+};
+#define BIT(right) ((uint64_t)1 << (right))
+#define RIGHTS_ALL (BIT(RIGHTS) - 1)
+#define RIGHTS_STREAM                                                              \
+    (BIT(RIGHT_READ) | BIT(RIGHT_WRITE) | BIT(RIGHT_SET_FLAGS) | BIT(RIGHT_STAT) | \
+     BIT(RIGHT_POLL))
+/* Those of files that mean nothing for a folder, and the other way round. */
+#define RIGHTS_NOT_FOLDER                                                     \
+    (BIT(RIGHT_READ) | BIT(RIGHT_SEEK) | BIT(RIGHT_TELL) | BIT(RIGHT_WRITE) | \
+     BIT(RIGHT_ALLOCATE) | BIT(RIGHT_SET_SIZE) | BIT(RIGHT_SHUTDOWN) |        \
+     BIT(RIGHT_ACCEPT))
+#define RIGHTS_NOT_FILE                                                                \
+    (BIT(RIGHT_CREATE_FOLDER) | BIT(RIGHT_CREATE_FILE) | BIT(RIGHT_LINK_FROM) |        \
+     BIT(RIGHT_LINK_TO) | BIT(RIGHT_OPEN) | BIT(RIGHT_READDIR) | BIT(RIGHT_READLINK) | \
+     BIT(RIGHT_RENAME_FROM) | BIT(RIGHT_RENAME_TO) | BIT(RIGHT_PATH_STAT) |            \
+     BIT(RIGHT_PATH_SET_SIZE) | BIT(RIGHT_PATH_SET_TIMES) | BIT(RIGHT_SYMLINK) |       \
+     BIT(RIGHT_REMOVE_FOLDER) | BIT(RIGHT_UNLINK) | BIT(RIGHT_SHUTDOWN) |              \
+     BIT(RIGHT_ACCEPT))
+
+/* An errno of WASI that no other system has. */
+#define ENOTCAPABLE 1000
+/* 0 or ENOTCAPABLE: has the guest given this right away? */
+static inline int fd_allows(const struct fd *f, enum right right)
+{
+    return f->lost & BIT(right) ? ENOTCAPABLE : 0;
+}
 
 /* NULL: EBADF. Borrowed until the next file is opened. */
 struct fd *fd_at(struct wasi *s, uint32_t n);
 /* A folder; 0, EBADF or ENOTDIR. */
 int fd_folder(struct wasi *s, uint32_t n, struct vfs_file **out);
 /* The lowest free number; takes over the file, even on failure (EMFILE). */
-int fd_add(struct wasi *s, struct vfs_file *file, uint64_t rights, uint16_t flags,
+int fd_add(struct wasi *s, struct vfs_file *file, const struct fd *like,
            uint32_t *number);
 
 #define FILESTAT_SIZE 64
@@ -89,6 +141,7 @@ int put_filestat(const struct call *c, uint32_t at, const struct vfs_stat *st);
 /* The times that the fstflags of a set_times call ask for. */
 int wanted_times(struct wasi *s, uint64_t accessed, uint64_t modified, uint32_t flags,
                  int64_t *accessed_ns, int64_t *modified_ns);
+enum { CLOCK_REAL, CLOCK_MONO, CLOCK_PROCESS, CLOCK_THREAD, CLOCKS };
 uint64_t clock_ns(struct wasi *s, uint32_t id);
 
 extern wasi_fn fd_advise, fd_allocate, fd_close, fd_datasync, fd_fdstat_get,

@@ -69,6 +69,8 @@ int path_link(const struct call *c)
     int failed = get_target(c, 0, 2, &from);
     if (!failed)
         failed = get_target(c, 4, 5, &to);
+    if (!failed)
+        failed = fd_allows(fd_at(c->wasi, arg32(c, 4)), RIGHT_LINK_TO);
     /* A link of a link's target: no such thing here, as on most systems. */
     if (!failed && arg32(c, 1) & LOOKUP_FOLLOW)
         failed = EINVAL;
@@ -83,6 +85,8 @@ int path_rename(const struct call *c)
     int failed = get_target(c, 0, 1, &from);
     if (!failed)
         failed = get_target(c, 3, 4, &to);
+    if (!failed)
+        failed = fd_allows(fd_at(c->wasi, arg32(c, 3)), RIGHT_RENAME_TO);
     return failed ? failed
                   : vfs_rename(c->wasi->options.vfs, from.folder, from.path, to.folder,
                                to.path);
@@ -95,6 +99,8 @@ int path_symlink(const struct call *c)
     int failed = get_path(c, arg32(c, 0), arg32(c, 1), &leads_to);
     if (!failed)
         failed = get_target(c, 2, 3, &t);
+    if (!failed)
+        failed = fd_allows(fd_at(c->wasi, arg32(c, 2)), RIGHT_SYMLINK);
     return failed ? failed
                   : vfs_symlink(c->wasi->options.vfs, leads_to, t.folder, t.path);
 }
@@ -122,16 +128,27 @@ static unsigned how_to_open(const struct call *c)
 {
     uint32_t oflags = arg32(c, 4);
     uint64_t rights = c->cells[5];
-    uint64_t writes = RIGHT_WRITE | RIGHT_ALLOCATE | RIGHT_SET_SIZE;
+    uint64_t reads = BIT(RIGHT_READ) | BIT(RIGHT_READDIR);
+    uint64_t writes = BIT(RIGHT_WRITE) | BIT(RIGHT_ALLOCATE) | BIT(RIGHT_SET_SIZE);
     unsigned how = 0;
-    how |= rights & (RIGHT_READ | RIGHT_READDIR) ? VFS_READ : 0;
-    how |= rights & writes && !(oflags & O_FOLDER) ? VFS_WRITE : 0;
+    how |= rights & reads ? VFS_READ : 0;
+    how |= rights & writes ? VFS_WRITE : 0;
     how |= oflags & O_CREATE ? VFS_CREATE : 0;
     how |= oflags & O_FOLDER ? VFS_DIRECTORY : 0;
     how |= oflags & O_EXCLUSIVE ? VFS_EXCLUSIVE : 0;
     how |= oflags & O_CUT ? VFS_TRUNCATE | VFS_WRITE : 0;
     how |= arg32(c, 1) & LOOKUP_FOLLOW ? 0 : VFS_NOFOLLOW;
     return how;
+}
+
+static int may_open(const struct fd *folder, unsigned how)
+{
+    int failed = how & VFS_CREATE ? fd_allows(folder, RIGHT_CREATE_FILE) : 0;
+    if (!failed && how & VFS_TRUNCATE)
+        failed = fd_allows(folder, RIGHT_PATH_SET_SIZE);
+    if (!failed && how & VFS_CREATE && how & VFS_DIRECTORY)
+        failed = EINVAL;
+    return failed;
 }
 
 int path_open(const struct call *c)
@@ -142,18 +159,18 @@ int path_open(const struct call *c)
     int failed = get_target(c, 0, 2, &t);
     if (failed || !slice(c, arg32(c, 8), 4))
         return failed ? failed : EFAULT;
-    unsigned how = how_to_open(c);
-    if (how & VFS_CREATE && how & VFS_DIRECTORY)
+    if (arg32(c, 7) & ~FDFLAGS)
         return EINVAL;
-    failed = vfs_open(c->wasi->options.vfs, t.folder, t.path, how, &file);
-    /* Programs ask for all rights when they mean "open it": a folder, or a file that
-     * may only be read, opens for reading then. */
-    bool asked_for_all = !(how & (VFS_CREATE | VFS_TRUNCATE)) && how & VFS_READ;
-    if (failed == EISDIR && asked_for_all)
-        failed = vfs_open(c->wasi->options.vfs, t.folder, t.path,
-                          how & ~(unsigned)VFS_WRITE, &file);
+    const struct fd *folder = fd_at(c->wasi, arg32(c, 0));
+    unsigned how = how_to_open(c);
+    struct fd like = {.rights = c->cells[5],
+                      .lost = folder->lost_inheriting,
+                      .lost_inheriting = folder->lost_inheriting,
+                      .flags = (uint16_t)arg32(c, 7)};
+    failed = may_open(folder, how);
     if (!failed)
-        failed = fd_add(c->wasi, file, c->cells[5] & RIGHTS_ALL, (uint16_t)arg32(c, 7),
-                        &number);
+        failed = vfs_open(c->wasi->options.vfs, t.folder, t.path, how, &file);
+    if (!failed)
+        failed = fd_add(c->wasi, file, &like, &number);
     return failed ? failed : put_u32(c, arg32(c, 8), number);
 }

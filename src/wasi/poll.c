@@ -1,4 +1,5 @@
-/* poll_oneoff: waiting, for time to pass. Files and streams never make one wait. */
+/* poll_oneoff: waiting, for time to pass or for standard input. Files never make one
+ * wait, and what is written always finds a taker, if only later. */
 #include <time.h>
 
 #include "os/os.h"
@@ -8,6 +9,7 @@
 #define EVENT_SIZE 32
 #define SLICE_NS 20000000u /* how soon a cancelled sleep ends */
 #define ABSOLUTE 1u
+#define HANGUP 1u
 
 enum { EVENT_CLOCK, EVENT_READ, EVENT_WRITE, EVENTS };
 
@@ -18,8 +20,33 @@ struct subscription {
     uint64_t timeout_ns;
     uint16_t flags;
     uint64_t due_ns; /* os_mono_ns() */
+    uint64_t bytes;  /* that can be read */
+    bool waits;      /* for standard input */
+    bool ended;
     int failed;
 };
+
+/* What can be read from a file that is not standard input, or comes from no one. */
+static void look_at_file(const struct call *c, struct subscription *s)
+{
+    const struct wasi *w = c->wasi;
+    const struct fd *f = fd_at(c->wasi, s->id);
+    struct vfs_stat st;
+    s->bytes = 1;
+    if (!f || s->type != EVENT_READ) {
+        s->failed = f ? 0 : EBADF;
+    } else if (f->kind == FD_OPEN) {
+        if (vfs_type_of(f->file) == VFS_FILE && vfs_stat_of(f->file, &st) == 0)
+            s->bytes = st.size > f->offset ? st.size - f->offset : 0;
+    } else if (f->stream == 0 && w->options.read) {
+        s->waits = w->options.ready != NULL;
+    } else if (f->stream == 0) {
+        s->bytes = w->options.input.n - w->input_at;
+        s->ended = s->bytes == 0;
+    }
+    if (s->waits)
+        s->due_ns = UINT64_MAX;
+}
 
 static struct subscription read_subscription(const struct call *c, const char *from)
 {
@@ -27,13 +54,14 @@ static struct subscription read_subscription(const struct call *c, const char *f
     memcpy(&s.userdata, from, 8);
     memcpy(&s.id, from + 16, 4);
     if (s.type != EVENT_CLOCK) {
-        s.failed = fd_at(c->wasi, s.id) ? 0 : EBADF;
+        look_at_file(c, &s);
         return s;
     }
     memcpy(&s.timeout_ns, from + 24, 8);
     memcpy(&s.flags, from + 40, 2);
-    if (s.id > 3) {
-        s.failed = EINVAL;
+    if (s.id >= CLOCK_PROCESS) {
+        /* Nobody's computing time passes while it sleeps. */
+        s.failed = s.id < CLOCKS ? EOPNOTSUPP : EINVAL;
         return s;
     }
     uint64_t wait = s.timeout_ns;
@@ -64,20 +92,54 @@ static void sleep_until(const struct call *c, uint64_t due_ns)
     }
 }
 
+/* The same while one of them waits for standard input. */
+static void wait_for_input(struct wasi *s, struct subscription *row, uint32_t n,
+                           uint64_t due_ns)
+{
+    uint64_t end = s->options.until_ns;
+    size_t bytes = 0;
+    if (end && due_ns > end)
+        due_ns = end;
+    int failed = s->options.ready(s->options.stream_arg,
+                                  due_ns > os_mono_ns() ? due_ns : 0, &bytes);
+    if (failed == EAGAIN)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        if (row[i].waits) {
+            row[i].due_ns = 0;
+            row[i].bytes = bytes;
+            row[i].failed = failed;
+            row[i].ended = !failed && bytes == 0;
+        }
+}
+
 static void write_event(char *to, const struct subscription *s)
 {
-    uint16_t failed = wasi_errno(s->failed);
-    uint64_t bytes = s->type != EVENT_CLOCK; /* at least one */
+    uint16_t failed = wasi_errno(s->failed), flags = s->ended ? HANGUP : 0;
     memset(to, 0, EVENT_SIZE);
     memcpy(to, &s->userdata, 8);
     memcpy(to + 8, &failed, 2);
     to[10] = (char)s->type;
-    memcpy(to + 16, &bytes, 8);
+    memcpy(to + 16, &s->bytes, 8);
+    memcpy(to + 24, &flags, 2);
+}
+
+/* All that is due by now; when it is none, which was stopped early, what was first. */
+static uint32_t write_events(char *to, const struct subscription *row, uint32_t n,
+                             uint64_t first)
+{
+    uint64_t now = os_mono_ns();
+    uint32_t happened = 0;
+    now = now < first ? first : now;
+    for (uint32_t i = 0; i < n; i++)
+        if (row[i].due_ns <= now)
+            write_event(to + (size_t)happened++ * EVENT_SIZE, &row[i]);
+    return happened;
 }
 
 int poll_oneoff(const struct call *c)
 {
-    uint32_t n = arg32(c, 2), happened = 0;
+    uint32_t n = arg32(c, 2);
     const char *from = slice(c, arg32(c, 0), (uint64_t)n * SUBSCRIPTION_SIZE);
     char *to = slice(c, arg32(c, 1), (uint64_t)n * EVENT_SIZE);
     if (!from || !to || !slice(c, arg32(c, 3), 4))
@@ -85,18 +147,20 @@ int poll_oneoff(const struct call *c)
     if (n == 0 || n > WASI_POLL_MAX)
         return EINVAL;
     struct subscription row[WASI_POLL_MAX];
-    uint64_t first = UINT64_MAX, now;
+    uint64_t first = UINT64_MAX;
+    bool waits = false;
     for (uint32_t i = 0; i < n; i++) {
         row[i] = read_subscription(c, from + (size_t)i * SUBSCRIPTION_SIZE);
         if (row[i].type >= EVENTS)
             return EINVAL;
+        waits |= row[i].waits;
         first = row[i].due_ns < first ? row[i].due_ns : first;
     }
-    sleep_until(c, first);
-    now = os_mono_ns();
-    now = now < first ? first : now; /* stopped early: what was first is told */
+    if (waits)
+        wait_for_input(c->wasi, row, n, first);
+    else
+        sleep_until(c, first);
     for (uint32_t i = 0; i < n; i++)
-        if (row[i].due_ns <= now)
-            write_event(to + (size_t)happened++ * EVENT_SIZE, &row[i]);
-    return put_u32(c, arg32(c, 3), happened);
+        first = row[i].due_ns < first ? row[i].due_ns : first;
+    return put_u32(c, arg32(c, 3), write_events(to, row, n, first));
 }

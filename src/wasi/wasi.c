@@ -24,8 +24,8 @@ uint16_t wasi_errno(int posix)
         [EPERM] = 63,      [EPIPE] = 64,     [ERANGE] = 68,       [EROFS] = 69,
         [ESPIPE] = 70,     [ESTALE] = 72,    [ETIMEDOUT] = 73,    [ETXTBSY] = 74,
         [EXDEV] = 75};
-    if (posix == 0)
-        return 0;
+    if (posix == 0 || posix == ENOTCAPABLE)
+        return posix ? 76 : 0;
     bool known = posix > 0 && (size_t)posix < LENGTH(numbers) && numbers[posix];
     return known ? numbers[posix] : numbers[EIO];
 }
@@ -121,8 +121,6 @@ static int environ_sizes_get(const struct call *c)
 }
 
 /* ---- clocks and randomness ---------------------------------------------- */
-
-enum { CLOCK_REAL, CLOCK_MONO, CLOCK_PROCESS, CLOCK_THREAD, CLOCKS };
 
 uint64_t clock_ns(struct wasi *s, uint32_t id)
 {
@@ -225,64 +223,76 @@ bool wasi_run(struct world *w, uint32_t *code, struct err *e)
 
 /* ---- the table ---------------------------------------------------------- */
 
-/* Each function with the name, the type and the body of its import. */
-#define FUNCTIONS(X)                                                 \
-    X(args_get, "ii:i", args_get)                                    \
-    X(args_sizes_get, "ii:i", args_sizes_get)                        \
-    X(environ_get, "ii:i", environ_get)                              \
-    X(environ_sizes_get, "ii:i", environ_sizes_get)                  \
-    X(clock_res_get, "ii:i", clock_res_get)                          \
-    X(clock_time_get, "iIi:i", clock_time_get)                       \
-    X(fd_advise, "iIIi:i", fd_advise)                                \
-    X(fd_allocate, "iII:i", fd_allocate)                             \
-    X(fd_close, "i:i", fd_close)                                     \
-    X(fd_datasync, "i:i", fd_datasync)                               \
-    X(fd_fdstat_get, "ii:i", fd_fdstat_get)                          \
-    X(fd_fdstat_set_flags, "ii:i", fd_fdstat_set_flags)              \
-    X(fd_fdstat_set_rights, "iII:i", fd_fdstat_set_rights)           \
-    X(fd_filestat_get, "ii:i", fd_filestat_get)                      \
-    X(fd_filestat_set_size, "iI:i", fd_filestat_set_size)            \
-    X(fd_filestat_set_times, "iIIi:i", fd_filestat_set_times)        \
-    X(fd_pread, "iiiIi:i", fd_pread)                                 \
-    X(fd_prestat_dir_name, "iii:i", fd_prestat_dir_name)             \
-    X(fd_prestat_get, "ii:i", fd_prestat_get)                        \
-    X(fd_pwrite, "iiiIi:i", fd_pwrite)                               \
-    X(fd_read, "iiii:i", fd_read)                                    \
-    X(fd_readdir, "iiiIi:i", fd_readdir)                             \
-    X(fd_renumber, "ii:i", fd_renumber)                              \
-    X(fd_seek, "iIii:i", fd_seek)                                    \
-    X(fd_sync, "i:i", fd_sync)                                       \
-    X(fd_tell, "ii:i", fd_tell)                                      \
-    X(fd_write, "iiii:i", fd_write)                                  \
-    X(path_create_directory, "iii:i", path_create_directory)         \
-    X(path_filestat_get, "iiiii:i", path_filestat_get)               \
-    X(path_filestat_set_times, "iiiiIIi:i", path_filestat_set_times) \
-    X(path_link, "iiiiiii:i", path_link)                             \
-    X(path_open, "iiiiiIIii:i", path_open)                           \
-    X(path_readlink, "iiiiii:i", path_readlink)                      \
-    X(path_remove_directory, "iii:i", path_remove_directory)         \
-    X(path_rename, "iiiiii:i", path_rename)                          \
-    X(path_symlink, "iiiii:i", path_symlink)                         \
-    X(path_unlink_file, "iii:i", path_unlink_file)                   \
-    X(poll_oneoff, "iiii:i", poll_oneoff)                            \
-    X(random_get, "ii:i", random_get)                                \
-    X(sched_yield, ":i", sched_yield_)                               \
-    X(sock_accept, "iii:i", sock_any)                                \
-    X(sock_recv, "iiiiii:i", sock_any)                               \
-    X(sock_send, "iiiii:i", sock_any)                                \
-    X(sock_shutdown, "ii:i", sock_any)
+/* Each function: the name and the type of its import, its body, and the right that its
+ * first argument, a file, must not have given away. */
+#define NO_RIGHT RIGHTS
+#define FUNCTIONS(X)                                                              \
+    X(args_get, "ii:i", args_get, NO_RIGHT)                                       \
+    X(args_sizes_get, "ii:i", args_sizes_get, NO_RIGHT)                           \
+    X(environ_get, "ii:i", environ_get, NO_RIGHT)                                 \
+    X(environ_sizes_get, "ii:i", environ_sizes_get, NO_RIGHT)                     \
+    X(clock_res_get, "ii:i", clock_res_get, NO_RIGHT)                             \
+    X(clock_time_get, "iIi:i", clock_time_get, NO_RIGHT)                          \
+    X(fd_advise, "iIIi:i", fd_advise, RIGHT_ADVISE)                               \
+    X(fd_allocate, "iII:i", fd_allocate, RIGHT_ALLOCATE)                          \
+    X(fd_close, "i:i", fd_close, NO_RIGHT)                                        \
+    X(fd_datasync, "i:i", fd_datasync, RIGHT_DATASYNC)                            \
+    X(fd_fdstat_get, "ii:i", fd_fdstat_get, NO_RIGHT)                             \
+    X(fd_fdstat_set_flags, "ii:i", fd_fdstat_set_flags, RIGHT_SET_FLAGS)          \
+    X(fd_fdstat_set_rights, "iII:i", fd_fdstat_set_rights, NO_RIGHT)              \
+    X(fd_filestat_get, "ii:i", fd_filestat_get, RIGHT_STAT)                       \
+    X(fd_filestat_set_size, "iI:i", fd_filestat_set_size, RIGHT_SET_SIZE)         \
+    X(fd_filestat_set_times, "iIIi:i", fd_filestat_set_times, RIGHT_SET_TIMES)    \
+    X(fd_pread, "iiiIi:i", fd_pread, RIGHT_READ)                                  \
+    X(fd_prestat_dir_name, "iii:i", fd_prestat_dir_name, NO_RIGHT)                \
+    X(fd_prestat_get, "ii:i", fd_prestat_get, NO_RIGHT)                           \
+    X(fd_pwrite, "iiiIi:i", fd_pwrite, RIGHT_WRITE)                               \
+    X(fd_read, "iiii:i", fd_read, RIGHT_READ)                                     \
+    X(fd_readdir, "iiiIi:i", fd_readdir, RIGHT_READDIR)                           \
+    X(fd_renumber, "ii:i", fd_renumber, NO_RIGHT)                                 \
+    X(fd_seek, "iIii:i", fd_seek, RIGHT_SEEK)                                     \
+    X(fd_sync, "i:i", fd_sync, RIGHT_SYNC)                                        \
+    X(fd_tell, "ii:i", fd_tell, RIGHT_TELL)                                       \
+    X(fd_write, "iiii:i", fd_write, RIGHT_WRITE)                                  \
+    X(path_create_directory, "iii:i", path_create_directory, RIGHT_CREATE_FOLDER) \
+    X(path_filestat_get, "iiiii:i", path_filestat_get, RIGHT_PATH_STAT)           \
+    X(path_filestat_set_times, "iiiiIIi:i", path_filestat_set_times,              \
+      RIGHT_PATH_SET_TIMES)                                                       \
+    X(path_link, "iiiiiii:i", path_link, RIGHT_LINK_FROM)                         \
+    X(path_open, "iiiiiIIii:i", path_open, RIGHT_OPEN)                            \
+    X(path_readlink, "iiiiii:i", path_readlink, RIGHT_READLINK)                   \
+    X(path_remove_directory, "iii:i", path_remove_directory, RIGHT_REMOVE_FOLDER) \
+    X(path_rename, "iiiiii:i", path_rename, RIGHT_RENAME_FROM)                    \
+    X(path_symlink, "iiiii:i", path_symlink, NO_RIGHT)                            \
+    X(path_unlink_file, "iii:i", path_unlink_file, RIGHT_UNLINK)                  \
+    X(poll_oneoff, "iiii:i", poll_oneoff, NO_RIGHT)                               \
+    X(random_get, "ii:i", random_get, NO_RIGHT)                                   \
+    X(sched_yield, ":i", sched_yield_, NO_RIGHT)                                  \
+    X(sock_accept, "iii:i", sock_any, NO_RIGHT)                                   \
+    X(sock_recv, "iiiiii:i", sock_any, NO_RIGHT)                                  \
+    X(sock_send, "iiiii:i", sock_any, NO_RIGHT)                                   \
+    X(sock_shutdown, "ii:i", sock_any, NO_RIGHT)
 
-#define IMPORT(name, type, body)                                               \
+/* A file that is not there is the function's own affair. */
+static int permitted(const struct call *c, enum right right)
+{
+    const struct fd *f = right == NO_RIGHT ? NULL : fd_at(c->wasi, arg32(c, 0));
+    return f ? fd_allows(f, right) : 0;
+}
+
+#define IMPORT(name, type, body, right)                                        \
     static bool import_##name(struct world *w, uint64_t *cells, struct err *e) \
     {                                                                          \
+        const struct call c = {world_data(w), w, cells};                       \
         (void)e;                                                               \
-        cells[0] = wasi_errno(body(&(struct call){world_data(w), w, cells}));  \
+        int failed = permitted(&c, right);                                     \
+        cells[0] = wasi_errno(failed ? failed : body(&c));                     \
         return true;                                                           \
     }
 FUNCTIONS(IMPORT)
 
 #define MODULE "wasi_snapshot_preview1"
-#define ROW(name, type, body) {MODULE, #name, type, import_##name},
+#define ROW(name, type, body, right) {MODULE, #name, type, import_##name},
 static const struct engine_import imports[] = {
     FUNCTIONS(ROW){MODULE, "proc_exit", "i:", proc_exit},
     {MODULE, "proc_raise", "i:i", proc_raise},
@@ -304,7 +314,7 @@ static bool open_folder(struct wasi *s, const char *path, const char *name, stru
     int failed =
         vfs_open(s->options.vfs, NULL, str_of(path), VFS_READ | VFS_DIRECTORY, &folder);
     if (!failed)
-        failed = fd_add(s, folder, RIGHTS_ALL, 0, &n);
+        failed = fd_add(s, folder, &(struct fd){.rights = RIGHTS_ALL}, &n);
     if (failed)
         return err_set(e, failed == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
                        "folder %.200s: %s", path, strerror(failed));

@@ -27,6 +27,10 @@
  * may be less than `n`, and 0 is a reader's end. */
 typedef int wasi_read_fn(void *arg, void *to, size_t n, size_t *done);
 typedef int wasi_write_fn(void *arg, const void *from, size_t n, size_t *done);
+/* Waits until reading would not, but no longer than `until_ns` (os_mono_ns(); 0: not at
+ * all), nor than a read would: a cancel or a deadline ends both. 0 and how many bytes are
+ * there at least, 0 at the end; EAGAIN: none yet. */
+typedef int wasi_ready_fn(void *arg, uint64_t until_ns, size_t *bytes);
 
 struct wasi_options {
     const char *const *args; /* the program's name first */
@@ -44,6 +48,7 @@ struct wasi_options {
 
     /* Standard input: `read`, or the bytes of `input`. */
     wasi_read_fn *read;
+    wasi_ready_fn *ready; /* with `read`; NULL: it never waits */
     struct str input;
     /* Standard output and errors: `write` and `write_error`, or these bufs. What a buf
      * has no room for is lost, wasi_lost() tells, and the program runs on. NULL of

@@ -244,6 +244,7 @@ enum {
     PERM = 63,
     ROFS = 69,
     SPIPE = 70,
+    NOTCAPABLE = 76,
 };
 
 #define ANSWER 0x100u
@@ -252,8 +253,8 @@ enum {
 #define OF_EXCLUSIVE 4u
 #define OF_TRUNCATE 8u
 #define FOLLOW 1u
-#define READS (1u << 1 | 1u << 14)
-#define WRITES (1u << 6)
+#define READS (BIT(RIGHT_READ) | BIT(RIGHT_READDIR))
+#define WRITES BIT(RIGHT_WRITE)
 
 static uint16_t try_open(const char *path, uint32_t oflags, uint64_t rights)
 {
@@ -525,6 +526,11 @@ static void appending_goes_to_the_end(void **state)
     write_text(fd, "two");
     assert_int_equal(CALL(fd_tell, fd, ANSWER), OK);
     assert_int_equal(u64(ANSWER), 6);
+    /* But a place that is named is the place. */
+    set_iov(0, BYTES, put(BYTES, "O"));
+    assert_int_equal(CALL(fd_pwrite, fd, IOV, 1, 0, ANSWER), OK);
+    assert_int_equal(CALL(fd_seek, fd, 0, 0, ANSWER), OK);
+    assert_reads(fd, "Onetwo");
     assert_int_equal(CALL(fd_fdstat_set_flags, fd, 0x100), INVAL);
     assert_int_equal(CALL(fd_fdstat_get, fd, ANSWER), OK);
     assert_int_equal(*at(ANSWER + 2), 1);
@@ -535,10 +541,61 @@ static void rights_only_become_fewer(void **state)
     (void)state;
     uint32_t fd = open_at("f", OF_CREATE, READS | WRITES);
     assert_int_equal(CALL(fd_fdstat_set_rights, fd, READS, 0), OK);
-    assert_int_equal(CALL(fd_fdstat_set_rights, fd, READS | WRITES, 0), PERM);
+    assert_int_equal(CALL(fd_fdstat_set_rights, fd, READS | WRITES, 0), NOTCAPABLE);
+    set_iov(0, BYTES, 1);
+    assert_int_equal(CALL(fd_write, fd, IOV, 1, ANSWER), NOTCAPABLE);
+    assert_int_equal(CALL(fd_read, fd, IOV, 1, ANSWER), OK);
     fd = open_at("f", 0, READS);
     set_iov(0, BYTES, 1);
     assert_int_equal(CALL(fd_write, fd, IOV, 1, ANSWER), BADF);
+}
+
+/* As the C library does it: what is opened beneath a folder has what the folder hands
+ * on. */
+static void rights_that_were_given_away_are_not_handed_on(void **state)
+{
+    (void)state;
+    assert_int_equal(PATHED(path_create_directory, "d"), OK);
+    uint32_t d = open_at("d", OF_DIRECTORY, RIGHTS_ALL & ~RIGHTS_NOT_FOLDER);
+    assert_int_equal(CALL(fd_fdstat_get, d, ANSWER), OK);
+    uint64_t base = u64(ANSWER + 8), all = u64(ANSWER + 16);
+    assert_int_equal(base, RIGHTS_ALL & ~RIGHTS_NOT_FOLDER);
+    assert_int_equal(all, RIGHTS_ALL);
+    assert_int_equal(CALL(fd_fdstat_set_rights, d, base & ~BIT(RIGHT_PATH_SET_SIZE),
+                          all & ~BIT(RIGHT_WRITE)),
+                     OK);
+    assert_int_equal(CALL(fd_fdstat_set_rights, d, base, 0), NOTCAPABLE);
+    assert_int_equal(CALL(fd_fdstat_set_rights, d, 0, all), NOTCAPABLE);
+    uint32_t n = put(PATH, "f");
+    assert_int_equal(
+        CALL(path_open, d, 0, PATH, n, OF_CREATE, READS | WRITES, 0, 0, 0x180), OK);
+    set_iov(0, BYTES, 1);
+    assert_int_equal(CALL(fd_write, u32(0x180), IOV, 1, ANSWER), NOTCAPABLE);
+    assert_int_equal(CALL(path_open, d, 0, PATH, n, OF_TRUNCATE, WRITES, 0, 0, ANSWER),
+                     NOTCAPABLE);
+    assert_int_equal(CALL(fd_fdstat_set_rights, d, BIT(RIGHT_READDIR), 0), OK);
+    assert_int_equal(CALL(path_open, d, 0, PATH, n, 0, READS, 0, 0, ANSWER), NOTCAPABLE);
+    uint32_t to = put(PATH2, "g");
+    assert_int_equal(CALL(path_rename, 3, PATH, n, d, PATH2, to), NOTCAPABLE);
+    assert_int_equal(CALL(path_symlink, PATH, n, d, PATH2, to), NOTCAPABLE);
+    assert_int_equal(CALL(path_link, 3, 0, PATH, n, d, PATH2, to), NOTCAPABLE);
+    assert_int_equal(CALL(fd_readdir, d, BYTES, 100, 0, ANSWER), OK);
+}
+
+static void a_folder_is_no_file(void **state)
+{
+    (void)state;
+    uint32_t d = open_at(".", OF_DIRECTORY, READS);
+    set_iov(0, BYTES, 1);
+    assert_int_equal(CALL(fd_read, d, IOV, 1, ANSWER), ISDIR);
+    assert_int_equal(CALL(fd_pread, d, IOV, 1, 0, ANSWER), ISDIR);
+    assert_int_equal(CALL(fd_write, d, IOV, 1, ANSWER), BADF);
+    assert_int_equal(CALL(fd_pwrite, d, IOV, 1, 0, ANSWER), BADF);
+    assert_int_equal(CALL(fd_seek, d, 0, 0, ANSWER), BADF);
+    assert_int_equal(CALL(fd_tell, d, ANSWER), BADF);
+    assert_int_equal(CALL(fd_allocate, d, 0, 1), BADF);
+    assert_int_equal(CALL(fd_filestat_set_size, d, 0), ISDIR);
+    assert_int_equal(try_open(".", OF_DIRECTORY, READS | WRITES), ISDIR);
 }
 
 static void opening_says_why_not(void **state)
@@ -549,7 +606,7 @@ static void opening_says_why_not(void **state)
     assert_int_equal(try_open("none", 0, READS), NOENT);
     assert_int_equal(try_open("d", OF_CREATE | OF_EXCLUSIVE, READS), EXIST);
     assert_int_equal(try_open("d", OF_TRUNCATE, WRITES), ISDIR);
-    assert_int_equal(try_open("d", 0, READS | WRITES), OK); /* for reading, then */
+    assert_int_equal(try_open("d", 0, READS | WRITES), ISDIR);
     assert_int_equal(try_open("f", OF_CREATE | OF_DIRECTORY, READS), INVAL);
     assert_int_equal(try_open("f/", OF_CREATE, WRITES), ISDIR);
     (void)open_at("f", OF_CREATE, WRITES);
@@ -585,6 +642,10 @@ static void names_are_made_moved_and_removed(void **state)
     assert_int_equal(PATHED(path_unlink_file, "g"), NOENT);
     n = put(PATH2, "l");
     assert_int_equal(CALL(path_symlink, PATH, put(PATH, "h"), 3, PATH2, n), OK);
+    /* A link of the link, not of what it leads to. */
+    uint32_t again = put(BYTES, "m");
+    assert_int_equal(CALL(path_link, 3, 0, PATH, put(PATH, "l"), 3, BYTES, again), OK);
+    assert_int_equal(PATHED(path_unlink_file, "m"), OK);
     assert_int_equal(PATHED(path_readlink, "l", BYTES, 9, ANSWER), OK);
     assert_int_equal(u32(ANSWER), 1);
     assert_int_equal(*at(BYTES), 'h');
@@ -613,32 +674,61 @@ static void times_are_set_as_asked(void **state)
     assert_int_equal(CALL(fd_filestat_set_times, fd, 5, 6, 1 | 2), INVAL);
 }
 
+/* The name of the first entry from that cookie on; "": there are no more. */
+static const char *entry(uint32_t fd, uint64_t cookie, uint32_t room)
+{
+    static char name[64];
+    assert_int_equal(CALL(fd_readdir, fd, BYTES, room, cookie, ANSWER), OK);
+    uint32_t n = u32(ANSWER) ? u32(BYTES + 16) : 0;
+    if (n) {
+        assert_int_equal(u64(BYTES), cookie + 1);
+        assert_int_not_equal(u64(BYTES + 8), 0);
+        memcpy(name, at(BYTES + 24), n);
+    }
+    name[n] = '\0';
+    return name;
+}
+
 static void folders_are_read_in_pieces(void **state)
 {
     (void)state;
     char name[16];
+    assert_string_equal(entry(3, 0, 100), ".");
+    assert_string_equal(entry(3, 1, 100), "..");
+    assert_string_equal(entry(3, 2, 100), "");
     for (int i = 0; i < 5; i++) {
         (void)snprintf(name, sizeof name, "n%d", i);
         assert_int_equal(PATHED(path_create_directory, name), OK);
     }
     /* Room for one entry and a half: the cut one is read again by its cookie. */
-    uint64_t cookie = 0;
-    int seen = 0;
-    for (;;) {
-        assert_int_equal(CALL(fd_readdir, 3, BYTES, 40, cookie, ANSWER), OK);
-        if (u32(ANSWER) == 0)
-            break;
-        assert_int_equal(u32(BYTES + 16), 2);
+    (void)entry(3, 0, 40);
+    for (uint64_t i = 0; i < 5; i++) {
+        (void)snprintf(name, sizeof name, "n%d", (int)i);
+        assert_string_equal(entry(3, 2 + i, 40), name);
         assert_int_equal(*at(BYTES + 20), 3);
-        assert_int_equal(at(BYTES + 25)[0], '0' + seen);
-        cookie = u64(BYTES);
-        assert_int_equal(cookie, ++seen);
     }
-    assert_int_equal(seen, 5);
-    assert_int_equal(CALL(fd_readdir, 3, BYTES, 40, UINT64_MAX - 1, ANSWER), OK);
-    assert_int_equal(u32(ANSWER), 0);
+    assert_string_equal(entry(3, 7, 40), "");
+    assert_string_equal(entry(3, UINT64_MAX - 1, 40), "");
     assert_int_equal(CALL(fd_readdir, 3, MEMORY - 8, 40, 0, ANSWER), FAULT);
     assert_int_equal(CALL(fd_readdir, 1, BYTES, 40, 0, ANSWER), NOTDIR);
+}
+
+static void cookies_stay_good_while_the_folder_changes(void **state)
+{
+    (void)state;
+    assert_int_equal(PATHED(path_create_directory, "a"), OK);
+    assert_int_equal(PATHED(path_create_directory, "b"), OK);
+    assert_int_equal(PATHED(path_create_directory, "d"), OK);
+    assert_string_equal(entry(3, 0, 40), ".");
+    assert_string_equal(entry(3, 2, 40), "a");
+    assert_int_equal(PATHED(path_remove_directory, "a"), OK);
+    assert_int_equal(PATHED(path_create_directory, "c"), OK);
+    assert_string_equal(entry(3, 3, 40), "b"); /* not passed over */
+    assert_string_equal(entry(3, 4, 40), "d");
+    assert_string_equal(entry(3, 5, 40), "");
+    (void)entry(3, 0, 100); /* from the beginning: as it is now */
+    assert_string_equal(entry(3, 2, 40), "b");
+    assert_string_equal(entry(3, 3, 40), "c");
 }
 
 /* ---- hostile guests ----------------------------------------------------- */
@@ -778,6 +868,66 @@ static void files_and_past_times_are_ready_at_once(void **state)
     assert_int_equal(*at(0x4000 + 96 + 8), INVAL);
 }
 
+/* Standard input of which nothing, then three bytes, then the end is there. */
+struct source {
+    uint64_t waited_until;
+    size_t bytes;
+    int answer;
+};
+
+static int is_ready(void *arg, uint64_t until_ns, size_t *bytes)
+{
+    struct source *from = arg;
+    from->waited_until = until_ns;
+    *bytes = from->bytes;
+    return from->answer;
+}
+
+static void standard_input_is_waited_for(void **state)
+{
+    (void)state;
+    struct source from = {.answer = EAGAIN};
+    finish();
+    begin((struct wasi_options){.read = tell_x, .ready = is_ready, .stream_arg = &from});
+    subscribe(0, 1, 0, 0, 0);
+    subscribe(1, 0, 1, 1000, 0);
+    assert_int_equal(CALL(poll_oneoff, BYTES, 0x4000, 2, ANSWER), OK);
+    assert_int_equal(u32(ANSWER), 1); /* the time has passed */
+    assert_int_equal(u64(0x4000), 101);
+    assert_int_equal(CALL(fd_fdstat_set_flags, 0, FDFLAG_NONBLOCK), OK);
+    set_iov(0, 0x5000, 4);
+    assert_int_equal(CALL(fd_read, 0, IOV, 1, ANSWER), 6 /* AGAIN */);
+    from = (struct source){.bytes = 3};
+    subscribe(1, 0, 1, (uint64_t)3600 * 1000000000, 0);
+    assert_int_equal(CALL(poll_oneoff, BYTES, 0x4000, 2, ANSWER), OK);
+    assert_int_equal(u32(ANSWER), 1);
+    assert_int_equal(u64(0x4000), 100);
+    assert_int_equal(u64(0x4010), 3);
+    assert_int_equal(u32(0x4018), 0);
+    assert_true(from.waited_until > os_mono_ns());
+    from.bytes = 0;
+    assert_int_equal(CALL(poll_oneoff, BYTES, 0x4000, 2, ANSWER), OK);
+    assert_int_equal(u32(0x4018), 1); /* the writer has hung up */
+    assert_int_equal(CALL(fd_read, 0, IOV, 1, ANSWER), OK);
+}
+
+static void a_poll_tells_how_much_there_is(void **state)
+{
+    (void)state;
+    uint32_t fd = open_at("f", OF_CREATE, READS | WRITES);
+    write_text(fd, "12345");
+    subscribe(0, 1, fd, 0, 0);
+    subscribe(1, 1, 0, 0, 0);
+    subscribe(2, 2, 1, 0, 0);
+    subscribe(3, 0, 2, 1000, 0); /* nobody's computing time passes in its sleep */
+    assert_int_equal(CALL(fd_seek, fd, 2, 0, ANSWER), OK);
+    assert_int_equal(CALL(poll_oneoff, BYTES, 0x4000, 4, ANSWER), OK);
+    assert_int_equal(u32(ANSWER), 4);
+    assert_int_equal(u64(0x4010), 3);
+    assert_int_equal(u64(0x4030), 5); /* "input" */
+    assert_int_equal(*at(0x4000 + 96 + 8), 58 /* NOTSUP */);
+}
+
 static void sleep_ends_when_the_guest_must(void **state)
 {
     (void)state;
@@ -833,10 +983,13 @@ int main(void)
         T(a_file_is_written_and_read),
         T(appending_goes_to_the_end),
         T(rights_only_become_fewer),
+        T(rights_that_were_given_away_are_not_handed_on),
+        T(a_folder_is_no_file),
         T(opening_says_why_not),
         T(names_are_made_moved_and_removed),
         T(times_are_set_as_asked),
         T(folders_are_read_in_pieces),
+        T(cookies_stay_good_while_the_folder_changes),
         T(iovecs_are_checked_before_anything_moves),
         T(one_call_moves_no_more_than_it_may),
         T(offsets_that_overflow_are_refused),
@@ -845,6 +998,8 @@ int main(void)
         T(huge_random_requests_are_refused),
         T(time_passes_until_the_first_is_due),
         T(files_and_past_times_are_ready_at_once),
+        T(standard_input_is_waited_for),
+        T(a_poll_tells_how_much_there_is),
         T(sleep_ends_when_the_guest_must),
         T(subscriptions_are_bounded),
         T(unknown_errnos_are_told_as_io),

@@ -56,6 +56,8 @@ static void tell_everything(struct workspaces *w, const char *workspace)
 static void take_change(void *arg, const struct vault_change *c)
 {
     struct workspaces *w = arg;
+    if (c->tools)
+        workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_TOOLS});
     if (c->came_or_went)
         workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_RESOURCES,
                                                        .workspace = c->vault});

@@ -1,0 +1,167 @@
+/* The host calls tools.*: command-line tools for code. What code sees of them is
+ * tools.js. */
+#include "actions/tooling.h"
+#include "os/os.h"
+
+__asm__(".section .rodata\n"
+        "tools_js:\n"
+        ".incbin \"src/actions/tools.js\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char tools_js[] __attribute__((visibility("hidden")));
+
+#define ARENA_MAX ((size_t)256 << 20) /* of one call */
+
+/* ---- running ----------------------------------------------------------------- */
+
+static bool run(struct evaluation *v, const struct tool_order *orders, size_t count,
+                const struct json *shared, struct json_writer *out, struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_MAX);
+    struct tool_call call = {.actions = v->actions,
+                             .who = v->who,
+                             .place = v->here,
+                             .account = v->account,
+                             .arena = arena,
+                             .cancel = v->cancel,
+                             .until_ns =
+                                 v->until_ns ? v->until_ns + evaluation_stood(v) : 0,
+                             .code = v};
+    bool success;
+    return tooling_run(&call, orders, count, shared, out, &success, e);
+}
+
+static bool call_run(struct evaluation *v, const struct json *args,
+                     struct json_writer *out, struct err *e)
+{
+    struct str name = json_str(json_at(args, 0));
+    if (!name.n)
+        return err_set(e, ERR_INVALID,
+                       "tools.run needs the name of a tool, such as 'jq'; tools.list() "
+                       "tells them");
+    return run(v, &(struct tool_order){name, json_at(args, 1)}, 1, NULL, out, e);
+}
+
+static bool call_pipe(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
+{
+    struct tool_order orders[TOOL_STAGES_MAX];
+    size_t count;
+    struct err none = {0};
+    scoped(arena_free) struct arena *arena = arena_new(4096);
+    const struct json *shared = json_at(args, 1);
+    if (!json_is(shared, JSON_OBJECT))
+        shared = json_read(STR("{}"), arena, &none);
+    return tooling_orders(json_at(args, 0), orders, &count, e) &&
+           run(v, orders, count, shared, out, e);
+}
+
+/* ---- telling ------------------------------------------------------------------- */
+
+static void put_row(const struct tool *t, struct json_writer *out)
+{
+    json_open_object(out);
+    json_pair_cstr(out, "name", t->name);
+    json_pair_cstr(out, "version", t->version);
+    json_pair_cstr(out, "category", t->category);
+    json_pair_cstr(out, "description", t->description);
+    json_pair_cstr(out, "source", t->builtin ? "builtin" : "user");
+    json_close(out);
+}
+
+static bool call_list(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
+{
+    struct tool_list list;
+    struct str category = json_str(json_get(json_at(args, 0), "category"));
+    if (!tooling_list(v->actions, v->here->vault, &list, e))
+        return false;
+    json_open_array(out);
+    for (size_t i = 0; i < list.count; i++)
+        if (tooling_offers(v->here->permit.policy, list.tools[i]) &&
+            (!category.n || str_is(category, list.tools[i]->category)))
+            put_row(list.tools[i], out);
+    json_close(out);
+    tooling_list_release(v->actions, &list);
+    return true;
+}
+
+static bool call_describe(struct evaluation *v, const struct json *args,
+                          struct json_writer *out, struct err *e)
+{
+    struct str name = json_str(json_at(args, 0));
+    if (!name.n)
+        return err_set(e, ERR_INVALID,
+                       "tools.describe needs the name of a tool, such as 'jq'");
+    const struct tool *t = tooling_find(v->actions, v->here->vault, name, e);
+    if (!t)
+        return false;
+    json_open_object(out);
+    tooling_describe(t, true, out);
+    json_close(out);
+    tool_release(actions_catalogue(v->actions, e), t);
+    return true;
+}
+
+/* ---- the rows -------------------------------------------------------------------- */
+
+static const struct host_call rows[] = {
+    {{.name = "tools.run", .slow = true, .writes = true, .wrap = tools_js},
+     "(name: string, options?: ToolOptions): Promise<ToolResult>",
+     "runs a command-line tool; tools.jq(options) is tools.run('jq', options)",
+     call_run,
+     LEVEL_FULL,
+     .details =
+         "Every enabled tool is a method by its own name: tools.jq, tools['clang-format'] or "
+         "tools.clangFormat. options are its parameters by name, args (strings, as on a "
+         "command line), stdin, files (in /work), cwd, timeout. The vault is at /vault where "
+         "the tool's fileAccess allows; what it changes there is kept as one change set when "
+         "it ends. Exit codes other than 0 are no error: look at success. Each tool is "
+         "permitted as tools.NAME in allowedAPIs.",
+     .errors =
+         "NotFound: no such tool; the nearest is named. PermissionDenied: the policy, "
+         "or a person, says no. InvalidInput: its parameters. Conflict: a note that "
+         "it changed was changed meanwhile.",
+     .example =
+         "const r = await tools.run('wc', {args: ['-w'], stdin: 'one two three'});\n"
+         "return Number(r.stdout);",
+     .words = "exec spawn shell command line program jq grep sed awk sqlite3 binary wasm "
+              "process",
+     .asks = true},
+    {{.name = "tools.pipe",
+      .slow = true,
+      .writes = true,
+      .wrap = "(call, callSync, kit) => kit.shared.pipe(call)"},
+     "(stages: (ToolOptions & {tool: string})[], shared?: {stdin?: string | Uint8Array, "
+     "files?: ToolFiles, cwd?: string}): Promise<ToolResult>",
+     "runs tools side by side, each one's standard output the next one's input",
+     call_pipe,
+     LEVEL_FULL,
+     .details =
+         "At most 16. The result is the last one's; stages tells how each ended, and "
+         "failed names the first that did not end with 0.",
+     .errors = "As of tools.run.",
+     .example =
+         "const r = await tools.pipe([{tool: 'sort'}, {tool: 'uniq', args: ['-c']}], "
+         "{stdin: 'b\\na\\nb\\n'});\nreturn r.stdout;",
+     .words = "pipeline shell chain | sort uniq",
+     .asks = true},
+    {{.name = "tools.list"},
+     "(options?: {category?: string}): Promise<ToolRow[]>",
+     "lists the command-line tools that there are",
+     call_list,
+     LEVEL_FULL,
+     .example = "return (await tools.list({category: 'data'})).map((t) => t.name);",
+     .words = "which available installed programs commands",
+     .asks = true},
+    {{.name = "tools.describe"},
+     "(name: string): Promise<ToolDescription>",
+     "tells all about a command-line tool: parameters, limits, licence",
+     call_describe,
+     LEVEL_FULL,
+     .errors = "NotFound: no such tool; the nearest is named.",
+     .example = "return (await tools.describe('wc')).parameters;",
+     .words = "help man usage options schema manifest",
+     .asks = true},
+};
+const struct host_call_group tools_calls = {rows, LENGTH(rows)};

@@ -1,0 +1,128 @@
+/* Command-line tools as actions: wasm_<name>, run_tool, find_tools. */
+#include <stdio.h>
+
+#include "actions/tooling.h"
+
+#define FOUND_USUAL 5
+#define FOUND_MAX 25
+
+static struct tool_call call_of(const struct action_call *c)
+{
+    return (struct tool_call){.actions = c->actions,
+                              .who = c->who,
+                              .place = c->place,
+                              .account = c->account,
+                              .arena = c->arena,
+                              .cancel = c->who->cancel,
+                              .again = true};
+}
+
+static bool run(const struct action_call *c, const struct tool_order *orders,
+                size_t count, const struct json *shared, struct answer *out,
+                struct err *e)
+{
+    struct tool_call call = call_of(c);
+    struct json_writer w = json_writer(&out->json);
+    bool success = false;
+    if (!tooling_run(&call, orders, count, shared, &w, &success, e))
+        return false;
+    out->is_error = !success;
+    return true;
+}
+
+bool action_wasm(const struct action_call *c, struct answer *out, struct err *e)
+{
+    const char *name = c->row->shown.name + sizeof TOOL_PREFIX - 1;
+    return run(c, &(struct tool_order){str_of(name), c->arguments}, 1, NULL, out, e);
+}
+
+/* ---- run_tool ------------------------------------------------------------------- */
+
+bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t *count,
+                    struct err *e)
+{
+    struct json_iter it = json_iter(pipeline);
+    size_t n = json_length(pipeline);
+    if (!json_is(pipeline, JSON_ARRAY) || n == 0 || n > TOOL_STAGES_MAX)
+        return err_set(e, ERR_INVALID,
+                       "a pipeline is an array of 1 to %u objects such as {tool: 'sort', "
+                       "args: ['-u']}",
+                       TOOL_STAGES_MAX);
+    for (*count = 0; json_next(&it); (*count)++) {
+        struct str name = json_str(json_get(it.value, "tool"));
+        if (!name.n)
+            return err_set(e, ERR_INVALID,
+                           "pipeline[%zu] has no tool; {tool: 'sort', args: ['-u']} is "
+                           "accepted",
+                           *count);
+        out[*count] = (struct tool_order){name, it.value};
+    }
+    return true;
+}
+
+static bool run_pipeline(const struct action_call *c, const struct json *pipeline,
+                         struct answer *out, struct err *e)
+{
+    struct tool_order orders[TOOL_STAGES_MAX];
+    size_t count;
+    return tooling_orders(pipeline, orders, &count, e) &&
+           run(c, orders, count, c->arguments, out, e);
+}
+
+/* The arguments of run_tool less the name: what the tool itself is called with. */
+static const struct json *without_name(const struct action_call *c, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)48 << 20);
+    struct json_writer w = json_writer(&text);
+    struct json_iter it = json_iter(c->arguments);
+    json_open_object(&w);
+    while (json_next(&it))
+        if (!str_is(it.key, "name")) {
+            json_key_str(&w, it.key);
+            json_put(&w, it.value);
+        }
+    json_close(&w);
+    return buf_check(&text, "the arguments", e) ? json_read(buf_view(&text), c->arena, e)
+                                                : NULL;
+}
+
+bool action_run_tool(const struct action_call *c, struct answer *out, struct err *e)
+{
+    const struct json *pipeline = json_get(c->arguments, "pipeline");
+    struct str name = json_str(json_get(c->arguments, "name"));
+    if ((pipeline != NULL) == (name.n > 0))
+        return err_set(e, ERR_INVALID,
+                       "give the name of a tool, or a pipeline, and not both; find_tools "
+                       "tells the names");
+    if (pipeline)
+        return run_pipeline(c, pipeline, out, e);
+    if (str_starts(name, TOOL_PREFIX))
+        name = (struct str){name.at + sizeof TOOL_PREFIX - 1,
+                            name.n - (sizeof TOOL_PREFIX - 1)};
+    const struct json *options = without_name(c, e);
+    return options && run(c, &(struct tool_order){name, options}, 1, NULL, out, e);
+}
+
+/* ---- find_tools ------------------------------------------------------------------- */
+
+bool action_find_tools(const struct action_call *c, struct answer *out, struct err *e)
+{
+    struct json_writer w = json_writer(&out->json);
+    struct str words = json_str(json_get(c->arguments, "query"));
+    struct str category = json_str(json_get(c->arguments, "category"));
+    int64_t limit = json_int(json_get(c->arguments, "limit"), FOUND_USUAL);
+    json_open_object(&w);
+    json_key(&w, "results");
+    json_open_array(&w);
+    if (!tooling_found(c->actions, c->place, words, category, (size_t)limit, &w, e))
+        return false;
+    json_close(&w);
+    json_pair_cstr(
+        &w, "use",
+        "run_tool {name, arguments: {its parameters}}; of a command-line tool also {args: "
+        "[strings], stdin, files: {name: text | {base64}}, cwd}. In code: await "
+        "tools.run(name, {...parameters, args, stdin, files}).");
+    json_close(&w);
+    return buf_check(&out->json, "the answer", e);
+}

@@ -1,0 +1,313 @@
+/* One run of command-line tools, from what was asked for to the answer. */
+#include "actions/mounts.h"
+#include "actions/permission.h"
+#include "actions/tool_vault.h"
+#include "actions/tooling.h"
+#include "os/os.h"
+
+#define OPTIONS_MAX ((size_t)48 << 20) /* bytes of one stage's, as JSON */
+#define MOUNTS_MAX 33u                 /* the vault, and the policy's */
+
+/* All of one run. */
+struct tool_run {
+    const struct tool_call *call;
+    struct catalogue *catalogue;
+    struct tool_stage stages[TOOL_STAGES_MAX];
+    size_t count;
+    struct tool_world world;
+    struct vfs_mount mounts[MOUNTS_MAX];
+    size_t mount_count;
+    struct tool_vault vault;
+};
+
+/* ---- what each stage takes ----------------------------------------------------- */
+
+static bool has_parameter(const struct tool *t, const char *name)
+{
+    for (size_t i = 0; i < t->parameter_count; i++)
+        if (!strcmp(t->parameters[i].name, name))
+            return true;
+    return false;
+}
+
+/* A word of ours, unless the tool happens to call a parameter so. */
+static const struct json *option(const struct tool *t, const struct json *options,
+                                 const char *key)
+{
+    const struct json *v = has_parameter(t, key) ? NULL : json_get(options, key);
+    return json_is(v, JSON_NULL) ? NULL : v;
+}
+
+static void put_members(const struct json *from, const char *but, const char *nor,
+                        struct json_writer *w)
+{
+    struct json_iter it = json_iter(from);
+    while (json_is(from, JSON_OBJECT) && json_next(&it))
+        if (!(but && str_is(it.key, but)) && !(nor && str_is(it.key, nor))) {
+            json_key_str(w, it.key);
+            json_put(w, it.value);
+        }
+}
+
+/* The parameters by name, `args` and the words of tool_call_read(), in one object. `input`:
+ * of a pipeline, for its first stage; NULL: none. */
+static bool read_arguments(struct tool_run *r, struct tool_stage *stage,
+                           const struct json *options, const struct json *input,
+                           struct err *e)
+{
+    const struct tool *t = stage->tool;
+    const struct json *nested = option(t, options, "arguments");
+    bool staged = option(t, options, "tool") != NULL;
+    stage->arguments = options;
+    if (nested && !json_is(nested, JSON_OBJECT))
+        return err_set(e, ERR_INVALID, "arguments is %s; an object is accepted",
+                       json_type_name(json_type(nested)));
+    if (!nested && !staged && !input)
+        return true;
+    scoped_buf struct buf text;
+    buf_init(&text, OPTIONS_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    put_members(options, nested ? "arguments" : NULL, staged ? "tool" : NULL, &w);
+    put_members(nested, NULL, NULL, &w);
+    if (input)
+        json_pair(&w, "stdin", input);
+    json_close(&w);
+    stage->arguments = buf_check(&text, "the arguments", e)
+                           ? json_read(buf_view(&text), r->call->arena, e)
+                           : NULL;
+    return stage->arguments || err_wrap(e, "%s", t->name);
+}
+
+static bool read_stage(struct tool_run *r, const struct tool_order *order,
+                       const struct json *input, struct err *e)
+{
+    struct tool_stage *s = &r->stages[r->count];
+    const struct json *options =
+        json_is(order->options, JSON_NULL) ? NULL : order->options;
+    if (options && !json_is(options, JSON_OBJECT))
+        return err_set(
+            e, ERR_INVALID, "the options of %.*s are %s; an object is accepted",
+            STR_ARGS(str_cut(order->name, 60)), json_type_name(json_type(options)));
+    s->tool = tooling_find(r->call->actions, r->call->place->vault, order->name, e);
+    if (!s->tool)
+        return false;
+    r->count++;
+    return read_arguments(r, s, options, input, e) &&
+           tool_call_read(s->tool, s->arguments, r->call->arena, &r->world, s, e);
+}
+
+/* Of a pipeline these stand beside the stages, and would go unheard in one. */
+static bool check_stage(const struct tool_stage *s, const struct tool_order *order,
+                        struct err *e)
+{
+    static const char *const beside[] = {"stdin", "files", "cwd"};
+    for (size_t i = 0; i < LENGTH(beside); i++)
+        if (option(s->tool, order->options, beside[i]))
+            return err_set(e, ERR_INVALID,
+                           "%s: %s is the pipeline's, and stands beside its stages",
+                           s->tool->name, beside[i]);
+    return true;
+}
+
+static bool prepare(struct tool_run *r, const struct tool_order *orders, size_t count,
+                    const struct json *shared, struct err *e)
+{
+    if (!count || count > TOOL_STAGES_MAX)
+        return err_set(e, ERR_INVALID, "a pipeline of %zu tools; 1 to %u are accepted",
+                       count, TOOL_STAGES_MAX);
+    const struct json *input = json_get(shared, "stdin");
+    for (size_t i = 0; i < count; i++)
+        if (!read_stage(r, &orders[i], i ? NULL : input, e) ||
+            (shared && !check_stage(&r->stages[i], &orders[i], e)))
+            return false;
+    struct tool none = {.name = "the pipeline"};
+    struct tool_stage all = {0};
+    if (!shared)
+        return true;
+    if (!tool_call_read(&none, shared, r->call->arena, &r->world, &all, e))
+        return false;
+    for (size_t i = 0; all.timeout_ms && i < count; i++)
+        r->stages[i].timeout_ms = all.timeout_ms;
+    return true;
+}
+
+/* ---- the file tree ----------------------------------------------------------------- */
+
+/* What the stages together may do: a tree is one for all of them. */
+static enum tool_access widest(const struct tool_run *r)
+{
+    bool reads = false, writes = false;
+    for (size_t i = 0; i < r->count; i++) {
+        enum tool_access a = r->stages[i].tool->execution.access;
+        reads |= a == TOOL_READ || a == TOOL_READWRITE;
+        writes |= a == TOOL_WRITE || a == TOOL_READWRITE;
+    }
+    return reads && writes ? TOOL_READWRITE
+           : writes        ? TOOL_WRITE
+           : reads         ? TOOL_READ
+                           : TOOL_NO_FILES;
+}
+
+static bool add_policy_mounts(struct tool_run *r, struct err *e)
+{
+    const struct permit *p = &r->call->place->permit;
+    for (size_t i = 0; i < p->policy->mount_count; i++) {
+        const struct policy_mount *m = &p->policy->mounts[i];
+        if (r->mount_count == MOUNTS_MAX)
+            return err_set(e, ERR_LIMIT, "the policy has more than %u mounts",
+                           MOUNTS_MAX - 1);
+        if (!mount_open(r->call->actions, r->call->place, m, &r->mounts[r->mount_count],
+                        e))
+            return false;
+        r->mount_count++;
+    }
+    return true;
+}
+
+static bool lay_out(struct tool_run *r, struct err *e)
+{
+    enum tool_access access = widest(r);
+    if (access != TOOL_NO_FILES &&
+        (!add_policy_mounts(r, e) ||
+         !tool_vault_open(&r->vault, r->call, access, r->mounts, &r->mount_count, e)))
+        return false;
+    r->world.mounts = r->mounts;
+    r->world.mount_count = r->mount_count;
+    if (!r->world.folder && !r->world.file_count && r->vault.shown)
+        r->world.folder = TOOL_VAULT;
+    return true;
+}
+
+static void tree_ended(void *arg, struct vfs *tree)
+{
+    struct tool_run *r = arg;
+    tool_vault_take(&r->vault, tree);
+}
+
+/* ---- running ---------------------------------------------------------------------- */
+
+static enum err_code outcome_of(const struct tool_result *r, size_t stage)
+{
+    return stage < r->stage_count ? r->stages[stage].stopped : ERR_NONE;
+}
+
+static void account_all(struct tool_run *r, const struct tool_result *result,
+                        enum err_code failed)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct tool_outcome *o =
+            i < result->stage_count ? &result->stages[i] : NULL;
+        enum err_code outcome = failed ? failed : outcome_of(result, i);
+        account_tool(r->call->account, &r->stages[i], o, outcome);
+        telemetry_run(r->call->actions, r->stages[i].tool, outcome,
+                      o ? (uint64_t)(o->wall_ms * 1e6) : 0);
+    }
+}
+
+/* What was changed in the vault stands first: advice and audit look for it. */
+static bool write_answer(const struct tool_run *r, const struct tool_result *result,
+                         struct json_writer *out, bool *success, struct err *e)
+{
+    if (!r->vault.kept.n) {
+        *success = tool_result_write(result, r->stages, out);
+        return buf_check(out->out, "the answer", e);
+    }
+    scoped_buf struct buf whole;
+    buf_init(&whole, out->out->ceiling);
+    struct json_writer w = json_writer(&whole);
+    *success = tool_result_write(result, r->stages, &w);
+    if (!buf_check(&whole, "the answer", e))
+        return false;
+    scoped_buf struct buf text;
+    buf_init(&text, out->out->ceiling);
+    buf_printf(&text, "{\"changed\":true,\"vault\":%.*s,",
+               STR_ARGS(buf_view(&r->vault.kept)));
+    buf_put(&text, whole.at + 1, whole.n - 1);
+    json_put_raw(out, buf_view(&text));
+    return buf_check(out->out, "the answer", e);
+}
+
+/* All that the call says, for whoever decides. */
+static const struct json *whole_request(const struct tool_run *r,
+                                        const struct tool_order *orders,
+                                        const struct json *shared, struct err *e)
+{
+    if (!shared)
+        return r->stages[0].arguments ? r->stages[0].arguments
+                                      : json_read(STR("{}"), r->call->arena, e);
+    scoped_buf struct buf text;
+    buf_init(&text, OPTIONS_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    json_key(&w, "pipeline");
+    json_open_array(&w);
+    for (size_t i = 0; i < r->count; i++)
+        json_put(&w, orders[i].options);
+    json_close(&w);
+    put_members(shared, "pipeline", NULL, &w);
+    json_close(&w);
+    return buf_check(&text, "the request", e)
+               ? json_read(buf_view(&text), r->call->arena, e)
+               : NULL;
+}
+
+static bool permitted(const struct tool_run *r, const struct json *request, struct err *e)
+{
+    const struct tool_call *c = r->call;
+    const struct tool *tools[TOOL_STAGES_MAX];
+    for (size_t i = 0; i < r->count; i++)
+        tools[i] = r->stages[i].tool;
+    struct tool_asker asker = {.actions = c->actions,
+                               .place = c->place,
+                               .who = c->who,
+                               .account = c->account,
+                               .evaluation = c->code};
+    struct tool_wish wish = {
+        .tools = tools, .count = r->count, .request = request, .vault = r->vault.shown};
+    return tools_permitted(&asker, &wish, e);
+}
+
+static bool run(struct tool_run *r, struct json_writer *out, bool *success, struct err *e)
+{
+    struct tool_result result = {0};
+    tool_vault_begin(&r->vault);
+    bool ok = tools_run(r->catalogue, &r->world, r->stages, r->count, &result, e);
+    ok = ok && tool_vault_keep(&r->vault, e) && write_answer(r, &result, out, success, e);
+    account_all(r, &result, ok ? ERR_NONE : e->code);
+    tool_result_end(&result);
+    return ok;
+}
+
+static void clean_up(struct tool_run *r)
+{
+    tool_vault_close(&r->vault);
+    for (size_t i = 0; i < r->mount_count; i++)
+        os_close(r->mounts[i].dir);
+    for (size_t i = 0; i < r->count; i++)
+        tool_release(r->catalogue, r->stages[i].tool);
+}
+
+bool tooling_run(const struct tool_call *c, const struct tool_order *orders, size_t count,
+                 const struct json *shared, struct json_writer *out, bool *success,
+                 struct err *e)
+{
+    struct tool_run r = {.call = c};
+    r.catalogue = actions_catalogue(c->actions, e);
+    if (!r.catalogue)
+        return false;
+    r.world = (struct tool_world){.until_ns = c->until_ns,
+                                  .cancel = c->cancel,
+                                  .ended = tree_ended,
+                                  .ended_arg = &r};
+    bool ok = prepare(&r, orders, count, shared, e) && lay_out(&r, e);
+    const struct json *request = ok ? whole_request(&r, orders, shared, e) : NULL;
+    if (request && !permitted(&r, request, e)) {
+        account_all(&r, &(struct tool_result){0}, e->code);
+        ok = false;
+    } else {
+        ok = request && run(&r, out, success, e);
+    }
+    clean_up(&r);
+    return ok;
+}

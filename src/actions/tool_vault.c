@@ -1,0 +1,275 @@
+#include "actions/tool_vault.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "os/os.h"
+
+#define KEPT_MAX ((size_t)256 << 10)
+#define TOLD_MAX 200u /* paths that the answer names */
+#define FILES_MAX 65536u
+#define BYTES_MAX \
+    ((size_t)300 << 20) /* of what was changed; the tree has a lower limit */
+
+/* ---- may it? ------------------------------------------------------------------ */
+
+/* The policy's word about notes, whatever the call's own allowedAPIs say: those name
+ * tools, and what a tool may do with files its manifest says. */
+static bool lets(const struct place *place, const char *call, bool writes, struct err *e)
+{
+    struct permit whole = place->permit;
+    whole.wish = (struct policy_names){0};
+    return permit_call(&whole, call, LEVEL_FULL, writes, e);
+}
+
+static bool lets_quietly(const struct place *place, const char *call, bool writes)
+{
+    struct err ignored = {0};
+    return lets(place, call, writes, &ignored);
+}
+
+static bool may_read(const struct place *p)
+{
+    return lets_quietly(p, "notes.get", false) && lets_quietly(p, "notes.list", false);
+}
+
+static bool may_write(const struct place *p)
+{
+    return lets_quietly(p, "notes.create", true) ||
+           lets_quietly(p, "notes.update", true) || lets_quietly(p, "notes.delete", true);
+}
+
+/* Is the place in the tree taken by a mount of the policy? */
+static bool is_taken(const struct vfs_mount *mounts, size_t count)
+{
+    size_t n = sizeof TOOL_VAULT - 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *at = mounts[i].at;
+        if (!strncmp(at, TOOL_VAULT, n) && (!at[n] || at[n] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bool tool_vault_open(struct tool_vault *t, const struct tool_call *c,
+                     enum tool_access access, struct vfs_mount *mounts, size_t *count,
+                     struct err *e)
+{
+    *t = (struct tool_vault){.call = c};
+    buf_init(&t->kept, KEPT_MAX);
+    bool reads = access == TOOL_READ || access == TOOL_READWRITE;
+    bool writes = access == TOOL_WRITE || access == TOOL_READWRITE;
+    scoped(free) char *path = vault_set_path(c->actions->vaults, c->place->vault);
+    writes = writes && may_write(c->place);
+    if (!path || is_taken(mounts, *count) || (reads && !may_read(c->place)) ||
+        (!reads && !writes))
+        return true;
+    int dir = os_dir_open(path, e);
+    if (dir < 0)
+        return err_wrap(e, "the vault");
+    mounts[(*count)++] = (struct vfs_mount){.at = TOOL_VAULT,
+                                            .dir = dir,
+                                            .writable = writes,
+                                            .write_only = writes && !reads,
+                                            .overlay = writes};
+    t->shown = true;
+    t->overlay = writes;
+    return true;
+}
+
+/* A person may have been asked meanwhile. */
+void tool_vault_begin(struct tool_vault *t)
+{
+    t->since_ns = now_ns();
+}
+
+void tool_vault_close(struct tool_vault *t)
+{
+    buf_done(&t->kept);
+    arena_free(t->arena);
+    free(t->files);
+}
+
+/* ---- what was changed ------------------------------------------------------------ */
+
+static const char *const calls[] = {"notes.create", "notes.update", "notes.delete"};
+static const char *const words[] = {"created", "changed", "deleted"};
+
+static enum notes_file_change kind_of(const struct vfs_change *c)
+{
+    return c->what == VFS_MADE      ? NOTES_MADE
+           : c->what == VFS_CHANGED ? NOTES_CHANGED
+                                    : NOTES_REMOVED;
+}
+
+/* Folders that were only touched are none. */
+static bool counts(const struct vfs_change *c)
+{
+    return c->type != VFS_FOLDER || c->what != VFS_CHANGED;
+}
+
+static bool copy(struct tool_vault *t, struct str from, struct str *to, struct err *e)
+{
+    char *at = arena_copy(t->arena, from.at, from.n, e);
+    *to = (struct str){at, from.n};
+    return at != NULL;
+}
+
+static bool has_path(const struct tool_vault *t, size_t until, struct str path)
+{
+    for (size_t i = 0; i < until; i++)
+        if (!t->files[i].folder && str_eq(t->files[i].path, path))
+            return true;
+    return false;
+}
+
+static bool take_one(struct tool_vault *t, size_t others, const struct vfs_change *c,
+                     struct err *e)
+{
+    if (c->type == VFS_LINK)
+        return err_set(e, ERR_DENIED,
+                       "'%.*s' is a link, and no links are made in a vault; nothing was "
+                       "changed",
+                       STR_ARGS(str_cut(c->path, 120)));
+    if (c->type == VFS_FILE && has_path(t, others, c->path))
+        return err_set(e, ERR_CONFLICT,
+                       "two tools of the pipeline changed '%.*s'; nothing was changed",
+                       STR_ARGS(str_cut(c->path, 120)));
+    if (t->count == FILES_MAX)
+        return err_set(e, ERR_LIMIT, "more than %u files; nothing was changed",
+                       FILES_MAX);
+    struct notes_file f = {.change = kind_of(c),
+                           .folder = c->type == VFS_FOLDER,
+                           .inode = c->before.inode,
+                           .size = c->before.size,
+                           .modified_ns = c->before.modified_ns,
+                           .changed_ns = c->before.changed_ns};
+    if (!copy(t, c->path, &f.path, e) || !copy(t, c->bytes, &f.bytes, e))
+        return false;
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 64;
+        t->files = realloc(t->files, t->capacity * sizeof *t->files);
+        must(t->files);
+    }
+    t->files[t->count++] = f;
+    return true;
+}
+
+void tool_vault_take(struct tool_vault *t, struct vfs *tree)
+{
+    const struct vfs_change *changes;
+    size_t n = 0, others = t->count;
+    if (!t->overlay || t->why.code)
+        return;
+    if (!t->arena)
+        t->arena = arena_new(BYTES_MAX);
+    int failed = vfs_changes(tree, TOOL_VAULT, &changes, &n);
+    if (failed && failed != ENOENT) /* not there: a stage that sees no files */
+        err_set(&t->why, ERR_LIMIT,
+                "what the tool changed in the vault is too much to be kept (%s), and "
+                "nothing was changed",
+                strerror(failed));
+    for (size_t i = 0; !t->why.code && i < n; i++)
+        if (counts(&changes[i]))
+            (void)take_one(t, others, &changes[i], &t->why);
+}
+
+/* What the question shows to a person, and what the answer tells. */
+static void put_paths(const struct notes_file *files, size_t count, struct json_writer *w)
+{
+    size_t told = 0, left = 0;
+    json_open_object(w);
+    for (size_t k = 0; k < LENGTH(words); k++) {
+        bool open = false;
+        for (size_t i = 0; i < count; i++) {
+            if (files[i].change != k || files[i].folder)
+                continue;
+            if (told == TOLD_MAX) {
+                left++;
+                continue;
+            }
+            if (!open) {
+                json_key(w, words[k]);
+                json_open_array(w);
+            }
+            open = true;
+            told++;
+            json_put_str(w, files[i].path);
+        }
+        if (open)
+            json_close(w);
+    }
+    if (left)
+        json_pair_int(w, "more", (int64_t)left);
+    json_close(w);
+}
+
+/* Asked of the policy as if code made each change by a call of its own. */
+/* Asked of the policy as if code made each change by a call of its own. */
+static bool check(const struct tool_vault *t, const struct json *shown, struct err *e)
+{
+    const struct tool_call *c = t->call;
+    char vault[VAULT_ID_MAX + 1];
+    vault_set_id(c->actions->vaults, c->place->vault, vault);
+    for (size_t k = 0; k < LENGTH(calls); k++) {
+        bool any = false;
+        for (size_t i = 0; i < t->count; i++)
+            any |= t->files[i].change == k;
+        if (any && (!lets(c->place, calls[k], true, e) ||
+                    !confirm_call(&c->place->permit, calls[k], shown, vault, c->again,
+                                  c->cancel, c->account, e)))
+            return err_wrap(e, "what the tool %s in the vault was not kept", words[k]);
+    }
+    return true;
+}
+
+static void account_one(struct account *a, struct str path)
+{
+    scoped_buf struct buf one;
+    buf_init(&one, 8192);
+    struct json_writer w = json_writer(&one);
+    json_open_object(&w);
+    json_pair_str(&w, "id", path);
+    json_close(&w);
+    account_change(a, buf_view(&one));
+}
+
+static void account(const struct tool_vault *t)
+{
+    uint32_t deletes = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        deletes += !t->files[i].folder && t->files[i].change == NOTES_REMOVED;
+        if (!t->files[i].folder)
+            account_one(t->call->account, t->files[i].path);
+    }
+    if (deletes)
+        ward_observe(t->call->place->ward, t->call->who,
+                     &(struct deed){.deletes = deletes});
+}
+
+bool tool_vault_keep(struct tool_vault *t, struct err *e)
+{
+    if (t->why.code)
+        return err_set(e, t->why.code, "%s", t->why.msg);
+    if (!t->count)
+        return true;
+    struct json_writer w = json_writer(&t->kept);
+    put_paths(t->files, t->count, &w);
+    struct vault_set *all = t->call->actions->vaults;
+    const struct json *shown = json_read(buf_view(&t->kept), t->arena, e);
+    struct vault *vault = shown ? vault_set_get(all, t->call->place->vault, e) : NULL;
+    scoped(vault_close) struct vault *own =
+        vault ? vault_as(vault, t->call->who->name) : NULL;
+    if (!own || !check(t, shown, e) ||
+        !notes_put_files(own, t->files, t->count, t->since_ns, e))
+        return false;
+    account(t);
+    return true;
+}

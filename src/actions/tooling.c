@@ -1,0 +1,186 @@
+/* Which command-line tools there are for a caller, and the actions they are called by. */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "actions/permission.h"
+#include "actions/tooling.h"
+
+/* ---- the catalogue --------------------------------------------------------- */
+
+struct catalogue *actions_catalogue(struct actions *a, struct err *e)
+{
+    struct catalogue *c = atomic_load_explicit(&a->catalogue, memory_order_acquire);
+    if (c)
+        return c;
+    struct engine *engine = actions_engine(a, e);
+    if (!engine)
+        return NULL;
+    pthread_mutex_lock(&a->lock);
+    c = atomic_load(&a->catalogue);
+    if (!c) {
+        c = catalogue_open(
+            &(struct catalogue_options){.guest_dir = a->guest_dir, .engine = engine});
+        atomic_store_explicit(&a->catalogue, c, memory_order_release);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return c;
+}
+
+char *tooling_guests(struct actions *a, struct err *e)
+{
+    pthread_mutex_lock(&a->lock);
+    char *known = a->guest_dir ? mem_strdup(a->guest_dir) : NULL;
+    pthread_mutex_unlock(&a->lock);
+    return known ? known : actions_guest_dir(e);
+}
+
+/* As a name that JavaScript can write behind a dot stands for one that it cannot:
+ * "clangFormat" and "clang_format" are clang-format. */
+static struct str spelt(struct str name, char out[static TOOL_NAME_MAX * 2])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < name.n && n + 2 < TOOL_NAME_MAX * 2; i++) {
+        unsigned char c = (unsigned char)name.at[i];
+        if (isupper(c) && i)
+            out[n++] = '-';
+        out[n++] = c == '_' ? '-' : (char)tolower(c);
+    }
+    return (struct str){out, n};
+}
+
+const struct tool *tooling_find(struct actions *a, unsigned vault, struct str name,
+                                struct err *e)
+{
+    struct catalogue *c = actions_catalogue(a, e);
+    char id[VAULT_ID_MAX + 1], other[TOOL_NAME_MAX * 2];
+    if (!c)
+        return NULL;
+    vault_set_id(a->vaults, vault, id);
+    struct err why = {0}, ignored = {0};
+    const struct tool *t = tool_find(c, name, str_of(id), &why);
+    struct str second = spelt(name, other);
+    if (!t && why.code == ERR_NOT_FOUND && !str_eq(second, name))
+        t = tool_find(c, second, str_of(id), &ignored);
+    if (!t)
+        err_set(e, why.code, "%s", why.msg);
+    return t;
+}
+
+bool tooling_list(struct actions *a, unsigned vault, struct tool_list *out, struct err *e)
+{
+    struct catalogue *c = actions_catalogue(a, e);
+    char id[VAULT_ID_MAX + 1];
+    *out = (struct tool_list){0};
+    vault_set_id(a->vaults, vault, id);
+    return c && tool_list(c, str_of(id), out, e);
+}
+
+void tooling_list_release(struct actions *a, struct tool_list *l)
+{
+    struct catalogue *c = atomic_load(&a->catalogue);
+    if (c)
+        tool_list_release(c, l);
+}
+
+bool tooling_offers(const struct policy *p, const struct tool *t)
+{
+    struct permit_tool facts = tool_facts(t);
+    const char *from;
+    return p && t->enabled && !policy_names_tool(&p->tools.disabled, t->name) &&
+           policy_permission(p, &facts, &from) != PERMISSION_NEVER;
+}
+
+/* ---- as actions -------------------------------------------------------------- */
+
+#define TOOL_ACTIONS_MAX 4096u /* names ever called, over the life of the process */
+
+/* Of one name, made when it is first called; what tool that is then, is asked anew. */
+struct tool_action {
+    struct action shown;
+    struct action_row row;
+    struct tool_action *next;
+};
+
+static const struct tool_action *action_of(struct actions *a, struct str name)
+{
+    const struct tool_action *t = a->tool_actions;
+    while (t && !str_is(name, t->shown.name))
+        t = t->next;
+    return t;
+}
+
+static const struct tool_action *add_action(struct actions *a, struct str name)
+{
+    if (a->tool_action_count == TOOL_ACTIONS_MAX)
+        return NULL;
+    struct tool_action *t = mem_new(sizeof *t);
+    char *copy = mem_new(name.n + 1);
+    memcpy(copy, name.at, name.n);
+    t->shown = (struct action){.name = copy,
+                               .title = copy,
+                               .description = "",
+                               .input_schema = "{\"type\":\"object\"}",
+                               .destructive = true};
+    t->row = (struct action_row){
+        .shown = t->shown, .run = action_wasm, .scope = SCOPE_EVALUATE};
+    t->next = a->tool_actions;
+    a->tool_actions = t;
+    a->tool_action_count++;
+    return t;
+}
+
+static bool exists_in(struct actions *a, unsigned vault, struct str tool)
+{
+    struct err why = {0};
+    const struct tool *t = tooling_find(a, vault, tool, &why);
+    if (t)
+        tool_release(atomic_load(&a->catalogue), t);
+    return t ||
+           why.code == ERR_DENIED; /* one that is disabled says so when it is called */
+}
+
+/* In any vault that can be reached? Whether it is the caller's is asked at the call. */
+static bool exists(struct actions *a, struct str tool)
+{
+    unsigned count = vault_set_count(a->vaults);
+    for (unsigned vault = 0; vault <= count; vault++)
+        if (exists_in(a, vault, tool))
+            return true;
+    return false;
+}
+
+const struct action *tooling_action(struct actions *a, struct str name)
+{
+    struct str tool = {name.at + sizeof TOOL_PREFIX - 1, 0};
+    if (!str_starts(name, TOOL_PREFIX) || name.n >= TOOL_NAME_MAX + sizeof TOOL_PREFIX)
+        return NULL;
+    tool.n = name.n - (sizeof TOOL_PREFIX - 1);
+    if (!tool.n || !exists(a, tool))
+        return NULL;
+    pthread_mutex_lock(&a->lock);
+    const struct tool_action *t = action_of(a, name);
+    if (!t)
+        t = add_action(a, name);
+    pthread_mutex_unlock(&a->lock);
+    return t ? &t->shown : NULL;
+}
+
+const struct action_row *tooling_row(struct actions *a, const struct action *which)
+{
+    pthread_mutex_lock(&a->lock);
+    const struct tool_action *t = a->tool_actions;
+    while (t && &t->shown != which)
+        t = t->next;
+    pthread_mutex_unlock(&a->lock);
+    return t ? &t->row : NULL;
+}
+
+void tooling_close(struct actions *a)
+{
+    for (struct tool_action *t = a->tool_actions, *next; t; t = next) {
+        next = t->next;
+        free((void *)(uintptr_t)t->shown.name);
+        free(t);
+    }
+    catalogue_close(atomic_load(&a->catalogue));
+}

@@ -1,0 +1,97 @@
+/* actions/tooling.h - command-line tools as this room offers them: to MCP clients as
+ * wasm_<name> and through run_tool, to code as tools.<name>, to REST.
+ *
+ * All of them end in tooling_run(): it asks for permission, lays out the files, runs, puts
+ * what was changed into the vault, accounts for it, and writes one answer.
+ *
+ * Threads: safe, but for a tool_call, which belongs to one.
+ * Private to the room actions.
+ */
+#pragma once
+#include "actions/internal.h"
+#include "catalogue/catalogue.h"
+#include "tools/tools.h"
+
+/* ---- which there are ------------------------------------------------------ */
+
+#define TOOL_PREFIX "wasm_" /* of a tool's name among the actions */
+
+/* Opened when first needed; NULL and *e: there are no guests to run. */
+struct catalogue *actions_catalogue(struct actions *a, struct err *e);
+
+/* The folder of the guests, to be freed. NULL and *e. */
+char *tooling_guests(struct actions *a, struct err *e);
+
+/* The enabled tool that `name` means in the vault of this number: its own name, or as
+ * code may have to spell that ("clangFormat", "clang_format"). NULL and *e as
+ * tool_find(). */
+const struct tool *tooling_find(struct actions *a, unsigned vault, struct str name,
+                                struct err *e);
+
+/* The tools that are enabled there. false and *e. */
+bool tooling_list(struct actions *a, unsigned vault, struct tool_list *out,
+                  struct err *e);
+void tooling_list_release(struct actions *a, struct tool_list *l);
+
+/* Is it there for agents, as far as this policy goes (NULL: it is not)? */
+bool tooling_offers(const struct policy *p, const struct tool *t);
+
+/* The action "wasm_<name>" of an enabled tool of any vault; NULL. As long as the actions
+ * live it is the same. */
+const struct action *tooling_action(struct actions *a, struct str name);
+/* The row behind such an action; NULL: it is none. */
+const struct action_row *tooling_row(struct actions *a, const struct action *which);
+void tooling_close(struct actions *a);
+
+/* ---- running ---------------------------------------------------------------- */
+
+/* For whom, where and under which limits a tool runs. */
+struct tool_call {
+    struct actions *actions;
+    const struct caller *who;
+    const struct place *place;
+    struct account *account;
+    struct arena *arena;   /* of the call */
+    struct cancel *cancel; /* NULL: it cannot be cancelled */
+    uint64_t until_ns;     /* os_mono_ns(); 0: by the tools' own timeouts alone */
+    bool again; /* it can be run again from its beginning, once a person said yes */
+    struct evaluation *code; /* that calls it; NULL: nobody's */
+};
+
+/* One stage as it was asked for: a tool's name, and an object with its parameters and the
+ * words below. */
+struct tool_order {
+    struct str name;
+    const struct json *options; /* NULL: none */
+};
+
+/* Runs the stages, each one's standard output the next one's input, and writes the answer
+ * (docs/tools.md). Options are what tools_run() and tool_call_read() read, and `arguments`,
+ * an object with more parameters; of a pipeline `stdin`, `files` and `cwd` stand in
+ * `shared` (NULL: it is none). *success: all ended with 0. false and *e: nothing has run, or what was changed in the
+ * vault could not be kept (ERR_CONFLICT), and nothing was changed. */
+bool tooling_run(const struct tool_call *c, const struct tool_order *orders, size_t count,
+                 const struct json *shared, struct json_writer *out, bool *success,
+                 struct err *e);
+
+/* The stages of [{tool, ...options}, ...]; `out` has room for TOOL_STAGES_MAX. false and
+ * ERR_INVALID. */
+bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t *count,
+                    struct err *e);
+
+/* ---- the vault --------------------------------------------------------------- */
+
+#define TOOL_VAULT "/vault" /* where a tool finds it */
+
+/* ---- telling ------------------------------------------------------------------ */
+
+/* As a pair list of an open object: name, version, description, category, parameters ...
+ * `whole`: as much as there is; else as much as it takes to call it. */
+void tooling_describe(const struct tool *t, bool whole, struct json_writer *out);
+/* Appends those that fit the words, best first, at most `max`, as objects of an open
+ * array. Tools, and actions that are not listed. */
+bool tooling_found(struct actions *a, const struct place *place, struct str words,
+                   struct str category, size_t max, struct json_writer *out,
+                   struct err *e);
+/* TypeScript: the members of `tools`, one a tool, bounded. */
+void tooling_write_types(struct actions *a, struct buf *out);

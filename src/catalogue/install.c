@@ -1,0 +1,306 @@
+/* Packages, and what a person does with them. */
+#include <stdio.h>
+
+#include "catalogue/keys.h"
+#include "catalogue/manifest.h"
+#include "catalogue/package.h"
+#include "catalogue/records.h"
+
+#define PACKAGE_MEMORY (4 * MANIFEST_MEMORY)
+
+struct tool_package {
+    struct package files;
+    struct arena *arena;
+    struct buf manifest; /* without what nobody knows */
+    struct tool tool;
+    char key[TOOL_KEY_TEXT];
+};
+
+/* ---- a package ----------------------------------------------------------- */
+
+static bool fill(struct catalogue *c, struct tool_package *p, struct tool_notes *notes,
+                 struct err *e)
+{
+    struct trusted_keys keys;
+    struct err none = {0};
+    if (!manifest_check(buf_view(&p->files.manifest), notes, &p->manifest, e))
+        return err_wrap(e, "manifest.json");
+    if (!signature_check(&p->files, p->key, e))
+        return false;
+    const struct json *m = json_read(buf_view(&p->manifest), p->arena, e);
+    if (!m || !manifest_fill(m, p->arena, &p->tool, e))
+        return false;
+    if (p->key[0] && keys_read(c->config, p->arena, &keys, &none))
+        p->tool.signer = keys_name(&keys, p->key);
+    p->tool.id = "";
+    p->tool.enabled = true;
+    p->tool.module_name = p->tool.sha256 = p->files.wasm_sha256;
+    return true;
+}
+
+struct tool_package *tool_package_open(struct catalogue *c, struct str zip,
+                                       struct tool_notes *notes, struct err *e)
+{
+    scoped(tool_package_close) struct tool_package *p = mem_new(sizeof *p);
+    p->arena = arena_new(PACKAGE_MEMORY);
+    buf_init(&p->manifest, MANIFEST_MAX);
+    if (!package_read(zip, &p->files, e) || !fill(c, p, notes, e))
+        return NULL;
+    return take(p);
+}
+
+void tool_package_close(struct tool_package *p)
+{
+    if (!p)
+        return;
+    package_done(&p->files);
+    buf_done(&p->manifest);
+    arena_free(p->arena);
+    free(p);
+}
+
+const struct tool *tool_package_tool(const struct tool_package *p)
+{
+    return &p->tool;
+}
+
+const char *tool_package_sha256(const struct tool_package *p)
+{
+    return p->files.sha256;
+}
+
+const char *tool_package_key(const struct tool_package *p)
+{
+    return p->key;
+}
+
+size_t tool_package_size(const struct tool_package *p)
+{
+    return p->files.wasm.n;
+}
+
+/* ---- installing ---------------------------------------------------------- */
+
+/* What is installed by that name for that very vault, or for all; with the lock held. */
+static const struct entry *installed(const struct snapshot *s, const char *name,
+                                     const char *vault)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct entry *n = s->all[i];
+        bool here = vault ? n->tool.vault && !strcmp(n->tool.vault, vault)
+                          : !n->tool.vault && !n->only_in;
+        if (here && !n->tool.builtin && !strcmp(n->tool.name, name))
+            return n;
+    }
+    return NULL;
+}
+
+struct place {
+    const char *vault;
+    enum tool_replace replace;
+};
+
+static bool check_free(const struct snapshot *s, const struct tool *t,
+                       const struct place *where, struct err *e)
+{
+    struct str vault = str_of(where->vault);
+    const struct entry *own = installed(s, t->name, where->vault),
+                       *meant = snapshot_find(s, str_of(t->name), vault);
+    if (where->replace == TOOL_MUST_REPLACE && !own)
+        return err_set(e, ERR_NOT_FOUND,
+                       "no tool '%s' is installed%s; 'cloche tool install' does that",
+                       t->name, where->vault ? " for this vault" : "");
+    if (where->replace != TOOL_NEW || !meant)
+        return true;
+    if (meant->tool.builtin)
+        return err_set(e, ERR_CONFLICT,
+                       "'%s' is a built-in tool; give yours another name, or put it in "
+                       "that one's place with --update",
+                       t->name);
+    return err_set(
+        e, ERR_CONFLICT,
+        "a tool '%s' is installed already, version %.64s; --update replaces it", t->name,
+        meant->tool.version);
+}
+
+/* Who took over a tool's name would inherit what a person has allowed it. */
+static bool check_signer(const struct entry *own, const struct tool_package *p,
+                         struct err *e)
+{
+    if (!own || !own->key || !strcmp(own->key, p->key))
+        return true;
+    return err_set(e, ERR_DENIED,
+                   "the installed '%s' was signed by %s, and this package %s%s; remove "
+                   "the tool first, if another shall take its place",
+                   p->tool.name, own->key, p->key[0] ? "by " : "is not signed", p->key);
+}
+
+static void make_id(char id[static TOOL_ID])
+{
+    unsigned char r[16];
+    os_random(r, sizeof r);
+    r[6] = (unsigned char)(0x40 | (r[6] & 0x0f)); /* RFC 9562, version 4 */
+    r[8] = (unsigned char)(0x80 | (r[8] & 0x3f));
+    for (size_t i = 0, at = 0; i < sizeof r; i++)
+        at += (size_t)snprintf(id + at, TOOL_ID - at, "%02x%s", r[i],
+                               i == 3 || i == 5 || i == 7 || i == 9 ? "-" : "");
+}
+
+/* What the new record keeps of the old one, if there is one. */
+static bool plan(struct catalogue *c, const struct tool_package *p,
+                 const struct place *where, struct record *r, char id[static TOOL_ID],
+                 struct err *e)
+{
+    *r = (struct record){.vault = where->vault,
+                         .manifest = buf_view(&p->manifest),
+                         .wasm_sha256 = p->files.wasm_sha256,
+                         .wasm_bytes = p->files.wasm.n,
+                         .key = p->key,
+                         .enabled = true,
+                         .updated_ms = os_real_ms()};
+    make_id(id);
+    pthread_mutex_lock(&c->lock);
+    const struct snapshot *s = catalogue_current(c);
+    const struct entry *own = installed(s, p->tool.name, where->vault);
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        count += !s->all[i]->tool.builtin && !s->all[i]->only_in;
+    bool ok = check_free(s, &p->tool, where, e) && check_signer(own, p, e);
+    if (ok && !own && count >= RECORDS_MAX)
+        ok = err_set(e, ERR_LIMIT, "%u tools are installed, and more are not accepted",
+                     RECORDS_MAX);
+    if (own) {
+        memcpy(id, own->tool.id, TOOL_ID);
+        r->enabled = own->tool.enabled;
+        r->installed_ms = own->tool.installed_ms;
+    }
+    pthread_mutex_unlock(&c->lock);
+    r->id = id;
+    /* A clock that was put back must not make a record that nobody believes. */
+    if (!r->installed_ms)
+        r->installed_ms = r->updated_ms;
+    if (r->updated_ms < r->installed_ms)
+        r->updated_ms = r->installed_ms;
+    return ok;
+}
+
+bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,
+                  enum tool_replace replace, char id[static TOOL_ID], struct err *e)
+{
+    struct place where = {vault, replace};
+    struct record r;
+    struct edit ed;
+    scoped_buf struct buf compiled;
+    struct str wasm = buf_view(&p->files.wasm);
+    buf_init(&compiled, SIZE_MAX / 2);
+    /* Looked at before it is compiled, which takes long, and again when nobody else can
+     * change it any more. */
+    if ((vault && !vault_id_check(vault, e)) || !plan(c, p, &where, &r, id, e) ||
+        !binary_check(c, wasm, &compiled, e))
+        return false;
+    bool ok = edit_begin(c, &ed, e) && plan(c, p, &where, &r, id, e) &&
+              module_write(&ed, r.wasm_sha256, wasm, e) && record_write(&ed, &r, e);
+    edit_end(&ed);
+    if (ok)
+        binary_keep(c, wasm, buf_view(&compiled));
+    return ok;
+}
+
+/* ---- removing and switching ---------------------------------------------- */
+
+/* Fills in a copy that outlives the lock. */
+static bool find_own(struct catalogue *c, const char *name, const char *vault,
+                     struct entry *out, struct arena *a, struct err *e)
+{
+    pthread_mutex_lock(&c->lock);
+    const struct snapshot *s = catalogue_current(c);
+    const struct entry *n = installed(s, name, vault);
+    if (!n)
+        n = snapshot_find(s, str_of(name), str_of(vault));
+    if (n) {
+        *out = *n;
+        out->owner = NULL;
+        out->tool.name = arena_copy(a, n->tool.name, strlen(n->tool.name), e);
+        out->tool.id = arena_copy(a, n->tool.id, strlen(n->tool.id), e);
+        out->tool.sha256 = arena_copy(a, n->tool.sha256, 64, e);
+        out->key = arena_copy(a, n->key ? n->key : "", n->key ? strlen(n->key) : 0, e);
+        out->tool.vault = n->tool.vault ? vault : NULL;
+    } else {
+        (void)snapshot_none(s, str_of(name), str_of(vault), e);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return n && !e->code;
+}
+
+bool tool_remove(struct catalogue *c, const char *name, const char *vault, struct err *e)
+{
+    struct entry n;
+    struct edit ed;
+    scoped(arena_free) struct arena *a = arena_new(4096);
+    bool ok = (!vault || vault_id_check(vault, e)) && edit_begin(c, &ed, e);
+    if (!ok)
+        return false;
+    ok = find_own(c, name, vault, &n, a, e);
+    if (ok && n.tool.builtin)
+        ok = err_set(e, ERR_INVALID,
+                     "'%s' is built in and cannot be removed; 'cloche tool disable %s' "
+                     "takes it away from agents",
+                     n.tool.name, n.tool.name);
+    else if (ok && vault && !n.tool.vault)
+        ok = err_set(e, ERR_NOT_FOUND,
+                     "'%s' is installed for all vaults, not for this one alone; 'cloche "
+                     "tool disable --vault' takes it away from one",
+                     n.tool.name);
+    ok = ok && record_remove(&ed, &n.tool, e);
+    edit_end(&ed);
+    return ok;
+}
+
+static bool switch_record(struct catalogue *c, struct edit *ed, const char *name,
+                          const char *vault, bool on, struct err *e)
+{
+    scoped_buf struct buf manifest;
+    buf_init(&manifest, MANIFEST_MAX);
+    pthread_mutex_lock(&c->lock);
+    const struct entry *n = installed(catalogue_current(c), name, vault);
+    struct record r = {0};
+    char id[TOOL_ID], sha256[65], key[TOOL_KEY_TEXT] = "";
+    if (n) {
+        struct json_writer w = json_writer(&manifest);
+        json_put(&w, n->tool.manifest);
+        (void)snprintf(id, sizeof id, "%s", n->tool.id);
+        (void)snprintf(sha256, sizeof sha256, "%s", n->tool.sha256);
+        (void)snprintf(key, sizeof key, "%s", n->key ? n->key : "");
+        r = (struct record){.id = id,
+                            .vault = vault,
+                            .manifest = buf_view(&manifest),
+                            .wasm_sha256 = sha256,
+                            .wasm_bytes = n->wasm_bytes,
+                            .key = key,
+                            .enabled = on,
+                            .installed_ms = n->tool.installed_ms,
+                            .updated_ms = n->tool.updated_ms};
+    }
+    pthread_mutex_unlock(&c->lock);
+    return n && buf_check(&manifest, "the manifest", e) && record_write(ed, &r, e);
+}
+
+bool tool_switch(struct catalogue *c, const char *name, const char *vault, bool on,
+                 struct err *e)
+{
+    struct entry n;
+    struct edit ed;
+    scoped(arena_free) struct arena *a = arena_new(4096);
+    bool ok = (!vault || vault_id_check(vault, e)) && edit_begin(c, &ed, e);
+    if (!ok)
+        return false;
+    ok = find_own(c, name, vault, &n, a, e);
+    /* A record says it of its own vault, or of all; the switches say the rest. */
+    bool own = ok && !n.tool.builtin && (!vault || n.tool.vault);
+    if (own)
+        ok = switch_record(c, &ed, name, vault, on, e);
+    else if (ok)
+        ok = switch_write(&ed, n.tool.id, vault, on, e);
+    edit_end(&ed);
+    return ok;
+}

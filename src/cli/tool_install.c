@@ -1,0 +1,298 @@
+/* cloche tool install, update, remove, enable, disable and check: what only a person
+ * does, and what the trail tells of. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "approvals/approvals.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/tool.h"
+#include "guard/guard.h"
+#include "os/os.h"
+
+struct install_command {
+    const char *words[1], *vault[2];
+    bool update, json, help;
+};
+
+/* ---- what the commands share --------------------------------------------- */
+
+bool tool_read_file(const char *path, const char *what, struct buf *out, struct err *e)
+{
+    bool own = strcmp(path, "-") != 0;
+    scoped_fd int fd =
+        own ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : dup(STDIN_FILENO);
+    struct os_stat st;
+    if (fd < 0)
+        return err_set(e, ERR_NOT_FOUND, "cannot open %.200s: %m", path);
+    if (own && (!os_stat_fd(fd, &st, e) ||
+                (!st.is_file && !err_set(e, ERR_INVALID, "%.200s is no file", path))))
+        return false;
+    if (own && st.size > out->ceiling)
+        return err_set(e, ERR_LIMIT, "%s exceeds maximum size of %zu MB", what,
+                       out->ceiling >> 20);
+    struct err why = {0};
+    if (os_read_fd(fd, out, &why))
+        return true;
+    return why.code == ERR_LIMIT
+               ? err_set(e, ERR_LIMIT, "%s exceeds maximum size of %zu MB", what,
+                         out->ceiling >> 20)
+               : err_set(e, why.code, "%.200s: %s", path, why.msg);
+}
+
+bool tool_record(const char *event, const struct tool *t, const char *vault,
+                 const char *sha256, struct err *e)
+{
+    struct ward *ward;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    ward = g ? guard_ward(g, NULL, e) : NULL;
+    if (!ward)
+        return false;
+    char now[25];
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 10);
+    struct json_writer w = json_writer(&text);
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&w);
+    json_pair_cstr(&w, "time", now);
+    json_pair_cstr(&w, "event", event);
+    json_pair_cstr(&w, "why", t->name);
+    json_pair_cstr(&w, "version", t->version);
+    if (vault)
+        json_pair_cstr(&w, "vault", vault);
+    if (sha256)
+        json_pair_cstr(&w, "sha256", sha256);
+    if (t->signer)
+        json_pair_cstr(&w, "signer", t->signer);
+    json_close(&w);
+    struct err unusable = {0};
+    const struct policy *p = ward_policy(ward, &unusable);
+    bool ok = buf_check(&text, "the record", e) &&
+              ward_record(ward, (struct str){text.at + 1, text.n - 2},
+                          p ? p->digest : "unusable", true, e);
+    policy_release(p);
+    return ok;
+}
+
+void tool_print_notes(const char *head, const struct buf *lines)
+{
+    struct str rest = buf_view(lines);
+    while (rest.n) {
+        const char *end = memchr(rest.at, '\n', rest.n);
+        size_t n = end ? (size_t)(end - rest.at) : rest.n;
+        scoped_buf struct buf plain;
+        buf_init(&plain, 8 * n + 64);
+        approvals_spell((struct str){rest.at, n}, &plain);
+        fprintf(stderr, "%s%s\n", head, buf_cz(&plain));
+        n += end != NULL;
+        rest = (struct str){rest.at + n, rest.n - n};
+    }
+}
+
+/* Several errors of a manifest are told a line each, besides the one sentence. */
+static void print_notes(const struct tool_notes *notes)
+{
+    tool_print_notes("cloche: warning: ", &notes->warnings);
+    if (notes->error_count > 1)
+        tool_print_notes("  ", &notes->errors);
+}
+
+/* ---- install and update -------------------------------------------------- */
+
+static void tell_signature(const struct tool_package *p)
+{
+    const char *key = tool_package_key(p);
+    if (key[0] && !tool_package_tool(p)->signer)
+        fprintf(stderr,
+                "cloche: warning: it is signed by %s, a key that is not trusted; 'cloche "
+                "tool trust add NAME %s' trusts it\n",
+                key, key);
+}
+
+static bool install(const struct install_command *c, struct toolbox *box,
+                    enum tool_replace replace, struct tool_notes *notes, struct err *e)
+{
+    char id[TOOL_ID];
+    scoped_buf struct buf zip;
+    buf_init(&zip, TOOL_ZIP_MAX);
+    if (!tool_read_file(c->words[0], "ZIP file", &zip, e))
+        return false;
+    scoped(tool_package_close) struct tool_package *p =
+        tool_package_open(box->catalogue, buf_view(&zip), notes, e);
+    if (!p)
+        return false;
+    const struct tool *t = tool_package_tool(p);
+    tell_signature(p);
+    if (!tool_install(box->catalogue, p, c->vault[0], replace, id, e))
+        return false;
+    printf("%s %s\n", t->name, t->version);
+    struct err why = {0};
+    if (!tool_record(replace == TOOL_MUST_REPLACE ? "tool update" : "tool install", t,
+                     c->vault[0], tool_package_sha256(p), &why))
+        fprintf(stderr, "cloche: it is installed, but not recorded: %s\n", why.msg);
+    return true;
+}
+
+static int run_install(const struct install_command *c, enum tool_replace replace)
+{
+    struct err e = {0};
+    struct tool_notes notes;
+    scoped_toolbox struct toolbox box = {0};
+    tool_notes_init(&notes);
+    bool ok = toolbox_open(&box, &e) && install(c, &box, replace, &notes, &e);
+    print_notes(&notes);
+    tool_notes_done(&notes);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}
+
+/* ---- remove, enable, disable --------------------------------------------- */
+
+enum verb { VERB_REMOVE, VERB_ENABLE, VERB_DISABLE };
+
+static int run_verb(const struct install_command *c, enum verb verb)
+{
+    static const char *const events[] = {"tool remove", "tool enable", "tool disable"};
+    struct err e = {0};
+    scoped_toolbox struct toolbox box = {0};
+    const struct tool named = {.name = c->words[0], .version = ""};
+    bool ok =
+        toolbox_open(&box, &e) &&
+        (verb == VERB_REMOVE ? tool_remove(box.catalogue, c->words[0], c->vault[0], &e)
+                             : tool_switch(box.catalogue, c->words[0], c->vault[0],
+                                           verb == VERB_ENABLE, &e)) &&
+        tool_record(events[verb], &named, c->vault[0], NULL, &e);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}
+
+/* ---- check ---------------------------------------------------------------- */
+
+static bool check(struct toolbox *box, const char *path, struct tool_notes *notes,
+                  struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, TOOL_ZIP_MAX);
+    if (!tool_read_file(path, "ZIP file", &text, e))
+        return false;
+    if (!str_starts(buf_view(&text), "PK"))
+        return tool_manifest_check(buf_view(&text), notes, e);
+    scoped(tool_package_close) struct tool_package *p =
+        tool_package_open(box->catalogue, buf_view(&text), notes, e);
+    if (!p)
+        return false;
+    tell_signature(p);
+    return true;
+}
+
+static int run_check(const struct install_command *c)
+{
+    struct err e = {0};
+    struct tool_notes notes;
+    scoped_toolbox struct toolbox box = {0};
+    tool_notes_init(&notes);
+    bool ok = toolbox_open(&box, &e) && check(&box, c->words[0], &notes, &e);
+    print_notes(&notes);
+    tool_notes_done(&notes);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}
+
+/* ---- the commands ---------------------------------------------------------- */
+
+/* Reads the words of all of them. `needs`: what stands behind the command. */
+static bool begin(struct install_command *c, const char *usage, const char *needs,
+                  bool may_update, bool has_vault, int argc, char **argv, int *exit)
+{
+    struct option_row rows[4];
+    size_t n = 0;
+    struct err e = {0};
+    if (may_update)
+        rows[n++] = (struct option_row){
+            "--update", NULL, &c->update, NULL,
+            "replace an installed tool, or take a built-in one's place"};
+    if (has_vault)
+        rows[n++] =
+            (struct option_row){"--vault", c->vault, NULL, "ID", "for this vault alone"};
+    rows[n++] = (struct option_row){"--help", NULL, &c->help, NULL, "this list"};
+    struct option_use use = {.usage = usage,
+                             .rows = rows,
+                             .count = n,
+                             .help = &c->help,
+                             .words = c->words,
+                             .max = 1};
+    if (!options_begin(&use, argc, argv, exit))
+        return false;
+    if (use.given)
+        return true;
+    err_set(&e, ERR_INVALID, "cloche tool %s is followed by %s", argv[1], needs);
+    *exit = cli_fail(&e);
+    return false;
+}
+
+int tool_installed(int argc, char **argv)
+{
+    struct install_command c = {0};
+    int exit;
+    if (!begin(&c,
+               "cloche tool install ZIP [OPTIONS]\n\nInstalls a tool of your own: a ZIP "
+               "with a manifest.json and a .wasm\n(docs/tools.md). '-' reads it from "
+               "standard input.",
+               "a ZIP", true, true, argc, argv, &exit))
+        return exit;
+    return run_install(&c, c.update ? TOOL_MAY_REPLACE : TOOL_NEW);
+}
+
+int tool_updated(int argc, char **argv)
+{
+    struct install_command c = {0};
+    int exit;
+    if (!begin(&c,
+               "cloche tool update ZIP [OPTIONS]\n\nReplaces an installed tool; what was "
+               "decided about it stays.",
+               "a ZIP", false, true, argc, argv, &exit))
+        return exit;
+    return run_install(&c, TOOL_MUST_REPLACE);
+}
+
+int tool_removed(int argc, char **argv)
+{
+    struct install_command c = {0};
+    int exit;
+    if (!begin(&c, "cloche tool remove NAME [OPTIONS]\n\nTakes an installed tool away.",
+               "a tool's name", false, true, argc, argv, &exit))
+        return exit;
+    return run_verb(&c, VERB_REMOVE);
+}
+
+int tool_enabled(int argc, char **argv)
+{
+    struct install_command c = {0};
+    int exit;
+    if (!begin(&c, "cloche tool enable NAME [OPTIONS]\n\nLets agents see a tool again.",
+               "a tool's name", false, true, argc, argv, &exit))
+        return exit;
+    return run_verb(&c, VERB_ENABLE);
+}
+
+int tool_disabled(int argc, char **argv)
+{
+    struct install_command c = {0};
+    int exit;
+    if (!begin(&c,
+               "cloche tool disable NAME [OPTIONS]\n\nHides a tool, built in or "
+               "installed, from agents.",
+               "a tool's name", false, true, argc, argv, &exit))
+        return exit;
+    return run_verb(&c, VERB_DISABLE);
+}
+
+int tool_checked(int argc, char **argv)
+{
+    struct install_command c = {0};
+    int exit;
+    if (!begin(&c,
+               "cloche tool check MANIFEST.json | ZIP\n\nTells all that is wrong with a "
+               "manifest or a package. Installs nothing.",
+               "a manifest.json or a ZIP", false, false, argc, argv, &exit))
+        return exit;
+    return run_check(&c);
+}

@@ -1,0 +1,306 @@
+/* cloche tool list and cloche tool show. What a manifest says is a stranger's: it is shown
+ * with nothing in it that could move a terminal's cursor. */
+#include <stdio.h>
+
+#include "approvals/approvals.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/tool.h"
+#include "guard/guard.h"
+#include "os/os.h"
+
+#define LIST_BYTES ((size_t)64 << 20)
+
+struct list_command {
+    const char *words[1], *vault[2];
+    bool json, help;
+};
+
+/* What holds for an agent's run of it, and how it is told. */
+struct standing {
+    const struct policy *policy; /* NULL: cannot be read */
+};
+
+static struct permit_tool facts_of(const struct tool *t)
+{
+    enum tool_access access = t->execution.access;
+    return (struct permit_tool){.name = t->name,
+                                .builtin = t->builtin,
+                                .is_signed = t->signer != NULL,
+                                .reads = access == TOOL_READ || access == TOOL_READWRITE,
+                                .writes =
+                                    access == TOOL_WRITE || access == TOOL_READWRITE};
+}
+
+static const char *permission_of(const struct standing *s, const struct tool *t)
+{
+    struct permit_tool facts = facts_of(t);
+    const struct policy *p = s->policy;
+    if (!p)
+        return "unknown";
+    if (policy_names_tool(&p->tools.disabled, t->name) ||
+        (p->tools.require_signature && !t->builtin && !t->signer))
+        return permission_name(PERMISSION_NEVER);
+    return permission_name(policy_permission(p, &facts, NULL));
+}
+
+static void put_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    json_key(w, key);
+    if (ms)
+        json_put_int(w, ms);
+    else
+        json_put_null(w);
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+    json_key(w, key);
+    if (text)
+        json_put_cstr(w, text);
+    else
+        json_put_null(w);
+}
+
+static void put_tool(struct json_writer *w, const struct standing *s,
+                     const struct tool *t, bool whole)
+{
+    json_open_object(w);
+    json_pair_cstr(w, "id", t->id);
+    json_pair_cstr(w, "name", t->name);
+    json_pair_cstr(w, "version", t->version);
+    put_text(w, "license", t->license);
+    json_pair_cstr(w, "category", t->category);
+    json_pair_cstr(w, "source", t->builtin ? "builtin" : "user");
+    json_pair_cstr(w, "permission", permission_of(s, t));
+    json_pair_bool(w, "enabled", t->enabled);
+    put_text(w, "vault", t->vault);
+    put_text(w, "signer", t->signer);
+    json_pair_cstr(w, "fileAccess", tool_access_name(t->execution.access));
+    put_time(w, "installedAt", t->installed_ms);
+    put_time(w, "updatedAt", t->updated_ms);
+    json_pair_cstr(w, "sha256", t->sha256);
+    if (whole)
+        json_pair(w, "manifest", t->manifest);
+    else
+        json_pair_cstr(w, "description", t->description);
+    json_close(w);
+}
+
+/* At most `max` bytes, and blanks up to `width`. */
+static void print_cell(const char *text, int width, size_t max)
+{
+    scoped_buf struct buf plain;
+    buf_init(&plain, 4 * max + 64);
+    approvals_spell(str_cut(str_of(text), max), &plain);
+    printf("%-*s ", width, buf_cz(&plain));
+}
+
+static void print_row(const struct standing *s, const struct tool *t)
+{
+    print_cell(t->name, 15, TOOL_NAME_MAX);
+    print_cell(t->version, 12, 24);
+    print_cell(t->license ? t->license : "-", 20, 40);
+    print_cell(t->category, 12, 24);
+    print_cell(t->builtin ? "builtin" : "user", 7, 8);
+    print_cell(permission_of(s, t), 8, 8);
+    printf("%s", t->enabled ? "enabled" : "disabled");
+    if (t->vault)
+        printf(", for the vault %s", t->vault);
+    if (t->signer)
+        printf(", signed by %s", t->signer);
+    printf("\n");
+}
+
+static void print_list(const struct list_command *c, const struct standing *s,
+                       const struct tool_list *l)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, LIST_BYTES);
+    struct json_writer w = json_writer(&text);
+    if (!c->json && l->count)
+        printf("%-15s %-12s %-20s %-12s %-7s %-8s %s\n", "NAME", "VERSION", "LICENSE",
+               "CATEGORY", "SOURCE", "AGENTS", "STATE");
+    json_open_array(&w);
+    for (size_t i = 0; i < l->count; i++) {
+        if (c->json)
+            put_tool(&w, s, l->tools[i], false);
+        else
+            print_row(s, l->tools[i]);
+    }
+    json_close(&w);
+    if (c->json)
+        printf("%s\n", buf_cz(&text));
+}
+
+static bool list(const struct list_command *c, struct toolbox *box,
+                 const struct standing *s, struct err *e)
+{
+    struct tool_list l;
+    struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
+    if (!tool_list(box->catalogue, vault, &l, e))
+        return false;
+    print_list(c, s, &l);
+    struct buf problems = {.at = (char *)(uintptr_t)l.problems, .n = strlen(l.problems)};
+    tool_print_notes("cloche: ", &problems);
+    tool_list_release(box->catalogue, &l);
+    return true;
+}
+
+/* ---- show ---------------------------------------------------------------- */
+
+static void print_pair(const char *key, const char *text)
+{
+    scoped_buf struct buf plain;
+    buf_init(&plain, (size_t)64 << 10);
+    approvals_spell(str_of(text), &plain);
+    printf("%-12s %s\n", key, buf_cz(&plain));
+}
+
+static void print_choices(const struct json *choices, struct buf *out)
+{
+    struct json_iter it = json_iter(choices);
+    for (bool first = true; json_next(&it); first = false) {
+        struct json_writer w = json_writer(out);
+        buf_cstr(out, first ? "; " : ", ");
+        json_put(&w, it.value);
+    }
+}
+
+static void print_parameter(const struct tool_parameter *p)
+{
+    static const char *const types[] = {"string", "number", "boolean", "array"};
+    scoped_buf struct buf line;
+    buf_init(&line, (size_t)64 << 10);
+    buf_printf(&line, "%s (%s%s", p->name, types[p->type],
+               p->required ? ", required" : "");
+    print_choices(p->choices, &line);
+    buf_printf(&line, ") %s", p->description);
+    print_pair("", buf_cz(&line));
+}
+
+static void print_tool(const struct standing *s, const struct tool *t)
+{
+    char number[32];
+    print_pair("name", t->name);
+    print_pair("version", t->version);
+    print_pair("description", t->description);
+    print_pair("category", t->category);
+    print_pair("license", t->license ? t->license : "not said");
+    print_pair("author", t->author ? t->author : "not said");
+    print_pair("homepage", t->homepage ? t->homepage : "not said");
+    print_pair("source", t->builtin ? "builtin" : "user");
+    print_pair("vault", t->vault ? t->vault : "all");
+    print_pair("signer", t->signer ? t->signer : "nobody whose key is trusted");
+    print_pair("state", t->enabled ? "enabled" : "disabled");
+    print_pair("agents", permission_of(s, t));
+    print_pair("fileAccess", tool_access_name(t->execution.access));
+    (void)snprintf(number, sizeof number, "%llu bytes",
+                   (unsigned long long)t->execution.memory_bytes);
+    print_pair("memoryLimit", number);
+    (void)snprintf(number, sizeof number, "%u ms", t->execution.timeout_ms);
+    print_pair("timeout", number);
+    print_pair("sha256", t->sha256);
+    print_pair("returns", t->returns);
+    print_pair("parameters", t->parameter_count ? "" : "none");
+    for (size_t i = 0; i < t->parameter_count; i++)
+        print_parameter(&t->parameters[i]);
+}
+
+/* Also a disabled one, and one of some vault. */
+static const struct tool *find(const struct tool_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (!strcmp(l->tools[i]->name, name))
+            return l->tools[i];
+    return NULL;
+}
+
+static bool show(const struct list_command *c, struct toolbox *box,
+                 const struct standing *s, struct err *e)
+{
+    struct tool_list l;
+    struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
+    if (!tool_list(box->catalogue, vault, &l, e))
+        return false;
+    const struct tool *t = find(&l, c->words[0]);
+    if (t && c->json) {
+        scoped_buf struct buf text;
+        buf_init(&text, LIST_BYTES);
+        struct json_writer w = json_writer(&text);
+        put_tool(&w, s, t, true);
+        printf("%s\n", buf_cz(&text));
+    } else if (t) {
+        print_tool(s, t);
+    } else { /* which says what is near */
+        tool_release(box->catalogue,
+                     tool_find(box->catalogue, str_of(c->words[0]), vault, e));
+    }
+    tool_list_release(box->catalogue, &l);
+    return t != NULL;
+}
+
+/* ---- the commands --------------------------------------------------------- */
+
+typedef bool work_fn(const struct list_command *c, struct toolbox *box,
+                     const struct standing *s, struct err *e);
+
+static int work(const struct list_command *c, work_fn *fn)
+{
+    struct err e = {0}, none = {0};
+    scoped_toolbox struct toolbox box = {0};
+    struct ward *ward = NULL;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, &none);
+    struct standing s = {.policy = g ? ward_policy(ward, &none) : NULL};
+    bool ok = toolbox_open(&box, &e) && fn(c, &box, &s, &e);
+    policy_release(s.policy);
+    if (none.code)
+        fprintf(stderr, "cloche: %s\n", none.msg);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}
+
+int tool_listed(int argc, char **argv)
+{
+    struct list_command c = {0};
+    const struct option_row rows[] = {
+        {"--vault", c.vault, NULL, "ID", "as this vault's calls see them"},
+        {"--json", NULL, &c.json, NULL, "print JSON"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage =
+            "cloche tool list [OPTIONS]\n\nAll command-line tools: version, license, "
+            "category, where each comes from,\nand what an agent may do with it.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+    };
+    int exit;
+    return options_begin(&use, argc, argv, &exit) ? work(&c, list) : exit;
+}
+
+int tool_shown(int argc, char **argv)
+{
+    struct list_command c = {0};
+    struct err e = {0};
+    const struct option_row rows[] = {
+        {"--vault", c.vault, NULL, "ID", "as this vault's calls see it"},
+        {"--json", NULL, &c.json, NULL, "print JSON, with the manifest"},
+        {"--help", NULL, &c.help, NULL, "this list"},
+    };
+    struct option_use use = {
+        .usage = "cloche tool show NAME [OPTIONS]\n\nOne tool, with its parameters.",
+        .rows = rows,
+        .count = LENGTH(rows),
+        .help = &c.help,
+        .words = c.words,
+        .max = 1,
+    };
+    int exit;
+    if (!options_begin(&use, argc, argv, &exit))
+        return exit;
+    if (use.given)
+        return work(&c, show);
+    err_set(&e, ERR_INVALID, "cloche tool show is followed by a tool's name");
+    return cli_fail(&e);
+}
