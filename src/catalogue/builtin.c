@@ -37,6 +37,8 @@ static bool share_binary(struct catalogue *c, struct snapshot *s, const struct j
     if (e->code)
         return false;
     n->binary = binary_share(c, &like);
+    n->tool.module_name = n->binary->key;
+    n->tool.sha256 = n->binary->sha256;
     return true;
 }
 

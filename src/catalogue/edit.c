@@ -1,6 +1,8 @@
 /* Changing what is installed, one process at a time. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "catalogue/records.h"
 
@@ -65,8 +67,28 @@ static bool sweep_module(void *arg, const char *name, const struct os_stat *st,
     return true;
 }
 
+/* What a write that was killed has left beside its file; the walk does not see it. */
+static void sweep_drafts(int dir, const char *folder)
+{
+    struct err none = {0};
+    int fd = os_open_beneath(dir, folder, O_RDONLY | O_DIRECTORY, 0, &none);
+    DIR *all = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!all) {
+        os_close(fd);
+        return;
+    }
+    for (struct dirent *n; (n = readdir(all));)
+        if (str_starts(str_of(n->d_name), ".cloche-") &&
+            str_ends(str_of(n->d_name), ".tmp"))
+            (void)unlinkat(fd, n->d_name, 0);
+    (void)closedir(all);
+}
+
 static void sweep(struct edit *ed)
 {
+    static const char *const folders[] = {".", "records", "modules"};
+    for (size_t i = 0; i < LENGTH(folders); i++)
+        sweep_drafts(ed->dir, folders[i]);
     struct err none = {0};
     scoped_buf struct buf named;
     buf_init(&named, (size_t)1 << 20);

@@ -45,9 +45,17 @@ static bool write_zip(struct str zip, const struct buf *signature, struct buf *o
 {
     zip_error_t why;
     zip_error_init(&why);
-    zip_source_t *source = zip_source_buffer_create(zip.at, zip.n, 0, &why);
-    if (!source)
+    /* A copy that is the library's: what it has written to it frees, whatever it was told
+     * (1.7.3). */
+    void *copy = malloc(zip.n);
+    if (!copy)
+        return err_set(e, ERR_LIMIT, "there is no memory for the signed ZIP");
+    memcpy(copy, zip.at, zip.n);
+    zip_source_t *source = zip_source_buffer_create(copy, zip.n, 1, &why);
+    if (!source) {
+        free(copy);
         return failed(e, &why, "open");
+    }
     zip_source_keep(source);
     zip_t *z = zip_open_from_source(source, 0, &why);
     if (!z) {

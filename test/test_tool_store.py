@@ -1,0 +1,412 @@
+"""What a person does with tools: `cloche tool install|update|remove|enable|disable|sign|
+trust`, for all vaults or for one, by many processes, and killed at any moment."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from packages import Zip, module, package
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Tools:
+    def __init__(self, program, place):
+        self.program, self.place = program, place
+        self.folder = place / "data" / "cloche" / "tools"
+
+    def __call__(self, *words, code=0, **options):
+        p = subprocess.run([self.program, "tool", *map(str, words)], capture_output=True,
+                           text=True, **options)
+        assert p.returncode == code, (words, p.returncode, p.stderr)
+        return p.stderr if code else p.stdout
+
+    def zip(self, changes=None, name="tool.zip", **more):
+        file = self.place / name
+        file.write_bytes(package(changes, **more))
+        return file
+
+    def list(self, *words):
+        return {r["name"]: r for r in json.loads(self("list", "--json", *words))
+                if r["source"] == "user"}
+
+    def all(self, *words):
+        return {r["name"]: r for r in json.loads(self("list", "--json", *words))}
+
+    def files(self):
+        return sorted(str(p.relative_to(self.folder)) for p in self.folder.rglob("*")
+                      if p.is_file() and p.name not in ("lock", "changes"))
+
+
+@pytest.fixture
+def tools(cloche, tmp_path):
+    return Tools(cloche, tmp_path)
+
+
+# ---- the examples --------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory):
+    """examples/tools, built as its page says."""
+    place = tmp_path_factory.mktemp("examples") / "tools"
+    shutil.copytree(ROOT / "examples" / "tools", place,
+                    ignore=shutil.ignore_patterns("*.wasm", "*.zip"))
+    cc = f"{ROOT / 'build' / 'deps' / 'zig'} cc -target wasm32-wasi"
+    for name in ("base64", "sha256sum"):
+        subprocess.run(["make", "-C", place / name, f"CC={cc}"], check=True,
+                       capture_output=True)
+    return place
+
+
+def test_the_examples_are_built_installed_and_run(tools, examples, tmp_path):
+    for name in ("base64", "sha256sum"):
+        assert tools("install", "--update", examples / name / f"{name}.zip") == f"{name} 1.0.0\n"
+    assert tools("run", "base64", "encode", "Hello, World!") == "SGVsbG8sIFdvcmxkIQ==\n"
+    assert tools("run", "base64", "decode", "SGVsbG8sIFdvcmxkIQ==") == "Hello, World!\n"
+    data = bytes(range(256)) * 1000
+    (tmp_path / "data.bin").write_bytes(data)
+    import hashlib
+    told = tools("run", "--mount", f"/here={tmp_path}:ro", "sha256sum", "data.bin")
+    assert told == f"{hashlib.sha256(data).hexdigest()}  data.bin\n"
+    assert tools("run", "sha256sum", input="abc").split()[0] == hashlib.sha256(b"abc").hexdigest()
+
+
+def test_the_examples_manifests_have_nothing_wrong(tools):
+    for name in ("base64", "sha256sum"):
+        assert tools("check", ROOT / "examples" / "tools" / name / "manifest.json") == ""
+
+
+# ---- install, update, remove -----------------------------------------------------------
+
+def test_a_taken_name_is_a_conflict_unless_it_is_updated(tools):
+    tools("install", tools.zip())
+    before = tools.list()["probe"]
+    assert "is installed already, version 1.0.0; --update" in tools(
+        "install", tools.zip({"version": "2.0.0"}), code=1)
+    assert tools.list()["probe"] == before
+    tools("disable", "probe")
+    tools("install", "--update", tools.zip({"version": "2.0.0"}))
+    after = tools.list()["probe"]
+    assert after["version"] == "2.0.0" and after["updatedAt"] > before["updatedAt"]
+    for kept in ("id", "installedAt"):
+        assert after[kept] == before[kept]
+    assert after["enabled"] is False, "an update switches nothing on"
+
+
+def test_update_needs_what_it_updates(tools):
+    assert "no tool 'probe' is installed" in tools("update", tools.zip(), code=1)
+    tools("install", tools.zip())
+    assert tools("update", tools.zip({"version": "1.1.0"})) == "probe 1.1.0\n"
+
+
+def test_a_removed_tool_is_gone_with_its_module(tools):
+    tools("install", tools.zip())
+    tools("install", tools.zip({"name": "other"}))
+    assert len(tools.files()) == 3, "two records of one module"
+    tools("remove", "probe")
+    assert len(tools.files()) == 2
+    tools("remove", "other")
+    assert tools.files() == []
+    assert "there is no tool 'probe'" in tools("remove", "probe", code=1)
+
+
+def test_an_update_leaves_no_old_module(tools):
+    tools("install", tools.zip())
+    tools("update", tools.zip(wasm=module(padding=100)))
+    assert len([f for f in tools.files() if f.startswith("modules/")]) == 1
+
+
+def test_a_disabled_tool_says_who_can_enable_it(tools):
+    tools("install", tools.zip())
+    tools("disable", "probe")
+    assert "a person can enable it with 'cloche tool enable probe'" in tools(
+        "run", "probe", code=1)
+    tools("enable", "probe")
+    tools("run", "probe")
+
+
+def test_a_built_in_tool_is_switched_and_replaced_but_never_removed(tools):
+    builtin = next((r for r in tools.all().values() if r["source"] == "builtin"), None)
+    if not builtin:
+        pytest.skip("no built-in tools were built")
+    name = builtin["name"]
+    assert "is built in and cannot be removed" in tools("remove", name, code=2)
+    tools("disable", name)
+    assert tools.all()[name]["enabled"] is False
+    tools("enable", name)
+    assert tools.all()[name] == builtin, "its id and state are the same as before"
+    mine = tools.zip({"name": name, "version": "9.9.9"})
+    assert "is a built-in tool" in tools("install", mine, code=1)
+    tools("install", "--update", mine)
+    told = json.loads(tools("show", name, "--json"))
+    assert (told["source"], told["version"]) == ("user", "9.9.9")
+    tools("remove", name)
+    assert tools.all()[name] == builtin
+
+
+# ---- one vault --------------------------------------------------------------------------
+
+def test_a_tool_of_one_vault_is_not_another_vaults(tools):
+    tools("install", "--vault", "work", tools.zip({"version": "1.0.0"}))
+    tools("install", tools.zip({"version": "2.0.0"}))
+    assert tools.list("--vault", "work")["probe"]["version"] == "1.0.0"
+    assert tools.list("--vault", "home")["probe"]["version"] == "2.0.0"
+    tools("remove", "--vault", "work", "probe")
+    assert tools.list("--vault", "work")["probe"]["version"] == "2.0.0"
+    assert "not for this one alone" in tools("remove", "--vault", "work", "probe", code=1)
+
+
+def test_a_tool_is_disabled_for_one_vault_alone(tools):
+    tools("install", tools.zip())
+    tools("disable", "--vault", "work", "probe")
+    assert tools.list("--vault", "work")["probe"]["enabled"] is False
+    assert tools.list("--vault", "home")["probe"]["enabled"] is True
+    assert tools.list()["probe"]["enabled"] is True
+    tools("enable", "--vault", "work", "probe")
+    assert tools.list("--vault", "work")["probe"]["enabled"] is True
+
+
+@pytest.mark.parametrize("vault", ["../x", "a/b", "", ".hidden", "x" * 65, "a@b"])
+def test_what_is_no_vaults_id_is_refused(tools, vault):
+    assert "is no id of a vault" in tools("install", f"--vault={vault}", tools.zip(), code=2)
+    assert tools.files() == []
+
+
+# ---- what is on disk ---------------------------------------------------------------------
+
+def record_of(tools):
+    return next((tools.folder / "records").iterdir())
+
+
+@pytest.mark.parametrize("damage", ["{", '{"id": 1}', "", "null", '{"a": "' + "x" * 10 + '"}'])
+def test_a_damaged_record_is_named_and_left_out(tools, damage):
+    tools("install", tools.zip({"name": "good"}))
+    tools("install", tools.zip())
+    bad = next(f for f in (tools.folder / "records").iterdir() if '"probe"' in f.read_text())
+    bad.write_text(damage)
+    p = subprocess.run([tools.program, "tool", "list", "--json"], capture_output=True, text=True)
+    assert p.returncode == 0 and bad.name in p.stderr
+    names = [r["name"] for r in json.loads(p.stdout)]
+    assert "good" in names and "probe" not in names
+    tools("install", tools.zip({"name": "third"}))
+    assert bad.read_text() == damage, "what a person may mend is not touched"
+
+
+def test_another_module_than_was_installed_does_not_run(tools):
+    tools("install", tools.zip())
+    file = next((tools.folder / "modules").iterdir())
+    file.write_bytes(module(padding=10))
+    assert "its module is not the one that was installed" in tools("run", "probe", code=2)
+
+
+def test_a_tool_runs_again_when_the_cache_was_emptied(tools, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    tools("install", tools.zip())
+    shutil.rmtree(tmp_path / "cache")
+    tools("run", "probe")
+
+
+def test_many_processes_install_at_once(tools):
+    files = [tools.zip({"name": f"tool{i}"}, f"{i}.zip", wasm=module(padding=i + 1))
+             for i in range(12)]
+    all_of_them = [subprocess.Popen([tools.program, "tool", "install", f],
+                                    stdout=subprocess.DEVNULL) for f in files]
+    assert [p.wait() for p in all_of_them] == [0] * 12
+    assert len(tools.list()) == 12
+    one = tools.zip({"name": "same"})
+    rivals = [subprocess.Popen([tools.program, "tool", "install", one],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+              for _ in range(6)]
+    assert sorted(p.wait() for p in rivals) == [0, 1, 1, 1, 1, 1], "the name goes to one"
+
+
+def test_an_install_that_is_killed_is_whole_or_nothing(tools):
+    """At 40 moments from its start to its end: what a kill has left goes with the next
+    change."""
+    file = tools.zip(wasm=module(padding=300_000))
+    start = time.monotonic()
+    tools("install", file)
+    whole = time.monotonic() - start
+    tools("remove", "probe")
+    for i in range(40):
+        p = subprocess.Popen([tools.program, "tool", "install", file],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            p.wait(whole * (i + 1) / 40)
+        except subprocess.TimeoutExpired:
+            p.send_signal(signal.SIGKILL)
+            p.wait()
+        if "probe" in tools.list():
+            tools("run", "probe")
+            tools("remove", "probe")
+        else:
+            assert not [f for f in tools.files() if f.startswith("records/")]
+            tools("install", tools.zip({"name": "next"}, "next.zip"))
+            tools("remove", "next")
+        assert tools.files() == [], "something was left"
+
+
+# ---- signatures -------------------------------------------------------------------------
+
+@pytest.fixture
+def signed(tools):
+    file = tools.zip(more={"notes.txt": "some notes"})
+    key = tools("sign", file, "--key", tools.place / "key", "--new-key").strip()
+    return file, key
+
+
+def test_a_signature_counts_when_its_key_is_trusted(tools, signed):
+    file, key = signed
+    p = subprocess.run([tools.program, "tool", "install", file], capture_output=True, text=True)
+    assert p.returncode == 0 and key in p.stderr and "not trusted" in p.stderr
+    assert tools.list()["probe"]["signer"] is None
+    tools("trust", "add", "me", key)
+    assert tools.list()["probe"]["signer"] == "me"
+    assert json.loads(tools("trust", "list", "--json"))[0]["key"] == key
+    tools("trust", "remove", "me")
+    assert tools.list()["probe"]["signer"] is None, "at once"
+
+
+def test_trust_is_given_once_and_under_a_name(tools, signed):
+    _, key = signed
+    tools("trust", "add", "me", key)
+    assert "is there already" in tools("trust", "add", "me", key, code=1)
+    assert "is there already, as me" in tools("trust", "add", "you", key, code=1)
+    assert "is no public key" in tools("trust", "add", "you", key[:-1], code=2)
+    assert "is no name for a key" in tools("trust", "add", "a b", key, code=2)
+    assert "no key is named 'you'" in tools("trust", "remove", "you", code=1)
+
+
+def repack(file, change):
+    import io
+    import zipfile
+    out = io.BytesIO()
+    with zipfile.ZipFile(file) as z, zipfile.ZipFile(out, "w") as new:
+        files = {n: z.read(n) for n in z.namelist()}
+        change(files)
+        for name, content in files.items():
+            new.writestr(name, content)
+    file.write_bytes(out.getvalue())
+
+
+def swap_module(files):
+    files["probe.wasm"] = module(padding=5)
+
+
+def edit_list(files):
+    import hashlib
+    swap_module(files)
+    signature = json.loads(files["signature.json"])
+    signature["files"]["probe.wasm"] = hashlib.sha256(files["probe.wasm"]).hexdigest()
+    files["signature.json"] = json.dumps(signature)
+
+
+ALTERED = {
+    "the module": (swap_module, "the SHA-256 of 'probe.wasm' is "),
+    "a note": (lambda f: f.update({"notes.txt": "x"}), "the SHA-256 of 'notes.txt' is "),
+    "a file more": (lambda f: f.update({"more.txt": "x"}), "the SHA-256 of 'more.txt' is "),
+    "a file less": (lambda f: f.pop("notes.txt"), "the SHA-256 of 'notes.txt' is of nothing"),
+    "list and module": (edit_list, "its list of files"),
+}
+
+
+@pytest.mark.parametrize("change, why", ALTERED.values(), ids=ALTERED.keys())
+def test_a_package_that_was_changed_after_it_was_signed_is_refused(tools, signed, change, why):
+    file, key = signed
+    tools("trust", "add", "me", key)
+    repack(file, change)
+    told = tools("install", file, code=1)
+    assert "the package was changed after it was signed" in told and why in told
+    import re
+    assert len(re.findall(r"\b[0-9a-f]{64}\b|\bed25519:|no such file|of nothing", told)) >= 2
+    assert tools.list() == {}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"version": 1, '
+                                  '"algorithm": "ed25519", "files": {}, "key": "x"}'])
+def test_a_signature_that_cannot_be_read_is_refused(tools, signed, text):
+    file, _ = signed
+    repack(file, lambda f: f.update({"signature.json": text}))
+    tools("install", file, code=1 if '"files"' in text else 2)
+    assert tools.list() == {}
+
+
+def test_signing_again_takes_the_place_of_the_signature(tools, signed):
+    file, key = signed
+    other = tools("sign", file, "--key", tools.place / "other", "--new-key").strip()
+    assert other != key
+    tools("trust", "add", "other", other)
+    tools("install", file)
+    assert tools.list()["probe"]["signer"] == "other"
+
+
+def test_an_update_needs_the_same_signature(tools, signed):
+    file, key = signed
+    tools("install", file)
+    told = tools("update", tools.zip({"version": "2.0.0"}), code=1)
+    assert f"was signed by {key}, and this package is not signed" in told
+    assert tools.list()["probe"]["version"] == "1.0.0"
+
+
+def test_a_key_that_others_can_read_signs_nothing(tools, signed):
+    file, _ = signed
+    (tools.place / "key").chmod(0o644)
+    assert "can be read by others" in tools("sign", file, "--key", tools.place / "key", code=1)
+
+
+def test_policy_can_demand_a_signature(cloche, tools, signed):
+    file, key = signed
+    tools("install", file)
+    subprocess.run([cloche, "policy", "set", "tools.requireSignature", "true"], check=True,
+                   capture_output=True)
+    assert tools.list()["probe"]["permission"] == "never"
+    tools("trust", "add", "me", key)
+    assert tools.list()["probe"]["permission"] == "ask"
+
+
+# ---- the compiler, apart ------------------------------------------------------------------
+
+def test_a_module_that_takes_too_much_to_compile_is_refused(tools):
+    """7 MB of one function: the compiler would want gigabytes."""
+    body = b"\x41\0" + b"\x41\1\x6a" * 2_500_000 + b"\x1a\x0b"
+    file = tools.zip(wasm=module(body=body), more={"random": os.urandom(600_000)})
+    told = tools("install", file, code=1)
+    assert "cannot be compiled within 60 s of processor time and 1024 MB" in told
+    assert tools.list() == {} and tools.files() == []
+
+
+def test_the_compiler_has_nothing_to_open(cloche, tools, tmp_path):
+    """While it compiles, its filter of system calls is on, in every thread."""
+    wasm = module(body=b"\x41\0" + b"\x41\1\x6a" * 200_000 + b"\x1a\x0b")
+    source = tmp_path / "module.wasm"
+    source.write_bytes(wasm)
+    with source.open("rb") as f:
+        p = subprocess.Popen([cloche, "compile-module", "0"], stdin=f,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    seen = set()
+    while p.poll() is None and not seen & {"2"}:
+        for task in Path(f"/proc/{p.pid}/task").glob("*/status"):
+            try:
+                seen |= {line.split()[1] for line in task.read_text().splitlines()
+                         if line.startswith("Seccomp:")}
+            except OSError:
+                pass
+    answer = p.communicate()[0]
+    assert answer[:1] == b"D" and p.returncode == 0
+    assert "2" in seen
+
+
+def test_what_was_done_is_recorded(cloche, tools, signed):
+    file, key = signed
+    tools("trust", "add", "me", key)
+    tools("install", file)
+    tools("disable", "probe")
+    tools("remove", "probe")
+    told = subprocess.check_output([cloche, "audit", "--json"], text=True)
+    for event in ("tool trust", "tool install", "tool disable", "tool remove"):
+        assert event in told
