@@ -85,10 +85,11 @@ void tool_input_schema(const struct tool *t, struct json_writer *out)
 
 /* ---- what a call says --------------------------------------------------- */
 
+/* Behind those that the world has: each stage of a pipeline may bring some. */
 static bool read_files(const struct json *files, struct arena *a,
                        struct tool_world *world, struct err *e)
 {
-    size_t n = json_length(files);
+    size_t before = world->file_count, n = before + json_length(files);
     if (!json_is(files, JSON_OBJECT))
         return err_set(e, ERR_INVALID,
                        "arguments.files is %s; an object {name: text or {base64}} is "
@@ -96,14 +97,16 @@ static bool read_files(const struct json *files, struct arena *a,
                        json_type_name(json_type(files)));
     if (n > TOOL_FILES_MAX)
         return err_set(e, ERR_LIMIT,
-                       "arguments.files has %zu files; at most %u are "
+                       "arguments.files makes it %zu files; at most %u are "
                        "accepted",
                        n, TOOL_FILES_MAX);
     struct tool_file *rows = arena_get(a, (n + 1) * sizeof *rows, e);
-    world->files = rows;
+    if (!rows)
+        return false;
+    if (before)
+        memcpy(rows, world->files, before * sizeof *rows);
     struct json_iter it = json_iter(files);
-    while (rows && json_next(&it)) {
-        struct tool_file *f = &rows[world->file_count++];
+    for (struct tool_file *f = rows + before; json_next(&it); f++) {
         char place[100];
         (void)snprintf(place, sizeof place, "arguments.files.%.*s",
                        STR_ARGS(str_cut(it.key, 60)));
@@ -111,7 +114,9 @@ static bool read_files(const struct json *files, struct arena *a,
         if (!argument_bytes(it.value, place, a, &f->bytes, e))
             return false;
     }
-    return rows != NULL;
+    world->files = rows;
+    world->file_count = n;
+    return true;
 }
 
 static bool read_timeout(const struct json *v, struct tool_stage *stage, struct err *e)

@@ -136,6 +136,9 @@ static void a_call_says_files_folder_and_timeout(void **state)
     assert_int_equal(s.timeout_ms, 100);
     assert_true(tool_call_read(t, value("{'timeout': 700}"), scratch, &w, &s, &e));
     assert_int_equal(s.timeout_ms, 100);
+    assert_true(tool_call_read(t, value("{'files': {'d': ''}}"), scratch, &w, &s, &e));
+    assert_int_equal(w.file_count, 3);
+    assert_true(str_is(w.files[0].bytes, "text") && str_is(w.files[2].name, "d"));
     const char *wrong[] = {"{'timeout': 0}", "{'timeout': 1.5}", "{'cwd': ''}",
                            "{'cwd': 1}",     "{'files': []}",    "{'files': {'a': 1}}"};
     for (size_t i = 0; i < LENGTH(wrong); i++) {

@@ -128,7 +128,7 @@ void tool_input_schema(const struct tool *t, struct json_writer *out);
 
 /* What `arguments` say about the call as a whole, unless they are parameters of the tool:
  * `files` ({name: text or {base64}}), `cwd` and `timeout` (ms, the least counts). Sets
- * those of *world and *stage; in `a`. ERR_INVALID, ERR_LIMIT. */
+ * those of *world and *stage, files behind those that are there; in `a`. ERR_INVALID, ERR_LIMIT. */
 bool tool_call_read(const struct tool *t, const struct json *arguments, struct arena *a,
                     struct tool_world *world, struct tool_stage *stage, struct err *e);
 
