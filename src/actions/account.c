@@ -263,7 +263,8 @@ static void write_record(struct account *a, const char *action,
     struct str workspace = json_str(json_get(arguments, "workspace_id"));
     if (workspace.n)
         json_pair_str(&w, "workspace", str_cut(workspace, 200));
-    put_code(a, json_str(json_get(arguments, "code")), &w);
+    if (json_is(json_get(arguments, "code"), JSON_STRING))
+        put_code(a, json_str(json_get(arguments, "code")), &w);
     json_pair_cstr(&w, "level", level_name(a->level));
     json_pair_cstr(&w, "result",
                    a->outcome == ERR_NONE ? "success" : err_kind(a->outcome)->name);

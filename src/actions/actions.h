@@ -202,6 +202,10 @@ void actions_unwatch(struct actions *a);
 bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
                     struct err *e);
 
+/* The command-line tools as tools.list() in code has them, or one as tools.describe(). */
+bool actions_tools(struct actions *a, const struct caller *who, struct str name,
+                   struct buf *out, struct err *e);
+
 /* The number by which a caller's `vault` means the vault of this id; 0 and ERR_NOT_FOUND
  * (none, or not the caller's to know of). */
 unsigned actions_vault_number(struct actions *a, const struct caller *who, struct str id,
@@ -217,8 +221,7 @@ bool actions_keep_vault(struct actions *a, const struct caller *who, struct err 
 bool actions_resource(struct actions *a, const struct caller *who, struct str uri,
                       struct buf *out, struct err *e);
 
-/* Brings the vault's index up to date, or makes it anew. Counts of notes seen
- * and of those read again go to `out` as a JSON object. */
+/* Brings the vault's index up to date, or makes it anew -> {notes, read ...}. */
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
                      struct err *e);
 
@@ -237,8 +240,7 @@ void actions_on_record(struct actions *a, actions_record_fn *fn, void *arg);
 /* All counters in Prometheus' text format (0.0.4). */
 bool actions_metrics(struct actions *a, struct buf *out, struct err *e);
 
-/* What this installation has and can do, as a JSON object: {"ok", "checks":
- * [{"name", "ok", "detail"}]}. */
+/* What this installation can do -> {"ok", "checks": [{"name", "ok", "detail"}]}. */
 void actions_doctor(struct actions *a, struct buf *out);
 
 /* The API that code finds, from the table of host calls: as TypeScript declarations, as

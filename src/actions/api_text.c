@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "actions/api.h"
+#include "actions/tooling.h"
 
 /* ---- the world besides the table ----------------------------------------- */
 
@@ -242,7 +243,9 @@ static void close_namespace(struct str name, struct buf *out)
 {
     if (has_siblings(name))
         buf_printf(out, "}\ndeclare const %.*s: FileSystem;\n", STR_ARGS(name));
-    else if (name.n)
+    else if (str_is(name, "tools"))
+        tooling_write_types(out);
+    if (name.n && !has_siblings(name))
         buf_cstr(out, "};\n");
 }
 

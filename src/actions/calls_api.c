@@ -1,6 +1,7 @@
 /* The table of host calls, told to the code that runs over it (api.*) and to agents
  * before they write any (search_api, describe_api). */
 #include "actions/api.h"
+#include "actions/tooling.h"
 
 #define FOUND_USUAL 8
 
@@ -30,6 +31,8 @@ static bool call_describe(struct evaluation *v, const struct json *args,
     const struct json *name = json_at(args, 0);
     if (json_is(name, JSON_OBJECT))
         name = json_get(name, "name");
+    if (tooling_is_name(json_str(name)))
+        return tooling_describe_call(v->actions, v->here, json_str(name), out, e);
     if (name && !json_is(name, JSON_STRING))
         return err_set(e, ERR_INVALID,
                        "api.describe needs a name, such as 'notes.get', not %s",
@@ -54,6 +57,10 @@ bool action_search_api(const struct action_call *c, struct answer *out, struct e
 bool action_describe_api(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct json_writer w = json_writer(&out->json);
+    struct str name = json_str(json_get(c->arguments, "name"));
+    if (tooling_is_name(name))
+        return tooling_describe_call(c->actions, c->place, name, &w, e) &&
+               buf_check(&out->json, "the answer", e);
     return api_describe(NULL, json_str(json_get(c->arguments, "name")), &w, e) &&
            buf_check(&out->json, "the answer", e);
 }

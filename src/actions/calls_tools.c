@@ -69,21 +69,55 @@ static void put_row(const struct tool *t, struct json_writer *out)
     json_close(out);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool put_list(struct actions *a, const struct place *place, struct str category,
+                     struct json_writer *out, struct err *e)
 {
     struct tool_list list;
-    struct str category = json_str(json_get(json_at(args, 0), "category"));
-    if (!tooling_list(v->actions, v->here->vault, &list, e))
+    if (!tooling_list(a, place->vault, &list, e))
         return false;
     json_open_array(out);
     for (size_t i = 0; i < list.count; i++)
-        if (tooling_offers(v->here->permit.policy, list.tools[i]) &&
+        if (tooling_offers(place->permit.policy, list.tools[i]) &&
             (!category.n || str_is(category, list.tools[i]->category)))
             put_row(list.tools[i], out);
     json_close(out);
-    tooling_list_release(v->actions, &list);
+    tooling_list_release(a, &list);
     return true;
+}
+
+static bool put_one(struct actions *a, const struct place *place, struct str name,
+                    struct json_writer *out, struct err *e)
+{
+    const struct tool *t = tooling_find(a, place->vault, name, e);
+    if (!t)
+        return false;
+    json_open_object(out);
+    tooling_describe(t, true, out);
+    json_close(out);
+    tool_release(actions_catalogue(a, e), t);
+    return true;
+}
+
+bool actions_tools(struct actions *a, const struct caller *who, struct str name,
+                   struct buf *out, struct err *e)
+{
+    struct place place;
+    unsigned last = place_last(a, who);
+    struct json_writer w = json_writer(out);
+    if (!place_open(&place, a, last ? last : vault_set_begin(a->vaults, who->grant), who,
+                    NULL, e))
+        return false;
+    bool ok =
+        name.n ? put_one(a, &place, name, &w, e) : put_list(a, &place, STR(""), &w, e);
+    place_close(&place);
+    return ok && buf_check(out, "the answer", e);
+}
+
+static bool call_list(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
+{
+    struct str category = json_str(json_get(json_at(args, 0), "category"));
+    return put_list(v->actions, v->here, category, out, e);
 }
 
 static bool call_describe(struct evaluation *v, const struct json *args,
@@ -93,14 +127,7 @@ static bool call_describe(struct evaluation *v, const struct json *args,
     if (!name.n)
         return err_set(e, ERR_INVALID,
                        "tools.describe needs the name of a tool, such as 'jq'");
-    const struct tool *t = tooling_find(v->actions, v->here->vault, name, e);
-    if (!t)
-        return false;
-    json_open_object(out);
-    tooling_describe(t, true, out);
-    json_close(out);
-    tool_release(actions_catalogue(v->actions, e), t);
-    return true;
+    return put_one(v->actions, v->here, name, out, e);
 }
 
 /* ---- the rows -------------------------------------------------------------------- */

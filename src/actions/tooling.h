@@ -93,5 +93,11 @@ void tooling_describe(const struct tool *t, bool whole, struct json_writer *out)
 bool tooling_found(struct actions *a, const struct place *place, struct str words,
                    struct str category, size_t max, struct json_writer *out,
                    struct err *e);
-/* TypeScript: the members of `tools`, one a tool, bounded. */
-void tooling_write_types(struct actions *a, struct buf *out);
+
+/* Is this "tools.jq", which no row of the table of host calls is called? */
+bool tooling_is_name(struct str name);
+/* What api.describe tells of it, an object. ERR_NOT_FOUND. */
+bool tooling_describe_call(struct actions *a, const struct place *place, struct str name,
+                           struct json_writer *out, struct err *e);
+/* TypeScript: the members of `tools`, one a tool beside this program. */
+void tooling_write_types(struct buf *out);

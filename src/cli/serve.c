@@ -261,6 +261,7 @@ static bool serve(struct service *s, struct err *e)
         {.path = "/metrics", .arg = actions, .begin = tell_metrics},
         {0}, /* REST */
         {0},
+        {0},
         {0}, /* OAuth */
         {0},
         {0}, /* the page */

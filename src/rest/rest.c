@@ -95,4 +95,6 @@ void rest_routes(struct workspaces *w, struct http_route routes[static REST_ROUT
                                     .refused = refused};
     routes[1] = routes[0];
     routes[1].path = "/openapi.json";
+    routes[2] = routes[0];
+    routes[2].path = "/tools/";
 }

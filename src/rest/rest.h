@@ -10,7 +10,7 @@
 #include "http/http.h"
 #include "workspaces/workspaces.h"
 
-#define REST_ROUTES 2u
+#define REST_ROUTES 3u
 /* Fills in the routes of an HTTP server; `w` is borrowed until that is closed. What
  * `admit` leaves there for a request must be its `const struct grant *`, or NULL. */
 void rest_routes(struct workspaces *w, struct http_route routes[static REST_ROUTES]);

@@ -160,3 +160,4 @@ route_fn route_list_notes, route_create_note, route_get_note, route_put_note,
 route_fn route_query, route_search, route_links, route_classes, route_class;
 route_fn route_evaluate, route_run, route_audit, route_openapi;
 route_fn route_history, route_revision, route_restore;
+route_fn route_tools, route_tool, route_run_tool;

@@ -7,6 +7,7 @@
 #define WORKSPACES "/workspaces"
 #define WORKSPACE WORKSPACES "/{workspace_id}"
 #define NOTE WORKSPACE "/notes/{note_id}"
+#define TOOLS "/tools"
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
 
 #define LIMIT_SCHEMA \
@@ -62,6 +63,11 @@ static const struct route_parameter history_parameters[] = {
      STRING_SCHEMA},
     {0}};
 
+static const struct route_parameter tool_parameters[] = {
+    {"workspace", "where it works: at /vault it finds the notes of this one",
+     STRING_SCHEMA},
+    {0}};
+
 /* A row whose pattern has more words stands before those with fewer: a note that is
  * called "history" is reached by its id with %2F. */
 const struct route routes[] = {
@@ -101,6 +107,17 @@ const struct route routes[] = {
     {ROUTE("GET", WORKSPACE "/audit"), .operation = "listRecords",
      .summary = "What was done in the workspace, the newest first", .run = route_audit,
      .answer = "Record[]", .parameters = audit_parameters},
+    {ROUTE("GET", TOOLS), .operation = "listTools", .summary = "The command-line tools",
+     .run = route_tools, .flags = ROUTE_NO_WORKSPACE, .answer = "Tool[]",
+     .parameters = tool_parameters},
+    {ROUTE("GET", TOOLS "/{tool}"), .operation = "getTool",
+     .summary = "One tool, and what it takes", .run = route_tool,
+     .flags = ROUTE_NO_WORKSPACE, .answer = "ToolDescription",
+     .parameters = tool_parameters},
+    {ROUTE("POST", TOOLS "/{tool}"), .operation = "runTool",
+     .summary = "Runs a tool; the body is what wasm_{tool} takes as its arguments",
+     .run = route_run_tool, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .body = "ToolArguments", .answer = "ToolResult", .parameters = tool_parameters},
     {ROUTE("GET", "/openapi.json"), .operation = "describe", .summary = "This document",
      .run = route_openapi, .flags = ROUTE_NO_WORKSPACE, .answer = "Description"},
     {ROUTE("GET", NOTE "/history"), .operation = "listRevisions",

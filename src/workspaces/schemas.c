@@ -32,6 +32,14 @@
 #define REVISION_REQUIRED \
     "\"revision\",\"updated_at\",\"author\",\"content_hash\",\"summary\",\"size\""
 
+#define TOOL_PROPERTIES                                               \
+    "\"name\":" STRING ",\"version\":" STRING ",\"category\":" STRING \
+    ",\"description\":" STRING ",\"source\":{\"enum\":[\"builtin\",\"user\"]}"
+#define TOOL_REQUIRED "\"name\",\"version\",\"category\",\"description\",\"source\""
+#define TOOL_FILE                                                               \
+    "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"size\":" NUMBER \
+    ",\"text\":" STRING ",\"base64\":" STRING "},\"required\":[\"name\",\"size\"]}"
+
 const struct schema schemas[] = {
     {"Workspace", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
                   ",\"name\":" STRING ",\"description\":" STRING ",\"created_at\":" DATE
@@ -132,6 +140,35 @@ const struct schema schemas[] = {
     {"OldNote", "{\"type\":\"object\",\"properties\":{" REVISION_PROPERTIES
                 ",\"markdown\":" STRING "},\"required\":[" REVISION_REQUIRED
                 ",\"markdown\"],\"additionalProperties\":false}"},
+    {"Tool", "{\"type\":\"object\",\"properties\":{" TOOL_PROPERTIES
+             "},\"required\":[" TOOL_REQUIRED "],\"additionalProperties\":false}"},
+    {"ToolDescription",
+     "{\"type\":\"object\",\"properties\":{" TOOL_PROPERTIES
+     ",\"fileAccess\":{\"enum\":[\"none\",\"read\",\"write\",\"readwrite\"]},"
+     "\"license\":" STRING ",\"homepage\":" STRING ",\"signer\":" STRING
+     ",\"timeout\":" NUMBER ",\"memoryLimit\":" NUMBER
+     ",\"returns\":{\"enum\":[\"string\",\"object\"]},"
+     "\"parameters\":{\"type\":\"object\",\"description\":\"a JSON Schema\"},"
+     "\"examples\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}},\"required\":[" TOOL_REQUIRED
+     ",\"fileAccess\",\"timeout\",\"memoryLimit\",\"returns\",\"parameters\"],"
+     "\"additionalProperties\":false}"},
+    {"ToolArguments",
+     "{\"type\":\"object\",\"description\":\"the tool's own parameters by name, and "
+     "these\",\"properties\":{\"args\":{\"type\":\"array\",\"items\":" STRING
+     ",\"description\":\"as on a "
+     "command line\"},\"stdin\":{\"description\":\"a text, or {base64}\"},"
+     "\"files\":{\"description\":\"{name: text or {base64}}, in /work\"},"
+     "\"cwd\":{},\"timeout\":{}}}"},
+    {"ToolResult",
+     "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
+     "\"stdout\":" STRING ",\"stderr\":" STRING ",\"exitCode\":" NUMBER
+     ",\"stdoutEncoding\":{\"const\":\"base64\"},\"result\":{},"
+     "\"error\":" STRING ",\"errorDetails\":{\"type\":\"object\"},"
+     "\"files\":{\"type\":\"array\",\"items\":" TOOL_FILE "},"
+     "\"changed\":{\"const\":true},\"vault\":{\"type\":\"object\"},"
+     "\"stats\":{\"type\":\"object\"},\"truncated\":{\"type\":\"object\"}},"
+     "\"required\":[\"success\",\"stdout\",\"stderr\",\"exitCode\",\"files\","
+     "\"stats\"]}"},
     {"Problem",
      "{\"type\":\"object\",\"properties\":{\"type\":" STRING ",\"title\":" STRING
      ",\"status\":" NUMBER ",\"detail\":" STRING ",\"instance\":" STRING

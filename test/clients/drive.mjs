@@ -125,6 +125,11 @@ await step("content", async () =>
   (await call("test_multiple_content_types")).content.map((block) => block.type));
 await step("structured", async () =>
   (await call("get_note", { identifier: "project/greenhouse" })).structuredContent);
+await step("wasm", async () => {
+  const { result, exitCode } = (await call("wasm_jq",
+    { filter: ".a", compact: true, stdin: '{"a": [1, 2]}' })).structuredContent;
+  return { result, exitCode };
+});
 await step("failure", async () => {
   const result = await call("test_error_handling");
   return { isError: result.isError, text: text(result) };

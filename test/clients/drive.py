@@ -94,6 +94,11 @@ class Drive:
         result = await self.client.call_tool("get_note", {"identifier": "project/greenhouse"})
         return result.structured_content
 
+    async def wasm(self):
+        result = await self.client.call_tool(
+            "wasm_jq", {"filter": ".a", "compact": True, "stdin": '{"a": [1, 2]}'})
+        return {k: result.structured_content[k] for k in ("result", "exitCode")}
+
     async def failure(self):
         result = await self.client.call_tool("test_error_handling")
         return {"isError": result.is_error, "text": [b.text for b in result.content]}
@@ -177,6 +182,7 @@ class Drive:
             await step("text", lambda: self.said("test_simple_text"))
             await step("content", self.content)
             await step("structured", self.structured)
+            await step("wasm", self.wasm)
             await step("failure", self.failure)
             await step("unknown", lambda: self.said("no_such_tool"))
             await step("progress", self.progress)

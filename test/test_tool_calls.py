@@ -1,0 +1,305 @@
+"""Command-line tools as agents call them: over MCP, in code, over REST. That each tool does
+what the native program does is test_tool_cases.py."""
+import base64
+import json
+import os
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from conftest import ROOT, policy_in
+from wire import META, Server, Stdio, call, initialize, request, structured
+
+pytestmark = pytest.mark.skipif(
+    not all((ROOT / "build/guest/tools" / name).exists() for name in ("jq", "brotli")),
+    reason="the tools are not built: make tools")
+
+ALWAYS = {"tools": {"default": "always"}}
+
+
+@pytest.fixture
+def allow(tmp_path):
+    """The person's word beforehand, less what a test takes away."""
+    return lambda **more: policy_in(tmp_path, {"tools": ALWAYS["tools"] | more.pop("tools", {})}
+                                    | more)
+
+
+@pytest.fixture
+def agent(cloche, vault, allow):
+    allow()
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        yield client
+
+
+def answer(agent, name, arguments, id=1):
+    return structured(agent.ask(call(name, arguments, id=id)))
+
+
+def refusal(agent, name, arguments, id=1):
+    result = agent.ask(call(name, arguments, id=id))["result"]
+    assert result["isError"]
+    return result["content"][0]["text"]
+
+
+def evaluate(agent, code, **more):
+    got = answer(agent, "evaluate_note_code", {"code": code} | more)
+    assert got["success"], got["error"]
+    return got["result"]
+
+
+def failure(agent, code, **more):
+    got = answer(agent, "evaluate_note_code", {"code": code} | more)
+    assert not got["success"]
+    return got["errorDetails"]
+
+
+# ---- the list ---------------------------------------------------------------------
+
+
+def names(agent, **params):
+    return [t["name"] for t in agent.ask(request("tools/list", params, modern=True))
+            ["result"]["tools"]]
+
+
+def test_by_default_tools_are_found_not_listed(agent):
+    listed = names(agent)
+    assert {"find_tools", "run_tool"} <= set(listed) and len(listed) <= 12
+    assert not any(n.startswith("wasm_") for n in listed)
+    (first, *_) = answer(agent, "find_tools", {"query": "filter json"})["results"]
+    assert first["name"] == "jq" and "filter" in first["parameters"]["properties"]
+    assert first["parameters"]["required"] == ["filter"]
+
+
+def test_an_action_that_is_not_listed_is_found_and_called(agent):
+    listed = names(agent)
+    found = answer(agent, "find_tools", {"query": "check code without running it"})["results"]
+    assert "check_code" in [f["name"] for f in found] and "check_code" not in listed
+    direct = answer(agent, "check_code", {"code": "notes.nope()"})
+    assert not direct["ok"]
+    through = {"name": "check_code", "arguments": {"code": "notes.nope()"}}
+    assert answer(agent, "run_tool", through) == direct
+
+
+@pytest.mark.parametrize("exposure, some", [("all", {"wasm_jq", "run_script", "find_tools"}),
+                                            ("listed", {"wasm_brotli", "run_script"})])
+def test_the_policy_says_what_is_listed(cloche, vault, allow, exposure, some):
+    allow(tools={"exposure": exposure, "listed": ["brotli"]})
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        listed = names(agent)
+        assert some <= set(listed)
+        assert ("wasm_jq" in listed) == ("find_tools" in listed) == (exposure == "all")
+        assert answer(agent, "wasm_jq", {"args": ["-n", "1"]})["result"] == "1"
+
+
+def test_a_cursor_is_only_good_for_its_list(agent):
+    wrong = agent.ask(request("tools/list", {"cursor": "bm9wZQ=="}, modern=True))
+    assert wrong["error"]["code"] == -32602 and "nextCursor" in wrong["error"]["message"]
+
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_a_change_of_the_policy_is_told(cloche, vault, allow, modern):
+    allow()
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        if modern:
+            agent.send(request("subscriptions/listen",
+                               {"notifications": {"toolsListChanged": True}}, modern=True, id=7))
+            assert agent.receive()["method"] == "notifications/subscriptions/acknowledged"
+        else:
+            agent.ask(initialize())
+            agent.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        answer(agent, "wasm_jq", {"args": ["-n", "1"]}, id=8)
+        allow(tools={"listed": ["jq"]})
+        told = agent.receive()
+        assert told["method"] == "notifications/tools/list_changed"
+        if modern:
+            assert "wasm_jq" in names(agent)
+
+
+# ---- calling ----------------------------------------------------------------------
+
+
+def test_a_tool_is_called_by_its_parameters_or_as_on_a_command_line(agent):
+    want = {"success": True, "stdout": "[1]\n", "stderr": "", "exitCode": 0, "result": "[1]"}
+    stdin = '{"a": [1]}'
+    for name, how in [("wasm_jq", {"filter": ".a", "compact": True}),
+                      ("wasm_jq", {"args": ["-c", ".a"]}),
+                      ("run_tool", {"name": "jq", "args": ["-c", ".a"]}),
+                      ("run_tool", {"name": "jq", "arguments": {"filter": ".a",
+                                                                "compact": True}})]:
+        got = answer(agent, name, how | {"stdin": stdin})
+        assert want.items() <= got.items()
+        assert got["stats"]["peak_memory_bytes"] > 0 and got["files"] == []
+
+
+def test_exit_codes_and_errors_of_a_tool_are_told(agent):
+    result = agent.ask(call("wasm_jq", {"args": ["."], "stdin": "{"}))["result"]
+    got = result["structuredContent"]
+    assert result["isError"] and not got["success"] and got["exitCode"] == 5
+    assert "parse error" in got["stderr"]
+
+
+def test_what_cannot_be_called_is_named(agent):
+    unknown = agent.ask(call("wasm_jqq", {}))
+    assert unknown["error"]["code"] == -32602
+    assert "'jq'" in refusal(agent, "run_tool", {"name": "jqq"})
+    assert "filtr" in refusal(agent, "wasm_jq", {"filtr": "."})
+    assert "pipeline" in refusal(agent, "run_tool", {})
+
+
+def test_files_come_and_go(agent):
+    got = answer(agent, "wasm_brotli", {"args": ["-k", "a.txt"], "files": {"a.txt": "abc" * 99}})
+    (made,) = got["files"]
+    assert made["name"] == "a.txt.br" and made["size"] < 40
+    packed = made.get("base64") or base64.b64encode(made["text"].encode()).decode()
+    back = answer(agent, "wasm_brotli",
+                  {"args": ["-d", "x.br"], "files": {"x.br": {"base64": packed}}})
+    assert [(f["name"], f["text"]) for f in back["files"]] == [("x", "abc" * 99)]
+
+
+def test_a_pipeline_streams(agent):
+    got = answer(agent, "run_tool", {
+        "pipeline": [{"tool": "jq", "args": ["-c", ".[]"]}, {"tool": "jq", "args": ["-s", "add"]}],
+        "stdin": "[1,2,3]"})
+    assert got["result"] == "6" and [s["tool"] for s in got["stages"]] == ["jq", "jq"]
+    assert "stdin" in refusal(agent, "run_tool", {
+        "pipeline": [{"tool": "jq", "args": ["."], "stdin": "1"}]})
+
+
+# ---- in code ----------------------------------------------------------------------
+
+
+def test_code_calls_tools_by_their_names(agent):
+    assert evaluate(agent, """
+        const stdin = '{"a":[1,2]}';
+        const all = await Promise.all([
+          tools.jq({filter: '.a', compact: true, stdin}), tools['jq']({args: ['-c', '.a'], stdin}),
+          tools.jq(['-c', '.a'], {stdin}), tools.run('jq', {args: ['-c', '.a'], stdin}),
+          tools.pipe([{tool: 'jq', args: ['.a']}, {tool: 'jq', args: ['-c', '.']}], {stdin})]);
+        return all.map((r) => [r.success, r.result]);""") == [[True, "[1,2]"]] * 5
+
+
+def test_bytes_go_in_and_come_out(agent):
+    assert evaluate(agent, """
+        const packed = await tools.brotli({args: ['-c'], stdin: new Uint8Array([0, 255, 254])});
+        const back = await tools.brotli({args: ['-dc'], stdin: packed.stdout});
+        return [packed.stdout instanceof Uint8Array, [...back.stdout]];""") == [
+            True, [0, 255, 254]]
+
+
+def test_code_looks_tools_up(agent):
+    assert "jq" in evaluate(agent, "return (await tools.list()).map((t) => t.name)")
+    assert evaluate(agent, "return (await tools.describe('jq')).license") == "MIT"
+    assert "tools.jq" in evaluate(agent, "return api.describe('tools.jq').signature")
+    assert evaluate(agent, "const t = await (async () => tools)(); return typeof t.jq") == "function"
+
+
+def test_wrong_calls_are_errors_of_their_kind(agent):
+    unknown = failure(agent, "\nawait tools.jqq({})")
+    assert unknown["type"] == "NotFound" and "'jq'" in unknown["message"]
+    assert unknown["line"] == 2
+    assert failure(agent, "await tools.jq('.a')")["type"] == "InvalidInput"
+    assert failure(agent, "await tools.jq({nope: 1})")["type"] == "InvalidInput"
+    assert evaluate(agent, "return (await tools.jq({args: ['.'], stdin: '{'})).exitCode") == 5
+
+
+def test_allowed_apis_name_single_tools(agent):
+    code = "return (await tools.jq({args: ['-n', '1']})).result"
+    for allowed in (["tools.jq"], ["tools"], ["tools.*"]):
+        assert evaluate(agent, code, allowedAPIs=allowed) == "1"
+    for allowed in (["tools.brotli"], ["notes.get"]):
+        denied = failure(agent, code, allowedAPIs=allowed)
+        assert denied["type"] == "PermissionDenied" and "Permission denied" in denied["message"]
+
+
+def test_less_trusted_levels_have_no_tools(cloche, vault, allow):
+    allow(level="limited")
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        assert failure(agent, "return await tools.list()")["type"] == "PermissionDenied"
+        assert "Permission denied" in refusal(agent, "wasm_jq", {"args": ["-n", "1"]})
+
+
+def test_a_tool_ends_with_the_code_that_called_it(agent):
+    begun = time.monotonic()
+    stopped = failure(agent, "tools.jq({args: ['-n', 'range(infinite) | empty']}); "
+                             "for (;;);", timeout=200)
+    assert stopped["type"] == "Timeout" and time.monotonic() - begun < 20
+
+
+# ---- the vault ----------------------------------------------------------------------
+
+
+def test_the_vault_is_there_to_read(agent, vault):
+    (vault / "data.json").write_text('{"a": 1}')
+    assert answer(agent, "wasm_jq", {"args": [".a", "data.json"]})["result"] == "1"
+    assert answer(agent, "wasm_jq", {"args": [".a", "/vault/data.json"]})["result"] == "1"
+    hidden = answer(agent, "wasm_jq", {"args": [".", "/vault/.cloche/policy.json"]})
+    assert hidden["exitCode"] == 2 and not hidden["stdout"]
+
+
+def test_what_a_tool_changes_is_one_change(agent, vault):
+    (vault / "idea").mkdir(exist_ok=True)
+    (vault / "idea" / "Pack.md").write_text("# Pack\n")
+    (vault / "picture.bin").write_bytes(b"\1\2" * 50)
+    got = answer(agent, "wasm_brotli", {"args": ["-j", "idea/Pack.md", "picture.bin"]})
+    assert got["changed"] and {what: set(paths) for what, paths in got["vault"].items()} == {
+        "created": {"idea/Pack.md.br", "picture.bin.br"},
+        "deleted": {"idea/Pack.md", "picture.bin"}}
+    assert not (vault / "idea" / "Pack.md").exists() and not (vault / "picture.bin").exists()
+    back = answer(agent, "wasm_brotli", {"args": ["-d", "idea/Pack.md.br"]})
+    assert back["vault"] == {"created": ["idea/Pack.md"]}
+    assert (vault / "idea" / "Pack.md").read_text() == "# Pack\n"
+    # A note's old text is in the history, another file is in the trash.
+    trash = [p.name for p in (vault / ".cloche" / "trash").rglob("*") if p.is_file()]
+    assert sorted(trash) == ["Pack.md", "picture.bin"]
+    assert evaluate(agent, "return (await notes.get('idea/Pack')).title") == "Pack"
+
+
+def test_what_the_policy_keeps_from_code_a_tool_cannot_do_either(cloche, vault, allow):
+    (vault / "note.bin").write_bytes(b"abc")
+    call_it = {"args": ["-j", "note.bin"], "cwd": "/vault"}
+    allow(deniedAPIs=["notes.delete"])
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        assert "notes.delete" in refusal(agent, "wasm_brotli", call_it)
+        assert (vault / "note.bin").exists() and not (vault / "note.bin.br").exists()
+        allow(readOnly=True)
+        got = agent.ask(call("wasm_brotli", call_it))["result"]["structuredContent"]
+        assert got["exitCode"] == 1 and "changed" not in got
+        allow(deniedAPIs=["notes.get"])
+        assert "/vault" in refusal(agent, "wasm_brotli", call_it)
+    assert (vault / "note.bin").read_bytes() == b"abc"
+    assert [p.name for p in vault.glob("*.br")] == []
+
+
+# ---- besides -------------------------------------------------------------------------
+
+
+def test_runs_and_refusals_are_recorded_and_counted(cloche, vault, allow):
+    allow(tools={"disabled": ["brotli"]})
+    with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]) as server:
+        with httpx.Client(base_url=server.url, timeout=60) as api:
+            assert api.post("/tools/jq", json={"args": ["-n", "1"]}).json()["result"] == "1"
+            refused = api.post("/tools/brotli", json={"stdin": "x"})
+            assert refused.status_code == 403 and "Permission denied" in refused.json()["detail"]
+            (records,) = [api.get(f"/workspaces/{w['id']}/audit").json()
+                          for w in api.get("/workspaces").json()]
+            counted = api.get("/metrics").text
+    runs = [r["tools"][0] for r in records if "tools" in r]
+    assert {(r["tool"], r["result"]) for r in runs} == {("jq", "success"),
+                                                        ("brotli", "PermissionDenied")}
+    assert all(len(r["arguments"]) == 12 for r in runs)
+    assert 'cloche_tool_runs_total{tool="jq",outcome="success"} 1' in counted
+
+
+def test_rest_lists_tells_and_runs(cloche, vault, allow):
+    allow()
+    with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]) as server:
+        with httpx.Client(base_url=server.url, timeout=60) as api:
+            assert "jq" in [t["name"] for t in api.get("/tools").json()]
+            assert "filter" in api.get("/tools/jq").json()["parameters"]["properties"]
+            assert api.get("/tools/jqq").status_code == 404
+            assert api.post("/tools/jqq", json={}).status_code == 404
+            assert api.post("/tools/jq", json={"nope": 1}).status_code == 400
+            ran = api.post("/tools/jq", json={"filter": ".", "stdin": "{"})
+            assert ran.status_code == 200 and ran.json()["exitCode"] == 5
