@@ -410,3 +410,54 @@ def test_what_was_done_is_recorded(cloche, tools, signed):
     told = subprocess.check_output([cloche, "audit", "--json"], text=True)
     for event in ("tool trust", "tool install", "tool disable", "tool remove"):
         assert event in told
+
+
+# ---- proposals ----------------------------------------------------------------------------
+
+def waiting(cloche):
+    return json.loads(subprocess.check_output([cloche, "approvals", "list", "--json"]))
+
+
+def test_what_is_proposed_is_installed_when_a_person_allows_it(cloche, tools):
+    ticket = tools("propose", tools.zip({"license": "MIT"})).strip()
+    entry = waiting(cloche)[0]
+    assert (entry["id"], entry["kind"], entry["tools"]) == (ticket, "install", ["probe"])
+    import hashlib
+    assert entry["shown"]["sha256"] == hashlib.sha256(
+        (tools.place / "tool.zip").read_bytes()).hexdigest()
+    for label in ("name", "version", "fileAccess", "size", "signer"):
+        assert entry["shown"][label]
+    assert tools.list() == {}, "not before"
+    tools.zip({"name": "other"})  # the file is another one by now
+    subprocess.run([cloche, "approvals", "allow", ticket], check=True, capture_output=True)
+    assert list(tools.list()) == ["probe"], "what was looked at is what is installed"
+    assert not list((tools.place / "state/cloche/proposals").iterdir())
+
+
+def test_a_denied_proposal_is_forgotten(cloche, tools):
+    ticket = tools("propose", tools.zip()).strip()
+    subprocess.run([cloche, "approvals", "deny", ticket], check=True, capture_output=True)
+    assert tools.list() == {} and waiting(cloche) == []
+    assert not list((tools.place / "state/cloche/proposals").iterdir())
+
+
+def test_a_proposal_that_was_exchanged_meanwhile_is_not_installed(cloche, tools):
+    ticket = tools("propose", tools.zip()).strip()
+    kept = next((tools.place / "state/cloche/proposals").iterdir())
+    kept.write_bytes(package({"name": "other"}))
+    p = subprocess.run([cloche, "approvals", "allow", ticket], capture_output=True, text=True)
+    assert p.returncode == 1 and "is not there any more" in p.stderr
+    assert tools.list() == {}
+
+
+def test_what_cannot_be_installed_is_not_proposed(cloche, tools):
+    tools("propose", tools.zip({"version": 1}), code=2)
+    assert waiting(cloche) == []
+
+
+def test_only_so_many_proposals_wait(cloche, tools):
+    for i in range(16):
+        tools("propose", tools.zip({"name": f"tool{i}"}))
+    told = tools("propose", tools.zip({"name": "more"}), code=1)
+    assert "wait already for a person's word" in told
+    assert len(waiting(cloche)) == 16

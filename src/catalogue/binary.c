@@ -55,8 +55,9 @@ void binary_drop(struct catalogue *c, struct binary *b)
 static struct module *open_bytes(struct catalogue *c, struct module_source *source,
                                  struct err *e)
 {
+    struct engine *g = catalogue_engine(c, e);
     source->imports = wasi_imports(&source->import_count);
-    return module_open(c->engine, ENGINE_FOREIGN, source, e);
+    return g ? module_open(g, ENGINE_FOREIGN, source, e) : NULL;
 }
 
 static struct module *open_builtin(struct catalogue *c, const struct binary *b,
@@ -125,10 +126,6 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
 struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
 {
     struct binary *b = ((const struct entry *)t)->binary;
-    if (!c->engine) {
-        err_set(e, ERR_BUG, "this catalogue was opened without an engine");
-        return NULL;
-    }
     pthread_mutex_lock(&b->lock);
     if (!b->module)
         b->module = b->builtin ? open_builtin(c, b, e) : open_installed(c, b, e);

@@ -30,6 +30,22 @@ struct catalogue *catalogue_open(const struct catalogue_options *o)
     return c;
 }
 
+struct engine *catalogue_engine(struct catalogue *c, struct err *e)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->engine) {
+        char *ahead = NULL;
+        must(asprintf(&ahead, "%s/ahead", c->guest_dir) > 0);
+        free(c->own_ahead); /* of an attempt that failed */
+        c->own_ahead = ahead;
+        c->own_engine = engine_open(&(struct engine_options){.ahead = ahead}, e);
+        c->engine = c->own_engine;
+    }
+    struct engine *g = c->engine;
+    pthread_mutex_unlock(&c->lock);
+    return g;
+}
+
 static void drop(struct catalogue *c, struct snapshot *s)
 {
     if (!s || --s->refs)
@@ -47,6 +63,8 @@ void catalogue_close(struct catalogue *c)
     if (!c)
         return;
     drop(c, c->now);
+    engine_close(c->own_engine);
+    free(c->own_ahead);
     os_close(c->guest);
     os_close(c->data);
     os_close(c->config);

@@ -21,7 +21,7 @@ struct catalogue;
 
 struct catalogue_options {
     const char *guest_dir; /* the built-in ones are in its "tools/" */
-    struct engine *engine; /* borrowed; NULL: nobody asks for a module, nor installs */
+    struct engine *engine; /* borrowed; NULL: one of its own, when first needed */
     const char *compiler;  /* the program `cloche`, which compiles strangers' modules in
                               a process apart; NULL: found beside the guests */
 };
@@ -151,6 +151,22 @@ bool tool_remove(struct catalogue *c, const char *name, const char *vault, struc
 /* Enables or disables it: for all vaults, or for one. */
 bool tool_switch(struct catalogue *c, const char *name, const char *vault, bool on,
                  struct err *e);
+
+/* ---- proposals: an agent proposes, a person installs ---------------------- */
+
+/* Keeps a ZIP until a person has decided about it, at most a week; the approval's digest
+ * is tool_package_sha256(). ERR_BUSY: too many wait. */
+bool tool_propose(const struct tool_package *p, struct str zip, struct err *e);
+/* What the person is shown: {kind, name, version, description, fileAccess, size, sha256,
+ * signer, ...}, all of it texts. */
+void tool_proposal_shown(struct catalogue *c, const struct tool_package *p,
+                         struct json_writer *out);
+/* After the word: installs what has that hash, in the place of another where there is
+ * one, or forgets it. As tool_install(), or ERR_NOT_FOUND. */
+bool tool_proposal_install(struct catalogue *c, const char *sha256, struct err *e);
+void tool_proposal_drop(const char *sha256);
+
+/* ---- signatures ------------------------------------------------------------ */
 
 /* Appends the same ZIP with a signature of that key (a seed of 32 bytes), in the place of
  * another where there was one. `key`: the public key. */

@@ -39,10 +39,11 @@ struct snapshot {
 
 struct catalogue {
     char *guest_dir;
-    char *compiler; /* NULL: beside the guests */
-    struct engine *engine;
-    int data, config, guest; /* folders, -1 where there are none */
-    pthread_mutex_t lock;    /* over all that follows */
+    char *compiler;                     /* NULL: beside the guests */
+    struct engine *engine, *own_engine; /* the first: whose is used */
+    char *own_ahead;                    /* which that borrows */
+    int data, config, guest;            /* folders, -1 where there are none */
+    pthread_mutex_t lock;               /* over all that follows */
     struct snapshot *now;
     struct os_stamp stamps[STAMPS];
     struct binary *binaries;
@@ -68,6 +69,9 @@ void snapshot_problem(struct snapshot *s, const char *what, const struct err *wh
 void builtin_load(struct catalogue *c, struct snapshot *s);
 /* A UUID of a name, always the same (RFC 9562, version 8). */
 void builtin_id(struct str name, char id[static TOOL_ID]);
+
+/* The one that was lent, or its own. NULL and *e as engine_open(). */
+struct engine *catalogue_engine(struct catalogue *c, struct err *e);
 
 /* ---- packages ------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/person.h"
+#include "cli/tool.h"
 #include "desk/desk.h"
 #include "os/os.h"
 #include "json/json.h"
@@ -130,8 +131,10 @@ static bool decide(struct approvals_command *c, bool allow, struct err *e)
                        c->remember);
     struct ward *ward = NULL;
     scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
-    if (!g ||
-        !desk_decide(g, c->store, str_of(c->words[1]), allow, memory, "terminal", e))
+    scoped_toolbox struct toolbox box = {0};
+    if (!g || !toolbox_open(&box, e) ||
+        !desk_decide(g, c->store, box.catalogue, str_of(c->words[1]), allow, memory,
+                     "terminal", e))
         return false;
     printf("%s %s%s%s\n", c->words[1], allow ? "allowed" : "denied",
            allow ? ", for " : "",

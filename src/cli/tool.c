@@ -22,6 +22,7 @@ static const struct subcommand {
     {"disable", "NAME [--vault ID]", "hide a tool from agents", tool_disabled},
     {"check", "MANIFEST.json | ZIP", "look for what is wrong, install nothing",
      tool_checked},
+    {"propose", "ZIP", "let a person decide whether it is installed", tool_proposed},
     {"sign", "ZIP --key FILE", "put your signature into a ZIP", tool_signed},
     {"trust", "add NAME KEY | list | remove NAME", "whose signatures count", tool_trusts},
 };

@@ -15,6 +15,7 @@ int tool_removed(int argc, char **argv);   /* remove */
 int tool_enabled(int argc, char **argv);   /* enable */
 int tool_disabled(int argc, char **argv);  /* disable */
 int tool_signed(int argc, char **argv);    /* sign */
+int tool_proposed(int argc, char **argv);  /* propose */
 int tool_trusts(int argc, char **argv);    /* trust */
 
 /* The engine and the tools beside the program, for one command. */

@@ -11,6 +11,8 @@
 #include "guard/guard.h"
 #include "os/os.h"
 
+#define PROPOSAL_KEEP_MS ((int64_t)24 * 3600 * 1000)
+
 struct install_command {
     const char *words[1], *vault[2];
     bool update, json, help;
@@ -141,6 +143,57 @@ static int run_install(const struct install_command *c, enum tool_replace replac
     scoped_toolbox struct toolbox box = {0};
     tool_notes_init(&notes);
     bool ok = toolbox_open(&box, &e) && install(c, &box, replace, &notes, &e);
+    print_notes(&notes);
+    tool_notes_done(&notes);
+    return ok ? EXIT_DONE : cli_fail(&e);
+}
+
+/* ---- propose ---------------------------------------------------------------- */
+
+static bool propose(const char *path, struct toolbox *box, struct tool_notes *notes,
+                    struct err *e)
+{
+    scoped_buf struct buf zip, shown;
+    buf_init(&zip, TOOL_ZIP_MAX);
+    buf_init(&shown, APPROVAL_SHOWN_MAX);
+    if (!tool_read_file(path, "ZIP file", &zip, e))
+        return false;
+    scoped(tool_package_close) struct tool_package *p =
+        tool_package_open(box->catalogue, buf_view(&zip), notes, e);
+    scoped(approvals_close) struct approvals *a = p ? approvals_open(e) : NULL;
+    if (!a)
+        return false;
+    struct json_writer w = json_writer(&shown);
+    tool_proposal_shown(box->catalogue, p, &w);
+    const char *name = tool_package_tool(p)->name;
+    struct approval_wish wish = {.kind = "install",
+                                 .caller = "terminal",
+                                 .asker = "terminal",
+                                 .digest = tool_package_sha256(p),
+                                 .tools = &name,
+                                 .tool_count = 1,
+                                 .shown = buf_view(&shown),
+                                 .keep_ms = PROPOSAL_KEEP_MS};
+    struct approval_word word;
+    if (!buf_check(&shown, "what is shown of it", e) ||
+        !tool_propose(p, buf_view(&zip), e) ||
+        !approvals_ask(a, &wish, &(struct approval_wait){0}, &word, e))
+        return false;
+    printf("%s\n", word.id);
+    fprintf(stderr,
+            "cloche: nothing is installed yet: a person decides with 'cloche approvals "
+            "allow %s'\n",
+            word.id);
+    return true;
+}
+
+static int run_propose(const struct install_command *c)
+{
+    struct err e = {0};
+    struct tool_notes notes;
+    scoped_toolbox struct toolbox box = {0};
+    tool_notes_init(&notes);
+    bool ok = toolbox_open(&box, &e) && propose(c->words[0], &box, &notes, &e);
     print_notes(&notes);
     tool_notes_done(&notes);
     return ok ? EXIT_DONE : cli_fail(&e);
@@ -295,4 +348,16 @@ int tool_checked(int argc, char **argv)
                "a manifest.json or a ZIP", false, false, argc, argv, &exit))
         return exit;
     return run_check(&c);
+}
+
+int tool_proposed(int argc, char **argv)
+{
+    struct install_command c = {0};
+    int exit;
+    if (!begin(&c,
+               "cloche tool propose ZIP\n\nChecks a tool's ZIP and lets a person decide "
+               "('cloche approvals') whether it is\ninstalled. Good for a day.",
+               "a ZIP", false, false, argc, argv, &exit))
+        return exit;
+    return run_propose(&c);
 }

@@ -17,9 +17,11 @@
 
 /* Says a person's word of what waits; `always` is written into the user's policy. `by`:
  * "terminal", "page". false and *e as approvals_decide(); where the word was said and only
- * the policy could not be written, *e tells so. */
-bool desk_decide(struct guard *g, struct approvals *a, struct str id, bool allow,
-                 enum approval_memory memory, const char *by, struct err *e);
+ * the policy could not be written, or what was proposed not be installed in `c` (which may
+ * be NULL: nothing can), *e tells so. */
+struct catalogue;
+bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c, struct str id,
+                 bool allow, enum approval_memory memory, const char *by, struct err *e);
 /* Sets a tool's permission in the user's policy, or in that of the ward's vault;
  * PERMISSION_USUAL takes it out. ERR_INVALID: no name of a tool. */
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,
@@ -40,7 +42,6 @@ bool desk_link(const char *url, char out[static DESK_LINK_MAX], struct err *e);
 
 #define DESK_PATH "/person"
 
-struct catalogue;
 struct desk;
 struct desk_options { /* all borrowed */
     struct guard *guard;

@@ -202,8 +202,9 @@ static bool decide(struct desk *d, const struct json *said, struct err *e)
         return err_set(e, ERR_INVALID,
                        "{id, allow: true | false, remember?: call | session | always} is "
                        "accepted");
-    return desk_decide(d->o.guard, d->o.approvals, json_str(json_get(said, "id")),
-                       json_bool(allow, false), memory, "page", e);
+    return desk_decide(d->o.guard, d->o.approvals, d->o.catalogue,
+                       json_str(json_get(said, "id")), json_bool(allow, false), memory,
+                       "page", e);
 }
 
 static bool permit(struct desk *d, const struct json *said, struct err *e)
