@@ -132,7 +132,8 @@ clean:                    ## forget every build (the cache stays)
 $(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt \
                   deps/rust/Cargo.lock deps/python-go.txt guest/typescript/go.mod guest/typescript/go.sum
 	@deps/fetch build && touch $@
-$(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt
+$(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
+                  $(wildcard guest/tools/*/go.mod guest/tools/*/go.sum)
 	@deps/fetch tools && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
 	@deps/fetch test && touch $@

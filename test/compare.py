@@ -16,6 +16,7 @@ A case runs in a folder that holds its files, natively and in Wasm, where the fo
 mounted at /work. Standard output, exit code and all files afterwards must be equal; standard
 error is not compared. A case that has a `check` needs no native program.
 """
+import hashlib
 import importlib.util
 import os
 import subprocess
@@ -26,7 +27,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "guest" / "tools"
-REFERENCES = ROOT / "build" / "deps" / "references"
+DEPS = ROOT / "build" / "deps"
+REFERENCES = DEPS / "references"
 # One locale and zone on both sides; nothing else of whoever runs this.
 ENV = {"LC_ALL": "C", "TZ": "UTC", "HOME": "/nonexistent", "COLUMNS": "80"}
 SECONDS = 60  # that one run may take
@@ -89,6 +91,31 @@ def debian(program, *args, env=None):
 def program(*command, env=None):
     """A program named by its path, or found by a function that answers its path."""
     return lambda: ([str(c() if callable(c) else c) for c in command], dict(env or {}))
+
+
+def node(script):
+    """A command line of the npm packages that tools are made of, run by node."""
+    return lambda: ([str(DEPS / "node"), str(DEPS / "npm-tools" / "node_modules" / script)], {})
+
+
+def go(package, what):
+    """The Go program `what` of guest/tools/PACKAGE/go.mod, built for this machine and kept."""
+    def command():
+        folder = PACKAGES / package
+        key = hashlib.sha256(what.encode() + (folder / "go.sum").read_bytes()).hexdigest()[:16]
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cloche-build"
+        binary = cache / "references" / f"{what.rsplit('/', 1)[-1]}-{key}"
+        if not binary.exists():
+            binary.parent.mkdir(parents=True, exist_ok=True)
+            new = binary.with_suffix(f".{os.getpid()}")
+            env = {**os.environ, "GOMODCACHE": str((DEPS / "go-tools").resolve()), "GOPROXY": "off",
+                   "GOCACHE": str(cache / "go"), "GOFLAGS": "-modcacherw -mod=readonly",
+                   "GOTOOLCHAIN": "local", "GOSUMDB": "off", "CGO_ENABLED": "0"}
+            subprocess.run([DEPS / "go", "build", "-trimpath", "-buildvcs=false", "-o", new, what],
+                           cwd=folder, env=env, check=True)
+            new.rename(binary)
+        return [str(binary)], {}
+    return command
 
 
 # --- running ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "wasi/wasi.h"
 
 #define MODULE_MAX ((size_t)1 << 30)
+#define SAID_MAX ((size_t)64 << 10)
 
 /* Whole pages of zeros become holes. */
 static bool write_sparse(int fd, struct str bytes)
@@ -83,6 +84,8 @@ static bool compile_file(const char *in, enum engine_kind kind, const char *fold
 static bool bake_file(const char *in, const char *out, bool for_wasi, struct err *e)
 {
     static const char *const init[] = {"bake"};
+    /* There is always a program's name; some look at it before their main function. */
+    static const char *const args[] = {"program"};
     struct bake_options how = {
         .init = init, .init_count = LENGTH(init), .own = !for_wasi};
     scoped_buf struct buf wasm;
@@ -91,14 +94,23 @@ static bool bake_file(const char *in, const char *out, bool for_wasi, struct err
         return false;
     struct engine_options options = {.no_cache = true, .quick = true};
     scoped(engine_close) struct engine *g = engine_open(&options, e);
+    scoped_buf struct buf said;
+    buf_init(&said, SAID_MAX);
     scoped(wasi_free) struct wasi *wasi =
-        wasi_new(&(struct wasi_options){.frozen = true}, e);
+        wasi_new(&(struct wasi_options){.args = args,
+                                        .arg_count = LENGTH(args),
+                                        .frozen = true,
+                                        .errors = &said},
+                 e);
     if (!g || !wasi)
         return false;
     if (for_wasi)
         how.imports = wasi_imports(&how.import_count);
     how.data = wasi;
-    return bake_bytes(g, buf_view(&wasm), &how, out, e);
+    bool ok = bake_bytes(g, buf_view(&wasm), &how, out, e);
+    if (!ok)
+        (void)fwrite(said.at, 1, said.n, stderr); /* its own words, of a start that failed */
+    return ok;
 }
 
 int main(int argc, char **argv)
