@@ -89,8 +89,9 @@ def doc(*args, **more):
 
 
 def untimed(result):
-    """svgo tells how long it took."""
-    result.stdout = b"\n".join(l for l in result.stdout.split(b"\n") if not l.startswith(b"Done in"))
+    """svgo tells how long each file took, and takes them in no order."""
+    result.stdout = b"\n".join(sorted(
+        line for line in result.stdout.split(b"\n") if not line.startswith(b"Done in")))
 
 
 CASES = {
