@@ -1,6 +1,7 @@
-/* cloche-bake [--wasi] IN.wasm -o OUT: writes OUT.wasm (dense), OUT.bare.wasm and
- * OUT.img. With --wasi it is a program for WASI that will run on ENGINE_FOREIGN: its
- * start finds clocks and random bytes that are always the same.
+/* cloche-bake [--wasi [--data FOLDER]] IN.wasm -o OUT: writes OUT.wasm (dense),
+ * OUT.bare.wasm and OUT.img. With --wasi it is a program for WASI that will run on
+ * ENGINE_FOREIGN: its start finds clocks and random bytes that are always the same, and
+ * FOLDER's files at "/".
  *
  * cloche-bake --ahead IN.wasm FOLDER: compiles it for ENGINE_FOREIGN on this machine's
  * CPU, for the engine's option `ahead`; with --own for ENGINE_OWN, with --metered for
@@ -12,6 +13,7 @@
 
 #include "bake/bake.h"
 #include "os/os.h"
+#include "vfs/vfs.h"
 #include "wasi/wasi.h"
 
 #define MODULE_MAX ((size_t)1 << 30)
@@ -81,7 +83,22 @@ static bool compile_file(const char *in, enum engine_kind kind, const char *fold
     return g && module_compile_ahead(g, kind, buf_view(&wasm), dir, e);
 }
 
-static bool bake_file(const char *in, const char *out, bool for_wasi, struct err *e)
+/* What its start finds at "/": a folder's files, or nothing. Where "/" is open now it is
+ * open so in every call. */
+static struct vfs *show_data(const char *data, struct err *e)
+{
+    static const struct vfs_quota quota = {.open = 64};
+    scoped(vfs_free) struct vfs *files = vfs_new(&quota);
+    scoped_fd int dir = data ? open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (data && dir < 0) {
+        err_set(e, ERR_NOT_FOUND, "cannot open %s: %m", data);
+        return NULL;
+    }
+    return !data || vfs_show(files, dir, e) ? take(files) : NULL;
+}
+
+static bool bake_file(const char *in, const char *out, bool for_wasi, const char *data,
+                      struct err *e)
 {
     static const char *const init[] = {"bake"};
     /* There is always a program's name; some look at it before their main function. */
@@ -96,9 +113,13 @@ static bool bake_file(const char *in, const char *out, bool for_wasi, struct err
     scoped(engine_close) struct engine *g = engine_open(&options, e);
     scoped_buf struct buf said;
     buf_init(&said, SAID_MAX);
+    scoped(vfs_free) struct vfs *files = show_data(data, e);
+    if (!files)
+        return false;
     scoped(wasi_free) struct wasi *wasi =
         wasi_new(&(struct wasi_options){.args = args,
                                         .arg_count = LENGTH(args),
+                                        .vfs = files,
                                         .frozen = true,
                                         .errors = &said},
                  e);
@@ -109,7 +130,8 @@ static bool bake_file(const char *in, const char *out, bool for_wasi, struct err
     how.data = wasi;
     bool ok = bake_bytes(g, buf_view(&wasm), &how, out, e);
     if (!ok)
-        (void)fwrite(said.at, 1, said.n, stderr); /* its own words, of a start that failed */
+        (void)fwrite(said.at, 1, said.n,
+                     stderr); /* its own words, of a start that failed */
     return ok;
 }
 
@@ -119,20 +141,23 @@ int main(int argc, char **argv)
     bool own = argc == 5 && !strcmp(argv[1], "--own");
     int from = 1 + (metered || own);
     bool ahead = argc - from == 3 && !strcmp(argv[from], "--ahead");
-    bool for_wasi = argc == 5 && !strcmp(argv[1], "--wasi");
-    bool bakes = argc - for_wasi == 4 && !strcmp(argv[argc - 2], "-o");
+    bool for_wasi = argc >= 5 && !strcmp(argv[1], "--wasi");
+    bool with_data = for_wasi && argc == 7 && !strcmp(argv[2], "--data");
+    int input = 1 + for_wasi + 2 * with_data;
+    bool bakes = argc - input == 3 && !strcmp(argv[argc - 2], "-o");
     if (!ahead && !bakes) {
         fprintf(stderr,
-                "usage: cloche-bake [--wasi] IN.wasm -o OUT\n"
+                "usage: cloche-bake [--wasi [--data FOLDER]] IN.wasm -o OUT\n"
                 "       cloche-bake [--own | --metered] --ahead IN.wasm FOLDER\n");
         return 2;
     }
     struct err e = {0};
-    const char *in = argv[ahead ? from + 1 : 1 + for_wasi], *out = argv[argc - 1];
+    const char *in = argv[ahead ? from + 1 : input], *out = argv[argc - 1];
     enum engine_kind kind = metered ? ENGINE_OWN_METERED
                             : own   ? ENGINE_OWN
                                     : ENGINE_FOREIGN;
-    if (ahead ? compile_file(in, kind, out, &e) : bake_file(in, out, for_wasi, &e))
+    if (ahead ? compile_file(in, kind, out, &e)
+              : bake_file(in, out, for_wasi, with_data ? argv[3] : NULL, &e))
         return 0;
     fprintf(stderr, "cloche-bake: %s: %s\n", in, e.msg);
     return 1;

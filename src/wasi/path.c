@@ -151,6 +151,19 @@ static int may_open(const struct fd *folder, unsigned how)
     return failed;
 }
 
+/* Go asks for the right to set the size of what it only reads: where nothing may be
+ * written, and the right to write was not asked for, the file is opened without. */
+static int open_target(const struct call *c, const struct target *t, unsigned how,
+                       struct vfs_file **file)
+{
+    struct vfs *v = c->wasi->options.vfs;
+    int failed = vfs_open(v, t->folder, t->path, how, file);
+    bool meant = how & VFS_TRUNCATE || c->cells[5] & BIT(RIGHT_WRITE);
+    if ((failed == EROFS || failed == EACCES) && how & VFS_WRITE && !meant)
+        failed = vfs_open(v, t->folder, t->path, how & ~(unsigned)VFS_WRITE, file);
+    return failed;
+}
+
 int path_open(const struct call *c)
 {
     struct target t;
@@ -169,7 +182,7 @@ int path_open(const struct call *c)
                       .flags = (uint16_t)arg32(c, 7)};
     failed = may_open(folder, how);
     if (!failed)
-        failed = vfs_open(c->wasi->options.vfs, t.folder, t.path, how, &file);
+        failed = open_target(c, &t, how, &file);
     if (!failed)
         failed = fd_add(c->wasi, file, &like, &number);
     return failed ? failed : put_u32(c, arg32(c, 8), number);

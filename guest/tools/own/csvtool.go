@@ -222,10 +222,10 @@ func (c *csvCall) spans(text string) (all []span, err error) {
 	return all, nil
 }
 
-// The columns of spans, in a table of that width.
+// The columns of spans; those without an end go to the end of a row of that width.
 func picks(all []span, width int) (out []int) {
 	for _, s := range all {
-		for i := s.from; i <= min(s.to, max(width-1, s.from-1)) || s.to != math.MaxInt && i <= s.to; i++ {
+		for i := s.from; i <= s.to && (s.to != math.MaxInt || i < width); i++ {
 			out = append(out, i)
 		}
 	}
@@ -247,19 +247,7 @@ func csvCol(c *csvCall, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range c.files {
-		all, err := c.loadOne(name)
-		if err != nil {
-			return err
-		}
-		which := picks(wanted, widest(all))
-		for _, r := range all {
-			if err := c.w.put(pick(r, which)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return c.each(func(r row) error { return c.w.put(pick(r, picks(wanted, len(r)))) })
 }
 
 func csvNamed(c *csvCall, args []string) error {
@@ -462,11 +450,7 @@ func csvJoin(c *csvCall, args []string) error {
 				entries[id] = e
 			}
 			if _, twice := e.parts[i]; twice {
-				many := make(row, len(what))
-				for k := range many {
-					many[k] = "!MULTIPLE VALUES"
-				}
-				e.parts[i] = many
+				e.parts[i] = row{"!MULTIPLE VALUES"}
 			} else {
 				e.parts[i] = pick(r, what)
 			}
