@@ -1,9 +1,12 @@
 /* Processes, of which there is one: what would make another is refused with ENOSYS, so that
  * a tool says itself that it could not run something. */
 #include <errno.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 static int refuse(int why)
@@ -147,6 +150,18 @@ int ttyname_r(int fd, char *out, size_t room)
     return ENOTTY;
 }
 
+int tcgetattr(int fd, struct termios *out)
+{
+    (void)fd, (void)out;
+    return refuse(ENOTTY);
+}
+
+int tcsetattr(int fd, int when, const struct termios *settings)
+{
+    (void)fd, (void)when, (void)settings;
+    return refuse(ENOTTY);
+}
+
 char *getpass(const char *prompt)
 {
     (void)prompt;
@@ -171,6 +186,18 @@ int chroot(const char *path)
     return refuse(EPERM);
 }
 
+int getrlimit(int which, struct rlimit *out)
+{
+    out->rlim_cur = out->rlim_max = which == RLIMIT_NOFILE ? 1024 : RLIM_INFINITY;
+    return 0;
+}
+
+int setrlimit(int which, const struct rlimit *limit)
+{
+    (void)which, (void)limit;
+    return 0;
+}
+
 int getloadavg(double *out, int n)
 {
     (void)out, (void)n;
@@ -191,4 +218,11 @@ int ftrylockfile(FILE *stream)
 void funlockfile(FILE *stream)
 {
     (void)stream;
+}
+
+_Noreturn void shim_no_jump(void)
+{
+    static const char why[] = "a jump in a program that was built without\n";
+    write(STDERR_FILENO, why, sizeof why - 1);
+    _Exit(134);
 }

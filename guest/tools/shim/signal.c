@@ -128,7 +128,6 @@ int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict before
     return 0;
 }
 
-int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict before);
 int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
 {
     return sigprocmask(how, set, before);
@@ -146,6 +145,12 @@ int sigsuspend(const sigset_t *set)
     (void)set;
     errno = EINTR;
     return -1;
+}
+
+int sigwait(const sigset_t *restrict set, int *restrict signal)
+{
+    (void)set, (void)signal;
+    return EINTR;
 }
 
 int sigaction(int signal, const struct sigaction *restrict now, struct sigaction *restrict before)
@@ -173,6 +178,10 @@ void (*signal(int signal, void (*handler)(int)))(int)
     actions[signal] = (struct sigaction){.sa_handler = handler};
     return before;
 }
+
+/* The C library's own names for it: they would bring its signal() in. */
+__attribute__((alias("signal"))) void (*bsd_signal(int, void (*)(int)))(int);
+__attribute__((alias("signal"))) void (*__sysv_signal(int, void (*)(int)))(int);
 
 unsigned alarm(unsigned seconds)
 {

@@ -17,7 +17,6 @@ int shim_lstat(const char *path, struct stat *out);
 int shim_fstat(int fd, struct stat *out);
 int shim_fstatat(int fd, const char *path, struct stat *out, int flags);
 int shim_chmod(const char *path, mode_t mode);
-int shim_lchmod(const char *path, mode_t mode);
 int shim_fchmod(int fd, mode_t mode);
 int shim_fchmodat(int fd, const char *path, mode_t mode, int flags);
 
@@ -97,7 +96,7 @@ int shim_chmod(const char *path, mode_t mode)
     return accept_mode(stat(path, &s));
 }
 
-int shim_lchmod(const char *path, mode_t mode)
+int lchmod(const char *path, mode_t mode)
 {
     (void)mode;
     struct stat s;

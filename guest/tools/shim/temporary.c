@@ -1,10 +1,12 @@
-/* Temporary files: names that are free, in /tmp or where the caller wants them. */
+/* Temporary files: names that are free, in /tmp or where the caller wants them; and the
+ * random bytes that make them so. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,4 +97,17 @@ FILE *tmpfile(void)
     if (!f)
         close(fd);
     return f;
+}
+
+/* WASI gives any number at once; the C library asks for 256 at most. */
+ssize_t getrandom(void *out, size_t n, unsigned flags)
+{
+    (void)flags;
+    char *to = out;
+    for (size_t done = 0, now; done < n; done += now) {
+        now = n - done < 256 ? n - done : 256;
+        if (getentropy(to + done, now) != 0)
+            return -1;
+    }
+    return (ssize_t)n;
 }

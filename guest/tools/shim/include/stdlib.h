@@ -23,6 +23,7 @@ char *mkdtemp(char *);
 char *mktemp(char *);
 char *realpath(const char *__restrict, char *__restrict);
 void *reallocarray(void *, size_t, size_t);
+void qsort_r(void *, size_t, size_t, int (*)(const void *, const void *, void *), void *);
 int getloadavg(double *, int);
 #ifdef __cplusplus
 }

@@ -14,10 +14,11 @@ int fstat(int, struct stat *) __asm__("shim_fstat");
 int fstatat(int, const char *__restrict, struct stat *__restrict, int) __asm__("shim_fstatat");
 int chmod(const char *, mode_t) __asm__("shim_chmod");
 int fchmod(int, mode_t) __asm__("shim_fchmod");
-int lchmod(const char *, mode_t) __asm__("shim_lchmod");
+
 int fchmodat(int, const char *, mode_t, int) __asm__("shim_fchmodat");
 #endif
 mode_t umask(mode_t);
+int lchmod(const char *, mode_t);
 int mkfifo(const char *, mode_t);
 int mkfifoat(int, const char *, mode_t);
 int mknod(const char *, mode_t, dev_t);

@@ -1,0 +1,57 @@
+from compare import case, debian
+
+TABLE = "ann 34 paris 12.5\nbob 5 rome 7\ncyd 100 oslo 0.25\nbob 7 rome 3\n"
+CSV = "name,age,city\nann,34,paris\nbob,5,rome\n"
+MANY = "".join(f"{i} k{i % 13} {i * 7919 % 1009}\n" for i in range(5000))
+
+REFERENCE = {"awk": debian("gawk")}
+CASES = {
+    "awk": [
+        case("{ print $1 }", stdin=TABLE),
+        case("{ s += $2 } END { print s, s / NR }", stdin=TABLE),
+        case("-F,", "NR > 1 { print $3, $1 }", stdin=CSV),
+        case("-F,", "-v", "OFS=;", "{ $1 = $1; print }", stdin=CSV),
+        case("$2 > 10", stdin=TABLE),
+        case("/rome/ { n++ } END { print n }", "f", files={"f": TABLE}),
+        case("{ c[$3] += $2 } END { for (k in c) print k, c[k] | \"sort\" }", stdin=TABLE,
+             check=lambda r: r.exit != 0),
+        case("{ c[$2]++ } END { n = asorti(c, k); for (i = 1; i <= n; i++) print k[i], c[k[i]] }", stdin=MANY),
+        case("BEGIN { PROCINFO[\"sorted_in\"] = \"@val_num_desc\" } { c[$2] += $3 } END { for (k in c) print k, c[k] }", stdin=MANY),
+        case("{ printf \"%-10s|%5d|%8.3f\\n\", $1, $2, $4 }", stdin=TABLE),
+        case("BEGIN { print length(\"hello\"), substr(\"hello\", 2, 3), index(\"hello\", \"l\"), toupper(\"abc\") }"),
+        case("{ gsub(/o/, \"0\"); print }", stdin=TABLE),
+        case("{ print gensub(/(.)o/, \"\\\\1_\", \"g\") }", stdin=TABLE),
+        case("match($0, /[0-9]+/, m) { print m[0], RSTART, RLENGTH }", stdin=TABLE),
+        case("{ n = split($0, a, /[ .]/); print n, a[n] }", stdin=TABLE),
+        case("BEGIN { for (i = 0; i < 5; i++) { if (i == 2) continue; print i } }"),
+        case("function f(n) { return n < 2 ? 1 : n * f(n - 1) } BEGIN { print f(10) }"),
+        case("BEGIN { printf \"%d %x %o %e %g %c %s\\n\", 42.9, 255, 8, 12345.678, 0.0001, 65, \"x\" }"),
+        case("BEGIN { print strftime(\"%Y-%m-%d %H:%M:%S\", 86400), mktime(\"2024 02 29 12 00 00\") }"),
+        case("BEGIN { srand(1); a = rand(); print (a >= 0 && a < 1) }"),
+        case("BEGIN { while ((getline line < \"f\") > 0) n++; print n }", files={"f": TABLE}),
+        case("{ print > $3 \".txt\" }", stdin=TABLE),
+        case("NR == FNR { a[$1] = $2; next } $1 in a { print $0, a[$1] }", "x", "y",
+             files={"x": "k1 v1\nk2 v2\n", "y": "k2 b\nk1 a\nk3 c\n"}),
+        case("BEGIN { RS = \"\" } { print NR \": \" $1, NF }", stdin="a b\nc\n\nd e\n"),
+        case("BEGIN { FS = \"\" } { print $2, NF }", stdin="hello\n"),
+        case("BEGIN { FIELDWIDTHS = \"2 3\" } { print $2 }", stdin="abcdefg\n"),
+        case("BEGIN { FPAT = \"([^,]+)|(\\\"[^\\\"]+\\\")\" } { print $2 }", stdin="a,\"b,c\",d\n"),
+        case("END { print NR, $0 }", stdin=TABLE),
+        case("-f", "p.awk", "f", files={"p.awk": "# sums\n{ s += $2 }\nEND { print s }\n", "f": TABLE}),
+        case("BEGIN { exit 3 } END { print \"end\" }"),
+        case("BEGIN { print substr(\"x\" }"),
+        case("{ print }", "missing"),
+        case("BEGIN { print 1e6, 0.1 + 0.2, 2 ^ 53, 1 / 3; OFMT = \"%.2f\"; print 3.14159 }"),
+        case("BEGIN { print and(12, 10), or(12, 10), xor(12, 10), lshift(1, 4), strtonum(\"0x1F\") }"),
+        case("!seen[$1]++", stdin=TABLE),
+        case("NR % 2 { print NR, $0 }", stdin=TABLE),
+        case("BEGIN { a[1][2] = 3; print isarray(a[1]), a[1][2]; delete a; print length(a) }"),
+        case("BEGIN { \"date\" | getline d; print d }", check=lambda r: r.exit == 0 or r.exit == 2),
+        case("BEGIN { printf \"x\" > \"/dev/stderr\"; print \"y\" > \"/dev/stdout\" }"),
+        case("BEGIN { print 1 / 0 }"),
+        case("BEGIN { switch (\"b\") { case /a/: print 1; break; case \"b\": print 2; default: print 3 } }"),
+        case("BEGIN { print ENVIRON[\"LC_ALL\"], ARGC, ARGV[1] }", "x"),
+        case("{ $3 = \"\"; print; print NF }", stdin=TABLE),
+        case("BEGINFILE { print FILENAME } ENDFILE { print FNR }", "x", "y", files={"x": "1\n", "y": "1\n2\n"}),
+    ],
+}
