@@ -4,13 +4,13 @@ import base64
 import json
 import os
 import time
-from pathlib import Path
 
 import httpx
 import pytest
 
 from conftest import ROOT, policy_in
-from wire import META, Server, Stdio, call, initialize, request, structured
+from test_access import bearer, closed, make_token  # noqa: F401
+from wire import Server, Stdio, call, initialize, request, structured
 
 pytestmark = pytest.mark.skipif(
     not all((ROOT / "build/guest/tools" / name).exists() for name in ("jq", "brotli")),
@@ -272,6 +272,35 @@ def test_what_the_policy_keeps_from_code_a_tool_cannot_do_either(cloche, vault, 
     assert [p.name for p in vault.glob("*.br")] == []
 
 
+def test_a_tool_that_is_stopped_has_changed_nothing(agent, vault):
+    (vault / "large.bin").write_bytes(os.urandom(1 << 20) * 8)
+    slow = {"args": ["-j", "-q", "9", "large.bin"], "cwd": "/vault"}
+    stopped = agent.ask(call("wasm_brotli", slow | {"timeout": 50}))["result"]
+    assert stopped["isError"]
+    assert stopped["structuredContent"]["errorDetails"]["type"] == "Timeout"
+    agent.send(call("wasm_brotli", slow, id=2))
+    agent.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+    assert answer(agent, "wasm_jq", {"args": ["-n", "1"]}, id=3)["result"] == "1"
+    assert (vault / "large.bin").stat().st_size == 8 << 20
+    assert not (vault / "large.bin.br").exists()
+
+
+def test_a_file_that_changed_meanwhile_is_a_conflict(agent, vault):
+    """A person's program writes while the tool runs: all stays as that program left it."""
+    (vault / "other.bin").write_bytes(b"1")
+    (vault / "large.bin").write_bytes(os.urandom(1 << 20) * 4)
+    agent.send(call("wasm_brotli", {"args": ["-j", "-q", "9", "other.bin", "large.bin"]}, id=1))
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        (vault / "other.bin").write_bytes(b"2")
+        if not agent._queue.empty():
+            break
+    result = agent.receive()["result"]
+    assert result["isError"] and "Conflict" in result["content"][0]["text"]
+    assert (vault / "other.bin").read_bytes() == b"2" and (vault / "large.bin").exists()
+    assert [p.name for p in vault.glob("*.br")] == []
+
+
 # ---- besides -------------------------------------------------------------------------
 
 
@@ -290,6 +319,24 @@ def test_runs_and_refusals_are_recorded_and_counted(cloche, vault, allow):
                                                         ("brotli", "PermissionDenied")}
     assert all(len(r["arguments"]) == 12 for r in runs)
     assert 'cloche_tool_runs_total{tool="jq",outcome="success"} 1' in counted
+
+
+def test_a_token_runs_tools_as_far_as_its_scopes_go(cloche, closed, vault, allow):
+    allow()
+    (vault / "note.bin").write_bytes(b"abc")
+
+    def run(name, arguments, *scopes):
+        token = make_token(cloche, "-".join(scopes), "--scope", ",".join(scopes))
+        return closed.http.post(f"/tools/{name}", json=arguments, headers=bearer(token))
+
+    pack = {"args": ["-j", "note.bin"], "cwd": "/vault"}
+    assert run("jq", {"args": ["-n", "1"]}, "read").status_code == 403
+    assert run("jq", {"args": ["-n", "1"]}, "read", "evaluate").json()["result"] == "1"
+    assert run("brotli", pack, "evaluate").status_code == 403
+    reads = run("brotli", pack, "evaluate", "read").json()
+    assert not reads["success"] and "changed" not in reads
+    assert (vault / "note.bin").exists()
+    assert run("brotli", pack, "write", "read", "evaluate").json()["changed"]
 
 
 def test_rest_lists_tells_and_runs(cloche, vault, allow):

@@ -496,9 +496,9 @@ bool actions_call(struct actions *a, const struct action *which,
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     account_end(&account, row->shown.name, arguments, who);
-    if (own)
-        telemetry_tool(a->telemetry, (size_t)(which - a->shown), who, account.outcome,
-                       os_mono_ns() - account.begun_ns);
+    const struct action *counted = own ? which : named(a, STR("run_tool"));
+    telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,
+                   os_mono_ns() - account.begun_ns);
     if (ok || !row->refuse)
         return ok;
     row->refuse(e, out);
