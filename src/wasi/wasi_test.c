@@ -550,6 +550,20 @@ static void rights_only_become_fewer(void **state)
     assert_int_equal(CALL(fd_write, fd, IOV, 1, ANSWER), BADF);
 }
 
+/* Go asks for it whenever it opens a file. */
+static void the_right_to_set_a_size_alone_is_no_wish_to_write(void **state)
+{
+    (void)state;
+    (void)open_at("f", OF_CREATE, READS | WRITES);
+    vfs_seal(v);
+    uint32_t fd = open_at("f", 0, READS | BIT(RIGHT_SET_SIZE));
+    set_iov(0, BYTES, 1);
+    assert_int_equal(CALL(fd_read, fd, IOV, 1, ANSWER), OK);
+    assert_int_not_equal(CALL(fd_filestat_set_size, fd, 0), OK);
+    assert_int_equal(try_open("f", 0, READS | WRITES), ROFS);
+    assert_int_equal(try_open("f", OF_TRUNCATE, READS), ROFS);
+}
+
 /* As the C library does it: what is opened beneath a folder has what the folder hands
  * on. */
 static void rights_that_were_given_away_are_not_handed_on(void **state)
@@ -983,6 +997,7 @@ int main(void)
         T(a_file_is_written_and_read),
         T(appending_goes_to_the_end),
         T(rights_only_become_fewer),
+        T(the_right_to_set_a_size_alone_is_no_wish_to_write),
         T(rights_that_were_given_away_are_not_handed_on),
         T(a_folder_is_no_file),
         T(opening_says_why_not),
