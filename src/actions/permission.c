@@ -272,7 +272,7 @@ static void keep_word(const struct question *q, enum approval_memory memory)
 {
     struct granted *g = q->by->actions->granted;
     for (size_t i = 0; i < q->wish->count; i++)
-        if (q->asked[i] && memory != APPROVAL_CALL && q->session[0])
+        if (q->asked[i] && memory == APPROVAL_SESSION && q->session[0])
             granted_add(g, q->session, q->path, q->wish->tools[i]);
 }
 

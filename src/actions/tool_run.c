@@ -302,7 +302,12 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
                                   .ended_arg = &r};
     bool ok = prepare(&r, orders, count, shared, e) && lay_out(&r, e);
     const struct json *request = ok ? whole_request(&r, orders, shared, e) : NULL;
-    if (request && !permitted(&r, request, e)) {
+    /* What a person takes to answer is no time of the call's. */
+    uint64_t asked_ns = os_mono_ns();
+    bool may = request && permitted(&r, request, e);
+    if (may && r.world.until_ns)
+        r.world.until_ns += os_mono_ns() - asked_ns;
+    if (request && !may) {
         account_all(&r, &(struct tool_result){0}, e->code);
         ok = false;
     } else {

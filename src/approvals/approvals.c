@@ -25,6 +25,7 @@
 #define ENTRY_MAX ((size_t)128 << 10)
 #define SAID_MAX ((size_t)4096)
 #define KNOWN_BAD 32u
+#define SETTLED_NS 1000000000
 #define LIST_MAX (4 * APPROVALS_MAX * ENTRY_MAX) /* working memory */
 
 struct approvals {
@@ -85,6 +86,11 @@ void approvals_close(struct approvals *a)
 uint64_t approvals_state(struct approvals *a)
 {
     struct os_stamp now = os_stamp(a->dir, ".");
+    /* The clock of file systems has coarse steps: what comes within one of them shows
+     * only because for a moment every look is another. */
+    int64_t age_ns = os_real_ms() * 1000000 - now.changed_ns;
+    if (age_ns < SETTLED_NS)
+        now.size += (uint64_t)os_mono_ns();
     return now.inode ^ ((uint64_t)now.changed_ns * 0x9e3779b97f4a7c15u) ^ now.size;
 }
 
