@@ -1,7 +1,8 @@
 /* Command-line tools in a process that has run them before: what bench/run's piece `tools`
  * asks for.
  *
- *   warm GUEST_DIR     reads commands, one a line, and answers each with one line of JSON
+ *   warm GUEST_DIR [FOLDER]    reads commands, one a line, and answers each with one line of
+ *                              JSON; tools see FOLDER, read-only, as their working folder
  *
  *   COUNT BYTES TOOL WORD...    runs TOOL with these words (no spaces in them) COUNT times,
  *                               each over BYTES of text on standard input:
@@ -27,6 +28,7 @@ struct batch {
     const char *words[WORDS_MAX];
     size_t word_count, count;
     struct buf input;
+    const struct vfs_mount *mount; /* NULL: none */
     uint64_t *ns;
     uint32_t exit;
 };
@@ -42,7 +44,10 @@ static void *run_batch(void *arg)
     struct batch *b = arg;
     struct err e = {0};
     for (size_t i = 0; i < b->count; i++) {
-        struct tool_world world = {.input = buf_view(&b->input)};
+        struct tool_world world = {.input = buf_view(&b->input),
+                                   .mounts = b->mount,
+                                   .mount_count = b->mount != NULL,
+                                   .folder = b->mount ? b->mount->at : NULL};
         struct tool_stage stage = {
             .tool = b->tool, .args = b->words, .arg_count = b->word_count};
         struct tool_result result;
@@ -60,6 +65,8 @@ static void *run_batch(void *arg)
 static void make_input(struct buf *out, size_t bytes)
 {
     buf_init(out, INPUT_MAX + 1);
+    if (bytes == 0)
+        return;
     buf_cstr(out, "[\n");
     for (size_t i = 0; out->n + 64 < bytes; i++)
         buf_printf(out, "  {\"id\": %zu, \"name\": \"the %zuth word of many\"},\n", i,
@@ -78,9 +85,9 @@ static void run_thread(struct batch *b)
     pthread_join(thread, NULL);
 }
 
-static void obey(struct catalogue *tools, char *line)
+static void obey(struct catalogue *tools, const struct vfs_mount *mount, char *line)
 {
-    struct batch b = {.tools = tools};
+    struct batch b = {.tools = tools, .mount = mount};
     size_t bytes;
     int at = 0;
     struct err e = {0};
@@ -112,8 +119,11 @@ int main(int argc, char **argv)
 {
     struct err e = {0};
     char ahead[4096], line[4096];
-    if (argc != 2)
-        give_up("usage", "warm GUEST_DIR");
+    if (argc != 2 && argc != 3)
+        give_up("usage", "warm GUEST_DIR [FOLDER]");
+    struct vfs_mount mount = {.at = "/data", .dir = -1};
+    if (argc == 3 && (mount.dir = os_dir_open(argv[2], &e)) < 0)
+        give_up("folder", e.msg);
     (void)snprintf(ahead, sizeof ahead, "%s/ahead", argv[1]);
     struct engine *engine = engine_open(&(struct engine_options){.ahead = ahead}, &e);
     if (!engine)
@@ -121,7 +131,7 @@ int main(int argc, char **argv)
     struct catalogue *tools = catalogue_open(
         &(struct catalogue_options){.guest_dir = argv[1], .engine = engine});
     while (fgets(line, sizeof line, stdin))
-        obey(tools, line);
+        obey(tools, argc == 3 ? &mount : NULL, line);
     catalogue_close(tools);
     engine_close(engine);
     return 0;

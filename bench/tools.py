@@ -1,0 +1,186 @@
+"""The piece `tools`: command-line tools in Wasm beside the same programs run natively, and
+beside just-bash, which has them in JavaScript."""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from sides import (BUILD, CLOCHE, MODULES, NODE, ROOT, TOOLS, Failure, OverHttp, Table, asked, need,
+                   our_server, quantile, times, us)
+
+sys.path.insert(0, str(ROOT / "test"))
+import compare  # noqa: E402
+
+GUEST = BUILD / "guest"
+# What is gated, as an agent would call it; each over the same file.
+RATIOS = {
+    "grep": ["-c", "word 77"],
+    "sort": ["-k3"],
+    "wc": [],
+    "sha256sum": [],
+    "gzip": ["-c"],
+    "jq": ["-c", ".id"],
+    "ripgrep": ["-c", "word 77"],
+}
+NATIVE = {"ripgrep": "rg", "sort": "sort"}
+OWN_FLAGS = {"sort": ["--parallel=1"], "ripgrep": ["-j1"]}
+GATED = set(RATIOS) - {"ripgrep"}  # which has AVX2 there
+
+
+def write_lines(path, size):
+    """JSON, one object a line: of the same text for all tools."""
+    with open(path, "w", encoding="ascii") as file:
+        written = i = 0
+        while written < size:
+            written += file.write(json.dumps(
+                {"id": i, "name": f"word {i * 7919 % 1000}", "text": "of many others " * (i % 5)})
+                + "\n")
+            i += 1
+
+
+def write_tree(folder):
+    for i in range(1000):
+        place = folder / f"part{i % 20}" / f"more{i % 7}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"file{i}.md").write_text(f"# {i}\n")
+    write_lines(folder / "large.txt", 10_000_000)
+
+
+def spent(command, environment, folder):
+    start = time.perf_counter_ns()
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ns = time.perf_counter_ns() - start
+    if done.returncode:
+        raise Failure(f"{command[0]} failed: {done.stderr.decode()[:200]}")
+    return ns, done.stdout
+
+
+def native(tool):
+    command, env = compare.debian(NATIVE.get(tool, tool))()
+    return command, env
+
+
+def ratios(table, environment, rounds, there, megabytes):
+    gated = []
+    env = {**environment, "LC_ALL": "C"}
+    with tempfile.TemporaryDirectory() as folder:
+        write_lines(Path(folder, "input"), megabytes * 1_000_000)
+        for tool, words in RATIOS.items():
+            if tool not in there:
+                table.row(f"{tool}, {megabytes} MB", "not built")
+                continue
+            own = [*OWN_FLAGS.get(tool, []), *words, "input"]
+            ours = [CLOCHE, "tool", "run", "--timeout", "300000", "--mount", f"/work={folder}",
+                    "--env", "LC_ALL=C", tool, *own]
+            try:
+                command, more = native(tool)
+                ns = [], []
+                for i in range(rounds):
+                    (a, mine), (b, theirs) = (spent(ours, env, folder),
+                                              spent([*command, *own], {**env, **more}, folder))
+                    if tool != "gzip" and mine != theirs:
+                        raise Failure(f"{tool}: not the same output")
+                    ns[0].append(a), ns[1].append(b)
+            except (Failure, OSError, StopIteration) as e:
+                table.row(f"{tool}, {megabytes} MB", f"not measured: {e}")
+                continue
+            a, b = min(ns[0]), min(ns[1])
+            floor = tool in GATED
+            gated += [b / a] * floor
+            table.row(f"`{tool} {' '.join(words)}`, {megabytes} MB", us(a), us(b), times(b / a),
+                      "0.25" if floor else "", b / a >= 0.25 if floor else None)
+    if gated:
+        mean = statistics.geometric_mean(gated)
+        table.row("geometric mean of these, but ripgrep", "", "", times(mean), "0.50", mean >= 0.5)
+
+
+def warm(table, environment, count, there):
+    need(TOOLS / "warm")
+    rows = [("wc", "", "at most 1 ms", 1e6), ("jq", "length", "at most 3 ms", 3e6),
+            ("sqlite3", ":memory:", "at most 3 ms", 3e6)]
+    with asked([TOOLS / "warm", GUEST], environment) as ask:
+        for tool, words, floor, most in rows:
+            if tool not in there:
+                table.row(f"`{tool}` on 1 KB, in process", "not built")
+                continue
+            stdin = 0 if tool == "sqlite3" else 1024
+            ask(f"20 {stdin} {tool} {words}")
+            ns = statistics.median(ask(f"{count} {stdin} {tool} {words}")["ns"])
+            table.row(f"`{tool}` on 1 KB, in process, warm", us(ns), floor=floor, met=ns <= most)
+
+
+def call_wc(table, environment, count):
+    text = "of many words\n" * 73
+    ns = []
+    with our_server(environment) as (_, port):
+        client = OverHttp(port)
+        for i in range(count + 20):
+            start = time.perf_counter_ns()
+            client.call("wasm_wc", {"args": ["-w"], "stdin": text}, "219")
+            if i >= 20:
+                ns.append(time.perf_counter_ns() - start)
+    ns.sort()
+    table.row("`tools/call` of `wasm_wc` on 1 KB over HTTP", us(statistics.median(ns)),
+              floor="at most 1 ms", met=statistics.median(ns) <= 1e6)
+    table.row("99 of 100 of these within", us(quantile(ns, 0.99)))
+
+
+def process(table, environment, count, there):
+    if "true" not in there:
+        return
+    ns = [], []
+    command, more = native("true")
+    for _ in range(count):
+        ns[0].append(spent([CLOCHE, "tool", "run", "true"], environment, "/")[0])
+        ns[1].append(spent(command, {**environment, **more}, "/")[0])
+    ours, theirs = map(statistics.median, ns)
+    table.row("`cloche tool run true`, the whole process", us(ours), us(theirs),
+              times(theirs / ours), "at most 20 ms", ours <= 20e6)
+
+
+def just_bash(environment, rounds, there):
+    table = Table("The same work in just-bash", "just-bash")
+    need(NODE, MODULES / "just-bash", TOOLS / "warm")
+    with tempfile.TemporaryDirectory() as folder:
+        write_tree(Path(folder))
+        with asked([TOOLS / "warm", GUEST, folder], environment) as ours, \
+                asked([NODE, ROOT / "bench" / "peers" / "justbash.mjs", MODULES, folder],
+                      environment) as peer:
+            for tool, line, what in (("find", "find . -name *7.md", "find over 1,000 files"),
+                                     ("grep", "grep -c word large.txt", "grep over 10 MB")):
+                if tool not in there:
+                    table.row(what, "not built")
+                    continue
+                quoted = line.replace("*7.md", "'*7.md'")
+                ours(f"3 0 {line}"), peer(quoted), peer(quoted)
+                ns = [], []
+                for _ in range(rounds):
+                    mine, theirs = ours(f"3 0 {line}"), peer(quoted)
+                    if mine["exit"] or theirs["exit"]:
+                        raise Failure(f"{line}: {mine['exit']}, {theirs}")
+                    ns[0].append(statistics.median(mine["ns"])), ns[1].append(theirs["ns"])
+                a, b = map(statistics.median, ns)
+                table.row(what, us(a), us(b), times(b / a), "10", b / a >= 10)
+    table.note("Ours reads the host's files through a mount, in a fresh world each time; "
+               "just-bash has them in its memory, and is warm.")
+    return table
+
+
+def tools(environment, effort):
+    rows = json.loads((GUEST / "tools" / "catalogue.json").read_text())
+    there = {row["manifest"]["name"] for row in rows}
+    table = Table("Command-line tools", "the native program")
+    process(table, environment, max(5, round(30 * effort)), there)
+    warm(table, environment, max(20, round(300 * effort)), there)
+    if "wc" in there:
+        call_wc(table, environment, max(50, round(1000 * effort)))
+    ratios(table, environment, max(2, round(3 * effort)), there, 50 if effort >= 0.5 else 10)
+    table.note("Native programs are Debian's, by its own loader; one thread, LC_ALL=C; whole "
+               "processes, the fastest of a few in turn. Both sides must print the same.")
+    other = just_bash(environment, max(3, round(5 * effort)), there)
+    return type("Both", (), {"text": lambda self: table.text() + other.text()})()
