@@ -117,6 +117,8 @@ def warm(table, environment, count, there):
 def call_wc(table, environment, count):
     text = "of many words\n" * 73
     ns = []
+    # What reads files is asked for; here a person has said so before.
+    spent([CLOCHE, "tool", "permit", "wc", "always"], environment, "/")
     with our_server(environment) as (_, port):
         client = OverHttp(port)
         for i in range(count + 20):

@@ -165,6 +165,7 @@ static struct wasi *make_wasi(struct stage *s, struct err *e)
         .folders = s->tree.folders,
         .folder_count = s->tree.folder_count,
         .here = s->tree.here,
+        .whole = true,
         .read = read_input,
         .write = write_output,
         .write_error = write_errors,

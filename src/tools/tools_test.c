@@ -254,6 +254,21 @@ static void files_are_given_and_changes_come_back(void **state)
     assert_non_null(file("b/g")->bytes.at);
 }
 
+static void two_dots_lead_up_to_the_root(void **state)
+{
+    (void)state;
+    const struct tool_file given = {STR("sub/a"), STR("text"), 0};
+    world.files = &given;
+    world.file_count = 1;
+    world.folder = "sub";
+    RUN({"probe",
+         {"cat", "a", "../sub/a", "../../work/sub/a", "/tmp/../work/sub/a",
+          "../../../../work/sub/a"}});
+    assert_output("texttexttexttexttext");
+    RUN({"probe", {"ls", "../.."}});
+    assert_output("tmp\nwork\n");
+}
+
 static void what_is_too_much_is_named_alone(void **state)
 {
     (void)state;
@@ -600,6 +615,7 @@ int main(void)
         T(a_cancel_ends_all_stages),
         T(who_is_not_heard_ends_as_by_sigpipe),
         T(files_are_given_and_changes_come_back),
+        T(two_dots_lead_up_to_the_root),
         T(what_is_too_much_is_named_alone),
         T(names_that_lead_elsewhere_are_refused),
         T(a_folder_that_is_not_there_is_refused),

@@ -1,16 +1,38 @@
 /* What is done by path, beneath an open folder. */
+#include <stdio.h>
+
 #include "wasi/internal.h"
 
 /* The folder and the path of a call: its arguments `i`, `i + 1` and `i + 2`. */
 struct target {
     struct vfs_file *folder;
     struct str path;
+    char joined[VFS_PATH_MAX];
 };
+
+/* A folder that was open from the start is none to be kept in where the guest has the whole
+ * tree: then the path is the tree's own. What is no relative path stays a mistake. */
+static int leave_folder(const struct call *c, const struct fd *f, struct target *t)
+{
+    const char *at = f->folder[0] == '/' ? f->folder : c->wasi->options.here;
+    if (!t->path.n || t->path.at[0] == '/')
+        return 0;
+    int n = snprintf(t->joined, sizeof t->joined, "%s/", at);
+    if (n < 0 || (size_t)n + t->path.n >= sizeof t->joined)
+        return ENAMETOOLONG;
+    memcpy(t->joined + n, t->path.at, t->path.n);
+    t->path = (struct str){t->joined, (size_t)n + t->path.n};
+    t->folder = NULL;
+    return 0;
+}
 
 static int get_target(const struct call *c, size_t fd, size_t path, struct target *out)
 {
     int failed = fd_folder(c->wasi, arg32(c, fd), &out->folder);
-    return failed ? failed : get_path(c, arg32(c, path), arg32(c, path + 1), &out->path);
+    if (!failed)
+        failed = get_path(c, arg32(c, path), arg32(c, path + 1), &out->path);
+    const struct fd *f = failed ? NULL : fd_at(c->wasi, arg32(c, fd));
+    return f && f->folder && c->wasi->options.whole ? leave_folder(c, f, out) : failed;
 }
 
 typedef int plain_fn(struct vfs *v, struct vfs_file *base, struct str path);

@@ -45,6 +45,9 @@ struct wasi_options {
     /* One more, behind those, by the name ".": what relative names begin at, for programs
      * that know nothing of a working directory. NULL: none. */
     const char *here;
+    /* The guest may see the whole tree, so ".." leads out of those folders, up to "/". Else
+     * it is kept in each (EPERM). */
+    bool whole;
 
     /* Standard input: `read`, or the bytes of `input`. */
     wasi_read_fn *read;
