@@ -43,7 +43,7 @@ struct vfs {
     struct changes *changes;
     uint64_t last_inode;
     uint32_t mount_count;
-    bool sealed;
+    bool sealed, anywhere;
 };
 
 /* A node in no folder yet, with one reference; NULL: ENOSPC. */

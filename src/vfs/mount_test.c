@@ -2,8 +2,10 @@
  * whatever else happens there. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -268,6 +270,57 @@ static void mounts_are_made_at_free_places(void **state)
     }
 }
 
+/* ---- others at the same time -------------------------------------------- */
+
+static atomic_bool swapping;
+
+/* A folder and a link out of the mount take each other's place, without a pause. */
+static void *swap(void *arg)
+{
+    (void)arg;
+    while (atomic_load(&swapping))
+        (void)renameat2(inside, "door", inside, "way_out", RENAME_EXCHANGE);
+    return NULL;
+}
+
+/* Reads, makes, looks and removes through the door; what it meets must be the mount's. */
+static void go_through(const char *path, unsigned *seen)
+{
+    struct vfs_stat st;
+    const char *text = content(path);
+    assert_string_not_equal(text, "secret");
+    *seen += strcmp(text, "inside") == 0;
+    char made[64];
+    (void)snprintf(made, sizeof made, "%s.new", path);
+    (void)vfs_put(v, S(made), S("x"));
+    (void)vfs_stat(v, NULL, S(made), true, &st);
+    (void)vfs_unlink(v, NULL, S(made));
+}
+
+static void a_race_for_a_folder_never_leads_out(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct vfs_mount seen_through = {
+        .at = "/over", .dir = inside, .writable = true, .overlay = true};
+    host("mkdir in/door && echo -n inside > in/door/%s", "text");
+    host("mkdir outside && echo -n secret > outside/%s", "text");
+    host("ln -s %s in/way_out", "../outside");
+    assert_true(vfs_mount(v, &seen_through, &e));
+    pthread_t other;
+    atomic_store(&swapping, true);
+    assert_int_equal(pthread_create(&other, NULL, swap, NULL), 0);
+    unsigned seen = 0;
+    for (unsigned i = 0; i < 3000; i++) {
+        go_through("/rw/door/text", &seen);
+        go_through("/over/door/text", &seen);
+    }
+    atomic_store(&swapping, false);
+    pthread_join(other, NULL);
+    assert_true(seen > 0); /* it was a race that could be won */
+    host("test \"$(ls outside)\" = %s", "text");
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, make, end)
@@ -283,6 +336,7 @@ int main(void)
         T(files_made_in_mounts_count),
         T(nothing_moves_between_mounts),
         T(mounts_are_made_at_free_places),
+        T(a_race_for_a_folder_never_leads_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

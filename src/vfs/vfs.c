@@ -36,6 +36,11 @@ void vfs_free(struct vfs *v)
     free(v);
 }
 
+void vfs_follow_anywhere(struct vfs *v)
+{
+    v->anywhere = true;
+}
+
 void vfs_seal(struct vfs *v)
 {
     v->sealed = true;

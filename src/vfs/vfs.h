@@ -6,7 +6,7 @@
  * function says otherwise. Paths are the guest's: bytes without NUL, '/' between
  * names, at most VFS_PATH_MAX, ".." and symbolic links resolved here, never by the
  * host. `base` is an open folder that the path begins at, and that it cannot lead
- * above (EPERM, also for an absolute path); NULL: the root, above which ".." stays.
+ * above (EPERM, also for an absolute path and for links); NULL: the root, above which ".." stays.
  *
  * Mounts. A path never leaves one: the host's folders are walked name by name, no
  * link of theirs is followed by the kernel. A link that stands there is read and
@@ -69,6 +69,10 @@ bool vfs_mount(struct vfs *v, const struct vfs_mount *m, struct err *e);
  * made beside it. Costs nothing until it is looked at. Once, before anything is opened.
  * false and ERR_CONFLICT or ERR_IO. */
 bool vfs_show(struct vfs *v, int dir, struct err *e);
+
+/* For a guest that has "/" open anyway: a link that stands beneath a base leads wherever
+ * it says, also above the base, as it does without one. */
+void vfs_follow_anywhere(struct vfs *v);
 
 /* From now on nothing in memory can be changed any more (EROFS). */
 void vfs_seal(struct vfs *v);

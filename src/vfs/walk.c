@@ -179,6 +179,8 @@ static int splice_link(struct walker *k, const struct place *p)
     memcpy(k->todo, target, (size_t)n);
     k->todo_n = (size_t)n + rest;
     k->next = 0;
+    if (k->vfs->anywhere)
+        k->base = NULL;
     return target[0] == '/' ? begin(k, true) : 0;
 }
 

@@ -150,11 +150,10 @@ static unsigned how_to_open(const struct call *c)
 {
     uint32_t oflags = arg32(c, 4);
     uint64_t rights = c->cells[5];
-    uint64_t reads = BIT(RIGHT_READ) | BIT(RIGHT_READDIR);
-    uint64_t writes = BIT(RIGHT_WRITE) | BIT(RIGHT_ALLOCATE) | BIT(RIGHT_SET_SIZE);
     unsigned how = 0;
-    how |= rights & reads ? VFS_READ : 0;
-    how |= rights & writes ? VFS_WRITE : 0;
+    how |= rights & (BIT(RIGHT_READ) | BIT(RIGHT_READDIR)) ? VFS_READ : 0;
+    /* Go asks for the right to set its size of any file, also where it only reads. */
+    how |= rights & BIT(RIGHT_WRITE) ? VFS_WRITE : 0;
     how |= oflags & O_CREATE ? VFS_CREATE : 0;
     how |= oflags & O_FOLDER ? VFS_DIRECTORY : 0;
     how |= oflags & O_EXCLUSIVE ? VFS_EXCLUSIVE : 0;

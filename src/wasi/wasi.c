@@ -328,9 +328,12 @@ static bool open_folders(struct wasi *s, struct err *e)
     bool given = s->options.folder_count > 0;
     const char *const *names = given ? s->options.folders : root;
     size_t count = given ? s->options.folder_count : s->options.vfs != NULL;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (!open_folder(s, names[i], names[i], e))
             return false;
+        if (!strcmp(names[i], "/"))
+            vfs_follow_anywhere(s->options.vfs);
+    }
     return !s->options.here || open_folder(s, s->options.here, ".", e);
 }
 

@@ -476,6 +476,26 @@ static void chosen_folders_are_open_instead(void **state)
     assert_int_equal(try_open("/secret", 0, READS), PERM);
 }
 
+/* Not even by a link that others left in the tree. */
+static void without_the_root_links_stay_beneath_the_folder(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"/work"};
+    struct vfs_quota quota = {.bytes = 1000, .files = 10, .open = 10};
+    struct vfs *tree = vfs_new(&quota);
+    assert_int_equal(vfs_mkdir(tree, NULL, STR("/work")), 0);
+    assert_int_equal(vfs_put(tree, STR("/secret"), STR("s")), 0);
+    assert_int_equal(vfs_symlink(tree, STR("/secret"), NULL, STR("/work/a")), 0);
+    assert_int_equal(vfs_symlink(tree, STR("../secret"), NULL, STR("/work/b")), 0);
+    finish();
+    begin((struct wasi_options){.vfs = tree, .folders = folders, .folder_count = 1});
+    assert_int_equal(try_open("a", 0, READS), PERM);
+    assert_int_equal(try_open("b", 0, READS), PERM);
+    finish();
+    vfs_free(tree);
+    begin((struct wasi_options){0});
+}
+
 static void without_a_tree_there_are_no_files(void **state)
 {
     (void)state;
@@ -669,6 +689,33 @@ static void names_are_made_moved_and_removed(void **state)
     assert_int_equal(*at(BYTES + 16), 4);
     assert_int_equal(CALL(path_open, 3, 0, PATH, put(PATH, "l"), 0, READS, 0, 0, ANSWER),
                      LOOP);
+}
+
+/* Where the guest has the root, beneath whichever folder it looks for the link. */
+static void links_lead_where_they_say(void **state)
+{
+    (void)state;
+    assert_int_equal(PATHED(path_create_directory, "d"), OK);
+    (void)open_at("f", OF_CREATE, WRITES);
+    uint32_t d = open_at("d", OF_DIRECTORY, READS);
+    uint32_t n = put(PATH2, "above"), far = put(BYTES, "far");
+    assert_int_equal(CALL(path_symlink, PATH, put(PATH, "../f"), d, PATH2, n), OK);
+    assert_int_equal(CALL(path_symlink, PATH, put(PATH, "/f"), d, BYTES, far), OK);
+    assert_int_equal(CALL(path_open, d, FOLLOW, PATH2, n, 0, READS, 0, 0, ANSWER), OK);
+    assert_int_equal(CALL(path_open, d, FOLLOW, BYTES, far, 0, READS, 0, 0, ANSWER), OK);
+    assert_int_equal(
+        CALL(path_open, d, 0, PATH, put(PATH, "../f"), 0, READS, 0, 0, ANSWER), PERM);
+}
+
+/* Go opens so what it will only read. */
+static void the_right_to_a_size_opens_nothing_for_writing(void **state)
+{
+    (void)state;
+    (void)open_at("f", OF_CREATE, WRITES);
+    uint32_t fd = open_at("f", 0, READS | BIT(RIGHT_ALLOCATE) | BIT(RIGHT_SET_SIZE));
+    set_iov(0, BYTES, 1);
+    assert_int_equal(CALL(fd_write, fd, IOV, 1, ANSWER), BADF);
+    assert_int_equal(CALL(fd_filestat_set_size, fd, 0), BADF);
 }
 
 static void times_are_set_as_asked(void **state)
@@ -993,6 +1040,7 @@ int main(void)
         T(streams_may_be_functions),
         T(the_root_is_open_from_the_start),
         T(chosen_folders_are_open_instead),
+        T(without_the_root_links_stay_beneath_the_folder),
         T(without_a_tree_there_are_no_files),
         T(a_file_is_written_and_read),
         T(appending_goes_to_the_end),
@@ -1002,6 +1050,8 @@ int main(void)
         T(a_folder_is_no_file),
         T(opening_says_why_not),
         T(names_are_made_moved_and_removed),
+        T(links_lead_where_they_say),
+        T(the_right_to_a_size_opens_nothing_for_writing),
         T(times_are_set_as_asked),
         T(folders_are_read_in_pieces),
         T(cookies_stay_good_while_the_folder_changes),
