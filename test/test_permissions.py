@@ -84,7 +84,7 @@ def wait_for(program, count):
     """Until so many calls wait for a word."""
     with subprocess.Popen([program, "approvals", "list", "--follow", "--json"], text=True,
                           stdout=subprocess.PIPE) as follow:
-        late = threading.Timer(30, follow.kill) # a test that fails, rather than none
+        late = threading.Timer(30, follow.kill)  # a test that fails, rather than none
         late.start()
         found = [json.loads(follow.stdout.readline()) for _ in range(count)]
         late.cancel()
