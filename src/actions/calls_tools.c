@@ -24,8 +24,6 @@ static bool run(struct evaluation *v, const struct tool_order *orders, size_t co
                              .account = v->account,
                              .arena = arena,
                              .cancel = v->cancel,
-                             .until_ns =
-                                 v->until_ns ? v->until_ns + evaluation_stood(v) : 0,
                              .code = v};
     bool success;
     return tooling_run(&call, orders, count, shared, out, &success, e);

@@ -134,7 +134,7 @@ static bool prepare(struct tool_run *r, const struct tool_order *orders, size_t 
 
 /* ---- the file tree ----------------------------------------------------------------- */
 
-/* What the stages together may do: a tree is one for all of them. */
+/* What the stages together may do: the mounts are those of all, narrowed for each. */
 static enum tool_access widest(const struct tool_run *r)
 {
     bool reads = false, writes = false;
@@ -271,9 +271,16 @@ static bool permitted(const struct tool_run *r, const struct json *request, stru
 static bool run(struct tool_run *r, struct json_writer *out, bool *success, struct err *e)
 {
     struct tool_result result = {0};
+    const struct evaluation *code = r->call->code;
     tool_vault_begin(&r->vault);
-    bool ok = tools_run(r->catalogue, &r->world, r->stages, r->count, &result, e);
-    ok = ok && tool_vault_keep(&r->vault, e) && write_answer(r, &result, out, success, e);
+    if (code && code->until_ns) /* by now: a person may have been asked */
+        r->world.until_ns = code->until_ns + evaluation_stood(r->call->code);
+    bool ok = tools_run(r->catalogue, &r->world, r->stages, r->count, &result, e) &&
+              tool_vault_keep(&r->vault, e);
+    if (ok && !write_answer(r, &result, out, success, e))
+        ok = err_wrap(e, "it ran%s",
+                      r->vault.kept.n ? ", and what it changed in the vault was kept"
+                                      : "");
     account_all(r, &result, ok ? ERR_NONE : e->code);
     tool_result_end(&result);
     return ok;
@@ -296,10 +303,8 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
     r.catalogue = actions_catalogue(c->actions, e);
     if (!r.catalogue)
         return false;
-    r.world = (struct tool_world){.until_ns = c->until_ns,
-                                  .cancel = c->cancel,
-                                  .ended = tree_ended,
-                                  .ended_arg = &r};
+    r.world =
+        (struct tool_world){.cancel = c->cancel, .ended = tree_ended, .ended_arg = &r};
     bool ok = prepare(&r, orders, count, shared, e) && lay_out(&r, e);
     const struct json *request = ok ? whole_request(&r, orders, shared, e) : NULL;
     /* What a person takes to answer is no time of the call's. */

@@ -53,7 +53,6 @@ struct tool_call {
     struct account *account;
     struct arena *arena;   /* of the call */
     struct cancel *cancel; /* NULL: it cannot be cancelled */
-    uint64_t until_ns;     /* os_mono_ns(); 0: by the tools' own timeouts alone */
     bool again; /* it can be run again from its beginning, once a person said yes */
     struct evaluation *code; /* that calls it; NULL: nobody's */
 };
