@@ -124,6 +124,16 @@ def test_a_tools_permission_is_set_there(page, seat, program):
         assert page.http.post("/person/permit", json=wrong, headers=seat).status_code == 400
 
 
+def test_a_tool_is_disabled_and_enabled_there(page, seat, program):
+    for on in (False, True):
+        said = {"tool": "reader", "enabled": on}
+        assert page.http.post("/person/switch", json=said, headers=seat).status_code == 200
+        tools = {t["name"]: t for t in page.http.get("/person/state", headers=seat).json()["tools"]}
+        assert tools["reader"]["enabled"] == on
+    said = {"tool": "no-such", "enabled": True}
+    assert page.http.post("/person/switch", json=said, headers=seat).status_code == 404
+
+
 def test_who_leaves_is_out(page, seat):
     assert page.http.post("/person/leave", json={}, headers=seat).status_code == 200
     assert page.http.get("/person/state", headers=seat).status_code == 401

@@ -127,7 +127,12 @@ function row(t: Tool): HTMLTableRowElement {
   select.title = `set by: ${t.from}`;
   select.addEventListener("change", () =>
     void deed("permit", { tool: t.name, permission: select.value }, `${t.name}: ${select.value}.`));
-  word.append(select);
+  const turn = make("button", t.enabled ? "Disable" : "Enable");
+  turn.addEventListener("click", () => {
+    turn.disabled = true;
+    void deed("switch", { tool: t.name, enabled: !t.enabled }, `${t.name} is ${t.enabled ? "disabled" : "enabled"}.`);
+  });
+  word.append(select, " ", turn);
   line.append(make("td", t.name, "name"), make("td", t.description), make("td", facts, "facts"), word);
   return line;
 }

@@ -218,10 +218,20 @@ static bool permit(struct desk *d, const struct json *said, struct err *e)
     return w && desk_permit(w, false, json_str(json_get(said, "tool")).at, p, "page", e);
 }
 
+/* For all vaults; what is installed for one alone is the terminal's. */
+static bool switch_tool(struct desk *d, const struct json *said, struct err *e)
+{
+    const struct json *on = json_get(said, "enabled");
+    const struct json *tool = json_get(said, "tool");
+    if (!json_is(on, JSON_BOOL) || !json_is(tool, JSON_STRING))
+        return err_set(e, ERR_INVALID, "{tool, enabled: true | false} is accepted");
+    return tool_switch(d->o.catalogue, json_str(tool).at, NULL, json_bool(on, false), e);
+}
+
 static const struct deed_row {
     const char *name;
     bool (*run)(struct desk *d, const struct json *said, struct err *e);
-} deeds[] = {{"decide", decide}, {"permit", permit}};
+} deeds[] = {{"decide", decide}, {"permit", permit}, {"switch", switch_tool}};
 
 static void do_deed(struct desk *d, struct str name, const struct json *said, int seat,
                     struct http_response *rs)
