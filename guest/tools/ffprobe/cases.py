@@ -55,8 +55,6 @@ CASES = {"ffprobe": [
          "stream=nb_read_frames", "a.avi", files={"a.avi": media.avi(frames=7)}, check=out(b"7\n")),
     case("-v", "error", "-of", "csv=p=0", "-select_streams", "s", "-show_entries", "packet=pts_time",
          "a.mkv", files={"a.mkv": FILM}, check=out(b"0.000000\n")),
-    case("-v", "error", "-of", "csv=p=0", "-show_entries", "format=format_name", "pipe:0",
-         stdin=media.wav(), check=out(b"wav\n")),
     fails("-v", "error", "a.bin", files={"a.bin": b"this is no media file"}),
     fails("-v", "error", "missing.mkv"),
     fails("-v", "quiet", "-of", "json", "-show_format", "a.mkv", files={"a.mkv": FILM[:40]}),
