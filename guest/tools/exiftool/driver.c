@@ -4,7 +4,8 @@
 #include <stdint.h>
 
 #define PERL(name) __attribute__((import_module("env"), import_name(#name)))
-#define WASI(name) __attribute__((import_module("wasi_snapshot_preview1"), import_name(#name)))
+#define WASI(name) \
+    __attribute__((import_module("wasi_snapshot_preview1"), import_name(#name)))
 #define EXPORT(name) __attribute__((export_name(#name)))
 
 PERL(malloc) char *perl_malloc(uint32_t n);
@@ -33,7 +34,8 @@ EXPORT(call_host_function) int call_host_function(int id, int argc, char **argv)
 
 EXPORT(bake) void bake(void)
 {
-    if (perl_init() != 0 || perl_eval(put_bake(perl_malloc(BAKE_SIZE)), SCALAR, 0, 0) != 0)
+    if (perl_init() != 0 ||
+        perl_eval(put_bake(perl_malloc(BAKE_SIZE)), SCALAR, 0, 0) != 0)
         __builtin_trap();
 }
 
@@ -47,7 +49,8 @@ static char **collect(uint32_t *count)
     char **list = (char **)perl_malloc(4 * (args + vars + 2));
     char **given = (char **)perl_malloc(4 * (args + 1));
     char *digits = perl_malloc(12), *at = digits + 11;
-    if (environ_get(list + 1, perl_malloc(sizes[3] + 1)) || args_get(given, perl_malloc(sizes[1] + 1)))
+    if (environ_get(list + 1, perl_malloc(sizes[3] + 1)) ||
+        args_get(given, perl_malloc(sizes[1] + 1)))
         return 0;
     *at = 0;
     for (uint32_t n = vars; n > 0 || at == digits + 11; n /= 10)

@@ -86,8 +86,8 @@ static void compile_scripts(void)
         if (JS_IsException(v))
             fail("a script: ");
         size_t size = 0;
-        uint8_t *written =
-            JS_WriteObject(context, &size, v, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+        uint8_t *written = JS_WriteObject(
+            context, &size, v, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
         s->bytecode = written ? malloc(size) : NULL;
         if (!s->bytecode)
             fail("a script's bytecode: ");

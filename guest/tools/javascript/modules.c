@@ -1,11 +1,11 @@
 /* ES modules from files, found by path or by file: URL: a program's configuration may be
  * one. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "javascript.h"
@@ -31,7 +31,7 @@ char *file_read(const char *path, size_t *n)
     close(fd);
     errno = why;
     if (bytes)
-        bytes[*n = done] = '\0';
+        bytes[ *n = done] = '\0';
     return bytes;
 }
 

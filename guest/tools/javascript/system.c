@@ -17,12 +17,14 @@
 extern char **environ;
 
 /* Imported by name: wasi-libc keeps the arguments for a main() that this guest has not. */
-__attribute__((import_module("wasi_snapshot_preview1"), import_name("args_sizes_get"))) int
-    args_sizes_get(size_t *count, size_t *bytes);
+__attribute__((import_module("wasi_snapshot_preview1"),
+               import_name("args_sizes_get"))) int
+args_sizes_get(size_t *count, size_t *bytes);
 __attribute__((import_module("wasi_snapshot_preview1"), import_name("args_get"))) int
-    args_get(char **args, char *bytes);
+args_get(char **args, char *bytes);
 
-#define CALL(name) static JSValue name(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+#define CALL(name) \
+    static JSValue name(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 #define UNUSED ((void)self, (void)argc, (void)argv)
 
 static JSValue outcome(JSContext *ctx, int64_t r)
@@ -62,7 +64,8 @@ static JSValue list(JSContext *ctx, char *const *strings)
 {
     JSValue all = JS_NewArray(ctx);
     for (uint32_t i = 0; strings && strings[i]; i++)
-        JS_SetPropertyUint32(ctx, all, i, text_decode(ctx, strings[i], strlen(strings[i])));
+        JS_SetPropertyUint32(ctx, all, i,
+                             text_decode(ctx, strings[i], strlen(strings[i])));
     return all;
 }
 
@@ -264,8 +267,11 @@ CALL(call_readdir)
     for (struct dirent *d; (d = readdir(folder));) {
         if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
             continue;
-        int kind = d->d_type == DT_DIR ? S_IFDIR : d->d_type == DT_LNK ? S_IFLNK : S_IFREG;
-        JS_SetPropertyUint32(ctx, all, n++, text_decode(ctx, d->d_name, strlen(d->d_name)));
+        int kind = d->d_type == DT_DIR   ? S_IFDIR
+                   : d->d_type == DT_LNK ? S_IFLNK
+                                         : S_IFREG;
+        JS_SetPropertyUint32(ctx, all, n++,
+                             text_decode(ctx, d->d_name, strlen(d->d_name)));
         JS_SetPropertyUint32(ctx, all, n++, JS_NewInt32(ctx, kind));
     }
     closedir(folder);
@@ -377,7 +383,8 @@ CALL(call_sleep)
     UNUSED;
     double ms = 0;
     (void)JS_ToFloat64(ctx, &ms, argv[0]);
-    struct timespec t = {(time_t)(ms / 1000), (long)(1e6 * (ms - 1000 * (double)(time_t)(ms / 1000)))};
+    struct timespec t = {(time_t)(ms / 1000),
+                         (long)(1e6 * (ms - 1000 * (double)(time_t)(ms / 1000)))};
     nanosleep(&t, NULL);
     return JS_UNDEFINED;
 }
@@ -388,7 +395,8 @@ CALL(call_random)
     int n = number(ctx, argv[0]);
     uint8_t bytes[256];
     if (n < 0 || (size_t)n > sizeof bytes || getentropy(bytes, (size_t)n) < 0)
-        return JS_ThrowRangeError(ctx, "at most %zu random bytes at a time", sizeof bytes);
+        return JS_ThrowRangeError(ctx, "at most %zu random bytes at a time",
+                                  sizeof bytes);
     return JS_NewArrayBufferCopy(ctx, bytes, (size_t)n);
 }
 
@@ -413,7 +421,8 @@ CALL(call_run)
     size_t n = 0;
     const char *source = JS_ToCStringLen(ctx, &n, argv[0]);
     const char *name = JS_ToCString(ctx, argv[1]);
-    JSValue v = source && name ? JS_Eval(ctx, source, n, name, JS_EVAL_TYPE_GLOBAL) : JS_EXCEPTION;
+    JSValue v = source && name ? JS_Eval(ctx, source, n, name, JS_EVAL_TYPE_GLOBAL)
+                               : JS_EXCEPTION;
     JS_FreeCString(ctx, source);
     JS_FreeCString(ctx, name);
     return v;
@@ -463,7 +472,8 @@ JSValue system_object(JSContext *ctx)
     };
     JSValue all = JS_NewObject(ctx);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        JS_SetPropertyStr(ctx, all, calls[i].name,
-                          JS_NewCFunction(ctx, calls[i].call, calls[i].name, calls[i].length));
+        JS_SetPropertyStr(
+            ctx, all, calls[i].name,
+            JS_NewCFunction(ctx, calls[i].call, calls[i].name, calls[i].length));
     return all;
 }

@@ -10,9 +10,12 @@ static const char REPLACEMENT[3] = {'\xef', '\xbf', '\xbd'};
 static size_t sequence(const unsigned char *at, size_t n, bool *whole)
 {
     unsigned char first = at[0], low = 0x80, high = 0xbf;
-    size_t need = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3
-                                                       : first < 0xf5   ? 4
-                                                                        : 0;
+    size_t need = first < 0x80   ? 1
+                  : first < 0xc2 ? 0
+                  : first < 0xe0 ? 2
+                  : first < 0xf0 ? 3
+                  : first < 0xf5 ? 4
+                                 : 0;
     *whole = need == 1;
     if (need <= 1)
         return 1;
@@ -51,7 +54,8 @@ JSValue text_decode(JSContext *ctx, const char *bytes, size_t n)
     size_t out = 0;
     for (size_t i = 0, k; i < n; i += k) {
         k = sequence(at + i, n - i, &whole);
-        memcpy(clean + out, whole ? bytes + i : REPLACEMENT, whole ? k : sizeof REPLACEMENT);
+        memcpy(clean + out, whole ? bytes + i : REPLACEMENT,
+               whole ? k : sizeof REPLACEMENT);
         out += whole ? k : sizeof REPLACEMENT;
     }
     JSValue text = JS_NewStringLen(ctx, clean, out);

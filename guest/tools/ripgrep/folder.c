@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WASI(name) __attribute__((import_module("wasi_snapshot_preview1"), import_name(#name)))
+#define WASI(name) \
+    __attribute__((import_module("wasi_snapshot_preview1"), import_name(#name)))
 #define EXPORT(name) __attribute__((export_name(#name)))
 #define BADF 8u
 #define FOLDER 2u
@@ -14,12 +15,14 @@
 #define ALL_RIGHTS (uint64_t)0x1fffffff
 
 WASI(fd_prestat_get) uint32_t real_prestat_get(uint32_t fd, uint32_t *to);
-WASI(fd_prestat_dir_name) uint32_t real_prestat_dir_name(uint32_t fd, char *to, uint32_t n);
+WASI(fd_prestat_dir_name)
+uint32_t real_prestat_dir_name(uint32_t fd, char *to, uint32_t n);
 WASI(environ_sizes_get) uint32_t environ_sizes(uint32_t *count, uint32_t *bytes);
 WASI(environ_get) uint32_t environ(char **list, char *bytes);
 WASI(path_open)
-uint32_t path_open(uint32_t fd, uint32_t look_up, const char *path, uint32_t n, uint32_t how,
-                   uint64_t rights, uint64_t inheriting, uint32_t flags, uint32_t *opened);
+uint32_t path_open(uint32_t fd, uint32_t look_up, const char *path, uint32_t n,
+                   uint32_t how, uint64_t rights, uint64_t inheriting, uint32_t flags,
+                   uint32_t *opened);
 
 /* $PWD below "/", which is fd 3; NULL where there is none. */
 static const char *working_folder(uint32_t *scratch, uint32_t *n)
@@ -29,7 +32,8 @@ static const char *working_folder(uint32_t *scratch, uint32_t *n)
     uint32_t count = scratch[0], bytes = scratch[1];
     uint32_t pages = (4 * count + bytes) / PAGE + 1;
     char **list = (char **)(__builtin_wasm_memory_grow(0, pages) * PAGE);
-    if ((int32_t)(uintptr_t)list == -(int32_t)PAGE || environ(list, (char *)(list + count)) != 0)
+    if ((int32_t)(uintptr_t)list == -(int32_t)PAGE ||
+        environ(list, (char *)(list + count)) != 0)
         return 0;
     for (uint32_t i = 0; i < count; i++) {
         const char *at = list[i];
@@ -48,7 +52,9 @@ static bool open_here(uint32_t fd)
 {
     uint32_t *scratch = (uint32_t *)(__builtin_wasm_memory_grow(0, 1) * PAGE);
     const char *path = working_folder(scratch, &scratch[2]);
-    return path && path_open(3, 1, path, scratch[2], FOLDER, ALL_RIGHTS, ALL_RIGHTS, 0, scratch) == 0 &&
+    return path &&
+           path_open(3, 1, path, scratch[2], FOLDER, ALL_RIGHTS, ALL_RIGHTS, 0,
+                     scratch) == 0 &&
            scratch[0] == fd;
 }
 
