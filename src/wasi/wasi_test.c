@@ -707,17 +707,6 @@ static void links_lead_where_they_say(void **state)
         CALL(path_open, d, 0, PATH, put(PATH, "../f"), 0, READS, 0, 0, ANSWER), PERM);
 }
 
-/* Go opens so what it will only read. */
-static void the_right_to_a_size_opens_nothing_for_writing(void **state)
-{
-    (void)state;
-    (void)open_at("f", OF_CREATE, WRITES);
-    uint32_t fd = open_at("f", 0, READS | BIT(RIGHT_ALLOCATE) | BIT(RIGHT_SET_SIZE));
-    set_iov(0, BYTES, 1);
-    assert_int_equal(CALL(fd_write, fd, IOV, 1, ANSWER), BADF);
-    assert_int_equal(CALL(fd_filestat_set_size, fd, 0), BADF);
-}
-
 static void times_are_set_as_asked(void **state)
 {
     (void)state;
@@ -1051,7 +1040,6 @@ int main(void)
         T(opening_says_why_not),
         T(names_are_made_moved_and_removed),
         T(links_lead_where_they_say),
-        T(the_right_to_a_size_opens_nothing_for_writing),
         T(times_are_set_as_asked),
         T(folders_are_read_in_pieces),
         T(cookies_stay_good_while_the_folder_changes),
