@@ -15,7 +15,7 @@
 
 #include "common.h"
 
-#define ROOM  (1 << 16)
+#define ROOM (1 << 16)
 #define BEGIN __REM_BIAS /* the only descriptor that tar gets from here */
 
 enum format { GZIP, BZIP2, XZ, LZMA };
@@ -27,10 +27,8 @@ struct codec {
     size_t magic_length;
 };
 static const struct codec codecs[] = {
-    {"gzip", GZIP, "\037\213", 2},
-    {"pigz", GZIP, "\037\213", 2},
-    {"bzip2", BZIP2, "BZh", 3},
-    {"xz", XZ, "\3757zXZ", 5},
+    {"gzip", GZIP, "\037\213", 2}, {"pigz", GZIP, "\037\213", 2},
+    {"bzip2", BZIP2, "BZh", 3},    {"xz", XZ, "\3757zXZ", 5},
     {"lzma", LZMA, NULL, 0},
 };
 
@@ -66,7 +64,8 @@ static const struct codec *codec_of(const char *command, int *level)
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
         if (strlen(codecs[i].name) == length && memcmp(codecs[i].name, name, length) == 0)
             return &codecs[i];
-    FATAL_ERROR((0, 0, "%s: there is no such compressor here: gzip, bzip2, xz and lzma are",
+    FATAL_ERROR((0, 0,
+                 "%s: there is no such compressor here: gzip, bzip2, xz and lzma are",
                  command));
     return NULL;
 }
@@ -80,8 +79,8 @@ static bool begin_writing(int level)
     case BZIP2:
         return BZ2_bzCompressInit(&stream.b, level < 1 ? 9 : level, 0, 0) == BZ_OK;
     case XZ:
-        return lzma_easy_encoder(&stream.x, level < 0 ? 6 : (uint32_t)level, LZMA_CHECK_CRC64) ==
-               LZMA_OK;
+        return lzma_easy_encoder(&stream.x, level < 0 ? 6 : (uint32_t)level,
+                                 LZMA_CHECK_CRC64) == LZMA_OK;
     case LZMA: {
         lzma_options_lzma options;
         return !lzma_lzma_preset(&options, level < 0 ? 6 : (uint32_t)level) &&
@@ -157,8 +156,10 @@ void sys_wait_for_child(pid_t child, bool eof)
 {
     (void)child, (void)eof;
     if (stream.damaged)
-        FATAL_ERROR((0, 0, "%s: the compressed data are damaged, or not of the format that was told",
-                     archive_name_array[0]));
+        FATAL_ERROR(
+            (0, 0,
+             "%s: the compressed data are damaged, or not of the format that was told",
+             archive_name_array[0]));
 }
 
 /* ---- what tar reads --------------------------------------------------------- */
@@ -183,8 +184,9 @@ static bool another_member(unsigned char first)
 {
     if (first == 0)
         return false;
-    return stream.format == GZIP ? inflateReset(&stream.z) == Z_OK
-                                 : BZ2_bzDecompressEnd(&stream.b) == BZ_OK && begin_reading();
+    return stream.format == GZIP
+               ? inflateReset(&stream.z) == Z_OK
+               : BZ2_bzDecompressEnd(&stream.b) == BZ_OK && begin_reading();
 }
 
 static void inflate_some(bool at_end)
@@ -196,7 +198,8 @@ static void inflate_some(bool at_end)
             stream.z.next_in = stream.bytes;
         }
         stream.ended = stream.z.avail_in == 0 || !another_member(*stream.z.next_in);
-    } else if ((outcome != Z_OK && outcome != Z_BUF_ERROR) || (at_end && stream.z.avail_out > 0)) {
+    } else if ((outcome != Z_OK && outcome != Z_BUF_ERROR) ||
+               (at_end && stream.z.avail_out > 0)) {
         damaged();
     }
 }
@@ -237,9 +240,10 @@ static size_t decompress(char *to, size_t n)
         size_t in = stream.format == GZIP    ? stream.z.avail_in
                     : stream.format == BZIP2 ? stream.b.avail_in
                                              : stream.x.avail_in;
-        unsigned char *next = stream.format == GZIP    ? (unsigned char *)stream.z.next_in
-                              : stream.format == BZIP2 ? (unsigned char *)stream.b.next_in
-                                                       : (unsigned char *)stream.x.next_in;
+        unsigned char *next = stream.format == GZIP ? (unsigned char *)stream.z.next_in
+                              : stream.format == BZIP2
+                                  ? (unsigned char *)stream.b.next_in
+                                  : (unsigned char *)stream.x.next_in;
         if (in == 0) {
             in = refill();
             next = stream.bytes;
@@ -248,7 +252,8 @@ static size_t decompress(char *to, size_t n)
         switch (stream.format) {
         case GZIP:
             stream.z.next_in = next, stream.z.avail_in = (uInt)in;
-            stream.z.next_out = (unsigned char *)to + n - left, stream.z.avail_out = (uInt)left;
+            stream.z.next_out = (unsigned char *)to + n - left,
+            stream.z.avail_out = (uInt)left;
             inflate_some(at_end);
             left = stream.z.avail_out;
             break;
