@@ -140,6 +140,14 @@ def test_no_mount_reaches_the_users_own_settings(evaluate, config, tmp_path):
     assert (config / "policy.json").read_text() == before
 
 
+def test_no_mount_reaches_the_installed_tools(evaluate, config, tmp_path):
+    records = tmp_path / "data" / "cloche" / "tools" / "records"
+    records.mkdir(parents=True)
+    for host in (records, records.parent, records.parent.parent):
+        mounted(config, host)
+        assert not evaluate("return fs.readdir('/m')", "--files")["success"], host
+
+
 def test_no_mount_shows_a_vaults_own_folder(evaluate, config, vault, tmp_path):
     evaluate("return notes.list({})")
     host = vault / ".cloche"

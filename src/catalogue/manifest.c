@@ -223,6 +223,8 @@ static bool string_fits(const struct json *schema, struct str s)
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++)
         n += ((unsigned char)s.at[i] & 0xc0) != 0x80;
+    if (s.n && memchr(s.at, '\0', s.n)) /* it would be another to the tool */
+        return false;
     return (int64_t)n >= json_int(json_get(schema, "minLength"), 0) &&
            (int64_t)n <= json_int(json_get(schema, "maxLength"), INT64_MAX) &&
            matches(json_str(json_get(schema, "pattern")), s);

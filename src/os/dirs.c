@@ -140,6 +140,12 @@ bool os_is_apart(const char *path)
         scoped(free) char *own = fd >= 0 ? os_dir_path(fd, &none) : NULL;
         apart = !own || keeps_off(path, own);
     }
+    /* Of the data, only the tools that a person installed: vaults lie there, too. */
+    scoped_fd int data = apart ? os_data_dir(NULL, &none) : -1;
+    scoped(free) char *folder = data >= 0 ? os_dir_path(data, &none) : NULL;
+    char tools[PATH_MAX + 8];
+    if (folder && snprintf(tools, sizeof tools, "%s/tools", folder) > 0)
+        apart = keeps_off(path, tools);
     return apart;
 }
 

@@ -209,7 +209,8 @@ int os_config_dir(char **path, struct err *e);
 int os_cache_dir(char **path, struct err *e);
 int os_data_dir(char **path, struct err *e);
 int os_state_dir(char **path, struct err *e);
-/* Does a folder keep off those of the configuration, the cache and the state: is it
+/* Does a folder keep off those of the configuration, the cache, the state and the
+ * installed tools: is it
  * none of them, within none, and around none but by way of a hidden folder? `path` is
  * its true one, as of os_dir_path(); it need not be there yet. */
 bool os_is_apart(const char *path);
