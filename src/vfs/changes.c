@@ -134,7 +134,7 @@ static int look_and_remove(void *arg, struct str name, const struct vfs_stat *st
 /* All that the host has in a folder that is gone. */
 static int remove_all(struct finding *f)
 {
-    scoped_fd int fd = host_folder(f->of, f->now.old.at);
+    scoped_fd int fd = host_listed(f->of, f->now.old.at);
     return fd < 0 ? 0 : host_list(fd, f->of, look_and_remove, f);
 }
 

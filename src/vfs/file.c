@@ -41,6 +41,11 @@ enum vfs_type vfs_type_of(const struct vfs_file *f)
     return f->type;
 }
 
+uint64_t vfs_folder_inode(const struct vfs_file *f)
+{
+    return f->node ? f->node->inode : f->inode;
+}
+
 /* Where only writing is allowed: a file that is there, unless it is emptied first, or all
  * in it is the guest's own. */
 static bool may_read(const struct place *p, unsigned how)
@@ -124,9 +129,13 @@ static int open_host(struct vfs *v, const struct place *p, struct vfs_file *f)
     struct vfs_stat seen;
     f->mount = p->in.mount;
     f->fd = openat(p->in.fd, p->name_n ? p->name : ".", host_flags(p, f->how), 0666);
-    if (f->fd < 0 || fstat(f->fd, &st) != 0)
+    if (f->fd < 0)
         return errno;
-    if (!host_stat(f->mount, &st, &seen) || seen.type == VFS_LINK)
+    if (p->exists && p->stat.type == VFS_FOLDER)
+        seen = p->stat; /* O_DIRECTORY saw to it */
+    else if (fstat(f->fd, &st) != 0)
+        return errno;
+    else if (!host_stat(f->mount, &st, &seen) || seen.type == VFS_LINK)
         return EACCES;
     v->used.files += !p->exists;
     f->type = seen.type;
@@ -134,7 +143,8 @@ static int open_host(struct vfs *v, const struct place *p, struct vfs_file *f)
         bool gap = p->in.path_n && p->name_n;
         if (p->in.path_n + gap + p->name_n >= VFS_PATH_MAX)
             return ENAMETOOLONG;
-        f->path = mem_new(VFS_PATH_MAX);
+        f->inode = seen.inode;
+        f->path = mem_new(p->in.path_n + gap + p->name_n + 1);
         memcpy(f->path, p->in.path, p->in.path_n);
         if (gap)
             f->path[p->in.path_n] = '/';
@@ -149,7 +159,8 @@ int vfs_open(struct vfs *v, struct vfs_file *base, struct str path, unsigned how
 {
     struct place p;
     bool fresh = how & VFS_CREATE && how & VFS_EXCLUSIVE;
-    int failed = walk(v, base, path, how & VFS_NOFOLLOW || fresh ? 0 : WALK_FOLLOW, &p);
+    bool follow = !(how & VFS_NOFOLLOW) && !fresh;
+    int failed = walk(v, base, path, WALK_OPEN | (follow ? WALK_FOLLOW : 0), &p);
     if (!failed)
         failed = may_open(v, &p, how);
     if (!failed) {

@@ -94,8 +94,10 @@ bool host_stat(const struct mounted *m, const struct stat *st, struct vfs_stat *
  * descriptor of the caller's, -1 and errno. HOST_OPEN is added to the flags. */
 int host_open(const struct mounted *m, const char *path, int flags);
 int host_folder(const struct mounted *m, const char *path); /* only to look beneath it */
+int host_listed(const struct mounted *m, const char *path); /* for host_list() */
 int host_file(const struct mounted *m, const char *path);   /* for reading */
-/* Every entry of a folder that is open, in no order; of `st` type and inode are set.
+/* Every entry of a folder that is open for reading, from its first on, in no order; of `st`
+ * type and inode are set.
  * Answers an errno of its own, or the first of `each` that is not 0. */
 typedef int host_entry_fn(void *arg, struct str name, const struct vfs_stat *st,
                           bool shown);
@@ -147,7 +149,8 @@ struct where {
     struct vfs *vfs;
     struct node *node;     /* in memory; the mount's point otherwise. One reference */
     struct mounted *mount; /* NULL: in memory */
-    int fd;                /* of the folder in the mount; ours to close */
+    int fd;                /* of the folder in the mount */
+    const struct vfs_file *lender; /* whose fd it is; NULL: ours to close */
     size_t path_n;
     char path[VFS_PATH_MAX]; /* from the mount to it, without links, "" for itself */
 };
@@ -165,6 +168,7 @@ struct place {
 };
 
 #define WALK_FOLLOW 1u /* a link at the end, too */
+#define WALK_OPEN 2u   /* of an open folder itself, type and inode are enough */
 
 /* 0 also when only the last name is not there. The caller ends it in any case. */
 int walk(struct vfs *v, struct vfs_file *base, struct str path, unsigned how,
@@ -194,6 +198,7 @@ struct vfs_file {
     struct mounted *mount; /* else */
     int fd;                /* on the host; of a node, while its contents are there */
     char *path;            /* of a mount's folder, as struct where has it */
+    uint64_t inode;        /* of a mount's folder */
     struct vfs_entry *entries;
     size_t entry_count;
     char *names;

@@ -250,7 +250,7 @@ int lower_list(const struct node *folder, host_entry_fn *each, void *arg)
     struct listing l = {folder, each, arg};
     if (!in)
         return 0;
-    scoped_fd int fd = host_folder(in->of, in->path);
+    scoped_fd int fd = host_listed(in->of, in->path);
     return fd < 0 ? errno : host_list(fd, in->of, pass_on, &l);
 }
 

@@ -321,6 +321,33 @@ static void a_race_for_a_folder_never_leads_out(void **state)
     host("test \"$(ls outside)\" = %s", "text");
 }
 
+/* As everywhere: the folder is what is open, not its name. */
+static void an_open_folder_is_the_same_when_others_move_it(void **state)
+{
+    (void)state;
+    struct vfs_file *folder = NULL, *file = NULL;
+    struct vfs_stat st, of_folder;
+    const struct vfs_entry *entry;
+    host("mkdir in/box && echo -n within > in/box/%s", "text");
+    assert_int_equal(vfs_open(v, NULL, S("/rw/box"), VFS_READ | VFS_DIRECTORY, &folder),
+                     0);
+    assert_int_equal(vfs_stat_of(folder, &of_folder), 0);
+    assert_int_equal(vfs_folder_inode(folder), of_folder.inode);
+    host("mv in/box in/%s && ln -s ../outside in/box", "moved");
+    assert_int_equal(vfs_stat(v, folder, S("text"), true, &st), 0);
+    assert_int_equal(st.size, 6);
+    assert_int_equal(vfs_open(v, folder, S("."), VFS_READ | VFS_DIRECTORY, &file), 0);
+    assert_int_equal(vfs_folder_inode(file), of_folder.inode);
+    for (int i = 0; i < 2; i++) { /* read again from its first entry */
+        assert_int_equal(vfs_entry(file, 0, &entry), 0);
+        assert_true(str_is(entry->name, "text"));
+        assert_int_equal(vfs_entry(file, 1, &entry), ENOENT);
+    }
+    assert_int_equal(vfs_stat(v, folder, S("../f"), true, &st), EPERM);
+    vfs_close(file);
+    vfs_close(folder);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, make, end)
@@ -337,6 +364,7 @@ int main(void)
         T(nothing_moves_between_mounts),
         T(mounts_are_made_at_free_places),
         T(a_race_for_a_folder_never_leads_out),
+        T(an_open_folder_is_the_same_when_others_move_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

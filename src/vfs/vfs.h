@@ -134,6 +134,7 @@ int vfs_open(struct vfs *v, struct vfs_file *base, struct str path, unsigned how
 void vfs_close(struct vfs_file *f); /* NULL is fine */
 SCOPED(vfs_file, vfs_close);
 enum vfs_type vfs_type_of(const struct vfs_file *f);
+uint64_t vfs_folder_inode(const struct vfs_file *f); /* as it was when it was opened */
 
 /* `*got` bytes from `offset` on; 0 at the end. EBADF: not open for that. */
 int vfs_read(struct vfs_file *f, uint64_t offset, void *to, size_t n, size_t *got);

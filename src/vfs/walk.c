@@ -1,10 +1,10 @@
 /* From a path to a place, name by name.
  *
- * On the host each name is looked at and opened by itself, relative to the folder
- * before it, and no link is followed by the kernel: whatever others do there
- * meanwhile, a single name cannot lead out of the folder that it stands in. The
- * targets of links are spliced into what is still to walk, so that every rule here
- * holds for them as well. */
+ * On the host each name is looked at and opened by itself, relative to the folder before
+ * it (the first one to that which is open), and no link is followed by the kernel:
+ * whatever others do there meanwhile, a single name cannot lead out of the folder that it
+ * stands in. The targets of links are spliced into what is still to walk, so that every
+ * rule here holds for them as well. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,8 +16,8 @@
 struct walker {
     struct vfs *vfs;
     struct vfs_file *base;
-    struct where at;
-    size_t depth; /* folders below the base */
+    struct where *at; /* the place's: some kilobytes, not to be copied or cleared */
+    size_t depth;     /* folders below the base */
     unsigned links, how;
     size_t todo_n, next;
     char todo[VFS_PATH_MAX];
@@ -27,9 +27,21 @@ struct walker {
 
 static void where_done(struct where *w)
 {
-    os_close(w->fd);
+    if (!w->lender)
+        os_close(w->fd);
     w->fd = -1;
+    w->lender = NULL;
     node_drop(w->vfs, take(w->node));
+}
+
+static void stand_in(struct where *w, struct mounted *m, const char *path, int fd)
+{
+    where_done(w);
+    w->node = node_ref(m->point);
+    w->mount = m;
+    w->fd = fd;
+    w->path_n = strlen(path);
+    memmove(w->path, path, w->path_n + 1);
 }
 
 static int enter_mount(struct where *w, struct mounted *m, const char *path)
@@ -37,12 +49,16 @@ static int enter_mount(struct where *w, struct mounted *m, const char *path)
     int fd = host_folder(m, path);
     if (fd < 0)
         return errno;
-    where_done(w);
-    w->node = node_ref(m->point);
-    w->mount = m;
-    w->fd = fd;
-    w->path_n = strlen(path);
-    memmove(w->path, path, w->path_n + 1);
+    stand_in(w, m, path, fd);
+    return 0;
+}
+
+/* A folder that is open is gone on from as it is, as everywhere: also where somebody has
+ * moved it meanwhile. */
+static int enter_open(struct where *w, const struct vfs_file *folder)
+{
+    stand_in(w, folder->mount, folder->path, folder->fd);
+    w->lender = folder;
     return 0;
 }
 
@@ -72,8 +88,10 @@ static int go_down_host(struct where *w, const struct place *p)
     int fd = openat(w->fd, p->name, O_PATH | O_DIRECTORY | HOST_OPEN);
     if (fd < 0)
         return errno;
-    os_close(w->fd);
+    if (!w->lender)
+        os_close(w->fd);
     w->fd = fd;
+    w->lender = NULL;
     if (gap)
         w->path[w->path_n++] = '/';
     memcpy(w->path + w->path_n, p->name, p->name_n + 1);
@@ -83,7 +101,7 @@ static int go_down_host(struct where *w, const struct place *p)
 
 static int go_up(struct walker *k)
 {
-    struct where *w = &k->at;
+    struct where *w = k->at;
     if (k->base && k->depth == 0)
         return EPERM;
     k->depth -= k->depth > 0;
@@ -107,13 +125,12 @@ static int begin(struct walker *k, bool absolute)
     struct vfs_file *base = k->base;
     k->depth = 0;
     if (!base)
-        return enter_memory(&k->at, k->vfs->root);
+        return enter_memory(k->at, k->vfs->root);
     if (absolute)
         return EPERM;
     if (base->type != VFS_FOLDER)
         return ENOTDIR;
-    return base->mount ? enter_mount(&k->at, base->mount, base->path)
-                       : enter_memory(&k->at, base->node);
+    return base->mount ? enter_open(k->at, base) : enter_memory(k->at, base->node);
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -138,7 +155,7 @@ static struct str next_name(struct walker *k, bool *last, bool *slash)
 /* What stands under that name in the folder where we are. */
 static int look(struct walker *k, struct place *p)
 {
-    struct where *w = &k->at;
+    struct where *w = k->at;
     p->exists = false;
     node_drop(k->vfs, take(p->node));
     if (!w->mount) {
@@ -167,7 +184,7 @@ static int splice_link(struct walker *k, const struct place *p)
     if (p->node) {
         n = (ssize_t)p->node->size;
         memcpy(target, p->node->bytes, p->node->size);
-    } else if ((n = readlinkat(k->at.fd, p->name, target, sizeof target)) < 0) {
+    } else if ((n = readlinkat(k->at->fd, p->name, target, sizeof target)) < 0) {
         return errno;
     }
     size_t rest = k->todo_n - k->next;
@@ -213,7 +230,7 @@ static int step(struct walker *k, struct place *p, bool *done)
     if (p->stat.type != VFS_FOLDER)
         return ENOTDIR;
     k->depth++;
-    return p->node ? enter_memory(&k->at, p->node) : go_down_host(&k->at, p);
+    return p->node ? enter_memory(k->at, p->node) : go_down_host(k->at, p);
 }
 
 /* A path that ends in "." or ".." or is "/": the folder itself. */
@@ -221,14 +238,16 @@ static int look_at_folder(struct walker *k, struct place *p)
 {
     struct stat st;
     p->exists = true;
-    if (!k->at.mount) {
+    if (!k->at->mount) {
         node_drop(k->vfs, p->node);
-        p->node = node_ref(k->at.node);
+        p->node = node_ref(k->at->node);
         node_stat(p->node, &p->stat);
+    } else if (k->how & WALK_OPEN && k->at->lender) {
+        p->stat = (struct vfs_stat){.type = VFS_FOLDER, .inode = k->at->lender->inode};
     } else {
-        if (fstat(k->at.fd, &st) != 0)
+        if (fstat(k->at->fd, &st) != 0)
             return errno;
-        (void)host_stat(k->at.mount, &st, &p->stat);
+        (void)host_stat(k->at->mount, &st, &p->stat);
     }
     return 0;
 }
@@ -239,7 +258,7 @@ static int uncover(struct walker *k, struct place *p)
     if (!p->exists || !p->node || !p->node->mount)
         return 0;
     p->name_n = 0;
-    int failed = enter_memory(&k->at, p->node);
+    int failed = enter_memory(k->at, p->node);
     node_drop(k->vfs, take(p->node));
     return failed;
 }
@@ -247,11 +266,21 @@ static int uncover(struct walker *k, struct place *p)
 int walk(struct vfs *v, struct vfs_file *base, struct str path, unsigned how,
          struct place *out)
 {
-    struct walker k = {.vfs = v, .base = base, .how = how, .at = {.vfs = v, .fd = -1}};
+    struct walker k;
     bool done = false;
+    k.vfs = v;
+    k.base = base;
+    k.at = &out->in;
+    k.how = how;
+    k.links = 0;
+    k.next = 0;
     out->in.vfs = v;
     out->in.fd = -1;
+    out->in.lender = NULL;
     out->in.node = NULL;
+    out->in.mount = NULL;
+    out->in.path_n = 0;
+    out->in.path[0] = '\0';
     out->name_n = 0;
     out->exists = out->wants_folder = false;
     out->node = NULL;
@@ -270,7 +299,6 @@ int walk(struct vfs *v, struct vfs_file *base, struct str path, unsigned how,
         failed = uncover(&k, out);
     if (!failed && out->name_n == 0)
         failed = look_at_folder(&k, out);
-    out->in = k.at;
     return failed;
 }
 

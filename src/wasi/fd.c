@@ -498,14 +498,15 @@ static size_t put_some(char *to, size_t size, size_t at, const void *from, size_
 static int entry_at(struct vfs_file *folder, uint64_t cookie, struct vfs_entry *out)
 {
     const struct vfs_entry *x;
-    struct vfs_stat st;
-    int failed =
-        cookie < DOTS ? vfs_stat_of(folder, &st) : vfs_entry(folder, cookie - DOTS, &x);
-    if (failed)
-        return failed;
-    *out =
-        cookie < DOTS ? (struct vfs_entry){{"..", cookie + 1}, VFS_FOLDER, st.inode} : *x;
-    return 0;
+    if (cookie < DOTS) {
+        *out =
+            (struct vfs_entry){{"..", cookie + 1}, VFS_FOLDER, vfs_folder_inode(folder)};
+        return 0;
+    }
+    int failed = vfs_entry(folder, cookie - DOTS, &x);
+    if (!failed)
+        *out = *x;
+    return failed;
 }
 
 static size_t put_entry(char *to, size_t size, size_t at, const struct vfs_entry *x,
