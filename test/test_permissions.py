@@ -273,6 +273,24 @@ def test_nobody_answers_and_the_same_call_finds_a_later_word(client, program):
     assert "Permission denied" in text_of(client.ask(read_note(8)))
 
 
+@pytest.mark.parametrize("word", ["mounts", "vault", "good for"])
+def test_nobody_is_shown_words_that_mean_nothing(client, program, word):
+    """They would stand among ours: and a question that cannot be read is never decided."""
+    client.ask(hello())
+    answer = client.ask(call("wasm_reader", {"args": ["a"], word: "nothing"}))
+    assert f"there is no argument '{word}'" in text_of(answer)
+    assert waiting(program) == []
+
+
+def test_a_pipeline_shows_no_words_that_mean_nothing(client, program):
+    client.ask(hello())
+    code = "return await tools.pipe([{tool: 'reader', args: ['a']}], {mounts: 'nothing'})"
+    answer = client.ask(call("evaluate_note_code", {"code": code}))
+    error = answer["result"]["structuredContent"]["errorDetails"]
+    assert error["type"] == "InvalidInput" and "takes no 'mounts'" in error["message"], error
+    assert waiting(program) == []
+
+
 def test_always_at_the_terminal_is_seen_and_taken_back(client, program):
     policy(askSeconds=1)
     client.ask(hello())

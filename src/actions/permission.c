@@ -123,10 +123,24 @@ static void put_compact(const struct json *v, struct json_writer *w)
     w->out->failed |= text.failed; /* it would not be shown whole */
 }
 
+/* A parameter that is called as one of our own lines is told from it. */
+static void put_label(struct str key, struct json_writer *w)
+{
+    static const char *const ours[] = {"tool", "mounts", "vault"};
+    scoped_buf struct buf label;
+    buf_init(&label, 2 * TOOL_NAME_MAX);
+    for (size_t i = 0; i < LENGTH(ours); i++)
+        if (str_is(key, ours[i]))
+            buf_cstr(&label, "argument ");
+    buf_str(&label, key);
+    json_key_str(w, buf_view(&label));
+    w->out->failed |= label.failed;
+}
+
 static void put_argument(struct str key, const struct json *v, struct json_writer *w)
 {
     struct json_iter it = json_iter(v);
-    json_key_str(w, key);
+    put_label(key, w);
     json_open_array(w);
     if (str_is(key, "stdin") && json_is(v, JSON_STRING))
         put_fed("", json_str(v), w);
@@ -497,7 +511,8 @@ static bool ask(struct question *q, struct err *e)
 {
     struct evaluation *v = q->by->evaluation;
     buf_init(&q->shown, APPROVAL_SHOWN_MAX);
-    bool ok = make_shown(q, e);
+    /* Nobody is asked for what would be refused then, nor shown words of no meaning. */
+    bool ok = tools_check(q->wish->stages, q->wish->count, e) && make_shown(q, e);
     if (ok) {
         make_digest(q);
         ok = !v || evaluation_awaits(v, e);

@@ -8,12 +8,14 @@
 #pragma once
 #include "actions/internal.h"
 #include "catalogue/catalogue.h"
+#include "tools/tools.h"
 
 struct tool_wish {
     const struct tool *const *tools; /* one, or the stages of a pipeline */
     size_t count;
-    const struct json *request; /* all that the call says: shown whole */
-    bool vault;                 /* they are shown the vault, as far as each may */
+    const struct json *request;      /* all that the call says: shown whole */
+    const struct tool_stage *stages; /* the same, for tools_check() */
+    bool vault;                      /* they are shown the vault, as far as each may */
 };
 
 /* Who wants to run them, and where. */

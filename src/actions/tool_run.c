@@ -110,12 +110,33 @@ static bool check_stage(const struct tool_stage *s, const struct tool_order *ord
     return true;
 }
 
+/* What nobody reads would be shown to a person all the same. */
+static bool check_shared(const struct json *shared, struct err *e)
+{
+    static const char *const known[] = {"pipeline", "stdin", "files", "cwd", "timeout"};
+    struct json_iter it = json_iter(shared);
+    while (json_next(&it)) {
+        bool found = false;
+        for (size_t i = 0; i < LENGTH(known); i++)
+            found |= str_is(it.key, known[i]);
+        if (!found)
+            return err_set(
+                e, ERR_INVALID,
+                "a pipeline takes no '%.*s'; stdin, files, cwd and timeout are "
+                "accepted, arguments stand in its stages; nothing ran",
+                STR_ARGS(str_cut(it.key, 60)));
+    }
+    return true;
+}
+
 static bool prepare(struct tool_run *r, const struct tool_order *orders, size_t count,
                     const struct json *shared, struct err *e)
 {
     if (!count || count > TOOL_STAGES_MAX)
         return err_set(e, ERR_INVALID, "a pipeline of %zu tools; 1 to %u are accepted",
                        count, TOOL_STAGES_MAX);
+    if (!check_shared(shared, e))
+        return false;
     const struct json *input = json_get(shared, "stdin");
     for (size_t i = 0; i < count; i++)
         if (!read_stage(r, &orders[i], i ? NULL : input, e) ||
@@ -263,8 +284,11 @@ static bool permitted(const struct tool_run *r, const struct json *request, stru
                                .who = c->who,
                                .account = c->account,
                                .evaluation = c->code};
-    struct tool_wish wish = {
-        .tools = tools, .count = r->count, .request = request, .vault = r->vault.shown};
+    struct tool_wish wish = {.tools = tools,
+                             .count = r->count,
+                             .request = request,
+                             .stages = r->stages,
+                             .vault = r->vault.shown};
     return tools_permitted(&asker, &wish, e);
 }
 

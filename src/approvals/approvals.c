@@ -368,11 +368,15 @@ static bool make_entry(const struct approvals *a, const struct approval_wish *w,
     struct json_writer out = json_writer(&text);
     put_entry(w, id, wait_ms, &out);
     file_of(str_of(id), ENTRY, name);
+    scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
     if (text.failed || w->shown.n > APPROVAL_SHOWN_MAX)
         return err_set(e, ERR_LIMIT,
                        "what is asked has %zu bytes, and is too large to be "
                        "shown to a person (%zu may be)",
                        w->shown.n, APPROVAL_SHOWN_MAX);
+    /* One that nobody could read would be decided by nobody, and never be forgotten. */
+    if (!json_read(buf_view(&text), arena, e))
+        return err_wrap(e, "what is asked cannot be shown to a person");
     return os_draft(a->dir, name, buf_view(&text), NULL, 0600, false, e);
 }
 

@@ -315,6 +315,19 @@ static void what_cannot_be_shown_whole_is_not_asked(void **state)
     assert_int_equal(json_length(listed()), 0);
 }
 
+static void what_could_not_be_read_again_is_not_asked(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct approval_word word;
+    struct approval_wish w = wish("one");
+    w.shown = STR("{\"mounts\":[\"nothing\"],\"mounts\":[\"/vault\"]}");
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_int_equal(e.code, ERR_INVALID);
+    (void)ask("another"); /* nothing in its way was left */
+    assert_int_equal(json_length(listed()), 1);
+}
+
 /* ---- files of others ------------------------------------------------------- */
 
 static void damaged_and_forged_files_are_passed_over(void **state)
@@ -357,6 +370,24 @@ static void what_is_old_is_forgotten(void **state)
 
 /* ---- showing --------------------------------------------------------------- */
 
+static const char *spelt(const char *text)
+{
+    static struct buf out;
+    buf_done(&out);
+    buf_init(&out, 1 << 12);
+    approvals_spell(str_of(text), &out);
+    return buf_cz(&out);
+}
+
+static void nothing_that_an_agent_wrote_looks_like_a_line_of_ours(void **state)
+{
+    (void)state;
+    assert_string_equal(spelt("a   b    c"), "a   b\\u{20}*4c");
+    assert_string_equal(spelt("      "), "\\u{20}*6");
+    assert_string_equal(spelt("e\u0301\u0302\u0303\u0304 e\u0301"),
+                        "e\u0301\u0302\\u{303}\\u{304} e\u0301");
+}
+
 static void nothing_that_an_agent_wrote_leaves_its_line(void **state)
 {
     (void)state;
@@ -372,7 +403,7 @@ static void nothing_that_an_agent_wrote_leaves_its_line(void **state)
     approvals_tell(entry, &out);
     assert_string_equal(buf_cz(&out),
                         "abcdefgh  to be run, asked by a\\nb, who waits\n"
-                        "  arguments   \\u{1b}[2J\\u{1b}[H  tool        ls\n"
+                        "  arguments   \\u{1b}[2J\\u{1b}[H  tool\\u{20}*8ls\n"
                         "              x\\ny\n"
                         "              \\u{202e}evil\n"
                         "              a\\u{200b}b\\u{2066}c\\u{feff}\\u{85}\n"
@@ -400,7 +431,9 @@ int main(void)
         test(what_cannot_be_shown_whole_is_not_asked),
         test(damaged_and_forged_files_are_passed_over),
         test(what_is_old_is_forgotten),
+        test(what_could_not_be_read_again_is_not_asked),
         test(nothing_that_an_agent_wrote_leaves_its_line),
+        test(nothing_that_an_agent_wrote_looks_like_a_line_of_ours),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     (void)rmdir(home);

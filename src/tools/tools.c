@@ -65,6 +65,17 @@ static bool check_totals(const struct tool_world *w, const struct tool_stage *st
     return true;
 }
 
+bool tools_check(const struct tool_stage *stages, size_t count, struct err *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct command made;
+        scoped(arena_free) struct arena *a = arena_new(RUN_MEMORY);
+        if (!command_make(&stages[i], a, &made, e))
+            return err_wrap(e, "%s", stages[i].tool->name);
+    }
+    return true;
+}
+
 /* Standard input comes from one place alone. */
 static bool set_input(struct stage *s, bool is_first, struct err *e)
 {

@@ -110,6 +110,8 @@ struct tool_result {
 };
 void tool_result_end(struct tool_result *r); /* one of zeros is fine */
 
+/* What tools_run() would refuse the arguments for, before anybody is asked or waits. */
+bool tools_check(const struct tool_stage *stages, size_t count, struct err *e);
 /* Checks all arguments first (ERR_INVALID names the parameter; nothing has run), then runs
  * the stages side by side, each one's stdout the next one's stdin, through pipes of 64 KB.
  * true: they ran, see the result. false and *e: ERR_INVALID (an argument, a file's name,
