@@ -201,11 +201,26 @@ static bool check_path(struct str path, struct err *e)
                    str_is_utf8(path) ? (int)str_cut(path, 120).n : 0, path.at);
 }
 
+/* Of a new one: what moves a terminal's cursor would do so wherever a person lists it. */
+static bool check_made(const struct notes_file *f, struct err *e)
+{
+    for (size_t i = 0; f->change == NOTES_MADE && i < f->path.n; i++) {
+        unsigned char c = (unsigned char)f->path.at[i];
+        if (c < ' ' || c == 0x7f)
+            return err_set(e, ERR_INVALID,
+                           "a file's name holds a control character (\\x%02x, behind "
+                           "'%.*s'); nothing was changed",
+                           c, STR_ARGS(str_cut((struct str){f->path.at, i}, 120)));
+    }
+    return true;
+}
+
 static bool add_file(struct putting *p, const struct notes_file *f, int64_t since_ns,
                      struct err *e)
 {
     struct os_stat st = {0};
-    char *path = check_path(f->path, e) ? str_cz(f->path, p->arena, e) : NULL;
+    char *path =
+        check_path(f->path, e) && check_made(f, e) ? str_cz(f->path, p->arena, e) : NULL;
     if (!path || !check_base(p, f, path, since_ns, &st, e))
         return false;
     if (f->folder)

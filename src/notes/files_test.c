@@ -150,8 +150,10 @@ static void a_step_that_fails_takes_the_others_back(void **state)
 static void hidden_names_and_ways_out_are_refused(void **state)
 {
     (void)state;
-    static const char *const paths[] = {".cloche/policy.json", "a/.hidden",   "../out",
-                                        "/etc/passwd",         "a/../../out", ""};
+    static const char *const paths[] = {
+        ".cloche/policy.json", "a/.hidden", "../out",   "/etc/passwd",
+        "a/../../out",         "",          "a/b\n.md", "c\x1b[2J",
+        "d\x7f/e.bin"};
     for (size_t i = 0; i < LENGTH(paths); i++) {
         count = 0;
         add(paths[i], NOTES_MADE, "x");
