@@ -68,6 +68,9 @@ void node_remove(struct vfs *v, struct node *folder, struct str name);
 void node_replace(struct vfs *v, struct node *folder, struct str name, struct node *n);
 /* The file's size, zeros behind its old end. */
 int node_resize(struct vfs *v, struct node *file, uint64_t size); /* ENOSPC */
+/* Bytes in memory, of this tree and of all. false: there is no room for them. */
+bool node_charge(struct vfs *v, uint64_t n);
+void node_discharge(struct vfs *v, uint64_t n);
 bool node_is_beneath(const struct node *n, const struct node *folder);
 void node_touch(struct node *n); /* modified now */
 void node_stat(const struct node *n, struct vfs_stat *out);

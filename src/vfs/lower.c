@@ -215,16 +215,18 @@ int lower_load(struct vfs *v, struct node *file, bool contents)
     if (!file->lower || file->type != VFS_FILE)
         return 0;
     int failed = contents ? read_whole(v, file->lower, &all) : 0;
-    if (!failed)
-        failed = lower_keep(v, file);
-    if (failed)
+    if (failed || !node_charge(v, all.n))
+        return failed ? failed : ENOSPC;
+    failed = lower_keep(v, file);
+    if (failed) {
+        node_discharge(v, all.n);
         return failed;
+    }
     file->secret = contents && file->home->write_only;
     lower_free(take(file->lower));
     file->capacity = all.capacity;
     file->size = all.n;
     file->bytes = take(all.at);
-    v->used.bytes += file->size;
     return 0;
 }
 

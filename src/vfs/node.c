@@ -33,10 +33,37 @@ struct node *node_new(struct vfs *v, enum vfs_type type)
     return n;
 }
 
+static _Atomic uint64_t all_bytes; /* of all trees */
+static uint64_t all_most = VFS_ALL_BYTES;
+
+void vfs_limit_all(uint64_t bytes)
+{
+    all_most = bytes;
+}
+
+bool node_charge(struct vfs *v, uint64_t n)
+{
+    if (n > v->quota.bytes - v->used.bytes)
+        return false;
+    if (n > all_most || atomic_fetch_add(&all_bytes, n) > all_most - n) {
+        if (n <= all_most)
+            atomic_fetch_sub(&all_bytes, n);
+        return false;
+    }
+    v->used.bytes += n;
+    return true;
+}
+
+void node_discharge(struct vfs *v, uint64_t n)
+{
+    atomic_fetch_sub(&all_bytes, n);
+    v->used.bytes -= n;
+}
+
 static void node_free(struct vfs *v, struct node *n)
 {
     if (!n->lower)
-        v->used.bytes -= n->size; /* a folder's is 0 */
+        node_discharge(v, n->size); /* a folder's is 0 */
     v->used.files -= n->counted;
     lower_free(n->lower);
     free(n->bytes);
@@ -218,12 +245,17 @@ int node_resize(struct vfs *v, struct node *file, uint64_t size)
     if (failed)
         return failed;
     if (size > file->size) {
-        if (size - file->size > v->quota.bytes - v->used.bytes || size > SIZE_MAX / 4 ||
-            !reserve(file, (size_t)size))
+        uint64_t more = size - file->size;
+        if (size > SIZE_MAX / 4 || !node_charge(v, more))
             return ENOSPC;
+        if (!reserve(file, (size_t)size)) {
+            node_discharge(v, more);
+            return ENOSPC;
+        }
         memset(file->bytes + file->size, 0, (size_t)size - file->size);
     }
-    v->used.bytes = v->used.bytes - file->size + size;
+    if (size < file->size)
+        node_discharge(v, file->size - size);
     file->size = (size_t)size;
     if (size == 0) {
         free(take(file->bytes));

@@ -44,6 +44,10 @@ struct vfs_quota {
     uint64_t written; /* bytes written to mounts, over the tree's life: ENOSPC */
 };
 
+/* Contents in memory over all trees of the process: ENOSPC. One caller may have many. */
+#define VFS_ALL_BYTES ((uint64_t)2 << 30)
+void vfs_limit_all(uint64_t bytes); /* another than that, before there are trees */
+
 /* A tree that holds "/". Ends the program when there is no memory for that. */
 struct vfs *vfs_new(const struct vfs_quota *quota);
 /* All that was open in it must be closed before. NULL is fine. */

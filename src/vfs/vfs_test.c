@@ -368,6 +368,24 @@ static void what_is_open_outlives_its_name(void **state)
 
 /* ---- limits ------------------------------------------------------------- */
 
+static void all_trees_together_have_a_quota(void **state)
+{
+    (void)state;
+    char big[1000] = {0};
+    vfs_limit_all(1500);
+    struct vfs *other =
+        vfs_new(&(struct vfs_quota){.bytes = 1000, .files = 20, .open = 4});
+    assert_int_equal(vfs_put(v, S("f"), (struct str){big, 1000}), 0);
+    assert_int_equal(vfs_put(other, S("f"), (struct str){big, 501}), ENOSPC);
+    assert_int_equal(vfs_put(other, S("g"), (struct str){big, 500}), 0);
+    assert_int_equal(vfs_put(other, S("g"), (struct str){big, 501}), ENOSPC);
+    assert_int_equal(vfs_unlink(v, NULL, S("f")), 0); /* what is gone makes room */
+    assert_int_equal(vfs_put(other, S("g"), (struct str){big, 1000}), 0);
+    vfs_free(other);
+    assert_int_equal(vfs_put(v, S("f"), (struct str){big, 1000}), 0);
+    vfs_limit_all(VFS_ALL_BYTES);
+}
+
 static void bytes_have_a_quota(void **state)
 {
     (void)state;
@@ -480,6 +498,7 @@ int main(void)
         T(a_rename_replaces_as_posix_says),
         T(hard_links_share_one_file),
         T(what_is_open_outlives_its_name),
+        T(all_trees_together_have_a_quota),
         T(bytes_have_a_quota),
         T(files_have_a_quota),
         T(open_files_have_a_quota),
