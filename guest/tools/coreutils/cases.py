@@ -5,6 +5,10 @@ TABLE = "ann,34,paris\nbob,5,rome\ncyd,100,oslo\nbob,5,rome\n"
 WORDS = "the quick brown fox\njumps over  the lazy dog\n\n\tindented line\nlast without newline"
 MANY = "".join(f"{i % 17} line {i * 7919 % 1000} {'abcdef'[i % 6]}\n" for i in range(3000))
 BYTES = bytes(range(256)) * 4
+# Sixteen bytes are counted at once: words over their ends, every kind of white space, letters
+# of several bytes.
+BLOCKS = {f"{n}{i}": "ab c\n" * 3 + "x" * n + end + "last word\v\f\r\t\0\x7f" * 9
+          for n in range(17) for i, end in enumerate(["\n", " ", "y", "\u00e9", "\u6f22 "])}
 VERSIONS = "v1.10\nv1.9\nv1.2.3\nv2.0-rc1\nv2.0\nfile10.txt\nfile9.txt\n"
 SIZES = "1K\n512\n2G\n3M\n1.5K\n-4K\n"
 MONTHS = "Mar 3\nJan 1\ndec 25\nFeb 2\n"
@@ -150,6 +154,8 @@ CASES |= {
         case("-m", stdin="héllo\n"),
         case("-L", stdin=WORDS),
         case("-lwc", "a", "missing", files={"a": LINES}),
+        case(*BLOCKS, files=BLOCKS),
+        case("-lmw", *BLOCKS, files=BLOCKS),
         case("a", "b", "-", stdin="x\n", files={"a": WORDS, "b": ""}),
         case("--total=only", "a", "b", files={"a": WORDS, "b": LINES}),
         case("--files0-from=-", stdin="a\0b\0", files={"a": "1\n", "b": "2 3\n"}),
