@@ -2,6 +2,7 @@
 beside just-bash, which has them in JavaScript."""
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -26,8 +27,27 @@ RATIOS = {
     "jq": ["-c", ".id"],
     "ripgrep": ["-c", "word 77"],
 }
-NATIVE = {"ripgrep": "rg", "sort": "sort"}
+NATIVE = {"ripgrep": "rg", "awk": "gawk"}
+# More of them, for the table in the documentation alone.
+MORE = {
+    "ag": ["-c", "word 77"],
+    "awk": ["{ n += length($3) } END { print n }"],
+    "b2sum": [],
+    "base64": [],
+    "brotli": ["-c", "-q", "5"],
+    "cut": ["-c", "5-20"],
+    "md5sum": [],
+    "nl": [],
+    "sed": ["s/word/term/"],
+    "sha512sum": [],
+    "tac": [],
+    "uniq": ["-c"],
+    "xxd": [],
+    "xz": ["-c", "-1"],
+}
+RATIOS_FILE = ROOT / "bench" / "tool-ratios.json"
 OWN_FLAGS = {"sort": ["--parallel=1"], "ripgrep": ["-j1"]}
+COMPRESSORS = {"brotli", "gzip", "xz"}  # their output need not be the same
 GATED = set(RATIOS) - {"ripgrep"}  # which has AVX2 there
 
 
@@ -60,17 +80,25 @@ def spent(command, environment, folder):
     return ns, done.stdout
 
 
+def worked(command, environment, folder):
+    """The same in nanoseconds of processor: of a single thread, and whatever else runs."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _, stdout = spent(command, environment, folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e9, stdout
+
+
 def native(tool):
     command, env = compare.debian(NATIVE.get(tool, tool))()
     return command, env
 
 
 def ratios(table, environment, rounds, there, megabytes):
-    gated = []
+    gated, kept = [], json.loads(RATIOS_FILE.read_text()) if RATIOS_FILE.exists() else {}
     env = {**environment, "LC_ALL": "C"}
     with tempfile.TemporaryDirectory() as folder:
         write_lines(Path(folder, "input"), megabytes * 1_000_000)
-        for tool, words in RATIOS.items():
+        for tool, words in {**RATIOS, **MORE}.items():
             if tool not in there:
                 table.row(f"{tool}, {megabytes} MB", "not built")
                 continue
@@ -81,9 +109,9 @@ def ratios(table, environment, rounds, there, megabytes):
                 command, more = native(tool)
                 ns = [], []
                 for i in range(rounds):
-                    (a, mine), (b, theirs) = (spent(ours, env, folder),
-                                              spent([*command, *own], {**env, **more}, folder))
-                    if tool != "gzip" and mine != theirs:
+                    (a, mine), (b, theirs) = (worked(ours, env, folder),
+                                              worked([*command, *own], {**env, **more}, folder))
+                    if tool not in COMPRESSORS and mine != theirs:
                         raise Failure(f"{tool}: not the same output")
                     ns[0].append(a), ns[1].append(b)
             except (Failure, OSError, StopIteration) as e:
@@ -92,8 +120,10 @@ def ratios(table, environment, rounds, there, megabytes):
             a, b = min(ns[0]), min(ns[1])
             floor = tool in GATED
             gated += [b / a] * floor
+            kept[tool] = round(a / b, 2)
             table.row(f"`{tool} {' '.join(words)}`, {megabytes} MB", us(a), us(b), times(b / a),
                       "0.25" if floor else "", b / a >= 0.25 if floor else None)
+    RATIOS_FILE.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
     if gated:
         mean = statistics.geometric_mean(gated)
         table.row("geometric mean of these, but ripgrep", "", "", times(mean), "0.50", mean >= 0.5)
@@ -183,6 +213,8 @@ def tools(environment, effort):
         call_wc(table, environment, max(50, round(1000 * effort)))
     ratios(table, environment, max(2, round(3 * effort)), there, 50 if effort >= 0.5 else 10)
     table.note("Native programs are Debian's, by its own loader; one thread, LC_ALL=C; whole "
-               "processes, the fastest of a few in turn. Both sides must print the same.")
+               "processes; over the same input the processor's time, the least of a few in turn. "
+               "Both sides must print the same. The ratios go to bench/tool-ratios.json, of which "
+               "dev/tool-table makes the page of all tools.")
     other = just_bash(environment, max(3, round(5 * effort)), there)
     return type("Both", (), {"text": lambda self: table.text() + other.text()})()
