@@ -82,7 +82,7 @@ def test_an_action_that_is_not_listed_is_found_and_called(agent):
     assert answer(agent, "run_tool", through) == direct
 
 
-@pytest.mark.parametrize("exposure, some", [("all", {"wasm_jq", "run_script", "find_tools"}),
+@pytest.mark.parametrize("exposure, some", [("all", {"wasm_awk", "run_script", "find_tools"}),
                                             ("listed", {"wasm_brotli", "run_script"})])
 def test_the_policy_says_what_is_listed(cloche, vault, allow, exposure, some):
     allow(tools={"exposure": exposure, "listed": ["brotli"]})
@@ -131,6 +131,43 @@ def test_a_tool_is_called_by_its_parameters_or_as_on_a_command_line(agent):
         got = answer(agent, name, how | {"stdin": stdin})
         assert want.items() <= got.items()
         assert got["stats"]["peak_memory_bytes"] > 0 and got["files"] == []
+
+
+# What a program's own parser takes only in one form, or behind a parameter of that name.
+BY_NAME = [
+    ("yq", {"expression": ".a", "paths": ["a.yml"], "unwrapScalar": "false"}, '"q"\n'),
+    ("exiftool", {"tags": ["-FileName"], "paths": ["a.txt"], "short": True},
+     "FileName                        : a.txt\n"),
+    ("minify", {"paths": ["a.css"]}, "a{color:red}"),
+    ("markdown", {"paths": ["a.txt"]}, "<p>some text</p>\n"),
+    ("shfmt", {"paths": ["a.sh"], "indent": 1}, "if true; then\n echo a\nfi\n"),
+    ("terser", {"file": "a.js", "compress": True, "mangle": True},
+     "function add(n,d){return n+d}\n"),
+    ("terser", {"beautify": True, "file": "a.js"},
+     "function add(first, second) {\n    return first + second;\n}\n"),
+    ("ag", {"pattern": "text", "path": ".", "vimgrep": True}, "a.txt:1:6:some text\n"),
+    ("sed", {"script": "s/(o)m/\\1/", "extended_regexp": True, "file": "a.txt"},
+     "soe text\n"),
+    ("date", {"date": "2024-02-29", "iso": "minutes"}, "2024-02-29T00:00+00:00\n"),
+    ("zip", {"exclude": "*.css", "archive": "o.zip", "file": "a.txt"},
+     "  adding: a.txt (stored 0%)\n"),
+]
+
+
+@pytest.mark.parametrize("tool, parameters, expected", BY_NAME)
+def test_parameters_by_name_mean_what_the_manifest_says(agent, tool, parameters, expected):
+    files = {"a.yml": 'a: "q"\n', "a.txt": "some text\n", "a.css": "a { color: #ff0000 }",
+             "a.sh": "if true\nthen echo a\nfi\n",
+             "a.js": "function add(first, second) { return first + second }"}
+    found = answer(agent, f"wasm_{tool}", {**parameters, "files": files})
+    assert (found["exitCode"], found["stdout"]) == (0, expected), found
+
+
+def test_no_parameter_hides_what_every_call_has(agent):
+    shared = {"args", "stdin", "files", "cwd", "timeout"}
+    for tool in json.loads((ROOT / "build/guest/tools/catalogue.json").read_text()):
+        properties = tool["manifest"]["parameters"].get("properties", {})
+        assert not shared & properties.keys(), tool["manifest"]["name"]
 
 
 def test_exit_codes_and_errors_of_a_tool_are_told(agent):
