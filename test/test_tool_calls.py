@@ -89,7 +89,7 @@ def test_the_policy_says_what_is_listed(cloche, vault, allow, exposure, some):
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
         listed = names(agent)
         assert some <= set(listed)
-        assert ("wasm_jq" in listed) == ("find_tools" in listed) == (exposure == "all")
+        assert ("wasm_awk" in listed) == ("find_tools" in listed) == (exposure == "all")
         assert answer(agent, "wasm_jq", {"args": ["-n", "1"]})["result"] == "1"
 
 
