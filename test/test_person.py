@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+from packages import package
 from wire import Server, Stdio, call
 
 from test_permissions import hello, lay_out, link, read_note, run, text_of, trail, wait_for
@@ -124,14 +125,65 @@ def test_a_tools_permission_is_set_there(page, seat, program):
         assert page.http.post("/person/permit", json=wrong, headers=seat).status_code == 400
 
 
-def test_a_tool_is_disabled_and_enabled_there(page, seat, program):
+def test_a_tool_is_disabled_and_enabled_there(page, seat, vault):
     for on in (False, True):
         said = {"tool": "reader", "enabled": on}
         assert page.http.post("/person/switch", json=said, headers=seat).status_code == 200
         tools = {t["name"]: t for t in page.http.get("/person/state", headers=seat).json()["tools"]}
         assert tools["reader"]["enabled"] == on
+    assert {("tool disable", "page"), ("tool enable", "page")} <= {
+        (r["event"], r.get("caller")) for r in trail(vault)}
     said = {"tool": "no-such", "enabled": True}
     assert page.http.post("/person/switch", json=said, headers=seat).status_code == 404
+
+
+def give(page, seat, zip, words="", **headers):
+    return page.http.post(f"/person/install{words}", content=zip,
+                          headers=seat | {"Content-Type": "application/zip"} | headers)
+
+
+def test_a_tool_is_installed_there_from_a_zip(page, seat, program, vault):
+    assert give(page, seat, package({"name": "idler"})).status_code == 200
+    newer = package({"name": "idler", "version": "2.0.0"})
+    answer = give(page, seat, newer)
+    assert answer.status_code == 409
+    assert answer.json()["tool"] == {"name": "idler", "version": "2.0.0"}
+    assert json.loads(run(program, "tool", "show", "idler", "--json"))["version"] == "1.0.0"
+    assert give(page, seat, newer, "?replace=yes").status_code == 200
+    assert json.loads(run(program, "tool", "show", "idler", "--json"))["version"] == "2.0.0"
+    tools = {t["name"]: t for t in page.http.get("/person/state", headers=seat).json()["tools"]}
+    assert tools["idler"]["source"] == "user" and tools["idler"]["permission"] == "ask"
+    done = [r for r in trail(vault) if r["event"] == "tool install" and r["caller"] == "page"]
+    assert [(r["why"], r["version"]) for r in done] == [("idler", "1.0.0"), ("idler", "2.0.0")]
+
+
+def test_a_zip_that_is_none_is_refused_in_the_loaders_words(page, seat, program, tmp_path):
+    for wrong in (b"", b"no ZIP at all", package({"name": "idler", "category": None}),
+                  package({"name": "idler"}, wasm=b"\0asm")):
+        (tmp_path / "wrong.zip").write_bytes(wrong)
+        told = run(program, "tool", "install", str(tmp_path / "wrong.zip"), code=2)
+        answer = give(page, seat, wrong)
+        assert 400 <= answer.status_code < 500 and answer.json()["error"] in told
+    assert "idler" not in run(program, "tool", "list")
+
+
+def test_what_a_zip_says_is_spelt_out(page, seat, program, tmp_path):
+    zip = package({"name": "idler", "version": "1\u202e"})
+    assert give(page, seat, zip).json()["tool"]["version"] == "1\\u{202e}"
+    (tmp_path / "tool.zip").write_bytes(zip)
+    assert "\\u{202e}" in run(program, "tool", "install", "--update", str(tmp_path / "tool.zip"))
+
+
+def test_only_the_page_itself_installs(page, seat, program):
+    zip = package({"name": "idler"})
+    assert give(page, seat, zip, **{"Origin": "http://127.0.0.1:1"}).status_code == 403
+    assert give(page, seat, zip, **{"X-Cloche-Key": "x" * 43}).status_code == 401
+    assert give(page, seat, zip, **{"Content-Type": "text/plain"}).status_code == 400
+    answer = give(page, seat, bytes((16 << 20) + 1))
+    assert answer.status_code == 413 and answer.json()["error"]
+    page.http.cookies.clear()
+    assert give(page, seat, zip).status_code == 401
+    assert "idler" not in run(program, "tool", "list")
 
 
 def test_who_leaves_is_out(page, seat):

@@ -10,9 +10,13 @@ interface Tool {
   signer: string; vault: string; source: "builtin" | "user"; files: string; enabled: boolean;
   permission: string; from: string;
 }
+interface Installed {
+  tool?: { name: string; version: string }; key?: string; warnings?: string[]; error?: string; errors?: string[];
+}
 interface State { state: number; approvals: Approval[]; tools: Tool[] }
 
 const LOOK_MS = 1000; // between looks for what is new
+const ZIP_MAX = 16 << 20; // what the server takes in one request
 const CALM_MS = 600; // after something moved: a click is meant for what was there before
 const WORDS: Record<string, string> = { call: "this call", session: "this session", always: "always" };
 
@@ -44,10 +48,11 @@ const say = (text: string) => { byId("said").textContent = text; };
 // ---- speaking with the server ---------------------------------------------------------
 
 async function request(method: string, path: string, body?: object): Promise<Response> {
+  const file = body instanceof File;
   return fetch(`/person/${path}`, {
     method,
-    headers: { "X-Cloche-Key": key, ...(body && { "Content-Type": "application/json" }) },
-    body: body && JSON.stringify(body),
+    headers: { "X-Cloche-Key": key, ...(body && { "Content-Type": file ? "application/zip" : "application/json" }) },
+    body: file ? body : body && JSON.stringify(body),
     cache: "no-store",
     credentials: "same-origin",
     redirect: "error",
@@ -87,7 +92,7 @@ function card(a: Approval): HTMLElement {
   };
   allow.addEventListener("click", () => decide(true));
   deny.addEventListener("click", () => decide(false));
-  foot.append(make("span", `${a.asked.slice(11, 19)} UTC, ${a.id}`), make("span", "", "gap"), remember, allow, deny);
+  foot.append(make("span", `${a.asked.slice(11, 19)} UTC, ${a.id}`, "when"), make("span", "", "gap"), remember, allow, deny);
   box.append(foot);
   return box;
 }
@@ -133,7 +138,7 @@ function row(t: Tool): HTMLTableRowElement {
     void deed("switch", { tool: t.name, enabled: !t.enabled }, `${t.name} is ${t.enabled ? "disabled" : "enabled"}.`);
   });
   word.append(select, " ", turn);
-  line.append(make("td", t.name, "name"), make("td", t.description), make("td", facts, "facts"), word);
+  line.append(make("td", t.name, "name"), make("td", t.description, "tells"), make("td", facts, "facts"), word);
   return line;
 }
 
@@ -150,6 +155,75 @@ function showTools(list: Tool[]) {
     return [make("h3", category || "other"), table];
   }));
   if (!list.length) place.append(make("p", "There are no tools."));
+}
+
+// ---- installing ----------------------------------------------------------------------
+
+/** What came of it, until the next one is chosen. */
+function tellInstalling(cls: string, text: string, lines: string[] = [], ...buttons: HTMLButtonElement[]) {
+  const place = byId("installing");
+  place.className = cls;
+  place.replaceChildren(make("p", text));
+  if (lines.length) {
+    const list = make("ul");
+    list.append(...lines.map((line) => make("li", line)));
+    place.append(list);
+  }
+  if (buttons.length) {
+    const foot = make("footer");
+    foot.append(...buttons);
+    place.append(foot);
+  }
+  place.hidden = false;
+}
+
+/** The name is taken: by what, and shall this one have its place? */
+function askToReplace(file: File, said: Installed) {
+  const there = shown?.tools.find((t) => t.name === said.tool?.name && !t.vault);
+  const what = there ? `${there.name} ${there.version} is ${there.source === "builtin" ? "built in" : "installed"} already.` : said.error;
+  const yes = make("button", "Replace it", "allow");
+  const no = make("button", "Leave it");
+  yes.addEventListener("click", () => void install(file, true));
+  no.addEventListener("click", () => { byId("installing").hidden = true; });
+  tellInstalling("wrong", `${what} Shall ${said.tool?.name} ${said.tool?.version} of ${file.name} take its place?`, [], yes, no);
+}
+
+function tellInstalled(file: File, said: Installed, ok: boolean) {
+  const notes = said.warnings ?? [];
+  if (!ok) {
+    const errors = said.errors ?? [];
+    if (errors.length > 1) tellInstalling("wrong", `${file.name} was not installed. Its manifest.json:`, errors);
+    else tellInstalling("wrong", `${file.name} was not installed: ${said.error}`);
+    return;
+  }
+  if (said.key) notes.push(`It is signed by ${said.key}, a key that is not trusted.`);
+  tellInstalling("good", `${said.tool?.name} ${said.tool?.version} is installed.`, notes);
+}
+
+async function install(file: File, replace: boolean) {
+  if (file.size > ZIP_MAX) {
+    tellInstalling("wrong", `${file.name} was not installed: it has ${Math.ceil(file.size / (1 << 20))} MB. Here up to ${ZIP_MAX >> 20} MB ` +
+      "are accepted, and up to 50 in a terminal: cloche tool install");
+    return;
+  }
+  const choice = byId("zip") as HTMLInputElement;
+  choice.disabled = true;
+  byId("give").classList.add("busy");
+  say("");
+  tellInstalling("", `${file.name} is being checked and compiled …`);
+  try {
+    const answer = await request("POST", `install${replace ? "?replace=yes" : ""}`, file);
+    const said = (await answer.json()) as Installed;
+    if (answer.status === 401) leave();
+    if (answer.status === 409 && said.tool && !replace) askToReplace(file, said);
+    else tellInstalled(file, said, answer.ok);
+  } catch {
+    tellInstalling("wrong", `${file.name} was not installed: it cannot be read, or the server does not answer.`);
+  }
+  choice.disabled = false;
+  byId("give").classList.remove("busy");
+  known = -1;
+  await look();
 }
 
 // ---- from beginning to end -----------------------------------------------------------
@@ -199,6 +273,11 @@ async function main() {
     await enter(link);
   }
   byId("leave").addEventListener("click", () => void request("POST", "leave", {}).then(leave, leave));
+  const choice = byId("zip") as HTMLInputElement;
+  choice.addEventListener("change", () => {
+    const file = choice.files?.[0];
+    if (file) void install(file, false).finally(() => { choice.value = ""; });
+  });
   byId("find").addEventListener("input", () => shown && showTools(shown.tools));
   for (;;) {
     try {

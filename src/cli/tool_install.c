@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/tool.h"
+#include "desk/desk.h"
 #include "guard/guard.h"
 #include "os/os.h"
 
@@ -51,30 +52,7 @@ bool tool_record(const char *event, const struct tool *t, const char *vault,
     ward = g ? guard_ward(g, NULL, e) : NULL;
     if (!ward)
         return false;
-    char now[25];
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 10);
-    struct json_writer w = json_writer(&text);
-    os_format_utc(os_real_ms(), now);
-    json_open_object(&w);
-    json_pair_cstr(&w, "time", now);
-    json_pair_cstr(&w, "event", event);
-    json_pair_cstr(&w, "why", t->name);
-    json_pair_cstr(&w, "version", t->version);
-    if (vault)
-        json_pair_cstr(&w, "vault", vault);
-    if (sha256)
-        json_pair_cstr(&w, "sha256", sha256);
-    if (t->signer)
-        json_pair_cstr(&w, "signer", t->signer);
-    json_close(&w);
-    struct err unusable = {0};
-    const struct policy *p = ward_policy(ward, &unusable);
-    bool ok = buf_check(&text, "the record", e) &&
-              ward_record(ward, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", true, e);
-    policy_release(p);
-    return ok;
+    return desk_record_tool(ward, event, t, vault, sha256, "terminal", e);
 }
 
 void tool_print_notes(const char *head, const struct buf *lines)
@@ -115,10 +93,12 @@ static void tell_signature(const struct tool_package *p)
 static bool install(const struct install_command *c, struct toolbox *box,
                     enum tool_replace replace, struct tool_notes *notes, struct err *e)
 {
-    char id[TOOL_ID];
+    struct ward *ward;
+    scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
+    ward = g ? guard_ward(g, NULL, e) : NULL;
     scoped_buf struct buf zip;
     buf_init(&zip, TOOL_ZIP_MAX);
-    if (!tool_read_file(c->words[0], "ZIP file", &zip, e))
+    if (!ward || !tool_read_file(c->words[0], "ZIP file", &zip, e))
         return false;
     scoped(tool_package_close) struct tool_package *p =
         tool_package_open(box->catalogue, buf_view(&zip), notes, e);
@@ -126,13 +106,12 @@ static bool install(const struct install_command *c, struct toolbox *box,
         return false;
     const struct tool *t = tool_package_tool(p);
     tell_signature(p);
-    if (!tool_install(box->catalogue, p, c->vault[0], replace, id, e))
+    if (!desk_install(ward, box->catalogue, p, c->vault[0], replace, "terminal", e))
         return false;
-    printf("%s %s\n", t->name, t->version);
-    struct err why = {0};
-    if (!tool_record(replace == TOOL_MUST_REPLACE ? "tool update" : "tool install", t,
-                     c->vault[0], tool_package_sha256(p), &why))
-        fprintf(stderr, "cloche: it is installed, but not recorded: %s\n", why.msg);
+    scoped_buf struct buf version;
+    buf_init(&version, 4096);
+    approvals_spell(str_of(t->version), &version);
+    printf("%s %s\n", t->name, buf_cz(&version));
     return true;
 }
 

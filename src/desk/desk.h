@@ -11,6 +11,7 @@
 #pragma once
 #include "approvals/approvals.h"
 #include "base/base.h"
+#include "catalogue/catalogue.h"
 #include "guard/guard.h"
 
 /* ---- deciding -------------------------------------------------------------- */
@@ -19,13 +20,28 @@
  * "terminal", "page". false and *e as approvals_decide(); where the word was said and only
  * the policy could not be written, or what was proposed not be installed in `c` (which may
  * be NULL: nothing can), *e tells so. */
-struct catalogue;
 bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c, struct str id,
                  bool allow, enum approval_memory memory, const char *by, struct err *e);
 /* Sets a tool's permission in the user's policy, or in that of the ward's vault;
  * PERMISSION_USUAL takes it out. ERR_INVALID: no name of a tool. */
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,
                  const char *by, struct err *e);
+
+/* ---- tools ------------------------------------------------------------------ */
+
+/* What was done with a tool, in the ward's trail: name, version and signer of `t`.
+ * `vault`: for this one alone, or NULL; `sha256`: of its package, or NULL. */
+bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
+                      const char *vault, const char *sha256, const char *by,
+                      struct err *e);
+/* tool_install(), recorded. false and *e also where it is installed, but could not be
+ * recorded; *e tells so. */
+bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package *p,
+                  const char *vault, enum tool_replace replace, const char *by,
+                  struct err *e);
+/* tool_switch(), recorded. */
+bool desk_switch(struct ward *w, struct catalogue *c, const char *tool, const char *vault,
+                 bool on, const char *by, struct err *e);
 
 /* ---- links ------------------------------------------------------------------ */
 

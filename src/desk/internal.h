@@ -36,3 +36,5 @@ void links_unserve(int dir, const char *url);
  * whenever something is. */
 bool desk_put_state(struct desk *d, struct buf *out, struct err *e);
 uint64_t desk_state(struct desk *d);
+/* A text that a stranger may have written, spelt out as at the terminal. */
+void put_spelt(struct json_writer *w, const char *key, struct str text);

@@ -225,7 +225,9 @@ static bool switch_tool(struct desk *d, const struct json *said, struct err *e)
     const struct json *tool = json_get(said, "tool");
     if (!json_is(on, JSON_BOOL) || !json_is(tool, JSON_STRING))
         return err_set(e, ERR_INVALID, "{tool, enabled: true | false} is accepted");
-    return tool_switch(d->o.catalogue, json_str(tool).at, NULL, json_bool(on, false), e);
+    struct ward *w = guard_ward(d->o.guard, NULL, e);
+    return w && desk_switch(w, d->o.catalogue, json_str(tool).at, NULL,
+                            json_bool(on, false), "page", e);
 }
 
 static const struct deed_row {
@@ -251,6 +253,78 @@ static void do_deed(struct desk *d, struct str name, const struct json *said, in
         return;
     }
     say_json(rs, 404, "error", "there is no such deed");
+}
+
+static bool has_type(struct http_request *rq, const char *type)
+{
+    return str_starts(http_header(rq, "Content-Type"), type);
+}
+
+/* ---- installing -------------------------------------------------------------- */
+
+/* An array of lines, each of which may be a stranger's words. */
+static void put_lines(struct json_writer *w, const char *key, const struct buf *lines)
+{
+    struct str rest = buf_view(lines);
+    json_key(w, key);
+    json_open_array(w);
+    while (rest.n) {
+        const char *end = memchr(rest.at, '\n', rest.n);
+        size_t n = end ? (size_t)(end - rest.at) : rest.n;
+        scoped_buf struct buf spelt;
+        buf_init(&spelt, 8 * n + 64);
+        approvals_spell((struct str){rest.at, n}, &spelt);
+        json_put_str(w, buf_view(&spelt));
+        n += end != NULL;
+        rest = (struct str){rest.at + n, rest.n - n};
+    }
+    json_close(w);
+}
+
+/* {tool?: {name, version}, warnings: [...], error?, errors?: [...], key?}: `key` of who
+ * signed it and is not trusted. */
+static void tell_package(const struct tool_package *p, const struct tool_notes *notes,
+                         const struct err *e, struct buf *out)
+{
+    struct json_writer w = json_writer(out);
+    const struct tool *t = p ? tool_package_tool(p) : NULL;
+    json_open_object(&w);
+    if (t) {
+        json_key(&w, "tool");
+        json_open_object(&w);
+        json_pair_cstr(&w, "name", t->name);
+        put_spelt(&w, "version", str_of(t->version));
+        json_close(&w);
+    }
+    if (t && !t->signer && tool_package_key(p)[0])
+        json_pair_cstr(&w, "key", tool_package_key(p));
+    put_lines(&w, "warnings", &notes->warnings);
+    if (e->code) {
+        put_spelt(&w, "error", str_of(e->msg));
+        put_lines(&w, "errors", &notes->errors);
+    }
+    json_close(&w);
+}
+
+/* The body is a ZIP. `?replace=yes`: also in the place of a tool of that name. */
+static void install(struct desk *d, struct http_request *rq, struct http_response *rs)
+{
+    struct err e = {0};
+    struct tool_notes notes;
+    bool may = str_is(http_query(rq, "replace"), "yes");
+    tool_notes_init(&notes);
+    if (!has_type(rq, "application/zip"))
+        err_set(&e, ERR_INVALID, "a ZIP (application/zip) is accepted");
+    struct ward *w = e.code ? NULL : guard_ward(d->o.guard, NULL, &e);
+    scoped(tool_package_close) struct tool_package *p =
+        w ? tool_package_open(d->o.catalogue, http_body(rq), &notes, &e) : NULL;
+    if (p)
+        (void)desk_install(w, d->o.catalogue, p, NULL, may ? TOOL_MAY_REPLACE : TOOL_NEW,
+                           "page", &e);
+    tell_package(p, &notes, &e, &rs->body);
+    tool_notes_done(&notes);
+    rs->type = "application/json";
+    rs->status = e.code ? err_kind(e.code)->http : 200;
 }
 
 /* ---- requests -------------------------------------------------------------------- */
@@ -286,10 +360,27 @@ static void tell_state(struct desk *d, struct http_request *rq, struct http_resp
         say_error(rs, &e);
 }
 
+/* What is said in a small JSON object. */
+static void do_post(struct desk *d, struct http_request *rq, struct str name, int seat,
+                    struct http_response *rs)
+{
+    struct err e = {0};
+    scoped(arena_free) struct arena *arena = arena_new(16 * BODY_MAX);
+    struct str body = http_body(rq);
+    const struct json *said = body.n <= BODY_MAX && has_type(rq, "application/json")
+                                  ? json_read(body, arena, &e)
+                                  : NULL;
+    if (!json_is(said, JSON_OBJECT))
+        say_json(rs, 400, "error", "a small JSON object is accepted");
+    else if (str_is(name, "enter"))
+        enter(d, said, rs);
+    else
+        do_deed(d, name, said, seat, rs);
+}
+
 /* A person's deeds and what he sees; the request is of this machine. */
 static void answer(struct desk *d, struct http_request *rq, struct http_response *rs)
 {
-    struct err e = {0};
     struct str name = http_part(rq, 1), method = http_method(rq);
     if (!name.at)
         name = STR("");
@@ -307,29 +398,18 @@ static void answer(struct desk *d, struct http_request *rq, struct http_response
         say_json(rs, 403, "error", "only the page itself may ask this");
         return;
     }
-    scoped(arena_free) struct arena *arena = arena_new(16 * BODY_MAX);
-    struct str body = http_body(rq);
-    const struct json *said =
-        posts && body.n <= BODY_MAX &&
-                str_starts(http_header(rq, "Content-Type"), "application/json")
-            ? json_read(body, arena, &e)
-            : NULL;
-    if (posts && !json_is(said, JSON_OBJECT)) {
-        say_json(rs, 400, "error", "a small JSON object is accepted");
-        return;
-    }
-    if (posts && str_is(name, "enter")) {
-        enter(d, said, rs);
-        return;
-    }
     int seat = find_seat(d, rq);
-    if (seat < 0)
+    if (posts && str_is(name, "enter"))
+        do_post(d, rq, name, seat, rs);
+    else if (seat < 0)
         say_json(rs, 401, "error",
                  "the way in is a link: 'cloche approvals link' makes one");
     else if (gets)
         tell_state(d, rq, rs);
+    else if (str_is(name, "install"))
+        install(d, rq, rs);
     else
-        do_deed(d, name, said, seat, rs);
+        do_post(d, rq, name, seat, rs);
 }
 
 static void work(void *arg, struct http_request *rq, void *none, struct http_response *rs)
@@ -343,10 +423,18 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
     put_headers(rs);
 }
 
+/* In the page's own words, too, where the server has refused it before. */
+static void refused(void *none, const struct http_request *rq, const char *why,
+                    struct http_response *rs)
+{
+    (void)none, (void)rq;
+    say_json(rs, rs->status, "error", why);
+}
+
 struct http_route desk_route(struct desk *d)
 {
     return (struct http_route){
-        .path = DESK_PATH "/", .arg = d, .head = true, .work = work};
+        .path = DESK_PATH "/", .arg = d, .head = true, .work = work, .refused = refused};
 }
 
 /* ---- opening --------------------------------------------------------------------- */

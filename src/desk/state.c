@@ -5,7 +5,7 @@
 #define TEXT_MAX ((size_t)1 << 20)
 #define LIST_MAX ((size_t)64 << 20)
 
-static void put_spelt(struct json_writer *w, const char *key, struct str text)
+void put_spelt(struct json_writer *w, const char *key, struct str text)
 {
     scoped_buf struct buf spelt;
     buf_init(&spelt, TEXT_MAX);

@@ -1,0 +1,57 @@
+/* What a person does with tools, and its record in his own trail. */
+#include "catalogue/catalogue.h"
+#include "desk/desk.h"
+#include "os/os.h"
+
+bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
+                      const char *vault, const char *sha256, const char *by,
+                      struct err *e)
+{
+    char now[25];
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 10);
+    struct json_writer out = json_writer(&text);
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&out);
+    json_pair_cstr(&out, "time", now);
+    json_pair_cstr(&out, "event", event);
+    json_pair_cstr(&out, "caller", by);
+    json_pair_cstr(&out, "why", t->name);
+    json_pair_cstr(&out, "version", t->version);
+    if (vault)
+        json_pair_cstr(&out, "vault", vault);
+    if (sha256)
+        json_pair_cstr(&out, "sha256", sha256);
+    if (t->signer)
+        json_pair_cstr(&out, "signer", t->signer);
+    json_close(&out);
+    struct err unusable = {0};
+    const struct policy *p = ward_policy(w, &unusable);
+    bool ok = buf_check(&text, "the record", e) &&
+              ward_record(w, (struct str){text.at + 1, text.n - 2},
+                          p ? p->digest : "unusable", true, e);
+    policy_release(p);
+    return ok;
+}
+
+bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package *p,
+                  const char *vault, enum tool_replace replace, const char *by,
+                  struct err *e)
+{
+    char id[TOOL_ID];
+    const char *event = replace == TOOL_MUST_REPLACE ? "tool update" : "tool install";
+    if (!tool_install(c, p, vault, replace, id, e))
+        return false;
+    return desk_record_tool(w, event, tool_package_tool(p), vault, tool_package_sha256(p),
+                            by, e) ||
+           err_wrap(e, "it is installed, but not recorded");
+}
+
+bool desk_switch(struct ward *w, struct catalogue *c, const char *tool, const char *vault,
+                 bool on, const char *by, struct err *e)
+{
+    const struct tool named = {.name = tool, .version = ""};
+    return tool_switch(c, tool, vault, on, e) &&
+           desk_record_tool(w, on ? "tool enable" : "tool disable", &named, vault, NULL,
+                            by, e);
+}
