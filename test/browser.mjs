@@ -1,0 +1,33 @@
+// Drives Debian's chromium for test_page.py: one line in, {code}, whose `page` is Playwright's;
+// one line out, {answer} or {error}. Usage: node browser.mjs PLAYWRIGHT CHROMIUM FOLDER
+import { createInterface } from "node:readline";
+import { createRequire } from "node:module";
+
+const [playwright, chromium, folder] = process.argv.slice(2);
+const { chromium: launcher } = createRequire(import.meta.url)(playwright);
+const context = await launcher.launchPersistentContext(folder, {
+  executablePath: chromium,
+  headless: true,
+  viewport: { width: 1100, height: 800 },
+  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+});
+context.setDefaultTimeout(60000);
+const page = context.pages()[0] ?? (await context.newPage());
+const errors = [];
+page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+page.on("pageerror", (e) => errors.push(String(e)));
+
+const Doing = Object.getPrototypeOf(async () => {}).constructor;
+const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
+say({ answer: "ready" });
+for await (const line of createInterface({ input: process.stdin })) {
+  const { code, given } = JSON.parse(line);
+  try {
+    say({ answer: (await new Doing("page", "errors", "given", code)(page, errors, given)) ?? null });
+  } catch (e) {
+    say({ error: String(e) });
+  }
+}
+await context.close();
