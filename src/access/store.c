@@ -26,7 +26,7 @@ struct store {
     struct os_stamp stamp;
     struct state *now;
     bool is_read;
-    bool is_news; /* since store_changed() was asked last */
+    bool is_news; /* since it was asked last (tokens_changed) */
 };
 
 /* ---- states ------------------------------------------------------------- */

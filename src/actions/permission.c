@@ -243,27 +243,18 @@ static void record(const struct question *q, const char *result, const char *by,
                    enum approval_memory memory)
 {
     struct err none = {0};
-    char now[25];
-    scoped_buf struct buf text;
-    buf_init(&text, 16384);
-    struct json_writer w = json_writer(&text);
-    os_format_utc(os_real_ms(), now);
-    json_open_object(&w);
-    json_pair_cstr(&w, "time", now);
-    json_pair_cstr(&w, "event", "approval");
-    json_pair_str(&w, "caller", str_cut(str_of(q->by->who->name), 100));
+    struct ward_event told;
+    ward_event_begin(&told, "approval");
+    json_pair_str(&told.out, "caller", str_cut(str_of(q->by->who->name), 100));
     if (*q->path)
-        json_pair_str(&w, "vault", str_cut(str_of(q->path), 1000));
-    put_names(q, &w);
-    json_pair_cstr(&w, "request", q->digest);
-    json_pair_cstr(&w, "result", result);
-    json_pair_cstr(&w, "by", by);
+        json_pair_str(&told.out, "vault", str_cut(str_of(q->path), 1000));
+    put_names(q, &told.out);
+    json_pair_cstr(&told.out, "request", q->digest);
+    json_pair_cstr(&told.out, "result", result);
+    json_pair_cstr(&told.out, "by", by);
     if (!strcmp(result, "allowed"))
-        json_pair_cstr(&w, "remember", approval_memory_name(memory));
-    json_close(&w);
-    if (!text.failed)
-        (void)ward_record(q->by->place->ward, (struct str){text.at + 1, text.n - 2},
-                          policy_of(q)->digest, true, &none);
+        json_pair_cstr(&told.out, "remember", approval_memory_name(memory));
+    (void)ward_event_end(&told, q->by->place->ward, policy_of(q)->digest, true, &none);
 }
 
 /* Only what a client's window said is written here; who decides elsewhere writes there. */

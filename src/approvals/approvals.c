@@ -540,20 +540,6 @@ static bool read_one(struct approvals *a, struct str id, struct entry *x,
     return true;
 }
 
-bool approvals_find(struct approvals *a, struct str id, struct buf *out, struct err *e)
-{
-    struct entry x;
-    scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
-    scoped_fd int lock = lock_folder(a, e);
-    if (lock < 0 || !read_one(a, id, &x, arena, e))
-        return false;
-    if (x.said)
-        return no_such(id, e);
-    struct json_writer w = json_writer(out);
-    put_shown(&x, &w);
-    return buf_check(out, "the approval", e);
-}
-
 static bool offers(const struct entry *x, enum approval_memory memory)
 {
     struct json_iter it = json_iter(json_get(x->json, "choices"));

@@ -79,8 +79,6 @@ bool approvals_ask(struct approvals *a, const struct approval_wish *w,
 /* Those that are not decided, the oldest first, as a JSON array of [{id, kind, caller,
  * asked, left_ms, waiting, vault, tools, choices, shown}]; `waiting`: a call waits for it. */
 bool approvals_list(struct approvals *a, struct buf *out, struct err *e);
-/* One of them, by its id. false and ERR_NOT_FOUND. */
-bool approvals_find(struct approvals *a, struct str id, struct buf *out, struct err *e);
 /* Another number whenever there may be others. Cheap. */
 uint64_t approvals_state(struct approvals *a);
 

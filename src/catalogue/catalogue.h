@@ -103,8 +103,6 @@ void tool_list_release(struct catalogue *c, struct tool_list *l); /* zeros are f
 
 /* Grows with every change of what there is; for news to clients. Cheap. */
 uint64_t catalogue_version(struct catalogue *c);
-/* The JSON Schema (2020-12) of manifests. */
-struct str catalogue_schema(void);
 
 /* ---- packages: for persons ------------------------------------------------ */
 

@@ -523,8 +523,3 @@ bool tool_manifest_check(struct str text, struct tool_notes *notes, struct err *
     buf_init(&clean, MANIFEST_MAX);
     return manifest_check(text, notes, &clean, e);
 }
-
-struct str catalogue_schema(void)
-{
-    return str_of(manifest_schema);
-}

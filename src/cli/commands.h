@@ -14,9 +14,6 @@ int command_api(int argc, char **argv);
 int command_vault(int argc, char **argv);
 int command_session(int argc, char **argv);
 int command_token(int argc, char **argv);
-
-#define VAULT_HELP "a folder of notes, instead of the registered vaults; may be repeated"
-#define ROOT_HELP "code may make new vaults in there; may be repeated"
 int command_approvals(int argc, char **argv);
 int command_callers(int argc, char **argv);
 int command_audit(int argc, char **argv);
@@ -25,6 +22,9 @@ int command_tool(int argc, char **argv);
 struct cli_extras;
 int command_mcp(int argc, char **argv, const struct cli_extras *extras);
 int command_serve(int argc, char **argv, const struct cli_extras *extras);
+
+#define VAULT_HELP "a folder of notes, instead of the registered vaults; may be repeated"
+#define ROOT_HELP "code may make new vaults in there; may be repeated"
 
 /* The vault that a command means: what --vault says, else the user's current one, else
  * NULL; the caller frees. */

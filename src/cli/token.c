@@ -71,32 +71,19 @@ static bool record(const char *event, const char *name, const struct token_wish 
     ward = g ? guard_ward(g, NULL, e) : NULL;
     if (!ward)
         return false;
-    char now[25];
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 10);
-    struct json_writer out = json_writer(&text);
-    os_format_utc(os_real_ms(), now);
-    json_open_object(&out);
-    json_pair_cstr(&out, "time", now);
-    json_pair_cstr(&out, "event", event);
-    json_pair_cstr(&out, "why", name);
+    struct ward_event told;
+    ward_event_begin(&told, event);
+    json_pair_cstr(&told.out, "why", name);
     if (w) {
-        json_pair_cstr(&out, "level", level_name(w->level));
-        json_pair_int(&out, "scopes", w->scopes);
-        json_key(&out, "vaults");
-        json_open_array(&out);
+        json_pair_cstr(&told.out, "level", level_name(w->level));
+        json_pair_int(&told.out, "scopes", w->scopes);
+        json_key(&told.out, "vaults");
+        json_open_array(&told.out);
         for (size_t i = 0; i < w->vaults.n; i++)
-            json_put_cstr(&out, w->vaults.at[i]);
-        json_close(&out);
+            json_put_cstr(&told.out, w->vaults.at[i]);
+        json_close(&told.out);
     }
-    json_close(&out);
-    struct err unusable = {0};
-    const struct policy *p = ward_policy(ward, &unusable);
-    bool ok = buf_check(&text, "the record", e) &&
-              ward_record(ward, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", true, e);
-    policy_release(p);
-    return ok;
+    return ward_event_end(&told, ward, NULL, true, e);
 }
 
 static bool create(const struct token_command *c, struct err *e)

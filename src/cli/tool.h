@@ -30,7 +30,8 @@ void toolbox_close(struct toolbox *t);
 
 /* Reads a person's file whole, "-" from standard input. ERR_LIMIT, named after `what`. */
 bool tool_read_file(const char *path, const char *what, struct buf *out, struct err *e);
-/* In the user's own trail, before or after it was done. */
+/* In the user's own trail, on the disk when it returns: what was done with `t`. `vault`,
+ * `sha256`: NULL is none. */
 bool tool_record(const char *event, const struct tool *t, const char *vault,
                  const char *sha256, struct err *e);
 /* A stranger's words, a line each, behind `head`, to stderr. */

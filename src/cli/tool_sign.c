@@ -35,7 +35,12 @@ static bool make_key(const char *path, struct err *e)
     scoped_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool ok = fd >= 0 && write(fd, text.at, text.n) == (ssize_t)text.n && fsync(fd) == 0;
     explicit_bzero(text.at, text.n);
-    return ok || err_set(e, ERR_IO, "cannot make the key's file %.200s: %m", path);
+    if (ok)
+        return true;
+    err_set(e, ERR_IO, "cannot make the key's file %.200s: %m", path);
+    if (fd >= 0)
+        (void)unlink(path); /* half a key would keep the next try from making it */
+    return false;
 }
 
 static bool read_key(const char *path, unsigned char *secret, struct err *e)

@@ -308,11 +308,6 @@ bool db_exec(struct db *d, const char *sql, struct err *e)
     return rc == SQLITE_OK || db_failed(d, rc, "use", e);
 }
 
-int64_t db_changes(const struct db *d)
-{
-    return sqlite3_changes64(d->raw);
-}
-
 int64_t db_last_id(const struct db *d)
 {
     return sqlite3_last_insert_rowid(d->raw);

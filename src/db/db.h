@@ -55,8 +55,6 @@ void db_set_deadline(struct db *d, uint64_t until_ns);
 
 /* Runs statements that have no values to bind and whose rows nobody wants. */
 bool db_exec(struct db *d, const char *sql, struct err *e);
-/* Rows changed by the last INSERT, UPDATE or DELETE. */
-int64_t db_changes(const struct db *d);
 int64_t db_last_id(const struct db *d); /* rowid of the last INSERT */
 
 /* ---- queries ------------------------------------------------------------ */

@@ -12,29 +12,19 @@ static void record(struct ward *w, const struct json *entry, bool allow,
                    enum approval_memory memory, const char *by)
 {
     struct err none = {0};
-    char now[25];
-    scoped_buf struct buf text;
-    buf_init(&text, 16384);
-    struct json_writer out = json_writer(&text);
-    os_format_utc(os_real_ms(), now);
-    json_open_object(&out);
-    json_pair_cstr(&out, "time", now);
-    json_pair_cstr(&out, "event", "decision");
-    json_pair_cstr(&out, "caller", by);
-    json_pair(&out, "approval", json_get(entry, "id"));
-    json_pair(&out, "kind", json_get(entry, "kind"));
-    json_pair_str(&out, "asked_by", str_cut(json_str(json_get(entry, "caller")), 100));
-    json_pair(&out, "tools", json_get(entry, "tools"));
-    json_pair(&out, "request", json_get(entry, "digest"));
-    json_pair_cstr(&out, "result", allow ? "allowed" : "denied");
+    struct ward_event told;
+    ward_event_begin(&told, "decision");
+    json_pair_cstr(&told.out, "caller", by);
+    json_pair(&told.out, "approval", json_get(entry, "id"));
+    json_pair(&told.out, "kind", json_get(entry, "kind"));
+    json_pair_str(&told.out, "asked_by",
+                  str_cut(json_str(json_get(entry, "caller")), 100));
+    json_pair(&told.out, "tools", json_get(entry, "tools"));
+    json_pair(&told.out, "request", json_get(entry, "digest"));
+    json_pair_cstr(&told.out, "result", allow ? "allowed" : "denied");
     if (allow)
-        json_pair_cstr(&out, "remember", approval_memory_name(memory));
-    json_close(&out);
-    const struct policy *p = ward_policy(w, &none);
-    if (!text.failed)
-        (void)ward_record(w, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", true, &none);
-    policy_release(p);
+        json_pair_cstr(&told.out, "remember", approval_memory_name(memory));
+    (void)ward_event_end(&told, w, NULL, true, &none);
 }
 
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,

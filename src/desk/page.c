@@ -140,22 +140,13 @@ static void take_seat(struct desk *d, struct str cookie, struct str key)
 static void record(struct desk *d, const char *event)
 {
     struct err none = {0};
-    char now[25];
-    scoped_buf struct buf text;
-    buf_init(&text, 1024);
-    struct json_writer w = json_writer(&text);
-    os_format_utc(os_real_ms(), now);
-    json_open_object(&w);
-    json_pair_cstr(&w, "time", now);
-    json_pair_cstr(&w, "event", event);
-    json_pair_cstr(&w, "caller", "page");
-    json_close(&w);
+    struct ward_event told;
     struct ward *ward = guard_ward(d->o.guard, NULL, &none);
-    const struct policy *p = ward ? ward_policy(ward, &none) : NULL;
-    if (ward && !text.failed)
-        (void)ward_record(ward, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", true, &none);
-    policy_release(p);
+    if (!ward)
+        return;
+    ward_event_begin(&told, event);
+    json_pair_cstr(&told.out, "caller", "page");
+    (void)ward_event_end(&told, ward, NULL, true, &none);
 }
 
 static void enter(struct desk *d, const struct json *said, struct http_response *rs)

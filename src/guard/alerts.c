@@ -214,27 +214,16 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
 static void record(struct ward *w, const char *event, const char *caller,
                    const struct alert *alert, const char *why, bool lasting)
 {
-    struct err e = {0};
-    scoped_buf struct buf text;
-    buf_init(&text, 4096);
-    struct json_writer out = json_writer(&text);
-    char now[25];
-    os_format_utc(os_real_ms(), now);
-    json_open_object(&out);
-    json_pair_cstr(&out, "time", now);
-    json_pair_cstr(&out, "event", event);
-    json_pair_str(&out, "caller", str_cut(str_of(caller), 63));
+    struct err none = {0};
+    struct ward_event told;
+    ward_event_begin(&told, event);
+    json_pair_str(&told.out, "caller", str_cut(str_of(caller), 63));
     if (alert) {
-        json_pair_cstr(&out, "kind", kind_names[alert->kind]);
-        json_pair_bool(&out, "paused", alert->paused);
+        json_pair_cstr(&told.out, "kind", kind_names[alert->kind]);
+        json_pair_bool(&told.out, "paused", alert->paused);
     }
-    json_pair_cstr(&out, "why", why);
-    json_close(&out);
-    const struct policy *p = ward_policy(w, &e);
-    if (!text.failed)
-        (void)ward_record(w, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", lasting, &e);
-    policy_release(p);
+    json_pair_cstr(&told.out, "why", why);
+    (void)ward_event_end(&told, w, NULL, lasting, &none);
 }
 
 void ward_refused(struct ward *w, const char *caller, const char *why)

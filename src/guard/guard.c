@@ -268,6 +268,33 @@ bool ward_record(struct ward *w, struct str members, const char *digest, bool la
     return trail_append(w->trail, members, digest, str_of(told), lasting, e);
 }
 
+void ward_event_begin(struct ward_event *v, const char *event)
+{
+    char now[25];
+    buf_init(&v->text, AUDIT_RECORD_MAX / 2);
+    v->out = json_writer(&v->text);
+    os_format_utc(os_real_ms(), now);
+    json_open_object(&v->out);
+    json_pair_cstr(&v->out, "time", now);
+    json_pair_cstr(&v->out, "event", event);
+}
+
+bool ward_event_end(struct ward_event *v, struct ward *w, const char *digest,
+                    bool lasting, struct err *e)
+{
+    struct err unusable = {0};
+    json_close(&v->out);
+    const struct policy *p = digest ? NULL : ward_policy(w, &unusable);
+    if (!digest)
+        digest = p ? p->digest : "unusable";
+    bool ok =
+        buf_check(&v->text, "the record", e) &&
+        ward_record(w, (struct str){v->text.at + 1, v->text.n - 2}, digest, lasting, e);
+    policy_release(p);
+    buf_done(&v->text);
+    return ok;
+}
+
 void policy_release(const struct policy *p)
 {
     struct policy_state *s = (struct policy_state *)(uintptr_t)p;

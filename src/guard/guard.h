@@ -1,5 +1,4 @@
-/* guard/guard.h - how far a caller may go: the policy and what it
- * permits one call.
+/* guard/guard.h - how far a caller may go: the policy, what it permits.
  *
  * A policy is what the user says in policy.json in the user's configuration folder,
  * less what the vault's own .cloche/policy.json takes away; a caller's arguments narrow
@@ -40,12 +39,11 @@ enum permission {
 const char *permission_name(enum permission p);
 bool permission_named(struct str name, enum permission *out); /* not "usual" */
 
-struct policy_permission {
-    const char *tool;
-    enum permission permission;
-};
 struct policy_permissions {
-    const struct policy_permission *at;
+    const struct policy_permission {
+        const char *tool;
+        enum permission permission;
+    } *at;
     size_t n;
 };
 
@@ -104,7 +102,6 @@ struct policy {
 };
 
 struct guard;
-
 struct guard_options {
     /* The names that allowedAPIs may mean ("notes.get"); borrowed. */
     const char *const *calls;
@@ -122,23 +119,27 @@ SCOPED(guard, guard_close);
 struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
 
-/* Its folder; NULL: none. */
-const char *ward_path(const struct ward *w);
-/* Where what is done there is recorded. */
-struct trail *ward_trail(struct ward *w);
+const char *ward_path(const struct ward *w); /* its folder; NULL: none */
+struct trail *ward_trail(struct ward *w);    /* where what is done there is recorded */
 /* Appends to it what a call came to: the inside of a JSON object. `digest`: of the policy
  * that it was under; a change of that is told first. As trail_append(). */
 bool ward_record(struct ward *w, struct str members, const char *digest, bool lasting,
                  struct err *e);
+/* The same for what is no call: {time, event, ...}, where more is written to `out` between
+ * the two; it must not be moved meanwhile. `digest`: NULL is what is in force. ERR_LIMIT: it
+ * is too long, and nothing was recorded. */
+struct ward_event {
+    struct buf text;
+    struct json_writer out;
+};
+void ward_event_begin(struct ward_event *v, const char *event);
+bool ward_event_end(struct ward_event *v, struct ward *w, const char *digest,
+                    bool lasting, struct err *e);
 
 /* What is in force now. NULL and ERR_DENIED, naming file and place, where one of the
  * files cannot be believed. The caller lets go of it. */
 const struct policy *ward_policy(struct ward *w, struct err *e);
 void policy_release(const struct policy *p); /* NULL is fine */
-static inline void policy_release_at(const struct policy **p)
-{
-    policy_release(*p);
-}
 
 /* ---- what one call may do ----------------------------------------------- */
 
@@ -184,8 +185,7 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
 enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
                                   const char **from);
 bool policy_names_tool(const struct policy_names *list, const char *name);
-/* The ceilings of its level. */
-uint32_t permit_timeout_ms(const struct permit *p);
+uint32_t permit_timeout_ms(const struct permit *p); /* the ceilings of its level */
 uint32_t permit_memory_mb(const struct permit *p);
 
 /* ---- alerts ------------------------------------------------------------- */
@@ -218,8 +218,7 @@ void ward_refused(struct ward *w, const char *caller, const char *why);
  * lets it go on. ERR_NOT_FOUND: it is not paused. Both are recorded. */
 bool ward_pause(struct ward *w, const char *caller, const char *why, struct err *e);
 bool ward_resume(struct ward *w, const char *caller, struct err *e);
-/* {caller: {"since", "why"}} */
-void guard_paused(struct guard *g, struct json_writer *out);
+void guard_paused(struct guard *g, struct json_writer *out); /* {caller: {since, why}} */
 
 struct guard_counts {
     uint64_t alerts[ALERT_KINDS], recorded, lost;
@@ -237,8 +236,7 @@ bool ward_show(struct ward *w, struct buf *out, struct err *e);
  * "line", "column", "key", "severity": "error" | "warning", "message"}]}. */
 bool guard_check(struct guard *g, const char *file, struct str text, bool vault,
                  struct buf *out, struct err *e);
-/* The same for both files as they are. */
-bool ward_check(struct ward *w, struct buf *out, struct err *e);
+bool ward_check(struct ward *w, struct buf *out, struct err *e); /* both, as they are */
 
 /* Sets `key` ("tools.permissions.jq" too) in the user's file, or in the vault's. `values`:
  * JSON, or plain words; several make a list; none takes it out. `by` ("terminal") is for

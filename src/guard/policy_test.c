@@ -77,6 +77,10 @@ static const struct policy *in_force(void)
         fail_msg("%s", e.msg);
     return p;
 }
+static void policy_release_at(const struct policy **p)
+{
+    policy_release(*p);
+}
 #define scoped_policy __attribute__((cleanup(policy_release_at)))
 
 static void assert_refused(const char *says)

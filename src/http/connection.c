@@ -62,16 +62,6 @@ size_t http_parts(const struct http_request *rq)
     return rq->target->n_parts;
 }
 
-bool http_query_at(const struct http_request *rq, size_t i, struct str *name,
-                   struct str *value)
-{
-    if (i >= rq->target->n_query)
-        return false;
-    *name = rq->target->query[i].name;
-    *value = rq->target->query[i].value;
-    return true;
-}
-
 struct str http_query(const struct http_request *rq, const char *name)
 {
     for (unsigned i = 0; i < rq->target->n_query; i++)

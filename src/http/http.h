@@ -37,10 +37,6 @@ size_t http_header_count(const struct http_request *rq, const char *name);
 /* The decoded value of the first query parameter of this name; `at` is NULL when there
  * is none. */
 struct str http_query(const struct http_request *rq, const char *name);
-/* Parameter `i` as it stands in the query, for those that repeat and those that nobody
- * knows; false: there are no more. At most 64 come in. */
-bool http_query_at(const struct http_request *rq, size_t i, struct str *name,
-                   struct str *value);
 /* Who sent it: "127.0.0.1", no port; behind a proxy that was told of, whom it names. */
 const char *http_peer(struct http_request *rq);
 /* Is it surely a program of this machine: listener and peer loopback, Host a name of

@@ -712,27 +712,3 @@ void change_put(struct change *c, struct json_writer *w)
     }
     json_close(w);
 }
-
-/* ---- the common case ----------------------------------------------------- */
-
-bool change_edit(struct vault *v, const char *path, const char *action,
-                 const char *summary, change_edit_fn *edit, void *arg,
-                 char hash[static HASH_SIZE], struct err *e)
-{
-    const struct change_options o = {.action = action};
-    scoped(change_end) struct change *c = change_begin(v, &o, e);
-    struct note now;
-    bool found;
-    if (!c || !change_read(c, path, &now, &found, e))
-        return false;
-    if (!found)
-        return not_there(path, e);
-    scoped_buf struct buf fresh;
-    buf_init(&fresh, NOTE_SIZE_MAX);
-    if (!edit(arg, &now, c->arena, &fresh, e) || !buf_check(&fresh, "the note", e) ||
-        !change_replace(c, path, buf_view(&fresh), e))
-        return false;
-    change_say(c, path, NULL, summary);
-    change_hash(c, path, hash);
-    return change_commit(c, e);
-}

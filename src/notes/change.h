@@ -79,14 +79,3 @@ bool change_commit(struct change *c, struct err *e);
 /* Of a dry run: [{id, path, action, diff, new_path?, diff_truncated?}] as the value of
  * the key "changes"; the action is create, update, move, rename or delete. */
 void change_put(struct change *c, struct json_writer *w);
-
-/* ---- the common case ----------------------------------------------------- */
-
-/* Edits one note under the lock: `edit` gets it as it is now and appends what it shall
- * be to `out` (the same bytes: nothing is written). */
-typedef bool change_edit_fn(void *arg, const struct note *now, struct arena *a,
-                            struct buf *out, struct err *e);
-/* ERR_NOT_FOUND when there is no such note. `hash`: what it has afterwards. */
-bool change_edit(struct vault *v, const char *path, const char *action,
-                 const char *summary, change_edit_fn *edit, void *arg,
-                 char hash[static HASH_SIZE], struct err *e);

@@ -104,8 +104,3 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     put_note(v, &n, properties ? a : NULL, whole, out);
     return buf_check(out->out, "the note", e);
 }
-
-void notes_sanitize_title(struct str title, struct buf *out)
-{
-    (void)name_from_title(title, out);
-}

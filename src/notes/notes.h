@@ -246,5 +246,3 @@ bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
 /* -> {notes, types: {name: count}, broken_frontmatter, too_large, unreadable, links,
  * index: "vault" | "cache" | "memory", watched, writable} */
 bool notes_status(struct vault *v, struct json_writer *out, struct err *e);
-/* Appends the title as a file name of ours; "" when nothing of it is left. */
-void notes_sanitize_title(struct str title, struct buf *out);

@@ -271,8 +271,3 @@ void script_close(struct script *s)
     module_close(s->module);
     free(s);
 }
-
-struct module_counts script_count(const struct script *s)
-{
-    return module_count(s->module);
-}

@@ -54,8 +54,6 @@ SCOPED(script, script_close);
 bool script_rest(struct script *s, struct err *e);
 void script_resume(struct script *s);
 
-struct module_counts script_count(const struct script *s);
-
 /* ---- an evaluation ------------------------------------------------------ */
 
 /* Performs host call `row`: `args` is a JSON array as text, the answer is JSON

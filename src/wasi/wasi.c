@@ -366,11 +366,6 @@ void wasi_free(struct wasi *s)
     free(s);
 }
 
-void *wasi_owner(const struct wasi *s)
-{
-    return s->options.owner;
-}
-
 uint64_t wasi_lost(const struct wasi *s)
 {
     return s->lost;

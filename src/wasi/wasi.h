@@ -67,7 +67,6 @@ struct wasi_options {
     /* Clocks that count calls, and bytes that only look random: for what is run once
      * to be baked, and must come out the same each time. */
     bool frozen;
-    void *owner; /* of the caller's own, wasi_owner() */
 };
 
 struct wasi;
@@ -81,7 +80,6 @@ SCOPED(wasi, wasi_free);
 /* The imports for module_source. world_data() of the module's worlds must be a
  * struct wasi. */
 const struct engine_import *wasi_imports(size_t *count);
-void *wasi_owner(const struct wasi *s);
 /* Bytes that standard output and standard error had no room for. */
 uint64_t wasi_lost(const struct wasi *s);
 
