@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "actions/account.h"
+#include "actions/calls.h"
 #include "actions/tooling.h"
 #include "crypto/crypto.h"
 #include "metrics/metrics.h"

@@ -1,9 +1,11 @@
 /* The joined rooms, and the way of every call through them. */
 #include <stdio.h>
 
+#include "actions/account.h"
 #include "actions/cache.h"
-#include "actions/internal.h"
+#include "actions/calls.h"
 #include "actions/permission.h"
+#include "actions/places.h"
 #include "actions/results.h"
 #include "actions/shorten.h"
 #include "actions/tooling.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 #include "actions/report.h"
 
 #define NEAREST 3

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 
 #define QUERY_WORDS_MAX 16u
 #define WORD_MAX 24u /* letters; longer words are compared by their beginning */

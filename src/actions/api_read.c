@@ -2,6 +2,7 @@
 #include <ctype.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 
 /* Where the first of `stops` stands outside of all brackets and quotes; s.n where it
  * does not. The `>` of an arrow closes nothing. */

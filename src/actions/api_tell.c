@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 
 /* ---- a call -------------------------------------------------------------- */
 

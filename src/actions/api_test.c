@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 
 /* ---- signatures ---------------------------------------------------------- */
 

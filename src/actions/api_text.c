@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 #include "actions/tooling.h"
 
 /* ---- the world besides the table ----------------------------------------- */

@@ -1,4 +1,5 @@
 #include "actions/cache.h"
+#include "actions/places.h"
 
 #define ARGUMENTS_MAX ((size_t)64 << 20)
 

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "actions/internal.h"
+#include "actions/account.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 #include "actions/report.h"
 #include "os/os.h"
 

@@ -1,6 +1,7 @@
 /* The table of host calls, told to the code that runs over it (api.*) and to agents
  * before they write any (search_api, describe_api). */
 #include "actions/api.h"
+#include "actions/calls.h"
 #include "actions/tooling.h"
 
 #define FOUND_USUAL 8

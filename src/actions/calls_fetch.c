@@ -2,7 +2,9 @@
  * it works. What code sees of it is fetch.js. */
 #include <stdio.h>
 
-#include "actions/internal.h"
+#include "actions/account.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 #include "crypto/crypto.h"
 #include "egress/egress.h"
 

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "actions/calls.h"
 #include "actions/mounts.h"
+#include "actions/places.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
 #include "vfs/vfs.h"

@@ -1,5 +1,5 @@
 /* The host calls hierarchy.*: notes beneath notes. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 typedef bool change_fn(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e);

@@ -1,5 +1,5 @@
 /* The host calls links.*: what links to what. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 static bool call_for_note(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e)

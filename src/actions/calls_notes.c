@@ -1,5 +1,5 @@
 /* The host calls notes.*: single notes and searches. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 /* ---- arguments ---------------------------------------------------------- */
 

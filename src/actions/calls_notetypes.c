@@ -1,5 +1,5 @@
 /* The host calls noteTypes.*: which types of notes there are, and what each is for. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 static bool with_vault(struct evaluation *v, const struct json *args, vault_call *does,
                        struct json_writer *out, struct err *e)

@@ -1,5 +1,5 @@
 /* The host calls relationships.*: how notes belong together. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 static bool call_get(struct evaluation *v, const struct json *args,
                      struct json_writer *out, struct err *e)

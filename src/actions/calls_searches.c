@@ -1,5 +1,5 @@
 /* The further searches of notes.*: by conditions, by plain text, by SQL. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 static bool call_advanced(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e)

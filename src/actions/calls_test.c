@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 static unsigned asked, busy_for;
 static struct cancel *to_fire;

@@ -1,5 +1,7 @@
 /* The host calls tools.*: command-line tools for code. What code sees of them is
  * tools.js. */
+#include "actions/calls.h"
+#include "actions/places.h"
 #include "actions/tooling.h"
 #include "os/os.h"
 

@@ -1,5 +1,5 @@
 /* The host calls utils.*: code of the guest's own, but for what is told to others. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 /* Code of the guest's own: nothing in it needs the host. */
 static const char generate_id[] =

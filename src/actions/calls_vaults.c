@@ -1,5 +1,6 @@
 /* The host calls vaults.*: which vaults there are, and which one the code works in. */
-#include "actions/internal.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 
 /* ---- which one ---------------------------------------------------------- */
 

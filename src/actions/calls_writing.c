@@ -1,5 +1,5 @@
 /* The host calls notes.*: other names and places, what was, and the way back. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 /* ---- guarded ones -------------------------------------------------------- */
 

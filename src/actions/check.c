@@ -3,7 +3,9 @@
 #include <stdio.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 #include "actions/language.h"
+#include "actions/places.h"
 #include "actions/report.h"
 #include "lint/lint.h"
 #include "json/json.h"

@@ -1,7 +1,7 @@
 /* A person's word before a call that the policy keeps for it ("confirm"). The question
  * shows what would be done, in full: who says yes has seen it.
  */
-#include "actions/internal.h"
+#include "actions/account.h"
 
 #define SHOWN_MAX ((size_t)64 * 1024) /* bytes of the arguments */
 #define WORKING_MAX ((size_t)8 << 20)

@@ -1,10 +1,12 @@
 /* evaluate_note_code: an agent's program over the vault. */
 #include <stdio.h>
 
+#include "actions/account.h"
 #include "actions/cache.h"
-#include "actions/internal.h"
+#include "actions/calls.h"
 #include "actions/language.h"
 #include "actions/limits.h"
+#include "actions/places.h"
 #include "actions/report.h"
 #include "actions/results.h"
 #include "os/os.h"

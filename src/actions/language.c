@@ -1,6 +1,8 @@
 /* Code in TypeScript: made into JavaScript before it runs, and what is told of places in
  * it afterwards turned into places of the TypeScript. */
 #include "actions/language.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 #include "os/os.h"
 
 bool language_is_typescript(const struct action_call *c)

@@ -1,4 +1,5 @@
 #include "actions/mounts.h"
+#include "actions/places.h"
 
 #include "os/os.h"
 

@@ -1,6 +1,9 @@
 /* May a command-line tool be run? The policy's answer, and where that is "ask" a person's.
  * The question shows what would be done, in full: who says yes has seen it. */
 #include "actions/permission.h"
+#include "actions/account.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 
 #include <stdio.h>
 

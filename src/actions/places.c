@@ -1,6 +1,8 @@
 /* Where a call works, and what it may do there. A vault's policy goes with the vault:
  * code that switches to another is under that one's from then on. */
-#include "actions/internal.h"
+#include "actions/places.h"
+#include "actions/account.h"
+#include "actions/calls.h"
 
 #define PLACES_MAX 64u /* vaults that one evaluation may work in */
 

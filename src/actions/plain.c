@@ -1,5 +1,6 @@
 /* The plain actions: what most callers want, without code. */
-#include "actions/internal.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 
 static bool note_answer(const struct answer *out, struct err *e)
 {

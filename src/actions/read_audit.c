@@ -1,6 +1,7 @@
 /* What was done in a vault, read back from its audit: for a person's eyes and for
  * credentials that say so, never for code. */
-#include "actions/internal.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 
 struct reading {
     const struct audit_filter *filter;

@@ -1,5 +1,6 @@
 /* The answer of an evaluation, in its one shape (docs/evaluating.md). */
 #include "actions/report.h"
+#include "actions/calls.h"
 
 #define ADVICE_MAX 2000u
 

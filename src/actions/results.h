@@ -6,7 +6,7 @@
  * Threads: safe. Private to the room actions.
  */
 #pragma once
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 #define RESULT_KEPT_MAX ((size_t)16 << 20)   /* bytes of one */
 #define RESULTS_MAX 256u                     /* kept at once */

@@ -8,8 +8,10 @@
  * Source: seed 003. */
 #include <stdio.h>
 
-#include "actions/internal.h"
+#include "actions/account.h"
+#include "actions/calls.h"
 #include "actions/limits.h"
+#include "actions/places.h"
 #include "actions/report.h"
 
 #define FUEL_USUAL 10000000000         /* about a second and a half of computing */

@@ -1,5 +1,5 @@
 /* What an evaluation has read of notes, so that its code need not hand hashes on. */
-#include "actions/internal.h"
+#include "actions/calls.h"
 
 /* The version of each note that the code has seen last: notes.update without a
  * hash of its own means that one. */

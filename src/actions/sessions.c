@@ -1,5 +1,5 @@
 /* Sessions of evaluations: found before the code runs, kept after it. */
-#include "actions/internal.h"
+#include "actions/places.h"
 
 #include <stdio.h>
 

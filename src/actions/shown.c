@@ -2,6 +2,7 @@
  * shows. Everything else is found by find_tools, and called by its name all the same. */
 #include <stdio.h>
 
+#include "actions/places.h"
 #include "actions/tooling.h"
 #include "crypto/crypto.h"
 

@@ -1,7 +1,7 @@
 /* What an evaluation lets its client see while it runs: lines of the console as they
  * are written, and how far it is.
  */
-#include "actions/internal.h"
+#include "actions/calls.h"
 #include "os/os.h"
 
 /* ---- the console -------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "actions/account.h"
 #include "actions/tooling.h"
 #include "metrics/metrics.h"
 #include "os/os.h"

@@ -1,5 +1,6 @@
 /* Finding what is not in the list: command-line tools, and actions that are rarely needed. */
 #include "actions/api.h"
+#include "actions/places.h"
 #include "actions/tooling.h"
 
 #define TEXTS_MAX ((size_t)64 << 10) /* of all parameters of one tool */

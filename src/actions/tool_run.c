@@ -1,6 +1,9 @@
 /* One run of command-line tools, from what was asked for to the answer. */
+#include "actions/account.h"
+#include "actions/calls.h"
 #include "actions/mounts.h"
 #include "actions/permission.h"
+#include "actions/places.h"
 #include "actions/tool_vault.h"
 #include "actions/tooling.h"
 #include "os/os.h"

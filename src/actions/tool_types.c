@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 #include "actions/api.h"
+#include "actions/places.h"
 #include "actions/tooling.h"
 
 #define DECLARED_MAX 256u

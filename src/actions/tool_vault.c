@@ -1,4 +1,6 @@
 #include "actions/tool_vault.h"
+#include "actions/account.h"
+#include "actions/places.h"
 
 #include <errno.h>
 #include <time.h>

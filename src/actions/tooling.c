@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "actions/permission.h"
+#include "actions/places.h"
 #include "actions/tooling.h"
 
 /* ---- the catalogue --------------------------------------------------------- */

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "actions/calls.h"
 #include "actions/report.h"
 
 #define HINTS_MAX 3u

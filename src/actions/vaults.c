@@ -7,7 +7,7 @@
  * this file is the one place that decides so. */
 #include <stdio.h>
 
-#include "actions/internal.h"
+#include "actions/places.h"
 #include "os/os.h"
 
 #define KNOWN_MAX 2000u /* in the life of one process */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "actions/news.h"
+#include "actions/places.h"
 #include "actions/tooling.h"
 #include "os/os.h"
 

@@ -1,6 +1,8 @@
 /* Host calls without code: a row of them in one vault, under the rights of its caller,
  * with one record for all. */
-#include "actions/internal.h"
+#include "actions/account.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 #include "actions/watching.h"
 #include "os/os.h"
 

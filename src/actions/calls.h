@@ -1,0 +1,189 @@
+/* actions/calls.h - evaluations, and the table of what their code may call. Private to
+ * actions. */
+#pragma once
+#include "actions/internal.h"
+
+/* ---- the host calls ----------------------------------------------------- */
+
+/* Bits of script_row.feature: what an evaluation has only where it asked for it. */
+#define FEATURE_NETWORK 1u /* enableNetwork */
+#define FEATURE_FILES 2u   /* enableFileSystem */
+
+/* What host calls leave behind for the words of a failure (advice.c). */
+struct advice {
+    const struct host_call *failed; /* the last one; NULL: none has */
+    char message[sizeof((struct err *)0)->msg];
+    char identifier[200];            /* of the note that it was about, or "" */
+    char option[64];                 /* that it does not take, or "" */
+    char no_note[200];               /* for which notes.get answered null, or "" */
+    uint32_t writes[HOST_CALLS_MAX]; /* by row: how often it has changed something */
+    bool written;                    /* has any? */
+};
+
+/* One evaluation, as its host calls see it. */
+struct evaluation {
+    struct actions *actions;
+    const struct caller *who;
+    const struct json *allowed; /* allowedAPIs; NULL: no list was given */
+    atomic_uint vault;          /* the number of the one it works in; 0: none yet */
+    /* Held for reading by every call from its check to its end, for writing by who goes
+     * to another vault: no call is checked against one vault and done in another. */
+    pthread_rwlock_t moving;
+    struct place *here, *places; /* where it works now; all that it went to */
+    struct account *account;
+    struct script *script; /* whose threads make its slow calls; NULL: its own does */
+    pthread_mutex_t lock;  /* guards what follows */
+    struct arena *arena;
+    struct seen *seen;
+    struct buf warnings;       /* JSON; empty: none (check.c) */
+    struct network *networks;  /* ways out that were used (calls_fetch.c) */
+    struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
+    struct place *files_place; /* whose mounts are in it */
+    struct advice advice;
+    struct {
+        double done, total; /* what the code said of it */
+        double calls;       /* and the host calls since the beginning */
+    } far;
+    struct {
+        unsigned waiting;
+        uint64_t since_ns, waited_ns;
+    } persons;               /* that were asked: their time does not count */
+    const struct kept *kept; /* NULL: no session */
+    bool trace;
+    /* Fired when nobody wants the answers of the calls any more: whatever waits for more
+     * than a moment (a network, a guest) looks at it, or has itself stopped by it. */
+    struct cancel stopping;
+    atomic_uint retries;   /* of host calls that were busy */
+    bool by_requests;      /* a script: what it calls are routes, not rows of the table */
+    struct cancel *cancel; /* of what its calls do: the caller's, or `stopping` */
+    uint64_t until_ns; /* os_mono_ns() at which it ends, persons' time not counted; 0 */
+
+    bool cached;          /* answered from the cache */
+    atomic_bool unsteady; /* it called a row that is not steady */
+
+    /* Of a result that was put aside (results.h); 0 and "": none was. */
+    size_t result_bytes;
+    char resource[80];
+};
+
+/* The vault that the code works in now, which vaults.switch changes; NULL and
+ * ERR_NO_VAULT. Threads: safe. */
+struct vault *actions_vault(struct evaluation *v, struct err *e);
+
+/* The same, for a call that writes: the history then names the caller. The caller of
+ * this ends it with vault_close(). */
+struct vault *writing_vault(struct evaluation *v, struct err *e);
+
+/* The content_hash that a note was read with last, by any of its names; empty: never.
+ * Threads: safe. */
+struct str seen_hash(struct evaluation *v, struct str name);
+/* Notes the version (id, content_hash, path) in what a call has just answered: the text
+ * behind `from` in `out`. `asked`: what the code called the note. Best effort: without
+ * it the code is asked for a hash. Threads: safe. */
+void seen_note(struct evaluation *v, struct str asked, const struct buf *out,
+               size_t from);
+/* The same for a note that the code has just made: it may go on to change it. */
+void seen_made(struct evaluation *v, struct vault *vault, const struct buf *out,
+               size_t from);
+/* The answer of a change of the hierarchy: the parent's new hash is known, too. */
+void seen_relisted(struct evaluation *v, const struct buf *out, size_t from);
+/* The options as they came, with what the code may leave out: the identifier, and the
+ * hash that was read last of the note `name`. */
+const struct json *seen_complete(struct evaluation *v, const struct json *o,
+                                 struct str name, struct arena *a, struct err *e);
+
+typedef bool host_call_fn(struct evaluation *v, const struct json *args,
+                          struct json_writer *out, struct err *e);
+
+/* A row of the one table from which the namespaces in code, what agents read and
+ * the names of permissions come. */
+struct host_call {
+    struct script_row row;
+    /* Valid TypeScript behind the name, "(noteId: string): Promise<Note | null>";
+     * further lines are further overloads. Types that it names stand in api_types.c. */
+    const char *signature;
+    const char *summary; /* one line: what it does */
+    host_call_fn *call;  /* NULL: it is code of the guest's own */
+    enum level level;    /* the least trusted level that may call it */
+    /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
+     * may give an evaluation of such calls the same answer again. */
+    bool steady;
+    bool
+        asks; /* asks for permission by itself, for what it is given; here it is allowed */
+
+    /* What api.describe and the reference pages tell besides; NULL: nothing. */
+    const char *details; /* defaults, limits, what is not obvious */
+    const char *errors;  /* "NotFound: no such note. Conflict: it changed." */
+    const char *example; /* JavaScript that works as it stands, or with an id of yours */
+    const char *words;   /* synonyms for api.search, and names that agents guess */
+};
+
+/* The rows of one namespace, each group in its file calls_<namespace>.c. */
+struct host_call_group {
+    const struct host_call *rows;
+    size_t count;
+};
+extern const struct host_call_group api_calls;
+extern const struct host_call_group fetch_calls;
+extern const struct host_call_group fs_calls;
+extern const struct host_call_group hierarchy_calls;
+extern const struct host_call_group links_calls;
+extern const struct host_call_group relationships_calls;
+extern const struct host_call_group note_types_calls;
+extern const struct host_call_group notes_calls;
+extern const struct host_call_group search_calls;
+extern const struct host_call_group tools_calls;
+extern const struct host_call_group utils_calls;
+extern const struct host_call_group vaults_calls;
+extern const struct host_call_group writing_calls;
+
+/* All rows, as script knows them by their number. */
+const struct host_call *const *host_calls(size_t *count);
+
+#define CALL_ARGS_MAX ((size_t)256 << 20) /* working memory of one call's arguments */
+/* The first argument, which must be an object such as {type, title}; NULL and
+ * ERR_INVALID. */
+const struct json *call_options(const struct json *args, const char *call, struct err *e);
+
+void evaluation_init(struct evaluation *v, const struct action_call *c);
+void evaluation_done(struct evaluation *v);
+script_perform_fn host_perform;
+/* Performs one call. What is busy has done nothing yet: it is asked again a few times,
+ * for two seconds at most, since its caller could only do the same. */
+bool call_patiently(struct evaluation *v, const struct host_call *c,
+                    const struct json *args, struct buf *out, struct err *e);
+
+/* Goes to another vault, for all calls that begin from now on, and for the caller's
+ * later ones. From within a call. false and *e: it stays. */
+bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e);
+/* The same from outside of a call, and not for the caller's later ones. */
+bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e);
+/* May this evaluation call it, where it works now? false and ERR_DENIED. */
+bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
+                       struct err *e);
+/* May code there be given fetch at all? false and ERR_DENIED, with what a person can do. */
+bool network_check(const struct place *place, struct err *e);
+/* May the place have files at all? false and ERR_DENIED. */
+bool files_check(const struct place *place, struct err *e);
+void network_close(struct evaluation *v);
+/* The row of this name; NULL: there is none. */
+const struct host_call *host_call_named(const char *name);
+/* Its number in the table, where it must be. */
+uint32_t host_call_number(const char *name);
+
+/* ---- calls without code ------------------------------------------------- */
+
+/* Whose it is: its own, or the script's. */
+struct evaluation *work_evaluation(const struct work *w);
+
+/* ---- what its client sees of an evaluation ------------------------------- */
+
+void evaluation_wrote(void *v, const char *level, struct str message); /* console */
+/* A host call was made; the code said itself how far it is. Threads: safe. */
+void evaluation_went_on(struct evaluation *v, const char *call);
+void evaluation_said(struct evaluation *v, double done, double total, struct str message);
+/* A person is waited for, or no more: the time does not count, and the thread does not.
+ * false and ERR_BUSY: too many wait so. Threads: safe, as is evaluation_stood(). */
+bool evaluation_awaits(struct evaluation *v, struct err *e);
+void evaluation_awaited(struct evaluation *v);
+uint64_t evaluation_stood(void *v); /* ns that persons took so far */

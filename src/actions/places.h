@@ -1,0 +1,67 @@
+/* actions/places.h - where calls work: the vaults that can be reached, and what a call may
+ * do in one. Private to actions. */
+#pragma once
+#include "actions/internal.h"
+
+/* ---- the vaults --------------------------------------------------------- */
+
+/* All vaults that can be reached, by numbers from 1 on which never change their
+ * meaning. Threads: safe. */
+struct vault_set;
+struct vault_set *vault_set_open(const struct actions_options *o, struct err *e);
+void vault_set_close(struct vault_set *s); /* NULL is fine */
+/* What `g` does not grant is as if it were not there; NULL grants all. */
+
+/* The number to begin with; 0 and ERR_NO_VAULT. */
+unsigned vault_set_first(struct vault_set *s, const struct grant *g, struct err *e);
+/* The same, quickly: 0 where there is none. */
+unsigned vault_set_begin(struct vault_set *s, const struct grant *g);
+/* Is it one of those that are granted? Also of 0 where all are. */
+bool vault_set_reaches(struct vault_set *s, unsigned number, const struct grant *g);
+/* The open vault of a number; NULL and why not. It stays open until the end. */
+struct vault *vault_set_get(struct vault_set *s, unsigned number, struct err *e);
+bool vault_set_is_users(const struct vault_set *s); /* the user's list, all of it? */
+/* What vaults.* do; `current` is the caller's number, or 0. */
+bool vault_set_current(struct vault_set *s, unsigned current, const struct grant *g,
+                       struct json_writer *out, struct err *e);
+bool vault_set_list(struct vault_set *s, const struct grant *g, struct json_writer *out,
+                    struct err *e);
+/* `roots`: where the policy lets code make vaults, besides those of the options. */
+unsigned vault_set_create(struct vault_set *s, const struct json *options,
+                          const struct policy_names *roots, const struct grant *g,
+                          bool *use, struct json_writer *out, struct err *e);
+unsigned vault_set_find(struct vault_set *s, struct str id, const struct grant *g,
+                        struct err *e);
+bool vault_set_update(struct vault_set *s, const struct json *options,
+                      const struct grant *g, struct err *e);
+bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
+                      struct err *e);
+/* Another number whenever other vaults can be reached. */
+uint64_t vault_set_state(struct vault_set *s);
+/* Its folder, to be freed; NULL for 0. */
+char *vault_set_path(struct vault_set *s, unsigned number);
+unsigned vault_set_count(struct vault_set *s); /* the highest number there is */
+/* Its id, copied; "" for 0 and for one that was removed. */
+void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
+
+/* ---- where a call works ------------------------------------------------- */
+
+/* A vault, or none, and what the call may do there. */
+struct place {
+    unsigned vault; /* its number; 0: none */
+    struct ward *ward;
+    struct permit permit;
+    struct place *next; /* the evaluation's other ones */
+};
+/* The vault that the caller went to last; 0: none, or it is not his any more. */
+unsigned place_last(struct actions *a, const struct caller *who);
+/* The first half of place_open(), and the second, whose failure still knows the ward.
+ * ERR_NO_VAULT: the caller is not granted that vault. */
+bool place_find(struct place *p, struct actions *a, unsigned vault,
+                const struct caller *who, struct err *e);
+bool place_permit(struct place *p, const struct caller *who, const struct json *allowed,
+                  struct err *e);
+/* false and *e: as guard_ward() and permit_open(); nothing is to be closed then. */
+bool place_open(struct place *p, struct actions *a, unsigned vault,
+                const struct caller *who, const struct json *allowed, struct err *e);
+void place_close(struct place *p);
