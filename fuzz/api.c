@@ -2,6 +2,7 @@
  * what is not there. The first line is words and a name; the second the line and column
  * that the engine gives and, behind them, its message; the rest is the code. */
 #include "actions/api.h"
+#include "actions/calls.h"
 #include "driver.h"
 #include "script/internal.h"
 
