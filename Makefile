@@ -106,11 +106,13 @@ deep: all $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messa
 	@build/asan/fuzz/message -n 1000000 -s $$$$ && build/asan/fuzz/endpoint -n 1000000 -s $$$$
 rooms:                    ## includes go one way (src/rooms.txt)
 	@dev/rooms
-reference: program        ## write docs/api.md from the table of host calls
+reference: program        ## write docs/api.md and docs/tool-table.md from what they are made of
 	@build/cloche api --reference >docs/api.md.new && mv docs/api.md.new docs/api.md
+	@dev/tool-table
 reference-check: program  ## does docs/api.md say what the table says?
 	@build/cloche api --reference | diff -u docs/api.md - || \
 	    { echo "docs/api.md is stale: run 'make reference'"; exit 1; }
+	@dev/tool-table --check
 format: $(DEPS)/test.ok   ## lay out the code by .clang-format
 	@$(DEPS)/venv-test/bin/clang-format -i $(FORMATTED)
 format-check: $(DEPS)/test.ok  ## is it laid out so?
@@ -286,7 +288,8 @@ PACKAGES := $(filter-out lib-%,$(patsubst guest/tools/%/recipe,%,$(wildcard gues
 tools: $(PACKAGES:%=tool-%)  ## the command-line tools, ready in build/guest/tools
 	@dev/catalogue build/guest/tools $(PACKAGES)
 $(PACKAGES:%=tool-%): tool-%: guests $(DEPS)/tools.ok
-	@dev/tool $* build/guest/tools
+	@mkdir -p $(CACHE)/tools # another checkout may be at the same one
+	@flock $(CACHE)/tools/.made-$* dev/tool $* build/guest/tools
 
 # A package of tools for tests alone, laid out as the others are.
 PROBE := $(wildcard guest/probe/*.c guest/probe/*.json)
