@@ -384,3 +384,12 @@ CASES |= {
     "readlink": [case("f", files={"f": ""}), case("missing"), case("-m", "/a/../b"), case("-f", "/"), case("-n", "-m", "/x"), case("-e", "missing"), case("-z", "-m", "/a"), case("-m", "/a//b/."), case(), case("-q", "missing")],
     "env": [case("-i"), case("-0", "-i"), case("-i", "A=1", "B=2"), case("-i", "A=b c"), case("-u", "HOME", "-i", "X=1"), case("-i", "--", "A=1"), case("-i", "A="), case("--ignore-environment"), case("-i", "Z=1", "A=2"), case("-i", "-0", "A=1", "B=2")],
 }
+
+# Nothing is an input, too.
+for tool, args in {"sort": [], "uniq": ["-c"], "cut": ["-c1"], "tr": ["a", "b"], "wc": [],
+                   "head": [], "tail": [], "md5sum": [], "sha256sum": [], "sha512sum": [],
+                   "base64": [], "tac": [], "nl": [], "fold": [], "od": [], "paste": [],
+                   "expand": [], "fmt": [], "shuf": [], "tsort": [], "split": []}.items():
+    CASES[tool].append(case(*args, stdin=""))
+CASES["sort"].append(case("-m", "a", "b", files={"a": "", "b": ""}))
+CASES["sort"].append(case("-c", "a", files={"a": ""}))

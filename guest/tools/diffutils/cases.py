@@ -44,3 +44,6 @@ CASES = {
         case("-u", "/dev/null", "new", files=FILES, check=lambda r: r.exit in (1, 2)),
     ],
 }
+
+CASES["diff"] += [case("a", "b", files={"a": "", "b": ""}),
+                  case("-u", "a", "b", files={"a": "", "b": "x\n"})]

@@ -52,3 +52,5 @@ CASES = {
         find(".", "-perm", "-400", "-name", "a*"),
     ],
 }
+
+CASES["find"].append(case(".", "-empty", files={"a": "", "b": "x"}))

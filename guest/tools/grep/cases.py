@@ -64,3 +64,5 @@ CASES = {
         case("--label=x", "-H", "alpha", stdin=TEXT),
     ],
 }
+
+CASES["grep"].append(case("x", stdin=""))

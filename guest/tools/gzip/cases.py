@@ -63,3 +63,5 @@ CASES = {
         case("-", stdin=TWO),
     ],
 }
+
+CASES["gzip"].append(case("-n", stdin=""))

@@ -50,3 +50,5 @@ CASES = {
         case("e", stdin="echo a\n", check=lambda r: r.exit != 0),
     ],
 }
+
+CASES["sed"].append(case("p", stdin=""))

@@ -1,0 +1,93 @@
+"""The tools pass what their makers test them with, as far as it runs without a shell: jq's own
+tests, the specification of CommonMark, and the programs of gawk's tests, whose answers must
+be those of the native program."""
+import os
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from compare import ENV, ROOT, debian
+from test_tool_cases import settings  # noqa: F401
+
+SOURCES = ROOT / "build" / "deps" / "debian"
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """Unpacks the tests of a package's source archive, once; answers the folder."""
+    place, there = tmp_path_factory.mktemp("suites"), {}
+
+    def unpack(package, folder):
+        if package not in there:
+            archive = next((SOURCES / package).glob("*.orig.tar.*"))
+            with tarfile.open(archive) as t:
+                top = t.getnames()[0].split("/")[0]
+                wanted = [m for m in t.getmembers() if m.name.startswith(f"{top}/{folder}/")]
+                t.extractall(place / package, wanted, filter="data")
+            there[package] = place / package / top / folder
+        return there[package]
+    return unpack
+
+
+def run(cloche, settings, folder, tool, *args, env=None):  # noqa: F811
+    given = [f"--env={k}={v}" for k, v in {**ENV, **(env or {})}.items()]
+    return subprocess.run([cloche, "tool", "run", "--mount", f"/work={folder}:ro", *given, tool,
+                           *args], capture_output=True, env=settings, timeout=SECONDS,
+                          stdin=subprocess.DEVNULL)
+
+
+def run_native(folder, program, *args):
+    command, env = debian(program)()
+    return subprocess.run([*command, *args], capture_output=True, cwd=folder,
+                          env={**ENV, **env}, timeout=SECONDS, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("suite", ["jq", "man", "manonig", "onig", "optional", "base64"])
+def test_jq_passes_its_own_tests(cloche, settings, sources, suite):  # noqa: F811
+    folder = sources("jq", "tests")
+    done = run(cloche, settings, folder, "jq", "-L", "modules", "--run-tests", f"{suite}.test",
+               env={"PAGER": "less"})
+    last = done.stdout.decode().splitlines()[-1]
+    passed, of = last.split()[0], last.split()[2]
+    assert done.returncode == 0 and passed == of and int(of) > 2, last
+    assert "(0 malformed, 0 skipped)" in last
+
+
+def test_markdown_passes_the_specification_of_commonmark(cloche, settings,  # noqa: F811
+                                                         sources, tmp_path):
+    folder = sources("cmark-gfm", "test")
+    program = tmp_path / "markdown"
+    program.write_text(f'#!/bin/sh\nexec "{cloche}" tool run markdown "$@"\n')
+    program.chmod(0o755)
+    done = subprocess.run([sys.executable, "spec_tests.py", "--program", str(program),
+                           "--spec", "spec.txt"], cwd=folder, env=settings, timeout=300,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-1000:]
+    assert " passed, 0 failed, 0 errored, 0 skipped" in done.stdout
+
+
+def test_awk_runs_the_programs_of_gawks_tests(cloche, settings, sources):  # noqa: F811
+    folder = sources("gawk", "test")
+    calls = {}
+    for program in sorted(folder.glob("*.awk")):
+        data, text = program.with_suffix(".in"), program.read_bytes()
+        # What starts other programs, waits, asks for a network or looks at the machine is no
+        # matter of a tool's.
+        if any(word in text for word in (b"system(", b"getline", b'" |', b'| "', b"/inet", b"@load",
+                                         b"PROCINFO", b"srand", b"systime", b"strftime", b"ENVIRON",
+                                         b"/dev/", b"fflush", b"|&", b"@include", b"ERRNO")):
+            continue
+        # They print their own name, count records beyond a long of 64 bits, want a pipe to sort.
+        if program.stem in ("argcasfile", "mpfrnr", "longwrds"):
+            continue
+        if data.exists() and program.with_suffix(".ok").exists():
+            calls[program.stem] = ["-f", program.name, data.name]
+    assert len(calls) > 80
+    differing = []
+    for name, args in calls.items():
+        ours, native = run(cloche, settings, folder, "awk", *args), run_native(folder, "gawk", *args)
+        if (ours.stdout, ours.returncode) != (native.stdout, native.returncode):
+            differing.append(name)
+    assert differing == []
