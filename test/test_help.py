@@ -1,7 +1,9 @@
 """What agents are told: how to find a method, and what would help against a failure."""
 
 import json
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +73,10 @@ def test_the_tools_tell_the_same(stdio):
 
 def test_the_examples_run(stdio):
     """Of each method, over notes that are not those of the example: nothing but their being
-    absent, or there already, may stop one."""
+    absent, or there already, may stop one. No person is there to be asked about a tool."""
+    policy = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche" / "policy.json"
+    policy.parent.mkdir(parents=True, exist_ok=True)
+    policy.write_text('{"tools": {"default": "always"}}')
     everything = structured(stdio.ask(call("describe_api", {}, id=1)))["namespaces"]
     said = {}
     # Those that go to another vault come last.

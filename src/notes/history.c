@@ -63,7 +63,8 @@ struct history {
     uint64_t inode;
     bool frozen; /* the store cannot be written, and is as it was when it was opened */
     int lock;    /* -1: not held */
-    atomic_bool looked; /* for what a crash left, once */
+    atomic_bool looked;   /* for what a crash left, once */
+    atomic_uint settling; /* how many look for it now */
 };
 
 struct history *history_new(struct vault *v)
@@ -221,18 +222,30 @@ void history_unlock(struct history *h)
     pthread_mutex_unlock(&h->mutex);
 }
 
-void history_settle(struct history *h)
+static void settle_locked(struct history *h)
 {
-    bool first = !atomic_exchange(&h->looked, true);
-    if ((!first && !is_marked(h)) || !inode_now(h))
-        return;
-    if (pthread_mutex_trylock(&h->mutex) != 0)
-        return; /* someone of ours is at it */
     struct err ignored = {0};
     h->lock = take_lock(h->vault, 0, &ignored);
     if (h->lock >= 0 && open_store(h, &ignored))
         (void)apply_pending(h->vault, h, h->db, &ignored);
     history_unlock(h);
+}
+
+void history_settle(struct history *h)
+{
+    bool first = !atomic_exchange(&h->looked, true);
+    if ((!first && !is_marked(h)) || !inode_now(h))
+        return;
+    bool others = atomic_fetch_add(&h->settling, 1) > 0;
+    if (pthread_mutex_trylock(&h->mutex) == 0) {
+        settle_locked(h);
+    } else if (others) {
+        /* Another reader is at it: only when it is done what a dead process left has
+         * ended. A writer's own change is not waited for. */
+        pthread_mutex_lock(&h->mutex);
+        pthread_mutex_unlock(&h->mutex);
+    }
+    atomic_fetch_sub(&h->settling, 1);
 }
 
 struct db *history_read(struct history *h, bool *none, struct err *e)
