@@ -26,6 +26,14 @@ MAKE = {"title": "Asked", "type": "idea", "content": "the whole of it"}
 CODE = "return (await notes.create({title: 'Asked', type: 'idea', content: 'the whole of it'})).id"
 
 
+def heard(client):
+    """The next message, but for news of tools and notes: a policy that was just written is."""
+    while True:
+        message = client.receive()
+        if not (message and message.get("method", "").endswith("list_changed")):
+            return message
+
+
 def answer_to(question, action, **content):
     return {"jsonrpc": "2.0", "id": question["id"],
             "result": {"action": action} | ({"content": content} if content else {})}
@@ -42,13 +50,13 @@ def last_record(vault):
 def test_a_person_who_says_yes_is_shown_all_of_it(stdio, vault, message):
     stdio.ask(hello({"elicitation": {}}))
     stdio.send(message)
-    question = stdio.receive()
+    question = heard(stdio)
     assert question["method"] == "elicitation/create"
     for part in ("notes.create", "Asked", "idea", "the whole of it"):
         assert part in question["params"]["message"]
     assert not (vault / "idea" / "Asked.md").exists()
     stdio.send(answer_to(question, "accept", allow=True))
-    answer = stdio.receive()
+    answer = heard(stdio)
     assert answer["id"] == 5 and not answer["result"]["isError"]
     record = last_record(vault)
     assert record["asked"] == 1 and record["allowed"] == 1
@@ -60,8 +68,8 @@ def test_a_person_who_says_yes_is_shown_all_of_it(stdio, vault, message):
 def test_anything_but_yes_is_no(stdio, vault, reply):
     stdio.ask(hello({"elicitation": {}}))
     stdio.send(call("create_note", MAKE, id=5))
-    stdio.send(answer_to(stdio.receive(), **reply))
-    answer = stdio.receive()
+    stdio.send(answer_to(heard(stdio), **reply))
+    answer = heard(stdio)
     assert answer["result"]["isError"]
     assert "did not allow" in answer["result"]["content"][0]["text"]
     assert not (vault / "idea" / "Asked.md").exists()
@@ -113,10 +121,10 @@ def test_code_of_the_newer_revision_is_pointed_to_the_plain_tool(stdio, vault):
 def test_cancelling_takes_the_question_back(stdio, vault):
     stdio.ask(hello({"elicitation": {}}))
     stdio.send(call("create_note", MAKE, id=5))
-    question = stdio.receive()
+    question = heard(stdio)
     stdio.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
                 "params": {"requestId": 5}})
-    gone = stdio.receive()
+    gone = heard(stdio)
     assert gone["method"] == "notifications/cancelled"
     assert gone["params"]["requestId"] == question["id"]
     stdio.send(answer_to(question, "accept", allow=True))
@@ -153,9 +161,9 @@ def test_code_does_not_run_out_of_time_while_a_person_thinks(stdio, policy, vaul
         {"confirm": ["notes.create"], "limits": {"total": 1500}}))
     stdio.ask(hello({"elicitation": {}}))
     stdio.send(message)
-    question = stdio.receive()
+    question = heard(stdio)
     assert question["method"] == "elicitation/create"
     time.sleep(1.6)  # longer than the whole may take
     stdio.send(answer_to(question, "accept", allow=True))
-    answer = stdio.receive()
+    answer = heard(stdio)
     assert answer["id"] == 5 and not answer["result"]["isError"], answer
