@@ -14,13 +14,10 @@
 #include <cmocka.h>
 
 #include "os/os.h"
-#include "vfs/vfs.h"
+#include "vfs/tree_test.h"
 
-static struct vfs *v;
 static char root[64];
 static int inside;
-
-#define S(text) str_of(text)
 
 static void host(const char *format, const char *name)
 {
@@ -60,19 +57,6 @@ static int end(void **state)
     char command[80];
     (void)snprintf(command, sizeof command, "rm -rf %s", root);
     return system(command);
-}
-
-static const char *content(const char *path)
-{
-    static char text[256];
-    scoped_buf struct buf b;
-    buf_init(&b, sizeof text - 1);
-    int failed = vfs_get(v, S(path), &b);
-    if (failed)
-        return strerrorname_np(failed);
-    memcpy(text, buf_view(&b).at, b.n);
-    text[b.n] = '\0';
-    return text;
 }
 
 static int look(const char *path)

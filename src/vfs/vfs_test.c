@@ -7,9 +7,7 @@
 
 #include <cmocka.h>
 
-#include "vfs/vfs.h"
-
-static struct vfs *v;
+#include "vfs/tree_test.h"
 
 static int make(void **state)
 {
@@ -24,21 +22,6 @@ static int end(void **state)
     assert_int_equal(vfs_usage(v).open, 0);
     vfs_free(v);
     return 0;
-}
-
-#define S(text) str_of(text)
-
-static const char *content(const char *path)
-{
-    static char text[2048];
-    scoped_buf struct buf b;
-    buf_init(&b, sizeof text - 1);
-    int failed = vfs_get(v, S(path), &b);
-    if (failed)
-        return strerrorname_np(failed);
-    memcpy(text, buf_view(&b).at, b.n);
-    text[b.n] = '\0';
-    return text;
 }
 
 static enum vfs_type type_at(const char *path)
