@@ -10,6 +10,8 @@
 
 struct functions;
 struct function_set;
+struct function;
+struct findings;
 
 /* ---- which there are (functioning.c) -------------------------------------- */
 
@@ -20,6 +22,29 @@ struct functions *actions_functions(struct actions *a, unsigned vault, struct er
 void functioning_close(struct actions *a); /* no call may be running */
 
 /* ---- checking and testing (function_check.c, function_test.c) --------------- */
+
+/* All that is wrong with `fn` as one of `among` (what it is to become a part of, with or
+ * without its last version): names, parameters, dependencies, types, security, complexity.
+ * Nothing is run. false and *e: it could not be looked at; what is wrong is in `out`. */
+bool function_check(const struct action_call *c, const struct function *fn,
+                    const struct function_set *among, struct findings *out,
+                    struct err *e);
+/* What breaks when `fn` takes the place of the function `name` (`fn` NULL: when that is
+ * removed), by caller, as warnings. */
+bool function_breaks(const struct action_call *c, struct str name,
+                     const struct function *fn, const struct function_set *among,
+                     struct findings *out, struct err *e);
+/* Runs its examples dry, each in a world of its own: {passed, failed, results: [{name,
+ * success, ...}]} into `out`; *failed of them did not end as they say. */
+bool function_examples(const struct action_call *c, const struct function *fn,
+                       const struct function_set *among, struct json_writer *out,
+                       uint32_t *failed, struct err *e);
+/* Runs it once with these arguments (an object by name, or an array): the members
+ * {success, result, error, errorDetails, logs, executionTime, stats, changes (of a dry
+ * run)} into an open object. */
+bool function_try(const struct action_call *c, const struct function *fn,
+                  const struct function_set *among, const struct json *args, bool dry,
+                  struct json_writer *out, bool *success, struct err *e);
 
 /* ---- running (function_load.c, calls_functions.c) --------------------------- */
 
