@@ -101,8 +101,11 @@ struct script_settled {
  *   input(n) -> at           room for n bytes from the host
  *   install(n)               the input is the API, as JSON: [{name, sync, reads,
  *                            writes, feature, options: [name, ...]}]
- *   check(n, features) -> at the input is JavaScript; a struct lint_answer */
+ *   check(n, features) -> at the input is JavaScript; a struct lint_answer
+ *   review(n) -> at          the input is JSON: {code, source, name}; the answer, too, is
+ *                            an object: lint_review() */
 #define LINT_FINDINGS_MAX (64u << 10) /* bytes */
+#define LINT_REVIEW_MAX (256u << 10)  /* bytes */
 struct lint_answer {
     uint32_t failed;   /* it could not be checked: nested too deeply, for example */
     uint32_t at, size; /* JSON: [{rule, severity, message, line, column, ...}] */

@@ -20,15 +20,18 @@ static const char acorn_source[] = {
 static const char lint_source[] = {
 #embed "lint.js"
     , '\0'};
+static const char review_source[] = {
+#embed "review.js"
+    , '\0'};
 
 static JSRuntime *runtime;
 static JSContext *context;
-static JSValue install_table, check_code;
+static JSValue install_table, check_code, review_function;
 
 static char *input_at;
 static uint32_t input_capacity;
 static struct lint_answer answer;
-static struct bytes findings = {.ceiling = LINT_FINDINGS_MAX};
+static struct bytes findings = {.ceiling = LINT_REVIEW_MAX};
 
 static JSValue sound(JSValue v)
 {
@@ -57,6 +60,9 @@ EXPORT(bake) void bake(void)
     JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 1, &acorn));
     install_table = JS_GetPropertyStr(context, own, "install");
     check_code = JS_GetPropertyStr(context, own, "check");
+    JSValue kit = JS_GetPropertyStr(context, own, "kit");
+    make = eval_own(review_source, "<review>");
+    review_function = sound(JS_Call(context, make, JS_UNDEFINED, 1, &kit));
     JS_RunGC(runtime);
     JS_SetGCThreshold(runtime, GC_THRESHOLD);
 }
@@ -82,13 +88,23 @@ EXPORT(install) void install(uint32_t n)
 }
 
 /* What was thrown is no finding: too deep for the parser's stack. */
+static struct lint_answer *answered(JSValue v)
+{
+    answer.failed = JS_IsException(v) || !write_json(context, v, &findings);
+    answer.at = (uint32_t)(uintptr_t)findings.at;
+    answer.size = (uint32_t)findings.n;
+    return &answer;
+}
+
 EXPORT(check) struct lint_answer *check(uint32_t n, uint32_t features)
 {
     JSValue args[2] = {JS_NewStringLen(context, input_at, n),
                        JS_NewUint32(context, features)};
-    JSValue list = JS_Call(context, check_code, JS_UNDEFINED, 2, args);
-    answer.failed = JS_IsException(list) || !write_json(context, list, &findings);
-    answer.at = (uint32_t)(uintptr_t)findings.at;
-    answer.size = (uint32_t)findings.n;
-    return &answer;
+    return answered(JS_Call(context, check_code, JS_UNDEFINED, 2, args));
+}
+
+EXPORT(review) struct lint_answer *review(uint32_t n)
+{
+    JSValue question = sound(JS_ParseJSON(context, input_at, n, "<function>"));
+    return answered(JS_Call(context, review_function, JS_UNDEFINED, 1, &question));
 }

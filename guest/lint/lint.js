@@ -154,13 +154,17 @@
     }
 
     add(rule, severity, node, message, suggestion) {
-      if (this.found.length >= FINDINGS_MAX) return;
+      if (!this.hasRoom(severity)) return;
       const [line, column] = this.place(node.start);
       const [endLine, endColumn] = this.place(node.end);
       this.found.push({
         rule, severity, message, line, column, endLine, endColumn,
         ...(suggestion && { suggestion }),
       });
+    }
+
+    hasRoom() {
+      return this.found.length < FINDINGS_MAX;
     }
 
     text(node, max = 40) {
@@ -463,22 +467,34 @@
     c.add('no-result', 'hint', last, 'the code ends with a declaration, so its result is null', 'Return what you want to see.');
   }
 
-  function check(code, given) {
-    const c = new Check(code, given);
+  // false: it is no JavaScript, which is then what was found.
+  function parse(c) {
     try {
-      c.tree = acorn.parse(code, PARSING);
+      c.tree = acorn.parse(c.code, PARSING);
     } catch (error) {
       if (typeof error.pos !== 'number') throw error;
-      const at = { start: error.pos, end: Math.min((error.raisedAt ?? error.pos) + 1, code.length) };
+      const at = { start: error.pos, end: Math.min((error.raisedAt ?? error.pos) + 1, c.code.length) };
       c.add('syntax', 'error', at, error.message.replace(/ \(\d+:\d+\)$/, ''));
-      return c.found;
+      return false;
     }
     c.nodes = flatten(c.tree);
+    return true;
+  }
+
+  function rules(c) {
     gather(c);
     for (const node of c.nodes) RULES[node.type]?.(c, node);
+  }
+
+  function check(code, given) {
+    const c = new Check(code, given);
+    if (!parse(c)) return c.found;
+    rules(c);
     noResult(c);
     return c.found.sort((a, b) => a.line - b.line || a.column - b.column);
   }
 
-  return { install, check };
+  // For review.js, which looks through functions that are kept.
+  const kit = { Check, isNode, isFunction, some, UP, pushChildren, declared, parse, rules, spaces: () => spaces };
+  return { install, check, kit };
 });

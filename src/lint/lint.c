@@ -183,21 +183,29 @@ static bool read_findings(struct str text, struct lint_findings *out, struct err
 
 /* ---- checking ----------------------------------------------------------- */
 
-static bool check_in_world(struct world *w, struct str code, uint32_t features,
-                           struct lint_findings *out, struct err *e)
+/* What the call of `export` answers, in the world's memory. */
+static bool ask(struct world *w, const char *export, struct str input, uint32_t features,
+                unsigned count, struct str *out, struct err *e)
 {
     struct lint_answer answer;
-    uint64_t cells[2] = {code.n, features};
-    if (!put_input(w, code, e) || !world_call(w, "check", cells, 2, e))
+    uint64_t cells[2] = {input.n, features};
+    if (!put_input(w, input, e) || !world_call(w, export, cells, count, e))
         return false;
     const void *at = world_slice(w, (uint32_t)cells[0], sizeof answer);
     if (!at)
         return err_set(e, ERR_GUEST, "the linter answered outside its memory");
     memcpy(&answer, at, sizeof answer);
-    const char *text = world_slice(w, answer.at, answer.size);
-    if (answer.failed || !text)
+    *out = (struct str){world_slice(w, answer.at, answer.size), answer.size};
+    if (answer.failed || !out->at)
         return err_set(e, ERR_GUEST, "the code is nested too deeply to be checked");
-    return read_findings((struct str){text, answer.size}, out, e);
+    return true;
+}
+
+static bool check_in_world(struct world *w, struct str code, uint32_t features,
+                           struct lint_findings *out, struct err *e)
+{
+    struct str text;
+    return ask(w, "check", code, features, 2, &text, e) && read_findings(text, out, e);
 }
 
 static void key_of(struct str code, uint32_t features,
@@ -236,15 +244,20 @@ static void keep(struct lint *l, const unsigned char *key, const struct lint_fin
     pthread_mutex_unlock(&l->lock);
 }
 
+static bool accepts(struct str code, struct err *e)
+{
+    if (code.n > LINT_CODE_MAX)
+        return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
+                       code.n, LINT_CODE_MAX);
+    return str_is_utf8(code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");
+}
+
 bool lint_check(struct lint *l, struct str code, uint32_t features, struct cancel *cancel,
                 struct lint_findings *out, struct err *e)
 {
     unsigned char key[CRYPTO_BLAKE2B];
-    if (code.n > LINT_CODE_MAX)
-        return err_set(e, ERR_LIMIT, "code has %zu bytes; at most %zu are accepted",
-                       code.n, LINT_CODE_MAX);
-    if (!str_is_utf8(code))
-        return err_set(e, ERR_INVALID, "code is not UTF-8 text");
+    if (!accepts(code, e))
+        return false;
     key_of(code, features, key);
     if (find_kept(l, key, out))
         return true;
@@ -255,4 +268,36 @@ bool lint_check(struct lint *l, struct str code, uint32_t features, struct cance
         return err_wrap(e, "the code was not checked");
     keep(l, key, out);
     return true;
+}
+
+/* ---- custom functions --------------------------------------------------- */
+
+static bool write_question(struct str javascript, struct str source, struct str name,
+                           struct buf *out, struct err *e)
+{
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    json_pair_str(&w, "code", javascript);
+    json_pair_str(&w, "source", source);
+    json_pair_str(&w, "name", name);
+    json_close(&w);
+    return buf_check(out, "the question", e);
+}
+
+bool lint_review(struct lint *l, struct str javascript, struct str source,
+                 struct str name, struct cancel *cancel, struct buf *out, struct err *e)
+{
+    scoped_buf struct buf question;
+    buf_init(&question, 13 * LINT_CODE_MAX); /* all of both in escapes */
+    if (!accepts(javascript, e) || !accepts(source, e) ||
+        !write_question(javascript, source, name, &question, e))
+        return false;
+    struct world_limits limits = {
+        .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
+    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
+    struct str text;
+    if (!w || !ask(w, "review", buf_view(&question), 0, 1, &text, e))
+        return err_wrap(e, "the function was not looked through");
+    buf_str(out, text);
+    return buf_check(out, "the review", e);
 }

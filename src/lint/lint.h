@@ -40,3 +40,18 @@ void lint_findings_done(struct lint_findings *f);
  * deeply), ERR_CANCELLED or ERR_BUSY. */
 bool lint_check(struct lint *l, struct str code, uint32_t features, struct cancel *cancel,
                 struct lint_findings *out, struct err *e);
+
+/* Looks through a custom function: `javascript` is what became of its code (`source`, in
+ * whatever language). Appends an object, positions in the JavaScript:
+ *   {"findings": as above, errors first,
+ *    "uses": {"functions": [{"name", "line", "column"}], "dynamic": [{"line", "column"}],
+ *             "calls": ["notes.get"]},
+ *    "complexity": {"lines", "functions", "statements", "cyclomatic", "nesting",
+ *                   "parameters", "awaitsInLoops"} or null where it does not parse,
+ *    "binding": {"kind", "async", "generator", "parameters", "line", "column"} or null}
+ * `functions` are those it calls by name, `dynamic` where it goes to customFunctions in a
+ * way that only a run can tell; `binding` is the function `name` at its top level. Also
+ * errors here: what would change the world of whoever calls it, loops without an end, and
+ * code that hides what it does. false and *e as lint_check(). */
+bool lint_review(struct lint *l, struct str javascript, struct str source,
+                 struct str name, struct cancel *cancel, struct buf *out, struct err *e);
