@@ -216,6 +216,14 @@ const struct json *json_read_key(struct str text, const char *key, struct arena 
     return times == 1 && !mended ? wrap(found) : NULL;
 }
 
+#define AT_BYTE " at byte "
+
+size_t json_failed_at(const struct err *e)
+{
+    const char *at = strstr(e->msg, AT_BYTE);
+    return at ? (size_t)strtoull(at + strlen(AT_BYTE), NULL, 10) : SIZE_MAX;
+}
+
 const struct json *json_read(struct str text, struct arena *a, struct err *e)
 {
     if (too_deep(text)) {
@@ -229,7 +237,7 @@ const struct json *json_read(struct str text, struct arena *a, struct err *e)
         if (hook.err.code)
             *e = e->code ? *e : hook.err;
         else
-            err_set(e, ERR_INVALID, "not JSON: %s at byte %zu", why.msg, why.pos);
+            err_set(e, ERR_INVALID, "not JSON: %s" AT_BYTE "%zu", why.msg, why.pos);
         return NULL;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
@@ -401,10 +409,21 @@ struct json_writer json_writer(struct buf *out)
     return (struct json_writer){.out = out};
 }
 
+static void begin_line(struct json_writer *w)
+{
+    if (!w->lines)
+        return;
+    buf_char(w->out, '\n');
+    for (unsigned i = 0; i < w->depth; i++)
+        buf_cstr(w->out, "  ");
+}
+
 static void before_value(struct json_writer *w)
 {
     if (w->comma && !w->after_key)
         buf_char(w->out, ',');
+    if (w->depth && !w->after_key)
+        begin_line(w);
     w->after_key = false;
     w->comma = true;
 }
@@ -438,6 +457,8 @@ void json_close(struct json_writer *w)
     must(w->depth > 0);
     w->depth--;
     bool object = w->is_object[w->depth / 64] >> (w->depth % 64) & 1;
+    if (w->comma) /* there is something in it */
+        begin_line(w);
     buf_char(w->out, object ? '}' : ']');
     w->comma = true;
 }
@@ -498,8 +519,9 @@ void json_key_str(struct json_writer *w, struct str key)
 {
     if (w->comma)
         buf_char(w->out, ',');
+    begin_line(w);
     put_string(w->out, key);
-    buf_char(w->out, ':');
+    buf_cstr(w->out, w->lines ? ": " : ":");
     w->after_key = true;
     w->comma = true;
 }

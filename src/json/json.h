@@ -27,6 +27,8 @@ enum json_type {
 /* One value, nothing behind it but white space. NULL and *e: ERR_INVALID with
  * the byte's position, or ERR_LIMIT from the arena. The text is copied. */
 const struct json *json_read(struct str text, struct arena *a, struct err *e);
+/* The byte at which that failed; SIZE_MAX: it has no one place. */
+size_t json_failed_at(const struct err *e);
 
 /* What stands at a key of an object that json_read refuses for its depth, for keys that
  * stand twice or for half a surrogate pair somewhere in it: so that a refusal can name
@@ -79,6 +81,7 @@ struct json_writer {
     struct buf *out;
     unsigned depth;
     bool comma, after_key;
+    bool lines; /* every value on a line of its own, for people; set at the start */
     uint64_t is_object[(JSON_DEPTH_MAX + 63) / 64];
 };
 struct json_writer json_writer(struct buf *out);

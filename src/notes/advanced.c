@@ -412,7 +412,7 @@ static bool read_date(const struct json *o, const char *key, const char *column,
         return false;
     if (!text.n)
         return true;
-    if (!name_date(text, &ms))
+    if (!os_read_date(text, &ms))
         return err_set(e, ERR_INVALID,
                        "%s is \"%.*s\"; a date such as \"2026-11-21\" or "
                        "\"2026-11-21T05:16:00Z\" is accepted",

@@ -195,7 +195,7 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
         return false;
 
     int64_t created = now;
-    (void)name_date(json_str(json_get(c->metadata, "created")), &created);
+    (void)os_read_date(json_str(json_get(c->metadata, "created")), &created);
     scoped_buf struct buf title;
     buf_init(&title, NAME_TITLE_MAX);
     name_put_title(c->title, &title);

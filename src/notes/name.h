@@ -30,7 +30,3 @@ void name_put_id(struct str path, struct buf *out);
 bool name_from_title(struct str title, struct buf *out);
 /* Appends the title as one line: control characters become spaces. */
 void name_put_title(struct str title, struct buf *out);
-
-/* "2026-11-21", "2026-11-21T05:16:00Z", "2026-11-21 05:16:00.5+02:00": without a
- * zone UTC. false: it is none of these. */
-bool name_date(struct str text, int64_t *ms);

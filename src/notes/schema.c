@@ -4,6 +4,7 @@
 #include "notes/linkname.h"
 #include "notes/name.h"
 #include "notes/regex.h"
+#include "os/os.h"
 
 SCOPED(regex, regex_free);
 
@@ -375,8 +376,8 @@ static bool check_text(const struct json *s, struct str text, const char *place,
     const struct json *pattern = json_get(s, "pattern");
     struct str format = json_str(json_get(s, "format"));
     int64_t ms;
-    bool dated = !format.n ||
-                 (name_date(text, &ms) && (str_is(format, "date-time") || text.n == 10));
+    bool dated = !format.n || (os_read_date(text, &ms) &&
+                               (str_is(format, "date-time") || text.n == 10));
     if (!dated)
         return err_set(e, ERR_INVALID,
                        "%.100s is \"%.*s\"; a date such as \"%s\" is accepted", place,

@@ -52,5 +52,5 @@ int64_t trash_time(struct str path)
         text[i] = digit ? path.at[head + at + (at >= 8)] : shape[i];
     }
     int64_t ms;
-    return name_date(str_of(text), &ms) ? ms : 0;
+    return os_read_date(str_of(text), &ms) ? ms : 0;
 }

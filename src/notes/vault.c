@@ -132,7 +132,7 @@ static struct str one_line(struct str s, struct arena *a, struct err *e)
 static int64_t date_or(const struct json *v, int64_t fallback_ms)
 {
     int64_t ms;
-    return name_date(json_str(v), &ms) ? ms : fallback_ms;
+    return os_read_date(json_str(v), &ms) ? ms : fallback_ms;
 }
 
 bool note_parse(struct str path, struct str bytes, const struct os_stat *st,

@@ -63,7 +63,7 @@ bool write_check_metadata(const struct json *metadata, const char *const *refuse
                                refused[i]);
         int64_t ms;
         if (str_is(it.key, "created") && !json_is(it.value, JSON_NULL) &&
-            !name_date(json_str(it.value), &ms))
+            !os_read_date(json_str(it.value), &ms))
             return err_set(e, ERR_INVALID,
                            "metadata.created must be a date such as "
                            "\"2026-11-21T05:16:00Z\"");

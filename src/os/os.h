@@ -21,6 +21,9 @@ int64_t os_real_ms(void);        /* since 1970-01-01T00:00:00Z */
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
 /* `ms` since 1970 as "2026-11-21T05:16:00.000Z" (24 bytes and a NUL). */
 void os_format_utc(int64_t ms, char out[static 25]);
+/* "2026-11-21", "2026-11-21T05:16:00Z", "2026-11-21 05:16:00.5+02:00": without a
+ * zone UTC. false: it is none of these. */
+bool os_read_date(struct str text, int64_t *ms);
 void os_random(void *out, size_t n); /* from the kernel; cannot fail */
 
 /* ---- files -------------------------------------------------------------- */

@@ -1,0 +1,288 @@
+/* Changes: read, checked, written and recorded under the lock of all processes.
+ *
+ * The order: a backup of the file as it was; the versions, in a transaction of the history
+ * that is still open; the file, in one rename; the commit. Who dies on the way leaves the
+ * old file or the new one; a new one that the history does not know yet is recorded by
+ * whoever reads it next (versions.c). */
+#include <stdio.h>
+
+#include "functions/internal.h"
+
+#define ID_LETTERS 16
+
+struct work {
+    struct functions *f;
+    const struct function_author *who;
+    const struct function_set *was; /* borrowed from `f`, which is not read meanwhile */
+    struct arena *arena;
+    const struct function **all; /* as they are to be */
+    size_t count;
+    struct version_entry *entries;
+    size_t entry_count;
+    struct str *removed;
+    size_t removed_count;
+    int64_t now_ms;
+};
+
+static void work_done(struct work *w)
+{
+    arena_free(w->arena);
+    store_unlock(w->f);
+}
+
+/* ---- one change ---------------------------------------------------------- */
+
+static bool make_id(struct work *w, struct function *fn, struct err *e)
+{
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+    unsigned char bytes[ID_LETTERS];
+    os_random(bytes, sizeof bytes);
+    char id[ID_LETTERS + 4] = "fn_";
+    for (size_t i = 0; i < ID_LETTERS; i++)
+        id[3 + i] = letters[bytes[i] & 31];
+    fn->id = (struct str){arena_copy(w->arena, id, ID_LETTERS + 3, e), ID_LETTERS + 3};
+    return fn->id.at;
+}
+
+/* Where it stands among those that are to be; SIZE_MAX: nowhere. */
+static size_t find(const struct work *w, struct str name)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (str_eq(w->all[i]->name, name))
+            return i;
+    for (size_t i = 0; i < w->count; i++)
+        if (str_eq(w->all[i]->id, name))
+            return i;
+    return SIZE_MAX;
+}
+
+static bool is_expected(const struct function *fn, const struct function_change *c,
+                        struct err *e)
+{
+    return !c->expected_version || c->expected_version == fn->version ||
+           err_set(e, ERR_CONFLICT,
+                   "'%.*s' has version %u now, not %u (by %.*s); read it again, nothing "
+                   "was changed",
+                   STR_ARGS(fn->name), fn->version, c->expected_version,
+                   STR_ARGS(str_cut(fn->updated_by, 60)));
+}
+
+static bool is_missing(struct work *w, struct str name, struct err *e)
+{
+    const struct function *shared = w->f->now ? function_named(w->f->now, name) : NULL;
+    if (shared && shared->origin.n)
+        return err_set(e, ERR_DENIED,
+                       "'%.*s' is shared from the library '%.*s' and cannot be changed "
+                       "here; a copy under its name (duplicate_custom_function) can",
+                       STR_ARGS(shared->name), STR_ARGS(str_cut(shared->origin, 100)));
+    return set_missing(w->was, name, e);
+}
+
+static bool take_out(struct work *w, struct function_change *c, struct err *e)
+{
+    size_t i = find(w, c->of);
+    if (i == SIZE_MAX)
+        return is_missing(w, c->of, e);
+    const struct function *fn = w->all[i];
+    if (!is_expected(fn, c, e))
+        return false;
+    c->version = fn->version;
+    w->removed[w->removed_count++] = fn->id;
+    memmove(w->all + i, w->all + i + 1, (--w->count - i) * sizeof *w->all);
+    return true;
+}
+
+static bool is_taken(const struct function *by, struct err *e)
+{
+    return err_set(e, ERR_CONFLICT,
+                   "a function called '%.*s' is there already (version %u); update it, "
+                   "remove it, or choose another name; nothing was changed",
+                   STR_ARGS(by->name), by->version);
+}
+
+static bool add_entry(struct work *w, const struct function *fn, const char *action)
+{
+    w->entries[w->entry_count++] = (struct version_entry){
+        .fn = fn, .action = action, .note = w->who->note, .maker = w->who->maker};
+    return true;
+}
+
+static bool put_new(struct work *w, struct function_change *c, struct err *e)
+{
+    if (w->count >= FUNCTIONS_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "a vault keeps at most %u functions; nothing was changed",
+                       FUNCTIONS_MAX);
+    struct function *fn = arena_get(w->arena, sizeof *fn, e);
+    if (!fn)
+        return false;
+    *fn = *c->fn;
+    fn->version = c->version = 1;
+    fn->created_ms = fn->updated_ms = w->now_ms;
+    fn->created_by = w->who->maker;
+    fn->updated_by = w->who->by;
+    fn->usage_count = 0;
+    fn->last_used_ms = 0;
+    fn->source = NULL;
+    w->all[w->count++] = fn;
+    return make_id(w, fn, e) && add_entry(w, fn, "created");
+}
+
+static bool put_next(struct work *w, struct function_change *c, size_t i, struct err *e)
+{
+    const struct function *was = w->all[i];
+    if (!is_expected(was, c, e))
+        return false;
+    size_t other = find(w, c->fn->name);
+    if (other != SIZE_MAX && other != i && str_eq(w->all[other]->name, c->fn->name))
+        return is_taken(w->all[other], e);
+    c->version = was->version;
+    c->same = str_eq(was->hash, c->fn->hash);
+    if (c->same)
+        return true;
+    struct function *fn = arena_get(w->arena, sizeof *fn, e);
+    if (!fn)
+        return false;
+    *fn = *c->fn;
+    fn->id = was->id;
+    fn->version = c->version = was->version + 1;
+    fn->created_ms = was->created_ms;
+    fn->created_by = was->created_by;
+    fn->updated_ms = w->now_ms;
+    fn->updated_by = w->who->by;
+    fn->usage_count = was->usage_count;
+    fn->last_used_ms = was->last_used_ms;
+    fn->source = was->source;
+    w->all[i] = fn;
+    bool renamed = !str_eq(was->name, fn->name);
+    return add_entry(w, fn, c->action ? c->action : renamed ? "renamed" : "updated");
+}
+
+static bool apply(struct work *w, struct function_change *c, struct err *e)
+{
+    c->same = false;
+    if (!c->fn)
+        return take_out(w, c, e);
+    size_t i = find(w, c->of.n ? c->of : c->fn->name);
+    if (c->of.n && i == SIZE_MAX)
+        return is_missing(w, c->of, e);
+    if (!c->of.n && i != SIZE_MAX && !str_eq(w->all[i]->name, c->fn->name))
+        i = SIZE_MAX; /* another's id */
+    if (i == SIZE_MAX)
+        return put_new(w, c, e);
+    if (!c->of.n && !c->replace)
+        return is_taken(w->all[i], e);
+    return put_next(w, c, i, e);
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+static bool begin(struct work *w, size_t changes, struct err *e)
+{
+    struct functions *f = w->f;
+    if (!store_folder(f, true, e) || !store_lock(f, LOCK_WAIT_MS, e) ||
+        !(w->was = store_file(f, e)))
+        return false;
+    size_t most = w->was->count + changes + 1;
+    w->all = arena_get(w->arena, most * sizeof *w->all, e);
+    w->entries = arena_get(w->arena, most * sizeof *w->entries, e);
+    w->removed = arena_get(w->arena, most * sizeof *w->removed, e);
+    if (!w->all || !w->entries || !w->removed)
+        return false;
+    for (; w->count < w->was->count; w->count++)
+        w->all[w->count] = &w->was->all[w->count];
+    w->now_ms = os_real_ms();
+    return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct function *const *x = a, *const *y = b;
+    return str_cmp((*x)->name, (*y)->name);
+}
+
+/* What will be written is read first: nothing is put there that could not be read. */
+static struct function_set *read_back(struct work *w, const struct buf *text,
+                                      struct err *e)
+{
+    scoped_findings struct findings found;
+    findings_init(&found);
+    struct function_set *s = set_read(buf_view(text), w->now_ms, &found, e);
+    if (!s && !e->code)
+        err_set(e, ERR_INVALID, "the function cannot be kept: %.*s; nothing was changed",
+                STR_ARGS(str_cut(buf_view(&found.errors), 250)));
+    return s;
+}
+
+static bool record(struct work *w, struct db *db, struct err *e)
+{
+    for (size_t i = 0; i < w->removed_count; i++)
+        if (!versions_remove(db, w->removed[i], e))
+            return false;
+    for (size_t i = 0; i < w->entry_count; i++)
+        if (!versions_add(db, &w->entries[i], e))
+            return false;
+    return true;
+}
+
+static bool write_file(struct work *w, const struct buf *text, struct err *e)
+{
+    struct functions *f = w->f;
+    scoped_buf struct buf old;
+    buf_init(&old, FUNCTIONS_FILE_MAX);
+    struct os_stat st;
+    if (!store_text(f, &old, &st, e))
+        return false;
+    if (!st.inode)
+        return os_write_file(f->own, FILE_NAME, buf_view(text), OS_CREATE, 0644, NULL, e);
+    struct os_stamp now = os_stamp(f->own, FILE_NAME);
+    if (!os_same_stamp(&now, &f->stamp))
+        return err_set(e, ERR_CONFLICT,
+                       OWN_DIR "/" FILE_NAME
+                               " was changed by another program in this moment; nothing "
+                               "was changed, try again");
+    return backup_put(f, buf_view(&old), NULL, e) &&
+           os_replace_file(f->own, FILE_NAME, buf_view(text), &st, NULL, e);
+}
+
+static bool finish(struct work *w, struct err *e)
+{
+    if (!w->entry_count && !w->removed_count)
+        return true;
+    qsort(w->all, w->count, sizeof *w->all, compare_names);
+    scoped_buf struct buf text;
+    buf_init(&text, FUNCTIONS_FILE_MAX);
+    if (!set_write(w->all, w->count, w->was->root, NULL, NULL, &text, e))
+        return false;
+    scoped_new_set struct function_set *s = read_back(w, &text, e);
+    struct db *db = s ? versions_open(w->f, e) : NULL;
+    scoped_transaction struct transaction t = {0};
+    if (!db || !db_begin(&t, db, e) || !record(w, db, e) || !write_file(w, &text, e))
+        return false;
+    /* The file says it already. What cannot be recorded now is found by the next look. */
+    struct err late = {0};
+    bool recorded = db_commit(&t, &late);
+    store_written(w->f, take(s), recorded);
+    return true;
+}
+
+bool functions_change(struct functions *f, struct function_change *changes, size_t count,
+                      const struct function_author *who, const struct function_set **now,
+                      struct err *e)
+{
+    {
+        scoped_store(f);
+        __attribute__((cleanup(work_done))) struct work w = {
+            .f = f, .who = who, .arena = arena_new((size_t)16 << 20)};
+        if (!begin(&w, count, e))
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (!apply(&w, &changes[i], e))
+                return false;
+        if (!finish(&w, e))
+            return false;
+    }
+    if (now)
+        *now = functions_now(f, e);
+    return !now || *now;
+}

@@ -1,0 +1,427 @@
+/* Reads definitions: shapes, lengths and counts. What a name or a type means is not looked
+ * at here. Nothing stops at the first mistake: who wrote it by hand wants to hear of all. */
+#include <stdio.h>
+
+#include "crypto/crypto.h"
+#include "functions/internal.h"
+#include "functions/reader.h"
+
+#define TAG_MAX 64u           /* bytes */
+#define EXAMPLE_NAME_MAX 200u /* bytes */
+#define CODE_LINES_MAX 20000u
+
+static void refuse_type(struct reader *r, const struct json *v, const char *wanted)
+{
+    reader_wrong(r, json_type(v) == JSON_ABSENT ? "MISSING_FIELD" : "WRONG_TYPE",
+                 json_type(v) == JSON_ABSENT ? "is missing%s; %s is accepted"
+                                             : "is %s; %s is accepted",
+                 json_type(v) == JSON_ABSENT ? "" : json_type_name(json_type(v)), wanted);
+}
+
+/* A field that is a text of at most `max` bytes; empty where it may be missing, and is. */
+static struct str read_text(struct reader *r, const struct json *object, const char *key,
+                            size_t max, bool needed, const char *wanted)
+{
+    const struct json *v = json_get(object, key);
+    if (!v && !needed)
+        return (struct str){"", 0};
+    reader_enter(r, str_of(key));
+    struct str s = json_str(v);
+    if (!json_is(v, JSON_STRING))
+        refuse_type(r, v, wanted);
+    else if (needed && !str_trim(s).n)
+        reader_wrong(r, "EMPTY_FIELD", "is empty; %s is accepted", wanted);
+    else if (s.n > max)
+        reader_wrong(r, "TOO_LONG", "has %zu bytes; at most %zu are accepted", s.n, max);
+    reader_leave(r);
+    return s;
+}
+
+static bool is_word_char(char c, bool first)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+           (c & 0x80) || (!first && c >= '0' && c <= '9');
+}
+
+/* Could it be an identifier? So that whatever is made of it keeps its form. */
+static bool is_word(struct str s)
+{
+    size_t chars = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        chars += (s.at[i] & 0xc0) != 0x80;
+        if (!is_word_char(s.at[i], i == 0))
+            return false;
+    }
+    return chars > 0 && chars <= FUNCTION_NAME_MAX;
+}
+
+static void check_word(struct reader *r, struct str s, const char *what)
+{
+    if (!is_word(s))
+        reader_wrong(r, "INVALID_NAME",
+                     "'%.*s' is no name for a %s: 1 to %u letters, digits, '_' and '$', "
+                     "the first no digit, are accepted",
+                     STR_ARGS(str_cut(s, 80)), what, FUNCTION_NAME_MAX);
+}
+
+/* An array's or an object's length, of which at most FUNCTION_LIST_MAX are accepted. */
+static size_t read_length(struct reader *r, const struct json *v)
+{
+    if (json_length(v) <= FUNCTION_LIST_MAX)
+        return json_length(v);
+    reader_wrong(r, "TOO_MANY", "has %zu entries; at most %u are accepted",
+                 json_length(v), FUNCTION_LIST_MAX);
+    return FUNCTION_LIST_MAX;
+}
+
+/* ---- parameters ---------------------------------------------------------- */
+
+static void read_parameter(struct reader *r, const struct json *v,
+                           struct function_parameter *out)
+{
+    check_word(r, out->name, "parameter");
+    if (!json_is(v, JSON_OBJECT)) {
+        refuse_type(r, v, "an object {type, description?, optional?, default?}");
+        return;
+    }
+    out->type = read_text(r, v, "type", FUNCTION_TEXT_MAX, true,
+                          "a TypeScript type such as 'string' or 'Note[]'");
+    out->description =
+        read_text(r, v, "description", FUNCTION_TEXT_MAX, false, "a string");
+    const struct json *optional = json_get(v, "optional");
+    if (optional && !json_is(optional, JSON_BOOL)) {
+        reader_enter(r, STR("optional"));
+        refuse_type(r, optional, "true or false");
+        reader_leave(r);
+    }
+    out->fallback = json_get(v, "default");
+    out->optional = json_bool(optional, false) || out->fallback;
+    out->source = r->of_file ? v : NULL;
+}
+
+static bool read_parameters(struct reader *r, const struct json *v, struct function *out,
+                            struct err *e)
+{
+    if (!v && r->of_file)
+        return true;
+    reader_enter(r, STR("parameters"));
+    if (!json_is(v, JSON_OBJECT))
+        refuse_type(r, v, "an object {NAME: {type, description?, optional?, default?}}");
+    size_t n = json_is(v, JSON_OBJECT) ? read_length(r, v) : 0;
+    struct function_parameter *all = arena_get(r->arena, (n + 1) * sizeof *all, e);
+    struct json_iter it = json_iter(v);
+    for (size_t i = 0; all && i < n && json_next(&it); i++) {
+        all[i].name = it.key;
+        reader_enter(r, it.key);
+        read_parameter(r, it.value, &all[i]);
+        reader_leave(r);
+    }
+    out->parameters = all;
+    out->parameter_count = n;
+    reader_leave(r);
+    return all;
+}
+
+/* ---- code, tags, examples ------------------------------------------------ */
+
+static struct str join_lines(struct reader *r, const struct json *v, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, FUNCTION_CODE_MAX + 1);
+    struct json_iter it = json_iter(v);
+    for (size_t i = 0; json_next(&it); i++) {
+        reader_enter_at(r, i);
+        if (!json_is(it.value, JSON_STRING))
+            refuse_type(r, it.value, "a line of code");
+        reader_leave(r);
+        if (i)
+            buf_char(&text, '\n');
+        buf_str(&text, json_str(it.value));
+    }
+    if (text.failed) {
+        reader_wrong(r, "TOO_LONG",
+                     "has more than %zu bytes, which is all that is accepted",
+                     FUNCTION_CODE_MAX);
+        return (struct str){"", 0};
+    }
+    char *copy = arena_copy(r->arena, text.at, text.n, e);
+    return (struct str){copy ? copy : "", copy ? text.n : 0};
+}
+
+static struct str read_code(struct reader *r, const struct json *object, struct err *e)
+{
+    static const char wanted[] = "TypeScript that binds the function's name";
+    const struct json *v = json_get(object, "code");
+    if (!json_is(v, JSON_ARRAY))
+        return read_text(r, object, "code", FUNCTION_CODE_MAX, true, wanted);
+    reader_enter(r, STR("code"));
+    struct str code =
+        json_length(v) > CODE_LINES_MAX ? (struct str){"", 0} : join_lines(r, v, e);
+    if (json_length(v) > CODE_LINES_MAX)
+        reader_wrong(r, "TOO_MANY", "has %zu lines; at most %u are accepted",
+                     json_length(v), CODE_LINES_MAX);
+    else if (!str_trim(code).n && !e->code)
+        reader_wrong(r, "EMPTY_FIELD", "is empty; %s is accepted", wanted);
+    reader_leave(r);
+    return code;
+}
+
+static bool read_tags(struct reader *r, const struct json *v, struct function *out,
+                      struct err *e)
+{
+    if (!v)
+        return true;
+    reader_enter(r, STR("tags"));
+    if (!json_is(v, JSON_ARRAY))
+        refuse_type(r, v, "a list of strings");
+    size_t n = json_is(v, JSON_ARRAY) ? read_length(r, v) : 0;
+    struct str *all = arena_get(r->arena, (n + 1) * sizeof *all, e);
+    struct json_iter it = json_iter(v);
+    for (size_t i = 0; all && i < n && json_next(&it); i++) {
+        all[i] = json_str(it.value);
+        reader_enter_at(r, i);
+        if (!json_is(it.value, JSON_STRING))
+            refuse_type(r, it.value, "a string");
+        else if (!str_trim(all[i]).n || all[i].n > TAG_MAX)
+            reader_wrong(r, "INVALID_TAG", "has %zu bytes; 1 to %u are accepted",
+                         all[i].n, TAG_MAX);
+        reader_leave(r);
+    }
+    out->tags = all;
+    out->tag_count = n;
+    reader_leave(r);
+    return all;
+}
+
+static void read_example(struct reader *r, const struct json *v,
+                         struct function_example *out)
+{
+    if (!json_is(v, JSON_OBJECT)) {
+        refuse_type(r, v, "an object {name?, args?, expected? | matches? | error?}");
+        return;
+    }
+    out->name = read_text(r, v, "name", EXAMPLE_NAME_MAX, false, "a string");
+    out->error = read_text(r, v, "error", FUNCTION_TEXT_MAX, false, "a string");
+    out->args = json_get(v, "args");
+    out->expected = json_get(v, "expected");
+    out->matches = json_get(v, "matches");
+    out->source = r->of_file ? v : NULL;
+    if (out->args && !json_is(out->args, JSON_OBJECT) &&
+        !json_is(out->args, JSON_ARRAY)) {
+        reader_enter(r, STR("args"));
+        refuse_type(r, out->args, "an object by parameter, or an array");
+        reader_leave(r);
+    }
+    int wishes = !!json_get(v, "error") + !!out->expected + !!out->matches;
+    if (wishes > 1)
+        reader_wrong(r, "INVALID_EXAMPLE",
+                     "has several of expected, matches and error; one is accepted");
+}
+
+static bool read_examples(struct reader *r, const struct json *v, struct function *out,
+                          struct err *e)
+{
+    if (!v)
+        return true;
+    reader_enter(r, STR("examples"));
+    if (!json_is(v, JSON_ARRAY))
+        refuse_type(r, v, "a list of {name?, args?, expected? | matches? | error?}");
+    size_t n = json_is(v, JSON_ARRAY) ? read_length(r, v) : 0;
+    struct function_example *all = arena_get(r->arena, (n + 1) * sizeof *all, e);
+    struct json_iter it = json_iter(v);
+    for (size_t i = 0; all && i < n && json_next(&it); i++) {
+        reader_enter_at(r, i);
+        read_example(r, it.value, &all[i]);
+        reader_leave(r);
+    }
+    scoped_buf struct buf size;
+    buf_init(&size, FUNCTION_EXAMPLES_MAX);
+    struct json_writer w = json_writer(&size);
+    json_put(&w, v);
+    if (size.failed)
+        reader_wrong(r, "TOO_LONG",
+                     "have more than %zu bytes, which is all that is accepted",
+                     FUNCTION_EXAMPLES_MAX);
+    out->examples = all;
+    out->example_count = n;
+    reader_leave(r);
+    return all;
+}
+
+/* ---- what the store says of it ------------------------------------------- */
+
+static int64_t read_date(struct reader *r, const struct json *object, const char *key,
+                         int64_t usual)
+{
+    const struct json *v = json_get(object, key);
+    int64_t ms = usual;
+    if (!v || json_is(v, JSON_NULL))
+        return usual;
+    reader_enter(r, str_of(key));
+    if (!json_is(v, JSON_STRING))
+        refuse_type(r, v, "a date such as '2026-11-21T05:16:00.000Z'");
+    else if (!os_read_date(json_str(v), &ms))
+        reader_wrong(r, "INVALID_DATE",
+                     "'%.*s' is no date; one such as '2026-11-21T05:16:00.000Z' is "
+                     "accepted",
+                     STR_ARGS(str_cut(json_str(v), 60)));
+    reader_leave(r);
+    return ms;
+}
+
+static int64_t read_count(struct reader *r, const struct json *object, const char *key,
+                          int64_t least, int64_t usual)
+{
+    const struct json *v = json_get(object, key);
+    if (!v || json_is(v, JSON_NULL))
+        return usual;
+    int64_t n = json_int(v, -1);
+    if (n >= least && n <= INT32_MAX)
+        return n;
+    reader_enter(r, str_of(key));
+    reader_wrong(r, "INVALID_NUMBER",
+                 "is no whole number from %lld to %d, which is accepted",
+                 (long long)least, INT32_MAX);
+    reader_leave(r);
+    return usual;
+}
+
+static void read_metadata(struct reader *r, const struct json *v, struct function *out)
+{
+    reader_enter(r, STR("metadata"));
+    if (v && !json_is(v, JSON_OBJECT))
+        refuse_type(r, v, "an object");
+    out->created_ms = read_date(r, v, "createdAt", r->usual_ms);
+    out->updated_ms = read_date(r, v, "updatedAt", out->created_ms);
+    out->last_used_ms = read_date(r, v, "lastUsed", 0);
+    out->usage_count = (uint64_t)read_count(r, v, "usageCount", 0, 0);
+    out->version = (uint32_t)read_count(r, v, "version", 1, 1);
+    out->updated_by = read_text(r, v, "updatedBy", FUNCTION_TEXT_MAX, false, "a string");
+    out->api_version =
+        read_text(r, v, "apiVersion", FUNCTION_TEXT_MAX, false, "a string");
+    struct str by =
+        read_text(r, v, "createdBy", FUNCTION_TEXT_MAX, false, "'agent' or 'user'");
+    out->created_by = str_is(by, "agent") ? FUNCTION_BY_AGENT : FUNCTION_BY_USER;
+    if (by.n && !str_is(by, "agent") && !str_is(by, "user")) {
+        reader_enter(r, STR("createdBy"));
+        reader_wrong(r, "INVALID_VALUE", "is '%.*s'; 'agent' or 'user' is accepted",
+                     STR_ARGS(str_cut(by, 60)));
+        reader_leave(r);
+    }
+    reader_leave(r);
+}
+
+/* ---- the whole ----------------------------------------------------------- */
+
+/* One that has none gets the same whenever it is read, so that its history holds. */
+static bool make_id(struct reader *r, struct function *out, struct err *e)
+{
+    char hash[CRYPTO_HASH_HEX];
+    crypto_hash_hex(out->name, hash);
+    char *id = arena_printf(r->arena, e, "fn_%.16s", hash);
+    out->id = str_of(id);
+    return id;
+}
+
+bool function_hash(struct function *fn, struct arena *a, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, DEFINITION_MAX);
+    struct json_writer w = json_writer(&text);
+    function_write_definition(fn, &w);
+    char hash[CRYPTO_HASH_HEX];
+    crypto_hash_hex(buf_view(&text), hash);
+    fn->hash = (struct str){arena_copy(a, hash, 32, e), 32};
+    return fn->hash.at && buf_check(&text, "a function", e);
+}
+
+bool reader_function(struct reader *r, const struct json *v, struct function *out,
+                     struct err *e)
+{
+    *out = (struct function){0};
+    if (!json_is(v, JSON_OBJECT)) {
+        refuse_type(r, v, "an object {name, description, parameters, returnType, code}");
+        return true;
+    }
+    bool all = !r->of_file; /* a person's file may leave out what is only told */
+    out->name = read_text(r, v, "name", FUNCTION_TEXT_MAX, true, "the function's name");
+    out->description = read_text(r, v, "description", FUNCTION_TEXT_MAX, all,
+                                 "a sentence that says what it does");
+    out->return_type = read_text(r, v, "returnType", FUNCTION_TEXT_MAX, true,
+                                 "a TypeScript type such as 'Promise<Note>'");
+    if (out->name.n && out->name.n <= FUNCTION_TEXT_MAX) {
+        reader_enter(r, STR("name"));
+        check_word(r, out->name, "function");
+        reader_leave(r);
+    }
+    out->code = read_code(r, v, e);
+    if (!read_parameters(r, json_get(v, "parameters"), out, e) ||
+        !read_tags(r, json_get(v, "tags"), out, e) ||
+        !read_examples(r, json_get(v, "examples"), out, e) || e->code)
+        return false;
+    if (!r->of_file)
+        return true;
+    out->source = v;
+    out->id = read_text(r, v, "id", 100, false, "a string");
+    read_metadata(r, json_get(v, "metadata"), out);
+    return out->id.n || make_id(r, out, e);
+}
+
+bool function_read(const struct json *given, struct arena *a, struct function *out,
+                   struct findings *f, struct err *e)
+{
+    struct reader r = {.arena = a, .found = f};
+    uint32_t before = f->error_count;
+    return reader_function(&r, given, out, e) && f->error_count == before &&
+           function_hash(out, a, e);
+}
+
+/* ---- patches ------------------------------------------------------------- */
+
+static const char *const patchable[] = {"name", "description", "parameters", "returnType",
+                                        "code", "tags",        "examples",   NULL};
+
+static bool is_patchable(struct str key)
+{
+    for (size_t i = 0; patchable[i]; i++)
+        if (str_is(key, patchable[i]))
+            return true;
+    return false;
+}
+
+bool function_patch(const struct function *fn, const struct json *patch, struct arena *a,
+                    struct function *out, struct findings *f, struct err *e)
+{
+    /* What is patched is read as a whole, so that every rule holds for it. */
+    scoped_buf struct buf text;
+    buf_init(&text, 2 * DEFINITION_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    scoped_buf struct buf old;
+    buf_init(&old, DEFINITION_MAX);
+    struct json_writer ow = json_writer(&old);
+    function_write_definition(fn, &ow);
+    const struct json *was =
+        buf_check(&old, "a function", e) ? json_read(buf_view(&old), a, e) : NULL;
+    struct json_iter it = json_iter(was);
+    while (json_next(&it))
+        if (!json_get_str(patch, it.key))
+            json_key_str(&w, it.key), json_put(&w, it.value);
+    it = json_iter(patch);
+    while (json_next(&it))
+        if (is_patchable(it.key))
+            json_key_str(&w, it.key), json_put(&w, it.value);
+    json_close(&w);
+    const struct json *now = was && buf_check(&text, "a function", e)
+                                 ? json_read(buf_view(&text), a, e)
+                                 : NULL;
+    if (!now || !function_read(now, a, out, f, e))
+        return false;
+    out->source = fn->source;
+    out->id = fn->id;
+    if (!json_get(patch, "parameters"))
+        out->parameters = fn->parameters; /* with what others wrote into them */
+    if (!json_get(patch, "examples"))
+        out->examples = fn->examples;
+    return true;
+}

@@ -1,0 +1,246 @@
+/* functions/functions.h - custom functions of a vault: what agents and persons keep there
+ * to be called by name later; their file, versions, backups, sharing, validity and use.
+ *
+ * `.cloche/custom-functions.json` of the vault is the truth: sorted by name, one field a
+ * line, so that persons and git can read, change and merge it. Beside it every version is
+ * kept in `.cloche/functions.db`, and the last ten files in `.cloche/backups/`. Nothing
+ * here runs a function or knows a type checker: room actions joins them.
+ * Reading never makes a file in `.cloche` but the history of what was found.
+ * Source: seed 001, "Data Storage Structure"; docs/functions.md.
+ * Threads: safe, except open and close. Any number of processes share a vault.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+#define FUNCTIONS_MAX 2000u                      /* of one vault */
+#define FUNCTIONS_FILE_MAX ((size_t)32 << 20)    /* bytes */
+#define FUNCTION_CODE_MAX ((size_t)256 << 10)    /* bytes, of one */
+#define FUNCTION_NAME_MAX 64u                    /* characters */
+#define FUNCTION_TEXT_MAX 4096u                  /* bytes of a description or a type */
+#define FUNCTION_LIST_MAX 32u                    /* parameters, tags, examples */
+#define FUNCTION_EXAMPLES_MAX ((size_t)64 << 10) /* bytes of them all, as JSON */
+
+/* ---- what one is --------------------------------------------------------- */
+
+enum function_maker { FUNCTION_BY_AGENT, FUNCTION_BY_USER };
+
+struct function_parameter {
+    struct str name, type, description;
+    bool optional;
+    const struct json *fallback; /* its `default`; NULL: none */
+    const struct json *source;   /* as it was read */
+};
+
+struct
+    function_example { /* a test kept with it; with none of the last three: it ends well */
+    struct str name;
+    const struct json *args;     /* an object by name, or an array; NULL: none */
+    const struct json *expected; /* what it returns */
+    const struct json *matches;  /* what is at least in that */
+    struct str error;            /* what it throws: a part of "name: message" */
+    const struct json *source;
+};
+
+/* All strings and values are borrowed from the set, or the arena, that it is of. */
+struct function {
+    struct str id; /* of a new one: empty */
+    struct str name, description, return_type, code;
+    const struct function_parameter *parameters;
+    size_t parameter_count;
+    const struct str *tags;
+    size_t tag_count;
+    const struct function_example *examples;
+    size_t example_count;
+    /* What follows is the store's to say. */
+    int64_t created_ms, updated_ms, last_used_ms; /* 0: not known, never */
+    uint64_t usage_count;                         /* when the file was written */
+    enum function_maker created_by;
+    struct str updated_by; /* the caller's name */
+    uint32_t version;      /* from 1 */
+    struct str
+        api_version;   /* of the API that it was checked against; given by who puts */
+    struct str hash;   /* of the definition, without any of the above */
+    struct str origin; /* the library that it is shared from; empty: the vault's own */
+    const struct json *source; /* as it was read; fields that nobody knows survive */
+};
+
+/* Writes it as an object in the seed's nesting and order. */
+void function_write(const struct function *fn, struct json_writer *out);
+/* "createOrUpdateDailyNote(date?: string, content?: string): Promise<Note>". */
+void function_signature(const struct function *fn, struct buf *out);
+
+/* ---- what is wrong with one ---------------------------------------------- */
+
+#define FINDINGS_MAX 200u /* kept of each kind; all are counted */
+
+/* The insides of JSON arrays of {field, line, column, code, message, suggestion}. */
+struct findings {
+    struct buf errors, warnings;
+    uint32_t error_count, warning_count;
+};
+struct finding {
+    struct str field;      /* "parameters.date.type", "code" */
+    uint32_t line, column; /* in the code, or in the file; 0: none */
+    const char *code;      /* "MISSING_FIELD" */
+    struct str message, suggestion;
+};
+void findings_init(struct findings *f);
+void findings_done(struct findings *f);
+#define scoped_findings __attribute__((cleanup(findings_done)))
+void findings_error(struct findings *f, const struct finding *what);
+void findings_warn(struct findings *f, const struct finding *what);
+
+/* Reads a definition as register_custom_function takes it: shapes, lengths and counts; all
+ * errors at once. It borrows from `given`. false: there are findings, or *e (ERR_LIMIT, of
+ * the arena). */
+bool function_read(const struct json *given, struct arena *a, struct function *out,
+                   struct findings *f, struct err *e);
+/* `fn` with those fields that `patch` has, unknown ones refused (for an update). */
+bool function_patch(const struct function *fn, const struct json *patch, struct arena *a,
+                    struct function *out, struct findings *f, struct err *e);
+
+/* ---- the functions of a vault -------------------------------------------- */
+
+struct functions;
+/* Looks at nothing yet. NULL and *e as os_dir_open(). */
+struct functions *functions_open(const char *vault_folder, struct err *e);
+void functions_close(struct functions *f); /* NULL is fine; all sets must be dropped */
+SCOPED(functions, functions_close);
+
+/* Read-only libraries, best first: functions of other folders (of `FOLDER/.cloche/`, or
+ * `FOLDER/custom-functions.json`) that the user's policy names; a vault's own win. Told
+ * again before each functions_now(); costs nothing while they are the same. */
+struct functions_library {
+    const char *name, *folder; /* what `origin` says; its absolute path */
+};
+void functions_share(struct functions *f, const struct functions_library *libraries,
+                     size_t count);
+
+/* All of them as they are now: never changed, shared, dropped once. Costs two stats while
+ * nothing changed. No file: an empty set. NULL and *e: ERR_INVALID (damaged: names the first
+ * place and how to restore), ERR_CONFLICT (of a newer version), ERR_DENIED (a symbolic
+ * link), ERR_LIMIT, ERR_IO. A library that cannot be read is left out. */
+struct function_set;
+const struct function_set *functions_now(struct functions *f, struct err *e);
+const struct function_set *function_set_hold(const struct function_set *s);
+void function_set_drop(const struct function_set *s); /* NULL is fine */
+static inline void function_set_drop_at(const struct function_set **s)
+{
+    function_set_drop(*s);
+}
+#define scoped_set __attribute__((cleanup(function_set_drop_at)))
+/* By name, else by id; NULL: there is none. */
+const struct function *function_named(const struct function_set *s, struct str name);
+const struct function *function_at(const struct function_set *s, size_t i); /* by name */
+size_t function_count(const struct function_set *s);
+struct str function_set_hash(const struct function_set *s); /* another when anything is */
+/* A library's function of the same name stands behind `fn`: its origin, else empty. */
+struct str function_hides(const struct function_set *s, const struct function *fn);
+/* All that is wrong with the file, by line and column; none where it is sound. */
+bool functions_diagnose(struct functions *f, struct findings *out, struct err *e);
+
+/* ---- changing ------------------------------------------------------------ */
+
+struct function_author {
+    struct str by; /* the caller's name */
+    enum function_maker maker;
+    struct str note; /* why; may be empty */
+};
+struct function_change {
+    const struct function *fn; /* what it becomes; NULL: it is removed */
+    struct str of; /* name or id of the one that is changed; empty: a new one */
+    uint32_t expected_version; /* of that one; 0: whatever it is */
+    bool replace; /* a new one may become the next version of the one with its name */
+    const char *action; /* what versions say was done; NULL: as it is */
+    /* What came of it: */
+    uint32_t version; /* of the one removed: its last */
+    bool same;        /* it was so already: no new version */
+};
+/* All of them or none, under the lock of all processes: file, backup, versions. `now`
+ * (may be NULL) is what then holds, dropped by the caller. ERR_NOT_FOUND (names the
+ * nearest), ERR_CONFLICT (the name is taken; it has another version, told), ERR_DENIED (a
+ * library's; read-only), ERR_LIMIT, ERR_INVALID (the file is damaged), ERR_BUSY, ERR_IO. */
+bool functions_change(struct functions *f, struct function_change *changes, size_t count,
+                      const struct function_author *who, const struct function_set **now,
+                      struct err *e);
+/* They were checked against this version of the API: no new version of them. */
+bool functions_checked(struct functions *f, const struct str *names, size_t count,
+                       struct str api_version, struct err *e);
+
+/* ---- versions ------------------------------------------------------------ */
+
+/* Of the function with this name or id, also of one that was removed (its id, or a name
+ * that nobody has now). ERR_NOT_FOUND; ERR_IO: the history cannot be read. Writes
+ * {id, name, exists, versions: [{version, at, by, maker, action, note?, name, apiVersion?,
+ * current}]}, newest first. */
+bool functions_versions(struct functions *f, struct str name, struct json_writer *out,
+                        struct err *e);
+/* One of them; `version` 0: the last. In `a`. */
+bool functions_version(struct functions *f, struct str name, uint32_t version,
+                       struct arena *a, struct function *out, struct err *e);
+/* What became of it between two: {from, to, fields: [names], diff}, the last a unified
+ * diff of the code and, behind it, of the other fields; `to` 0: the last. */
+bool functions_diff(struct functions *f, struct str name, uint32_t from, uint32_t to,
+                    struct json_writer *out, struct err *e);
+/* Makes a new version with an old one's content; a removed one comes back under its id. */
+bool functions_rollback(struct functions *f, struct str name, uint32_t version,
+                        uint32_t expected_version, const struct function_author *who,
+                        const struct function_set **now, struct err *e);
+
+/* ---- backups ------------------------------------------------------------- */
+
+#define FUNCTION_BACKUPS 10u
+#define FUNCTION_BACKUP_NAME 64
+/* Puts a copy of the file there now. ERR_NOT_FOUND: there is no file yet. */
+bool functions_backup(struct functions *f, char name[static FUNCTION_BACKUP_NAME],
+                      struct err *e);
+/* [{backup, at, size, functions, sound}], newest first. */
+bool functions_backups(struct functions *f, struct json_writer *out, struct err *e);
+/* Makes the file what a backup was (empty: the newest sound one); what it is now, damaged
+ * or not, becomes a backup first. Versions go on counting. Writes {backup, restored,
+ * removed: [names], changed: [names]}. */
+bool functions_restore(struct functions *f, struct str backup,
+                       const struct function_author *who, struct json_writer *out,
+                       struct err *e);
+
+/* ---- sharing ------------------------------------------------------------- */
+
+/* The file's format with {exportedAt, from} before: of `names` (a JSON array; NULL: all of
+ * the vault's own). ERR_NOT_FOUND names the first that is not there. */
+bool functions_export(struct functions *f, const struct json *names, struct str from,
+                      struct buf *out, struct err *e);
+
+enum function_conflict {
+    CONFLICT_SKIP,
+    CONFLICT_RENAME,
+    CONFLICT_REPLACE,
+    CONFLICT_VERSION
+};
+struct function_import {
+    struct str text; /* our file, or one of those that docs/functions.md tells of */
+    const struct json *names;  /* an array: only these; NULL: all */
+    enum function_conflict on; /* a name that is taken; VERSION and REPLACE: the next
+                                  version of it, REPLACE without its usage and tags */
+    bool dry_run, partly;      /* partly: what is sound, even where others are not */
+    /* Called once for each that would be stored, with all of them in `among`. */
+    void (*check)(void *arg, const struct function *fn, const struct function_set *among,
+                  struct findings *found);
+    void *arg;
+};
+/* Runs nothing. Writes {success, imported, skipped, failed, functions: [{name, action:
+ * "created" | "renamed" | "replaced" | "version" | "same" | "skipped" | "failed",
+ * newName?, version?, errors?, warnings?}], errors?}. false and *e: not even that. */
+bool functions_import(struct functions *f, const struct function_import *i,
+                      const struct function_author *who, struct json_writer *out,
+                      struct err *e);
+/* `code` with the function that it binds under `from` bound as `to`: appends. */
+bool function_rename_code(struct str code, struct str from, struct str to,
+                          struct buf *out, struct err *e);
+
+/* Built-in beginnings: [{template, description, tags, signature}]. */
+void function_templates(struct json_writer *out);
+/* A new definition made of one, in `a`, under another name where that is not empty.
+ * ERR_NOT_FOUND: names those there are. */
+bool function_template(struct str which, struct str name, struct arena *a,
+                       struct function *out, struct err *e);

@@ -1,0 +1,141 @@
+/* functions/internal.h - what the files of this room share. Private to it.
+ *
+ * Threads: a struct functions has one mutex, held by whoever is in functions that take
+ * one, but where it says otherwise. */
+#pragma once
+#include <pthread.h>
+
+#include "db/db.h"
+#include "functions/functions.h"
+#include "os/os.h"
+
+#define OWN_DIR ".cloche"
+#define FILE_NAME "custom-functions.json"
+#define FORMAT_VERSION 1
+#define DEFINITION_MAX ((size_t)1 << 20) /* bytes of one function, as JSON */
+#define SET_HASH 33
+#define BACKUP_DIR "backups"
+#define LOCK_WAIT_MS 15000
+
+/* ---- sets (set.c) -------------------------------------------------------- */
+
+struct function_set {
+    atomic_uint holders;
+    struct arena *arena;
+    struct function *all; /* by name */
+    size_t count;
+    const struct function **by_id;
+    const struct json *root; /* of the file: what else stands in it; NULL: nothing */
+    char hash[SET_HASH];
+    /* Of which it is put together, held, and what their functions say as origin. */
+    const struct function_set **parts;
+    struct str *origins;
+    size_t part_count;
+};
+static inline void function_set_end_at(struct function_set **s)
+{
+    function_set_drop(*s);
+}
+#define scoped_new_set __attribute__((cleanup(function_set_end_at)))
+
+struct function_set *set_new(size_t text_bytes);
+/* Puts what is in it in order. */
+bool set_sort(struct function_set *s, struct err *e);
+/* Made of a file's text, "" where there is none. `mtime_ms`: when functions were made that
+ * do not say it. What is wrong with it goes to `found`: then NULL without *e. */
+struct function_set *set_read(struct str text, int64_t mtime_ms, struct findings *found,
+                              struct err *e);
+/* The vault's own and behind them the libraries'. */
+struct function_set *set_join(const struct function_set *own,
+                              const struct function_set *const *libraries,
+                              const char *const *names, size_t count, struct err *e);
+/* The text of a file with these functions, and what else stood in `root`. `head` (may be
+ * NULL) writes pairs at its beginning. */
+bool set_write(const struct function *const *all, size_t count, const struct json *root,
+               void (*head)(void *arg, struct json_writer *w), void *arg, struct buf *out,
+               struct err *e);
+
+/* ---- definitions (definition.c, write.c) --------------------------------- */
+
+void function_write_definition(const struct function *fn, struct json_writer *out);
+bool function_hash(struct function *fn, struct arena *a, struct err *e);
+void put_unknown(const struct json *source, const char *const *known,
+                 struct json_writer *out);
+
+/* ---- the store (store.c) ------------------------------------------------- */
+
+struct library {
+    char *name, *folder;
+    const struct function_set *set; /* NULL: it cannot be read */
+    struct os_stamp stamp;
+    bool young;
+};
+
+struct functions {
+    pthread_mutex_t mutex;
+    int vault;
+    int own; /* `.cloche`; -1: not open */
+    uint64_t own_inode;
+    const struct function_set *file; /* the vault's own; NULL: not read yet */
+    const struct function_set *now;  /* with the libraries' */
+    struct os_stamp stamp;           /* of the file behind `file` */
+    bool young;     /* the file was so new that a change of it might not show */
+    bool unsettled; /* the history has not seen it yet */
+    struct library *libraries;
+    size_t library_count;
+    struct db *db; /* the history; NULL: not open */
+    uint64_t db_inode;
+    int lock; /* -1: not held */
+};
+
+/* Opens `.cloche`; `make`: makes it. false without *e: it is not there. */
+bool store_folder(struct functions *f, bool make, struct err *e);
+/* The vault's own functions as they are; borrowed from `f`. */
+const struct function_set *store_file(struct functions *f, struct err *e);
+/* The lock between processes; ended by store_unlock(). */
+bool store_lock(struct functions *f, unsigned wait_ms, struct err *e);
+void store_unlock(struct functions *f);
+/* With the mutex alone. */
+static inline void store_leave(pthread_mutex_t **m)
+{
+    pthread_mutex_unlock(*m);
+}
+#define scoped_store(f)                                                            \
+    __attribute__((cleanup(store_leave))) pthread_mutex_t *entered_ = &(f)->mutex; \
+    pthread_mutex_lock(entered_)
+/* The text of the file; empty where there is none. */
+bool store_text(struct functions *f, struct buf *out, struct os_stat *st, struct err *e);
+/* The file was written by us: it is `s` from now on, which is handed over. */
+void store_written(struct functions *f, const struct function_set *s, bool recorded);
+
+/* ---- the history (versions.c) --------------------------------------------- */
+
+/* Opens it, made where it is missing; put aside and made anew where it is damaged, and
+ * the lock is held. */
+struct db *versions_open(struct functions *f, struct err *e);
+void versions_close(struct functions *f);
+/* Gives the functions of a set, read from the file that `read` tells of, the numbers of
+ * their versions, and records what others did to the file. Where it cannot, they go on
+ * without. */
+void versions_settle(struct functions *f, struct function_set *s,
+                     const struct os_stamp *read);
+struct version_entry {
+    const struct function *fn; /* version, updated_ms, updated_by as they are to be */
+    const char *action;
+    struct str note;
+    enum function_maker maker;
+};
+bool versions_add(struct db *db, const struct version_entry *entry, struct err *e);
+/* They are there no more. */
+bool versions_remove(struct db *db, struct str id, struct err *e);
+/* The last version of the function with this id; 0: none is known. */
+uint32_t versions_last(struct db *db, struct str id, struct err *e);
+
+/* ---- backups (backup.c) -------------------------------------------------- */
+
+/* Puts a text of the file aside; its name in `name` where that is not NULL. */
+bool backup_put(struct functions *f, struct str text, char *name, struct err *e);
+
+/* What is meant by a name that is not there; NULL: nothing is near. */
+const struct function *set_nearest(const struct function_set *s, struct str name);
+bool set_missing(const struct function_set *s, struct str name, struct err *e);

@@ -1,0 +1,148 @@
+/* Writes definitions: one order of fields for files, versions and answers. */
+#include "functions/internal.h"
+
+static bool is_one_of(struct str key, const char *const *known)
+{
+    for (size_t i = 0; known[i]; i++)
+        if (str_is(key, known[i]))
+            return true;
+    return false;
+}
+
+/* What somebody else has put there. */
+void put_unknown(const struct json *source, const char *const *known,
+                 struct json_writer *out)
+{
+    struct json_iter it =
+        json_is(source, JSON_OBJECT) ? json_iter(source) : (struct json_iter){0};
+    while (json_next(&it))
+        if (!is_one_of(it.key, known)) {
+            json_key_str(out, it.key);
+            json_put(out, it.value);
+        }
+}
+
+static void put_text(struct json_writer *out, const char *key, struct str s)
+{
+    if (s.n)
+        json_pair_str(out, key, s);
+}
+
+static void put_parameter(const struct function_parameter *p, struct json_writer *out)
+{
+    static const char *const known[] = {"type", "description", "optional", "default",
+                                        NULL};
+    json_key_str(out, p->name);
+    json_open_object(out);
+    json_pair_str(out, "type", p->type);
+    put_text(out, "description", p->description);
+    if (p->optional)
+        json_pair_bool(out, "optional", true);
+    if (p->fallback)
+        json_pair(out, "default", p->fallback);
+    put_unknown(p->source, known, out);
+    json_close(out);
+}
+
+static void put_example(const struct function_example *x, struct json_writer *out)
+{
+    static const char *const known[] = {"name",    "args",  "expected",
+                                        "matches", "error", NULL};
+    json_open_object(out);
+    put_text(out, "name", x->name);
+    if (x->args)
+        json_pair(out, "args", x->args);
+    if (x->expected)
+        json_pair(out, "expected", x->expected);
+    if (x->matches)
+        json_pair(out, "matches", x->matches);
+    put_text(out, "error", x->error);
+    put_unknown(x->source, known, out);
+    json_close(out);
+}
+
+static void put_definition(const struct function *fn, struct json_writer *out)
+{
+    json_pair_str(out, "name", fn->name);
+    json_pair_str(out, "description", fn->description);
+    json_key(out, "parameters");
+    json_open_object(out);
+    for (size_t i = 0; i < fn->parameter_count; i++)
+        put_parameter(&fn->parameters[i], out);
+    json_close(out);
+    json_pair_str(out, "returnType", fn->return_type);
+    json_pair_str(out, "code", fn->code);
+    json_key(out, "tags");
+    json_open_array(out);
+    for (size_t i = 0; i < fn->tag_count; i++)
+        json_put_str(out, fn->tags[i]);
+    json_close(out);
+    if (!fn->example_count)
+        return;
+    json_key(out, "examples");
+    json_open_array(out);
+    for (size_t i = 0; i < fn->example_count; i++)
+        put_example(&fn->examples[i], out);
+    json_close(out);
+}
+
+void function_write_definition(const struct function *fn, struct json_writer *out)
+{
+    json_open_object(out);
+    put_definition(fn, out);
+    json_close(out);
+}
+
+static void put_date(struct json_writer *out, const char *key, int64_t ms)
+{
+    char text[25];
+    os_format_utc(ms, text);
+    if (ms)
+        json_pair_cstr(out, key, text);
+}
+
+static void put_metadata(const struct function *fn, struct json_writer *out)
+{
+    static const char *const known[] = {"createdAt",  "updatedAt",  "createdBy",
+                                        "usageCount", "lastUsed",   "version",
+                                        "updatedBy",  "apiVersion", NULL};
+    json_key(out, "metadata");
+    json_open_object(out);
+    put_date(out, "createdAt", fn->created_ms);
+    put_date(out, "updatedAt", fn->updated_ms);
+    json_pair_cstr(out, "createdBy",
+                   fn->created_by == FUNCTION_BY_AGENT ? "agent" : "user");
+    json_pair_int(out, "usageCount", (int64_t)fn->usage_count);
+    put_date(out, "lastUsed", fn->last_used_ms);
+    json_pair_int(out, "version", fn->version);
+    put_text(out, "updatedBy", fn->updated_by);
+    put_text(out, "apiVersion", fn->api_version);
+    put_unknown(json_get(fn->source, "metadata"), known, out);
+    json_close(out);
+}
+
+void function_write(const struct function *fn, struct json_writer *out)
+{
+    static const char *const known[] = {"id",         "name", "description", "parameters",
+                                        "returnType", "code", "tags",        "examples",
+                                        "metadata",   NULL};
+    json_open_object(out);
+    json_pair_str(out, "id", fn->id);
+    put_definition(fn, out);
+    put_metadata(fn, out);
+    put_unknown(fn->source, known, out);
+    json_close(out);
+}
+
+void function_signature(const struct function *fn, struct buf *out)
+{
+    buf_printf(out, "%.*s(", STR_ARGS(fn->name));
+    for (size_t i = 0; i < fn->parameter_count; i++) {
+        const struct function_parameter *p = &fn->parameters[i];
+        buf_printf(out, "%s%.*s%s: ", i ? ", " : "", STR_ARGS(p->name),
+                   p->optional ? "?" : "");
+        buf_str(out, p->type);
+    }
+    buf_cstr(out, "): ");
+    buf_str(out, fn->return_type);
+}
