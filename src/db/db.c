@@ -136,6 +136,8 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
         return NULL;
     }
     db_harden(d);
+    if (o->wait_ms)
+        (void)sqlite3_busy_timeout(d->raw, (int)o->wait_ms);
     const char *mode =
         o->remote ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
     const char *sync =
@@ -160,11 +162,11 @@ bool db_path_of(int dir, const char *name, char path[static PATH_MAX], struct er
 
 /* Held while a file is opened or removed: two that turn one new file to WAL at
  * once would fail, not wait. */
-static int lock_of(int dir, const char *name, struct err *e)
+static int lock_of(int dir, const char *name, unsigned wait_ms, struct err *e)
 {
     char lock_name[NAME_MAX + 1];
     (void)snprintf(lock_name, sizeof lock_name, "%.200s.lock", name);
-    return os_lock(dir, lock_name, 0, WAIT_MS, e);
+    return os_lock(dir, lock_name, 0, wait_ms, e);
 }
 
 /* `count` of the companions; with all four also the file itself, last. */
@@ -191,7 +193,7 @@ struct db *db_open(int dir, const char *name, const struct db_options *o, bool *
     char path[PATH_MAX];
     if (!db_path_of(dir, name, path, e))
         return NULL;
-    scoped_fd int lock = lock_of(dir, name, e);
+    scoped_fd int lock = lock_of(dir, name, o->wait_ms ? o->wait_ms : WAIT_MS, e);
     if (lock < 0)
         return NULL;
     struct os_stat st;
@@ -296,7 +298,7 @@ void db_close(struct db *d)
 
 bool db_remove(int dir, const char *name, struct err *e)
 {
-    scoped_fd int lock = lock_of(dir, name, e);
+    scoped_fd int lock = lock_of(dir, name, WAIT_MS, e);
     return lock >= 0 && remove_files(dir, name, 4, e);
 }
 

@@ -23,6 +23,7 @@ struct db_options {
     /* The disk may be another machine's, with whom memory cannot be shared: no WAL,
      * and readers wait while one writes. */
     bool remote;
+    unsigned wait_ms; /* for who writes or opens it; 0: the 30 s from above */
 };
 
 /* Opens, or makes, the file `name` beneath `dir` and brings it to the newest

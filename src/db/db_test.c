@@ -134,8 +134,9 @@ static void a_failed_migration_changes_nothing(void **state)
     (void)state;
     static const char *const bad[] = {"CREATE TABLE x(y);", "CREATE TABLE z(y); oops;"};
     struct err e = {0};
-    assert_null(
-        db_open(dir, "x.db", &(struct db_options){bad, 2, false, false}, NULL, &e));
+    assert_null(db_open(dir, "x.db",
+                        &(struct db_options){.migrations = bad, .migration_count = 2},
+                        NULL, &e));
     scoped(db_close) struct db *d = open_it(&(struct db_options){0});
     assert_int_equal(ask(d, "SELECT count(*) FROM sqlite_schema"), 0);
 }
@@ -233,7 +234,7 @@ static void foreign_tables_count_as_damage(void **state)
     static const char *const other[] = {"CREATE TABLE other(x);"};
     {
         scoped(db_close) struct db *d =
-            open_it(&(struct db_options){other, 1, false, false});
+            open_it(&(struct db_options){.migrations = other, .migration_count = 1});
     }
     struct err e = {0};
     scoped(db_close) struct db *d = open_it(&one_step);

@@ -22,11 +22,13 @@ struct work {
     struct str *removed;
     size_t removed_count;
     int64_t now_ms;
+    struct usage_counts *used; /* NULL: not asked for yet */
 };
 
 static void work_done(struct work *w)
 {
     arena_free(w->arena);
+    usage_counts_free(w->used);
     store_unlock(w->f);
 }
 
@@ -128,6 +130,16 @@ static bool put_new(struct work *w, struct function_change *c, struct err *e)
     return make_id(w, fn, e) && add_entry(w, fn, "created");
 }
 
+/* The file tells how often a function was called until it was changed. */
+static void count_uses(struct work *w, const struct function *was, struct function *fn)
+{
+    w->used = w->used ? w->used : usage_count_all(w->f->usage);
+    struct usage_count live = usage_count_of(w->used, was->id);
+    fn->usage_count = live.calls > was->usage_count ? live.calls : was->usage_count;
+    fn->last_used_ms =
+        live.last_ms > was->last_used_ms ? live.last_ms : was->last_used_ms;
+}
+
 static bool put_next(struct work *w, struct function_change *c, size_t i, struct err *e)
 {
     const struct function *was = w->all[i];
@@ -150,8 +162,7 @@ static bool put_next(struct work *w, struct function_change *c, size_t i, struct
     fn->created_by = was->created_by;
     fn->updated_ms = w->now_ms;
     fn->updated_by = w->who->by;
-    fn->usage_count = was->usage_count;
-    fn->last_used_ms = was->last_used_ms;
+    count_uses(w, was, fn);
     fn->source = was->source;
     w->all[i] = fn;
     bool renamed = !str_eq(was->name, fn->name);

@@ -11,6 +11,7 @@
  */
 #pragma once
 #include "base/base.h"
+#include "usage/usage.h"
 #include "json/json.h"
 
 #define FUNCTIONS_MAX 2000u                      /* of one vault */
@@ -107,6 +108,7 @@ struct functions;
 struct functions *functions_open(const char *vault_folder, struct err *e);
 void functions_close(struct functions *f); /* NULL is fine; all sets must be dropped */
 SCOPED(functions, functions_close);
+struct usage *functions_usage(struct functions *f); /* how they are used; its own */
 
 /* Read-only libraries, best first: functions of other folders (of `FOLDER/.cloche/`, or
  * `FOLDER/custom-functions.json`) that the user's policy names; a vault's own win. Told

@@ -74,6 +74,7 @@ struct library {
 struct functions {
     pthread_mutex_t mutex;
     int vault;
+    struct usage *usage;
     int own; /* `.cloche`; -1: not open */
     uint64_t own_inode;
     const struct function_set *file; /* the vault's own; NULL: not read yet */

@@ -15,9 +15,15 @@ struct functions *functions_open(const char *vault_folder, struct err *e)
         return NULL;
     struct functions *f = mem_new(sizeof *f);
     f->vault = vault;
+    f->usage = usage_open(vault);
     f->own = f->lock = -1;
     must(pthread_mutex_init(&f->mutex, NULL) == 0);
     return f;
+}
+
+struct usage *functions_usage(struct functions *f)
+{
+    return f->usage;
 }
 
 static void forget(const struct function_set **s)
@@ -47,6 +53,7 @@ void functions_close(struct functions *f)
     forget(&f->file);
     drop_libraries(f);
     os_close(f->own);
+    usage_close(f->usage);
     os_close(f->vault);
     (void)pthread_mutex_destroy(&f->mutex);
     free(f);

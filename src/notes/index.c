@@ -94,7 +94,8 @@ static const char *const migrations[] = {
     "CREATE INDEX notes_by_type_and_path ON notes(type, path);"
     "DELETE FROM texts; DELETE FROM notes; UPDATE state SET version = version + 1;",
 };
-static const struct db_options options = {migrations, LENGTH(migrations), false, false};
+static const struct db_options options = {.migrations = migrations,
+                                          .migration_count = LENGTH(migrations)};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
