@@ -19,10 +19,11 @@
  *                       of what only this evaluation needed
  * start and resume run until nothing is left to do but wait for the host. A world that
  * was saved goes on with another start. */
-#define SCRIPT_ABI 5
+#define SCRIPT_ABI 6
 
 /*   logs_view() -> at     where a struct script_logs stands, kept up to date: also of
- *                         a guest that was stopped */
+ *                         a guest that was stopped
+ *   sources_view() -> at  the same of a struct script_sources */
 
 /* Imports, from the module "host":
  *   call(row, at, n) -> size   performs a synchronous host call; the answer's
@@ -83,7 +84,9 @@ struct script_call {
     uint32_t id;   /* the guest's, given back when it is settled */
     uint32_t row;  /* of the table */
     uint32_t size; /* of the arguments: a JSON array */
-    uint32_t line; /* where it was made, with SCRIPT_TRACE; else 0 */
+    uint32_t line; /* where it was made, with SCRIPT_TRACE; else 0: */
+    uint32_t from; /* in which source; 0: the code itself */
+    uint32_t reserved;
 };
 struct script_settled {
     uint32_t id;
@@ -93,6 +96,39 @@ struct script_settled {
 };
 
 #define SCRIPT_PAD(n) (((n) + 7u) & ~7u)
+
+/* Sources: code that came while the evaluation ran, with numbers from 1 on. How often what
+ * they hold was called is kept up to date, also of a guest that is stopped. */
+#define SCRIPT_SOURCES_MAX 256u /* those of higher numbers are not counted */
+#define SCRIPT_SAMPLES 32u
+#define SCRIPT_KINDS 16u
+struct script_tally {
+    uint32_t calls, failed;
+    uint32_t open;           /* began and did not end */
+    uint32_t stride;         /* of the calls that ended, every such one is in `ms` */
+    uint32_t ended, samples; /* of `ms`, the first ones hold something */
+    uint32_t
+        kinds[SCRIPT_KINDS]; /* that failed, by SCRIPT_KIND_NAMES; the first: others */
+    float ms[SCRIPT_SAMPLES];
+    double total_ms, longest_ms;
+};
+#define SCRIPT_KIND_NAMES                                                                \
+    "Error", "TypeError", "RangeError", "ReferenceError", "SyntaxError", "InvalidInput", \
+        "NotFound", "Conflict", "PermissionDenied", "HostCallError", "NoVault", "Busy",  \
+        "LimitExceeded", "IoError", "StackOverflow", "AbortError"
+/* One such call, with SCRIPT_TRACE. */
+struct script_visit {
+    uint32_t source, from, line; /* where it was made: as in script_call */
+    uint32_t outcome;            /* 0: not ended; 1: well; else 2 and its kind */
+    uint64_t start_ns, end_ns;   /* of the monotonic clock; 0: not ended */
+};
+#define SCRIPT_VISITS_MAX 1000u
+struct script_sources {
+    uint32_t tallies_at, tally_count; /* a row of struct script_tally; the first is 1's */
+    uint32_t visits_at, visit_count;
+    uint32_t visits_dropped;
+    uint32_t reserved;
+};
 
 /* ---- the linter's guest ------------------------------------------------- */
 

@@ -211,8 +211,8 @@
   // ---- errors -------------------------------------------------------------
 
   // QuickJS counts columns in bytes of UTF-8, people count characters.
-  function columnOf(line, bytes) {
-    const text = natives.code().split('\n')[line - 1] ?? '';
+  function columnOf(source, line, bytes) {
+    const text = source.split('\n')[line - 1] ?? '';
     if (!/[^\0-\x7f]/.test(text)) return bytes;
     let column = 1;
     let left = bytes - 1;
@@ -231,7 +231,16 @@
   // a function of an earlier one would be looked for in this one's text.
   let file = 'code.js';
 
-  // The frames of the agent's own code: `code.js:line:column`.
+  // Code that came while the evaluation ran, {number, text}, by its name in frames.
+  const sources = new Map();
+
+  function mendSource(frame) {
+    const [, name, l, c] = /\(([^():\s]+):(\d+):(\d+)\)/.exec(frame) ?? [];
+    const source = sources.get(name);
+    return source ? frame.replace(`${name}:${l}:${c}`, `${name}:${l}:${columnOf(source.text, l, c)}`) : frame;
+  }
+
+  // The frames of the agent's own code, `code.js:line:column`, and of further sources.
   function cleanStack(stack) {
     if (typeof stack !== 'string') return '';
     const [line, from, by] = natives.shift();
@@ -239,7 +248,8 @@
       .split('\n')
       .filter((frame) => frame && !OURS.test(frame))
       .map((frame) => frame.replace(`${file}:`, 'code.js:').replace(/code\.js:(\d+):(\d+)/, (whole, l, c) =>
-        `code.js:${l}:${columnOf(l, by && Number(l) === line && c > from + by ? c - by : c)}`))
+        `code.js:${l}:${columnOf(natives.code(), l, by && Number(l) === line && c > from + by ? c - by : c)}`))
+      .map((frame) => (sources.size ? mendSource(frame) : frame))
       .map((frame) => frame.replace('at <eval> (', 'at ('))
       .join('\n')
       .trimEnd();
@@ -263,12 +273,14 @@
       return { name: 'Error', message: cut(String(reason)), stack: '' };
     const stack = cleanStack(reason.stack);
     const first = /code\.js:(\d+):(\d+)/.exec(stack);
+    const [, within, l, c] = /\(([^():\s]+):(\d+):(\d+)\)/.exec(stack) ?? [];
     const isError = reason instanceof Error;
     return {
       name: cut(String(reason.name ?? 'Error')),
       message: cut(isError || reason.message !== undefined ? String(reason.message) : inspect(reason)),
       stack: cut(stack),
       ...(first && { line: Number(first[1]), column: Number(first[2]) }),
+      ...(sources.has(within) && { within: { file: within, line: Number(l), column: Number(c) } }),
       ...(reason.host === HOST && { host: true, status: reason.status, problem: told(reason.problem) }),
     };
   }
@@ -286,22 +298,61 @@
     return error;
   }
 
-  // What the JavaScript around a host call may use (script.h, `wrap`).
-  const KIT = Object.freeze({ error: (name, message) => ours(typed(name, message)), shared: {} });
-
-  // The line of the code that an error stands in, 0 where there is none.
+  // Where an error was made: [the source's number, 0 for the code itself; the line, 0 where
+  // that is not known].
   let tracing = false;
-  const lineOf = ({ stack }) => {
-    const at = stack.indexOf(`(${file}:`);
-    return at < 0 ? 0 : Number.parseInt(stack.slice(at + file.length + 2), 10);
-  };
+  const NOWHERE = [0, 0];
+  function placeOf({ stack }) {
+    for (const [, name, line] of stack.matchAll(/\(([^():\s]+):(\d+):\d+\)/g)) {
+      if (name === file) return [0, Number(line)];
+      if (sources.has(name)) return [sources.get(name).number, Number(line)];
+    }
+    return NOWHERE;
+  }
+
+  const restings = [];
+  const KINDS = new Map(natives.kinds.map((name, kind) => [name, kind]));
+  function kindOf(error) {
+    try {
+      return KINDS.get(error.name) ?? 0;
+    } catch {
+      return 0; // nothing, or its getter threw
+    }
+  }
+
+  // What the JavaScript around a host call may use (script.h, `wrap`).
+  const KIT = Object.freeze({
+    error: (name, message) => ours(typed(name, message)),
+    shared: {},
+    source(number, name, text) {
+      sources.set(name, { number, text });
+      return natives.source(name, text);
+    },
+    enter(number) {
+      if (!tracing) return natives.enter(number, 0, 0);
+      const [from, line] = placeOf(new Error());
+      return natives.enter(number, from, line);
+    },
+    left: (call) => { natives.leave(call, -1); },
+    failed: (call, error) => { natives.leave(call, kindOf(error)); },
+    follow(error, calledAt) {
+      try {
+        if (error instanceof Error && typeof error.stack === 'string' && !error.stack.includes(`(${file}:`))
+          define(error, 'stack', error.stack + calledAt.stack.replace(OUR_FRAMES, ''));
+      } catch {
+        // It is frozen, or a proxy that throws: the stack stays as it is.
+      }
+    },
+    onRest: (forget) => { restings.push(forget); },
+  });
 
   const asynchronous = (row) =>
     function (...args) {
       const calledAt = new Error();
       return new Promise((resolve, reject) => {
         const id = nextId++;
-        natives.submit(row, id, args, tracing ? lineOf(calledAt) : 0);
+        const [from, line] = tracing ? placeOf(calledAt) : NOWHERE;
+        natives.submit(row, id, args, line, from);
         pending.set(id, { resolve, reject, calledAt });
       });
     };
@@ -513,6 +564,8 @@
     origin = null;
     indent = '';
     tracing = false;
+    sources.clear();
+    for (const forget of restings) forget();
     for (const { name, call } of optional) displace(name, call);
   }
 

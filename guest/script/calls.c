@@ -52,7 +52,7 @@ static bool put_call(JSContext *ctx, struct script_call *head, JSValueConst args
     return false;
 }
 
-/* submit(row, id, args, line): queued until the guest has nothing else to do. */
+/* submit(row, id, args, line, from): queued until the guest has nothing else to do. */
 static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self;
@@ -61,7 +61,8 @@ static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
     count_call();
     if (JS_ToUint32(ctx, &head.row, argv[0]) < 0 ||
         JS_ToUint32(ctx, &head.id, argv[1]) < 0 ||
-        JS_ToUint32(ctx, &head.line, argv[3]) < 0)
+        JS_ToUint32(ctx, &head.line, argv[3]) < 0 ||
+        JS_ToUint32(ctx, &head.from, argv[4]) < 0)
         return JS_EXCEPTION;
     struct bytes mine = take_away(&calls_queue);
     bool queued = put_call(ctx, &head, argv[2], &mine);
@@ -168,7 +169,7 @@ void calls_rest(void)
 
 void calls_define(JSContext *ctx, JSValueConst natives)
 {
-    JS_SetPropertyStr(ctx, natives, "submit", JS_NewCFunction(ctx, submit, "submit", 4));
+    JS_SetPropertyStr(ctx, natives, "submit", JS_NewCFunction(ctx, submit, "submit", 5));
     JS_SetPropertyStr(ctx, natives, "call", JS_NewCFunction(ctx, call, "call", 2));
     JS_SetPropertyStr(ctx, natives, "fillRandom",
                       JS_NewCFunction(ctx, fill_random, "fillRandom", 1));

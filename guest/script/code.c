@@ -287,6 +287,18 @@ static JSValue throw_syntax_error(JSContext *ctx, const char *code, size_t n)
     return function;
 }
 
+JSValue code_source(JSContext *ctx, const char *text, size_t n, const char *file)
+{
+    struct bytes b = glue("(function(){\n\n", text, n, "\n})");
+    JSEvalOptions o = {.version = JS_EVAL_OPTIONS_VERSION,
+                       .eval_flags = JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_STRICT,
+                       .filename = file,
+                       .line_num = FIRST_LINE};
+    JSValue made = b.failed ? JS_ThrowOutOfMemory(ctx) : JS_Eval2(ctx, b.at, b.n, &o);
+    free(b.at);
+    return made;
+}
+
 bool code_declares_main;
 
 /* What it declares may have been declared before. */

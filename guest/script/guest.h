@@ -53,6 +53,10 @@ extern struct bytes logs;
 extern uint32_t logs_dropped;
 void logs_rest(void); /* forgets them */
 
+/* Sources that came later, and the count of their calls. */
+void sources_define(JSContext *ctx, JSValueConst natives);
+void sources_rest(void); /* forgets the counts */
+
 /* Runs the code until its first await: a promise of {value: result} for a
  * script, of the result for a function. JS_EXCEPTION: it does not parse. */
 JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script);
@@ -61,6 +65,9 @@ JSValue code_run(JSContext *ctx, const char *code, size_t n, bool *is_script);
  * number in its session: frames tell "call-2.js". */
 JSValue code_run_in_session(JSContext *ctx, const char *code, size_t n, unsigned count);
 extern bool code_declares_main;
+/* A function whose body is `text`, strict, under a name of its own in frames; lines count
+ * from 1. */
+JSValue code_source(JSContext *ctx, const char *text, size_t n, const char *file);
 /* Where text of ours stands within the agent's: positions on `line` (from 1)
  * behind column `from` (from 0) are too large by `by`. */
 struct shift {

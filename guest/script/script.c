@@ -195,6 +195,7 @@ EXPORT(bake) void bake(void)
     JSValue natives = JS_NewObject(context);
     calls_define(context, natives);
     logs_define(context, natives);
+    sources_define(context, natives);
     JS_SetPropertyStr(context, natives, "done",
                       JS_NewCFunction(context, note_done, "done", 2));
     JS_SetPropertyStr(context, natives, "shift",
@@ -435,6 +436,7 @@ EXPORT(rest) void rest(void)
     bytes_drop(&error_text);
     calls_rest();
     logs_rest();
+    sources_rest();
     code_shift = (struct shift){0};
     answer = (struct script_answer){0};
     free(input_at);

@@ -84,7 +84,7 @@ bool language_run(const struct action_call *c, struct script *script,
     q->total_ms = q->total_ms > ms ? q->total_ms - ms : 1;
     bool ran = run_checked(c, script, q, &origin, o, e);
     q->code = origin.source;
-    script_outcome_origin(o, &origin);
+    script_outcome_origin(o, &origin, NULL, 0);
     o->stats.total_ms += translating;
     return ran;
 }

@@ -79,8 +79,7 @@ static struct errand *errand_new(struct run *r, const struct script_call *c,
                          .id = c->id,
                          .row = c->row,
                          .args = {(char *)(x + 1), c->size},
-                         .made =
-                             made_add(r, c->row, c->line, (struct str){args, c->size})};
+                         .made = made_add(r, c, (struct str){args, c->size})};
     buf_init(&x->out, CALL_ANSWER_MAX);
     return x;
 }

@@ -401,7 +401,7 @@ static void places_are_turned_into_those_of_the_source(void **state)
     assert_fails_at("function f() { null.x }\nconsole.log(new Error('e').stack, "
                     "'at code.js:2:3', '\\n  see code.js:2:3');\n null.y",
                     ERR_GUEST, "TypeError", "null", 3, 2);
-    script_outcome_origin(&outcome, &from);
+    script_outcome_origin(&outcome, &from, NULL, 0);
     assert_int_equal(outcome.line, 13);
     assert_int_equal(outcome.column, 3);
     assert_non_null(strstr(buf_cz(&outcome.frame), ">   13 | there\n       |   ^"));
@@ -410,7 +410,7 @@ static void places_are_turned_into_those_of_the_source(void **state)
     assert_non_null(strstr(logs, "code.ts:12:"));
     assert_non_null(strstr(logs, "see code.js:2:3")); /* is no frame */
     outcome.line = 1;
-    script_outcome_origin(&outcome, &from);
+    script_outcome_origin(&outcome, &from, NULL, 0);
     assert_int_equal(outcome.line, 0);
     assert_int_equal(outcome.frame.n, 0);
 }

@@ -124,6 +124,17 @@ static void put_problem(struct script_outcome *out, const struct json *v)
     out->status = (int)json_int(json_get(v, "status"), 0);
 }
 
+/* Where in a further source it happened. */
+static void put_within(struct script_outcome *out, const struct json *within)
+{
+    struct str file = json_str(json_get(within, "file"));
+    if (!file.n || file.n >= sizeof out->within.file)
+        return;
+    (void)snprintf(out->within.file, sizeof out->within.file, "%.*s", STR_ARGS(file));
+    out->within.line = (uint32_t)json_int(json_get(within, "line"), 0);
+    out->within.column = (uint32_t)json_int(json_get(within, "column"), 0);
+}
+
 void explain_error(struct script_outcome *out, struct str code, struct str json,
                    const struct script_answer *answer)
 {
@@ -138,6 +149,7 @@ void explain_error(struct script_outcome *out, struct str code, struct str json,
     put_problem(out, v);
     out->line = (uint32_t)json_int(json_get(v, "line"), 0);
     out->column = (uint32_t)json_int(json_get(v, "column"), 0);
+    put_within(out, json_get(v, "within"));
     if (out->type == ERR_SYNTAX)
         explain_syntax(out, code);
     if (out->line)

@@ -54,6 +54,7 @@ enum row {
     EXTRA_BOTH,
     QUICK_EXTRA, /* and one more in a namespace that is always there */
     BEAM,        /* a global of FEATURE_BEAM */
+    LATER,       /* (number, file, text): the function that the text returns, counted */
 };
 #define FEATURE_EXTRA 1u
 #define FEATURE_BEAM 4u
@@ -99,6 +100,21 @@ static const struct script_row rows[] = {
                   " class Reply { constructor(v) { this.v = v } text() { return "
                   "String(this.v) } }"
                   " return async (...a) => new Reply(callSync ?? await call(...a)); }"},
+    [LATER] = {.name = "later",
+               .wrap = "(call, callSync, kit) => {"
+                       " let rests = 0; kit.onRest(() => { rests++; });"
+                       " return (number, file, text) => {"
+                       "  if (!text) return rests;"
+                       "  const f = kit.source(number, file, text)();"
+                       "  return (...a) => {"
+                       "   const c = kit.enter(number);"
+                       "   try {"
+                       "    const r = f(...a);"
+                       "    if (!(r instanceof Promise)) { kit.left(c); return r; }"
+                       "    const at = new Error();"
+                       "    return r.then((v) => { kit.left(c); return v; }, (e) => {"
+                       "     kit.failed(c, e); kit.follow(e, at); throw e; });"
+                       "   } catch (e) { kit.failed(c, e); throw e; } }; }; }"},
 };
 
 /* What the calls share with the test. */
@@ -220,6 +236,7 @@ static inline bool perform(void *arg, uint32_t row, struct str args, struct buf 
         return buf_str(out, STR("\"paused\""));
     case QUICK_NOTHING:
     case TOP:
+    case LATER:
         return true;
     case INSIDE_TWICE:
         break;

@@ -26,7 +26,7 @@ static bool import_call(struct world *w, uint64_t *cells, struct err *e)
     if (++r->out->stats.host_calls > r->q->calls_max)
         return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
                        r->q->calls_max);
-    uint32_t made = made_add(r, row, 0, (struct str){at, n});
+    uint32_t made = made_add(r, &(struct script_call){.row = row}, (struct str){at, n});
     struct made_times t = {.start_ns = os_mono_ns()};
     world_pause(w);
     bool ok = call_perform(r, row, (struct str){at, n}, &r->sync_answer, &why);
@@ -188,6 +188,9 @@ static bool install_table(struct script *s, struct world *w, struct err *e)
         !world_call(w, "logs_view", &cell, 0, e))
         return false;
     s->logs_at = (uint32_t)cell;
+    if (!world_call(w, "sources_view", &cell, 0, e))
+        return false;
+    s->sources_at = (uint32_t)cell;
     return true;
 }
 

@@ -8,8 +8,9 @@
 struct script {
     enum engine_kind kind;
     struct module *module;
-    uint64_t logs_at;  /* of the guest's struct script_logs */
-    uint64_t input_at; /* of the INPUT_READY bytes that each world has for input */
+    uint64_t logs_at;    /* of the guest's struct script_logs */
+    uint64_t sources_at; /* of the guest's struct script_sources */
+    uint64_t input_at;   /* of the INPUT_READY bytes that each world has for input */
     const struct script_row *rows;
     size_t row_count;
     struct hands *hands;
@@ -98,10 +99,13 @@ bool run_settle(struct run *r, struct world *w, struct script_answer *a, struct 
 void run_end_calls(struct run *r);
 
 /* Notes a call: its number, or MADE_NONE where there are too many. */
-uint32_t made_add(struct run *r, uint32_t row, uint32_t line, struct str args);
+uint32_t made_add(struct run *r, const struct script_call *c, struct str args);
 /* What became of it; ERR_NONE where it went well. */
 void made_end(struct run *r, uint32_t index, const struct made_times *t,
               enum err_code failed, size_t answer_size);
+
+/* What the guest has counted of further sources; of one that was stopped, too. */
+void sources_read(struct run *r, struct world *w, bool stopped);
 
 /* ---- the guest ---------------------------------------------------------- */
 

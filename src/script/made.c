@@ -30,7 +30,7 @@ static bool has_room(struct script_outcome *o)
     return true;
 }
 
-uint32_t made_add(struct run *r, uint32_t row, uint32_t line, struct str args)
+uint32_t made_add(struct run *r, const struct script_call *c, struct str args)
 {
     struct script_outcome *o = r->out;
     if (!has_room(o)) {
@@ -39,8 +39,9 @@ uint32_t made_add(struct run *r, uint32_t row, uint32_t line, struct str args)
     }
     struct script_made *m = &o->made[o->made_count];
     struct str shown = str_cut(args, sizeof m->args);
-    *m = (struct script_made){.row = row,
-                              .line = line,
+    *m = (struct script_made){.row = c->row,
+                              .line = c->line,
+                              .from = c->from,
                               .round = r->round,
                               .args_size = (uint32_t)args.n,
                               .args_hash = hash_of(args),

@@ -214,10 +214,14 @@ static void name_object(struct str code, size_t from, struct str message, struct
 void explain_missing(const struct script *s, const struct script_request *q,
                      struct script_outcome *out)
 {
-    struct str code = q->code;
+    bool within = out->within.line != 0;
+    struct str code = !within     ? q->code
+                      : q->source ? q->source(q->perform_arg, str_of(out->within.file))
+                                  : (struct str){0};
     struct str message = buf_view(&out->message);
-    size_t from = offset_of(code, out->line, out->column);
-    if (!out->line || from >= code.n)
+    uint32_t line = within ? out->within.line : out->line;
+    size_t from = offset_of(code, line, within ? out->within.column : out->column);
+    if (!line || from >= code.n)
         return;
     if (str_ends(message, " is not defined"))
         put_right(code, from, &out->missing);

@@ -25,20 +25,22 @@ void script_outcome_init(struct script_outcome *o)
     buf_init(&o->result, SIZE_MAX / 2);
     buf_init(&o->logs, SIZE_MAX / 2);
     buf_init(&o->saved, 0);
-    struct buf *const texts[] = {&o->name,    &o->message, &o->stack,  &o->frame,
-                                 &o->preview, &o->missing, &o->problem};
+    struct buf *const texts[] = {&o->name,    &o->message, &o->stack,   &o->frame,
+                                 &o->preview, &o->missing, &o->problem, &o->within.frame};
     for (size_t i = 0; i < LENGTH(texts); i++)
         buf_init(texts[i], TEXT_MAX);
 }
 
 void script_outcome_done(struct script_outcome *o)
 {
-    struct buf *const all[] = {&o->result, &o->logs,   &o->name,    &o->message,
-                               &o->stack,  &o->frame,  &o->preview, &o->missing,
-                               &o->saved,  &o->problem};
+    struct buf *const all[] = {&o->result, &o->logs,    &o->name,        &o->message,
+                               &o->stack,  &o->frame,   &o->preview,     &o->missing,
+                               &o->saved,  &o->problem, &o->within.frame};
     for (size_t i = 0; i < LENGTH(all); i++)
         buf_done(all[i]);
     free(o->made);
+    free(o->tallies);
+    free(o->visits);
 }
 
 static const char *const levels[] = {"log", "info", "warn", "error", "debug"};
@@ -289,8 +291,11 @@ bool script_run(struct script *s, const struct script_request *q,
     };
     struct err why = {0};
     struct world *w = world_open(s->module, &limits, &r, &why);
+    out->begun_ns = r.started_ns;
     bool restored = w && (q->saved.n == 0 || world_restore(w, q->saved, e));
     bool ran = restored && run_world(&r, w, &why);
+    if (restored)
+        sources_read(&r, w, !ran);
     if (ran && q->session)
         save_session(&r, w);
     if (w && !ran)

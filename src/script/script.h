@@ -4,6 +4,7 @@
  * host calls, handed in by the caller: this room does not know what they do.
  */
 #pragma once
+#include "abi/abi.h"
 #include "base/base.h"
 #include "engine/engine.h"
 
@@ -27,6 +28,12 @@ struct script_row {
      * side crypto_base64(), crypto_base64_read(). Instead of f it may answer {call: f,
      * globals: {Name: value}}, which are there with it. NULL: code sees the call itself. */
     const char *wrap;
+    /* A wrap may bring code while an evaluation runs, numbered from 1 on by its host:
+     * kit.source(number, file, text) is a strict function whose body is the text; `file`
+     * is its name in frames. kit.enter(number) begins a call of something in it, kit.left(call)
+     * or kit.failed(call, error) ends that: they are counted (script_outcome). kit.follow(error,
+     * calledAt) lets the stack of what failed later go on where it was called from;
+     * kit.onRest(f): f is called when a session's world is put away. */
     /* 0: always there. A bit: there in runs that ask for it, and else not at all. */
     uint32_t feature;
 };
@@ -94,11 +101,15 @@ struct script_request {
     /* The time so far, in ns, that total_ms does not count; with perform_arg. May be
      * NULL. */
     uint64_t (*stood)(void *arg);
+    /* The text of a further source, by its file; empty: unknown. With perform_arg, on
+     * this thread. May be NULL. */
+    struct str (*source)(void *arg, struct str file);
 };
 
 /* One host call that was made. */
 struct script_made {
     uint32_t row, line; /* line: 0 without `trace`, and of synchronous calls */
+    uint32_t from;      /* the source that it stands in; 0: the code */
     uint32_t round;     /* those of one round did not wait for each other */
     uint32_t args_size, answer_size;
     uint32_t args_shown; /* bytes of `args`, the beginning of its arguments */
@@ -117,6 +128,7 @@ struct script_stats {
     uint32_t host_calls;
 };
 
+#define SCRIPT_FILE_MAX 160u /* bytes of a source's name, with its NUL */
 /* What came of it. All texts live in the buf `text` or are constants. */
 struct script_outcome {
     bool success;
@@ -126,6 +138,13 @@ struct script_outcome {
     struct script_made *made; /* in the order in which they were made */
     size_t made_count, made_capacity, made_dropped;
     bool changed; /* a call that writes has succeeded */
+    /* Calls of what further sources hold, as the guest counted them; the first tally is
+     * of source 1. Also of a run that was stopped: what ran then is `open`. */
+    struct script_tally *tallies;
+    size_t tally_count;
+    struct script_visit *visits; /* each of them, with `trace` */
+    size_t visit_count, visits_dropped;
+    uint64_t begun_ns; /* of the monotonic clock, as theirs */
     /* Of a session that goes on from here: after code that ended by itself, well or with
      * an error. Empty after limits, traps and cancellation, and where `unsaved` says why:
      * the session is then what it was before. */
@@ -149,6 +168,11 @@ struct script_outcome {
      * namespaces alone), or is undefined or null and was looked into; or empty. */
     struct buf missing;
     uint32_t line, column; /* from 1; 0: not known */
+    struct {               /* where in a further source it failed */
+        char file[SCRIPT_FILE_MAX];
+        uint32_t line, column; /* 0: it did not */
+        struct buf frame;      /* its lines (script_outcome_origin) */
+    } within;
 };
 void script_outcome_init(struct script_outcome *o);
 void script_outcome_done(struct script_outcome *o);
@@ -162,18 +186,21 @@ bool script_run(struct script *s, const struct script_request *q,
 
 /* ---- code of another language ------------------------------------------- */
 
-/* The source that an evaluation's code was made of. `place` turns a place of the code
- * into one of the source (line 0: it has none); lines and columns count from 1, columns
- * in characters. */
+/* What an evaluation's code, or a further source, was made of. `place` turns a place of the
+ * code into one of the source (line 0: it has none); lines and columns count from 1,
+ * columns in characters. */
 struct script_origin {
     struct str source;
-    const char *file; /* in frames, instead of "code.js" */
+    const char *file; /* in frames, instead of the code's own name */
+    const char *made; /* that name; NULL: "code.js" */
     void (*place)(void *arg, uint32_t *line, uint32_t *column);
     void *arg;
 };
 /* Every place that the outcome tells of: its line and frame, stacks (also those in the
- * logs), the lines of calls. */
-void script_outcome_origin(struct script_outcome *o, const struct script_origin *from);
+ * logs), the lines of calls. `code`: NULL where the code was written as it ran;
+ * `further`: of the further sources, by their numbers. */
+void script_outcome_origin(struct script_outcome *o, const struct script_origin *code,
+                           const struct script_origin *further, size_t count);
 /* Source that did not become code, as code that does not parse. */
 void script_outcome_syntax(struct script_outcome *o, struct str source, uint32_t line,
                            uint32_t column, const char *message);

@@ -1,0 +1,220 @@
+/* Sources that came while the evaluation ran: how they are compiled, and a count of the
+ * calls of what they hold.
+ *
+ * The count stands in memory that the host reads by itself, so that it is there too when
+ * the guest is stopped: what a function ran into by looping forever is a failure of its.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "script/guest.h"
+
+#define OPEN_MAX 4096 /* calls under way that are timed */
+
+static struct script_tally *tallies;
+static uint32_t tally_count, tally_capacity;
+static struct bytes visits = {.ceiling = SCRIPT_VISITS_MAX * sizeof(struct script_visit)};
+static uint32_t visits_dropped;
+static struct script_sources view;
+
+/* A call under way. Free ones are a list by their numbers. */
+static struct open_call {
+    uint64_t start_ns;
+    uint32_t source;
+    int32_t visit; /* its place among the visits; -1: none */
+    int32_t next_free;
+} *open_calls;
+static int32_t open_capacity, first_free = -1;
+
+__attribute__((export_name("sources_view"))) struct script_sources *sources_view(void)
+{
+    return &view;
+}
+
+static void show(void)
+{
+    view = (struct script_sources){.tallies_at = (uint32_t)(uintptr_t)tallies,
+                                   .tally_count = tally_count,
+                                   .visits_at = (uint32_t)(uintptr_t)visits.at,
+                                   .visit_count =
+                                       (uint32_t)(visits.n / sizeof(struct script_visit)),
+                                   .visits_dropped = visits_dropped};
+}
+
+void sources_rest(void)
+{
+    free(tallies);
+    free(open_calls);
+    tallies = NULL;
+    open_calls = NULL;
+    tally_count = tally_capacity = 0;
+    open_capacity = 0;
+    first_free = -1;
+    bytes_drop(&visits);
+    visits_dropped = 0;
+    show();
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- tallies ------------------------------------------------------------- */
+
+/* Of the source of this number, from 1; NULL: it is not counted. */
+static struct script_tally *tally_of(uint32_t source)
+{
+    if (source == 0 || source > SCRIPT_SOURCES_MAX)
+        return NULL;
+    if (source > tally_capacity) {
+        uint32_t want = tally_capacity ? tally_capacity : 4;
+        while (want < source)
+            want *= 2;
+        struct script_tally *grown = realloc(tallies, want * sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + tally_capacity, 0, (want - tally_capacity) * sizeof *grown);
+        tallies = grown;
+        tally_capacity = want;
+    }
+    if (source > tally_count)
+        tally_count = source;
+    return &tallies[source - 1];
+}
+
+/* Every stride-th of the durations is kept; when there is no more room, every second of
+ * those is dropped. */
+static void sample(struct script_tally *t, double ms)
+{
+    t->total_ms += ms;
+    t->longest_ms = ms > t->longest_ms ? ms : t->longest_ms;
+    if (t->stride == 0)
+        t->stride = 1;
+    if (t->ended++ % t->stride != 0)
+        return;
+    if (t->samples == SCRIPT_SAMPLES) {
+        for (uint32_t i = 0; i < SCRIPT_SAMPLES / 2; i++)
+            t->ms[i] = t->ms[i * 2];
+        t->samples = SCRIPT_SAMPLES / 2;
+        t->stride *= 2;
+    }
+    t->ms[t->samples++] = (float)ms;
+}
+
+/* ---- calls under way ----------------------------------------------------- */
+
+static bool grow_open(void)
+{
+    int32_t want = open_capacity ? open_capacity * 4 : 16;
+    if (want > OPEN_MAX)
+        return false;
+    struct open_call *grown = realloc(open_calls, (size_t)want * sizeof *grown);
+    if (!grown)
+        return false;
+    open_calls = grown;
+    while (open_capacity < want) {
+        open_calls[open_capacity].next_free = first_free;
+        first_free = open_capacity++;
+    }
+    return true;
+}
+
+static int32_t add_visit(uint32_t source, uint32_t from, uint32_t line, uint64_t start_ns)
+{
+    struct script_visit v = {
+        .source = source, .from = from, .line = line, .start_ns = start_ns};
+    size_t at = visits.n / sizeof v;
+    if (at == SCRIPT_VISITS_MAX || !bytes_put(&visits, &v, sizeof v)) {
+        visits.failed = false;
+        visits_dropped++;
+        return -1;
+    }
+    return (int32_t)at;
+}
+
+/* enter(source, from, line): its number, for leave(). `line` is 0 where nobody traces. */
+static JSValue enter(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    uint32_t source, from, line;
+    if (JS_ToUint32(ctx, &source, argv[0]) < 0 || JS_ToUint32(ctx, &from, argv[1]) < 0 ||
+        JS_ToUint32(ctx, &line, argv[2]) < 0)
+        return JS_EXCEPTION;
+    struct script_tally *t = tally_of(source);
+    int32_t number = -1;
+    uint64_t start_ns = now_ns();
+    if (t)
+        t->calls++;
+    if (t && (first_free >= 0 || grow_open())) {
+        number = first_free;
+        first_free = open_calls[number].next_free;
+        open_calls[number] = (struct open_call){
+            .start_ns = start_ns,
+            .source = source,
+            .visit = line ? add_visit(source, from, line, start_ns) : -1,
+            .next_free = -2};
+        t->open++;
+    }
+    show();
+    return JS_NewInt32(ctx, number);
+}
+
+/* leave(number, kind): it ended; `kind` is -1 where it went well. */
+static JSValue leave(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    int32_t number, kind;
+    if (JS_ToInt32(ctx, &number, argv[0]) < 0 || JS_ToInt32(ctx, &kind, argv[1]) < 0)
+        return JS_EXCEPTION;
+    if (number < 0 || number >= open_capacity || open_calls[number].next_free != -2)
+        return JS_UNDEFINED;
+    struct open_call *c = &open_calls[number];
+    struct script_tally *t = tally_of(c->source);
+    uint64_t end_ns = now_ns();
+    sample(t, (double)(end_ns - c->start_ns) / 1e6);
+    t->open--;
+    t->failed += kind >= 0;
+    if (kind >= 0)
+        t->kinds[kind < (int32_t)SCRIPT_KINDS ? kind : 0]++;
+    if (c->visit >= 0) {
+        struct script_visit *v = (struct script_visit *)(void *)visits.at + c->visit;
+        v->end_ns = end_ns;
+        v->outcome = kind < 0 ? 1 : 2 + (uint32_t)kind;
+    }
+    c->next_free = first_free;
+    first_free = number;
+    return JS_UNDEFINED;
+}
+
+/* source(file, text): a function whose body is the text. */
+static JSValue source(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    size_t n;
+    const char *file = JS_ToCString(ctx, argv[0]);
+    const char *text = file ? JS_ToCStringLen(ctx, &n, argv[1]) : NULL;
+    JSValue made = text ? code_source(ctx, text, n, file) : JS_EXCEPTION;
+    JS_FreeCString(ctx, file);
+    JS_FreeCString(ctx, text);
+    return made;
+}
+
+void sources_define(JSContext *ctx, JSValueConst natives)
+{
+    static const char *const kinds[] = {SCRIPT_KIND_NAMES};
+    static_assert(sizeof kinds / sizeof *kinds == SCRIPT_KINDS);
+    JSValue names[SCRIPT_KINDS];
+    for (uint32_t i = 0; i < SCRIPT_KINDS; i++)
+        names[i] = JS_NewString(ctx, kinds[i]);
+    JS_SetPropertyStr(ctx, natives, "kinds", JS_NewArrayFrom(ctx, SCRIPT_KINDS, names));
+    JS_SetPropertyStr(ctx, natives, "source", JS_NewCFunction(ctx, source, "source", 2));
+    JS_SetPropertyStr(ctx, natives, "enter", JS_NewCFunction(ctx, enter, "enter", 3));
+    JS_SetPropertyStr(ctx, natives, "leave", JS_NewCFunction(ctx, leave, "leave", 2));
+}
