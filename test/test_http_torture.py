@@ -162,6 +162,16 @@ NO_REQUESTS = [
 ]
 
 
+def test_who_has_said_all_is_hung_up_on(server):
+    """The end of what a client sends may come in one piece with a request or behind it,
+    whole or not; either way it need not wait until the connection is an idle one."""
+    requests = [head(server, "OPTIONS", "/mcp"), whole(server), b"", b"\0" * 100,
+                head(server, "GET", "/metrics")[:-2]] * 20
+    for text, heard in ask_all(server, requests):
+        assert heard == b"" or heard[9:10] in b"245", (text[:200], heard)
+    still_serves(server)
+
+
 def test_what_is_no_request_is_refused(server):
     for text, heard in ask_all(server, NO_REQUESTS):
         assert heard == b"" or heard[9:10] in b"45", (text[:200], heard)

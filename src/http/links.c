@@ -2,7 +2,9 @@
  * nothing make room for those that come, and who sends a request too slowly is cut off.
  *
  * The library tells when a connection begins and ends, not when the first byte of a head
- * came; the system counts bytes, and is asked once a second. All runs under one lock
+ * came; the system counts bytes, and is asked once a second. It also knows of a client
+ * that has sent its last byte, where the library, which waits for edges, overlooks an end
+ * that came right behind what it has just read. All runs under one lock
  * that is held for some instructions; a descriptor is only shut under it, while the
  * library still holds it open.
  */
@@ -16,6 +18,8 @@
 #define HEAD_S 10u      /* from a head's first byte to its last */
 #define BODY_S 10u      /* for any body; and then */
 #define BODY_RATE 2048u /* bytes a second at least */
+#define CLOSE_WAIT \
+    8u /* TCP_CLOSE_WAIT of netinet/tcp.h, which does not go with linux/tcp.h */
 /* Off loopback, one address may have this part of all connections. */
 #define PEER_SHARE 4u
 
@@ -25,6 +29,7 @@ struct link {
     uint8_t peer[16]; /* IPv4 as it is mapped into IPv6, IPv6 without its last half */
     bool is_local;
     bool is_idle, is_cut;
+    bool has_ended;   /* no more comes from it, as was seen while it was idle */
     uint64_t marked;  /* bytes that had come when the head was awaited; UINT64_MAX: ask */
     uint64_t head_ns; /* when its first byte was noticed; 0: not yet */
     uint64_t body_ns; /* when the body began; 0: none is awaited */
@@ -203,6 +208,7 @@ void link_rest(struct http_request *rq)
     unlink_from(&set->busy, k);
     append(&set->idle, k);
     k->is_idle = true;
+    k->has_ended = false;
     k->marked = UINT64_MAX;
     k->head_ns = k->body_ns = 0;
     pthread_mutex_unlock(&set->lock);
@@ -211,32 +217,42 @@ void link_rest(struct http_request *rq)
 /* ---- once a second ----------------------------------------------------------- */
 
 /* false: this system does not tell, and only the usual silence ends a connection. */
-static bool bytes_come(int fd, uint64_t *out)
+static bool ask_system(int fd, struct tcp_info *out)
 {
-    struct tcp_info info = {0};
-    socklen_t size = sizeof info;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 ||
-        size < offsetof(struct tcp_info, tcpi_bytes_received) + 8)
-        return false;
-    *out = info.tcpi_bytes_received;
-    return true;
+    socklen_t size = sizeof *out;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, out, &size) == 0 &&
+           size >= offsetof(struct tcp_info, tcpi_bytes_received) + 8;
 }
 
 /* A head that has begun ends in time. What had come when the last request was done is
  * learnt only here, so a part of a head that comes right behind it does not count; who
  * sends no more of it is as silent as any. */
-static bool head_is_late(struct link *k, uint64_t now)
+static bool head_is_late(struct link *k, uint64_t come, uint64_t now)
 {
-    uint64_t come;
     if (k->head_ns)
         return now > k->head_ns + HEAD_S * 1000000000ull;
-    if (!bytes_come(k->fd, &come))
-        return false;
     if (k->marked == UINT64_MAX)
         k->marked = come;
     else if (come != k->marked)
         k->head_ns = now;
     return false;
+}
+
+/* Nothing more can come of it. The library has had a second to take what was there. */
+static bool is_over(struct link *k, uint8_t state)
+{
+    bool again = k->has_ended;
+    k->has_ended = state == CLOSE_WAIT;
+    return again && k->has_ended;
+}
+
+static bool is_useless(struct link *k, uint64_t now)
+{
+    struct tcp_info info = {0};
+    if (!ask_system(k->fd, &info))
+        return false;
+    bool over = is_over(k, info.tcpi_state);
+    return head_is_late(k, info.tcpi_bytes_received, now) || over;
 }
 
 static bool body_is_late(struct link *k, uint64_t now)
@@ -252,7 +268,7 @@ bool links_sweep(struct http_server *s)
     uint64_t now = os_mono_ns();
     pthread_mutex_lock(&s->links.lock);
     for (struct link *k = s->links.idle.first; k; k = k->later)
-        if (!k->is_cut && head_is_late(k, now))
+        if (!k->is_cut && is_useless(k, now))
             cut(k);
     for (struct link *k = s->links.busy.first; k; k = k->later)
         if (!k->is_cut && body_is_late(k, now))
