@@ -111,7 +111,11 @@
   const braces = (name, open, parts, close) =>
     `${name ? name + ' ' : ''}${open}${parts.length ? (open === '[' ? parts.join(', ') : ` ${parts.join(', ')} `) : ''}${close}`;
 
+  // What looks better than its members, or costs less to look at.
+  const shows = new WeakMap();
+
   function inspectObject(v, depth, seen) {
+    if (shows.has(v)) return shows.get(v)();
     if (v instanceof Date) return Number.isNaN(v.getTime()) ? 'Invalid Date' : v.toISOString();
     if (v instanceof RegExp) return String(v);
     if (v instanceof Promise) return 'Promise';
@@ -246,7 +250,8 @@
     const [line, from, by] = natives.shift();
     return stack
       .split('\n')
-      .filter((frame) => frame && !OURS.test(frame))
+      // Ours, and what is native beneath it.
+      .filter((frame, i, all) => frame && !OURS.test(frame) && !(frame.endsWith('(native)') && OURS.test(all[i + 1])))
       .map((frame) => frame.replace(`${file}:`, 'code.js:').replace(/code\.js:(\d+):(\d+)/, (whole, l, c) =>
         `code.js:${l}:${columnOf(natives.code(), l, by && Number(l) === line && c > from + by ? c - by : c)}`))
       .map((frame) => (sources.size ? mendSource(frame) : frame))
@@ -343,6 +348,7 @@
         // It is frozen, or a proxy that throws: the stack stays as it is.
       }
     },
+    show: (value, text) => { shows.set(value, text); },
     onRest: (forget) => { restings.push(forget); },
   });
 

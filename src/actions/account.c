@@ -118,6 +118,19 @@ void account_tool(struct account *a, const struct tool_stage *stage,
     pthread_mutex_unlock(&a->lock);
 }
 
+void account_function(struct account *a, const struct account_function *f,
+                      struct str name)
+{
+    if (a->function_count == LENGTH(a->functions)) {
+        a->functions_more++;
+        return;
+    }
+    struct account_function *kept = &a->functions[a->function_count++];
+    *kept = *f;
+    (void)snprintf(kept->name, sizeof kept->name, "%.*s",
+                   STR_ARGS(str_cut(name, sizeof kept->name - 1)));
+}
+
 void account_asked(struct account *a, bool allowed)
 {
     pthread_mutex_lock(&a->lock);
@@ -231,6 +244,27 @@ static void put_tools(const struct account *a, struct json_writer *w)
         json_pair_int(w, "more_tools", (int64_t)a->tools_more);
 }
 
+/* Custom functions, as the guest counted their calls. */
+static void put_functions(const struct account *a, struct json_writer *w)
+{
+    if (!a->function_count)
+        return;
+    json_key(w, "functions");
+    json_open_array(w);
+    for (size_t i = 0; i < a->function_count; i++) {
+        const struct account_function *f = &a->functions[i];
+        json_open_object(w);
+        json_pair_cstr(w, "name", f->name);
+        json_pair_int(w, "version", f->version);
+        json_pair_int(w, "calls", f->calls);
+        json_pair_int(w, "failed", f->failed);
+        json_close(w);
+    }
+    json_close(w);
+    if (a->functions_more)
+        json_pair_int(w, "more_functions", (int64_t)a->functions_more);
+}
+
 static void put_stats(const struct account *a, struct json_writer *w)
 {
     if (!a->has_stats)
@@ -278,6 +312,7 @@ static void write_record(struct account *a, const char *action,
         put_counts(a, "failed", 2, &w);
     }
     put_tools(a, &w);
+    put_functions(a, &w);
     if (a->asked) { /* persons */
         json_pair_int(&w, "asked", a->asked);
         json_pair_int(&w, "allowed", a->allowed);

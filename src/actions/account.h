@@ -46,7 +46,7 @@ struct account {
     pthread_mutex_t lock; /* guards what follows */
     uint32_t changes;
     uint32_t asked, allowed; /* persons, and how often they said yes */
-    size_t note_count, host_count, tool_count, tools_more;
+    size_t note_count, host_count, tool_count, tools_more, function_count, functions_more;
     /* Not cleared before the first: most calls have none. */
     char notes[32][120]; /* that it changed: the first of them */
     struct account_tool {
@@ -54,7 +54,11 @@ struct account {
         uint32_t exit_code;
         enum err_code outcome;
         double ms;
-    } tools[32];         /* that ran: the first of them */
+    } tools[32]; /* that ran: the first of them */
+    struct account_function {
+        char name[65]; /* its beginning */
+        uint32_t version, calls, failed;
+    } functions[32];     /* custom ones that its code looked up: the first of them */
     char hosts[32][120]; /* that it asked for something */
 };
 void account_begin(struct account *a, const struct actions *of);
@@ -67,6 +71,9 @@ void account_host(struct account *a, const char *host);
 /* A command-line tool has run (`o`; NULL: it was refused). Threads: safe. */
 void account_tool(struct account *a, const struct tool_stage *stage,
                   const struct tool_outcome *o, enum err_code outcome);
+/* Its code has looked up a custom function, and called it so often. */
+void account_function(struct account *a, const struct account_function *f,
+                      struct str name);
 /* Something was changed, and this says what. Threads: safe. */
 void account_change(struct account *a, struct str answer);
 void account_script(struct account *a, const struct script_outcome *o);

@@ -4,6 +4,7 @@
 #include "actions/account.h"
 #include "actions/cache.h"
 #include "actions/calls.h"
+#include "actions/functioning.h"
 #include "actions/permission.h"
 #include "actions/places.h"
 #include "actions/results.h"
@@ -112,6 +113,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
     pthread_mutex_init(&a->lock, NULL);
+    pthread_mutex_init(&a->functions_lock, NULL);
     a->results = results_new();
     a->cache = cache_new();
     a->granted = granted_new();
@@ -161,6 +163,7 @@ void actions_close(struct actions *a)
     tooling_close(a);
     engine_close(a->engine);
     sessions_close(a->sessions);
+    functioning_close(a);
     vault_set_close(a->vaults);
     guard_close(a->guard);
     telemetry_free(a->telemetry);

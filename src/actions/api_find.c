@@ -174,7 +174,7 @@ static size_t find_above(struct str words, double least, const struct host_call 
                          size_t max)
 {
     size_t count, used = 0;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_calls_told(&count);
     struct scored all[HOST_CALLS_MAX];
     for (size_t i = 0; i < count; i++)
         all[i] = (struct scored){.call = calls[i]};
@@ -267,7 +267,7 @@ static size_t row_distance(const struct host_call *c, struct str space, struct s
 static const struct host_call *nearest_row(struct str space, struct str method)
 {
     size_t count, least = SIZE_MAX;
-    const struct host_call *const *calls = host_calls(&count), *best = NULL;
+    const struct host_call *const *calls = host_calls_told(&count), *best = NULL;
     for (size_t i = 0; i < count; i++) {
         size_t d = row_distance(calls[i], space, method);
         if (d < least) {
@@ -282,7 +282,7 @@ static const struct host_call *nearest_row(struct str space, struct str method)
 static struct str nearest_space(struct str name)
 {
     size_t count, least = slips(name.n) + 1;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_calls_told(&count);
     struct str best = {0};
     for (size_t i = 0; i < count; i++) {
         struct str space = api_namespace(calls[i]);

@@ -154,7 +154,7 @@ static bool put_namespace(const struct evaluation *v, struct str name,
                           struct json_writer *out)
 {
     size_t count, found = 0;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_calls_told(&count);
     for (size_t i = 0; i < count; i++) {
         if (!str_eq(api_namespace(calls[i]), name))
             continue;
@@ -177,7 +177,7 @@ static bool put_namespace(const struct evaluation *v, struct str name,
 static void put_everything(struct json_writer *out)
 {
     size_t count;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_calls_told(&count);
     struct str open = {0};
     json_open_object(out);
     json_key(out, "namespaces");

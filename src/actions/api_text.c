@@ -260,7 +260,7 @@ void api_write_types(struct buf *out)
         put_type(&api_types[i], out);
     }
     size_t count;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_calls_told(&count);
     struct str open = {0};
     for (size_t i = 0; i < count; i++) {
         bool begins = is_global(calls[i]) || !str_eq(api_namespace(calls[i]), open);
@@ -307,7 +307,7 @@ void api_write_reference(struct buf *out)
         "around it, limits and errors: [evaluating.md](evaluating.md).\n\n"
         "A method is called at its level or a more trusted one (zero, limited, full).\n");
     size_t count;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_calls_told(&count);
     struct str open = {0};
     for (size_t i = 0; i < count; i++) {
         if (!str_eq(api_namespace(calls[i]), open)) {
@@ -336,7 +336,7 @@ static void put_line(const struct host_call *c, struct buf *out)
 static bool put_matching(struct str name, struct buf *out)
 {
     size_t count, found = 0;
-    const struct host_call *const *calls = host_calls(&count);
+    const struct host_call *const *calls = host_calls_told(&count);
     for (size_t i = 0; i < count; i++)
         if (!name.n || str_eq(api_namespace(calls[i]), name)) {
             put_line(calls[i], out);

@@ -9,11 +9,13 @@
 #include "actions/report.h"
 #include "os/os.h"
 
-static const struct host_call_group *const groups[] = {
-    /* One namespace's stand together. */
-    &notes_calls, &writing_calls,   &search_calls,        &note_types_calls, &utils_calls,
-    &links_calls, &hierarchy_calls, &relationships_calls, &vaults_calls,     &fetch_calls,
-    &api_calls,   &fs_calls,        &tools_calls,
+static const struct host_call_group *const groups[] =
+    {
+        /* One namespace's stand together. */
+        &notes_calls,  &writing_calls,   &search_calls,    &note_types_calls,
+        &utils_calls,  &links_calls,     &hierarchy_calls, &relationships_calls,
+        &vaults_calls, &fetch_calls,     &api_calls,       &fs_calls,
+        &tools_calls,  &functions_calls, /* not told of: last */
 };
 
 static const struct host_call *table[HOST_CALLS_MAX];
@@ -36,6 +38,14 @@ const struct host_call *const *host_calls(size_t *count)
     pthread_once(&once, join_groups);
     *count = table_size;
     return table;
+}
+
+const struct host_call *const *host_calls_told(size_t *count)
+{
+    const struct host_call *const *calls = host_calls(count);
+    while (*count && calls[*count - 1]->inner)
+        --*count;
+    return calls;
 }
 
 const char *const *actions_call_names(size_t *count)

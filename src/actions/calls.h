@@ -20,6 +20,11 @@ struct advice {
     bool written;                    /* has any? */
 };
 
+struct function;
+struct function_set;
+struct functions;
+struct loaded_function;
+
 /* One evaluation, as its host calls see it. */
 struct evaluation {
     struct actions *actions;
@@ -40,6 +45,14 @@ struct evaluation {
     struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
     struct place *files_place; /* whose mounts are in it */
     struct advice advice;
+    struct loaded_functions {
+        const struct function_set *set; /* NULL: not asked for yet */
+        const struct function *draft;   /* evaluation_functions(); may be NULL */
+        bool given;                     /* both are another's */
+        struct functions *kept;         /* where they are from; NULL: given */
+        struct loaded_function *at;     /* that were looked up (function_load.h) */
+        size_t count, capacity;
+    } functions;
     struct {
         double done, total; /* what the code said of it */
         double calls;       /* and the host calls since the beginning */
@@ -105,6 +118,7 @@ struct host_call {
     const char *summary; /* one line: what it does */
     host_call_fn *call;  /* NULL: it is code of the guest's own */
     enum level level;    /* the least trusted level that may call it */
+    bool inner;          /* serves what another file tells of: not told of itself */
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
@@ -126,6 +140,7 @@ struct host_call_group {
 extern const struct host_call_group api_calls;
 extern const struct host_call_group fetch_calls;
 extern const struct host_call_group fs_calls;
+extern const struct host_call_group functions_calls;
 extern const struct host_call_group hierarchy_calls;
 extern const struct host_call_group links_calls;
 extern const struct host_call_group relationships_calls;
@@ -139,6 +154,8 @@ extern const struct host_call_group writing_calls;
 
 /* All rows, as script knows them by their number. */
 const struct host_call *const *host_calls(size_t *count);
+/* Those that agents are told of: the first ones. */
+const struct host_call *const *host_calls_told(size_t *count);
 
 #define CALL_ARGS_MAX ((size_t)256 << 20) /* working memory of one call's arguments */
 /* The first argument, which must be an object such as {type, title}; NULL and

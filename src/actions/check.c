@@ -94,6 +94,8 @@ static void write_api(struct buf *out)
                  calls[i], &w);
         if (calls[i] == host_call_named("tools.run")) /* a tool's own name (tools.js) */
             put_name("tools.*", "", false, calls[i], &w);
+        if (calls[i]->inner) /* functions.js: whether it is a promise, nobody knows */
+            put_name(row->name, ".*", true, calls[i], &w);
         if (files)
             put_name(row->name, "Sync", true, calls[i], &w);
         if (files && !strcmp(row->name, "fs.readFile")) { /* fs.js makes these there */

@@ -4,6 +4,8 @@
 #include "actions/account.h"
 #include "actions/cache.h"
 #include "actions/calls.h"
+#include "actions/function_load.h"
+#include "actions/functioning.h"
 #include "actions/language.h"
 #include "actions/limits.h"
 #include "actions/places.h"
@@ -173,6 +175,7 @@ static bool run(const struct action_call *c, struct script *script,
         evaluation_put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);
+        functions_account(&v, &o);
         report_write(&v, &o, &w);
         out->is_error = !o.success;
     }
@@ -187,7 +190,8 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
     struct script_request q = {.perform = host_perform,
                                .over = evaluation_over,
                                .wrote = evaluation_wrote,
-                               .stood = evaluation_stood};
+                               .stood = evaluation_stood,
+                               .source = evaluation_source};
     scoped_buf struct buf context;
     buf_init(&context, (size_t)16 << 20);
     if (!script || !read_request(c, &q, e) ||

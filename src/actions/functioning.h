@@ -19,6 +19,10 @@ struct findings;
  * actions_close(). NULL and *e: ERR_NO_VAULT (0, or it was removed), or as
  * functions_open(). */
 struct functions *actions_functions(struct actions *a, unsigned vault, struct err *e);
+/* What is to be called in a place now, its own and those that libraries share with it;
+ * *out (may be NULL) is where they are kept. Dropped by the caller. NULL and *e. */
+const struct function_set *functioning_now(struct actions *a, const struct place *place,
+                                           struct functions **out, struct err *e);
 void functioning_close(struct actions *a); /* no call may be running */
 
 /* ---- checking and testing (function_check.c, function_test.c) --------------- */
@@ -47,5 +51,15 @@ bool function_try(const struct action_call *c, const struct function *fn,
                   struct json_writer *out, bool *success, struct err *e);
 
 /* ---- running (function_load.c, calls_functions.c) --------------------------- */
+
+struct evaluation;
+/* What customFunctions means to this evaluation, which has not begun: these (NULL: none),
+ * with `draft` (NULL: none) in the place of the one of its name. Both are borrowed until it
+ * ends. Without this it means the functions of the vault that it begins in, as they are
+ * when its code first asks. */
+void evaluation_functions(struct evaluation *v, const struct function_set *among,
+                          const struct function *draft);
+/* For script_request.source: the JavaScript of one that was looked up. */
+struct str evaluation_source(void *v, struct str file);
 
 /* ---- telling of them (function_text.c) ---------------------------------------- */

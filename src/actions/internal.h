@@ -49,8 +49,10 @@ struct actions {
     char *guest_dir;
     struct guard *guard;
     struct telemetry *telemetry;
-    _Atomic uint16_t own_port; /* where this program listens; 0: nowhere */
-    pthread_mutex_t lock;      /* guards what follows while it is made */
+    pthread_mutex_t functions_lock;   /* guards the next */
+    struct function_shelf *functions; /* of the vaults where they were asked for */
+    _Atomic uint16_t own_port;        /* where this program listens; 0: nowhere */
+    pthread_mutex_t lock;             /* guards what follows while it is made */
     struct engine *engine;
     struct sessions *sessions;
     struct script *_Atomic script, *_Atomic runner;

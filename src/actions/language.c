@@ -2,6 +2,7 @@
  * it afterwards turned into places of the TypeScript. */
 #include "actions/language.h"
 #include "actions/calls.h"
+#include "actions/function_load.h"
 #include "actions/places.h"
 #include "os/os.h"
 
@@ -64,6 +65,7 @@ static bool run_checked(const struct action_call *c, struct script *script,
     if (!check_passes(c, q, from, e) || !script_run(script, q, o, e))
         return false;
     check_warns(c, q, from, &v->warnings);
+    functions_explain(v, o, from);
     return true;
 }
 
@@ -84,7 +86,6 @@ bool language_run(const struct action_call *c, struct script *script,
     q->total_ms = q->total_ms > ms ? q->total_ms - ms : 1;
     bool ran = run_checked(c, script, q, &origin, o, e);
     q->code = origin.source;
-    script_outcome_origin(o, &origin, NULL, 0);
     o->stats.total_ms += translating;
     return ran;
 }

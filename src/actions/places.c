@@ -3,6 +3,7 @@
 #include "actions/places.h"
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/function_load.h"
 
 #define PLACES_MAX 64u /* vaults that one evaluation may work in */
 
@@ -68,6 +69,7 @@ void evaluation_done(struct evaluation *v)
         place_close(p->next);
     v->places->next = NULL; /* the first is the call's own */
     network_close(v);
+    functions_forget(v);
     buf_done(&v->warnings);
     pthread_rwlock_destroy(&v->moving);
     pthread_mutex_destroy(&v->lock);

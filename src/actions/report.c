@@ -1,6 +1,7 @@
 /* The answer of an evaluation, in its one shape (docs/evaluating.md). */
 #include "actions/report.h"
 #include "actions/calls.h"
+#include "actions/function_load.h"
 
 #define ADVICE_MAX 2000u
 
@@ -34,6 +35,8 @@ static void write_details(struct evaluation *v, const struct script_outcome *o,
     }
     put_text(w, "frame", &o->frame);
     put_text(w, "stack", &o->stack);
+    if (v)
+        functions_put_failure(v, o, w);
     put_text(w, "preview", &o->preview);
     if (o->problem.n) {
         json_pair_int(w, "status", o->status);
@@ -105,7 +108,7 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
     if (v && v->cached)
         json_pair_bool(w, "cached", true);
     if (v && v->trace)
-        trace_write(o, w);
+        trace_write(v, o, w);
     if (v && !v->by_requests)
         hints_write(o, w);
     if (v && v->warnings.n)

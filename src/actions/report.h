@@ -12,7 +12,8 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
 
 /* "trace": [...] of the calls that were made, and "hints": [...], where there are any:
  * pairs of the open object. */
-void trace_write(const struct script_outcome *o, struct json_writer *w);
+void trace_write(const struct evaluation *v, const struct script_outcome *o,
+                 struct json_writer *w);
 void hints_write(const struct script_outcome *o, struct json_writer *w);
 
 /* A host call has failed, or is done: remembered for what follows. Threads: safe. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "actions/calls.h"
+#include "actions/function_load.h"
 #include "actions/report.h"
 
 #define HINTS_MAX 3u
@@ -45,11 +46,15 @@ static void put_args(const struct script_made *m, struct json_writer *w)
     json_pair_int(w, "args_bytes", m->args_size);
 }
 
-static void put_made(const struct script_made *m, struct json_writer *w)
+static void put_made(const struct evaluation *v, const struct script_made *m,
+                     struct json_writer *w)
 {
+    const char *in = functions_source_name(v, m->from);
     json_open_object(w);
     json_pair_cstr(w, "call", name_of(m));
     put_args(m, w);
+    if (in)
+        json_pair_cstr(w, "in", in);
     if (m->line)
         json_pair_int(w, "line", m->line);
     json_pair_cstr(w, "outcome",
@@ -64,15 +69,25 @@ static void put_made(const struct script_made *m, struct json_writer *w)
     json_close(w);
 }
 
-void trace_write(const struct script_outcome *o, struct json_writer *w)
+/* Host calls and calls of custom functions, both in their order. */
+void trace_write(const struct evaluation *v, const struct script_outcome *o,
+                 struct json_writer *w)
 {
+    size_t k = 0;
     json_key(w, "trace");
     json_open_array(w);
-    for (size_t i = 0; i < o->made_count; i++)
-        put_made(&o->made[i], w);
+    for (size_t i = 0; i < o->made_count; i++) {
+        const struct script_made *m = &o->made[i];
+        uint64_t at_ns = o->begun_ns + (uint64_t)(m->at_ms * 1e6);
+        while (m->answered && k < o->visit_count && o->visits[k].start_ns < at_ns)
+            functions_put_visit(v, o, &o->visits[k++], w);
+        put_made(v, m, w);
+    }
+    while (k < o->visit_count)
+        functions_put_visit(v, o, &o->visits[k++], w);
     json_close(w);
-    if (o->made_dropped)
-        json_pair_int(w, "traceDropped", (int64_t)o->made_dropped);
+    if (o->made_dropped + o->visits_dropped)
+        json_pair_int(w, "traceDropped", (int64_t)(o->made_dropped + o->visits_dropped));
 }
 
 /* ---- hints -------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 #include "guard/policy.h"
 
 #define NAME_MAX_COMPARED 48u
+#define FUNCTIONS_PREFIX "customFunctions."
+#define FUNCTION_BYTES_MAX 256u
 
 /* ---- calls -------------------------------------------------------------- */
 
@@ -39,12 +41,28 @@ static bool names_tool(struct str pattern)
             tool_name_fits((struct str){pattern.at + n, pattern.n - n}));
 }
 
+/* Whatever may be registered: what code can call a function, and a little more. */
+static bool names_function(struct str pattern)
+{
+    size_t n = strlen(FUNCTIONS_PREFIX);
+    if (!str_starts(pattern, FUNCTIONS_PREFIX) || pattern.n == n ||
+        pattern.n > n + FUNCTION_BYTES_MAX)
+        return false;
+    struct str name = {pattern.at + n, pattern.n - n};
+    for (size_t i = 0; i < name.n; i++) {
+        unsigned char c = (unsigned char)name.at[i];
+        if (!isalnum(c) && c != '_' && c != '$' && c < 0x80)
+            return str_is(name, "*");
+    }
+    return true;
+}
+
 bool call_pattern_known(struct str pattern, const struct known_calls *calls)
 {
     for (size_t i = 0; i < calls->n; i++)
         if (call_pattern_fits(pattern, calls->at[i]))
             return true;
-    return names_tool(pattern);
+    return names_tool(pattern) || names_function(pattern);
 }
 
 /* ---- what was meant ----------------------------------------------------- */

@@ -33,7 +33,8 @@ struct script_row {
      * is its name in frames. kit.enter(number) begins a call of something in it, kit.left(call)
      * or kit.failed(call, error) ends that: they are counted (script_outcome). kit.follow(error,
      * calledAt) lets the stack of what failed later go on where it was called from;
-     * kit.onRest(f): f is called when a session's world is put away. */
+     * kit.onRest(f): f is called when a session's world is put away; kit.show(value, f): f's
+     * answer is what console tells of the value. */
     /* 0: always there. A bit: there in runs that ask for it, and else not at all. */
     uint32_t feature;
 };

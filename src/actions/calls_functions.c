@@ -1,0 +1,95 @@
+/* The host call behind customFunctions: names to those who ask for none, a definition to
+ * who looks a name up. What code sees of it is functions.js.
+ *
+ * It stands in the table because code reaches the host by no other way, and is told of
+ * nowhere: the functions are. */
+#include "actions/calls.h"
+#include "actions/function_load.h"
+
+__asm__(".section .rodata\n"
+        "functions_js:\n"
+        ".incbin \"src/actions/functions.js\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char functions_js[] __attribute__((visibility("hidden")));
+
+static bool put_names(struct evaluation *v, struct json_writer *out, struct err *e)
+{
+    const struct function_set *set = functions_of(v, e);
+    const struct function *draft = v->functions.draft;
+    bool drafted = draft != NULL;
+    if (!set && !v->functions.given)
+        return false;
+    json_open_array(out);
+    for (size_t i = 0; set && i < function_count(set); i++) {
+        struct err denied = {0};
+        struct str name = function_at(set, i)->name;
+        drafted &= !str_eq(name, draft ? draft->name : name);
+        if (function_allowed(v, name, &denied))
+            json_put_str(out, name);
+    }
+    if (drafted)
+        json_put_str(out, draft->name);
+    json_close(out);
+    return true;
+}
+
+static void put_parameter(const struct function_parameter *p, struct json_writer *out)
+{
+    bool rest = str_starts(p->name, "...");
+    struct str name = rest ? (struct str){p->name.at + 3, p->name.n - 3} : p->name;
+    json_open_object(out);
+    json_pair_str(out, "name", name);
+    json_pair_str(out, "type", p->type);
+    if (p->optional)
+        json_pair_bool(out, "optional", true);
+    if (rest)
+        json_pair_bool(out, "rest", true);
+    if (p->fallback) {
+        json_key(out, "default");
+        json_put(out, p->fallback);
+    }
+    json_close(out);
+}
+
+static void put_definition(const struct loaded_function *f, uint32_t number,
+                           struct json_writer *out)
+{
+    json_open_object(out);
+    json_pair_int(out, "number", number);
+    json_pair_str(out, "name", f->fn->name);
+    json_pair_cstr(out, "file", f->made);
+    json_pair_str(out, "code", typescript_javascript(f->code));
+    json_key(out, "parameters");
+    json_open_array(out);
+    for (size_t i = 0; i < f->fn->parameter_count; i++)
+        put_parameter(&f->fn->parameters[i], out);
+    json_close(out);
+    json_close(out);
+}
+
+static bool call_functions(struct evaluation *v, const struct json *args,
+                           struct json_writer *out, struct err *e)
+{
+    if (json_length(args) == 0)
+        return put_names(v, out, e);
+    struct str name = json_str(json_at(args, 0));
+    const struct function *fn =
+        function_allowed(v, name, e) ? function_find(v, name, e) : NULL;
+    uint32_t number = fn ? function_load(v, fn, e) : 0;
+    if (number)
+        put_definition(&v->functions.at[number - 1], number, out);
+    return number != 0;
+}
+
+static const struct host_call rows[] = {
+    {{.name = "customFunctions", .sync = true, .wrap = functions_js},
+     "(name?: string): any",
+     "answers what customFunctions knows",
+     call_functions,
+     LEVEL_ZERO,
+     .steady = true, /* what the functions are is a part of the cache's key */
+     .asks = true,
+     .inner = true},
+};
+const struct host_call_group functions_calls = {rows, LENGTH(rows)};
