@@ -16,6 +16,7 @@ SENTENCES = {
     "analyze_meetings": "Find all notes with class='Meeting' and summarize the key decisions.",
     "find_related": "Given a note ID, find all related notes via links and shared tags.",
 }
+PROMPTS = [*SENTENCES, "custom_functions"]
 LIST, NOTE = "ieapp://vault/notes/list", "ieapp://vault/notes/meeting%2Fcouncil-2026-11-05"
 
 
@@ -225,7 +226,7 @@ def test_what_is_not_there_cannot_be_subscribed_to(stdio):
 
 def test_prompts_hold_the_seeds_sentences(stdio):
     prompts = pages(stdio.ask, "prompts/list", "prompts")
-    assert [p["name"] for p in prompts] == list(SENTENCES)
+    assert [p["name"] for p in prompts] == PROMPTS
     for name, sentence in SENTENCES.items():
         arguments = {"note_id": "project/rain-garden"} if name == "find_related" else {}
         result = stdio.ask(request("prompts/get", {"name": name, "arguments": arguments}))["result"]
@@ -288,7 +289,7 @@ async def through_everything(client):
     with pytest.raises(MCPError):
         await client.read_resource("ieapp://vault/notes/none")
     prompts = await client.list_prompts()
-    assert [p.name for p in prompts.prompts] == list(SENTENCES)
+    assert [p.name for p in prompts.prompts] == PROMPTS
     got = await client.get_prompt("find_related", {"note_id": "project/rain-garden"})
     assert SENTENCES["find_related"] in got.messages[0].content.text
 

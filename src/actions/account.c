@@ -131,6 +131,22 @@ void account_function(struct account *a, const struct account_function *f,
                    STR_ARGS(str_cut(name, sizeof kept->name - 1)));
 }
 
+void account_kept(struct account *a, const char *deed, struct str name, uint32_t version)
+{
+    pthread_mutex_lock(&a->lock);
+    a->changes++;
+    a->changed = true;
+    if (a->kept_count == LENGTH(a->kept)) {
+        a->kept_more++;
+    } else {
+        struct account_kept *k = &a->kept[a->kept_count++];
+        *k = (struct account_kept){.deed = deed, .version = version};
+        (void)snprintf(k->name, sizeof k->name, "%.*s",
+                       STR_ARGS(str_cut(name, sizeof k->name - 1)));
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
 void account_asked(struct account *a, bool allowed)
 {
     pthread_mutex_lock(&a->lock);
@@ -265,6 +281,27 @@ static void put_functions(const struct account *a, struct json_writer *w)
         json_pair_int(w, "more_functions", (int64_t)a->functions_more);
 }
 
+/* Custom functions that were changed. */
+static void put_kept(const struct account *a, struct json_writer *w)
+{
+    if (!a->kept_count)
+        return;
+    json_key(w, "functions_changed");
+    json_open_array(w);
+    for (size_t i = 0; i < a->kept_count; i++) {
+        const struct account_kept *k = &a->kept[i];
+        json_open_object(w);
+        json_pair_cstr(w, "name", k->name);
+        json_pair_cstr(w, "action", k->deed);
+        if (k->version)
+            json_pair_int(w, "version", k->version);
+        json_close(w);
+    }
+    json_close(w);
+    if (a->kept_more)
+        json_pair_int(w, "more_functions_changed", (int64_t)a->kept_more);
+}
+
 static void put_stats(const struct account *a, struct json_writer *w)
 {
     if (!a->has_stats)
@@ -313,6 +350,7 @@ static void write_record(struct account *a, const char *action,
     }
     put_tools(a, &w);
     put_functions(a, &w);
+    put_kept(a, &w);
     if (a->asked) { /* persons */
         json_pair_int(&w, "asked", a->asked);
         json_pair_int(&w, "allowed", a->allowed);

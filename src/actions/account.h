@@ -47,6 +47,7 @@ struct account {
     uint32_t changes;
     uint32_t asked, allowed; /* persons, and how often they said yes */
     size_t note_count, host_count, tool_count, tools_more, function_count, functions_more;
+    size_t kept_count, kept_more;
     /* Not cleared before the first: most calls have none. */
     char notes[32][120]; /* that it changed: the first of them */
     struct account_tool {
@@ -58,8 +59,13 @@ struct account {
     struct account_function {
         char name[65]; /* its beginning */
         uint32_t version, calls, failed;
-    } functions[32];     /* custom ones that its code looked up: the first of them */
-    char hosts[32][120]; /* that it asked for something */
+    } functions[32];      /* custom ones that its code looked up: the first of them */
+    char hosts[32][120];  /* that it asked for something */
+    struct account_kept { /* custom functions that it changed: the first of them */
+        char name[100];
+        const char *deed; /* "registered" */
+        uint32_t version; /* that it is now; 0: not said */
+    } kept[32];
 };
 void account_begin(struct account *a, const struct actions *of);
 /* It works there, under this policy; NULL: one that could not be used. */
@@ -74,6 +80,8 @@ void account_tool(struct account *a, const struct tool_stage *stage,
 /* Its code has looked up a custom function, and called it so often. */
 void account_function(struct account *a, const struct account_function *f,
                       struct str name);
+/* A custom function was registered, changed ...; `deed` is a constant. Threads: safe. */
+void account_kept(struct account *a, const char *deed, struct str name, uint32_t version);
 /* Something was changed, and this says what. Threads: safe. */
 void account_change(struct account *a, struct str answer);
 void account_script(struct account *a, const struct script_outcome *o);

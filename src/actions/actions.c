@@ -100,6 +100,9 @@ static bool add_rows(struct actions *a, const struct actions_options *o, struct 
     for (size_t i = 0; i < action_count; i++)
         if (!add_row(a, &action_rows[i], e))
             return false;
+    for (size_t i = 0; i < function_row_count; i++)
+        if (!add_row(a, &function_rows[i], e))
+            return false;
     for (size_t i = 0; i < o->extra_count; i++) {
         struct action_row row = {
             .shown = o->extra[i].shown, .run = run_extra, .extra = &o->extra[i]};
@@ -161,9 +164,9 @@ void actions_close(struct actions *a)
     lint_close(atomic_load(&a->lint));
     typescript_free(a->typescript);
     tooling_close(a);
+    functioning_close(a);
     engine_close(a->engine);
     sessions_close(a->sessions);
-    functioning_close(a);
     vault_set_close(a->vaults);
     guard_close(a->guard);
     telemetry_free(a->telemetry);
@@ -322,12 +325,28 @@ static const struct action_row *row_of(struct actions *a, const struct action *w
     return row ? row : tooling_row(a, which);
 }
 
+/* What it takes to be allowed an action, beside its scope. */
+struct need {
+    const char *name; /* NULL: nothing */
+    enum level least;
+    bool writes;
+    bool of_notes; /* a host call: its answer tells which */
+};
+
+static struct need need_of(const struct action_row *row)
+{
+    const struct host_call *call = row->needs ? host_call_named(row->needs) : NULL;
+    must(!row->needs || call);
+    return call ? (struct need){call->row.name, call->level, call->row.writes, true}
+                : (struct need){row->permission, row->least, row->writes, false};
+}
+
 unsigned action_scopes(struct actions *a, const struct action *which)
 {
     const struct action_row *row = row_of(a, which);
     must(row);
-    const struct host_call *needs = row->needs ? host_call_named(row->needs) : NULL;
-    return row->scope | (needs ? permit_scope(needs->row.name, needs->row.writes) : 0);
+    struct need need = need_of(row);
+    return row->scope | (need.name ? permit_scope(need.name, need.writes) : 0);
 }
 
 /* The vault to begin in; 0 where there is none, which only some calls mind. */
@@ -338,34 +357,31 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
 }
 
 /* By a person, where the policy wants that. */
-static bool confirmed(const struct action_call *c, const struct host_call *needs,
-                      struct err *e)
+static bool confirmed(const struct action_call *c, const char *name, struct err *e)
 {
     const struct permit *permit = &c->place->permit;
-    if (!permit_asks(permit, needs->row.name))
+    if (!permit_asks(permit, name))
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(c->actions->vaults, c->place->vault, vault);
-    return confirm_call(permit, needs->row.name, c->arguments, vault, true, NULL,
-                        c->account, e);
+    return confirm_call(permit, name, c->arguments, vault, true, NULL, c->account, e);
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
 {
     const struct action_row *row = c->row;
-    const struct host_call *needs = row->needs ? host_call_named(row->needs) : NULL;
-    must(!row->needs || needs);
+    struct need need = need_of(row);
     if (row->scope && !caller_may(c->who, row->scope, row->shown.name, e))
         return false;
-    if (needs && !permit_call(&c->place->permit, needs->row.name, needs->level,
-                              needs->row.writes, e))
+    if (need.name &&
+        !permit_call(&c->place->permit, need.name, need.least, need.writes, e))
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    if (needs && !confirmed(c, needs, e))
+    if (need.name && !confirmed(c, need.name, e))
         return err_wrap(e, "%s", row->shown.name);
     bool ok = row->run(c, out, e);
-    if (ok && needs && needs->row.writes)
+    if (ok && need.of_notes && need.writes)
         account_change(c->account, buf_view(&out->json));
     return ok;
 }

@@ -1,8 +1,7 @@
 /* actions/actions.h - what an agent can do: one function an action.
  *
- * Joins the rooms below and knows no transport: the Model Context Protocol,
- * REST and the command line all come here. An action takes one JSON object and
- * answers with one JSON object; its schemas say which.
+ * Joins the rooms below and knows no transport: MCP, REST and the command line all come
+ * here. An action takes one JSON object and answers with one; its schemas say which.
  * Threads: safe; each call runs on its caller's thread from start to end.
  */
 #pragma once
@@ -21,14 +20,11 @@ struct action {
     bool read_only, destructive, idempotent, open_world; /* hints for hosts */
 };
 
-/* What came of a call. The JSON object is there in both cases when the action
- * ran; `is_error` says that it did not do what was asked (a failed evaluation,
- * also one that was refused: all its answers have one shape). */
+/* What came of a call. The JSON object is there in both cases when the action ran;
+ * `is_error`: it did not do what was asked. */
 struct answer {
-    struct buf json; /* the caller inits it with a ceiling, and ends it */
-    /* A JSON array of MCP content blocks, shown instead of the object's text; the same
-     * rules. Empty: that text. */
-    struct buf content;
+    struct buf json;    /* the caller inits it with a ceiling, and ends it */
+    struct buf content; /* MCP content blocks, an array, instead of its text; or empty */
     bool is_error;
     /* Bytes of JSON beyond which the caller is told a part; 0: it takes any. Of such a
      * part `whole` is what actions_resource() has all by: "" where that is not kept (16
@@ -79,8 +75,7 @@ void actions_refused(struct actions *a, const char *caller, const char *why);
 /* Where this program itself listens: a port that no evaluation's fetch may reach. */
 void actions_listens(struct actions *a, uint16_t port);
 
-/* Makes what a first call would otherwise wait for (compiled guest, worlds).
- * For servers, on a thread of their own; failures show again at the call. */
+/* Makes what a first call would wait for. On a server's own thread; failures show again. */
 void actions_warm(struct actions *a);
 
 /* All actions in the order in which they are shown, which never changes. */
@@ -160,16 +155,20 @@ const char *work_vault(const struct work *w);
 #define AUDIT_READ_MAX 1000
 struct audit_filter {
     struct str action, caller, result;
-    struct str since,
-        until;         /* from the one on, before the other: "2026-01-31T12:00..." */
-    struct str before; /* the "mac" of a record that was read: those before it */
-    size_t limit;      /* 0: AUDIT_READ_USUAL; at most AUDIT_READ_MAX */
+    struct str since, until; /* from the one on, before the other: "2026-01-31T12:..." */
+    struct str before;       /* the "mac" of a record that was read: those before it */
+    size_t limit;            /* 0: AUDIT_READ_USUAL; at most AUDIT_READ_MAX */
 };
 /* Appends what was done in its vault, a JSON array of records as docs/auditing.md has
  * them, the newest first; "workspace" is its id. ERR_DENIED: not for this caller (a
  * credential without SCOPE_AUDIT, a level below full, code). ERR_INVALID. */
 bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
                 struct err *e);
+/* Appends what custom functions its vault has, bounded: Markdown for a prompt, or
+ * declarations in TypeScript. */
+enum work_functions { WORK_FUNCTIONS_PROMPT, WORK_FUNCTIONS_TYPES };
+bool work_functions(struct work *w, enum work_functions what, struct buf *out,
+                    struct err *e);
 /* Ends and records it; `why`: what it failed of, or NULL. */
 void work_end(struct work *w, const struct err *why);
 
@@ -181,8 +180,9 @@ void work_follow(struct work *w);
 
 struct vault_change {
     const char *vault;       /* its id; NULL: which vaults there are */
-    bool many;               /* anything in it; the rest tells less than all */
+    bool many;               /* anything in it */
     bool tools;              /* which tools there are or are listed, and nothing else */
+    bool functions;          /* the same of its custom functions */
     bool came_or_went;       /* notes are new, gone, or have another id */
     bool types;              /* what describes its types */
     const struct str *notes; /* ids of notes that changed, came or went */

@@ -73,7 +73,7 @@ struct str api_namespace(const struct host_call *c);
 
 /* ---- telling ------------------------------------------------------------- */
 
-/* [{name, signature, summary}] into `out`. `v`, where it is not NULL, adds
+/* {name, signature, summary} each, into an open array. `v`, where it is not NULL, adds
  * "allowed": false to what this evaluation may not call. */
 void api_put_found(const struct evaluation *v, struct str words, size_t max,
                    struct json_writer *out);

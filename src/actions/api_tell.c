@@ -255,8 +255,6 @@ void api_put_found(const struct evaluation *v, struct str words, size_t max,
 {
     const struct host_call *found[API_FOUND_MAX];
     size_t n = api_find(words, found, max);
-    json_open_array(out);
     for (size_t i = 0; i < n; i++)
         put_row(v, found[i], out);
-    json_close(out);
 }

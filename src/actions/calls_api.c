@@ -2,9 +2,21 @@
  * before they write any (search_api, describe_api). */
 #include "actions/api.h"
 #include "actions/calls.h"
+#include "actions/functioning.h"
 #include "actions/tooling.h"
 
 #define FOUND_USUAL 8
+
+/* Custom functions have up to half of the rows, and come first: they are the vault's own. */
+static void put_found(struct actions *a, const struct place *place,
+                      const struct evaluation *v, struct str words, size_t limit,
+                      struct json_writer *out)
+{
+    json_open_array(out);
+    size_t own = functioning_put_found(a, place, words, (limit + 1) / 2, out);
+    api_put_found(v, words, limit - own, out);
+    json_close(out);
+}
 
 /* api.search("words"), api.search({query, limit?}) */
 static bool call_search(struct evaluation *v, const struct json *args,
@@ -22,7 +34,7 @@ static bool call_search(struct evaluation *v, const struct json *args,
     if (limit < 1 || limit > (int64_t)API_FOUND_MAX)
         return err_set(e, ERR_INVALID, "limit is %lld; 1 to %u is accepted",
                        (long long)limit, API_FOUND_MAX);
-    api_put_found(v, json_str(query), (size_t)limit, out);
+    put_found(v->actions, v->here, v, json_str(query), (size_t)limit, out);
     return true;
 }
 
@@ -34,6 +46,8 @@ static bool call_describe(struct evaluation *v, const struct json *args,
         name = json_get(name, "name");
     if (tooling_is_name(json_str(name)))
         return tooling_describe_call(v->actions, v->here, json_str(name), out, e);
+    if (functioning_is_name(json_str(name)))
+        return functioning_describe(v->actions, v->here, json_str(name), out, e);
     if (name && !json_is(name, JSON_STRING))
         return err_set(e, ERR_INVALID,
                        "api.describe needs a name, such as 'notes.get', not %s",
@@ -49,8 +63,8 @@ bool action_search_api(const struct action_call *c, struct answer *out, struct e
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
     json_key(&w, "results");
-    api_put_found(NULL, json_str(json_get(c->arguments, "query")),
-                  (size_t)json_int(limit, FOUND_USUAL), &w);
+    put_found(c->actions, c->place, NULL, json_str(json_get(c->arguments, "query")),
+              (size_t)json_int(limit, FOUND_USUAL), &w);
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }
@@ -61,6 +75,9 @@ bool action_describe_api(const struct action_call *c, struct answer *out, struct
     struct str name = json_str(json_get(c->arguments, "name"));
     if (tooling_is_name(name))
         return tooling_describe_call(c->actions, c->place, name, &w, e) &&
+               buf_check(&out->json, "the answer", e);
+    if (functioning_is_name(name))
+        return functioning_describe(c->actions, c->place, name, &w, e) &&
                buf_check(&out->json, "the answer", e);
     return api_describe(NULL, json_str(json_get(c->arguments, "name")), &w, e) &&
            buf_check(&out->json, "the answer", e);

@@ -62,4 +62,23 @@ void evaluation_functions(struct evaluation *v, const struct function_set *among
 /* For script_request.source: the JavaScript of one that was looked up. */
 struct str evaluation_source(void *v, struct str file);
 
-/* ---- telling of them (function_text.c) ---------------------------------------- */
+/* ---- telling of them (function_told.c) ---------------------------------------- */
+
+/* The one that is meant; NULL and ERR_NOT_FOUND with the nearest name. */
+const struct function *function_wanted(const struct function_set *s, struct str name,
+                                       struct err *e);
+/* "customFunctions", or "customFunctions.daily"? */
+bool functioning_is_name(struct str name);
+/* What api.describe tells of such a name, an object. ERR_NOT_FOUND. */
+bool functioning_describe(struct actions *a, const struct place *place, struct str name,
+                          struct json_writer *out, struct err *e);
+/* Those that fit the words, best first, as rows of an open array; answers how many. */
+size_t functioning_put_found(struct actions *a, const struct place *place,
+                             struct str words, size_t max, struct json_writer *out);
+/* declare namespace customFunctions { ... } of `all`, bounded by `most` bytes or so:
+ * valid TypeScript whatever the file holds. `comments`: with descriptions. */
+void functioning_declarations(const struct function *const *all, size_t count,
+                              size_t most, bool comments, struct buf *out);
+/* Appends one of both texts, of a place as it is now. */
+bool functioning_tell(struct actions *a, const struct place *place,
+                      enum work_functions which, struct buf *out, struct err *e);

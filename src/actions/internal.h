@@ -32,6 +32,10 @@ struct action_row {
     struct action shown;
     action_fn *run;
     const char *needs; /* the host call that a level must allow, or NULL */
+    /* Or a permission of no host call, asked for in the same way; NULL: none. */
+    const char *permission;
+    enum level least; /* the least trusted level that has it */
+    bool writes;
     unsigned scope;    /* of SCOPE_*: what a credential must allow besides */
     const char *vault; /* the argument that names its vault; NULL: the caller's own */
     bool seldom;       /* not listed, unless the policy says so: find_tools tells of it */
@@ -40,9 +44,9 @@ struct action_row {
     void (*refuse)(const struct err *why, struct answer *out);
     const struct action_extra *extra; /* somebody else's; NULL: ours */
 };
-/* Ours. */
-extern const struct action_row action_rows[];
-extern const size_t action_count;
+/* Ours: list.c, and function_table.c. */
+extern const struct action_row action_rows[], function_rows[];
+extern const size_t action_count, function_row_count;
 
 struct actions {
     struct vault_set *vaults;

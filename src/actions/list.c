@@ -4,31 +4,29 @@
 /* Hosts cut descriptions at 2,048 bytes. All tools together have 8 KiB: that no argument
  * may be given that a schema does not name is not said in each (actions.c closes them). */
 static const char evaluate_description[] =
-    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code "
-    "is the body of an async function: use await, return a JSON value. One program replaces "
-    "many tool calls: filter and count in it, return only what is needed.\n"
+    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox: the body "
+    "of an async function, which awaits and returns a JSON value. One program replaces many "
+    "tool calls; return only what is needed.\n"
     "\n"
     "notes.list({typeName?, limit?}) -> [{id, title, type, created, updated, size, tags, path}]\n"
     "notes.get(id) -> {id, title, content, metadata, content_hash, links, tags, ...} | null; id "
     "is 'type/name', a path or a unique title\n"
     "notes.search({query, typeFilter?, limit?, useRegex?}) -> [{id, title, excerpt, score, ...}]\n"
     "notes.create({type, title, content, metadata?}) -> {id, path, ...}\n"
-    "notes.update({identifier, content?, metadata?}) -> {id, updated, ...}; metadata is merged, "
-    "null removes a key; Conflict if it changed since this code read it\n"
-    "Also notes.delete, rename, move, history ...; links.*, hierarchy.*, relationships.*, "
-    "noteTypes.*, vaults.*; utils.* (formatDate, parseLinks ...); command-line tools: await "
-    "tools.jq({args, stdin}) ... (find_tools).\n"
+    "notes.update({identifier, content?, metadata?}): metadata is merged, null removes a key; "
+    "Conflict if it changed since this code read it\n"
+    "Also notes.delete, rename, move, history; links.*, hierarchy.*, relationships.*, "
+    "noteTypes.*, vaults.*, utils.*; await tools.jq({args, stdin}) and others (find_tools); "
+    "customFunctions.*: what register_custom_function kept.\n"
     "\n"
-    "First ask: api.search('words') finds methods by what they do, "
-    "api.describe('links.getBacklinks') tells options, answer, errors, an example (both are "
-    "tools, too). All but api.* and utils.* need await. console.log is captured. A failure "
-    "says where, what would be right, and whether anything was changed.\n"
+    "api.search('words') finds methods, api.describe('links.getBacklinks') or "
+    "('customFunctions') tells all about them. All but api.* and "
+    "utils.* need await. A failure says where, and whether "
+    "anything was changed.\n"
     "\n"
     "Example:\n"
-    "const open = [];\n"
-    "for (const n of await notes.list({typeName: 'project'}))\n"
-    "  if ((await notes.get(n.id)).content.includes('TODO:')) open.push(n);\n"
-    "return open;";
+    "const all = await notes.list({typeName: 'project'});\n"
+    "return all.filter(n => n.size > 99);";
 
 #define STRING "{\"type\":\"string\"}"
 #define NOTE_TYPE "{\"type\":\"string\",\"description\":\"such as 'meeting'\"}"
@@ -41,17 +39,16 @@ static const char evaluate_input[] =
     "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"
     "\"description\":\"computing ms (5000)\"},"
     "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"
-    "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+    "\"allowedAPIs\":{\"type\":\"array\",\"items\":" STRING ","
     "\"description\":\"only these: 'notes.get', 'links'\"},"
-    "\"context\":{\"type\":\"object\",\"description\":\"variables for the code\"},"
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if no "
-    "note changed\"},"
+    "\"context\":{\"type\":\"object\",\"description\":\"variables\"},"
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an old answer will do, if no note "
+    "changed\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, in memory\"},"
-    "\"enableNetwork\":{\"type\":\"boolean\",\"description\":\"fetch, where the policy "
-    "allows\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"a name: what the code "
-    "declares is there in the next call with it\"},"
-    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls\"}},"
+    "\"enableNetwork\":{\"type\":\"boolean\",\"description\":\"fetch\"},"
+    "\"session\":{\"type\":\"string\",\"description\":\"a name, under which what the code "
+    "declares stays\"},"
+    "\"trace\":{\"type\":\"boolean\"}},"
     "\"required\":[\"code\"]}";
 
 /* Of outputs only what others may build on: descriptions are for reading, and are
@@ -102,7 +99,7 @@ static const char search_output[] = "{\"type\":\"object\",\"required\":[\"result
 
 static const char create_input[] =
     "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING ","
-    "\"content\":{\"type\":\"string\",\"description\":\"Markdown\"},"
+    "\"content\":" STRING ","
     "\"metadata\":" METADATA "},"
     "\"required\":[\"type\",\"title\",\"content\"]}";
 
@@ -121,11 +118,8 @@ static const char rename_output[] =
 static const char update_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"identifier\":{\"type\":\"string\",\"minLength\":1},"
-    "\"content\":{\"type\":\"string\",\"description\":\"the new body\"},"
-    "\"contentHash\":{\"type\":\"string\","
-    "\"description\":\"content_hash as it was read\"},"
-    "\"metadata\":" METADATA ",\"force\":{\"type\":\"boolean\","
-    "\"description\":\"change it whatever it is now\"}},"
+    "\"content\":" STRING ",\"contentHash\":" STRING ","
+    "\"metadata\":{\"type\":\"object\"},\"force\":{\"type\":\"boolean\"}},"
     "\"required\":[\"identifier\"]}";
 
 static const char update_output[] =
@@ -174,8 +168,7 @@ static const char run_tool_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"name\":" STRING ","
     "\"arguments\":{\"type\":\"object\",\"description\":\"its parameters\"},"
-    "\"args\":{\"type\":\"array\",\"items\":" STRING ","
-    "\"description\":\"as on a command line\"},"
+    "\"args\":{\"type\":\"array\",\"items\":" STRING "},"
     "\"stdin\":{\"description\":\"text or {base64}\"},"
     "\"files\":{\"description\":\"{name: text | {base64}}, in /work\"},"
     "\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"
@@ -206,16 +199,14 @@ const struct action_row action_rows[] = {
                .idempotent = true},
      .run = action_get_note,
      .needs = "notes.get"},
-    {.shown =
-         {.name = "search_notes",
-          .title = "Search notes",
-          .description =
-              "Full-text search over titles, bodies and tags, best first. With useRegex "
-              "the query is a regular expression (PCRE2).",
-          .input_schema = search_input,
-          .output_schema = search_output,
-          .read_only = true,
-          .idempotent = true},
+    {.shown = {.name = "search_notes",
+               .title = "Search notes",
+               .description = "Full-text search over titles, bodies and tags. useRegex: "
+                              "the query is a PCRE2 expression.",
+               .input_schema = search_input,
+               .output_schema = search_output,
+               .read_only = true,
+               .idempotent = true},
      .run = action_search_notes,
      .needs = "notes.search"},
     {.shown =
@@ -234,7 +225,7 @@ const struct action_row action_rows[] = {
           .description =
               "Replace a note's body and merge its metadata (null removes a key). Give "
               "the contentHash from get_note: of a note that changed since, nothing is "
-              "written.",
+              "written without force.",
           .input_schema = update_input,
           .output_schema = update_output,
           .destructive = true},
@@ -263,15 +254,13 @@ const struct action_row action_rows[] = {
      .run = action_check_code,
      .seldom = true,
      .scope = SCOPE_EVALUATE},
-    {.shown =
-         {.name = "search_api",
-          .title = "Find methods",
-          .description =
-              "Find the methods that evaluate_note_code offers by what they do, best first.",
-          .input_schema = search_api_input,
-          .output_schema = search_output,
-          .read_only = true,
-          .idempotent = true},
+    {.shown = {.name = "search_api",
+               .title = "Find methods",
+               .description = "Find methods of evaluate_note_code by what they do.",
+               .input_schema = search_api_input,
+               .output_schema = search_output,
+               .read_only = true,
+               .idempotent = true},
      .run = action_search_api,
      .needs = "api.search"},
     {.shown =
@@ -310,7 +299,7 @@ const struct action_row action_rows[] = {
           .title = "Find tools",
           .description =
               "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and rarer "
-              "actions by what they do; tells how to call each.",
+              "actions; tells how to call each.",
           .input_schema = find_tools_input,
           .output_schema = search_output,
           .read_only = true,
@@ -322,7 +311,7 @@ const struct action_row action_rows[] = {
           .title = "Run a tool",
           .description =
               "Run a command-line tool in a sandbox, over the files given and, where "
-              "it is allowed, the notes. Also runs what find_tools found.",
+              "allowed, the notes. Also runs what find_tools found.",
           .input_schema = run_tool_input,
           .output_schema = run_tool_output,
           .destructive = true},

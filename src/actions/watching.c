@@ -5,9 +5,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "actions/functioning.h"
 #include "actions/news.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
+#include "functions/functions.h"
 #include "os/os.h"
 
 #define GATHER_MS 100 /* what comes within this is told together */
@@ -17,12 +19,14 @@ struct watched {
     unsigned vault;
     struct news *news; /* NULL: it could not be looked at; tried again */
     bool tried;
+    uint64_t functions; /* as functions_state() */
 };
 
 /* Watched from when it is followed, so that nothing is missed until the thread comes. */
 struct followed {
     unsigned vault;
     struct news *news; /* until the thread takes it over; NULL: there is none */
+    uint64_t functions;
 };
 
 struct watching {
@@ -47,6 +51,7 @@ struct watching {
     pthread_mutex_t lock; /* guards what follows */
     struct followed followed[WATCHED_MAX];
     size_t followed_count;
+    bool functions; /* some were changed here */
     bool stop;
 };
 
@@ -137,6 +142,31 @@ static void look_at_tools(struct watching *w)
     w->fn(w->arg, &(struct vault_change){.tools = true});
 }
 
+/* Another number when there are other custom functions, or their file is damaged. */
+static uint64_t functions_state(struct watching *w, unsigned vault)
+{
+    struct err why = {0};
+    struct functions *f = actions_functions(w->actions, vault, &why);
+    scoped_set const struct function_set *s = f ? functions_now(f, &why) : NULL;
+    uint64_t state = s != NULL;
+    struct str hash = s ? function_set_hash(s) : STR("");
+    for (size_t i = 0; i < hash.n; i++)
+        state = state * 31 + (unsigned char)hash.at[i];
+    return state;
+}
+
+static void look_at_functions(struct watching *w)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        struct watched *v = &w->all[i];
+        uint64_t now = functions_state(w, v->vault);
+        if (now == v->functions)
+            continue;
+        v->functions = now;
+        tell(w, v->vault, (struct vault_change){.functions = true});
+    }
+}
+
 /* What there is when it begins is no news. */
 static void open_tools(struct watching *w)
 {
@@ -154,12 +184,23 @@ static bool take_over(struct watching *w)
     pthread_mutex_lock(&w->lock);
     for (; w->count < w->followed_count; w->count++) {
         struct followed *f = &w->followed[w->count];
-        w->all[w->count] = (struct watched){.vault = f->vault, .news = f->news};
+        w->all[w->count] = (struct watched){
+            .vault = f->vault, .news = f->news, .functions = f->functions};
         f->news = NULL;
     }
     bool go_on = !w->stop;
     pthread_mutex_unlock(&w->lock);
     return go_on;
+}
+
+/* Were some changed here since it was asked last? */
+static bool take_functions(struct watching *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool changed = w->functions;
+    w->functions = false;
+    pthread_mutex_unlock(&w->lock);
+    return changed;
 }
 
 static int64_t now_ms(void)
@@ -214,6 +255,8 @@ static void *watch_all(void *arg)
         for (size_t i = 0; i < w->count; i++)
             if (w->all[i].tried && ready[i])
                 look_at(w, &w->all[i]);
+        if (all || take_functions(w))
+            look_at_functions(w);
         if (all) {
             look_at_list(w);
             look_at_tools(w);
@@ -232,6 +275,12 @@ static void wake(struct watching *w)
     (void)!write(w->wake, &one, sizeof one);
 }
 
+static void begin_from_now(struct watching *w, struct followed *f)
+{
+    f->news = watch_from_now(w, f->vault);
+    f->functions = functions_state(w, f->vault);
+}
+
 /* `running` is held: nobody else adds one. */
 static void follow(struct watching *w, unsigned vault)
 {
@@ -240,8 +289,9 @@ static void follow(struct watching *w, unsigned vault)
         is_new = is_new && w->followed[i].vault != vault;
     if (!is_new)
         return;
-    struct followed f = {.vault = vault,
-                         .news = w->runs ? watch_from_now(w, vault) : NULL};
+    struct followed f = {.vault = vault};
+    if (w->runs)
+        begin_from_now(w, &f);
     pthread_mutex_lock(&w->lock);
     w->followed[w->followed_count++] = f;
     if (w->wake >= 0)
@@ -254,6 +304,15 @@ void watching_follow(struct watching *w, unsigned vault)
     pthread_mutex_lock(&w->running);
     follow(w, vault);
     pthread_mutex_unlock(&w->running);
+}
+
+void watching_functions(struct watching *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->functions = true;
+    if (w->wake >= 0)
+        wake(w);
+    pthread_mutex_unlock(&w->lock);
 }
 
 struct watching *watching_new(struct actions *a)
@@ -299,7 +358,7 @@ static bool start(struct watching *w, struct err *e)
     w->listed = vault_set_state(w->vaults);
     follow(w, vault_set_begin(w->vaults, NULL));
     for (size_t i = 0; i < w->followed_count; i++)
-        w->followed[i].news = watch_from_now(w, w->followed[i].vault);
+        begin_from_now(w, &w->followed[i]);
     int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     set_wake(w, made);
     int failed = made < 0 ? errno : pthread_create(&w->thread, NULL, watch_all, w);

@@ -19,3 +19,5 @@ void watching_stop(struct watching *w); /* waits for the thread; without one is 
 /* This vault is one of them: what changes once this has returned is told, where somebody
  * listens, now or later. */
 void watching_follow(struct watching *w, unsigned vault);
+/* Custom functions were changed here: told at once rather than soon. */
+void watching_functions(struct watching *w);

@@ -2,6 +2,7 @@
  * with one record for all. */
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/functioning.h"
 #include "actions/places.h"
 #include "actions/watching.h"
 #include "os/os.h"
@@ -101,6 +102,14 @@ bool work_call(struct work *w, const char *name, struct str args, struct buf *ou
         return false;
     return host_perform(w->evaluation, host_call_number(name), args, out, e) &&
            buf_check(out, "the answer", e);
+}
+
+bool work_functions(struct work *w, enum work_functions what, struct buf *out,
+                    struct err *e)
+{
+    const struct place *here = w->evaluation->here;
+    return permit_call(&here->permit, "customFunctions.list", LEVEL_ZERO, false, e) &&
+           functioning_tell(w->evaluation->actions, here, what, out, e);
 }
 
 struct evaluation *work_evaluation(const struct work *w)

@@ -53,11 +53,37 @@ static void tell_everything(struct workspaces *w, const char *workspace)
                                                    .uri = buf_view(&uri)});
 }
 
+/* Whoever has the workspace in use reads them without its name. */
+static void tell_functions(struct workspaces *w, const char *workspace)
+{
+    static const char *const parts[] = {"", "/declarations"};
+    scoped_buf struct buf uri;
+    buf_init(&uri, (size_t)4 << 10);
+    for (size_t i = 0; i < LENGTH(parts); i++) {
+        buf_clear(&uri);
+        buf_printf(&uri, FUNCTIONS_URI "%s", parts[i]);
+        workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_ONE,
+                                                       .workspace = workspace,
+                                                       .uri = buf_view(&uri)});
+        buf_clear(&uri);
+        buf_cstr(&uri, VIEW_SCHEME);
+        uri_escape(str_of(workspace), &uri);
+        buf_printf(&uri, "/functions%s", parts[i]);
+        workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_ONE,
+                                                       .workspace = workspace,
+                                                       .uri = buf_view(&uri)});
+    }
+    workspaces_tell(
+        w, &(struct workspaces_change){.what = CHANGED_PROMPTS, .workspace = workspace});
+}
+
 static void take_change(void *arg, const struct vault_change *c)
 {
     struct workspaces *w = arg;
     if (c->tools)
         workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_TOOLS});
+    if (c->functions)
+        tell_functions(w, c->vault);
     if (c->came_or_went)
         workspaces_tell(w, &(struct workspaces_change){.what = CHANGED_RESOURCES,
                                                        .workspace = c->vault});

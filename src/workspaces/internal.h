@@ -45,7 +45,10 @@ struct own_resource {
     struct resource_shown shown;
     bool (*read)(struct workspaces *w, const struct caller *who, struct str uri,
                  const struct json *values, struct buf *contents, struct err *e);
+    bool follows; /* it changes with its workspace, or the one in use */
 };
+/* What there is of custom functions, in the workspace in use. */
+#define FUNCTIONS_URI "cloche://functions"
 /* Appends one content {uri, mimeType, text} as an array. */
 void put_contents(struct buf *contents, struct str uri, const char *mime_type,
                   struct str text);

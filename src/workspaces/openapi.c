@@ -77,6 +77,8 @@ static const char *describe_variable(struct str name)
         return "a note's id, its slash as %2F; also its path, uid or unique title";
     if (str_is(name, "revision"))
         return "a revision's number, as the history lists it";
+    if (str_is(name, "function"))
+        return "a custom function's name, or its id";
     if (str_is(name, "tool"))
         return "a tool's name, as /tools lists it";
     return "its name";

@@ -282,6 +282,20 @@ static bool related(struct prompting *p, const struct json *arguments, struct er
     return true;
 }
 
+/* ---- custom functions --------------------------------------------------------------- */
+
+static bool tell_functions(struct prompting *p, const struct json *arguments,
+                           struct err *e)
+{
+    (void)arguments;
+    scoped_buf struct buf text;
+    buf_init(&text, DATA_MAX);
+    if (!work_functions(p->work, WORK_FUNCTIONS_PROMPT, &text, e))
+        return false;
+    say(p, buf_view(&text));
+    return true;
+}
+
 /* ---- the table --------------------------------------------------------------------- */
 
 #define WORKSPACE_ARGUMENT \
@@ -301,6 +315,8 @@ static const struct prompt_argument related_arguments[] = {
     WORKSPACE_ARGUMENT,
 };
 
+static const struct prompt_argument function_arguments[] = {WORKSPACE_ARGUMENT};
+
 struct own_prompt {
     struct prompt_shown shown;
     bool (*write)(struct prompting *p, const struct json *arguments, struct err *e);
@@ -318,6 +334,10 @@ static const struct own_prompt own[OWN_PROMPTS] = {
       "Everything that is related to one note, by links and shared tags.",
       related_arguments, LENGTH(related_arguments)},
      related},
+    {{"custom_functions", "Custom functions",
+      "The functions that were registered in a workspace, for code to call.",
+      function_arguments, LENGTH(function_arguments)},
+     tell_functions},
 };
 
 const struct prompt_shown *own_prompt(size_t i)

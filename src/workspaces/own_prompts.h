@@ -1,11 +1,12 @@
-/* workspaces/own_prompts.h - the three prompts of ours. Private to the room workspaces.
+/* workspaces/own_prompts.h - the prompts of ours. Private to the room workspaces.
  *
- * Source: seed 003, "Prompts", whose sentences they hold word for word.
+ * Source: seed 003, "Prompts", whose sentences they hold word for word; seed 001, "System
+ * Prompt Integration".
  */
 #pragma once
 #include "workspaces/internal.h"
 
-#define OWN_PROMPTS 3u
+#define OWN_PROMPTS 4u
 
 const struct prompt_shown *own_prompt(size_t i);
 /* Appends its messages; the arguments are checked by name. ERR_NOT_FOUND: no such

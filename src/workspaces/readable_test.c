@@ -283,7 +283,8 @@ static void the_list_has_every_workspace_and_note(void **state)
     buf_init(&uris, 1 << 20);
     (void)list_all(&uris, NULL);
     assert_string_equal(buf_cz(&uris),
-                        "cloche://api/declarations\ntest://static\n"
+                        "cloche://api/declarations\ncloche://functions\n"
+                        "cloche://functions/declarations\ntest://static\n"
                         "ieapp://home/notes/list\nieapp://home/classes\n"
                         "ieapp://home/links\nieapp://home/notes/note%2FGarden\n"
                         "ieapp://work/notes/list\nieapp://work/classes\n"
@@ -296,7 +297,7 @@ static void the_list_has_every_workspace_and_note(void **state)
 static void change_something(void)
 {
     char path[120];
-    (void)snprintf(path, sizeof path, "%s/home/N 0493.md", home);
+    (void)snprintf(path, sizeof path, "%s/home/N 0491.md", home);
     assert_int_equal(remove(path), 0);
     put("home/A new one.md", "x");
 }
@@ -396,7 +397,8 @@ static void a_prompt_has_a_limit_however_large_the_notes(void **state)
 static void wrong_arguments_say_which_are_right(void **state)
 {
     (void)state;
-    assert_non_null(strstr(prompt("none", NULL, ERR_NOT_FOUND), "find_related, poem"));
+    assert_non_null(
+        strstr(prompt("none", NULL, ERR_NOT_FOUND), "custom_functions, poem"));
     assert_non_null(strstr(prompt("find_related", NULL, ERR_INVALID), "note_id"));
     assert_non_null(
         strstr(prompt("find_related", "{\"note\":\"x\"}", ERR_INVALID), "note_id"));

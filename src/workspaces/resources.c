@@ -60,21 +60,64 @@ static bool read_audit(struct workspaces *w, const struct caller *who, struct st
     return ok;
 }
 
+static bool read_functions(struct workspaces *w, const struct caller *who, struct str uri,
+                           const struct json *values, struct buf *contents, struct err *e)
+{
+    struct str workspace = json_str(json_get(values, "workspace_id"));
+    bool types = str_ends(uri, "/declarations");
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)4 << 20);
+    struct work *work =
+        work_begin(w->actions, who, workspace, "resources/read functions", e);
+    bool ok =
+        work && work_functions(work, types ? WORK_FUNCTIONS_TYPES : WORK_FUNCTIONS_PROMPT,
+                               &text, e);
+    if (work)
+        work_end(work, ok ? NULL : e);
+    if (ok)
+        put_contents(contents, uri, types ? "text/x-typescript" : "text/markdown",
+                     buf_view(&text));
+    return ok;
+}
+
+#define FOR_AGENTS "{\"audience\":[\"assistant\"],\"priority\":0.7}"
+
 static const struct own_resource own[] = {
     {{VIEW_SCHEME "{workspace_id}/audit", "audit", "What was done in a workspace",
       "The last calls there, the newest first, as docs/auditing.md has them: for the "
       "person, and for credentials that may read the audit.",
       "application/json", "{\"audience\":[\"user\"],\"priority\":0.2}"},
-     read_audit},
+     .read = read_audit},
     {{"cloche://api/declarations", "api", "What evaluated code finds",
       "TypeScript declarations of everything that evaluate_note_code's code can call.",
       "text/x-typescript", "{\"audience\":[\"assistant\"],\"priority\":0.6}"},
-     read_declarations},
+     .read = read_declarations},
+    {{FUNCTIONS_URI, "functions", "Custom functions",
+      "The custom functions of the workspace in use that code may call, those used most "
+      "first: signature, parameters, how each is called.",
+      "text/markdown", FOR_AGENTS},
+     .read = read_functions,
+     .follows = true},
+    {{FUNCTIONS_URI "/declarations", "function-types", "Declarations of custom functions",
+      "declare namespace customFunctions {...}, for the workspace in use.",
+      "text/x-typescript", FOR_AGENTS},
+     .read = read_functions,
+     .follows = true},
+    {{VIEW_SCHEME "{workspace_id}/functions", "functions-of",
+      "Custom functions of a workspace", "The same of the workspace that is named.",
+      "text/markdown", FOR_AGENTS},
+     .read = read_functions,
+     .follows = true},
+    {{VIEW_SCHEME "{workspace_id}/functions/declarations", "function-types-of",
+      "Declarations of a workspace's custom functions",
+      "The same of the workspace that is named.", "text/x-typescript", FOR_AGENTS},
+     .read = read_functions,
+     .follows = true},
     {{"cloche://results/{id}", "result", "A large result",
       "The whole result of a call whose answer was too large; the answer names it, for 15 "
       "minutes.",
       "application/json", "{\"audience\":[\"assistant\"],\"priority\":0.5}"},
-     read_result},
+     .read = read_result},
 };
 
 /* ---- all tables as one ----------------------------------------------------- */
@@ -278,6 +321,22 @@ bool workspaces_list(struct workspaces *w, const struct caller *who,
 
 /* ---- following ------------------------------------------------------------ */
 
+/* What belongs to a workspace changes with it. */
+static bool follow_own(struct workspaces *w, const struct caller *who, size_t i,
+                       const struct json *values, struct err *e)
+{
+    if (i < OWN_AT || i >= EXTRA_AT || !own[i - OWN_AT].follows)
+        return true;
+    struct work *work =
+        work_begin(w->actions, who, json_str(json_get(values, "workspace_id")),
+                   "resources/subscribe", e);
+    if (!work)
+        return false;
+    work_follow(work);
+    work_end(work, NULL);
+    return true;
+}
+
 bool workspaces_follow(struct workspaces *w, const struct caller *who, struct str uri,
                        struct buf *canonical, struct err *e)
 {
@@ -289,8 +348,10 @@ bool workspaces_follow(struct workspaces *w, const struct caller *who, struct st
         return no_such(uri, e);
     if (view_read_uri(uri, a, &view))
         return view_follow(w, who, &view, canonical, e);
-    if (find(w, uri, &values) == SIZE_MAX)
+    size_t i = find(w, uri, &values);
+    if (i == SIZE_MAX)
         return no_such(uri, e);
     buf_str(canonical, uri);
-    return buf_check(canonical, "the uri", e);
+    const struct json *known = json_read(buf_view(&values), a, e);
+    return known && follow_own(w, who, i, known, e) && buf_check(canonical, "the uri", e);
 }

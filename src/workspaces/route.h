@@ -161,3 +161,10 @@ route_fn route_query, route_search, route_links, route_classes, route_class;
 route_fn route_evaluate, route_run, route_audit, route_openapi;
 route_fn route_history, route_revision, route_restore;
 route_fn route_tools, route_tool, route_run_tool;
+route_fn route_list_functions, route_register_function, route_get_function,
+    route_update_function, route_delete_function, route_delete_functions,
+    route_validate_function, route_test_function, route_duplicate_function,
+    route_rollback_function, route_function_versions, route_function_stats,
+    route_export_functions, route_import_functions, route_list_backups,
+    route_backup_functions, route_restore_functions, route_list_templates,
+    route_get_template;

@@ -8,6 +8,8 @@
 #define WORKSPACE WORKSPACES "/{workspace_id}"
 #define NOTE WORKSPACE "/notes/{note_id}"
 #define TOOLS "/tools"
+#define FUNCTIONS WORKSPACE "/functions"
+#define FUNCTION FUNCTIONS "/{function}"
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
 
 #define LIMIT_SCHEMA \
@@ -68,6 +70,53 @@ static const struct route_parameter tool_parameters[] = {
      STRING_SCHEMA},
     {0}};
 
+#define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
+#define VERSION_SCHEMA "{\"type\":\"integer\",\"minimum\":1}"
+
+static const struct route_parameter function_list_parameters[] = {
+    {"query", "words in its name, description or tags", STRING_SCHEMA},
+    {"tags", "it has all of these, with commas between them", STRING_SCHEMA},
+    {"createdBy", "who registered it", "{\"enum\":[\"agent\",\"user\"]}"},
+    {"sort", "in which order; all but name greatest first",
+     "{\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
+    {"limit", "rows of one page",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
+    {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
+    {0}};
+
+static const struct route_parameter function_get_parameters[] = {
+    {"version", "as it was then", VERSION_SCHEMA}, {0}};
+
+static const struct route_parameter function_delete_parameters[] = {
+    {"force", "although other functions call it", FLAG_SCHEMA},
+    {"dryRun", "only tell what would break", FLAG_SCHEMA},
+    {0}};
+
+static const struct route_parameter functions_delete_parameters[] = {
+    {"names", "which, with commas between them", STRING_SCHEMA},
+    {"force", "although other functions call them", FLAG_SCHEMA},
+    {"dryRun", "only tell what would break", FLAG_SCHEMA},
+    {0}};
+
+static const struct route_parameter function_versions_parameters[] = {
+    {"from", "tells the difference from this version on", VERSION_SCHEMA},
+    {"to", "and to this one; the last, where it is left out", VERSION_SCHEMA},
+    {0}};
+
+static const struct route_parameter function_export_parameters[] = {
+    {"names", "which, with commas between them; all where it is left out", STRING_SCHEMA},
+    {0}};
+
+static const struct route_parameter function_import_parameters[] = {
+    {"conflict", "what becomes of one whose name is taken",
+     "{\"enum\":[\"skip\",\"rename\",\"replace\",\"version\"],\"default\":\"skip\"}"},
+    {"names", "only these, with commas between them", STRING_SCHEMA},
+    {"dryRun", "only tell what would come of it", FLAG_SCHEMA},
+    {0}};
+
+static const struct route_parameter function_template_parameters[] = {
+    {"name", "what the function is to be called", STRING_SCHEMA}, {0}};
+
 /* A row whose pattern has more words stands before those with fewer: a note that is
  * called "history" is reached by its id with %2F. */
 const struct route routes[] = {
@@ -107,6 +156,81 @@ const struct route routes[] = {
     {ROUTE("GET", WORKSPACE "/audit"), .operation = "listRecords",
      .summary = "What was done in the workspace, the newest first", .run = route_audit,
      .answer = "Record[]", .parameters = audit_parameters},
+    {ROUTE("GET", FUNCTIONS), .operation = "listFunctions",
+     .summary = "The custom functions", .run = route_list_functions,
+     .flags = ROUTE_NO_WORK, .answer = "FunctionRow[]",
+     .parameters = function_list_parameters},
+    {ROUTE("POST", FUNCTIONS), .operation = "registerFunction",
+     .summary = "Registers a custom function, once it is checked and tested",
+     .run = route_register_function, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
+     .status = 201, .body = "NewFunction", .answer = "KeptFunction"},
+    {ROUTE("DELETE", FUNCTIONS), .operation = "deleteFunctions",
+     .summary = "Deletes several custom functions, or none of them",
+     .run = route_delete_functions, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
+     .answer = "DeletedFunctions", .parameters = functions_delete_parameters},
+    {ROUTE("POST", FUNCTIONS "/validate"), .operation = "validateFunction",
+     .summary = "Checks a definition without keeping it", .run = route_validate_function,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .body = "FunctionDraft",
+     .answer = "FunctionValidity"},
+    {ROUTE("GET", FUNCTIONS "/export"), .operation = "exportFunctions",
+     .summary = "A file of functions, for another workspace",
+     .run = route_export_functions, .flags = ROUTE_NO_WORK, .answer = "FunctionFile",
+     .parameters = function_export_parameters},
+    {ROUTE("POST", FUNCTIONS "/import"), .operation = "importFunctions",
+     .summary = "Takes over the functions of a file; none of them is run",
+     .run = route_import_functions, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
+     .body = "AnyFunctionFile", .answer = "FunctionImport",
+     .parameters = function_import_parameters},
+    {ROUTE("GET", FUNCTIONS "/backups"), .operation = "listFunctionBackups",
+     .summary = "Backups of all custom functions, the newest first",
+     .run = route_list_backups, .flags = ROUTE_NO_WORK, .answer = "FunctionBackup[]"},
+    {ROUTE("POST", FUNCTIONS "/backups"), .operation = "backupFunctions",
+     .summary = "Makes one", .run = route_backup_functions,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .status = 201, .answer = "FunctionBackups"},
+    {ROUTE("POST", FUNCTIONS "/restore"), .operation = "restoreFunctions",
+     .summary = "Puts all custom functions back to a backup",
+     .run = route_restore_functions, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
+     .body = "FunctionRestore", .answer = "FunctionsRestored"},
+    {ROUTE("GET", FUNCTIONS "/stats"), .operation = "getFunctionStats",
+     .summary = "How the custom functions are used", .run = route_function_stats,
+     .flags = ROUTE_NO_WORK, .answer = "FunctionStats"},
+    {ROUTE("GET", FUNCTIONS "/templates"), .operation = "listFunctionTemplates",
+     .summary = "Ready-made functions for common patterns", .run = route_list_templates,
+     .flags = ROUTE_NO_WORK, .answer = "FunctionTemplate[]"},
+    {ROUTE("GET", FUNCTIONS "/templates/{template}"), .operation = "getFunctionTemplate",
+     .summary = "One, as a definition", .run = route_get_template, .flags = ROUTE_NO_WORK,
+     .answer = "FunctionTold", .parameters = function_template_parameters},
+    {ROUTE("GET", FUNCTION "/versions"), .operation = "listFunctionVersions",
+     .summary = "What the function was before, the newest first",
+     .run = route_function_versions, .flags = ROUTE_NO_WORK, .answer = "FunctionVersions",
+     .parameters = function_versions_parameters},
+    {ROUTE("GET", FUNCTION "/stats"), .operation = "getStatsOfFunction",
+     .summary = "How one custom function is used", .run = route_function_stats,
+     .flags = ROUTE_NO_WORK, .answer = "FunctionStats"},
+    {ROUTE("POST", FUNCTION "/test"), .operation = "testFunction",
+     .summary = "Runs it once, or its examples; what it writes is thrown away",
+     .run = route_test_function, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
+     .body = "FunctionTest", .answer = "FunctionTested"},
+    {ROUTE("POST", FUNCTION "/duplicate"), .operation = "duplicateFunction",
+     .summary = "Registers a copy under another name", .run = route_duplicate_function,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .status = 201, .body = "FunctionCopy",
+     .answer = "KeptFunction"},
+    {ROUTE("POST", FUNCTION "/rollback"), .operation = "rollbackFunction",
+     .summary = "Makes an older version the current one, as a new version",
+     .run = route_rollback_function,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK | ROUTE_IF_MATCH, .body = "FunctionRollback",
+     .answer = "KeptFunction"},
+    {ROUTE("GET", FUNCTION), .operation = "getFunction", .summary = "One custom function",
+     .run = route_get_function, .flags = ROUTE_NO_WORK, .answer = "FunctionTold",
+     .parameters = function_get_parameters},
+    {ROUTE("PATCH", FUNCTION), .operation = "updateFunction",
+     .summary = "Changes what is given: a new version", .run = route_update_function,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK | ROUTE_IF_MATCH, .body = "FunctionPatch",
+     .answer = "KeptFunction"},
+    {ROUTE("DELETE", FUNCTION), .operation = "deleteFunction",
+     .summary = "Deletes it; its versions are kept", .run = route_delete_function,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK | ROUTE_IF_MATCH,
+     .answer = "DeletedFunctions", .parameters = function_delete_parameters},
     {ROUTE("GET", TOOLS), .operation = "listTools", .summary = "The command-line tools",
      .run = route_tools, .flags = ROUTE_NO_WORKSPACE, .answer = "Tool[]",
      .parameters = tool_parameters},

@@ -40,6 +40,29 @@
     "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"size\":" NUMBER \
     ",\"text\":" STRING ",\"base64\":" STRING "},\"required\":[\"name\",\"size\"]}"
 
+#define BOOLEAN "{\"type\":\"boolean\"}"
+#define OBJECTS "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
+#define STRINGS "{\"type\":\"array\",\"items\":" STRING "}"
+#define DEFINITION                                                                           \
+    "\"name\":" STRING ",\"description\":" STRING                                            \
+    ",\"parameters\":{\"type\":\"object\","                                                  \
+    "\"description\":\"{name: {type, description?, optional?, default?}}, in their "         \
+    "order\",\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"type\":" STRING \
+    "},\"required\":[\"type\"]}},\"returnType\":" STRING ",\"code\":" STRING                 \
+    ",\"tags\":" STRINGS ",\"examples\":" OBJECTS
+#define FORCE "\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN
+#define METADATA                                                            \
+    "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE \
+    ",\"updatedAt\":" DATE                                                  \
+    ",\"createdBy\":{\"enum\":[\"agent\",\"user\"]},\"usageCount\":" NUMBER \
+    ",\"lastUsed\":" DATE ",\"version\":" NUMBER "},\"required\":[\"createdBy\"]}"
+#define FINDINGS "\"errors\":" OBJECTS ",\"warnings\":" OBJECTS
+#define FUNCTION_MEMBERS                                                              \
+    "\"function\":{\"type\":\"object\",\"properties\":{\"id\":" STRING "," DEFINITION \
+    "," METADATA "},\"required\":[\"name\",\"parameters\",\"returnType\",\"code\"]}," \
+    "\"version\":" NUMBER ",\"signature\":" STRING ",\"typeDefinition\":" STRING      \
+    ",\"usage\":" STRING
+
 const struct schema schemas[] = {
     {"Workspace", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
                   ",\"name\":" STRING ",\"description\":" STRING ",\"created_at\":" DATE
@@ -169,6 +192,70 @@ const struct schema schemas[] = {
      "\"stats\":{\"type\":\"object\"},\"truncated\":{\"type\":\"object\"}},"
      "\"required\":[\"success\",\"stdout\",\"stderr\",\"exitCode\",\"files\","
      "\"stats\"]}"},
+    {"FunctionRow",
+     "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" STRING
+     ",\"signature\":" STRING ",\"description\":" STRING ",\"returnType\":" STRING
+     ",\"tags\":" STRINGS "," METADATA "},\"required\":[\"id\",\"name\",\"signature\","
+     "\"description\",\"parameters\",\"returnType\",\"tags\",\"metadata\"]}"},
+    {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," FORCE
+                    "},\"required\":[\"name\",\"description\",\"parameters\","
+                    "\"returnType\",\"code\"],\"additionalProperties\":false}"},
+    {"FunctionDraft",
+     "{\"type\":\"object\",\"description\":\"a NewFunction, right or wrong\"}"},
+    {"FunctionPatch",
+     "{\"type\":\"object\",\"properties\":{" DEFINITION ",\"note\":" STRING
+     ",\"expectedVersion\":" NUMBER "," FORCE "},\"additionalProperties\":false}"},
+    {"FunctionTold", "{\"type\":\"object\",\"properties\":{" FUNCTION_MEMBERS
+                     ",\"origin\":" STRING "},\"required\":[\"function\",\"signature\","
+                     "\"typeDefinition\",\"usage\"]}"},
+    {"KeptFunction",
+     "{\"type\":\"object\",\"properties\":{\"success\":{\"const\":true},\"action\":" STRING
+     ",\"dryRun\":{\"const\":true}," FUNCTION_MEMBERS "," FINDINGS
+     ",\"tests\":{\"type\":\"object\"}},\"required\":[\"success\",\"action\",\"function\","
+     "\"warnings\"]}"},
+    {"FunctionValidity", "{\"type\":\"object\",\"properties\":{\"valid\":" BOOLEAN
+                         "," FINDINGS "},\"required\":[\"valid\",\"errors\","
+                         "\"warnings\"]}"},
+    {"FunctionCopy",
+     "{\"type\":\"object\",\"properties\":{\"newName\":" STRING ",\"description\":" STRING
+     "},\"required\":[\"newName\"],\"additionalProperties\":false}"},
+    {"FunctionRollback",
+     "{\"type\":\"object\",\"properties\":{\"version\":{\"type\":\"integer\",\"minimum\":1},"
+     "\"expectedVersion\":" NUMBER "," FORCE
+     "},\"required\":[\"version\"],\"additionalProperties\":false}"},
+    {"FunctionTest",
+     "{\"type\":\"object\",\"properties\":{\"args\":{\"description\":\"by "
+     "name, or an array; none: all of its examples run\"},\"dryRun\":" BOOLEAN
+     "},\"additionalProperties\":false}"},
+    {"FunctionTested",
+     "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN ",\"name\":" STRING
+     ",\"dryRun\":" BOOLEAN "},\"required\":[\"success\",\"name\",\"dryRun\"]}"},
+    {"FunctionVersions", "{\"type\":\"object\",\"properties\":{\"versions\":" OBJECTS
+                         ",\"diff\":{\"type\":\"object\"}},\"required\":[\"versions\"]}"},
+    {"FunctionStats", "{\"type\":\"object\"}"},
+    {"FunctionFile", "{\"type\":\"object\",\"properties\":{\"version\":" NUMBER
+                     ",\"functions\":" OBJECTS "},\"required\":[\"functions\"]}"},
+    {"AnyFunctionFile",
+     "{\"type\":[\"object\",\"array\"],\"items\":{\"type\":\"object\"},\"description\":\"what export "
+     "answers, or another of those that docs/functions.md tells of\"}"},
+    {"FunctionImport", "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN
+                       ",\"functions\":" OBJECTS "},\"required\":[\"success\"]}"},
+    {"FunctionBackup", "{\"type\":\"object\",\"properties\":{\"backup\":" STRING
+                       "},\"required\":[\"backup\"]}"},
+    {"FunctionBackups",
+     "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN ",\"backup\":" STRING
+     ",\"backups\":" OBJECTS "},\"required\":[\"success\",\"backup\",\"backups\"]}"},
+    {"FunctionRestore",
+     "{\"type\":\"object\",\"properties\":{\"backup\":{\"type\":\"string\",\"description\":"
+     "\"none: the last good one\"}},\"additionalProperties\":false}"},
+    {"FunctionsRestored", "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN
+                          "},\"required\":[\"success\"]}"},
+    {"FunctionTemplate", "{\"type\":\"object\",\"properties\":{\"template\":" STRING
+                         ",\"description\":" STRING "},\"required\":[\"template\"]}"},
+    {"DeletedFunctions",
+     "{\"type\":\"object\",\"properties\":{\"success\":{\"const\":true},"
+     "\"dryRun\":{\"const\":true},\"deleted\":" STRINGS "," FINDINGS
+     "},\"required\":[\"success\",\"deleted\",\"warnings\"]}"},
     {"Problem",
      "{\"type\":\"object\",\"properties\":{\"type\":" STRING ",\"title\":" STRING
      ",\"status\":" NUMBER ",\"detail\":" STRING ",\"instance\":" STRING
@@ -176,8 +263,10 @@ const struct schema schemas[] = {
      "kind: NOT_FOUND, CONFLICT, INVALID, DENIED ...\"},"
      "\"retry\":{\"type\":\"boolean\",\"description\":\"may the same request succeed "
      "later?\"},\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-     "\"properties\":{\"field\":" STRING ",\"detail\":" STRING
-     "},\"required\":[\"field\",\"detail\"]}}},\"required\":[\"type\",\"title\","
+     "\"properties\":{\"field\":" STRING ",\"detail\":" STRING ",\"message\":" STRING
+     ",\"code\":" STRING ",\"line\":" NUMBER ",\"column\":" NUMBER
+     "}}},\"warnings\":" OBJECTS
+     ",\"tests\":{\"type\":\"object\"}},\"required\":[\"type\",\"title\","
      "\"status\",\"detail\",\"code\"]}"},
 };
 const size_t schema_count = LENGTH(schemas);

@@ -1,0 +1,209 @@
+/* What the actions about custom functions have in common. */
+#include <stdio.h>
+
+#include "actions/account.h"
+#include "actions/api.h"
+#include "actions/function_actions.h"
+#include "actions/function_text.h"
+#include "actions/watching.h"
+#include "crypto/crypto.h"
+
+/* ---- what was asked for ----------------------------------------------------------- */
+
+struct str function_argument(const struct action_call *c, const char *name)
+{
+    return json_str(json_get(c->arguments, name));
+}
+
+bool function_flag(const struct action_call *c, const char *name, bool fallback)
+{
+    return json_bool(json_get(c->arguments, name), fallback);
+}
+
+const struct function *function_wanted(const struct function_set *s, struct str name,
+                                       struct err *e)
+{
+    const struct function *fn = function_named(s, name), *near = NULL;
+    size_t least = name.n / 2 + 1;
+    if (fn)
+        return fn;
+    for (size_t i = 0; i < function_count(s); i++) {
+        size_t d = str_distance(name, function_at(s, i)->name);
+        if (d < least) {
+            least = d;
+            near = function_at(s, i);
+        }
+    }
+    struct str other = near ? near->name : STR("");
+    err_set(e, ERR_NOT_FOUND, "there is no custom function '%.*s'%s%.*s%s",
+            STR_ARGS(str_cut(name, 80)), near ? "; did you mean '" : "", STR_ARGS(other),
+            near ? "'?" : "; list_custom_functions tells which there are");
+    return NULL;
+}
+
+struct function_author function_author_of(const struct action_call *c)
+{
+    return (struct function_author){.by = str_of(c->who->name),
+                                    .maker = caller_way(c->who) == WAY_TERMINAL
+                                                 ? FUNCTION_BY_USER
+                                                 : FUNCTION_BY_AGENT,
+                                    .note = function_argument(c, "note")};
+}
+
+struct str function_api_version(const struct action_call *c, struct err *e)
+{
+    scoped_buf struct buf types;
+    char hash[CRYPTO_HASH_HEX];
+    buf_init(&types, (size_t)4 << 20);
+    api_write_types(&types);
+    crypto_hash_hex(buf_view(&types), hash);
+    return str_of(arena_printf(c->arena, e, CLOCHE_VERSION "-%.8s", hash));
+}
+
+/* ---- what came of it ------------------------------------------------------------------ */
+
+void function_changed(const struct action_call *c, const char *deed, struct str name,
+                      uint32_t version)
+{
+    account_kept(c->account, deed, name, version);
+    watching_functions(c->actions->watching);
+}
+
+void judgement_init(struct judgement *j)
+{
+    *j = (struct judgement){0};
+    findings_init(&j->found);
+    buf_init(&j->tests, (size_t)16 << 20);
+}
+
+void judgement_done(struct judgement *j)
+{
+    findings_done(&j->found);
+    buf_done(&j->tests);
+}
+
+bool function_judge(const struct action_call *c, const struct function *fn,
+                    struct str name, const struct function_set *among,
+                    struct judgement *j, struct err *e)
+{
+    if (!function_check(c, fn, among, &j->found, e) ||
+        (name.n && !function_breaks(c, name, fn, among, &j->found, e)))
+        return false;
+    if (j->found.error_count || !fn->example_count)
+        return true;
+    struct json_writer w = json_writer(&j->tests);
+    return function_examples(c, fn, among, &w, &j->failed, e) &&
+           buf_check(&j->tests, "what the tests came to", e);
+}
+
+static void put_list(const char *key, const struct buf *inside, struct json_writer *w)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, inside->n + 2);
+    buf_char(&text, '[');
+    buf_str(&text, buf_view(inside));
+    buf_char(&text, ']');
+    json_pair_raw(w, key, buf_view(&text));
+}
+
+void judgement_write(const struct judgement *j, struct json_writer *w)
+{
+    put_list("errors", &j->found.errors, w);
+    put_list("warnings", &j->found.warnings, w);
+    if (j->found.error_count > FINDINGS_MAX)
+        json_pair_int(w, "errorCount", j->found.error_count);
+    if (j->found.warning_count > FINDINGS_MAX)
+        json_pair_int(w, "warningCount", j->found.warning_count);
+    if (j->tests.n)
+        json_pair_raw(w, "tests", buf_view(&j->tests));
+}
+
+/* ---- refusals ------------------------------------------------------------------------- */
+
+static void put_details(enum err_code code, const char *message, struct json_writer *w)
+{
+    const struct err_kind *kind = err_kind(code);
+    json_pair_cstr(w, "error", message);
+    json_key(w, "errorDetails");
+    json_open_object(w);
+    json_pair_cstr(w, "type", kind->name);
+    json_pair_cstr(w, "code", kind->code);
+    json_pair_cstr(w, "message", message);
+    json_pair_bool(w, "retry", kind->retry);
+    json_pair_bool(w, "changed", false);
+    json_close(w);
+}
+
+void function_refused(const struct err *why, struct answer *out)
+{
+    struct json_writer w = json_writer(&out->json);
+    buf_clear(&out->json);
+    json_open_object(&w);
+    json_pair_bool(&w, "success", false);
+    put_details(why->code, why->msg, &w);
+    json_key(&w, "errors");
+    json_open_array(&w);
+    json_open_object(&w);
+    json_pair_cstr(&w, "code", err_kind(why->code)->code);
+    json_pair_cstr(&w, "message", why->msg);
+    json_close(&w);
+    json_close(&w);
+    json_pair_raw(&w, "warnings", STR("[]"));
+    json_close(&w);
+    out->is_error = true;
+}
+
+void function_refuse(const struct err *why, const struct judgement *j, struct answer *out)
+{
+    struct json_writer w = json_writer(&out->json);
+    buf_clear(&out->json);
+    json_open_object(&w);
+    json_pair_bool(&w, "success", false);
+    put_details(why->code, why->msg, &w);
+    judgement_write(j, &w);
+    json_close(&w);
+    out->is_error = true;
+}
+
+bool function_passes(const struct action_call *c, const struct judgement *j,
+                     struct answer *out)
+{
+    struct err why = {0};
+    uint32_t errors = j->found.error_count;
+    if (!errors && (!j->failed || function_flag(c, "force", false)))
+        return true;
+    if (errors)
+        err_set(&why, ERR_INVALID,
+                "the definition has %u error%s (errors says where); nothing was changed",
+                errors, errors == 1 ? "" : "s");
+    else
+        err_set(
+            &why, ERR_INVALID,
+            "%u of its examples failed (tests says how); nothing was changed: mend it, "
+            "or give force: true",
+            j->failed);
+    function_refuse(&why, j, out);
+    c->account->outcome = ERR_INVALID;
+    return false;
+}
+
+/* ---- telling of one -------------------------------------------------------------------- */
+
+void function_tell(const struct function *fn, struct json_writer *w)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)1 << 20);
+    json_key(w, "function");
+    function_write(fn, w);
+    if (fn->version)
+        json_pair_int(w, "version", fn->version);
+    buf_printf(&text, "customFunctions.%.*s", STR_ARGS(fn->name));
+    function_put_signature(fn, FUNCTION_TEXT_MAX, &text);
+    json_pair_str(w, "signature", buf_view(&text));
+    buf_clear(&text);
+    functioning_declarations(&fn, 1, SIZE_MAX, true, &text);
+    json_pair_str(w, "typeDefinition", buf_view(&text));
+    buf_clear(&text);
+    function_put_usage(fn, &text);
+    json_pair_str(w, "usage", buf_view(&text));
+}

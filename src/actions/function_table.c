@@ -1,0 +1,305 @@
+/* The table of actions about custom functions, a part of the one in list.c. All but the
+ * first are found by find_tools rather than listed. Source: seed 001. */
+#include "actions/function_actions.h"
+
+#define STRING "{\"type\":\"string\"}"
+#define BOOLEAN "{\"type\":\"boolean\"}"
+#define NAME "{\"type\":\"string\",\"minLength\":1}"
+#define NAMES "{\"type\":\"array\",\"items\":" NAME "}"
+#define VERSION "{\"type\":\"integer\",\"minimum\":1}"
+#define OBJECT(members, required) \
+    "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required "]}"
+#define ANSWER(required) "{\"type\":\"object\",\"required\":[" required "]}"
+
+/* ---- what a definition is -------------------------------------------------------- */
+
+#define PARAMETERS                                                                      \
+    "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\",\"properties\"" \
+    ":{\"type\":" STRING ",\"description\":" STRING ",\"optional\":" BOOLEAN            \
+    ",\"default\":{}},\"required\":[\"type\"]}}"
+#define STRINGS "{\"type\":\"array\",\"items\":" STRING "}"
+#define EXAMPLES "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
+#define DEFINITION(examples)                                                    \
+    "\"name\":" STRING ",\"description\":" STRING ",\"parameters\":" PARAMETERS \
+    ",\"returnType\":" STRING ",\"code\":" STRING                               \
+    ",\"tags\":{\"type\":\"array\",\"items\":" STRING "},\"examples\":" examples
+#define DEFINITION_REQUIRED \
+    "\"name\",\"description\",\"parameters\",\"returnType\",\"code\""
+
+#define FORCE(what) "\"force\":{\"type\":\"boolean\",\"description\":\"" what "\"}"
+#define DRY(what) "\"dryRun\":{\"type\":\"boolean\",\"description\":\"" what "\"}"
+#define EXPECTED                                                                         \
+    "\"expectedVersion\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"refused " \
+    "where it has another by now\"}"
+
+/* Listed in every conversation: function_read() tells the rest. */
+static const char register_input[] = OBJECT(
+    "\"name\":" STRING ",\"description\":" STRING
+    ",\"parameters\":{\"type\":\"object\",\"description\":\"{date: {type: 'string', "
+    "description?, optional?, default?}}\"},\"returnType\":" STRING ",\"code\":" STRING
+    ",\"tags\":{\"type\":\"array\"}"
+    ",\"examples\":{\"type\":\"array\",\"description\":\"tests: [{args, expected}]\"}"
+    ",\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN,
+    DEFINITION_REQUIRED);
+
+static const char register_description[] =
+    "Keep a TypeScript function for later conversations: code then calls await "
+    "customFunctions.name(...). code is all of it: 'async function name(date?: string): "
+    "Promise<Note> {...}'. Types are checked, examples run.";
+
+static const char validate_input[] = OBJECT(DEFINITION(EXAMPLES), "");
+
+static const char update_input[] = OBJECT(
+    "\"name\":{\"type\":\"string\",\"minLength\":1,\"description\":\"of the function as it "
+    "is\"},\"newName\":" NAME ",\"description\":" STRING ",\"parameters\":" PARAMETERS
+    ",\"returnType\":" STRING ",\"code\":" STRING
+    ",\"tags\":{\"type\":\"array\",\"items\":" STRING "},\"examples\":" EXAMPLES
+    ",\"note\":{\"type\":\"string\",\"description\":\"why, for the versions\"}," EXPECTED
+    "," FORCE("although its tests fail") "," DRY(
+        "tell what would come of it, change nothing"),
+    "\"name\"");
+
+static const char test_input[] = OBJECT(
+    "\"name\":" NAME ",\"args\":{\"description\":\"by name, {date: '2026-01-31'}, or an "
+    "array; none: all of its examples run\"},"
+    "\"definition\":{\"type\":\"object\",\"description\":\"instead of name: one that is not "
+    "registered, as register_custom_function takes it\"}," DRY(
+        "what it writes is told, and thrown away (true)"),
+    "");
+
+static const char list_input[] = OBJECT(
+    "\"query\":" STRING ",\"tags\":{\"type\":\"array\",\"items\":" STRING
+    ",\"description\":\"it has all of these\"},\"createdBy\":{\"enum\":[\"agent\","
+    "\"user\"]},\"sort\":{\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\","
+    "\"lastUsed\"],\"description\":\"name; all others greatest first\"},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"description\":\"rows "
+    "(100)\"},\"cursor\":" STRING,
+    "");
+
+static const char get_input[] =
+    OBJECT("\"name\":" NAME ",\"version\":" VERSION, "\"name\"");
+
+static const char delete_input[] =
+    OBJECT("\"name\":" NAME ",\"names\":" NAMES "," EXPECTED
+           "," FORCE("although other functions call it") "," DRY(
+               "tell what would break, delete nothing"),
+           "");
+
+static const char duplicate_input[] =
+    OBJECT("\"name\":" NAME ",\"newName\":" NAME ",\"description\":" STRING,
+           "\"name\",\"newName\"");
+
+static const char rollback_input[] =
+    OBJECT("\"name\":" NAME ",\"version\":" VERSION "," EXPECTED
+           "," FORCE("although it does not fit any more, or its tests fail") "," DRY(
+               "tell what would come of it, change nothing"),
+           "\"name\",\"version\"");
+
+static const char versions_input[] = OBJECT(
+    "\"name\":" NAME ",\"from\":" VERSION ",\"to\":{\"type\":\"integer\",\"minimum\":1,"
+    "\"description\":\"with from: the difference between both (to the current one)\"},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000}",
+    "\"name\"");
+
+static const char export_input[] = OBJECT("\"names\":{\"type\":\"array\",\"items\":" NAME
+                                          ",\"description\":\"none: all\"}",
+                                          "");
+
+static const char import_input[] = OBJECT(
+    "\"text\":{\"type\":\"string\",\"description\":\"what export_custom_functions answered, "
+    "or custom-functions.json\"},\"conflict\":{\"enum\":[\"skip\",\"rename\",\"replace\","
+    "\"version\"],\"description\":\"where a name is taken (skip)\"},\"names\":{\"type\":"
+    "\"array\",\"items\":" NAME
+    ",\"description\":\"only these\"}," DRY("tell what would come of it, change nothing"),
+    "\"text\"");
+
+static const char backup_input[] = OBJECT(
+    "\"list\":{\"type\":\"boolean\",\"description\":\"only tell which there are\"}", "");
+
+static const char restore_input[] = OBJECT(
+    "\"backup\":{\"type\":\"string\",\"description\":\"as backup_custom_functions lists it; "
+    "none: the last good one\"}",
+    "");
+
+static const char stats_input[] = OBJECT(
+    "\"name\":{\"type\":\"string\",\"minLength\":1,\"description\":\"none: of all\"}",
+    "");
+
+static const char templates_input[] = OBJECT(
+    "\"template\":{\"type\":\"string\",\"minLength\":1,\"description\":\"none: which "
+    "there are\"},\"name\":{\"type\":\"string\",\"minLength\":1,\"description\":\"what "
+    "the function is to be called\"}",
+    "");
+
+/* ---- the rows ------------------------------------------------------------------------- */
+
+#define READS .read_only = true, .idempotent = true
+#define ACTION(n, t, d, i, o) \
+    .name = n, .title = t, .description = d, .input_schema = i, .output_schema = ANSWER(o)
+
+const struct action_row function_rows[] = {
+    {.shown = {ACTION("register_custom_function", "Keep a function", register_description,
+                      register_input, "\"success\"")},
+     .run = action_register_function,
+     .refuse = function_refused,
+     .permission = "customFunctions.register",
+     .writes = true,
+     .scope = SCOPE_EVALUATE},
+    {.shown = {ACTION(
+                   "test_custom_function", "Test a custom function",
+                   "Run a custom function once with arguments, or all examples that are "
+                   "kept with it. Nothing it writes is kept, unless dryRun is false.",
+                   test_input, "\"success\""),
+               .destructive = true},
+     .run = action_test_function,
+     .refuse = function_refused,
+     .permission = "customFunctions.test",
+     .least = LEVEL_ZERO,
+     .scope = SCOPE_EVALUATE,
+     .seldom = true},
+    {.shown =
+         {ACTION("list_custom_functions", "List custom functions",
+                 "The functions registered in this vault: signature, description, tags, "
+                 "version, how often and when they were used.",
+                 list_input, "\"functions\",\"total\""),
+          READS},
+     .run = action_list_functions,
+     .permission = "customFunctions.list",
+     .least = LEVEL_ZERO,
+     .seldom = true},
+    {.shown =
+         {ACTION("validate_custom_function", "Check a custom function",
+                 "Check a definition as register_custom_function would, without running "
+                 "or keeping it: names, parameters, types, security, complexity.",
+                 validate_input, "\"valid\",\"errors\",\"warnings\""),
+          READS},
+     .run = action_validate_function,
+     .permission = "customFunctions.validate",
+     .least = LEVEL_ZERO,
+     .scope = SCOPE_EVALUATE,
+     .seldom = true},
+    {.shown = {ACTION("get_custom_function", "Read a custom function",
+                      "One custom function: its code, parameters, examples, version, and "
+                      "how it is called. An older version, too.",
+                      get_input, "\"function\""),
+               READS},
+     .run = action_get_function,
+     .permission = "customFunctions.get",
+     .least = LEVEL_ZERO,
+     .seldom = true},
+    {.shown =
+         {ACTION("update_custom_function", "Change a custom function",
+                 "Change the given fields of a custom function: a new version, checked "
+                 "and tested as when it was registered. Tells which callers would break.",
+                 update_input, "\"success\""),
+          .destructive = true},
+     .run = action_update_function,
+     .refuse = function_refused,
+     .permission = "customFunctions.update",
+     .writes = true,
+     .scope = SCOPE_EVALUATE,
+     .seldom = true},
+    {.shown =
+         {ACTION(
+              "delete_custom_function", "Delete custom functions",
+              "Delete one or several custom functions. Refused where others call "
+              "them, unless forced. Their versions are kept: rollback brings one back.",
+              delete_input, "\"success\""),
+          .destructive = true, .idempotent = true},
+     .run = action_delete_functions,
+     .refuse = function_refused,
+     .permission = "customFunctions.delete",
+     .writes = true,
+     .seldom = true},
+    {.shown = {ACTION("duplicate_custom_function", "Copy a custom function",
+                      "Register a copy of a custom function under another name.",
+                      duplicate_input, "\"success\"")},
+     .run = action_duplicate_function,
+     .refuse = function_refused,
+     .permission = "customFunctions.register",
+     .writes = true,
+     .scope = SCOPE_EVALUATE,
+     .seldom = true},
+    {.shown = {ACTION(
+                   "rollback_custom_function", "Take a custom function back",
+                   "Make an older version of a custom function the current one again, as "
+                   "a new version. Also brings a deleted function back.",
+                   rollback_input, "\"success\""),
+               .destructive = true},
+     .run = action_rollback_function,
+     .refuse = function_refused,
+     .permission = "customFunctions.rollback",
+     .writes = true,
+     .scope = SCOPE_EVALUATE,
+     .seldom = true},
+    {.shown = {ACTION(
+                   "custom_function_versions", "Versions of a custom function",
+                   "All versions of a custom function with who made them, when and why; "
+                   "with from (and to) the difference between two.",
+                   versions_input, "\"versions\""),
+               READS},
+     .run = action_function_versions,
+     .permission = "customFunctions.versions",
+     .least = LEVEL_ZERO,
+     .seldom = true},
+    {.shown = {ACTION("export_custom_functions", "Export custom functions",
+                      "One, several or all custom functions as a text that another vault "
+                      "imports.",
+                      export_input, "\"text\",\"count\""),
+               READS},
+     .run = action_export_functions,
+     .permission = "customFunctions.export",
+     .least = LEVEL_LIMITED,
+     .seldom = true},
+    {.shown = {ACTION("import_custom_functions", "Import custom functions",
+                      "Take functions over from the text of an export, or of a "
+                      "custom-functions.json. None of them is run.",
+                      import_input, "\"success\""),
+               .destructive = true},
+     .run = action_import_functions,
+     .refuse = function_refused,
+     .permission = "customFunctions.import",
+     .writes = true,
+     .scope = SCOPE_EVALUATE,
+     .seldom = true},
+    {.shown = {ACTION("backup_custom_functions", "Back custom functions up",
+                      "Keep a copy of all custom functions as they are now; or list the "
+                      "copies there are. The last ten are kept.",
+                      backup_input, "\"success\",\"backups\"")},
+     .run = action_backup_functions,
+     .refuse = function_refused,
+     .permission = "customFunctions.backup",
+     .writes = true,
+     .seldom = true},
+    {.shown = {ACTION(
+                   "restore_custom_functions", "Restore custom functions",
+                   "Put all custom functions back to what a backup holds. What there is "
+                   "now is backed up before.",
+                   restore_input, "\"success\""),
+               .destructive = true},
+     .run = action_restore_functions,
+     .refuse = function_refused,
+     .permission = "customFunctions.restore",
+     .writes = true,
+     .seldom = true},
+    {.shown = {ACTION(
+                   "custom_function_stats", "Use of custom functions",
+                   "How custom functions are used: calls, success rate, durations (p50, "
+                   "p95), errors, last runs, per version; and what could be better.",
+                   stats_input, ""),
+               READS},
+     .run = action_function_stats,
+     .permission = "customFunctions.stats",
+     .least = LEVEL_ZERO,
+     .seldom = true},
+    {.shown = {ACTION("custom_function_templates", "Templates of custom functions",
+                      "Ready-made functions for common patterns (daily note, link report "
+                      "...): which there are, or one as a definition to register.",
+                      templates_input, ""),
+               READS},
+     .run = action_function_templates,
+     .permission = "customFunctions.templates",
+     .least = LEVEL_ZERO,
+     .seldom = true},
+};
+const size_t function_row_count = LENGTH(function_rows);

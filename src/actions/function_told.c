@@ -1,0 +1,192 @@
+/* What api.search and api.describe tell of custom functions, and the texts that are read as
+ * a resource and a prompt. */
+#include "actions/account.h"
+#include "actions/api.h"
+#include "actions/function_text.h"
+#include "actions/places.h"
+
+#define NAMESPACE "customFunctions"
+#define LISTED 200u  /* of the namespace, when it is described */
+#define SUMMARY 200u /* bytes of a description, where it is one of many */
+#define DECLARATIONS ((size_t)512 << 10)
+
+bool functioning_is_name(struct str name)
+{
+    return str_is(name, NAMESPACE) || str_starts(name, NAMESPACE ".");
+}
+
+/* ---- a row ------------------------------------------------------------------------- */
+
+static void put_row_members(const struct function *fn, size_t summary,
+                            struct json_writer *out)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)1 << 20);
+    buf_printf(&text, NAMESPACE ".%.*s", STR_ARGS(fn->name));
+    json_pair_str(out, "name", buf_view(&text));
+    function_put_signature(fn, FUNCTION_TEXT_MAX, &text);
+    json_pair_str(out, "signature", buf_view(&text));
+    buf_clear(&text);
+    words_put(fn->description, summary, &text);
+    json_pair_str(out, "summary", buf_view(&text));
+}
+
+/* ---- api.search ---------------------------------------------------------------------- */
+
+static double worth(const struct function *fn, struct str words)
+{
+    scoped_buf struct buf tags, names;
+    buf_init(&tags, (size_t)64 << 10);
+    buf_init(&names, (size_t)64 << 10);
+    for (size_t i = 0; i < fn->tag_count; i++)
+        buf_printf(&tags, "%.*s ", STR_ARGS(fn->tags[i]));
+    for (size_t i = 0; i < fn->parameter_count; i++)
+        buf_printf(&names, "%.*s ", STR_ARGS(fn->parameters[i].name));
+    const struct api_text texts[] = {{fn->name, 10},
+                                     {buf_view(&tags), 6},
+                                     {fn->description, 5},
+                                     {buf_view(&names), 2}};
+    return api_worth(words, texts, LENGTH(texts));
+}
+
+/* Those that fit best, in front. */
+static size_t best(const struct function_set *s, struct str words, size_t max,
+                   const struct function **out)
+{
+    double scores[API_FOUND_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < function_count(s); i++) {
+        double score = worth(function_at(s, i), words);
+        if (score < API_FITS || (n == max && score <= scores[n - 1]))
+            continue;
+        size_t at = n < max ? n++ : n - 1;
+        for (; at > 0 && scores[at - 1] < score; at--) {
+            scores[at] = scores[at - 1];
+            out[at] = out[at - 1];
+        }
+        scores[at] = score;
+        out[at] = function_at(s, i);
+    }
+    return n;
+}
+
+size_t functioning_put_found(struct actions *a, const struct place *place,
+                             struct str words, size_t max, struct json_writer *out)
+{
+    struct err none = {0};
+    const struct function *found[API_FOUND_MAX];
+    /* Of no words everything is told, which is the table of host calls. */
+    if (!place->vault || !str_trim(words).n || max == 0 || max > API_FOUND_MAX)
+        return 0;
+    scoped_set const struct function_set *s = functioning_now(a, place, NULL, &none);
+    size_t n = s ? best(s, words, max, found) : 0;
+    for (size_t i = 0; i < n; i++) {
+        json_open_object(out);
+        put_row_members(found[i], SUMMARY, out);
+        json_close(out);
+    }
+    return n;
+}
+
+/* ---- api.describe ---------------------------------------------------------------------- */
+
+static void put_parameters(const struct function *fn, struct json_writer *out)
+{
+    json_key(out, "parameters");
+    json_open_array(out);
+    for (size_t i = 0; i < fn->parameter_count; i++) {
+        const struct function_parameter *p = &fn->parameters[i];
+        json_open_object(out);
+        json_pair_str(out, "name", p->name);
+        json_pair_str(out, "type", p->type);
+        if (p->optional || p->fallback)
+            json_pair_bool(out, "optional", true);
+        if (p->description.n)
+            json_pair_str(out, "description", p->description);
+        if (p->fallback)
+            json_pair(out, "default", p->fallback);
+        json_close(out);
+    }
+    json_close(out);
+}
+
+static void put_one(const struct function *fn, struct json_writer *out)
+{
+    scoped_buf struct buf usage;
+    buf_init(&usage, (size_t)64 << 10);
+    function_put_usage(fn, &usage);
+    json_open_object(out);
+    put_row_members(fn, FUNCTION_TEXT_MAX, out);
+    put_parameters(fn, out);
+    json_pair_str(out, "returns", fn->return_type);
+    json_pair_str(out, "example", buf_view(&usage));
+    json_pair_int(out, "version", fn->version);
+    json_pair_cstr(out, "createdBy",
+                   fn->created_by == FUNCTION_BY_USER ? "user" : "agent");
+    if (fn->origin.n)
+        json_pair_str(out, "origin", fn->origin);
+    json_pair_cstr(out, "details",
+                   "A custom function of this vault: registered there, not built in. "
+                   "get_custom_function shows its code.");
+    json_close(out);
+}
+
+static void put_all(struct functions *f, const struct function_set *s,
+                    struct json_writer *out)
+{
+    size_t count;
+    scoped(free) const struct function **all = functioning_ranked(f, s, &count);
+    json_open_object(out);
+    json_pair_cstr(out, "namespace", NAMESPACE);
+    json_pair_cstr(out, "about",
+                   "Functions that were registered in this vault with "
+                   "register_custom_function, those used most first.");
+    json_key(out, "methods");
+    json_open_array(out);
+    for (size_t i = 0; i < count && i < LISTED; i++) {
+        json_open_object(out);
+        put_row_members(all[i], SUMMARY, out);
+        json_close(out);
+    }
+    json_close(out);
+    if (count > LISTED)
+        json_pair_int(out, "more", (int64_t)(count - LISTED));
+    json_close(out);
+}
+
+bool functioning_describe(struct actions *a, const struct place *place, struct str name,
+                          struct json_writer *out, struct err *e)
+{
+    struct functions *f;
+    size_t n = sizeof NAMESPACE; /* with the dot */
+    scoped_set const struct function_set *s = functioning_now(a, place, &f, e);
+    if (!s)
+        return false;
+    if (name.n < n || str_is(name, NAMESPACE ".*")) {
+        put_all(f, s, out);
+        return true;
+    }
+    const struct function *fn =
+        function_wanted(s, (struct str){name.at + n, name.n - n}, e);
+    if (fn)
+        put_one(fn, out);
+    return fn != NULL;
+}
+
+/* ---- resource and prompt ------------------------------------------------------------------ */
+
+bool functioning_tell(struct actions *a, const struct place *place,
+                      enum work_functions which, struct buf *out, struct err *e)
+{
+    struct functions *f;
+    size_t count;
+    scoped_set const struct function_set *s = functioning_now(a, place, &f, e);
+    if (!s)
+        return false;
+    scoped(free) const struct function **all = functioning_ranked(f, s, &count);
+    if (which == WORK_FUNCTIONS_PROMPT)
+        functioning_prompt(all, count, PROMPT_MOST, out);
+    else
+        functioning_declarations(all, count, DECLARATIONS, true, out);
+    return buf_check(out, "the text", e);
+}

@@ -1,0 +1,125 @@
+/* Stands in (weak) for what checks, tests and keeps versions until that is there: nothing
+ * is looked at and nothing is run. Goes with the last of them. */
+#include "actions/functioning.h"
+#include "functions/functions.h"
+
+#define WEAK __attribute__((weak))
+
+WEAK bool function_check(const struct action_call *c, const struct function *fn,
+                         const struct function_set *among, struct findings *out,
+                         struct err *e)
+{
+    (void)c, (void)fn, (void)among, (void)out, (void)e;
+    return true;
+}
+
+WEAK bool function_breaks(const struct action_call *c, struct str name,
+                          const struct function *fn, const struct function_set *among,
+                          struct findings *out, struct err *e)
+{
+    (void)c, (void)name, (void)fn, (void)among, (void)out, (void)e;
+    return true;
+}
+
+WEAK bool function_examples(const struct action_call *c, const struct function *fn,
+                            const struct function_set *among, struct json_writer *out,
+                            uint32_t *failed, struct err *e)
+{
+    (void)c, (void)fn, (void)among, (void)e;
+    *failed = 0;
+    json_put_raw(out, STR("{\"passed\":0,\"failed\":0,\"results\":[]}"));
+    return true;
+}
+
+WEAK bool function_try(const struct action_call *c, const struct function *fn,
+                       const struct function_set *among, const struct json *args,
+                       bool dry, struct json_writer *out, bool *success, struct err *e)
+{
+    (void)c, (void)fn, (void)among, (void)args, (void)dry, (void)out, (void)success;
+    return err_set(e, ERR_CAPABILITY, "custom functions cannot be tested yet");
+}
+
+WEAK bool function_rename_code(struct str code, struct str from, struct str to,
+                               struct buf *out, struct err *e)
+{
+    (void)code, (void)from, (void)to, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_version(struct functions *f, struct str name, uint32_t version,
+                            struct arena *a, struct function *out, struct err *e)
+{
+    (void)f, (void)name, (void)version, (void)a, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_rollback(struct functions *f, struct str name, uint32_t version,
+                             uint32_t expected_version, const struct function_author *who,
+                             const struct function_set **now, struct err *e)
+{
+    (void)f, (void)name, (void)version, (void)expected_version, (void)who, (void)now;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_export(struct functions *f, const struct json *names, struct str from,
+                           struct buf *out, struct err *e)
+{
+    (void)f, (void)names, (void)from, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_import(struct functions *f, const struct function_import *i,
+                           const struct function_author *who, struct json_writer *out,
+                           struct err *e)
+{
+    (void)f, (void)i, (void)who, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_backup(struct functions *f, char name[static FUNCTION_BACKUP_NAME],
+                           struct err *e)
+{
+    (void)f, (void)name;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_backups(struct functions *f, struct json_writer *out, struct err *e)
+{
+    (void)f, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_restore(struct functions *f, struct str backup,
+                            const struct function_author *who, struct json_writer *out,
+                            struct err *e)
+{
+    (void)f, (void)backup, (void)who, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_versions(struct functions *f, struct str name,
+                             struct json_writer *out, struct err *e)
+{
+    (void)f, (void)name, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool functions_diff(struct functions *f, struct str name, uint32_t from, uint32_t to,
+                         struct json_writer *out, struct err *e)
+{
+    (void)f, (void)name, (void)from, (void)to, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK bool function_template(struct str which, struct str name, struct arena *a,
+                            struct function *out, struct err *e)
+{
+    (void)which, (void)name, (void)a, (void)out;
+    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
+}
+
+WEAK void function_templates(struct json_writer *out)
+{
+    (void)out;
+    json_put_raw(out, STR("[]"));
+}

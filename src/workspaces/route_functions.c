@@ -1,0 +1,430 @@
+/* The routes of custom functions: each is one of the actions about them, whose arguments
+ * are put together of path, query and body. */
+#include <stdio.h>
+
+#include "workspaces/route.h"
+
+#define FUNCTION_TEXT ((size_t)48 << 20) /* bytes of arguments, and of an answer */
+#define TAG_MAX 160u
+
+/* ---- asking ------------------------------------------------------------------------- */
+
+/* The arguments of an action, while they are put together. */
+struct asking {
+    struct buf text;
+    struct json_writer w;
+};
+
+static void asking_done(struct asking *q)
+{
+    buf_done(&q->text);
+}
+#define scoped_asking __attribute__((cleanup(asking_done)))
+
+static void begin(struct asking *q)
+{
+    buf_init(&q->text, FUNCTION_TEXT);
+    q->w = json_writer(&q->text);
+    json_open_object(&q->w);
+}
+
+/* The function that the path names. */
+static void put_name(struct route_call *c, struct asking *q)
+{
+    json_pair_str(&q->w, "name", c->values[1]);
+}
+
+static void put_text(struct route_call *c, struct asking *q, const char *parameter)
+{
+    struct str text = route_text(c, parameter);
+    if (text.n)
+        json_pair_str(&q->w, parameter, text);
+}
+
+/* "a,b" as an array. */
+static void put_list(struct route_call *c, struct asking *q, const char *parameter)
+{
+    struct str rest = route_text(c, parameter);
+    if (!rest.n)
+        return;
+    json_key(&q->w, parameter);
+    json_open_array(&q->w);
+    while (rest.n) {
+        struct str one = str_trim(locator_next(&rest, ','));
+        if (one.n)
+            json_put_str(&q->w, one);
+    }
+    json_close(&q->w);
+}
+
+static bool put_flag(struct route_call *c, struct asking *q, const char *parameter,
+                     struct err *e)
+{
+    struct str text = route_text(c, parameter);
+    if (text.n && !str_is(text, "true") && !str_is(text, "false"))
+        return err_set(e, ERR_INVALID,
+                       "the parameter %s is \"%.*s\"; true and false are accepted",
+                       parameter, STR_ARGS(str_cut(text, 40)));
+    if (text.n)
+        json_pair_bool(&q->w, parameter, str_is(text, "true"));
+    return true;
+}
+
+static bool put_number(struct route_call *c, struct asking *q, const char *parameter,
+                       int64_t max, struct err *e)
+{
+    int64_t n;
+    if (!route_text(c, parameter).n)
+        return true;
+    if (!route_number(c, parameter, 1, 1, max, &n, e))
+        return false;
+    json_pair_int(&q->w, parameter, n);
+    return true;
+}
+
+/* What the body has; where the path names the function, a name in it is said as `name_as`
+ * (NULL: not at all). */
+static void put_body(struct route_call *c, struct asking *q, const char *name_as)
+{
+    struct json_iter it = json_iter(c->body);
+    while (json_next(&it)) {
+        bool other = c->values[1].n && str_is(it.key, "name");
+        if (other && !name_as)
+            continue;
+        json_key_str(&q->w, other ? str_of(name_as) : it.key);
+        json_put(&q->w, it.value);
+    }
+}
+
+/* What was refused with more to tell than a sentence, as a problem document. */
+static bool answer_refused(struct route_call *c, const struct json *said, struct err *e)
+{
+    static const char *const more[] = {"errors", "warnings", "tests", "functions"};
+    char code[40];
+    struct err why = {0};
+    const struct json *details = json_get(said, "errorDetails");
+    (void)snprintf(code, sizeof code, "%.*s",
+                   STR_ARGS(str_cut(json_str(json_get(details, "code")), 39)));
+    enum err_code kind = err_code_named(code);
+    err_set(&why, kind ? kind : ERR_INVALID, "%.*s",
+            STR_ARGS(json_str(json_get(said, "error"))));
+    int status = c->refusal ? c->refusal : err_kind(why.code)->http;
+    workspaces_problem(c->out, status, &why, c->rq->target);
+    c->out->body.n--; /* its last brace: more comes */
+    scoped_buf struct buf text;
+    buf_init(&text, FUNCTION_TEXT);
+    struct json_writer w = json_writer(&text);
+    for (size_t i = 0; i < LENGTH(more); i++) {
+        const struct json *v = json_get(said, more[i]);
+        if (!v)
+            continue;
+        buf_clear(&text);
+        json_put(&w, v);
+        w.comma = false;
+        buf_printf(&c->out->body, ",\"%s\":", more[i]);
+        buf_str(&c->out->body, buf_view(&text));
+    }
+    buf_char(&c->out->body, '}');
+    return buf_check(&c->out->body, "the answer", e);
+}
+
+/* The action's answer; NULL: it was refused, and that is answered, or *e. */
+static const struct json *ask(struct route_call *c, struct asking *q, const char *action,
+                              struct err *e)
+{
+    unsigned vault = actions_vault_number(c->actions, c->who, c->values[0], e);
+    struct caller who = *c->who;
+    who.vault = &vault;
+    json_close(&q->w);
+    const struct action *which = action_named(c->actions, str_of(action));
+    const struct json *args = vault && buf_check(&q->text, "the request", e)
+                                  ? json_read(buf_view(&q->text), c->arena, e)
+                                  : NULL;
+    if (!args || !which)
+        return NULL;
+    struct answer answer = {0};
+    buf_init(&answer.json, FUNCTION_TEXT);
+    buf_init(&answer.content, ROUTE_ANSWER);
+    bool ok = actions_call(c->actions, which, args, &who, &answer, e);
+    const struct json *said = ok ? json_read(buf_view(&answer.json), c->arena, e) : NULL;
+    buf_done(&answer.content);
+    buf_done(&answer.json);
+    if (!said || !json_get(said, "errorDetails") ||
+        json_bool(json_get(said, "success"), true))
+        return said;
+    (void)answer_refused(c, said, e);
+    return NULL;
+}
+
+/* false where *e is set: a refusal that was answered is an answer. */
+static bool give(struct route_call *c, const struct json *value, struct err *e)
+{
+    if (!value)
+        return e->code == ERR_NONE;
+    struct json_writer w = route_writer(c);
+    json_put(&w, value);
+    return true;
+}
+
+static bool ask_and_give(struct route_call *c, struct asking *q, const char *action,
+                         struct err *e)
+{
+    return give(c, ask(c, q, action, e), e);
+}
+
+/* ---- versions as entity tags ------------------------------------------------------------ */
+
+/* "VERSION-ID": of another function that has its name by now it is another. */
+static struct str tag_of(const struct json *function, char out[static TAG_MAX])
+{
+    (void)snprintf(
+        out, TAG_MAX, "%lld-%.*s",
+        (long long)json_int(json_get(json_get(function, "metadata"), "version"), 0),
+        STR_ARGS(str_cut(json_str(json_get(function, "id")), 100)));
+    return str_of(out);
+}
+
+static bool put_tag(struct route_call *c, const struct json *said, struct err *e)
+{
+    char tag[TAG_MAX];
+    const struct json *function = json_get(said, "function");
+    return !function || route_etag(c, tag_of(function, tag), e);
+}
+
+/* What If-Match says becomes the version that is expected. */
+static bool put_condition(struct route_call *c, struct asking *q, struct err *e)
+{
+    scoped_asking struct asking now;
+    char tag[TAG_MAX];
+    struct str list = str_trim(c->rq->if_match);
+    if (!list.n || str_is(list, "*"))
+        return true;
+    begin(&now);
+    put_name(c, &now);
+    const struct json *said = ask(c, &now, "get_custom_function", e);
+    if (!said)
+        return false;
+    const struct json *function = json_get(said, "function");
+    c->refusal = 412;
+    if (!condition_names(list, tag_of(function, tag), false))
+        return err_set(e, ERR_CONFLICT,
+                       "the function has another version than If-Match says: it is "
+                       "\"%s\" now, and nothing was changed",
+                       tag);
+    json_pair_int(&q->w, "expectedVersion",
+                  json_int(json_get(json_get(function, "metadata"), "version"), 0));
+    return true;
+}
+
+/* Its answer tells of one function. */
+static bool ask_for_one(struct route_call *c, struct asking *q, const char *action,
+                        struct err *e)
+{
+    const struct json *said = ask(c, q, action, e);
+    return give(c, said, e) && (!said || put_tag(c, said, e));
+}
+
+/* ---- the routes ----------------------------------------------------------------------------- */
+
+bool route_list_functions(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_text(c, &q, "query");
+    put_list(c, &q, "tags");
+    put_text(c, &q, "createdBy");
+    put_text(c, &q, "sort");
+    put_text(c, &q, "cursor");
+    if (!put_number(c, &q, "limit", 1000, e))
+        return false;
+    const struct json *said = ask(c, &q, "list_custom_functions", e);
+    struct str next = json_str(json_get(said, "nextCursor"));
+    return give(c, json_get(said, "functions"), e) && (!next.n || route_next(c, next, e));
+}
+
+static bool put_function_location(struct route_call *c, const struct json *said,
+                                  struct err *e)
+{
+    scoped_buf struct buf path;
+    buf_init(&path, ROUTE_FIELD_SIZE);
+    buf_cstr(&path, "/workspaces/");
+    uri_escape(c->values[0], &path);
+    buf_cstr(&path, "/functions/");
+    uri_escape(json_str(json_get(json_get(said, "function"), "name")), &path);
+    return buf_check(&path, "Location", e) &&
+           route_header(c, "Location", buf_view(&path), e);
+}
+
+/* One that was only looked at, as dryRun wants it, was not created. */
+static bool ask_for_new(struct route_call *c, struct asking *q, const char *action,
+                        struct err *e)
+{
+    const struct json *said = ask(c, q, action, e);
+    if (said && json_bool(json_get(said, "dryRun"), false))
+        c->out->status = 200;
+    else if (said && !put_function_location(c, said, e))
+        return false;
+    return give(c, said, e) && (!said || put_tag(c, said, e));
+}
+
+bool route_register_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_body(c, &q, NULL);
+    return ask_for_new(c, &q, "register_custom_function", e);
+}
+
+bool route_get_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_name(c, &q);
+    return put_number(c, &q, "version", UINT32_MAX, e) &&
+           ask_for_one(c, &q, "get_custom_function", e);
+}
+
+bool route_update_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_name(c, &q);
+    put_body(c, &q, "newName");
+    return put_condition(c, &q, e) && ask_for_one(c, &q, "update_custom_function", e);
+}
+
+bool route_delete_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_name(c, &q);
+    return put_flag(c, &q, "force", e) && put_flag(c, &q, "dryRun", e) &&
+           put_condition(c, &q, e) && ask_and_give(c, &q, "delete_custom_function", e);
+}
+
+bool route_delete_functions(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_list(c, &q, "names");
+    return put_flag(c, &q, "force", e) && put_flag(c, &q, "dryRun", e) &&
+           ask_and_give(c, &q, "delete_custom_function", e);
+}
+
+bool route_validate_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_body(c, &q, NULL);
+    return ask_and_give(c, &q, "validate_custom_function", e);
+}
+
+bool route_test_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_name(c, &q);
+    put_body(c, &q, NULL);
+    return ask_and_give(c, &q, "test_custom_function", e);
+}
+
+bool route_duplicate_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_name(c, &q);
+    put_body(c, &q, NULL);
+    return ask_for_new(c, &q, "duplicate_custom_function", e);
+}
+
+bool route_rollback_function(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_name(c, &q);
+    put_body(c, &q, NULL);
+    return put_condition(c, &q, e) && ask_for_one(c, &q, "rollback_custom_function", e);
+}
+
+bool route_function_versions(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_name(c, &q);
+    return put_number(c, &q, "from", UINT32_MAX, e) &&
+           put_number(c, &q, "to", UINT32_MAX, e) &&
+           ask_and_give(c, &q, "custom_function_versions", e);
+}
+
+bool route_function_stats(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    if (c->values[1].n)
+        put_name(c, &q);
+    return ask_and_give(c, &q, "custom_function_stats", e);
+}
+
+/* The file itself. */
+bool route_export_functions(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_list(c, &q, "names");
+    const struct json *said = ask(c, &q, "export_custom_functions", e);
+    if (said)
+        buf_str(&c->out->body, json_str(json_get(said, "text")));
+    return e->code == ERR_NONE;
+}
+
+bool route_import_functions(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    json_pair_str(&q.w, "text", c->rq->body);
+    put_text(c, &q, "conflict");
+    put_list(c, &q, "names");
+    return put_flag(c, &q, "dryRun", e) &&
+           ask_and_give(c, &q, "import_custom_functions", e);
+}
+
+bool route_list_backups(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    json_pair_bool(&q.w, "list", true);
+    const struct json *said = ask(c, &q, "backup_custom_functions", e);
+    return give(c, json_get(said, "backups"), e);
+}
+
+bool route_backup_functions(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    return ask_and_give(c, &q, "backup_custom_functions", e);
+}
+
+bool route_restore_functions(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    put_body(c, &q, NULL);
+    return ask_and_give(c, &q, "restore_custom_functions", e);
+}
+
+bool route_list_templates(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    const struct json *said = ask(c, &q, "custom_function_templates", e);
+    return give(c, json_get(said, "templates"), e);
+}
+
+bool route_get_template(struct route_call *c, struct err *e)
+{
+    scoped_asking struct asking q;
+    begin(&q);
+    json_pair_str(&q.w, "template", c->values[1]);
+    put_text(c, &q, "name");
+    return ask_and_give(c, &q, "custom_function_templates", e);
+}
