@@ -187,6 +187,12 @@ struct str buf_view(const struct buf *b); /* until the next append */
 bool buf_check(const struct buf *b, const char *what, struct err *e);
 #define scoped_buf __attribute__((cleanup(buf_done)))
 
+/* Appends how text becomes another, line by line: hunks of a unified diff ("@@ -1,3 +1,4
+ * @@" and lines behind ' ', '-', '+') with three lines of context, none where the texts are
+ * equal. The shortest diff for up to some hundred differing lines; beyond, what differs is
+ * one block. false: it was cut behind `max` bytes, at the end of a line. */
+bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
+
 /* ---- cancellation ------------------------------------------------------- */
 
 /* One wish to stop, shared between the thread that works and those who may

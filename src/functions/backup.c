@@ -7,6 +7,13 @@
 #define PREFIX "custom-functions-"
 #define LISTED_MAX 1000u /* names that are looked at */
 
+#define PATH_SIZE (sizeof BACKUP_DIR + FUNCTION_BACKUP_NAME)
+
+static void path_of(const char *name, char out[static PATH_SIZE])
+{
+    (void)snprintf(out, PATH_SIZE, BACKUP_DIR "/%s", name);
+}
+
 struct names {
     char at[LISTED_MAX][FUNCTION_BACKUP_NAME];
     size_t n;
@@ -15,7 +22,8 @@ struct names {
 static bool is_backup(struct str name)
 {
     return str_starts(name, PREFIX) && str_ends(name, ".json") &&
-           name.n < FUNCTION_BACKUP_NAME;
+           name.n < FUNCTION_BACKUP_NAME && !memchr(name.at, '/', name.n) &&
+           !memchr(name.at, '\0', name.n);
 }
 
 static bool add_name(void *arg, const char *path, const struct os_stat *st, struct err *e)
@@ -47,8 +55,8 @@ static void prune(struct functions *f)
     struct names *names = mem_new(sizeof *names);
     list(f, names);
     for (size_t i = FUNCTION_BACKUPS; i < names->n; i++) {
-        char path[FUNCTION_BACKUP_NAME + sizeof BACKUP_DIR + 1];
-        (void)snprintf(path, sizeof path, BACKUP_DIR "/%s", names->at[i]);
+        char path[PATH_SIZE];
+        path_of(names->at[i], path);
         struct err none = {0};
         (void)os_drop(f->own, path, &none);
     }
@@ -67,24 +75,221 @@ static void name_of(int64_t ms, char out[static FUNCTION_BACKUP_NAME])
     (void)snprintf(out, FUNCTION_BACKUP_NAME, PREFIX "%s.json", utc);
 }
 
-bool backup_put(struct functions *f, struct str text, char *name, struct err *e)
+/* One that is not taken. */
+static bool new_name(struct functions *f, char name[static FUNCTION_BACKUP_NAME],
+                     char path[static PATH_SIZE], struct err *e)
 {
-    char own[FUNCTION_BACKUP_NAME], path[FUNCTION_BACKUP_NAME + sizeof BACKUP_DIR + 1];
     if (!os_make_dirs(f->own, BACKUP_DIR, e))
         return false;
     int64_t ms = os_real_ms();
-    for (int i = 0; i < 100; i++) {
-        name_of(ms + i, own);
-        (void)snprintf(path, sizeof path, BACKUP_DIR "/%s", own);
-        if (!os_stamp(f->own, path).inode)
-            break;
-    }
-    /* Not waited for: what it holds is still in the file, and a file that a crash has
-     * damaged is seen to be damaged. */
-    if (!os_write_file(f->own, path, text, OS_SOON, 0600, NULL, e))
+    do {
+        name_of(ms++, name);
+        path_of(name, path);
+    } while (os_stamp(f->own, path).inode);
+    return true;
+}
+
+bool backup_put(struct functions *f, struct str text, char *name, struct err *e)
+{
+    char own[FUNCTION_BACKUP_NAME], path[PATH_SIZE];
+    /* Not waited for: what it holds is in the file until that is replaced, and a backup that
+     * a crash has damaged is seen to be damaged. */
+    if (!new_name(f, own, path, e) ||
+        !os_write_file(f->own, path, text, OS_SOON, 0600, NULL, e))
         return err_wrap(e, "cannot put a backup aside; nothing was changed");
     if (name)
         memcpy(name, own, sizeof own);
     prune(f);
+    return true;
+}
+
+bool functions_backup(struct functions *f, char name[static FUNCTION_BACKUP_NAME],
+                      struct err *e)
+{
+    scoped_store(f);
+    if (!store_folder(f, false, e) || !os_stamp(f->own, FILE_NAME).inode)
+        return err_set(
+            e, ERR_NOT_FOUND,
+            "this vault has no custom functions yet, and so nothing to put aside");
+    scoped_lock(f);
+    scoped_buf struct buf text;
+    buf_init(&text, FUNCTIONS_FILE_MAX);
+    struct os_stat st;
+    return store_lock(f, LOCK_WAIT_MS, e) && store_file(f, e) &&
+           store_text(f, &text, &st, e) && backup_put(f, buf_view(&text), name, e);
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+/* What a backup holds; NULL: it is not sound, or *e. */
+static struct function_set *read_backup(struct functions *f, const char *name,
+                                        struct os_stat *st, struct findings *found,
+                                        struct err *e)
+{
+    char path[PATH_SIZE];
+    path_of(name, path);
+    scoped_buf struct buf text;
+    buf_init(&text, FUNCTIONS_FILE_MAX);
+    return os_read_file(f->own, path, &text, st, e)
+               ? set_read(buf_view(&text), st->mtime_ns / 1000000, found, e)
+               : NULL;
+}
+
+static void put_backup(struct functions *f, const char *name, struct json_writer *out)
+{
+    struct os_stat st = {0};
+    struct err why = {0};
+    scoped_findings struct findings found;
+    findings_init(&found);
+    scoped_new_set struct function_set *s = read_backup(f, name, &st, &found, &why);
+    char at[25];
+    os_format_utc(st.mtime_ns / 1000000, at);
+    json_open_object(out);
+    json_pair_cstr(out, "backup", name);
+    json_pair_cstr(out, "at", at);
+    json_pair_int(out, "size", (int64_t)st.size);
+    json_pair_int(out, "functions", s ? (int64_t)s->count : 0);
+    json_pair_bool(out, "sound", s);
+    json_close(out);
+}
+
+bool functions_backups(struct functions *f, struct json_writer *out, struct err *e)
+{
+    scoped_store(f);
+    scoped(free) struct names *names = mem_new(sizeof *names);
+    if (store_folder(f, false, e))
+        list(f, names);
+    if (e->code)
+        return false;
+    json_open_array(out);
+    for (size_t i = 0; i < names->n && i < FUNCTION_BACKUPS; i++)
+        put_backup(f, names->at[i], out);
+    json_close(out);
+    return true;
+}
+
+/* ---- restoring ----------------------------------------------------------- */
+
+static bool no_backup(struct functions *f, struct str wanted, const struct names *names,
+                      struct err *e)
+{
+    if (!names->n)
+        return err_set(e, ERR_NOT_FOUND,
+                       "there are no backups of this vault's functions");
+    (void)f;
+    return wanted.n
+               ? err_set(e, ERR_NOT_FOUND,
+                         "no backup is called '%.*s'; the newest is '%s'",
+                         STR_ARGS(str_cut(wanted, 80)), names->at[0])
+               : err_set(e, ERR_NOT_FOUND, "none of the %zu backups is sound", names->n);
+}
+
+/* The one that is meant; its name in `name`. */
+static struct function_set *choose(struct functions *f, struct str wanted, char *name,
+                                   struct err *e)
+{
+    scoped(free) struct names *names = mem_new(sizeof *names);
+    list(f, names);
+    struct os_stat st;
+    for (size_t i = 0; i < names->n; i++) {
+        if (wanted.n && !str_is(wanted, names->at[i]))
+            continue;
+        scoped_findings struct findings found;
+        findings_init(&found);
+        struct err why = {0};
+        struct function_set *s = read_backup(f, names->at[i], &st, &found, &why);
+        memcpy(name, names->at[i], FUNCTION_BACKUP_NAME);
+        if (s)
+            return s;
+        if (wanted.n)
+            return err_set(e, ERR_INVALID,
+                           "the backup '%s' is damaged; nothing was changed", name),
+                   NULL;
+    }
+    no_backup(f, wanted, names, e);
+    return NULL;
+}
+
+/* Puts what is there aside, whatever it is, and the set in its place. */
+static bool put_back(struct functions *f, struct function_set *s,
+                     const struct function_author *who, struct versions_told *told,
+                     struct err *e)
+{
+    struct db *db = versions_open(f, e);
+    scoped_transaction struct transaction t = {0};
+    if (!db || !db_begin(&t, db, e) || !versions_adopt(db, s, who, "restored", told, e))
+        return false;
+    scoped(free) const struct function **all = mem_new((s->count + 1) * sizeof *all);
+    for (size_t i = 0; i < s->count; i++)
+        all[i] = &s->all[i];
+    scoped_buf struct buf text;
+    buf_init(&text, FUNCTIONS_FILE_MAX);
+    if (!set_write(all, s->count, s->root, NULL, NULL, &text, e))
+        return false;
+    struct err why = {0};
+    char name[FUNCTION_BACKUP_NAME], aside[PATH_SIZE];
+    if (!store_write(f, buf_view(&text), &why)) {
+        /* Too large to be read, a folder, a link: then it is moved away as it is. */
+        bool odd =
+            why.code == ERR_LIMIT || why.code == ERR_INVALID || why.code == ERR_DENIED;
+        if (!odd || !new_name(f, name, aside, e) ||
+            !os_move(f->own, FILE_NAME, aside, e) || !store_write(f, buf_view(&text), e))
+            return err_set(e, why.code, "%s", why.msg);
+    }
+    return db_commit(&t, e);
+}
+
+static void told_init(struct versions_told *t)
+{
+    buf_init(&t->created, (size_t)1 << 20);
+    buf_init(&t->changed, (size_t)1 << 20);
+    buf_init(&t->removed, (size_t)1 << 20);
+}
+
+static void told_done(struct versions_told *t)
+{
+    buf_done(&t->created);
+    buf_done(&t->changed);
+    buf_done(&t->removed);
+}
+
+static void put_names(struct json_writer *out, const char *key, struct buf *names)
+{
+    json_key(out, key);
+    json_open_array(out);
+    if (names->n)
+        json_put_raw(out, buf_view(names));
+    json_close(out);
+}
+
+bool functions_restore(struct functions *f, struct str backup,
+                       const struct function_author *who, struct json_writer *out,
+                       struct err *e)
+{
+    scoped_store(f);
+    scoped_lock(f);
+    char name[FUNCTION_BACKUP_NAME];
+    __attribute__((cleanup(told_done))) struct versions_told told;
+    told_init(&told);
+    if (backup.n && !is_backup(backup))
+        return err_set(
+            e, ERR_INVALID,
+            "'%.*s' is no backup's name; one that the list of backups tells is "
+            "accepted, or none for the newest sound one",
+            STR_ARGS(str_cut(backup, 80)));
+    if (!store_folder(f, true, e) || !store_lock(f, LOCK_WAIT_MS, e))
+        return false;
+    struct err damaged = {0};
+    (void)store_file(f, &damaged); /* what others did to it is recorded first */
+    scoped_new_set struct function_set *s = choose(f, backup, name, e);
+    store_forget(f);
+    if (!s || !put_back(f, s, who, &told, e))
+        return false;
+    json_open_object(out);
+    json_pair_cstr(out, "backup", name);
+    put_names(out, "created", &told.created);
+    put_names(out, "changed", &told.changed);
+    put_names(out, "removed", &told.removed);
+    json_close(out);
     return true;
 }

@@ -21,6 +21,8 @@ struct work {
     size_t entry_count;
     struct str *removed;
     size_t removed_count;
+    const struct function **checked; /* of which only the API's version is another */
+    size_t checked_count;
     int64_t now_ms;
     struct usage_counts *used; /* NULL: not asked for yet */
 };
@@ -109,6 +111,23 @@ static bool add_entry(struct work *w, const struct function *fn, const char *act
     return true;
 }
 
+/* One that was here before, or comes from elsewhere, keeps its id where that is free, and
+ * goes on counting. */
+static bool choose_id(struct work *w, struct function_change *c, struct function *fn,
+                      struct err *e)
+{
+    bool keeps = fn->id.n > 0;
+    for (size_t i = 0; i < w->count && keeps; i++)
+        keeps = !str_eq(w->all[i]->id, fn->id);
+    fn->version = c->version = 1;
+    if (!keeps)
+        return make_id(w, fn, e);
+    struct db *db = versions_open(w->f, e);
+    if (db)
+        fn->version = c->version = versions_last(db, fn->id, e) + 1;
+    return !e->code;
+}
+
 static bool put_new(struct work *w, struct function_change *c, struct err *e)
 {
     if (w->count >= FUNCTIONS_MAX)
@@ -119,15 +138,16 @@ static bool put_new(struct work *w, struct function_change *c, struct err *e)
     if (!fn)
         return false;
     *fn = *c->fn;
-    fn->version = c->version = 1;
     fn->created_ms = fn->updated_ms = w->now_ms;
     fn->created_by = w->who->maker;
     fn->updated_by = w->who->by;
     fn->usage_count = 0;
     fn->last_used_ms = 0;
     fn->source = NULL;
+    if (!choose_id(w, c, fn, e))
+        return false;
     w->all[w->count++] = fn;
-    return make_id(w, fn, e) && add_entry(w, fn, "created");
+    return add_entry(w, fn, c->action ? c->action : "created");
 }
 
 /* The file tells how often a function was called until it was changed. */
@@ -198,7 +218,8 @@ static bool begin(struct work *w, size_t changes, struct err *e)
     w->all = arena_get(w->arena, most * sizeof *w->all, e);
     w->entries = arena_get(w->arena, most * sizeof *w->entries, e);
     w->removed = arena_get(w->arena, most * sizeof *w->removed, e);
-    if (!w->all || !w->entries || !w->removed)
+    w->checked = arena_get(w->arena, most * sizeof *w->checked, e);
+    if (!w->all || !w->entries || !w->removed || !w->checked)
         return false;
     for (; w->count < w->was->count; w->count++)
         w->all[w->count] = &w->was->all[w->count];
@@ -225,8 +246,23 @@ static struct function_set *read_back(struct work *w, const struct buf *text,
     return s;
 }
 
+static bool mark_checked(struct db *db, const struct function *fn, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "UPDATE versions SET api = ? WHERE function = ? AND number = ?", e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, fn->api_version);
+    query_bind_str(q, 2, fn->id);
+    query_bind_int(q, 3, fn->version);
+    return query_run(q, e);
+}
+
 static bool record(struct work *w, struct db *db, struct err *e)
 {
+    for (size_t i = 0; i < w->checked_count; i++)
+        if (!mark_checked(db, w->checked[i], e))
+            return false;
     for (size_t i = 0; i < w->removed_count; i++)
         if (!versions_remove(db, w->removed[i], e))
             return false;
@@ -236,29 +272,9 @@ static bool record(struct work *w, struct db *db, struct err *e)
     return true;
 }
 
-static bool write_file(struct work *w, const struct buf *text, struct err *e)
-{
-    struct functions *f = w->f;
-    scoped_buf struct buf old;
-    buf_init(&old, FUNCTIONS_FILE_MAX);
-    struct os_stat st;
-    if (!store_text(f, &old, &st, e))
-        return false;
-    if (!st.inode)
-        return os_write_file(f->own, FILE_NAME, buf_view(text), OS_CREATE, 0644, NULL, e);
-    struct os_stamp now = os_stamp(f->own, FILE_NAME);
-    if (!os_same_stamp(&now, &f->stamp))
-        return err_set(e, ERR_CONFLICT,
-                       OWN_DIR "/" FILE_NAME
-                               " was changed by another program in this moment; nothing "
-                               "was changed, try again");
-    return backup_put(f, buf_view(&old), NULL, e) &&
-           os_replace_file(f->own, FILE_NAME, buf_view(text), &st, NULL, e);
-}
-
 static bool finish(struct work *w, struct err *e)
 {
-    if (!w->entry_count && !w->removed_count)
+    if (!w->entry_count && !w->removed_count && !w->checked_count)
         return true;
     qsort(w->all, w->count, sizeof *w->all, compare_names);
     scoped_buf struct buf text;
@@ -268,7 +284,8 @@ static bool finish(struct work *w, struct err *e)
     scoped_new_set struct function_set *s = read_back(w, &text, e);
     struct db *db = s ? versions_open(w->f, e) : NULL;
     scoped_transaction struct transaction t = {0};
-    if (!db || !db_begin(&t, db, e) || !record(w, db, e) || !write_file(w, &text, e))
+    if (!db || !db_begin(&t, db, e) || !record(w, db, e) ||
+        !store_write(w->f, buf_view(&text), e))
         return false;
     /* The file says it already. What cannot be recorded now is found by the next look. */
     struct err late = {0};
@@ -296,4 +313,35 @@ bool functions_change(struct functions *f, struct function_change *changes, size
     if (now)
         *now = functions_now(f, e);
     return !now || *now;
+}
+
+static bool check_one(struct work *w, struct str name, struct str api_version,
+                      struct err *e)
+{
+    size_t i = find(w, name);
+    if (i == SIZE_MAX)
+        return is_missing(w, name, e);
+    if (str_eq(w->all[i]->api_version, api_version))
+        return true;
+    struct function *fn = arena_get(w->arena, sizeof *fn, e);
+    if (!fn)
+        return false;
+    *fn = *w->all[i];
+    fn->api_version = api_version;
+    w->all[i] = w->checked[w->checked_count++] = fn;
+    return true;
+}
+
+bool functions_checked(struct functions *f, const struct str *names, size_t count,
+                       struct str api_version, struct err *e)
+{
+    scoped_store(f);
+    __attribute__((cleanup(work_done))) struct work w = {
+        .f = f, .arena = arena_new((size_t)16 << 20)};
+    if (!begin(&w, count, e))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!check_one(&w, names[i], api_version, e))
+            return false;
+    return finish(&w, e);
 }

@@ -376,6 +376,15 @@ bool function_read(const struct json *given, struct arena *a, struct function *o
            function_hash(out, a, e);
 }
 
+bool function_recall(const struct json *v, struct arena *a, struct function *out,
+                     struct findings *f, struct err *e)
+{
+    struct reader r = {.arena = a, .found = f, .of_file = true};
+    uint32_t before = f->error_count;
+    return reader_function(&r, v, out, e) && f->error_count == before &&
+           function_hash(out, a, e);
+}
+
 /* ---- patches ------------------------------------------------------------- */
 
 static const char *const patchable[] = {"name", "description", "parameters", "returnType",

@@ -124,3 +124,65 @@ static inline void write_text(struct fixture *x, const char *name, struct str te
     assert_fine(x, os_write_file(dir, name, text, OS_REPLACE, 0644, NULL, &x->e));
     os_close(dir);
 }
+
+static inline const char *file_text(struct fixture *x, const char *name)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 20);
+    int dir = os_dir_open(x->path, &x->e);
+    assert_fine(x, os_read_file(dir, name, &text, NULL, &x->e));
+    os_close(dir);
+    return arena_copy(x->arena, buf_cz(&text), text.n, &x->e);
+}
+
+#define FILE_PATH ".cloche/custom-functions.json"
+
+/* The file as a person saves it, with ' for ". */
+static inline void by_hand(struct fixture *x, const char *json)
+{
+    char *text = arena_copy(x->arena, json, strlen(json), &x->e);
+    for (char *at = text; *at; at++)
+        if (*at == '\'')
+            *at = '"';
+    write_text(x, FILE_PATH, str_of(text));
+}
+
+/* What a function of the door writes, read again. */
+#define told(x, call)                                     \
+    ({                                                    \
+        scoped_buf struct buf told_;                      \
+        buf_init(&told_, (size_t)16 << 20);               \
+        struct json_writer out_ = json_writer(&told_);    \
+        struct json_writer *out = &out_;                  \
+        assert_fine(x, call);                             \
+        json_read(buf_view(&told_), (x)->arena, &(x)->e); \
+    })
+
+static inline const char *str_at(struct fixture *x, const struct json *v, const char *key)
+{
+    return str_cz(json_str(json_get(v, key)), x->arena, &x->e);
+}
+
+static inline int64_t int_at(const struct json *v, const char *key)
+{
+    return json_int(json_get(v, key), -1);
+}
+
+static inline uint32_t version_of(struct fixture *x, const char *name)
+{
+    scoped_set const struct function_set *s = now(x);
+    const struct function *fn = function_named(s, str_of(name));
+    return fn ? fn->version : 0;
+}
+
+static inline void take_away(struct fixture *x, const char *name)
+{
+    struct function_change c = {.of = str_of(name)};
+    assert_fine(x, functions_change(x->f, &c, 1, &tester, NULL, &x->e));
+}
+
+static inline size_t count_of(struct fixture *x)
+{
+    scoped_set const struct function_set *s = now(x);
+    return function_count(s);
+}

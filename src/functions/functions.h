@@ -1,11 +1,10 @@
 /* functions/functions.h - custom functions of a vault: what agents and persons keep there
  * to be called by name later; their file, versions, backups, sharing, validity and use.
  *
- * `.cloche/custom-functions.json` of the vault is the truth: sorted by name, one field a
- * line, so that persons and git can read, change and merge it. Beside it every version is
- * kept in `.cloche/functions.db`, and the last ten files in `.cloche/backups/`. Nothing
- * here runs a function or knows a type checker: room actions joins them.
- * Reading never makes a file in `.cloche` but the history of what was found.
+ * `.cloche/custom-functions.json` of the vault is the truth: by name, one field a line, so
+ * that persons and git can read and merge it. Every version is in `.cloche/functions.db`,
+ * the last ten files in `.cloche/backups/`. Nothing here runs a function.
+ * Strings and values of a function are borrowed from the set, or arena, that it is of.
  * Source: seed 001, "Data Storage Structure"; docs/functions.md.
  * Threads: safe, except open and close. Any number of processes share a vault.
  */
@@ -32,9 +31,7 @@ struct function_parameter {
     const struct json *fallback; /* its `default`; NULL: none */
     const struct json *source;   /* as it was read */
 };
-
-struct
-    function_example { /* a test kept with it; with none of the last three: it ends well */
+struct function_example { /* a test kept with it; without the last three: it ends well */
     struct str name;
     const struct json *args;     /* an object by name, or an array; NULL: none */
     const struct json *expected; /* what it returns */
@@ -42,30 +39,25 @@ struct
     struct str error;            /* what it throws: a part of "name: message" */
     const struct json *source;
 };
-
-/* All strings and values are borrowed from the set, or the arena, that it is of. */
 struct function {
-    struct str id; /* of a new one: empty */
-    struct str name, description, return_type, code;
+    struct str id, name, description, return_type, code;
     const struct function_parameter *parameters;
     size_t parameter_count;
     const struct str *tags;
     size_t tag_count;
     const struct function_example *examples;
     size_t example_count;
+    struct str api_version; /* of the API that it was checked against */
     /* What follows is the store's to say. */
     int64_t created_ms, updated_ms, last_used_ms; /* 0: not known, never */
     uint64_t usage_count;                         /* when the file was written */
     enum function_maker created_by;
-    struct str updated_by; /* the caller's name */
-    uint32_t version;      /* from 1 */
-    struct str
-        api_version;   /* of the API that it was checked against; given by who puts */
-    struct str hash;   /* of the definition, without any of the above */
-    struct str origin; /* the library that it is shared from; empty: the vault's own */
+    struct str updated_by;     /* the caller's name */
+    uint32_t version;          /* from 1 */
+    struct str hash;           /* of the definition, without any of the above */
+    struct str origin;         /* the library that it is shared from; empty: none */
     const struct json *source; /* as it was read; fields that nobody knows survive */
 };
-
 /* Writes it as an object in the seed's nesting and order. */
 void function_write(const struct function *fn, struct json_writer *out);
 /* "createOrUpdateDailyNote(date?: string, content?: string): Promise<Note>". */
@@ -74,7 +66,6 @@ void function_signature(const struct function *fn, struct buf *out);
 /* ---- what is wrong with one ---------------------------------------------- */
 
 #define FINDINGS_MAX 200u /* kept of each kind; all are counted */
-
 /* The insides of JSON arrays of {field, line, column, code, message, suggestion}. */
 struct findings {
     struct buf errors, warnings;
@@ -93,37 +84,36 @@ void findings_error(struct findings *f, const struct finding *what);
 void findings_warn(struct findings *f, const struct finding *what);
 
 /* Reads a definition as register_custom_function takes it: shapes, lengths and counts; all
- * errors at once. It borrows from `given`. false: there are findings, or *e (ERR_LIMIT, of
- * the arena). */
+ * errors at once. Borrows from `given`. false: there are findings, or *e (ERR_LIMIT). */
 bool function_read(const struct json *given, struct arena *a, struct function *out,
                    struct findings *f, struct err *e);
-/* `fn` with those fields that `patch` has, unknown ones refused (for an update). */
+/* `fn` with those fields of it that `patch` has. */
 bool function_patch(const struct function *fn, const struct json *patch, struct arena *a,
                     struct function *out, struct findings *f, struct err *e);
 
 /* ---- the functions of a vault -------------------------------------------- */
 
 struct functions;
+struct function_set;
 /* Looks at nothing yet. NULL and *e as os_dir_open(). */
 struct functions *functions_open(const char *vault_folder, struct err *e);
-void functions_close(struct functions *f); /* NULL is fine; all sets must be dropped */
+void functions_close(struct functions *f); /* NULL is fine */
 SCOPED(functions, functions_close);
 struct usage *functions_usage(struct functions *f); /* how they are used; its own */
 
-/* Read-only libraries, best first: functions of other folders (of `FOLDER/.cloche/`, or
- * `FOLDER/custom-functions.json`) that the user's policy names; a vault's own win. Told
- * again before each functions_now(); costs nothing while they are the same. */
+/* Read-only libraries, best first, of other folders (FOLDER/.cloche/custom-functions.json
+ * or FOLDER/custom-functions.json); the vault's own functions win over theirs. Told again
+ * before each functions_now(); costs nothing while they are the same. */
 struct functions_library {
     const char *name, *folder; /* what `origin` says; its absolute path */
 };
 void functions_share(struct functions *f, const struct functions_library *libraries,
                      size_t count);
 
-/* All of them as they are now: never changed, shared, dropped once. Costs two stats while
- * nothing changed. No file: an empty set. NULL and *e: ERR_INVALID (damaged: names the first
- * place and how to restore), ERR_CONFLICT (of a newer version), ERR_DENIED (a symbolic
- * link), ERR_LIMIT, ERR_IO. A library that cannot be read is left out. */
-struct function_set;
+/* All of them as they are now, shared and never changed. Costs two stats while nothing has
+ * changed. No file: an empty set. NULL and *e: ERR_INVALID (damaged: names the first place
+ * and how to restore), ERR_CONFLICT (of a newer version), ERR_DENIED (a symbolic link),
+ * ERR_LIMIT, ERR_IO. A library that cannot be read is left out. */
 const struct function_set *functions_now(struct functions *f, struct err *e);
 const struct function_set *function_set_hold(const struct function_set *s);
 void function_set_drop(const struct function_set *s); /* NULL is fine */
@@ -137,9 +127,9 @@ const struct function *function_named(const struct function_set *s, struct str n
 const struct function *function_at(const struct function_set *s, size_t i); /* by name */
 size_t function_count(const struct function_set *s);
 struct str function_set_hash(const struct function_set *s); /* another when anything is */
-/* A library's function of the same name stands behind `fn`: its origin, else empty. */
+/* The library whose function of the same name stands behind the vault's own `fn`. */
 struct str function_hides(const struct function_set *s, const struct function *fn);
-/* All that is wrong with the file, by line and column; none where it is sound. */
+/* All that is wrong with the file, by line and column; nothing where it is sound. */
 bool functions_diagnose(struct functions *f, struct findings *out, struct err *e);
 
 /* ---- changing ------------------------------------------------------------ */
@@ -155,14 +145,13 @@ struct function_change {
     uint32_t expected_version; /* of that one; 0: whatever it is */
     bool replace; /* a new one may become the next version of the one with its name */
     const char *action; /* what versions say was done; NULL: as it is */
-    /* What came of it: */
-    uint32_t version; /* of the one removed: its last */
-    bool same;        /* it was so already: no new version */
+    uint32_t version;   /* told: of the one removed its last */
+    bool same;          /* told: it was so already, there is no new version */
 };
-/* All of them or none, under the lock of all processes: file, backup, versions. `now`
- * (may be NULL) is what then holds, dropped by the caller. ERR_NOT_FOUND (names the
- * nearest), ERR_CONFLICT (the name is taken; it has another version, told), ERR_DENIED (a
- * library's; read-only), ERR_LIMIT, ERR_INVALID (the file is damaged), ERR_BUSY, ERR_IO. */
+/* All of them or none, under the lock of all processes: file, backup, versions. `now` (may
+ * be NULL): what then holds, dropped by the caller. ERR_NOT_FOUND (names the nearest),
+ * ERR_CONFLICT (the name is taken; it has another version, told), ERR_DENIED (a library's;
+ * read-only), ERR_LIMIT, ERR_INVALID (the file is damaged), ERR_BUSY, ERR_IO. */
 bool functions_change(struct functions *f, struct function_change *changes, size_t count,
                       const struct function_author *who, const struct function_set **now,
                       struct err *e);
@@ -170,22 +159,20 @@ bool functions_change(struct functions *f, struct function_change *changes, size
 bool functions_checked(struct functions *f, const struct str *names, size_t count,
                        struct str api_version, struct err *e);
 
-/* ---- versions ------------------------------------------------------------ */
+/* ---- versions: of a name or id, also of one that was removed -------------- */
 
-/* Of the function with this name or id, also of one that was removed (its id, or a name
- * that nobody has now). ERR_NOT_FOUND; ERR_IO: the history cannot be read. Writes
- * {id, name, exists, versions: [{version, at, by, maker, action, note?, name, apiVersion?,
- * current}]}, newest first. */
+/* {id, name, exists, versions: [{version, at, by, maker, action, note?, name, apiVersion?,
+ * current}]}, newest first, at most the last 1,000. ERR_NOT_FOUND; ERR_IO. */
 bool functions_versions(struct functions *f, struct str name, struct json_writer *out,
                         struct err *e);
 /* One of them; `version` 0: the last. In `a`. */
 bool functions_version(struct functions *f, struct str name, uint32_t version,
                        struct arena *a, struct function *out, struct err *e);
-/* What became of it between two: {from, to, fields: [names], diff}, the last a unified
- * diff of the code and, behind it, of the other fields; `to` 0: the last. */
+/* {name, from, to, fields: [names that differ], diff}, the last a unified diff of the code
+ * and then of the other fields; `to` 0: the last, `from` 0: the one before `to`. */
 bool functions_diff(struct functions *f, struct str name, uint32_t from, uint32_t to,
                     struct json_writer *out, struct err *e);
-/* Makes a new version with an old one's content; a removed one comes back under its id. */
+/* A new version with an old one's content; one that was removed comes back. */
 bool functions_rollback(struct functions *f, struct str name, uint32_t version,
                         uint32_t expected_version, const struct function_author *who,
                         const struct function_set **now, struct err *e);
@@ -199,17 +186,17 @@ bool functions_backup(struct functions *f, char name[static FUNCTION_BACKUP_NAME
                       struct err *e);
 /* [{backup, at, size, functions, sound}], newest first. */
 bool functions_backups(struct functions *f, struct json_writer *out, struct err *e);
-/* Makes the file what a backup was (empty: the newest sound one); what it is now, damaged
- * or not, becomes a backup first. Versions go on counting. Writes {backup, restored,
- * removed: [names], changed: [names]}. */
+/* Makes the file what a backup was (empty: the newest sound one). What it is now, damaged or
+ * not, becomes a backup first. Versions go on counting. Writes {backup, created, changed,
+ * removed: [names]} as an object. */
 bool functions_restore(struct functions *f, struct str backup,
                        const struct function_author *who, struct json_writer *out,
                        struct err *e);
 
 /* ---- sharing ------------------------------------------------------------- */
 
-/* The file's format with {exportedAt, from} before: of `names` (a JSON array; NULL: all of
- * the vault's own). ERR_NOT_FOUND names the first that is not there. */
+/* The file's format with {exportedAt, from} before: of `names` (an array; NULL: all of the
+ * vault's own). ERR_NOT_FOUND names the first that is not there. */
 bool functions_export(struct functions *f, const struct json *names, struct str from,
                       struct buf *out, struct err *e);
 
@@ -222,27 +209,24 @@ enum function_conflict {
 struct function_import {
     struct str text; /* our file, or one of those that docs/functions.md tells of */
     const struct json *names;  /* an array: only these; NULL: all */
-    enum function_conflict on; /* a name that is taken; VERSION and REPLACE: the next
-                                  version of it, REPLACE without its usage and tags */
+    enum function_conflict on; /* REPLACE: the one that is there goes, with its history */
     bool dry_run, partly;      /* partly: what is sound, even where others are not */
-    /* Called once for each that would be stored, with all of them in `among`. */
+    /* Called once for each that would be stored, among all that would then be there. */
     void (*check)(void *arg, const struct function *fn, const struct function_set *among,
-                  struct findings *found);
+                  struct findings *found); /* NULL: nothing is checked */
     void *arg;
 };
-/* Runs nothing. Writes {success, imported, skipped, failed, functions: [{name, action:
- * "created" | "renamed" | "replaced" | "version" | "same" | "skipped" | "failed",
- * newName?, version?, errors?, warnings?}], errors?}. false and *e: not even that. */
+/* Runs nothing. Writes the members of an object: success, imported, skipped, failed,
+ * functions: [{name, action: created | renamed | replaced | version | same | skipped |
+ * failed, newName?, version?, errors?, warnings?}], errors?. false and *e: not even that. */
 bool functions_import(struct functions *f, const struct function_import *i,
                       const struct function_author *who, struct json_writer *out,
                       struct err *e);
-/* `code` with the function that it binds under `from` bound as `to`: appends. */
-bool function_rename_code(struct str code, struct str from, struct str to,
-                          struct buf *out, struct err *e);
-
-/* Built-in beginnings: [{template, description, tags, signature}]. */
+/* `fn` under another name, its code binding that. In `a`. */
+bool function_renamed(const struct function *fn, struct str name, struct arena *a,
+                      struct function *out, struct err *e);
+/* Built-in beginnings: [{template, description, signature, tags}]. */
 void function_templates(struct json_writer *out);
-/* A new definition made of one, in `a`, under another name where that is not empty.
- * ERR_NOT_FOUND: names those there are. */
+/* A definition made of one, under another name unless that is empty. ERR_NOT_FOUND. */
 bool function_template(struct str which, struct str name, struct arena *a,
                        struct function *out, struct err *e);

@@ -59,6 +59,9 @@ bool set_write(const struct function *const *all, size_t count, const struct jso
 
 void function_write_definition(const struct function *fn, struct json_writer *out);
 bool function_hash(struct function *fn, struct arena *a, struct err *e);
+/* One that was written before, with what the store said of it. false: *e or findings. */
+bool function_recall(const struct json *v, struct arena *a, struct function *out,
+                     struct findings *f, struct err *e);
 void put_unknown(const struct json *source, const char *const *known,
                  struct json_writer *out);
 
@@ -86,7 +89,8 @@ struct functions {
     size_t library_count;
     struct db *db; /* the history; NULL: not open */
     uint64_t db_inode;
-    int lock; /* -1: not held */
+    bool db_frozen; /* it cannot be written, and is as it was when it was opened */
+    int lock;       /* -1: not held */
 };
 
 /* Opens `.cloche`; `make`: makes it. false without *e: it is not there. */
@@ -95,7 +99,13 @@ bool store_folder(struct functions *f, bool make, struct err *e);
 const struct function_set *store_file(struct functions *f, struct err *e);
 /* The lock between processes; ended by store_unlock(). */
 bool store_lock(struct functions *f, unsigned wait_ms, struct err *e);
-void store_unlock(struct functions *f);
+void store_unlock(struct functions *f); /* not held is fine */
+static inline void store_unlock_at(struct functions **f)
+{
+    store_unlock(*f);
+}
+#define scoped_lock(f) \
+    __attribute__((cleanup(store_unlock_at))) struct functions *locked_ = (f)
 /* With the mutex alone. */
 static inline void store_leave(pthread_mutex_t **m)
 {
@@ -106,7 +116,12 @@ static inline void store_leave(pthread_mutex_t **m)
     pthread_mutex_lock(entered_)
 /* The text of the file; empty where there is none. */
 bool store_text(struct functions *f, struct buf *out, struct os_stat *st, struct err *e);
+/* Puts a text in the place of the file, which becomes a backup. While the lock is held.
+ * ERR_CONFLICT: somebody else has just changed it. */
+bool store_write(struct functions *f, struct str text, struct err *e);
 /* The file was written by us: it is `s` from now on, which is handed over. */
+/* Whatever was read is read again. */
+void store_forget(struct functions *f);
 void store_written(struct functions *f, const struct function_set *s, bool recorded);
 
 /* ---- the history (versions.c) --------------------------------------------- */
@@ -114,6 +129,8 @@ void store_written(struct functions *f, const struct function_set *s, bool recor
 /* Opens it, made where it is missing; put aside and made anew where it is damaged, and
  * the lock is held. */
 struct db *versions_open(struct functions *f, struct err *e);
+/* For reading alone, also where nothing can be written. */
+struct db *versions_look(struct functions *f, struct err *e);
 void versions_close(struct functions *f);
 /* Gives the functions of a set, read from the file that `read` tells of, the numbers of
  * their versions, and records what others did to the file. Where it cannot, they go on
@@ -129,6 +146,17 @@ struct version_entry {
 bool versions_add(struct db *db, const struct version_entry *entry, struct err *e);
 /* They are there no more. */
 bool versions_remove(struct db *db, struct str id, struct err *e);
+/* What a set that takes the place of all is to the history: names, as insides of JSON
+ * arrays. */
+struct versions_told {
+    struct buf created, changed, removed;
+};
+/* In an open transaction: numbers the versions of a set, and records as done by `who` (NULL:
+ * by somebody outside) what is another than the history says. */
+bool versions_adopt(struct db *db, struct function_set *set,
+                    const struct function_author *who, const char *action,
+                    struct versions_told *told, struct err *e);
+struct str versions_keep(struct arena *a, struct str s, struct err *e);
 /* The last version of the function with this id; 0: none is known. */
 uint32_t versions_last(struct db *db, struct str id, struct err *e);
 

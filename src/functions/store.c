@@ -205,6 +205,33 @@ const struct function_set *store_file(struct functions *f, struct err *e)
     return load(f, e) ? f->file : NULL;
 }
 
+bool store_write(struct functions *f, struct str text, struct err *e)
+{
+    scoped_buf struct buf old;
+    buf_init(&old,
+             2 * FUNCTIONS_FILE_MAX); /* one that is too large can be replaced, too */
+    struct os_stat st;
+    struct os_stamp now = os_stamp(f->own, FILE_NAME);
+    if (!store_text(f, &old, &st, e))
+        return false;
+    if (!st.inode)
+        return os_write_file(f->own, FILE_NAME, text, OS_CREATE, 0644, NULL, e);
+    if (!os_same_stamp(&now, &f->stamp) && f->file)
+        return err_set(e, ERR_CONFLICT,
+                       OWN_DIR "/" FILE_NAME
+                               " was changed by another program in this moment; nothing "
+                               "was changed, try again");
+    return backup_put(f, buf_view(&old), NULL, e) &&
+           os_replace_file(f->own, FILE_NAME, text, &st, NULL, e);
+}
+
+void store_forget(struct functions *f)
+{
+    forget(&f->file);
+    forget(&f->now);
+    f->stamp = (struct os_stamp){0};
+}
+
 void store_written(struct functions *f, const struct function_set *s, bool recorded)
 {
     forget(&f->file);

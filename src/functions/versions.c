@@ -8,7 +8,6 @@
 
 #define DB_NAME "functions.db"
 
-/* Room usage of this folder adds its own migration behind. */
 static const char *const migrations[] = {
     "CREATE TABLE functions("
     " id TEXT PRIMARY KEY,"
@@ -20,6 +19,7 @@ static const char *const migrations[] = {
     "CREATE TABLE versions("
     " key INTEGER PRIMARY KEY,"
     " function TEXT NOT NULL REFERENCES functions(id),"
+    " name TEXT NOT NULL,"
     " number INTEGER NOT NULL,"
     " time INTEGER NOT NULL," /* ms */
     " by TEXT NOT NULL,"
@@ -37,6 +37,7 @@ void versions_close(struct functions *f)
     db_close(f->db);
     f->db = NULL;
     f->db_inode = 0;
+    f->db_frozen = false;
 }
 
 /* Put aside, not deleted: somebody may want to look into it. */
@@ -53,17 +54,39 @@ static bool put_aside(struct functions *f, struct err *e)
     return os_move(f->own, DB_NAME, aside, e) && db_remove(f->own, DB_NAME, e);
 }
 
+static struct db_options options_of(const struct functions *f)
+{
+    return (struct db_options){.migrations = migrations,
+                               .migration_count = LENGTH(migrations),
+                               .durable = true,
+                               .remote = !os_is_local(f->vault)};
+}
+
+struct db *versions_look(struct functions *f, struct err *e)
+{
+    struct err why = {0};
+    if (versions_open(f, &why))
+        return f->db;
+    if (why.code == ERR_DENIED) {
+        const struct db_options options = options_of(f);
+        why = (struct err){0};
+        f->db = db_open_frozen(f->own, DB_NAME, &options, &why);
+        f->db_frozen = f->db;
+    }
+    if (!f->db)
+        err_set(e, why.code, "%s", why.msg);
+    return f->db;
+}
+
 struct db *versions_open(struct functions *f, struct err *e)
 {
     bool damaged = f->db && db_is_damaged(f->db);
-    if (f->db && !damaged && os_stamp(f->own, DB_NAME).inode == f->db_inode)
+    if (f->db && !damaged && !f->db_frozen &&
+        os_stamp(f->own, DB_NAME).inode == f->db_inode)
         return f->db;
     versions_close(f);
     struct err why = {0};
-    const struct db_options options = {.migrations = migrations,
-                                       .migration_count = LENGTH(migrations),
-                                       .durable = true,
-                                       .remote = !os_is_local(f->vault)};
+    const struct db_options options = options_of(f);
     if (!damaged)
         f->db = db_open(f->own, DB_NAME, &options, &damaged, &why);
     if (!f->db && damaged && f->lock >= 0) {
@@ -107,7 +130,7 @@ bool versions_add(struct db *db, const struct version_entry *entry, struct err *
     scoped(query_end) struct query *q =
         db_query(db,
                  "INSERT INTO versions(function, number, time, by, maker, action, note,"
-                 " api, hash, definition) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 " api, hash, definition, name) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                  e);
     if (!q)
         return false;
@@ -121,6 +144,7 @@ bool versions_add(struct db *db, const struct version_entry *entry, struct err *
     query_bind_str(q, 8, fn->api_version);
     query_bind_str(q, 9, fn->hash);
     query_bind_str(q, 10, buf_view(&definition));
+    query_bind_str(q, 11, fn->name);
     return query_run(q, e);
 }
 
@@ -148,7 +172,7 @@ uint32_t versions_last(struct db *db, struct str id, struct err *e)
 /* ---- what others did ----------------------------------------------------- */
 
 struct known {
-    struct str id, hash;
+    struct str id, name, hash;
     uint32_t last;
     bool gone, met;
 };
@@ -157,15 +181,36 @@ struct settling {
     struct arena *arena;
     struct known *known; /* by id */
     size_t count;
-    size_t strange; /* that the history does not tell of */
+    size_t strange;                    /* that the history does not tell of */
+    const struct function_author *who; /* NULL: nobody knows */
+    const char *action;
+    struct versions_told *told; /* NULL: nobody wants to know */
 };
+
+static void settling_done(struct settling *s)
+{
+    arena_free(s->arena);
+}
+#define scoped_settling __attribute__((cleanup(settling_done)))
+#define SETTLING_MEMORY ((size_t)64 << 20)
 
 static int compare_known(const void *a, const void *b)
 {
     return str_cmp(((const struct known *)a)->id, ((const struct known *)b)->id);
 }
 
-static struct str keep_str(struct arena *a, struct str s, struct err *e)
+static struct known *find_known(const struct settling *s, struct str id)
+{
+    const struct known key = {.id = id};
+    return s->count ? bsearch(&key, s->known, s->count, sizeof key, compare_known) : NULL;
+}
+
+static bool is_recorded(const struct known *k, const struct function *fn)
+{
+    return k && !k->gone && str_eq(k->hash, fn->hash);
+}
+
+struct str versions_keep(struct arena *a, struct str s, struct err *e)
 {
     char *copy = arena_copy(a, s.at, s.n, e);
     return (struct str){copy ? copy : "", copy ? s.n : 0};
@@ -179,29 +224,28 @@ static bool read_known(struct db *db, struct settling *s, struct err *e)
     size_t most = (size_t)query_int(n, 0);
     s->known = arena_get(s->arena, (most + 1) * sizeof *s->known, e);
     scoped(query_end) struct query *q =
-        db_query(db, "SELECT id, hash, last, gone FROM functions ORDER BY id", e);
+        db_query(db, "SELECT id, name, hash, last, gone FROM functions", e);
     while (s->known && q && s->count < most && query_next(q, e))
         s->known[s->count++] =
-            (struct known){.id = keep_str(s->arena, query_str(q, 0), e),
-                           .hash = keep_str(s->arena, query_str(q, 1), e),
-                           .last = (uint32_t)query_int(q, 2),
-                           .gone = query_int(q, 3) != 0};
+            (struct known){.id = versions_keep(s->arena, query_str(q, 0), e),
+                           .name = versions_keep(s->arena, query_str(q, 1), e),
+                           .hash = versions_keep(s->arena, query_str(q, 2), e),
+                           .last = (uint32_t)query_int(q, 3),
+                           .gone = query_int(q, 4) != 0};
     if (s->count)
         qsort(s->known, s->count, sizeof *s->known, compare_known);
     return !e->code;
 }
 
 /* Numbers the versions: those that the history knows as it does, the others one further.
- * How many it does not know, and how many of its own are there no more, is counted. */
+ * Counts what it does not know, and what is there no more. */
 static void compare(struct function_set *set, struct settling *s)
 {
+    s->strange = 0;
     for (size_t i = 0; i < set->count; i++) {
         struct function *fn = &set->all[i];
-        const struct known key = {.id = fn->id};
-        struct known *k =
-            s->count ? bsearch(&key, s->known, s->count, sizeof key, compare_known)
-                     : NULL;
-        bool same = k && !k->gone && str_eq(k->hash, fn->hash);
+        struct known *k = find_known(s, fn->id);
+        bool same = is_recorded(k, fn);
         if (k)
             k->met = true;
         if (same)
@@ -214,52 +258,73 @@ static void compare(struct function_set *set, struct settling *s)
         s->strange += !s->known[i].gone && !s->known[i].met;
 }
 
-static bool is_recorded(const struct settling *s, const struct function *fn)
+static void tell(struct buf *list, struct str name)
 {
-    const struct known key = {.id = fn->id};
-    const struct known *k =
-        s->count ? bsearch(&key, s->known, s->count, sizeof key, compare_known) : NULL;
-    return k && !k->gone && str_eq(k->hash, fn->hash);
+    if (list->n)
+        buf_char(list, ',');
+    struct json_writer w = json_writer(list);
+    json_put_str(&w, name);
+}
+
+static bool record_one(struct db *db, struct function *fn, const struct settling *s,
+                       struct err *e)
+{
+    const struct known *k = find_known(s, fn->id);
+    if (is_recorded(k, fn))
+        return true;
+    if (s->told)
+        tell(k && !k->gone ? &s->told->changed : &s->told->created, fn->name);
+    fn->updated_by = s->who ? s->who->by : STR("external");
+    fn->updated_ms = os_real_ms();
+    const struct version_entry entry = {.fn = fn,
+                                        .action = s->action,
+                                        .note = s->who ? s->who->note : STR(""),
+                                        .maker =
+                                            s->who ? s->who->maker : FUNCTION_BY_USER};
+    return versions_add(db, &entry, e);
 }
 
 static bool record(struct db *db, struct function_set *set, struct settling *s,
                    struct err *e)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        struct function seen = set->all[i];
-        if (is_recorded(s, &seen))
+    for (size_t i = 0; i < set->count; i++)
+        if (!record_one(db, &set->all[i], s, e))
+            return false;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->known[i].gone || s->known[i].met)
             continue;
-        seen.updated_by = STR("external");
-        seen.updated_ms = os_real_ms();
-        const struct version_entry entry = {
-            .fn = &seen, .action = "found", .maker = FUNCTION_BY_USER};
-        if (!versions_add(db, &entry, e))
+        if (s->told)
+            tell(&s->told->removed, s->known[i].name);
+        if (!versions_remove(db, s->known[i].id, e))
             return false;
     }
-    for (size_t i = 0; i < s->count; i++)
-        if (!s->known[i].gone && !s->known[i].met &&
-            !versions_remove(db, s->known[i].id, e))
-            return false;
     return true;
 }
 
-static bool settle_in(struct functions *f, struct function_set *set, bool writes,
-                      struct settling *s, struct err *e)
+bool versions_adopt(struct db *db, struct function_set *set,
+                    const struct function_author *who, const char *action,
+                    struct versions_told *told, struct err *e)
 {
-    struct db *db = versions_open(f, e);
-    if (!db)
+    scoped_settling struct settling s = {
+        .arena = arena_new(SETTLING_MEMORY), .who = who, .action = action, .told = told};
+    if (!read_known(db, &s, e))
         return false;
-    scoped_transaction struct transaction t = {0};
-    if (!(writes ? db_begin(&t, db, e) : db_begin_read(&t, db, e)) ||
-        !read_known(db, s, e))
-        return false;
-    compare(set, s);
-    return !writes || ((!s->strange || record(db, set, s, e)) && db_commit(&t, e));
+    compare(set, &s);
+    return record(db, set, &s, e);
 }
 
-static void settling_done(struct settling *s)
+/* What the history says, without a change of it. false: it says something else than the
+ * file, or nothing. */
+static bool look(struct functions *f, struct function_set *set)
 {
-    arena_free(s->arena);
+    struct err why = {0};
+    scoped_settling struct settling s = {.arena = arena_new(SETTLING_MEMORY)};
+    struct db *db = versions_look(f, &why);
+    scoped_transaction struct transaction t = {0};
+    if (!db || !db_begin_read(&t, db, &why) || !read_known(db, &s, &why))
+        return false;
+    compare(set, &s);
+    return !s.strange;
 }
 
 /* Is the file still the one that the set was read from? */
@@ -269,34 +334,33 @@ static bool still_there(struct functions *f, const struct os_stamp *read)
     return os_same_stamp(&now, read);
 }
 
+static bool adopt_found(struct functions *f, struct function_set *set)
+{
+    struct err why = {0};
+    struct db *db = versions_open(f, &why);
+    scoped_transaction struct transaction t = {0};
+    return db && db_begin(&t, db, &why) &&
+           versions_adopt(db, set, NULL, "found", NULL, &why) && db_commit(&t, &why);
+}
+
 void versions_settle(struct functions *f, struct function_set *set,
                      const struct os_stamp *read)
 {
     f->unsettled = false;
-    if (f->own < 0 || (!set->count && !os_stamp(f->own, DB_NAME).inode))
-        return; /* there is nothing, and never was */
-    struct err why = {0};
-    bool held = f->lock >= 0;
-    {
-        __attribute__((cleanup(settling_done))) struct settling s = {
-            .arena = arena_new((size_t)64 << 20)};
-        if (settle_in(f, set, false, &s, &why) && !s.strange)
-            return;
-    }
+    bool nothing = !set->count && (f->own < 0 || !os_stamp(f->own, DB_NAME).inode);
+    if (nothing || look(f, set))
+        return;
     /* What is strange may be a writer's change that is under way: then its end is what
      * the next look shall see. */
     struct err busy = {0};
+    bool held = f->lock >= 0;
     if (!held && !store_lock(f, 0, &busy)) {
         f->unsettled = busy.code == ERR_BUSY;
         return;
     }
-    __attribute__((cleanup(settling_done))) struct settling s = {
-        .arena = arena_new((size_t)64 << 20)};
-    why = (struct err){0};
-    if (!still_there(f, read))
-        f->unsettled = true;
-    else
-        (void)settle_in(f, set, true, &s, &why);
+    f->unsettled = !still_there(f, read);
+    if (!f->unsettled)
+        (void)adopt_found(f, set);
     if (!held)
         store_unlock(f);
 }

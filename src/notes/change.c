@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "notes/diff.h"
 #include "notes/name.h"
 #include "notes/steps.h"
 #include "notes/trash.h"

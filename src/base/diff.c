@@ -1,6 +1,6 @@
 /* Myers' greedy algorithm between the common head and tail of the texts.
  * Source: E. Myers, An O(ND) Difference Algorithm and Its Variations, 1986. */
-#include "notes/diff.h"
+#include "base/base.h"
 
 #define CONTEXT 3
 #define EDITS_MAX 400      /* differing lines that are searched for; its square is kept */
