@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from wire import call, initialize, structured
+
 
 @pytest.fixture
 def run(cloche, vault):
@@ -79,3 +81,33 @@ def test_hints_tell_what_could_cost_less(run, code, words):
 ])
 def test_no_hints_where_there_is_nothing_to_say(run, code):
     assert "hints" not in run(code)
+
+
+NOTE = """const note = await notes.get('%s');
+const lines = (note?.content ?? '').split('\\n');
+const open = lines.filter((line) => line.startsWith('- [ ]'));
+const texts = open.map((line) => line.slice(6).trim());
+return { count: texts.length, texts };"""
+
+
+def evaluate(client, code, id):
+    answer = structured(client.ask(call("evaluate_note_code", {"code": code}, id=id)))
+    assert answer["success"], answer
+    return [hint for hint in answer.get("hints", []) if "register_custom_function" in hint]
+
+
+def test_code_that_comes_a_third_time_could_be_a_function(stdio):
+    stdio.ask(initialize())
+    assert evaluate(stdio, NOTE % "note/one", 1) == []
+    assert evaluate(stdio, (NOTE % "note/two").replace("texts", "found"), 2) == []
+    [hint] = evaluate(stdio, "// once more\n" + NOTE % "note/three", 3)
+    assert "'note/one' (line 1)" in hint and "- [ ]" not in hint
+    assert evaluate(stdio, NOTE % "note/four", 4) == []
+
+
+def test_code_that_differs_or_is_short_gets_no_such_hint(stdio):
+    stdio.ask(initialize())
+    for i in range(6):
+        assert evaluate(stdio, "const a = await notes.list();\nreturn a.length", i + 1) == []
+        other = NOTE % "note/one" + f"\nfunction f{'x' * i}() {{ return {'1 +' * i} 1 }}"
+        assert evaluate(stdio, other, i + 10) == []

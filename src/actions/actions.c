@@ -120,6 +120,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     a->results = results_new();
     a->cache = cache_new();
     a->granted = granted_new();
+    a->repeating = repeating_new();
     if (!add_rows(a, o, e))
         return NULL;
     if (o->guest_dir)
@@ -173,6 +174,7 @@ void actions_close(struct actions *a)
     arena_free(a->schemas);
     approvals_close(a->approvals);
     granted_free(a->granted);
+    repeating_free(a->repeating);
     results_free(a->results);
     cache_free(a->cache);
     free(a->guest_dir);

@@ -71,6 +71,7 @@ struct evaluation {
     struct cancel *cancel; /* of what its calls do: the caller's, or `stopping` */
     uint64_t until_ns; /* os_mono_ns() at which it ends, persons' time not counted; 0 */
 
+    struct buf again;     /* a hint: this code could be a function; empty: none */
     bool cached;          /* answered from the cache */
     atomic_bool unsteady; /* it called a row that is not steady */
 

@@ -176,6 +176,8 @@ static bool run(const struct action_call *c, struct script *script,
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);
         functions_account(&v, &o);
+        if (o.success && !v.cached)
+            functioning_repeated(&v, json_str(json_get(c->arguments, "code")));
         report_write(&v, &o, &w);
         out->is_error = !o.success;
     }

@@ -91,8 +91,8 @@ static bool judge_and_keep(const struct action_call *c, struct shelf *s,
         return false;
     bool passes = function_passes(c, &j, out);
     if (!passes || !function_flag(c, "dryRun", false))
-        usage_tried(functions_usage(s->functions), trial_of(&j, passes),
-                    (double)(os_mono_ns() - begun_ns) / 1e6);
+        functioning_tried(c, s->functions, trial_of(&j, passes),
+                          (double)(os_mono_ns() - begun_ns) / 1e6);
     if (!passes)
         return true;
     return function_flag(c, "dryRun", false) ? answer_kept(fn, &j, d, true, false, out, e)
@@ -200,12 +200,9 @@ static bool rebind(const struct action_call *c, const struct function *was,
 {
     if (str_eq(was->name, fn->name) || !str_eq(was->code, fn->code))
         return true;
-    scoped_buf struct buf code;
-    buf_init(&code, 2 * FUNCTION_CODE_MAX);
-    if (!function_rename_code(fn->code, was->name, fn->name, &code, e))
-        return false;
-    fn->code = (struct str){arena_copy(c->arena, code.at, code.n, e), code.n};
-    return fn->code.at != NULL;
+    struct function before = *fn;
+    before.name = was->name;
+    return function_renamed(&before, fn->name, c->arena, fn, e);
 }
 
 bool action_update_function(const struct action_call *c, struct answer *out,

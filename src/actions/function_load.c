@@ -5,6 +5,7 @@
 #include "actions/account.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
+#include "actions/report.h"
 #include "os/os.h"
 #include "usage/usage.h"
 
@@ -307,7 +308,7 @@ static void count_failures(const struct script_outcome *o, const struct script_t
 }
 
 static struct usage_use count_use(const struct script_outcome *o,
-                                  const struct loaded_function *f,
+                                  const struct loaded_function *f, uint32_t number,
                                   const struct script_tally *t, struct counted *c)
 {
     const struct function *fn = f->fn;
@@ -324,25 +325,14 @@ static struct usage_use count_use(const struct script_outcome *o,
                             .ms = t->total_ms,
                             .times_ms = c->times_ms,
                             .time_count = t->samples,
-                            .load_ms = f->load_ms};
+                            .each = t->stride,
+                            .in_a_row = trace_in_a_row(o, number),
+                            .load_ms = f->load_ms,
+                            .shared = fn->origin.n > 0};
     for (size_t i = 0; i < t->samples; i++)
         c->times_ms[i] = (double)t->ms[i];
     count_failures(o, t, c, &use);
     return use;
-}
-
-static void note_use(struct evaluation *v, const struct usage_use *uses, size_t count)
-{
-    struct usage_evaluation told = {
-        .caller = str_of(v->who->name ? v->who->name : ""),
-        .session = str_of(v->who->session ? v->who->session : ""),
-        .at_ms = os_real_ms(),
-        .uses = uses,
-        .use_count = count,
-    };
-    /* A trial of what is not kept, or of another vault's, is no use. */
-    if (v->functions.kept && !v->functions.draft && !v->here->permit.read_only)
-        usage_note(functions_usage(v->functions.kept), &told);
 }
 
 void functions_account(struct evaluation *v, const struct script_outcome *o)
@@ -354,7 +344,7 @@ void functions_account(struct evaluation *v, const struct script_outcome *o)
         const struct loaded_function *f = &v->functions.at[i];
         struct script_tally none = {0};
         const struct script_tally *t = i < o->tally_count ? &o->tallies[i] : &none;
-        struct usage_use use = count_use(o, f, t, &all[i]);
+        struct usage_use use = count_use(o, f, (uint32_t)i + 1, t, &all[i]);
         account_function(v->account,
                          &(struct account_function){.version = f->fn->version,
                                                     .calls = use.calls,
@@ -363,6 +353,5 @@ void functions_account(struct evaluation *v, const struct script_outcome *o)
         if (use.calls)
             uses[used++] = use;
     }
-    if (used)
-        note_use(v, uses, used);
+    functioning_used(v, uses, used);
 }

@@ -39,10 +39,10 @@ WEAK bool function_try(const struct action_call *c, const struct function *fn,
     return err_set(e, ERR_CAPABILITY, "custom functions cannot be tested yet");
 }
 
-WEAK bool function_rename_code(struct str code, struct str from, struct str to,
-                               struct buf *out, struct err *e)
+WEAK bool function_renamed(const struct function *fn, struct str name, struct arena *a,
+                           struct function *out, struct err *e)
 {
-    (void)code, (void)from, (void)to, (void)out;
+    (void)fn, (void)name, (void)a, (void)out;
     return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
 }
 

@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "actions/internal.h"
+#include "usage/usage.h"
 
 struct functions;
 struct function_set;
@@ -52,7 +53,6 @@ bool function_try(const struct action_call *c, const struct function *fn,
 
 /* ---- running (function_load.c, calls_functions.c) --------------------------- */
 
-struct evaluation;
 /* What customFunctions means to this evaluation, which has not begun: these (NULL: none),
  * with `draft` (NULL: none) in the place of the one of its name. Both are borrowed until it
  * ends. Without this it means the functions of the vault that it begins in, as they are
@@ -61,6 +61,22 @@ void evaluation_functions(struct evaluation *v, const struct function_set *among
                           const struct function *draft);
 /* For script_request.source: the JavaScript of one that was looked up. */
 struct str evaluation_source(void *v, struct str file);
+
+/* ---- use (function_use.c, function_hint.c) ------------------------------------- */
+
+struct repeating *repeating_new(void);
+void repeating_free(struct repeating *r); /* NULL is fine */
+/* The session that an evaluation is a part of: over stdio a process is one; over HTTP one
+ * has no name where its client does not keep any, and this is empty. */
+struct str functioning_session(const struct evaluation *v);
+/* An evaluation has ended that called these functions. Called once for each evaluation, also
+ * where it called none; waits for nothing. */
+void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t n);
+/* An attempt to register or change one has ended; ms: what checking it took. */
+void functioning_tried(const struct action_call *c, struct functions *f,
+                       enum usage_trial how, double ms);
+/* This code has run, and well: is it the third of its form in this conversation? */
+void functioning_repeated(struct evaluation *v, struct str code);
 
 /* ---- telling of them (function_told.c) ---------------------------------------- */
 

@@ -68,6 +68,7 @@ struct actions {
     struct typescript *typescript;       /* made when first needed, under the lock */
     char *ahead;                         /* the folder of modules compiled ahead */
     struct cache *cache;                 /* of answers; own lock */
+    struct repeating *repeating;         /* code that comes again; own lock */
     struct results *results;             /* too large for their answers; own lock */
     struct watching *watching;           /* who tells of changes; own lock */
     struct approvals *approvals;         /* made when first needed, under the lock */

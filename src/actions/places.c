@@ -59,6 +59,7 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
     cancel_init(&v->stopping);
     pthread_mutex_init(&v->lock, NULL);
     buf_init(&v->warnings, (size_t)128 << 10);
+    buf_init(&v->again, 2000);
     pthread_rwlock_init(&v->moving, NULL);
 }
 
@@ -71,6 +72,7 @@ void evaluation_done(struct evaluation *v)
     network_close(v);
     functions_forget(v);
     buf_done(&v->warnings);
+    buf_done(&v->again);
     pthread_rwlock_destroy(&v->moving);
     pthread_mutex_destroy(&v->lock);
     arena_free(v->arena);

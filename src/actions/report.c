@@ -110,7 +110,7 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
     if (v && v->trace)
         trace_write(v, o, w);
     if (v && !v->by_requests)
-        hints_write(o, w);
+        hints_write(v, o, w);
     if (v && v->warnings.n)
         json_pair_raw(w, "warnings", buf_view(&v->warnings));
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);

@@ -14,7 +14,11 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
  * pairs of the open object. */
 void trace_write(const struct evaluation *v, const struct script_outcome *o,
                  struct json_writer *w);
-void hints_write(const struct script_outcome *o, struct json_writer *w);
+void hints_write(struct evaluation *v, const struct script_outcome *o,
+                 struct json_writer *w);
+
+/* Most host calls that the source of this number awaited one after the other. */
+uint32_t trace_in_a_row(const struct script_outcome *o, uint32_t source);
 
 /* A host call has failed, or is done: remembered for what follows. Threads: safe. */
 void advice_failed(struct evaluation *v, const struct host_call *c,

@@ -6,6 +6,7 @@
 #include "actions/tooling.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
+#include "usage/usage.h"
 
 #ifndef CLOCHE_VERSION /* the build says it */
 #define CLOCHE_VERSION "0.0.0"
@@ -14,7 +15,7 @@
 #define RUN_NAMES_MAX 256u
 
 struct telemetry {
-    struct metric_family *tools, *calls, *callers;
+    struct metric_family *tools, *calls, *callers, *functions, *trials;
     const char *tool_names[ACTIONS_MAX];
     /* Of command-line tools: those built in, and all others together; made when the first
      * one runs. */
@@ -29,6 +30,10 @@ struct telemetry {
 /* By the way they come in: whoever comes, there are no more. */
 static const char *const callers[] = {"stdio", "http", "terminal", "other"};
 _Static_assert(LENGTH(callers) == WAY_OTHER + 1, "a name each");
+
+static const char *const sources[] = {"own", "library"};
+static const char *const trials[] = {"kept", "invalid", "mistyped", "unproven"};
+_Static_assert(LENGTH(trials) == USAGE_TRIALS, "a name each");
 
 struct telemetry *telemetry_new(const struct actions *a)
 {
@@ -46,6 +51,12 @@ struct telemetry *telemetry_new(const struct actions *a)
     t->callers = metric_family_new("cloche_caller_calls",
                                    "Calls of tools, by the way they came in.", "caller",
                                    callers, LENGTH(callers));
+    t->functions =
+        metric_family_new("cloche_function_calls", "Calls of custom functions.", "source",
+                          sources, LENGTH(sources));
+    t->trials = metric_family_new("cloche_function_registrations",
+                                  "Attempts to register or change custom functions.",
+                                  "result", trials, LENGTH(trials));
     return t;
 }
 
@@ -56,6 +67,8 @@ void telemetry_free(struct telemetry *t)
     metric_family_free(t->tools);
     metric_family_free(t->calls);
     metric_family_free(t->callers);
+    metric_family_free(t->functions);
+    metric_family_free(t->trials);
     metric_family_free(atomic_load(&t->runs));
     for (size_t i = 0; i < t->run_count; i++)
         free(t->run_names[i]);
@@ -74,6 +87,16 @@ void telemetry_tool(struct telemetry *t, size_t action, const struct caller *who
 void telemetry_call(struct telemetry *t, uint32_t row, enum err_code outcome, uint64_t ns)
 {
     metric_count(t->calls, row, metric_outcome(outcome), ns);
+}
+
+void telemetry_function(struct telemetry *t, bool own, enum err_code outcome, uint64_t ns)
+{
+    metric_count(t->functions, !own, metric_outcome(outcome), ns);
+}
+
+void telemetry_trial(struct telemetry *t, unsigned how, uint64_t ns)
+{
+    metric_count(t->trials, how, how == USAGE_KEPT ? METRIC_SUCCESS : METRIC_ERROR, ns);
 }
 
 /* ---- command-line tools -------------------------------------------------- */
@@ -162,6 +185,8 @@ bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
     metric_family_write(t->tools, out);
     metric_family_write(t->callers, out);
     metric_family_write(t->calls, out);
+    metric_family_write(t->functions, out);
+    metric_family_write(t->trials, out);
     if (atomic_load(&a->telemetry->runs))
         metric_family_write(atomic_load(&a->telemetry->runs), out);
     put_alerts(a->guard, out);

@@ -137,6 +137,17 @@ static size_t row_from(const struct script_outcome *o, size_t i)
     return n;
 }
 
+uint32_t trace_in_a_row(const struct script_outcome *o, uint32_t source)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < o->made_count; i++) {
+        size_t n = o->made[i].from == source ? row_from(o, i) : 0;
+        longest = n > longest ? n : longest;
+        i += n ? n - 1 : 0;
+    }
+    return (uint32_t)longest;
+}
+
 static void hint_in_a_row(struct hints *h)
 {
     size_t longest = 0, at = 0;
@@ -255,9 +266,12 @@ static void hint_gets_of_list(struct hints *h)
     put_hint(h, text);
 }
 
-void hints_write(const struct script_outcome *o, struct json_writer *w)
+void hints_write(struct evaluation *v, const struct script_outcome *o,
+                 struct json_writer *w)
 {
     struct hints h = {.o = o, .w = w};
+    if (v->again.n)
+        put_hint(&h, buf_cz(&v->again));
     hint_in_a_row(&h);
     hint_again(&h);
     hint_gets_of_list(&h);

@@ -376,7 +376,7 @@ static void fill_use(struct deed *d, const struct usage_use *use)
         d->kinds[at].count += use->failures[i].count;
     }
     for (size_t i = 0; i < use->time_count; i++)
-        d->times[usage_bucket(sane(use->times_ms[i]))]++;
+        d->times[usage_bucket(sane(use->times_ms[i]))] += use->each ? use->each : 1;
 }
 
 void usage_note(struct usage *u, const struct usage_evaluation *v)

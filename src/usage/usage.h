@@ -45,10 +45,11 @@ struct usage_use {
     double ms;              /* of all calls together */
     const double *times_ms; /* of each, or of the first of them */
     size_t time_count;
-    double load_ms; /* until it could be called; 0: not known */
-    uint32_t
-        args_hash;     /* the same where all calls had the same arguments; 0: not known */
-    uint32_t in_a_row; /* most host calls that were awaited one after the other */
+    uint32_t each;      /* calls that each of these stands for; 0 is 1 */
+    double load_ms;     /* until it could be called; 0: not known */
+    uint32_t args_hash; /* of the arguments of all calls; 0: not known, or not one */
+    uint32_t in_a_row;  /* most host calls that were awaited one after the other */
+    bool shared;        /* it is a library's */
 };
 struct usage_evaluation {
     struct str caller, session; /* of its client; empty: it has none */

@@ -1,0 +1,49 @@
+/* How custom functions are used: noted at the end of each evaluation, and counted. */
+#include "actions/account.h"
+#include "actions/calls.h"
+#include "actions/functioning.h"
+#include "actions/places.h"
+#include "functions/functions.h"
+#include "os/os.h"
+
+#define COUNTED_MAX 10000u /* calls of one function in one evaluation, for the metrics */
+
+static void count(const struct evaluation *v, const struct usage_use *use)
+{
+    bool own = !use->shared;
+    for (uint32_t i = 0; i < use->calls && i < COUNTED_MAX; i++) {
+        double ms = i < use->time_count ? use->times_ms[i] : 0;
+        telemetry_function(v->actions->telemetry, own,
+                           i < use->failed ? ERR_GUEST : ERR_NONE,
+                           ms > 0 && ms < 1e9 ? (uint64_t)(ms * 1e6) : 0);
+    }
+}
+
+void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t n)
+{
+    struct err none = {0};
+    /* A trial of what is not kept is no use. */
+    if (v->functions.given || v->functions.draft)
+        return;
+    for (size_t i = 0; i < n; i++)
+        count(v, &uses[i]);
+    struct functions *f = v->functions.kept;
+    if (!f && v->here->vault)
+        f = actions_functions(v->actions, v->here->vault, &none);
+    if (!f || v->here->permit.read_only)
+        return;
+    struct usage_evaluation e = {.caller = str_of(v->who->name),
+                                 .session = functioning_session(v),
+                                 .at_ms = os_real_ms(),
+                                 .uses = uses,
+                                 .use_count = n};
+    usage_note(functions_usage(f), &e);
+}
+
+void functioning_tried(const struct action_call *c, struct functions *f,
+                       enum usage_trial how, double ms)
+{
+    telemetry_trial(c->actions->telemetry, how, (uint64_t)(ms * 1e6));
+    if (!c->place->permit.read_only)
+        usage_tried(functions_usage(f), how, ms);
+}
