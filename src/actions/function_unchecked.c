@@ -46,21 +46,6 @@ WEAK bool function_renamed(const struct function *fn, struct str name, struct ar
     return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
 }
 
-WEAK bool functions_version(struct functions *f, struct str name, uint32_t version,
-                            struct arena *a, struct function *out, struct err *e)
-{
-    (void)f, (void)name, (void)version, (void)a, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_rollback(struct functions *f, struct str name, uint32_t version,
-                             uint32_t expected_version, const struct function_author *who,
-                             const struct function_set **now, struct err *e)
-{
-    (void)f, (void)name, (void)version, (void)expected_version, (void)who, (void)now;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
 WEAK bool functions_export(struct functions *f, const struct json *names, struct str from,
                            struct buf *out, struct err *e)
 {
@@ -73,41 +58,6 @@ WEAK bool functions_import(struct functions *f, const struct function_import *i,
                            struct err *e)
 {
     (void)f, (void)i, (void)who, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_backup(struct functions *f, char name[static FUNCTION_BACKUP_NAME],
-                           struct err *e)
-{
-    (void)f, (void)name;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_backups(struct functions *f, struct json_writer *out, struct err *e)
-{
-    (void)f, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_restore(struct functions *f, struct str backup,
-                            const struct function_author *who, struct json_writer *out,
-                            struct err *e)
-{
-    (void)f, (void)backup, (void)who, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_versions(struct functions *f, struct str name,
-                             struct json_writer *out, struct err *e)
-{
-    (void)f, (void)name, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_diff(struct functions *f, struct str name, uint32_t from, uint32_t to,
-                         struct json_writer *out, struct err *e)
-{
-    (void)f, (void)name, (void)from, (void)to, (void)out;
     return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
 }
 
