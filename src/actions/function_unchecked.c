@@ -39,28 +39,6 @@ WEAK bool function_try(const struct action_call *c, const struct function *fn,
     return err_set(e, ERR_CAPABILITY, "custom functions cannot be tested yet");
 }
 
-WEAK bool function_renamed(const struct function *fn, struct str name, struct arena *a,
-                           struct function *out, struct err *e)
-{
-    (void)fn, (void)name, (void)a, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_export(struct functions *f, const struct json *names, struct str from,
-                           struct buf *out, struct err *e)
-{
-    (void)f, (void)names, (void)from, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK bool functions_import(struct functions *f, const struct function_import *i,
-                           const struct function_author *who, struct json_writer *out,
-                           struct err *e)
-{
-    (void)f, (void)i, (void)who, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
 WEAK bool function_template(struct str which, struct str name, struct arena *a,
                             struct function *out, struct err *e)
 {

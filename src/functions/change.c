@@ -138,12 +138,14 @@ static bool put_new(struct work *w, struct function_change *c, struct err *e)
     if (!fn)
         return false;
     *fn = *c->fn;
-    fn->created_ms = fn->updated_ms = w->now_ms;
-    fn->created_by = w->who->maker;
+    fn->updated_ms = w->now_ms;
+    if (!fn->created_ms) { /* else it comes from elsewhere, or comes back */
+        fn->created_ms = w->now_ms;
+        fn->created_by = w->who->maker;
+    }
     fn->updated_by = w->who->by;
     fn->usage_count = 0;
     fn->last_used_ms = 0;
-    fn->source = NULL;
     if (!choose_id(w, c, fn, e))
         return false;
     w->all[w->count++] = fn;

@@ -216,9 +216,9 @@ struct function_import {
                   struct findings *found); /* NULL: nothing is checked */
     void *arg;
 };
-/* Runs nothing. Writes the members of an object: success, imported, skipped, failed,
- * functions: [{name, action: created | renamed | replaced | version | same | skipped |
- * failed, newName?, version?, errors?, warnings?}], errors?. false and *e: not even that. */
+/* Runs nothing. Writes {success, imported, skipped, failed, functions: [{name, action:
+ * created | renamed | replaced | version | same | skipped | failed, newName?, version?,
+ * errors?, warnings?}], errors?}. false and *e: not even that. */
 bool functions_import(struct functions *f, const struct function_import *i,
                       const struct function_author *who, struct json_writer *out,
                       struct err *e);

@@ -168,3 +168,12 @@ bool backup_put(struct functions *f, struct str text, char *name, struct err *e)
 /* What is meant by a name that is not there; NULL: nothing is near. */
 const struct function *set_nearest(const struct function_set *s, struct str name);
 bool set_missing(const struct function_set *s, struct str name, struct err *e);
+
+/* ---- names in code (rename.c) --------------------------------------------- */
+
+struct renaming {
+    struct str from, to;
+};
+/* Appends code in which customFunctions.FROM is customFunctions.TO. true: it is another. */
+bool rename_uses(struct str code, const struct renaming *all, size_t count,
+                 struct buf *out);

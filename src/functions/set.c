@@ -165,11 +165,14 @@ static bool check_unique(struct reader *r, const struct function *all, size_t co
         entries[i] = (struct entry){names ? all[i].name : all[i].id, i};
     qsort(entries, count, sizeof *entries, compare_entries);
     for (size_t i = 1; i < count; i++) {
-        if (!entries[i].text.n || !str_eq(entries[i].text, entries[i - 1].text))
+        const struct function *fn = &all[entries[i].index],
+                              *of = &all[entries[i - 1].index];
+        /* Of two with one name, which was told, the ids may be made of it. */
+        if (!entries[i].text.n || !str_eq(entries[i].text, entries[i - 1].text) ||
+            (!names && str_eq(fn->name, of->name)))
             continue;
         reader_enter_at(r, entries[i].index);
-        check_twice(r, &all[entries[i].index], &all[entries[i - 1].index],
-                    entries[i - 1].index, names);
+        check_twice(r, fn, of, entries[i - 1].index, names);
         reader_leave(r);
     }
     return true;
@@ -178,7 +181,8 @@ static bool check_unique(struct reader *r, const struct function *all, size_t co
 static bool read_list(struct reader *r, const struct json *list, struct function_set *s,
                       struct err *e)
 {
-    if (!json_is(list, JSON_ARRAY)) {
+    bool by_id = json_is(list, JSON_OBJECT); /* as other programs have it */
+    if (!by_id && !json_is(list, JSON_ARRAY)) {
         reader_wrong(r, "WRONG_TYPE", "is %s; a list of functions is accepted",
                      json_type_name(json_type(list)));
         return true;
@@ -192,7 +196,10 @@ static bool read_list(struct reader *r, const struct json *list, struct function
     s->all = arena_get(s->arena, (n + 1) * sizeof *s->all, e);
     struct json_iter it = json_iter(list);
     for (size_t i = 0; s->all && json_next(&it); i++) {
-        reader_enter_at(r, i);
+        if (by_id)
+            reader_enter(r, it.key);
+        else
+            reader_enter_at(r, i);
         bool ok = reader_function(r, it.value, &s->all[i], e);
         reader_leave(r);
         if (!ok ||
