@@ -9,7 +9,7 @@ action_fn action_register_function, action_update_function, action_validate_func
 action_fn action_list_functions, action_get_function, action_function_versions,
     action_function_stats, action_function_templates;
 action_fn action_delete_functions, action_export_functions, action_import_functions,
-    action_backup_functions, action_restore_functions;
+    action_backup_functions, action_restore_functions, action_migrate_functions;
 
 /* A refusal in the shape that these answer: {success: false, error, errors, ...}. */
 void function_refused(const struct err *why, struct answer *out);

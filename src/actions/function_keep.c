@@ -172,10 +172,12 @@ bool action_import_functions(const struct action_call *c, struct answer *out,
                                 .arg = &importing};
     struct function_author who = function_author_of(c);
     struct json_writer w = json_writer(&out->json);
+    json_open_object(&w);
     if (!f || !functions_import(f, &i, &who, &w, e) || e->code) {
         buf_clear(&out->json);
         return false;
     }
+    json_close(&w);
     const struct json *report = json_read(buf_view(&out->json), c->arena, e);
     struct json_iter it = json_iter(json_get(report, "functions"));
     out->is_error = !json_bool(json_get(report, "success"), false);
@@ -238,4 +240,71 @@ bool action_restore_functions(const struct action_call *c, struct answer *out,
     }
     json_close(&w);
     return report && buf_check(&out->json, "the answer", e);
+}
+
+/* ---- checking all again ---------------------------------------------------------------------- */
+
+/* One, against the API as it is; *fits. Into an open array. */
+static bool check_again(const struct action_call *c, const struct function *fn,
+                        const struct function_set *s, struct json_writer *w, bool *fits,
+                        struct err *e)
+{
+    scoped_judgement struct judgement j;
+    judgement_init(&j);
+    if (cancel_fired(c->who->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled; nothing was changed");
+    if (!function_check(c, fn, s, &j.found, e))
+        return false;
+    *fits = j.found.error_count == 0;
+    json_open_object(w);
+    json_pair_str(w, "name", fn->name);
+    json_pair_cstr(w, "action", *fits ? "fits" : "does not fit");
+    json_pair_str(w, "checkedAgainst", fn->api_version);
+    judgement_write(&j, w);
+    json_close(w);
+    return true;
+}
+
+/* Those that fit are noted to have been checked against this version. */
+bool action_migrate_functions(const struct action_call *c, struct answer *out,
+                              struct err *e)
+{
+    struct functions *f;
+    scoped_set const struct function_set *s =
+        functioning_now(c->actions, c->place, &f, e);
+    struct str version = s ? function_api_version(c, e) : STR("");
+    size_t count = s ? function_count(s) : 0, checked = 0, fitting = 0;
+    struct str *names =
+        version.n ? arena_get(c->arena, (count + 1) * sizeof *names, e) : NULL;
+    if (!names)
+        return false;
+    struct json_writer w = json_writer(&out->json);
+    json_open_object(&w);
+    json_key(&w, "functions");
+    json_open_array(&w);
+    for (size_t i = 0; i < count; i++) {
+        const struct function *fn = function_at(s, i);
+        bool fits = false;
+        if (fn->origin.n)
+            continue;
+        if (!check_again(c, fn, s, &w, &fits, e)) {
+            buf_clear(&out->json);
+            return false;
+        }
+        checked++;
+        if (fits)
+            names[fitting++] = fn->name;
+    }
+    json_close(&w);
+    json_pair_str(&w, "apiVersion", version);
+    json_pair_int(&w, "checked", (int64_t)checked);
+    json_pair_int(&w, "failed", (int64_t)(checked - fitting));
+    json_pair_bool(&w, "success", checked == fitting);
+    json_close(&w);
+    out->is_error = checked != fitting;
+    if (fitting && !functions_checked(f, names, fitting, version, e)) {
+        buf_clear(&out->json);
+        return false;
+    }
+    return buf_check(&out->json, "the answer", e);
 }

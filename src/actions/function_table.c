@@ -125,6 +125,8 @@ static const char stats_input[] = OBJECT(
     "\"name\":{\"type\":\"string\",\"minLength\":1,\"description\":\"none: of all\"}",
     "");
 
+static const char migrate_input[] = OBJECT("", "");
+
 static const char templates_input[] = OBJECT(
     "\"template\":{\"type\":\"string\",\"minLength\":1,\"description\":\"none: which "
     "there are\"},\"name\":{\"type\":\"string\",\"minLength\":1,\"description\":\"what "
@@ -281,6 +283,17 @@ const struct action_row function_rows[] = {
      .refuse = function_refused,
      .permission = "customFunctions.restore",
      .writes = true,
+     .seldom = true},
+    {.shown = {ACTION("migrate_custom_functions", "Check all custom functions again",
+                      "Check all custom functions against the API as it is now, and tell "
+                      "which of them do not fit it any more.",
+                      migrate_input, "\"success\",\"functions\""),
+               .idempotent = true},
+     .run = action_migrate_functions,
+     .refuse = function_refused,
+     .permission = "customFunctions.migrate",
+     .writes = true,
+     .scope = SCOPE_EVALUATE,
      .seldom = true},
     {.shown = {ACTION(
                    "custom_function_stats", "Use of custom functions",

@@ -1,0 +1,264 @@
+/* cloche fn: the custom functions of a vault, as a person keeps them. Each subcommand is one
+ * of the actions that agents have, called at the terminal. */
+#include "cli/fn.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "approvals/approvals.h"
+#include "cli/options.h"
+
+static const struct subcommand {
+    const char *name, *words, *help;
+    int (*run)(int argc, char **argv);
+} subcommands[] = {
+    {"list", "[WORDS...]", "which there are", fn_list},
+    {"show", "NAME [--version N] [--source]", "one, with its code", fn_show},
+    {"add", "FILE.ts | FILE.json", "register one: checked and tested first", fn_add},
+    {"update", "NAME [FILE] [--rename NEW]", "change one: a new version", fn_update},
+    {"new", "NAME --template T", "register one that is made of a template", fn_new},
+    {"templates", "", "which templates there are", fn_templates},
+    {"validate", "FILE", "look for what is wrong, register nothing", fn_validate},
+    {"test", "NAME [ARGS]", "run it dry, or its examples", fn_test},
+    {"delete", "NAME...", "take some away; their versions stay", fn_delete},
+    {"duplicate", "NAME NEW", "a copy under another name", fn_duplicate},
+    {"versions", "NAME", "who changed it when", fn_versions},
+    {"diff", "NAME FROM [TO]", "what changed between two versions", fn_diff},
+    {"rollback", "NAME VERSION", "make an older version the current one", fn_rollback},
+    {"stats", "[NAME]", "how they are used, what could be better", fn_stats},
+    {"export", "[NAME...] [--output FILE]", "a file for another vault", fn_export},
+    {"import", "FILE [--conflict HOW]", "take functions over from a file", fn_import},
+    {"backup", "", "keep a copy of all as they are now", fn_backup},
+    {"backups", "", "which copies there are", fn_backups},
+    {"restore", "[BACKUP]", "put all back to a copy", fn_restore},
+    {"migrate", "", "check all again against today's API", fn_migrate},
+};
+
+static int print_help(int exit)
+{
+    FILE *to = exit ? stderr : stdout;
+    fprintf(
+        to,
+        "usage: cloche fn COMMAND [OPTIONS]\n\nFunctions that agents and you keep in a "
+        "vault, for code to call as customFunctions.NAME().\n\n");
+    for (size_t i = 0; i < LENGTH(subcommands); i++)
+        fprintf(to, "  %-9s %-30s %s\n", subcommands[i].name, subcommands[i].words,
+                subcommands[i].help);
+    fprintf(
+        to,
+        "\n  cloche fn COMMAND --help    says more; all take --vault DIR and --json\n");
+    return exit;
+}
+
+int command_fn(int argc, char **argv)
+{
+    const char *name = argc > 2 ? argv[2] : "";
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        return print_help(EXIT_DONE);
+    for (size_t i = 0; i < LENGTH(subcommands); i++)
+        if (!strcmp(name, subcommands[i].name))
+            return subcommands[i].run(argc - 1, argv + 1);
+    if (!*name)
+        return print_help(EXIT_WRONG);
+    scoped_buf struct buf known;
+    buf_init(&known, 300);
+    for (size_t i = 0; i < LENGTH(subcommands); i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", subcommands[i].name);
+    struct err e = {0};
+    err_set(&e, ERR_INVALID, "there is no 'cloche fn %.60s'; known here: %s", name,
+            buf_cz(&known));
+    return cli_fail(&e);
+}
+
+/* ---- calls ------------------------------------------------------------------------- */
+
+#define FN_MEMORY ((size_t)256 << 20)
+
+void fn_begin(struct fn *f)
+{
+    f->arena = arena_new(FN_MEMORY);
+    buf_init(&f->text, FN_MEMORY);
+    f->w = json_writer(&f->text);
+    json_open_object(&f->w);
+}
+
+void fn_done(struct fn *f)
+{
+    cloche_text_free(f->held);
+    arena_free(f->arena);
+    buf_done(&f->text);
+}
+
+bool fn_call(struct fn *f, const char *action, int *exit)
+{
+    struct err e = {0};
+    int failed = 0;
+    json_close(&f->w);
+    *exit = EXIT_FAILED;
+    if (!buf_check(&f->text, "the call", &e)) {
+        *exit = cli_fail(&e);
+        return false;
+    }
+    scoped(cloche_error_free) struct cloche_error *why = cloche_error_new();
+    scoped(cloche_options_free) struct cloche_options *options =
+        cli_options(f->vaults, NULL);
+    scoped(cloche_close) struct cloche *c = cloche_open(options, why);
+    scoped(cloche_caller_free) struct cloche_caller *terminal =
+        cloche_caller_new("terminal", CLOCHE_FULL);
+    if (!f->held)
+        f->held = cloche_text_new();
+    if (!c || cloche_call_tool(c, terminal, action, buf_cz(&f->text), NULL, f->held,
+                               &failed, why)) {
+        *exit = cli_fail_library(why);
+        return false;
+    }
+    f->failed = failed != 0;
+    f->answer = (struct str){cloche_text_at(f->held), cloche_text_size(f->held)};
+    f->answered = json_read(f->answer, f->arena, &e);
+    *exit = f->failed ? EXIT_FAILED : EXIT_DONE;
+    return f->answered != NULL;
+}
+
+bool fn_goes_on(struct fn *f, int *exit)
+{
+    struct str error = json_str(json_get(f->answered, "error"));
+    if (f->json) {
+        printf("%.*s\n", STR_ARGS(f->answer));
+        return false;
+    }
+    if (!f->failed)
+        return true;
+    /* A refusal of another kind is its sentence alone. */
+    if (json_get(json_at(json_get(f->answered, "errors"), 0), "field"))
+        fn_print_findings("error", json_get(f->answered, "errors"));
+    fn_print_findings("warning", json_get(f->answered, "warnings"));
+    fn_print_tests(json_get(f->answered, "tests"));
+    if (error.n)
+        fprintf(stderr, "cloche: %.*s\n", STR_ARGS(error));
+    *exit = EXIT_FAILED;
+    return false;
+}
+
+void fn_print(struct str text)
+{
+    scoped_buf struct buf safe;
+    buf_init(&safe, FN_MEMORY);
+    approvals_spell(text, &safe);
+    fputs(buf_cz(&safe), stdout);
+}
+
+/* "code:3:7: error: ... [TS2322]" */
+void fn_print_findings(const char *kind, const struct json *list)
+{
+    struct json_iter it = json_iter(list);
+    while (json_next(&it)) {
+        struct str field = json_str(json_get(it.value, "field"));
+        int64_t line = json_int(json_get(it.value, "line"), 0);
+        struct str suggestion = json_str(json_get(it.value, "suggestion"));
+        fn_print(field);
+        if (line)
+            printf("%s%lld:%lld", field.n ? ":" : "", (long long)line,
+                   (long long)json_int(json_get(it.value, "column"), 1));
+        printf("%s%s: ", field.n || line ? ": " : "", kind);
+        fn_print(json_str(json_get(it.value, "message")));
+        printf(" [%.*s]\n", STR_ARGS(json_str(json_get(it.value, "code"))));
+        if (suggestion.n) {
+            fputs("    ", stdout);
+            fn_print(suggestion);
+            putchar('\n');
+        }
+    }
+}
+
+void fn_print_tests(const struct json *tests)
+{
+    struct json_iter it = json_iter(json_get(tests, "results"));
+    if (!tests)
+        return;
+    while (json_next(&it)) {
+        struct str name = json_str(json_get(it.value, "name"));
+        bool ok = json_bool(json_get(it.value, "success"), false);
+        struct str why = json_str(json_get(it.value, "message"));
+        if (!why.n)
+            why = json_str(json_get(it.value, "error"));
+        printf("%s ", ok ? "ok    " : "failed");
+        fn_print(name);
+        fputs(!ok && why.n ? ": " : "", stdout);
+        if (!ok)
+            fn_print(why);
+        putchar('\n');
+    }
+    printf("%lld passed, %lld failed\n",
+           (long long)json_int(json_get(tests, "passed"), 0),
+           (long long)json_int(json_get(tests, "failed"), 0));
+}
+
+/* ---- words ---------------------------------------------------------------------------- */
+
+bool fn_options(struct fn *f, const char *usage, const struct option_row *rows,
+                size_t count, int argc, char **argv, const char **words, size_t least,
+                size_t most, int *exit)
+{
+    struct option_use use = {.usage = usage,
+                             .rows = rows,
+                             .count = count,
+                             .help = &f->help,
+                             .words = words,
+                             .max = most};
+    if (!options_begin(&use, argc, argv, exit))
+        return false;
+    if (use.given >= least)
+        return true;
+    struct err e = {0};
+    const char *line = strchr(usage, '\n');
+    err_set(&e, ERR_INVALID, "a word is missing; accepted is: %.*s",
+            (int)(line ? line - usage : (long)strlen(usage)), usage);
+    *exit = cli_fail(&e);
+    return false;
+}
+
+bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit)
+{
+    struct err e = {0};
+    long long n;
+    if (!text)
+        return true;
+    if (!options_number(key, text, 1, UINT32_MAX, &n, &e)) {
+        *exit = cli_fail(&e);
+        return false;
+    }
+    json_pair_int(&f->w, key, n);
+    return true;
+}
+
+void fn_print_lines(struct str text)
+{
+    if (!isatty(STDOUT_FILENO)) {
+        printf("%.*s\n", STR_ARGS(text));
+        return;
+    }
+    while (text.n) {
+        const char *end = memchr(text.at, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.at) : text.n;
+        fn_print((struct str){text.at, n});
+        putchar('\n');
+        n += end != NULL;
+        text = (struct str){text.at + n, text.n - n};
+    }
+}
+
+bool fn_write_out(const char *path, struct str text, struct err *e)
+{
+    if (!path) {
+        fn_print_lines(text.n && text.at[text.n - 1] == '\n'
+                           ? (struct str){text.at, text.n - 1}
+                           : text);
+        return fflush(stdout) == 0 || err_set(e, ERR_IO, "cannot write: %m");
+    }
+    FILE *to = fopen(path, "we");
+    if (!to)
+        return err_set(e, ERR_IO, "cannot write %.200s: %m", path);
+    bool ok = fwrite(text.at, 1, text.n, to) == text.n;
+    ok = fclose(to) == 0 && ok;
+    return ok || err_set(e, ERR_IO, "cannot write %.200s: %m", path);
+}
