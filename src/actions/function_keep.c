@@ -172,12 +172,10 @@ bool action_import_functions(const struct action_call *c, struct answer *out,
                                 .arg = &importing};
     struct function_author who = function_author_of(c);
     struct json_writer w = json_writer(&out->json);
-    json_open_object(&w);
     if (!f || !functions_import(f, &i, &who, &w, e) || e->code) {
         buf_clear(&out->json);
         return false;
     }
-    json_close(&w);
     const struct json *report = json_read(buf_view(&out->json), c->arena, e);
     struct json_iter it = json_iter(json_get(report, "functions"));
     out->is_error = !json_bool(json_get(report, "success"), false);

@@ -138,7 +138,7 @@ static void put_headers(struct json_writer *w, const struct route *r)
     if (note || !strcmp(r->method, "GET"))
         put_header(w, "ETag", note ? "the note's content_hash" : "of this answer");
     if (r->status == 201 || !strcmp(r->method, "PATCH"))
-        put_header(w, "Location", "the note's path");
+        put_header(w, "Location", note ? "the note's path" : "its path");
     for (const struct route_parameter *p = r->parameters; p && p->name; p++)
         if (!strcmp(p->name, "cursor"))
             put_header(w, "Link", "rel=\"next\": the next page, where there is one");

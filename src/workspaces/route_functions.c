@@ -255,8 +255,9 @@ static bool put_function_location(struct route_call *c, const struct json *said,
            route_header(c, "Location", buf_view(&path), e);
 }
 
-/* One that was only looked at, as dryRun wants it, was not created. */
-static bool ask_for_new(struct route_call *c, struct asking *q, const char *action,
+/* What was registered or changed is told where it is; one that was only looked at, as
+ * dryRun wants it, was not created. */
+static bool ask_to_keep(struct route_call *c, struct asking *q, const char *action,
                         struct err *e)
 {
     const struct json *said = ask(c, q, action, e);
@@ -272,7 +273,7 @@ bool route_register_function(struct route_call *c, struct err *e)
     scoped_asking struct asking q;
     begin(&q);
     put_body(c, &q, NULL);
-    return ask_for_new(c, &q, "register_custom_function", e);
+    return ask_to_keep(c, &q, "register_custom_function", e);
 }
 
 bool route_get_function(struct route_call *c, struct err *e)
@@ -290,7 +291,7 @@ bool route_update_function(struct route_call *c, struct err *e)
     begin(&q);
     put_name(c, &q);
     put_body(c, &q, "newName");
-    return put_condition(c, &q, e) && ask_for_one(c, &q, "update_custom_function", e);
+    return put_condition(c, &q, e) && ask_to_keep(c, &q, "update_custom_function", e);
 }
 
 bool route_delete_function(struct route_call *c, struct err *e)
@@ -334,7 +335,7 @@ bool route_duplicate_function(struct route_call *c, struct err *e)
     begin(&q);
     put_name(c, &q);
     put_body(c, &q, NULL);
-    return ask_for_new(c, &q, "duplicate_custom_function", e);
+    return ask_to_keep(c, &q, "duplicate_custom_function", e);
 }
 
 bool route_rollback_function(struct route_call *c, struct err *e)

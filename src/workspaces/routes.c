@@ -186,7 +186,7 @@ const struct route routes[] = {
      .run = route_list_backups, .flags = ROUTE_NO_WORK, .answer = "FunctionBackup[]"},
     {ROUTE("POST", FUNCTIONS "/backups"), .operation = "backupFunctions",
      .summary = "Makes one", .run = route_backup_functions,
-     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .status = 201, .answer = "FunctionBackups"},
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK, .answer = "FunctionBackups"},
     {ROUTE("POST", FUNCTIONS "/restore"), .operation = "restoreFunctions",
      .summary = "Puts all custom functions back to a backup",
      .run = route_restore_functions, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORK,
