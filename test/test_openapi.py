@@ -112,8 +112,9 @@ def go_through_functions(check, base):
     check("POST", f"{base}/import", 200, json=check("GET", f"{base}/export", 200).json())
     check("POST", f"{base}/backups", 200)
     check("GET", f"{base}/backups", 200)
-    [template, *_] = check("GET", f"{base}/templates", 200).json()
-    check("GET", f"{base}/templates/{template['template']}?name=mine", 200)
+    for template in check("GET", f"{base}/templates", 200).json():
+        check("GET", f"{base}/templates/{template['template']}?name=mine", 200)
+    check.seen.add("getFunctionTemplate")
     check("DELETE", f"{base}?names=two", 200)
     check("DELETE", at, 200)
     check("DELETE", at, 404)

@@ -194,7 +194,7 @@ static bool put_tag(struct route_call *c, const struct json *said, struct err *e
 /* What If-Match says becomes the version that is expected. */
 static bool put_condition(struct route_call *c, struct asking *q, struct err *e)
 {
-    scoped_asking struct asking now;
+    scoped_asking struct asking now = {0};
     char tag[TAG_MAX];
     struct str list = str_trim(c->rq->if_match);
     if (!list.n || str_is(list, "*"))
