@@ -100,6 +100,8 @@ check:                    ## everything that a commit must pass (./check)
 deep: all $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messages (an hour)
 	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_crash.py test/test_power.py
+	@CLOCHE_FUNCTION_ROUNDS=500 $(DEPS)/venv-test/bin/python -m pytest -q \
+	    test/test_functions_stress.py
 	$(again) MODE=asan program conformance build/asan/fuzz/message build/asan/fuzz/endpoint
 	@CLOCHE_BIN=build/asan/cloche CLOCHE_CHAOS=100 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_chaos.py

@@ -22,8 +22,10 @@ static void count(const struct evaluation *v, const struct usage_use *use)
 void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t n)
 {
     struct err none = {0};
-    /* A trial of what is not kept is no use. */
-    if (v->functions.given || v->functions.draft)
+    /* A trial of what is not kept is no use; a person at the terminal is no session of an
+     * agent's, and would wait for it. */
+    if (v->functions.given || v->functions.draft ||
+        (n == 0 && caller_way(v->who) == WAY_TERMINAL))
         return;
     for (size_t i = 0; i < n; i++)
         count(v, &uses[i]);

@@ -140,8 +140,9 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
         (void)sqlite3_busy_timeout(d->raw, (int)o->wait_ms);
     const char *mode =
         o->remote ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
-    const char *sync =
-        o->durable ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = NORMAL";
+    const char *sync = o->durable    ? "PRAGMA synchronous = EXTRA"
+                       : o->fleeting ? "PRAGMA synchronous = OFF"
+                                     : "PRAGMA synchronous = NORMAL";
     bool ok = db_exec(d, mode, e) && db_exec(d, sync, e) &&
               db_exec(d, "PRAGMA temp_store = MEMORY", e) && migrate(d, o, e);
     if (damaged)

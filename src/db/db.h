@@ -20,6 +20,9 @@ struct db_options {
     /* Every commit outlasts a power failure; otherwise the last few may not. A
      * crash of the program loses nothing in both. */
     bool durable;
+    /* Nothing waits for the disk, ever: a power failure may damage the file. For what can
+     * be made anew, or done without. */
+    bool fleeting;
     /* The disk may be another machine's, with whom memory cannot be shared: no WAL,
      * and readers wait while one writes. */
     bool remote;

@@ -82,6 +82,7 @@ static struct db_options options_of(int dir)
 {
     return (struct db_options){.migrations = migrations,
                                .migration_count = LENGTH(migrations),
+                               .fleeting = true,
                                .remote = !os_is_local(dir),
                                .wait_ms = USAGE_WAIT_MS};
 }
