@@ -77,7 +77,7 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program conformance guests tools library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program conformance guests tools checker library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
@@ -139,6 +139,8 @@ $(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.
 $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
                   $(wildcard guest/tools/*/go.mod guest/tools/*/go.sum)
 	@deps/fetch tools && touch $@
+$(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
+	@deps/fetch checker && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
 	@deps/fetch test && touch $@
 $(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json
@@ -259,7 +261,9 @@ build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/
 	@build/cloche-bake --ahead $(@D)/typescript.bare.wasm $(@D)/ahead
 	@for guest in lint script; do \
 	    build/cloche-bake --own --ahead $(@D)/$$guest.bare.wasm $(@D)/ahead || exit; done
-	@build/cloche-bake --metered --ahead $(@:.metered=.bare.wasm) $(@D)/ahead && touch $@
+	@build/cloche-bake --metered --ahead $(@:.metered=.bare.wasm) $(@D)/ahead
+	@[ ! -e $(@D)/checker.tar ] || tar -xmf $(@D)/checker.tar -C $(@D) ahead
+	@touch $@
 
 # esbuild, with Go's runtime. What comes of it is kept, since it takes half a minute; what
 # was compiled ahead is for this machine's CPU, and made again where that is another.
@@ -271,9 +275,21 @@ build/guest/typescript.tar: build/guest/typescript.raw.wasm build/cloche-bake de
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi typescript.raw.wasm -o typescript; \
 	        rm -rf ahead typescript.wasm; ../cloche-bake --ahead typescript.bare.wasm ahead; \
 	        tar -cf typescript.tar typescript.bare.wasm typescript.img ahead'
+
+checker: build/guest/checker.bare.wasm  ## the type checker, ready in build/guest (minutes, once)
+build/guest/checker.bare.wasm: build/guest/checker.tar build/guest/script.metered
+	@tar -xmf $< -C $(@D) && build/cloche-bake --ahead $@ $(@D)/ahead
+build/guest/checker.tar: build/guest/checker.raw.wasm build/cloche-bake dev/kept
+	@echo "  bake  $(@:.tar=)"
+	@dev/kept $@ $< deps/python-build.txt $(wildcard $(foreach r,bake engine wasi,src/$r/*.[ch])) -- \
+	    sh -ec 'cd $(@D); ../cloche-bake --wasi checker.raw.wasm -o checker; rm -rf checker.wasm made; \
+	        mkdir -p made/ahead; ../cloche-bake --ahead checker.bare.wasm made/ahead; \
+	        tar -cf checker.tar checker.bare.wasm checker.img -C made ahead; rm -rf made'
 else
 program: $(OUT)/cloche
 conformance: $(OUT)/cloche-conformance
+checker:
+	$(again) MODE=release checker
 guests:
 	$(again) MODE=release guests
 endif
@@ -312,6 +328,21 @@ build/guest/typescript.raw.wasm: $(addprefix guest/typescript/,main.go go.mod go
 	@GOCACHE=$(CACHE)/go GOMODCACHE=$(CURDIR)/$(DEPS)/go-modules dev/kept $@ \
 	    $(filter guest/%,$^) deps/python-go.txt -- \
 	    env -C guest/typescript $(GO_BUILD) -o ../../$@ .
+
+# TypeScript's checker, whose packages only its own module may import: ours are laid over it
+# as a command of it. Go keeps what it compiles of it (five minutes) in the cache.
+CHECKER_GO := $(wildcard guest/checker/*.go)
+build/guest/checker.raw.wasm: $(CHECKER_GO) guest/checker/go.mod guest/checker/go.sum dev/kept $(DEPS)/checker.ok
+	@echo "  go    $@"
+	@mkdir -p $(@D)
+	@comma=; { printf '{"Replace": {'; for f in $(CHECKER_GO); do \
+	    printf '%s"cmd/cloche/%s": "$(CURDIR)/%s"' "$$comma" "$${f##*/}" "$$f"; comma=', '; done; \
+	    printf '}}'; } >$(@D)/checker.overlay.json
+	@GOCACHE=$(CACHE)/go GOMODCACHE=$(CURDIR)/$(DEPS)/go-checker/modules \
+	    GOFLAGS='-modcacherw -overlay=$(CURDIR)/$(@D)/checker.overlay.json' OVER=$(CURDIR)/$@ GO=$(CURDIR)/$(DEPS)/go \
+	    dev/kept $@ $(filter guest/%,$^) deps/python-go.txt -- sh -ec 'cd $(DEPS)/go-checker/typescript; \
+	        GOOS=wasip1 GOARCH=wasm GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off nice -n 10 "$$GO" build \
+	        -mod=readonly -trimpath -buildvcs=false -buildmode=c-shared -ldflags="-s -w" -o "$$OVER" ./cmd/cloche'
 
 # The page of `cloche serve`: one script, by the same esbuild on this machine.
 build/web/esbuild: guest/typescript/go.mod guest/typescript/go.sum dev/kept $(DEPS)/build.ok

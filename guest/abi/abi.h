@@ -167,3 +167,14 @@ struct typescript_message {
     uint32_t length; /* bytes */
     uint32_t size;   /* of the text */
 };
+
+/* ---- the type checker's guest --------------------------------------------- */
+
+/* Exports (guest/checker/main_wasip1.go):
+ *   bake()           once, when it is built
+ *   input(n) -> at   room for n bytes: a question, JSON
+ *   check() -> at    answers it: a struct checker_told
+ *   settle()         forgets the question, for the memory to be frozen */
+struct checker_told {
+    uint32_t at, size; /* JSON; none: the question could not be read */
+};

@@ -4,6 +4,7 @@
 #include "actions/account.h"
 #include "actions/cache.h"
 #include "actions/calls.h"
+#include "actions/checking.h"
 #include "actions/functioning.h"
 #include "actions/permission.h"
 #include "actions/places.h"
@@ -164,6 +165,7 @@ void actions_close(struct actions *a)
     script_close(atomic_load(&a->runner));
     lint_close(atomic_load(&a->lint));
     typescript_free(a->typescript);
+    checker_free(atomic_load(&a->checker));
     tooling_close(a);
     functioning_close(a);
     engine_close(a->engine);
@@ -297,6 +299,9 @@ void actions_warm(struct actions *a)
     struct typescript *t = actions_typescript(a, &e);
     if (t)
         typescript_warm(t);
+    struct checker *types = actions_checker(a, &e);
+    if (types && checker_is_there(types))
+        checker_warm(types);
 }
 
 /* ---- calling ------------------------------------------------------------ */

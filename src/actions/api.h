@@ -84,7 +84,11 @@ bool api_describe(const struct evaluation *v, struct str name, struct json_write
 
 /* One call as a section of the reference page, Markdown. */
 void api_write_call(const struct host_call *c, struct buf *out);
-/* TypeScript declarations of everything that code finds. */
+/* TypeScript declarations of everything that code finds, and of its parts: what is always
+ * there, and what is with enableNetwork and enableFileSystem. */
+enum api_part { API_CORE, API_NETWORK, API_FILES };
+#define API_PARTS 3u
+void api_write_part(enum api_part part, struct buf *out);
 void api_write_types(struct buf *out);
 /* The reference page, Markdown. */
 void api_write_reference(struct buf *out);

@@ -79,7 +79,11 @@ static const char world[] =
     "  static abort(reason?: any): AbortSignal; static timeout(ms: number): AbortSignal;\n"
     "  static any(signals: AbortSignal[]): AbortSignal;\n"
     "}\n"
-    "/** This and the two below are there with enableNetwork only. */\n"
+    "declare class AbortController { readonly signal: AbortSignal; abort(reason?: any): void; }\n";
+
+/* What comes with enableNetwork, besides fetch. */
+static const char network_world[] =
+    "/** This, the two below and fetch are there with enableNetwork only. */\n"
     "declare class Headers {\n"
     "  constructor(init?: Headers | [string, string][] | {[name: string]: string});\n"
     "  append(name: string, value: string): void; set(name: string, value: string): void;\n"
@@ -105,8 +109,7 @@ static const char world[] =
     "  readonly headers: Headers; readonly redirected: boolean; readonly type: string; readonly bodyUsed: boolean;\n"
     "  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>;\n"
     "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Response;\n"
-    "}\n"
-    "declare class AbortController { readonly signal: AbortSignal; abort(reason?: any): void; }\n";
+    "}\n";
 
 /* ---- pieces -------------------------------------------------------------- */
 
@@ -250,19 +253,21 @@ static void close_namespace(struct str name, struct buf *out)
         buf_cstr(out, "};\n");
 }
 
-void api_write_types(struct buf *out)
+static enum api_part part_of(const struct host_call *c)
 {
-    buf_cstr(out, world);
-    for (size_t i = 0; i < api_type_count; i++) {
-        buf_cstr(out, "\n/** ");
-        put_sentence(api_types[i].about, out);
-        buf_cstr(out, " */\n");
-        put_type(&api_types[i], out);
-    }
+    return c->row.feature == FEATURE_NETWORK ? API_NETWORK
+           : c->row.feature == FEATURE_FILES ? API_FILES
+                                             : API_CORE;
+}
+
+static void put_calls(enum api_part part, struct buf *out)
+{
     size_t count;
     const struct host_call *const *calls = host_calls_told(&count);
     struct str open = {0};
     for (size_t i = 0; i < count; i++) {
+        if (part_of(calls[i]) != part)
+            continue;
         bool begins = is_global(calls[i]) || !str_eq(api_namespace(calls[i]), open);
         if (begins)
             close_namespace(open, out);
@@ -273,6 +278,27 @@ void api_write_types(struct buf *out)
         put_declaration(calls[i], out);
     }
     close_namespace(open, out);
+}
+
+void api_write_part(enum api_part part, struct buf *out)
+{
+    if (part == API_CORE)
+        buf_cstr(out, world);
+    if (part == API_NETWORK)
+        buf_cstr(out, network_world);
+    for (size_t i = 0; part == API_CORE && i < api_type_count; i++) {
+        buf_cstr(out, "\n/** ");
+        put_sentence(api_types[i].about, out);
+        buf_cstr(out, " */\n");
+        put_type(&api_types[i], out);
+    }
+    put_calls(part, out);
+}
+
+void api_write_types(struct buf *out)
+{
+    for (enum api_part part = API_CORE; part < (enum api_part)API_PARTS; part++)
+        api_write_part(part, out);
 }
 
 /* ---- the reference ------------------------------------------------------- */

@@ -41,6 +41,7 @@ struct evaluation {
     struct arena *arena;
     struct seen *seen;
     struct buf warnings;       /* JSON; empty: none (check.c) */
+    struct str diagnostics;    /* JSON, where types were only checked (checking.c) */
     struct network *networks;  /* ways out that were used (calls_fetch.c) */
     struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
     struct place *files_place; /* whose mounts are in it */

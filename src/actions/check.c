@@ -4,6 +4,7 @@
 
 #include "actions/api.h"
 #include "actions/calls.h"
+#include "actions/checking.h"
 #include "actions/language.h"
 #include "actions/places.h"
 #include "actions/report.h"
@@ -336,7 +337,9 @@ bool action_check_code(const struct action_call *c, struct answer *out, struct e
     if (ok) {
         struct json_writer w = json_writer(&out->json);
         json_open_object(&w);
-        json_pair_bool(&w, "ok", found.errors == 0);
+        uint32_t wrong;
+        checking_write(c, &w, &wrong);
+        json_pair_bool(&w, "ok", found.errors + wrong == 0);
         json_pair_raw(&w, "findings", buf_view(&found.json));
         json_pair_int(&w, "errors", found.errors);
         json_pair_int(&w, "warnings", found.warnings);

@@ -4,6 +4,7 @@
 #include "actions/account.h"
 #include "actions/cache.h"
 #include "actions/calls.h"
+#include "actions/checking.h"
 #include "actions/function_load.h"
 #include "actions/functioning.h"
 #include "actions/language.h"
@@ -188,6 +189,8 @@ static bool run(const struct action_call *c, struct script *script,
 
 bool action_evaluate(const struct action_call *c, struct answer *out, struct err *e)
 {
+    if (json_bool(json_get(c->arguments, "typesOnly"), false))
+        return limit_code(c, &(struct str){0}, e) && action_types_only(c, out, e);
     struct script *script = actions_script(c->actions, e);
     struct script_request q = {.perform = host_perform,
                                .over = evaluation_over,

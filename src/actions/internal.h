@@ -17,6 +17,7 @@
 #define HOST_CALLS_MAX 256 /* rows of the table */
 
 struct account;
+struct checker;
 struct evaluation;
 struct host_call;
 struct place;
@@ -65,6 +66,7 @@ struct actions {
     actions_record_fn *on_record; /* NULL: nobody wants to hear */
     void *record_arg;
     struct lint *_Atomic lint;
+    struct checker *_Atomic checker;     /* of types (checking.h) */
     struct typescript *typescript;       /* made when first needed, under the lock */
     char *ahead;                         /* the folder of modules compiled ahead */
     struct cache *cache;                 /* of answers; own lock */

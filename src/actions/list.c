@@ -48,7 +48,8 @@ static const char evaluate_input[] =
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":\"fetch\"},"
     "\"session\":{\"type\":\"string\",\"description\":\"a name, under which what the code "
     "declares stays\"},"
-    "\"trace\":{\"type\":\"boolean\"}},"
+    "\"trace\":{\"type\":\"boolean\"},"
+    "\"typesOnly\":{\"type\":\"boolean\"}},"
     "\"required\":[\"code\"]}";
 
 /* Of outputs only what others may build on: descriptions are for reading, and are

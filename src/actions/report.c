@@ -111,6 +111,8 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
         trace_write(v, o, w);
     if (v && !v->by_requests)
         hints_write(v, o, w);
+    if (v && v->diagnostics.n)
+        json_pair_raw(w, "diagnostics", v->diagnostics);
     if (v && v->warnings.n)
         json_pair_raw(w, "warnings", buf_view(&v->warnings));
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);

@@ -2,6 +2,7 @@
 #pragma once
 #include <pthread.h>
 
+#include "stash/stash.h"
 #include "typescript/typescript.h"
 
 /* ---- positions ---------------------------------------------------------- */
@@ -102,20 +103,17 @@ struct typescript_code *translate(struct guest_world *w, struct str source,
 
 /* ---- what was done before ----------------------------------------------- */
 
-#define STORE_KEY 65 /* 64 digits and a NUL */
+#define STORE_KEY STASH_KEY
 
 struct store_limits {
     size_t memory_bytes, memory_count;
-    uint64_t disk_bytes;
-    size_t file_bytes;
+    size_t file_bytes; /* of one, on disk */
 };
 struct store;
-/* `folder` is a descriptor that it takes over; -1: nothing is kept on disk. */
-struct store *store_new(const struct store_limits *limits, int folder);
+/* Takes the files over. */
+struct store *store_new(const struct store_limits *limits, struct stash *files);
 void store_free(struct store *s);
 /* A reference of the caller's; NULL: it is not there. */
 const struct typescript_code *store_find(struct store *s, const char *key,
                                          struct str source, bool *on_disk);
 void store_keep(struct store *s, const char *key, const struct typescript_code *c);
-/* Removes files, oldest first, until those that are left fit. */
-void store_prune(struct store *s);

@@ -1,7 +1,6 @@
 /* The door: what was done before is found by its hash, all else is translated. */
 #include "typescript/typescript.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "crypto/crypto.h"
@@ -10,12 +9,10 @@
 
 #define WORKING_MEMORY ((size_t)192 << 20)
 
+#define FILE_BYTES ((size_t)8 << 20)
+static const struct stash_limits files = {(uint64_t)64 << 20, FILE_BYTES};
 static const struct store_limits usual = {
-    .memory_bytes = (size_t)16 << 20,
-    .memory_count = 64,
-    .disk_bytes = (uint64_t)64 << 20,
-    .file_bytes = (size_t)8 << 20,
-};
+    .memory_bytes = (size_t)16 << 20, .memory_count = 64, .file_bytes = FILE_BYTES};
 
 struct typescript {
     struct guest *guest;
@@ -23,17 +20,6 @@ struct typescript {
     struct buf version; /* of what makes the code */
     _Atomic uint64_t from_memory, from_disk, made;
 };
-
-/* -1: nothing is kept on disk. */
-static int cache_folder(void)
-{
-    struct err none = {0};
-    scoped_fd int base = os_cache_dir(NULL, &none);
-    if (base < 0 || !os_make_dirs(base, "typescript", &none))
-        return -1;
-    return os_open_beneath(base, "typescript", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
-                           &none);
-}
 
 /* Another esbuild, or another program around it, makes other code of the same source. */
 static void put_version(const struct typescript *t, struct buf *out)
@@ -49,7 +35,7 @@ struct typescript *typescript_new(struct engine *g, const char *guest_dir)
 {
     struct typescript *t = mem_new(sizeof *t);
     t->guest = guest_new(g, guest_dir);
-    t->store = store_new(&usual, cache_folder());
+    t->store = store_new(&usual, stash_open("typescript", &files));
     buf_init(&t->version, 256);
     put_version(t, &t->version);
     return t;

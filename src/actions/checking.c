@@ -1,0 +1,277 @@
+/* Types of code that is not run: what the checker is told that code finds, and how its
+ * answers reach agents and persons. */
+#include "actions/checking.h"
+
+#include "actions/api.h"
+#include "actions/calls.h"
+#include "actions/functioning.h"
+#include "actions/language.h"
+#include "actions/places.h"
+#include "actions/report.h"
+#include "functions/functions.h"
+#include "os/os.h"
+#include "json/json.h"
+
+#define DECLARED_MAX ((size_t)4 << 20)
+#define CONTEXT_DEPTH 6u   /* of what is told of a value's type */
+#define CONTEXT_CHOICES 8u /* kinds of elements of one array */
+#define CONTEXT_TYPE_MAX ((size_t)64 << 10)
+
+/* ---- the checker ----------------------------------------------------------- */
+
+/* Which declarations there are: what all code finds, and what it has to ask for. */
+enum { DECLARED_CORE = 1, DECLARED_NETWORK = 2, DECLARED_FILES = 4 };
+_Static_assert(CHECKING_ALL == (DECLARED_CORE | DECLARED_NETWORK | DECLARED_FILES), "");
+_Static_assert(CHECKING_ALL == (1u << API_PARTS) - 1, "one bit for each part");
+
+static struct checker *make_checker(struct actions *a, struct engine *g)
+{
+    struct buf texts[API_PARTS];
+    struct str views[API_PARTS];
+    for (size_t i = 0; i < API_PARTS; i++) {
+        buf_init(&texts[i], DECLARED_MAX);
+        api_write_part((enum api_part)i, &texts[i]);
+        views[i] = buf_view(&texts[i]);
+    }
+    struct checker *c = checker_new(g, a->guest_dir, views, API_PARTS);
+    for (size_t i = 0; i < API_PARTS; i++)
+        buf_done(&texts[i]);
+    return c;
+}
+
+struct checker *actions_checker(struct actions *a, struct err *e)
+{
+    struct checker *c = atomic_load_explicit(&a->checker, memory_order_acquire);
+    struct engine *g = c ? NULL : actions_engine(a, e);
+    if (c || !g)
+        return c;
+    pthread_mutex_lock(&a->lock);
+    c = atomic_load(&a->checker);
+    if (!c) {
+        c = make_checker(a, g);
+        atomic_store_explicit(&a->checker, c, memory_order_release);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return c;
+}
+
+/* ---- what one evaluation finds besides --------------------------------------- */
+
+static bool is_identifier(struct str name)
+{
+    bool ok = name.n > 0 && !(name.at[0] >= '0' && name.at[0] <= '9');
+    for (size_t i = 0; ok && i < name.n; i++) {
+        unsigned char c = (unsigned char)name.at[i];
+        ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '_' || c == '$' || c >= 0x80;
+    }
+    return ok;
+}
+
+static void put_type(const struct json *v, unsigned depth, struct buf *out);
+
+/* "(string | number)[]": each kind once; any[] where there are many. */
+static void put_array(const struct json *v, unsigned depth, struct buf *out)
+{
+    struct buf kinds[CONTEXT_CHOICES];
+    size_t count = 0, i;
+    bool many = false;
+    struct json_iter it = json_iter(v);
+    while (!many && json_next(&it)) {
+        struct buf one;
+        buf_init(&one, CONTEXT_TYPE_MAX);
+        put_type(it.value, depth + 1, &one);
+        for (i = 0; i < count && !str_eq(buf_view(&kinds[i]), buf_view(&one)); i++)
+            ;
+        many = one.failed || i == CONTEXT_CHOICES;
+        if (i == count && !many)
+            kinds[count++] = one;
+        else
+            buf_done(&one);
+    }
+    buf_cstr(out, many || !count ? "any" : "(");
+    for (i = 0; i < count; i++) {
+        if (!many) {
+            buf_cstr(out, i ? " | " : "");
+            buf_str(out, buf_view(&kinds[i]));
+        }
+        buf_done(&kinds[i]);
+    }
+    buf_cstr(out, many || !count ? "[]" : ")[]");
+}
+
+static void put_object(const struct json *v, unsigned depth, struct buf *out)
+{
+    struct json_writer w = json_writer(out);
+    struct json_iter it = json_iter(v);
+    bool any = false;
+    buf_char(out, '{');
+    while (json_next(&it)) {
+        buf_cstr(out, any ? ", " : "");
+        json_put_str(&w, it.key);
+        w = json_writer(out);
+        buf_cstr(out, ": ");
+        put_type(it.value, depth + 1, out);
+        any = true;
+    }
+    buf_char(out, '}');
+}
+
+/* The type of a value: a name for what it is, not the value itself, which may be secret
+ * and would make each question another one. */
+static void put_type(const struct json *v, unsigned depth, struct buf *out)
+{
+    static const char *const names[] = {[JSON_ABSENT] = "any",
+                                        [JSON_NULL] = "null",
+                                        [JSON_BOOL] = "boolean",
+                                        [JSON_NUMBER] = "number",
+                                        [JSON_STRING] = "string"};
+    enum json_type t = json_type(v);
+    if (depth > CONTEXT_DEPTH)
+        buf_cstr(out, "any");
+    else if (t == JSON_ARRAY)
+        put_array(v, depth, out);
+    else if (t == JSON_OBJECT)
+        put_object(v, depth, out);
+    else
+        buf_cstr(out, names[t]);
+}
+
+static void put_context(const struct json *context, struct buf *out)
+{
+    struct json_iter it = json_iter(context);
+    while (json_next(&it)) {
+        scoped_buf struct buf type;
+        buf_init(&type, CONTEXT_TYPE_MAX);
+        put_type(it.value, 0, &type);
+        if (is_identifier(it.key))
+            buf_printf(out, "declare let %.*s: %s;\n", STR_ARGS(it.key),
+                       type.failed ? "any" : buf_cz(&type));
+    }
+}
+
+static void put_own(const struct action_call *c, bool session, struct buf *out)
+{
+    put_context(json_get(c->arguments, "context"), out);
+    if (session)
+        buf_cstr(out, "declare let state: any;\n");
+    struct err none = {0};
+    scoped_set const struct function_set *all =
+        functioning_now(c->actions, c->place, NULL, &none);
+    checking_put_functions(all, json_str(json_get(c->arguments, "code")), out);
+}
+
+/* ---- asking -------------------------------------------------------------------- */
+
+static bool flag(const struct action_call *c, const char *name)
+{
+    return json_bool(json_get(c->arguments, name), false);
+}
+
+const struct checker_answer *checking_code(const struct action_call *c, struct err *e)
+{
+    struct checker *checker = actions_checker(c->actions, e);
+    scoped_buf struct buf own;
+    buf_init(&own, CHECKER_OWN_BYTES);
+    bool session = json_get(c->arguments, "session") != NULL;
+    put_own(c, session, &own);
+    if (!checker || !buf_check(&own, "the context's types", e))
+        return NULL;
+    struct checker_question q = {
+        .code = json_str(json_get(c->arguments, "code")),
+        .javascript = !language_is_typescript(c),
+        .declared = DECLARED_CORE | (flag(c, "enableNetwork") ? DECLARED_NETWORK : 0u) |
+                    (flag(c, "enableFileSystem") ? DECLARED_FILES : 0u),
+        .own = buf_view(&own),
+        .remembers = session,
+        .cancel = c->who->cancel};
+    return checker_check(checker, &q, e);
+}
+
+/* ---- telling --------------------------------------------------------------------- */
+
+/* The first error of a list; NULL. */
+static const struct json *first_error(const struct json *list)
+{
+    struct json_iter it = json_iter(list);
+    while (json_next(&it))
+        if (str_is(json_str(json_get(it.value, "severity")), "error"))
+            return it.value;
+    return NULL;
+}
+
+/* "2 type errors; the first: Cannot find name 'x'. (TS2304)" */
+static void put_message(const struct checker_answer *a, const struct json *first,
+                        struct buf *out)
+{
+    uint32_t n = checker_errors(a);
+    if (n > 1)
+        buf_printf(out, "%u type errors; the first: ", n);
+    buf_printf(out, "%.*s (%.*s)", STR_ARGS(json_str(json_get(first, "message"))),
+               STR_ARGS(json_str(json_get(first, "code"))));
+}
+
+/* What came of it, told as an evaluation's outcome. */
+static void turn_answer(const struct action_call *c, const struct checker_answer *a,
+                        const struct json *list, struct script_outcome *o)
+{
+    const struct json *first = first_error(list);
+    scoped_buf struct buf message;
+    buf_init(&message, (size_t)16 << 10);
+    buf_cstr(&o->logs, "[]");
+    o->success = !first;
+    if (!first) {
+        buf_cstr(&o->result, "null");
+        return;
+    }
+    put_message(a, first, &message);
+    script_outcome_syntax(o, json_str(json_get(c->arguments, "code")),
+                          (uint32_t)json_int(json_get(first, "line"), 0),
+                          (uint32_t)json_int(json_get(first, "column"), 0),
+                          buf_cz(&message));
+    buf_clear(&o->name);
+    buf_cstr(&o->name, "TypeCheckError");
+}
+
+bool action_types_only(const struct action_call *c, struct answer *out, struct err *e)
+{
+    uint64_t start = os_mono_ns();
+    scoped_checked const struct checker_answer *a = checking_code(c, e);
+    const struct json *all = a ? json_read(checker_json(a), c->arena, e) : NULL;
+    if (!all)
+        return false;
+    struct evaluation v;
+    struct script_outcome o;
+    scoped_buf struct buf list;
+    buf_init(&list, (size_t)4 << 20);
+    struct json_writer text = json_writer(&list);
+    json_put(&text, json_get(all, "diagnostics"));
+    evaluation_init(&v, c);
+    v.diagnostics = buf_view(&list);
+    script_outcome_init(&o);
+    turn_answer(c, a, json_get(all, "diagnostics"), &o);
+    o.stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
+    struct json_writer w = json_writer(&out->json);
+    report_write(&v, &o, &w);
+    out->is_error = !o.success;
+    script_outcome_done(&o);
+    evaluation_done(&v);
+    return buf_check(&out->json, "the answer", e);
+}
+
+void checking_write(const struct action_call *c, struct json_writer *w, uint32_t *errors)
+{
+    struct err why = {0};
+    scoped_checked const struct checker_answer *a = checking_code(c, &why);
+    const struct json *all = a ? json_read(checker_json(a), c->arena, &why) : NULL;
+    *errors = 0;
+    if (!all) {
+        json_pair_cstr(w, "typesUnchecked", why.msg);
+        return;
+    }
+    json_key(w, "types");
+    json_put(w, json_get(all, "diagnostics"));
+    json_pair_int(w, "typeErrors", checker_errors(a));
+    if (language_is_typescript(c))
+        *errors = checker_errors(a);
+}

@@ -1,0 +1,47 @@
+/* actions/checking.h - types of code, as TypeScript's own checker sees them: the room
+ * checker with what this program declares.
+ *
+ * Threads: safe. Private to the room actions.
+ */
+#pragma once
+#include "actions/internal.h"
+#include "checker/checker.h"
+
+/* Made when first needed. NULL and *e. */
+struct checker *actions_checker(struct actions *a, struct err *e);
+
+/* What the checker says of the evaluation that the arguments tell of: `code`, `language`,
+ * `context`, `session`, `enableNetwork`, `enableFileSystem`. NULL and *e as
+ * checker_check(). */
+const struct checker_answer *checking_code(const struct action_call *c, struct err *e);
+/* evaluate_note_code with typesOnly: answers in the shape of evaluations, with
+ * `diagnostics`; nothing runs. */
+bool action_types_only(const struct action_call *c, struct answer *out, struct err *e);
+/* For check_code: "types": [...] and "typeErrors", or "typesUnchecked": why; pairs of the
+ * open object. *errors: how many of them are errors of the code's: those of TypeScript, as
+ * JavaScript is written without types in mind. */
+void checking_write(const struct action_call *c, struct json_writer *w, uint32_t *errors);
+
+/* ---- custom functions (function_types.c) -------------------------------------- */
+
+struct function;
+struct function_set;
+struct findings;
+
+#define CHECKING_ALL \
+    7u /* declarations: with network and files, which a caller may have */
+
+/* Appends declarations of those custom functions that the code names; `all` may be NULL. */
+void checking_put_functions(const struct function_set *all, struct str code,
+                            struct buf *out);
+/* What the checker says of `fn`, one of `among` (NULL: the only one); its JSON has the
+ * shapes of its parameters. Kept: costs less than a millisecond the next time. NULL and *e
+ * as checker_check(). */
+const struct checker_answer *checking_function(struct actions *a,
+                                               const struct function *fn,
+                                               const struct function_set *among,
+                                               struct cancel *cancel, struct err *e);
+/* The same as findings; where there is no checker, a warning TYPES_UNCHECKED. false and
+ * *e: it could not be asked. */
+bool checking_find(const struct action_call *c, const struct function *fn,
+                   const struct function_set *among, struct findings *out, struct err *e);

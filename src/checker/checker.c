@@ -1,0 +1,197 @@
+/* The door: what was answered before is found by its hash, all else the guest is asked. */
+#include "checker/checker.h"
+
+#include <sys/stat.h>
+
+#include "checker/internal.h"
+#include "crypto/crypto.h"
+#include "json/json.h"
+
+#define QUESTION_BYTES ((size_t)32 << 20) /* as JSON */
+
+static const struct stash_limits files = {(uint64_t)32 << 20, ANSWER_BYTES};
+
+struct checker {
+    struct tsgo *guest;
+    struct answers *answers;
+    size_t declared;
+    struct buf version; /* of what makes an answer */
+    _Atomic uint64_t from_memory, from_disk, made;
+};
+
+static void put_declarations(struct json_writer *w, const struct str *row, size_t count)
+{
+    json_key(w, "known");
+    json_open_array(w);
+    for (size_t i = 0; i < count; i++)
+        json_put_str(w, row[i]);
+    json_close(w);
+}
+
+/* A question whose answer nobody reads: after it the guest knows the declarations. */
+static void put_install(struct buf *out, const struct str *row, size_t count)
+{
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    put_declarations(&w, row, count);
+    json_pair_str(&w, "code",
+                  STR("const all = await notes.list({}); return all.length;"));
+    json_close(&w);
+}
+
+/* Another checker, or another program around it, answers otherwise. */
+static void put_version(struct checker *c, struct str install)
+{
+    char hash[CRYPTO_SUM_HEX > STASH_KEY ? CRYPTO_SUM_HEX : STASH_KEY];
+    struct stat st = {0};
+    (void)stat("/proc/self/exe", &st);
+    tsgo_version(c->guest, &c->version);
+    crypto_hash_hex(install, hash);
+    buf_printf(&c->version, " %lld %lld.%09ld %s", (long long)st.st_size,
+               (long long)st.st_mtime, st.st_mtim.tv_nsec, hash);
+}
+
+struct checker *checker_new(struct engine *g, const char *guest_dir,
+                            const struct str *declarations, size_t count)
+{
+    must(count <= CHECKER_DECLARATIONS_MAX);
+    scoped_buf struct buf install;
+    buf_init(&install, QUESTION_BYTES);
+    put_install(&install, declarations, count);
+    struct checker *c = mem_new(sizeof *c);
+    c->guest = tsgo_new(g, guest_dir, buf_view(&install));
+    c->answers = answers_new(stash_open("checker", &files));
+    c->declared = count;
+    buf_init(&c->version, 512);
+    put_version(c, buf_view(&install));
+    return c;
+}
+
+void checker_free(struct checker *c)
+{
+    if (!c)
+        return;
+    answers_free(c->answers);
+    tsgo_free(c->guest);
+    buf_done(&c->version);
+    free(c);
+}
+
+void checker_warm(struct checker *c)
+{
+    struct err none = {0};
+    (void)tsgo_load(c->guest, &none);
+}
+
+bool checker_is_there(const struct checker *c)
+{
+    return tsgo_is_there(c->guest);
+}
+
+struct checker_counts checker_count(const struct checker *c)
+{
+    return (struct checker_counts){
+        .from_memory = c->from_memory, .from_disk = c->from_disk, .made = c->made};
+}
+
+/* ---- one question ----------------------------------------------------------- */
+
+static void put_signature(struct json_writer *w, const struct checker_signature *s)
+{
+    json_key(w, "function");
+    json_open_object(w);
+    json_pair_str(w, "name", s->name);
+    json_key(w, "parameters");
+    json_open_array(w);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct checker_parameter *p = &s->parameters[i];
+        json_open_object(w);
+        json_pair_str(w, "name", p->name);
+        json_pair_str(w, "type", p->type);
+        json_pair_bool(w, "optional", p->optional);
+        json_pair_str(w, "default", p->fallback);
+        json_close(w);
+    }
+    json_close(w);
+    json_pair_str(w, "returnType", s->return_type);
+    json_close(w);
+}
+
+static bool put_question(const struct checker *c, const struct checker_question *q,
+                         struct buf *out, struct err *e)
+{
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    json_pair_bool(&w, "javascript", q->javascript);
+    json_pair_bool(&w, "remembers", q->remembers);
+    json_key(&w, "declared");
+    json_open_array(&w);
+    for (size_t i = 0; i < c->declared; i++)
+        if (q->declared >> i & 1)
+            json_put_int(&w, (int64_t)i);
+    json_close(&w);
+    json_pair_str(&w, "own", q->own);
+    json_pair_str(&w, "code", q->code);
+    if (q->function)
+        put_signature(&w, q->function);
+    json_close(&w);
+    return buf_check(out, "what is to be checked", e);
+}
+
+static bool key_of(const struct checker *c, struct str question, char key[STASH_KEY],
+                   struct err *e)
+{
+    scoped_buf struct buf all;
+    buf_init(&all, QUESTION_BYTES + 1024);
+    buf_str(&all, buf_view(&c->version));
+    buf_char(&all, '\n');
+    buf_str(&all, question);
+    crypto_hash_hex(buf_view(&all), key);
+    return buf_check(&all, "what is to be checked", e);
+}
+
+static const struct checker_answer *make(struct checker *c, struct str question,
+                                         const struct checker_question *q, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, ANSWER_BYTES);
+    c->made++;
+    return tsgo_ask(c->guest, question, q, &text, e) ? answer_read(buf_view(&text), e)
+                                                     : NULL;
+}
+
+static bool fits(const struct checker_question *q, struct err *e)
+{
+    if (q->code.n > CHECKER_CODE_BYTES)
+        return err_set(e, ERR_LIMIT, "code of %zu bytes is not checked: at most %zu are",
+                       q->code.n, CHECKER_CODE_BYTES);
+    if (q->own.n > CHECKER_OWN_BYTES)
+        return err_set(e, ERR_LIMIT, "%zu bytes of declarations are more than %zu",
+                       q->own.n, CHECKER_OWN_BYTES);
+    if (q->cancel && cancel_fired(q->cancel))
+        return err_set(e, ERR_CANCELLED, "cancelled before the types were checked");
+    return str_is_utf8(q->code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");
+}
+
+const struct checker_answer *checker_check(struct checker *c,
+                                           const struct checker_question *q,
+                                           struct err *e)
+{
+    char key[STASH_KEY];
+    bool from_disk;
+    scoped_buf struct buf question;
+    buf_init(&question, QUESTION_BYTES);
+    if (!fits(q, e) || !put_question(c, q, &question, e) ||
+        !key_of(c, buf_view(&question), key, e))
+        return NULL;
+    const struct checker_answer *a = answers_find(c->answers, key, &from_disk);
+    if (a) {
+        c->from_disk += from_disk;
+        c->from_memory += !from_disk;
+        return a;
+    }
+    a = make(c, buf_view(&question), q, e);
+    if (a)
+        answers_keep(c->answers, key, a);
+    return a;
+}

@@ -1,0 +1,38 @@
+/* checker/internal.h - what the files of this room share. */
+#pragma once
+#include <pthread.h>
+
+#include "checker/checker.h"
+#include "stash/stash.h"
+
+/* ---- the guest (tsgo.c) ------------------------------------------------- */
+
+struct tsgo;
+/* Copies `install`, the question that makes it read the declarations. */
+struct tsgo *tsgo_new(struct engine *g, const char *dir, struct str install);
+void tsgo_free(struct tsgo *u);
+/* Loads it, where that was not done yet. */
+bool tsgo_load(struct tsgo *u, struct err *e);
+bool tsgo_is_there(const struct tsgo *u);
+/* Changes when the guest does. */
+void tsgo_version(const struct tsgo *u, struct buf *out);
+/* Appends its answer, JSON, to `out`. */
+bool tsgo_ask(struct tsgo *u, struct str question, const struct checker_question *q,
+              struct buf *out, struct err *e);
+
+/* ---- what was answered (answers.c) ---------------------------------------- */
+
+#define ANSWER_BYTES ((size_t)1 << 20) /* of one answer: ERR_OUTPUT */
+
+/* Reads the guest's text. NULL and ERR_GUEST: it is none of its answers. */
+struct checker_answer *answer_read(struct str json, struct err *e);
+const struct checker_answer *answer_share(const struct checker_answer *a);
+
+struct answers;
+/* Takes the files over. */
+struct answers *answers_new(struct stash *files);
+void answers_free(struct answers *s);
+/* A reference of the caller's; NULL: it is not there. */
+const struct checker_answer *answers_find(struct answers *s, const char *key,
+                                          bool *on_disk);
+void answers_keep(struct answers *s, const char *key, const struct checker_answer *a);
