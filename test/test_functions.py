@@ -383,3 +383,18 @@ def test_code_cannot_register_anything(agent):
     assert agent("evaluate_note_code", code=code)["result"][1] == []
     refused = agent("evaluate_note_code", code="return customFunctions.register({})")
     assert not refused["success"]
+
+
+def test_a_function_has_the_rights_of_its_caller(agent):
+    code = "async function count(): Promise<number> { return (await notes.list()).length; }"
+    made = agent("register_custom_function", **{**ONE, "name": "count", "code": code,
+                                                "returnType": "Promise<number>"})
+    assert made["success"], made
+    ask = "return customFunctions.count()"
+    assert agent("evaluate_note_code", code=ask)["result"] > 3
+    for allowed in (["customFunctions"], ["customFunctions.count", "notes.get"]):
+        refused = agent("evaluate_note_code", code=ask, allowedAPIs=allowed)
+        assert refused["errorDetails"]["type"] == "PermissionDenied", refused
+    both = agent("evaluate_note_code", code=ask, allowedAPIs=["customFunctions.count", "notes.list"])
+    assert both["success"]
+    assert not agent("evaluate_note_code", code=ask, allowedAPIs=["notes.list"])["success"]
