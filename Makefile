@@ -166,6 +166,7 @@ $(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default
 $(OUT)/src/actions/calls_fetch.o: src/actions/fetch.js
 $(OUT)/src/actions/calls_fs.o: src/actions/fs.js
 $(OUT)/src/catalogue/manifest.o: docs/tool-manifest.schema.json
+$(OUT)/src/functions/templates.o: src/functions/templates.json
 $(OUT)/src/desk/page.o: web/page.html web/page.css build/web/page.js
 
 # Another's code: its warnings are not ours.

@@ -38,16 +38,3 @@ WEAK bool function_try(const struct action_call *c, const struct function *fn,
     (void)c, (void)fn, (void)among, (void)args, (void)dry, (void)out, (void)success;
     return err_set(e, ERR_CAPABILITY, "custom functions cannot be tested yet");
 }
-
-WEAK bool function_template(struct str which, struct str name, struct arena *a,
-                            struct function *out, struct err *e)
-{
-    (void)which, (void)name, (void)a, (void)out;
-    return err_set(e, ERR_CAPABILITY, "this cannot be done yet");
-}
-
-WEAK void function_templates(struct json_writer *out)
-{
-    (void)out;
-    json_put_raw(out, STR("[]"));
-}

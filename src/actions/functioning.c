@@ -3,23 +3,27 @@
 
 #include "actions/places.h"
 #include "functions/functions.h"
+#include "vaults/vaults.h"
 
 /* Of one vault, until the end. */
 struct function_shelf {
     unsigned vault;
     struct functions *functions;
+    /* Of what its libraries were told, under the lock of all. */
+    char policy[sizeof((struct policy){0}.digest)];
+    uint64_t vaults;
     struct function_shelf *next;
 };
 
-static struct functions *find_shelf(const struct function_shelf *s, unsigned vault)
+static struct function_shelf *find_shelf(struct function_shelf *s, unsigned vault)
 {
     while (s && s->vault != vault)
         s = s->next;
-    return s ? s->functions : NULL;
+    return s;
 }
 
 /* The lock is held. */
-static struct functions *open_shelf(struct actions *a, unsigned vault, struct err *e)
+static struct function_shelf *open_shelf(struct actions *a, unsigned vault, struct err *e)
 {
     scoped(free) char *path = vault_set_path(a->vaults, vault);
     struct functions *made = path ? functions_open(path, e) : NULL;
@@ -28,19 +32,23 @@ static struct functions *open_shelf(struct actions *a, unsigned vault, struct er
         return NULL;
     }
     struct function_shelf *s = mem_new(sizeof *s);
-    *s = (struct function_shelf){vault, made, a->functions};
+    *s = (struct function_shelf){.vault = vault, .functions = made, .next = a->functions};
     a->functions = s;
-    return made;
+    return s;
+}
+
+static struct function_shelf *get_shelf(struct actions *a, unsigned vault, struct err *e)
+{
+    struct function_shelf *s = find_shelf(a->functions, vault);
+    return s ? s : open_shelf(a, vault, e);
 }
 
 struct functions *actions_functions(struct actions *a, unsigned vault, struct err *e)
 {
     pthread_mutex_lock(&a->functions_lock);
-    struct functions *f = find_shelf(a->functions, vault);
-    if (!f)
-        f = open_shelf(a, vault, e);
+    struct function_shelf *s = get_shelf(a, vault, e);
     pthread_mutex_unlock(&a->functions_lock);
-    return f;
+    return s ? s->functions : NULL;
 }
 
 void functioning_close(struct actions *a)
@@ -53,11 +61,69 @@ void functioning_close(struct actions *a)
     pthread_mutex_destroy(&a->functions_lock);
 }
 
+/* ---- libraries ------------------------------------------------------------- */
+
+/* A folder, or the folder of a vault, also of one that only the user's list knows; to be
+ * freed. NULL: there is no such vault. */
+static char *library_folder(struct actions *a, const char *name)
+{
+    struct err none = {0};
+    if (name[0] == '/')
+        return mem_strdup(name);
+    unsigned number = vault_set_find(a->vaults, str_of(name), NULL, &none);
+    if (number)
+        return vault_set_path(a->vaults, number);
+    scoped(arena_free) struct arena *arena = arena_new((size_t)16 << 20);
+    struct vaults list;
+    none = (struct err){0};
+    const struct vault_entry *v =
+        vaults_read(arena, &list, &none) ? vaults_find(&list, str_of(name)) : NULL;
+    const char *path = v ? str_cz(v->path, arena, &none) : NULL;
+    return path ? mem_strdup(path) : NULL;
+}
+
+/* The libraries that the user's policy names, but not the vault itself. The lock is held. */
+static void share(struct actions *a, const struct policy *policy,
+                  struct function_shelf *s)
+{
+    scoped(free) char *own = vault_set_path(a->vaults, s->vault);
+    size_t most = policy->libraries.n, count = 0;
+    struct functions_library *all = mem_new((most + 1) * sizeof *all);
+    char **folders = mem_new((most + 1) * sizeof *folders);
+    for (size_t i = 0; i < most; i++) {
+        folders[i] = library_folder(a, policy->libraries.at[i]);
+        if (folders[i] && (!own || strcmp(folders[i], own) != 0))
+            all[count++] =
+                (struct functions_library){policy->libraries.at[i], folders[i]};
+    }
+    functions_share(s->functions, all, count);
+    for (size_t i = 0; i < most; i++)
+        free(folders[i]);
+    free(folders);
+    free(all);
+}
+
+static void keep_shared(struct actions *a, const struct policy *policy,
+                        struct function_shelf *s)
+{
+    uint64_t vaults = vault_set_state(a->vaults);
+    if (!strcmp(policy->digest, s->policy) &&
+        (vaults == s->vaults || !policy->libraries.n))
+        return;
+    share(a, policy, s);
+    memcpy(s->policy, policy->digest, sizeof s->policy);
+    s->vaults = vaults;
+}
+
 const struct function_set *functioning_now(struct actions *a, const struct place *place,
                                            struct functions **out, struct err *e)
 {
-    struct functions *f = actions_functions(a, place->vault, e);
+    pthread_mutex_lock(&a->functions_lock);
+    struct function_shelf *s = get_shelf(a, place->vault, e);
+    if (s && place->permit.policy)
+        keep_shared(a, place->permit.policy, s);
+    pthread_mutex_unlock(&a->functions_lock);
     if (out)
-        *out = f;
-    return f ? functions_now(f, e) : NULL;
+        *out = s ? s->functions : NULL;
+    return s ? functions_now(s->functions, e) : NULL;
 }

@@ -79,6 +79,7 @@ struct policy {
         size_t secret_count;
     } network;
     struct policy_names vault_roots; /* absolute paths */
+    struct policy_names libraries;   /* of functions: absolute paths, ids of vaults */
     enum policy_lint lint;
     bool cache, keep_code;
     struct {

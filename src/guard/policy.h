@@ -22,6 +22,7 @@ enum key_kind {
     KEY_URL,
     KEY_PERMISSIONS, /* {TOOL: one of `words`} */
     KEY_TOOLS,       /* names of tools */
+    KEY_VAULTS,      /* absolute paths, or ids of vaults */
 };
 
 /* What a vault's value does to the user's. */

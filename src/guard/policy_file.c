@@ -196,6 +196,18 @@ static bool check_path(const struct json *v, struct err *e)
                    STR_ARGS(str_cut(s, 100)));
 }
 
+static bool check_vault(const struct json *v, struct err *e)
+{
+    static const char wanted[] = "an absolute path, or the id of a vault";
+    struct str s = json_str(v);
+    if (!check_text(v, wanted, e))
+        return false;
+    bool is_id = s.n <= 64 && s.at[0] != '.' && !memchr(s.at, '/', s.n);
+    return s.at[0] == '/' || is_id ||
+           err_set(e, ERR_INVALID, "is '%.*s'; %s is accepted", STR_ARGS(str_cut(s, 100)),
+                   wanted);
+}
+
 static bool check_fields(const struct json *v, const char *const *known, const char *what,
                          struct err *e)
 {
@@ -320,6 +332,8 @@ static bool check_item(const struct key *k, const struct known_calls *calls,
         return check_path(v, e);
     case KEY_MOUNTS:
         return check_mount(v, e);
+    case KEY_VAULTS:
+        return check_vault(v, e);
     case KEY_TOOLS:
         return check_text(v, "the name of a tool", e) && check_tool(json_str(v), e);
     default:

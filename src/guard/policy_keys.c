@@ -101,6 +101,9 @@ const struct key policy_keys[] = {
      "border"},
     {"vaultRoots", KEY_PATHS, RULE_USER, AT(vault_roots), 0, 64, NULL, "[]",
      "folders in which code may register vaults"},
+    {"functions.libraries", KEY_VAULTS, RULE_USER, AT(libraries), 0, 16, NULL, "[]",
+     "folders (absolute paths) and vaults (their ids) whose custom functions all vaults "
+     "can call"},
     {"lint", KEY_WORD, RULE_HIGHER, AT(lint), 0, 0, lint_words, "\"warn\"",
      "what comes of findings in code: nothing, warnings, or a refusal"},
     {"cache", KEY_BOOL, RULE_LOWER, AT(cache), 0, 0, NULL, "true",

@@ -292,7 +292,8 @@ static void put_changed(const struct json *object, const char *path,
 static bool is_list(const struct key *k)
 {
     return k->kind == KEY_NAMES || k->kind == KEY_CALLS || k->kind == KEY_HOSTS ||
-           k->kind == KEY_PATHS || k->kind == KEY_MOUNTS || k->kind == KEY_TOOLS;
+           k->kind == KEY_PATHS || k->kind == KEY_MOUNTS || k->kind == KEY_TOOLS ||
+           k->kind == KEY_VAULTS;
 }
 
 /* Words of the command line as JSON: what is JSON as it stands, all else as text. */
