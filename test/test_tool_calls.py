@@ -149,6 +149,10 @@ BY_NAME = [
     ("sed", {"script": "s/(o)m/\\1/", "extended_regexp": True, "file": "a.txt"},
      "soe text\n"),
     ("date", {"date": "2024-02-29", "iso": "minutes"}, "2024-02-29T00:00+00:00\n"),
+    ("clang-format", {"paths": ["a.js"], "style": "{ColumnLimit: 40}", "lines": "1:1"},
+     "function add(first, second) {\n  return first + second\n}"),
+    ("clang-format", {"style": "file", "fallback_style": "none", "sort_includes": True,
+                      "paths": ["a.js"]}, "function add(first, second) { return first + second }"),
     ("zip", {"exclude": "*.css", "archive": "o.zip", "file": "a.txt"},
      "  adding: a.txt (stored 0%)\n"),
 ]
@@ -291,6 +295,23 @@ def test_what_a_tool_changes_is_one_change(agent, vault):
     trash = [p.name for p in (vault / ".cloche" / "trash").rglob("*") if p.is_file()]
     assert sorted(trash) == ["Pack.md", "picture.bin"]
     assert evaluate(agent, "return (await notes.get('idea/Pack')).title") == "Pack"
+
+
+def test_a_style_is_looked_for_above_the_file(agent, vault):
+    """In the vault under the name without a dot: those with one are not shown."""
+    code, style = "int  main( ) {return 0;}\n", "{IndentWidth: 3, AllowShortFunctionsOnASingleLine: None}\n"
+    want = "int main() {\n   return 0;\n}\n"
+    given = answer(agent, "wasm_clang-format", {"files": {".clang-format": style, "a/b/c.c": code},
+                                                "args": ["a/b/c.c"]})
+    assert given["stdout"] == want
+    (vault / "src").mkdir()
+    (vault / "_clang-format").write_text(style)
+    (vault / "src" / "a.c").write_text(code)
+    got = answer(agent, "wasm_clang-format", {"in_place": True, "args": ["src/a.c"]})
+    assert got["exitCode"] == 0 and got["vault"] == {"changed": ["src/a.c"]}
+    assert (vault / "src" / "a.c").read_text() == want
+    assert evaluate(agent, "return (await tools.clangFormat({assume_filename: '/vault/src/b.c', "
+                           f"stdin: {json.dumps(code)}}})).stdout") == want
 
 
 def test_what_the_policy_keeps_from_code_a_tool_cannot_do_either(cloche, vault, allow):

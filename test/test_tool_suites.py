@@ -1,10 +1,11 @@
 """The tools pass what their makers test them with, as far as it runs without a shell: jq's own
-tests, the specification of CommonMark, and the programs of gawk's tests, whose answers must
-be those of the native program."""
-import os
+tests, the specification of CommonMark, and the programs of gawk's tests and the code in
+clang-format's, whose answers must be those of the native program."""
+import ast
+import re
 import subprocess
 import sys
-import tarfile
+import warnings
 
 import pytest
 from compare import ENV, ROOT, debian
@@ -22,11 +23,10 @@ def sources(tmp_path_factory):
     def unpack(package, folder):
         if package not in there:
             archive = next((SOURCES / package).glob("*.orig.tar.*"))
-            with tarfile.open(archive) as t:
-                top = t.getnames()[0].split("/")[0]
-                wanted = [m for m in t.getmembers() if m.name.startswith(f"{top}/{folder}/")]
-                t.extractall(place / package, wanted, filter="data")
-            there[package] = place / package / top / folder
+            (place / package).mkdir()
+            subprocess.run(["tar", "-xf", archive, "-C", place / package, "--strip-components=1",
+                            "--wildcards", "--no-wildcards-match-slash", f"*/{folder}"], check=True)
+            there[package] = place / package / folder
         return there[package]
     return unpack
 
@@ -91,3 +91,42 @@ def test_awk_runs_the_programs_of_gawks_tests(cloche, settings, sources):  # noq
         if (ours.stdout, ours.returncode) != (native.stdout, native.returncode):
             differing.append(name)
     assert differing == []
+
+
+# The languages that the tests of clang-format are in; C++ where it is not said.
+LANGUAGES = {"FormatTestCSharp": "cs", "FormatTestJS": "ts", "FormatTestJava": "java",
+             "FormatTestJson": "json", "FormatTestObjC": "m", "FormatTestProto": "proto",
+             "FormatTestTableGen": "td", "FormatTestTextProto": "textproto",
+             "FormatTestVerilog": "sv", "SortImportsTestJS": "js", "SortImportsTestJava": "java"}
+STRING = r'"(?:[^"\\\n]|\\.)*"'
+
+
+def snippets(folder):
+    """The code in the tests' strings, as (name of a file, text)."""
+    for source in sorted(folder.glob("*Test*.cpp")):
+        found = re.finditer(rf"(?:{STRING}\s*)+", source.read_text())
+        for number, strings in enumerate(found):
+            # What C++ writes in another way than Python is left out.
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    text = "".join(map(ast.literal_eval, re.findall(STRING, strings[0])))
+            except SyntaxError:
+                continue
+            if len(text) > 5:
+                yield f"{source.stem}-{number}.{LANGUAGES.get(source.stem, 'cpp')}", text
+
+
+def test_clang_format_lays_out_the_code_of_its_own_tests(cloche, settings,  # noqa: F811
+                                                         sources, tmp_path):
+    names = []
+    for name, text in snippets(sources("llvm-toolchain-19", "clang/unittests/Format")):
+        names.append(name)
+        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert len(names) > 10000
+    for at in range(0, len(names), 500):
+        args = ["--style=Google", *names[at:at + 500]]
+        ours = run(cloche, settings, tmp_path, "clang-format", *args)
+        native = run_native(tmp_path, "clang-format-19", *args)
+        assert ours.returncode == native.returncode == 0, (names[at], ours.stderr, native.stderr)
+        assert ours.stdout == native.stdout, names[at]
