@@ -123,6 +123,8 @@ bool db_relax(struct db *d, bool relaxed, struct err *e);
 struct db *db_open_reader(int dir, const char *name, struct err *e);
 /* A copy in memory, for a database that has no file. */
 struct db *db_copy(struct db *d, struct err *e);
+/* All of it as the new file `name` beneath `dir`, which nobody waits for to last. */
+bool db_copy_to(struct db *d, int dir, const char *name, struct err *e);
 
 #define DB_OUTSIDE_SQL_MAX 10000u         /* bytes of a question */
 #define DB_OUTSIDE_MEMORY_MAX (256 << 20) /* bytes that SQLite may take for one */

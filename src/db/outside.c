@@ -39,6 +39,18 @@ struct db *db_open_reader(int dir, const char *name, struct err *e)
     return wrap(raw, rc, e);
 }
 
+static bool copy_all(struct db *from, struct db *to, struct err *e)
+{
+    sqlite3_backup *b = sqlite3_backup_init(to->raw, "main", from->raw, "main");
+    int rc = b ? sqlite3_backup_step(b, -1) : SQLITE_NOMEM;
+    if (b)
+        (void)sqlite3_backup_finish(b);
+    if (rc == SQLITE_DONE)
+        return true;
+    db_failed(to, rc, "copy", e);
+    return false;
+}
+
 struct db *db_copy(struct db *from, struct err *e)
 {
     sqlite3 *raw = NULL;
@@ -47,15 +59,21 @@ struct db *db_copy(struct db *from, struct err *e)
     scoped(db_close) struct db *d = wrap(raw, rc, e);
     if (!d)
         return NULL;
-    sqlite3_backup *b = sqlite3_backup_init(d->raw, "main", from->raw, "main");
-    rc = b ? sqlite3_backup_step(b, -1) : SQLITE_NOMEM;
-    if (b)
-        (void)sqlite3_backup_finish(b);
-    if (rc != SQLITE_DONE) {
-        db_failed(d, rc, "copy", e);
-        return NULL;
-    }
-    return take(d);
+    return copy_all(from, d, e) ? take(d) : NULL;
+}
+
+bool db_copy_to(struct db *from, int dir, const char *name, struct err *e)
+{
+    char path[PATH_MAX];
+    sqlite3 *raw = NULL;
+    if (!db_path_of(dir, name, path, e))
+        return false;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE |
+                SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+    int rc = sqlite3_open_v2(path, &raw, flags, NULL);
+    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    return d && db_exec(d, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", e) &&
+           copy_all(from, d, e);
 }
 
 void db_hide(struct db *d, const char *name)

@@ -10,7 +10,6 @@
 #include "notes/apply.h"
 
 #define LOCK_NAME OWN_DIR "/notes.lock"
-#define STORE_NAME "history.db"
 #define LOCK_WAIT_MS 15000
 #define DROPPED_AT_ONCE 200 /* revisions that one change drops for the sake of space */
 
@@ -99,7 +98,7 @@ static uint64_t inode_now(const struct history *h)
 {
     struct os_stat st;
     struct err none = {0};
-    return os_stat_beneath(h->vault->dir, HISTORY_DIR "/" STORE_NAME, &st, &none)
+    return os_stat_beneath(h->vault->dir, HISTORY_DIR "/" HISTORY_NAME, &st, &none)
                ? st.inode
                : 0;
 }
@@ -110,7 +109,7 @@ static bool put_aside(struct history *h, struct err *e)
     char aside[100];
     (void)snprintf(aside, sizeof aside, HISTORY_DIR "/damaged-%lld.db",
                    (long long)os_real_ms());
-    return os_move(h->vault->dir, HISTORY_DIR "/" STORE_NAME, aside, e);
+    return os_move(h->vault->dir, HISTORY_DIR "/" HISTORY_NAME, aside, e);
 }
 
 static bool open_store(struct history *h, struct err *e)
@@ -133,16 +132,16 @@ static bool open_store(struct history *h, struct err *e)
                                        .durable = true,
                                        .remote = !os_is_local(h->vault->dir)};
     struct err why = {0};
-    h->db = db_open(h->folder, STORE_NAME, &options, &damaged, &why);
+    h->db = db_open(h->folder, HISTORY_NAME, &options, &damaged, &why);
     if (!h->db && why.code == ERR_DENIED && h->lock < 0) {
         why = (struct err){0};
-        h->db = db_open_frozen(h->folder, STORE_NAME, &options, &why);
+        h->db = db_open_frozen(h->folder, HISTORY_NAME, &options, &why);
         h->frozen = h->db;
     }
     if (!h->db && damaged && h->lock >= 0) {
         why = (struct err){0};
         if (put_aside(h, &why))
-            h->db = db_open(h->folder, STORE_NAME, &options, NULL, &why);
+            h->db = db_open(h->folder, HISTORY_NAME, &options, NULL, &why);
     }
     h->inode = inode_now(h);
     return h->db || err_set(e, why.code, "the notes' history: %s", why.msg);

@@ -19,6 +19,7 @@
 #include "notes/vault.h"
 
 #define HISTORY_DIR OWN_DIR "/history"
+#define HISTORY_NAME "history.db"
 #define HISTORY_DAYS 90
 #define HISTORY_LEAST 50
 #define HISTORY_MOST 1000

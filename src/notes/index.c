@@ -192,7 +192,7 @@ bool index_is_watched(struct index *x)
 static int open_place(struct index *x, struct err *e)
 {
     if (x->place == PLACE_VAULT) {
-        (void)snprintf(x->name, sizeof x->name, "index.db");
+        (void)snprintf(x->name, sizeof x->name, INDEX_NAME);
         /* Another machine may have the vault open, and WAL needs shared memory. */
         if (!os_is_local(x->vault->dir)) {
             err_set(e, ERR_DENIED, "the vault lies on another machine's disk");
@@ -434,6 +434,12 @@ static bool use_once(struct index *x, index_work *work, void *arg, struct err *e
     if (c)
         give_back(x, c);
     return ok;
+}
+
+bool index_edit(int folder, index_work *work, void *arg, struct err *e)
+{
+    scoped(db_close) struct db *db = db_open(folder, INDEX_NAME, &options, NULL, e);
+    return db && work(db, arg, e);
 }
 
 bool index_use(struct index *x, index_work *work, void *arg, struct err *e)

@@ -19,6 +19,10 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e);
  * strangers. It can only read; db_close() ends it. NULL and *e. */
 struct db *index_reader(struct index *x, struct db *db, struct err *e);
 
+#define INDEX_NAME "index.db" /* where it lies in the vault */
+/* Calls `work` with the file beneath `folder`, which nobody else has open. */
+bool index_edit(int folder, index_work *work, void *arg, struct err *e);
+
 struct index_counts {
     size_t notes;   /* seen */
     size_t read;    /* read again */

@@ -36,6 +36,18 @@ SCOPED(vault, vault_close);
  * its changes. Closed by vault_close(), before the vault itself. */
 struct vault *vault_as(struct vault *v, const char *author);
 
+/* The same content in a folder for a while, to try things on. Files that are no notes have
+ * their names and sizes alone, until vault_copy_files(). ERR_LIMIT: more than 100,000 files,
+ * or 512 MB of either kind. */
+struct vault_copy;
+struct vault_copy *vault_copy_make(struct vault *of, struct err *e);
+void vault_copy_free(struct vault_copy *c); /* with its vault; NULL is fine */
+struct vault *vault_copy_vault(struct vault_copy *c, const char **path); /* its own */
+bool vault_copy_files(struct vault_copy *c, struct err *e);
+/* -> [{path, action: create | update | rename | delete, new_path?, id?, new_id?}], by path:
+ * the first 200 of *all. */
+bool vault_copy_changes(struct vault_copy *c, size_t *all, struct json_writer *out,
+                        struct err *e);
 /* `options` is what a call's comment begins with; what follows "->" goes to `out`. */
 typedef bool vault_call(struct vault *v, const struct json *options,
                         struct json_writer *out, struct err *e);
@@ -81,13 +93,12 @@ vault_call notes_get_sections;
  * occurrence?, a hash or force, dry_run?} -> {id, updated, heading, timestamp,
  * content_hash}. ERR_INVALID: another heading would not be found again. */
 vault_call notes_update_section;
-vault_call notes_batch; /* {changes: [{action, ...options}], dry_run?} -> {success,
-                           results}; all or nothing */
+vault_call
+    notes_batch; /* {changes: [{action, ...options}], dry_run?} -> {success, results} */
 
 /* ---- what a program made of the files ----------------------------------- */
-
-/* One file or folder, note or not, as vfs_changes() tells and orders them; where it was
- * there before, `inode` and what follows are what the program found. */
+/* As vfs_changes() tells and orders them, notes or not; `inode` and what follows are
+ * what the program found, where it was there before. */
 struct notes_file {
     struct str path, bytes; /* from the vault to it; of a file made or changed */
     enum notes_file_change { NOTES_MADE, NOTES_CHANGED, NOTES_REMOVED } change;
@@ -101,7 +112,6 @@ bool notes_put_files(struct vault *v, const struct notes_file *files, size_t cou
                      int64_t since_ns, struct err *e);
 
 /* ---- what notes held before ---------------------------------------------- */
-
 /* "identifier" or {identifier, limit? (100, at most 1000), cursor? (a revision)}
  * -> [{revision, updated_at, author, content_hash, summary, size, action, path,
  * backup_path?}], the newest first. `author` is the caller's name, or "external" for
@@ -145,13 +155,11 @@ vault_call notes_search_by_text;
 bool notes_search_sql(struct vault *v, const struct json *options,
                       const struct cancel *cancel, struct json_writer *out,
                       struct err *e);
-/* The ids of notes that a wrong identifier may mean, the likeliest first, `max` (8 at most)
- * -> ["meeting/Standup", ...]; of what can be looked at in 50 ms. */
+/* Ids that a wrong identifier may mean, likeliest first, at most `max` (8), within 50 ms. */
 bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
                    struct err *e);
 
 /* ---- links -------------------------------------------------------------- */
-
 /* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code. It
  * leads to the note that its target identifies: by id, path, uid, title or file name,
  * with ".md" or without, and where none is spelt so, whatever the case of ASCII letters.
@@ -182,7 +190,6 @@ vault_call links_search_by;
 vault_call links_migrate;
 
 /* ---- the hierarchy ------------------------------------------------------ */
-
 /* A note's subnotes stand in its frontmatter, in their order: `subnotes: [uid or id]`. An
  * entry that means no note, comes twice, or leads back to the note by whatever way (the
  * one found last, going down from the top, by paths) is as if it were not there. So a
@@ -203,9 +210,7 @@ vault_call hierarchy_get_path;
 vault_call hierarchy_get_descendants; /* {note_id, max_depth?} -> rows, level by level */
 
 /* ---- relationships ------------------------------------------------------ */
-
-/* -> {content_links: {outgoing, incoming}, hierarchy_links: {parents, children},
- * external_links}, rows as above. */
+/* -> {content_links: {outgoing, incoming}, hierarchy_links: {parents, children}, external_links} */
 vault_call relationships_get;
 /* {note_id, max_results? (10, at most 1000)} -> [{noteId, strength (0 to 1),
  * relationship_types: of link, backlink, child, parent, sibling, shared_link,
@@ -220,7 +225,6 @@ vault_call relationships_find_path;
 vault_call relationships_get_clustering;
 
 /* ---- types --------------------------------------------------------------- */
-
 /* A type is a folder, or what .cloche/types/NAME.md describes, or both (docs/types.md),
  * whose schema metadata is held against. {type_name, description, agent_instructions? (or
  * instructions), metadata_schema?} -> {name, filename, path, created} */
@@ -237,7 +241,6 @@ vault_call note_types_update;
 vault_call note_types_delete;
 
 /* ---- the index ---------------------------------------------------------- */
-
 /* Appends a text that differs whenever anything in any note has changed, for good. */
 bool notes_version(struct vault *v, struct buf *out, struct err *e);
 /* Brings the index up to date, or anew. -> {notes, read, removed, index, milliseconds} */

@@ -115,6 +115,18 @@ bool os_remove_file(int dir, const char *name, struct err *e);
 /* Only an empty one; else ERR_CONFLICT. */
 bool os_remove_folder(int dir, const char *name, struct err *e);
 
+/* ---- a folder for a while ------------------------------------------------ */
+
+/* A new, empty folder that only this user can look into: in memory where there is plenty
+ * of room for `bytes` (at most 256 MB), else among the user's caches. What processes left
+ * that died is removed by the next who asks. NULL and ERR_LIMIT (no room), ERR_IO. */
+struct os_scratch;
+struct os_scratch *os_scratch_open(uint64_t bytes, struct err *e);
+int os_scratch_dir(const struct os_scratch *s); /* both its own */
+const char *os_scratch_path(const struct os_scratch *s);
+void os_scratch_close(struct os_scratch *s); /* with all in it; NULL is fine */
+SCOPED(os_scratch, os_scratch_close);
+
 /* ---- many files, made lasting together ---------------------------------- */
 
 /* A sync a file would take seconds for a thousand. These write and move without, unless
