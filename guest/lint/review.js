@@ -80,8 +80,9 @@
     if (name === '__proto__')
       c.add('prototype-access', c.written.has(node) ? 'error' : 'warning', node,
         '__proto__ leads to what all objects share', 'Object.getPrototypeOf(), or an object of your own.');
-    if (node.computed && node.property.type !== 'Literal' && /^(constructor|eval|Function|__proto__|prototype)$/.test(name ?? ''))
-      c.add('obfuscated-code', 'error', node.property, `the name '${name}' is put together from parts`,
+    // esbuild joins parts that are constant, so the text may stand there as a whole.
+    if (node.computed && /^(constructor|eval|Function|__proto__|prototype)$/.test(name ?? ''))
+      c.add('obfuscated-code', 'error', node.property, `the name '${name}' is written as a text`,
         'Write names as they are, so that whoever reads the code sees what it does.');
     if (name === 'constructor' && node.object.type === 'MemberExpression' && key(node.object) === 'constructor')
       c.add('no-eval', 'error', node, 'the constructors of functions are refused: code made from text cannot be run');

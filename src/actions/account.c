@@ -51,7 +51,7 @@ static struct str changed_note(const struct json *answer)
 void account_change(struct account *a, struct str answer)
 {
     struct err none = {0};
-    if (str_starts(answer, "{\"dry_run\":true"))
+    if (a->dry || str_starts(answer, "{\"dry_run\":true"))
         return;
     scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
     const struct json *v =

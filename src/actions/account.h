@@ -40,6 +40,7 @@ struct account {
     enum level level;
     enum err_code outcome; /* ERR_NONE: well */
     bool changed;
+    bool dry; /* while what is done is done to a copy */
     bool has_stats;
     struct script_stats stats;
     char code_hash[65];

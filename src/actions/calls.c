@@ -5,6 +5,7 @@
 
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/dry.h"
 #include "actions/places.h"
 #include "actions/report.h"
 #include "os/os.h"
@@ -140,7 +141,7 @@ static bool confirmed(struct evaluation *v, const struct host_call *c,
                       const struct json *args, struct err *e)
 {
     const struct permit *permit = &v->here->permit;
-    if (!permit_asks(permit, c->row.name))
+    if (v->dry || !permit_asks(permit, c->row.name))
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
@@ -155,7 +156,7 @@ static bool confirmed(struct evaluation *v, const struct host_call *c,
 static bool perform(struct evaluation *v, const struct host_call *c, uint32_t row,
                     struct str args, struct buf *out, struct err *e)
 {
-    if (!evaluation_allows(v, c, e))
+    if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e)))
         return false;
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     const struct json *values = json_read(args, a, e);
@@ -171,7 +172,9 @@ static bool perform(struct evaluation *v, const struct host_call *c, uint32_t ro
     }
     advice_done(v, c, row, values, buf_view(out));
     /* Not at the end of the evaluation: an alert may have to stop it. */
-    if (!strcmp(c->row.name, "notes.delete") || !strcmp(c->row.name, "noteTypes.delete"))
+    bool deletes =
+        !strcmp(c->row.name, "notes.delete") || !strcmp(c->row.name, "noteTypes.delete");
+    if (deletes && !v->dry)
         ward_observe(v->here->ward, v->who, &(struct deed){.deletes = 1});
     return true;
 }

@@ -45,6 +45,7 @@ struct evaluation {
     struct network *networks;  /* ways out that were used (calls_fetch.c) */
     struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
     struct place *files_place; /* whose mounts are in it */
+    struct dry *dry;           /* NULL: what it does is done (dry.h) */
     struct advice advice;
     struct loaded_functions {
         const struct function_set *set; /* NULL: not asked for yet */

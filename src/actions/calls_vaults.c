@@ -1,5 +1,6 @@
 /* The host calls vaults.*: which vaults there are, and which one the code works in. */
 #include "actions/calls.h"
+#include "actions/dry.h"
 #include "actions/places.h"
 
 /* ---- which one ---------------------------------------------------------- */
@@ -12,7 +13,8 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
      * calls were checked against. */
     if (!n && vault_set_first(s, v->who->grant, e))
         err_set(e, ERR_NO_VAULT, "no vault was open when this began; run it again");
-    return vault_set_get(s, n, e);
+    struct vault *copy = v->dry ? dry_vault(v->dry, n) : NULL;
+    return copy ? copy : vault_set_get(s, n, e);
 }
 
 struct vault *writing_vault(struct evaluation *v, struct err *e)

@@ -41,7 +41,7 @@ const struct checker_answer *checking_function(struct actions *a,
                                                const struct function *fn,
                                                const struct function_set *among,
                                                struct cancel *cancel, struct err *e);
-/* The same as findings; where there is no checker, a warning TYPES_UNCHECKED. false and
- * *e: it could not be asked. */
-bool checking_find(const struct action_call *c, const struct function *fn,
-                   const struct function_set *among, struct findings *out, struct err *e);
+/* The same as findings, where `own` declares what its code finds as customFunctions; where
+ * there is no checker, a warning TYPES_UNCHECKED. false and *e: it could not be asked. */
+bool checking_find(const struct action_call *c, const struct function *fn, struct str own,
+                   struct findings *out, struct err *e);

@@ -135,14 +135,17 @@ bool action_register_function(const struct action_call *c, struct answer *out,
     return judge_and_keep(c, &s, &fn, &d, out, e);
 }
 
-static bool answer_validity(const struct function *fn, const struct judgement *j,
-                            struct answer *out, struct err *e)
+static bool answer_validity(const struct action_call *c, const struct function *fn,
+                            const struct judgement *j, struct answer *out, struct err *e)
 {
+    bool valid = j->found.error_count == 0;
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
-    json_pair_bool(&w, "valid", j->found.error_count == 0);
+    json_pair_bool(&w, "valid", valid);
     judgement_write(j, &w);
-    if (fn)
+    if (fn && !function_facts(c, fn, &w, e))
+        return false;
+    if (fn && valid)
         function_tell(fn, &w);
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
@@ -160,7 +163,7 @@ bool action_validate_function(const struct action_call *c, struct answer *out,
     bool read = function_read(c->arguments, c->arena, &fn, &j.found, e);
     if (e->code || (read && !function_check(c, &fn, s.now, &j.found, e)))
         return false;
-    return answer_validity(read && !j.found.error_count ? &fn : NULL, &j, out, e);
+    return answer_validity(c, read ? &fn : NULL, &j, out, e);
 }
 
 /* ---- update ---------------------------------------------------------------------------- */

@@ -79,18 +79,14 @@ static void put_fallback(const struct json *value, struct buf *out)
         json_put(&w, value);
 }
 
-const struct checker_answer *checking_function(struct actions *a,
-                                               const struct function *fn,
-                                               const struct function_set *among,
-                                               struct cancel *cancel, struct err *e)
+static const struct checker_answer *ask(struct actions *a, const struct function *fn,
+                                        struct str own, struct cancel *cancel,
+                                        struct err *e)
 {
     struct checker *checker = actions_checker(a, e);
     struct checker_parameter row[FUNCTION_LIST_MAX];
     struct buf defaults[FUNCTION_LIST_MAX];
     struct checker_signature s = {fn->name, row, 0, fn->return_type};
-    scoped_buf struct buf own;
-    buf_init(&own, CHECKER_OWN_BYTES);
-    checking_put_functions(among, fn->code, &own);
     for (size_t i = 0; i < fn->parameter_count && i < FUNCTION_LIST_MAX; i++) {
         const struct function_parameter *p = &fn->parameters[i];
         buf_init(&defaults[i], FUNCTION_CODE_MAX);
@@ -100,15 +96,25 @@ const struct checker_answer *checking_function(struct actions *a,
     }
     struct checker_question q = {.code = fn->code,
                                  .declared = CHECKING_ALL,
-                                 .own = buf_view(&own),
+                                 .own = own,
                                  .function = &s,
                                  .cancel = cancel};
-    const struct checker_answer *answer =
-        checker && buf_check(&own, "the declarations", e) ? checker_check(checker, &q, e)
-                                                          : NULL;
+    const struct checker_answer *answer = checker ? checker_check(checker, &q, e) : NULL;
     for (size_t i = 0; i < s.count; i++)
         buf_done(&defaults[i]);
     return answer;
+}
+
+const struct checker_answer *checking_function(struct actions *a,
+                                               const struct function *fn,
+                                               const struct function_set *among,
+                                               struct cancel *cancel, struct err *e)
+{
+    scoped_buf struct buf own;
+    buf_init(&own, CHECKER_OWN_BYTES);
+    checking_put_functions(among, fn->code, &own);
+    return buf_check(&own, "the declarations", e) ? ask(a, fn, buf_view(&own), cancel, e)
+                                                  : NULL;
 }
 
 static void put_finding(const struct json *d, struct findings *out)
@@ -142,12 +148,12 @@ static bool is_to_blame(const struct err *why)
            why->code == ERR_OUTPUT;
 }
 
-bool checking_find(const struct action_call *c, const struct function *fn,
-                   const struct function_set *among, struct findings *out, struct err *e)
+bool checking_find(const struct action_call *c, const struct function *fn, struct str own,
+                   struct findings *out, struct err *e)
 {
     struct err why = {0};
     scoped_checked const struct checker_answer *a =
-        checking_function(c->actions, fn, among, c->who->cancel, &why);
+        ask(c->actions, fn, own, c->who->cancel, &why);
     const struct json *all = a ? json_read(checker_json(a), c->arena, &why) : NULL;
     if (!all && why.code == ERR_NOT_FOUND) {
         put_unchecked(&why, out);

@@ -26,14 +26,20 @@ const struct function_set *functioning_now(struct actions *a, const struct place
                                            struct functions **out, struct err *e);
 void functioning_close(struct actions *a); /* no call may be running */
 
-/* ---- checking and testing (function_check.c, function_test.c) --------------- */
+/* ---- checking and testing (function_check.c, function_trial.c) --------------- */
 
 /* All that is wrong with `fn` as one of `among` (what it is to become a part of, with or
- * without its last version): names, parameters, dependencies, types, security, complexity.
- * Nothing is run. false and *e: it could not be looked at; what is wrong is in `out`. */
+ * without its last version, which has its id): names, parameters, dependencies, types,
+ * security, complexity. Nothing is run. false and *e: it could not be looked at; what is
+ * wrong is in `out`. */
 bool function_check(const struct action_call *c, const struct function *fn,
                     const struct function_set *among, struct findings *out,
                     struct err *e);
+/* What its code tells, as pairs of an open object: "security": {issues: [{rule, severity,
+ * message, line, column, suggestion?}], safe}, "complexity": {lines, cyclomatic, nesting,
+ * parameters ...}, "uses": {functions: [{name, line, column}], dynamic, calls}. */
+bool function_facts(const struct action_call *c, const struct function *fn,
+                    struct json_writer *out, struct err *e);
 /* What breaks when `fn` takes the place of the function `name` (`fn` NULL: when that is
  * removed), by caller, as warnings. */
 bool function_breaks(const struct action_call *c, struct str name,

@@ -184,6 +184,7 @@ static bool add_policy_mounts(struct tool_run *r, struct err *e)
         if (!mount_open(r->call->actions, r->call->place, m, &r->mounts[r->mount_count],
                         e))
             return false;
+        r->mounts[r->mount_count].overlay |= r->call->code && r->call->code->dry;
         r->mount_count++;
     }
     return true;

@@ -1,5 +1,6 @@
 #include "actions/tool_vault.h"
 #include "actions/account.h"
+#include "actions/dry.h"
 #include "actions/places.h"
 
 #include <errno.h>
@@ -60,6 +61,19 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static struct dry *dry_of(const struct tool_call *c)
+{
+    return c->code ? c->code->dry : NULL;
+}
+
+/* Where the notes are that the tool is shown; NULL: nowhere, or *e. */
+static char *folder_of(const struct tool_call *c, bool writes, struct err *e)
+{
+    unsigned vault = c->place->vault;
+    return vault && dry_of(c) ? dry_folder(c->code, vault, writes, e)
+                              : vault_set_path(c->actions->vaults, vault);
+}
+
 bool tool_vault_open(struct tool_vault *t, const struct tool_call *c,
                      enum tool_access access, struct vfs_mount *mounts, size_t *count,
                      struct err *e)
@@ -68,8 +82,10 @@ bool tool_vault_open(struct tool_vault *t, const struct tool_call *c,
     buf_init(&t->kept, KEPT_MAX);
     bool reads = access == TOOL_READ || access == TOOL_READWRITE;
     bool writes = access == TOOL_WRITE || access == TOOL_READWRITE;
-    scoped(free) char *path = vault_set_path(c->actions->vaults, c->place->vault);
     writes = writes && may_write(c->place);
+    scoped(free) char *path = folder_of(c, writes, e);
+    if (e->code)
+        return false;
     if (!path || is_taken(mounts, *count) || (reads && !may_read(c->place)) ||
         (!reads && !writes))
         return true;
@@ -251,7 +267,7 @@ static void account(const struct tool_vault *t)
         if (!t->files[i].folder)
             account_one(t->call->account, t->files[i].path);
     }
-    if (deletes)
+    if (deletes && !dry_of(t->call))
         ward_observe(t->call->place->ward, t->call->who,
                      &(struct deed){.deletes = deletes});
 }
@@ -266,7 +282,10 @@ bool tool_vault_keep(struct tool_vault *t, struct err *e)
     put_paths(t->files, t->count, &w);
     struct vault_set *all = t->call->actions->vaults;
     const struct json *shown = json_read(buf_view(&t->kept), t->arena, e);
-    struct vault *vault = shown ? vault_set_get(all, t->call->place->vault, e) : NULL;
+    unsigned number = t->call->place->vault;
+    struct vault *vault = !shown            ? NULL
+                          : dry_of(t->call) ? dry_vault(dry_of(t->call), number)
+                                            : vault_set_get(all, number, e);
     scoped(vault_close) struct vault *own =
         vault ? vault_as(vault, t->call->who->name) : NULL;
     if (!own || !check(t, shown, e) ||

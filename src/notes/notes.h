@@ -36,9 +36,8 @@ SCOPED(vault, vault_close);
  * its changes. Closed by vault_close(), before the vault itself. */
 struct vault *vault_as(struct vault *v, const char *author);
 
-/* The same content in a folder for a while, to try things on. Files that are no notes have
- * their names and sizes alone, until vault_copy_files(). ERR_LIMIT: more than 100,000 files,
- * or 512 MB of either kind. */
+/* A copy to try things on. Files that are no notes have their names and sizes alone, until
+ * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind. */
 struct vault_copy;
 struct vault_copy *vault_copy_make(struct vault *of, struct err *e);
 void vault_copy_free(struct vault_copy *c); /* with its vault; NULL is fine */

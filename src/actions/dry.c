@@ -1,0 +1,122 @@
+#include "actions/dry.h"
+
+#include "actions/places.h"
+
+#define COPIES_MAX 4u /* that one run may write to */
+
+struct dry {
+    pthread_mutex_t lock; /* held while a copy is made: others need it, too */
+    struct {
+        unsigned number;
+        struct vault_copy *copy;
+    } at[COPIES_MAX];
+    size_t count;
+};
+
+struct dry *dry_new(void)
+{
+    struct dry *d = mem_new(sizeof *d);
+    pthread_mutex_init(&d->lock, NULL);
+    return d;
+}
+
+void dry_free(struct dry *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->count; i++)
+        vault_copy_free(d->at[i].copy);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+/* ---- copies ---------------------------------------------------------------- */
+
+/* The lock is held. */
+static struct vault_copy *find(const struct dry *d, unsigned number)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (d->at[i].number == number)
+            return d->at[i].copy;
+    return NULL;
+}
+
+static struct vault_copy *need(struct evaluation *v, unsigned number, struct err *e)
+{
+    struct dry *d = v->dry;
+    struct vault_copy *c = find(d, number);
+    if (c)
+        return c;
+    struct vault *first = vault_set_get(v->actions->vaults, number, e);
+    if (first && d->count == COPIES_MAX)
+        err_set(e, ERR_LIMIT, "a dry run may write to %u vaults", COPIES_MAX);
+    c = first && d->count < COPIES_MAX ? vault_copy_make(first, e) : NULL;
+    if (c) {
+        d->at[d->count].number = number;
+        d->at[d->count++].copy = c;
+    }
+    return c;
+}
+
+struct vault *dry_vault(struct dry *d, unsigned number)
+{
+    pthread_mutex_lock(&d->lock);
+    struct vault_copy *c = find(d, number);
+    pthread_mutex_unlock(&d->lock);
+    return c ? vault_copy_vault(c, NULL) : NULL;
+}
+
+/* ---- calls ------------------------------------------------------------------- */
+
+bool dry_begin(struct evaluation *v, const struct host_call *c, struct err *e)
+{
+    struct str name = str_of(c->row.name);
+    if (str_starts(name, "vaults.") && (c->row.writes || str_is(name, "vaults.switch")))
+        return err_set(e, ERR_DENIED,
+                       "%s is not made in a dry run, where nothing is changed; nothing "
+                       "was changed",
+                       c->row.name);
+    if (!c->row.writes || c->asks) /* a tool says itself what it writes to */
+        return true;
+    pthread_mutex_lock(&v->dry->lock);
+    bool ok = need(v, atomic_load(&v->vault), e) != NULL;
+    pthread_mutex_unlock(&v->dry->lock);
+    return ok;
+}
+
+char *dry_folder(struct evaluation *v, unsigned number, bool writes, struct err *e)
+{
+    struct dry *d = v->dry;
+    pthread_mutex_lock(&d->lock);
+    struct vault_copy *c = writes ? need(v, number, e) : find(d, number);
+    bool ok = !c || vault_copy_files(c, e);
+    pthread_mutex_unlock(&d->lock);
+    if (!ok || (writes && !c))
+        return NULL;
+    const char *path = NULL;
+    if (c)
+        (void)vault_copy_vault(c, &path);
+    return path ? mem_strdup(path) : vault_set_path(v->actions->vaults, number);
+}
+
+bool dry_put_changes(struct dry *d, struct json_writer *out, struct err *e)
+{
+    size_t all = 0;
+    bool ok = true;
+    json_key(out, "changes");
+    /* Nearly always it is one vault: its list is the list. */
+    if (d->count == 1) {
+        ok = vault_copy_changes(d->at[0].copy, &all, out, e);
+    } else {
+        json_open_array(out);
+        for (size_t i = 0; ok && i < d->count; i++) {
+            size_t count = 0;
+            ok = vault_copy_changes(d->at[i].copy, &count, out, e);
+            all += count;
+        }
+        json_close(out);
+    }
+    if (ok)
+        json_pair_int(out, "changeCount", (int64_t)all);
+    return ok;
+}

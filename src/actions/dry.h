@@ -1,0 +1,25 @@
+/* actions/dry.h - evaluations that change nothing: what they write goes to a copy of the
+ * vault, which is made when they first write, and thrown away with them.
+ *
+ * What is read before that is read from the vault itself. The rights are those of the
+ * vault; a person is asked nothing. Vaults themselves are not made, changed or gone to.
+ * Threads: safe.
+ * Private to the room actions.
+ */
+#pragma once
+#include "actions/calls.h"
+
+struct dry *dry_new(void);
+void dry_free(struct dry *d); /* NULL is fine; no call of its evaluation may be running */
+
+/* The copy of the vault of this number; NULL: it is as it was. */
+struct vault *dry_vault(struct dry *d, unsigned number);
+/* Before this call is made: a copy, where it writes. false and ERR_DENIED (not in a dry
+ * run), or as vault_copy_make(). */
+bool dry_begin(struct evaluation *v, const struct host_call *c, struct err *e);
+/* The folder that a tool may be shown: a copy with all files in it, or, where it only reads
+ * and nothing was written yet, the vault's own. To be freed. NULL and *e. */
+char *dry_folder(struct evaluation *v, unsigned number, bool writes, struct err *e);
+/* "changes": [{path, action, id? ...}], "changeCount": what would have been changed, as
+ * pairs of an open object. */
+bool dry_put_changes(struct dry *d, struct json_writer *out, struct err *e);

@@ -1,0 +1,46 @@
+/* spelling/spelling.h - TypeScript as it is spelt: names, and the texts of types.
+ *
+ * Sees words and signs, not programs: what is judged here is so without a parser.
+ * Source: ECMA-262, 12 (lexical grammar).
+ * Threads: safe.
+ */
+#pragma once
+#include "base/base.h"
+#include "json/json.h"
+
+/* ---- names --------------------------------------------------------------- */
+
+#define NAME_LONGEST 64u        /* characters */
+#define NAME_SUGGESTION_MAX 96u /* bytes, with the NUL */
+
+/* What is wrong with a name, by itself; NAME_FINE: nothing. */
+enum name_fault {
+    NAME_FINE,
+    NAME_EMPTY,
+    NAME_LONG,
+    NAME_NO_WORD,   /* no identifier */
+    NAME_INVISIBLE, /* an identifier with signs that nobody sees */
+    NAME_RESERVED,  /* a word of the language */
+    NAME_OBJECTS,   /* what every object has, or promises are known by */
+    NAME_GLOBAL,    /* what code finds already */
+};
+/* Names that code finds besides the language's own: "notes" too, of "notes.get". */
+struct name_words {
+    const char *const *at;
+    size_t count;
+};
+enum name_fault name_look(struct str name, const struct name_words *taken);
+bool name_is_camel(struct str name); /* as names of the API are written? */
+/* Makes one of it that is fine and free (`is_used` may be NULL). */
+typedef bool name_used_fn(const void *arg, struct str name);
+void name_suggest(struct str name, const struct name_words *taken, name_used_fn *is_used,
+                  const void *arg, char out[static NAME_SUGGESTION_MAX]);
+
+/* ---- types --------------------------------------------------------------- */
+
+/* Is it one type, on one line: brackets in pairs, nothing behind it, no comment? Else
+ * `why` says what is wrong, and it must not be written into a declaration. */
+bool type_is_whole(struct str type, const char **why);
+/* May a value of JSON be of this type? Only what is plain is known (string, "a" | "b",
+ * number[], ...); whatever else is true. */
+bool type_may_hold(struct str type, const struct json *v);
