@@ -85,6 +85,8 @@ async def through_everything(client, other):
     told = (await run("list_custom_functions", sort="usageCount"))["functions"][0]["metadata"]
     assert told["usageCount"] == 1 and told["lastUsed"]
     kept = (await run("evaluate_note_code", code="return (await notes.list()).length"))["result"]
+    tried = await run("test_custom_function", name=NAME, args={"date": "2031-05-05"})
+    assert tried["success"] and tried["dryRun"]
     updated = await run("update_custom_function", name=NAME, description="Keeps the day's note",
                         expectedVersion=1, note="clearer")
     assert updated["version"] == 2
@@ -398,3 +400,28 @@ def test_a_function_has_the_rights_of_its_caller(agent):
     both = agent("evaluate_note_code", code=ask, allowedAPIs=["customFunctions.count", "notes.list"])
     assert both["success"]
     assert not agent("evaluate_note_code", code=ask, allowedAPIs=["notes.list"])["success"]
+
+
+def test_what_others_call_stays_unless_it_goes_with_them(agent, vault):
+    agent("register_custom_function", **ONE)
+    two = agent("register_custom_function", **{
+        **ONE, "name": "two", "code": "function two(): number { return 2 * customFunctions.one(); }"})
+    assert two["success"], two
+    refused = agent("delete_custom_function", name="one")
+    assert not refused["success"] and refused["errorDetails"]["type"] == "Conflict"
+    assert "two" in refused["warnings"][0]["message"]
+    told = agent("delete_custom_function", name="one", dryRun=True)
+    assert told["success"] and len(told["warnings"]) == 1
+    assert agent("list_custom_functions")["total"] == 2
+    gone = agent("delete_custom_function", names=["one", "two"])
+    assert gone["deleted"] == ["one", "two"] and gone["warnings"] == []
+
+
+def test_a_version_whose_examples_fail_is_not_kept(agent):
+    wrong = {**ONE, "examples": [{"args": [], "expected": 2}]}
+    refused = agent("register_custom_function", **wrong)
+    assert not refused["success"] and refused["tests"]["failed"] == 1, refused
+    assert agent("list_custom_functions")["total"] == 0
+    assert agent("register_custom_function", **wrong, force=True)["success"]
+    told = agent("test_custom_function", name="one")
+    assert not told["success"] and told["tests"]["failed"] == 1

@@ -36,14 +36,58 @@ static struct str *read_names(const struct action_call *c, size_t *count, struct
     return names;
 }
 
+/* Is this warning about one that goes as well? */
+static bool goes_too(const struct json *warning, const struct function_set *s,
+                     const struct str *names, size_t count)
+{
+    struct str field = json_str(json_get(warning, "field"));
+    const char *dot = memchr(field.at, '.', field.n);
+    for (size_t i = 0; i < count && dot; i++)
+        if (str_eq((struct str){dot + 1, field.n - (size_t)(dot + 1 - field.at)},
+                   function_named(s, names[i])->name))
+            return true;
+    return false;
+}
+
+/* What breaks without this one, but for what goes as well, is added to `j`. */
+static bool add_breaks(const struct action_call *c, const struct function_set *s,
+                       const struct function *fn, const struct str *names, size_t count,
+                       struct judgement *j, struct err *e)
+{
+    scoped_findings struct findings found;
+    findings_init(&found);
+    if (!function_breaks(c, fn->name, NULL, s, &found, e))
+        return false;
+    scoped_buf struct buf list;
+    buf_init(&list, found.warnings.n + 16);
+    buf_printf(&list, "[%s]", buf_cz(&found.warnings));
+    const struct json *all = json_read(buf_view(&list), c->arena, e);
+    struct json_iter it = json_iter(all);
+    while (json_next(&it)) {
+        if (goes_too(it.value, s, names, count))
+            continue;
+        findings_warn(&j->found,
+                      &(struct finding){
+                          .field = json_str(json_get(it.value, "field")),
+                          .line = (uint32_t)json_int(json_get(it.value, "line"), 0),
+                          .column = (uint32_t)json_int(json_get(it.value, "column"), 0),
+                          .code = "CALLER_BREAKS",
+                          .message = json_str(json_get(it.value, "message")),
+                          .suggestion = json_str(json_get(it.value, "suggestion"))});
+    }
+    return all != NULL;
+}
+
 /* What would break. */
 static bool find_breaks(const struct action_call *c, const struct function_set *s,
                         const struct str *names, size_t count, struct judgement *j,
                         struct err *e)
 {
     for (size_t i = 0; i < count; i++)
-        if (!function_wanted(s, names[i], e) ||
-            !function_breaks(c, function_named(s, names[i])->name, NULL, s, &j->found, e))
+        if (!function_wanted(s, names[i], e))
+            return false;
+    for (size_t i = 0; i < count; i++)
+        if (!add_breaks(c, s, function_named(s, names[i]), names, count, j, e))
             return false;
     return true;
 }
