@@ -27,7 +27,7 @@ RATIOS = {
     "jq": ["-c", ".id"],
     "ripgrep": ["-c", "word 77"],
 }
-NATIVE = {"ripgrep": "rg", "awk": "gawk"}
+NATIVE = {"ripgrep": "rg", "awk": "gawk", "clang-format": "clang-format-19"}
 # More of them, for the table in the documentation alone.
 MORE = {
     "ag": ["-c", "word 77"],
@@ -35,16 +35,28 @@ MORE = {
     "b2sum": [],
     "base64": [],
     "brotli": ["-c", "-q", "5"],
+    "cat": ["-n"],
+    "cksum": [],
+    "clang-format": ["--style=Google"],
     "cut": ["-c", "5-20"],
+    "expand": [],
+    "fold": ["-w", "30"],
+    "head": ["-n", "-1000"],
     "md5sum": [],
     "nl": [],
+    "od": ["-c"],
+    "paste": ["-s", "-d", ","],
     "sed": ["s/word/term/"],
+    "sha1sum": [],
     "sha512sum": [],
     "tac": [],
+    "tail": ["-n", "+1000"],
     "uniq": ["-c"],
     "xxd": [],
     "xz": ["-c", "-1"],
 }
+# What lays out code gets that, and a fiftieth of it.
+CODE = {"clang-format": "input.cpp"}
 RATIOS_FILE = ROOT / "bench" / "tool-ratios.json"
 OWN_FLAGS = {"sort": ["--parallel=1"], "ripgrep": ["-j1"]}
 COMPRESSORS = {"brotli", "gzip", "xz"}  # their output need not be the same
@@ -59,6 +71,17 @@ def write_lines(path, size):
             written += file.write(json.dumps(
                 {"id": i, "name": f"word {i * 7919 % 1000}", "text": "of many others " * (i % 5)})
                 + "\n")
+            i += 1
+
+
+def write_code(path, size):
+    with open(path, "w", encoding="ascii") as file:
+        written = i = 0
+        while written < size:
+            written += file.write(
+                f"static int count_{i}(const char *text,int  limit ){{int n=0; // of letters\n"
+                f"for(const char*p=text;*p;p++){{if(*p=='a'&&n<limit) n+=call_{i % 7}(p,text-p,{i});\n"
+                f"else return n>{i}?n:limit;}}return n;}}\n")
             i += 1
 
 
@@ -98,11 +121,13 @@ def ratios(table, environment, rounds, there, megabytes):
     env = {**environment, "LC_ALL": "C"}
     with tempfile.TemporaryDirectory() as folder:
         write_lines(Path(folder, "input"), megabytes * 1_000_000)
+        write_code(Path(folder, "input.cpp"), megabytes * 20_000)
         for tool, words in {**RATIOS, **MORE}.items():
             if tool not in there:
-                table.row(f"{tool}, {megabytes} MB", "not built")
+                table.row(tool, "not built")
                 continue
-            own = [*OWN_FLAGS.get(tool, []), *words, "input"]
+            own = [*OWN_FLAGS.get(tool, []), *words, CODE.get(tool, "input")]
+            size = f"{megabytes / 50:g} MB of code" if tool in CODE else f"{megabytes} MB"
             ours = [CLOCHE, "tool", "run", "--timeout", "300000", "--mount", f"/work={folder}",
                     "--env", "LC_ALL=C", tool, *own]
             try:
@@ -115,13 +140,13 @@ def ratios(table, environment, rounds, there, megabytes):
                         raise Failure(f"{tool}: not the same output")
                     ns[0].append(a), ns[1].append(b)
             except (Failure, OSError, StopIteration) as e:
-                table.row(f"{tool}, {megabytes} MB", f"not measured: {e}")
+                table.row(f"{tool}, {size}", f"not measured: {e}")
                 continue
             a, b = min(ns[0]), min(ns[1])
             floor = tool in GATED
             gated += [b / a] * floor
             kept[tool] = round(a / b, 2)
-            table.row(f"`{tool} {' '.join(words)}`, {megabytes} MB", us(a), us(b), times(b / a),
+            table.row(f"`{' '.join([tool, *words])}`, {size}", us(a), us(b), times(b / a),
                       "0.25" if floor else "", b / a >= 0.25 if floor else None)
     RATIOS_FILE.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
     if gated:
