@@ -168,7 +168,7 @@ def test_a_process_that_is_killed_while_it_registers_leaves_whole_functions(cloc
     assert [v["version"] for v in versions] == [1]
 
 
-@pytest.mark.parametrize("kind", ["directory", "link", "damaged"])
+@pytest.mark.parametrize("kind", ["directory", "link", "pipe", "damaged"])
 def test_what_lies_in_the_way_of_counting_fails_no_evaluation(cloche, vault, tmp_path, kind):
     place = vault / ".cloche" / "functions-usage.db"
     with agent_of(cloche, vault) as agent:
@@ -178,6 +178,8 @@ def test_what_lies_in_the_way_of_counting_fails_no_evaluation(cloche, vault, tmp
         file.unlink()
     if kind == "directory":
         place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
     elif kind == "link":
         place.symlink_to(target)
     else:

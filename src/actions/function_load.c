@@ -317,8 +317,7 @@ static struct usage_use count_use(const struct script_outcome *o,
                                     .code = fn->code,
                                     .version = fn->version,
                                     .made_ms = fn->created_ms,
-                                    .counted = fn->usage_count,
-                                    .takes_parameters = fn->parameter_count > 0};
+                                    .counted = fn->usage_count};
     struct usage_use use = {.of = &c->of,
                             .calls = t->calls,
                             .failed = t->failed,

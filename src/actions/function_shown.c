@@ -387,8 +387,7 @@ static struct usage_function known_as(const struct function *fn)
                                    .code = fn->code,
                                    .version = fn->version,
                                    .made_ms = fn->created_ms,
-                                   .counted = fn->usage_count,
-                                   .takes_parameters = fn->parameter_count > 0};
+                                   .counted = fn->usage_count};
 }
 
 static bool put_stats(struct functions *f, const struct function_set *s, struct str name,

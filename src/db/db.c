@@ -213,6 +213,15 @@ struct db *db_open(int dir, const char *name, const struct db_options *o, bool *
     return open_path(path, o, damaged, e);
 }
 
+bool db_is_file(int dir, const char *name, struct err *e)
+{
+    struct os_stat st;
+    if (!os_stat_beneath(dir, name, &st, e))
+        return false;
+    return st.is_file ||
+           err_set(e, ERR_DENIED, "the database \"%.100s\" is no regular file", name);
+}
+
 static bool has_companion(int dir, const char *name)
 {
     static const char *const tails[] = {"-wal", "-journal"};
@@ -243,6 +252,8 @@ struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
                           struct err *e)
 {
     char path[PATH_MAX];
+    if (!db_is_file(dir, name, e))
+        return NULL;
     if (has_companion(dir, name)) {
         err_set(
             e, ERR_DENIED,

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -330,6 +331,21 @@ static void processes_that_open_and_write_at_once_all_succeed(void **state)
     assert_int_equal(ask(d, "SELECT count(*) FROM a"), 240);
 }
 
+static void a_pipe_in_its_place_is_refused_and_nobody_waits(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    assert_int_equal(mkfifoat(dir, "pipe.db", 0600), 0);
+    assert_null(db_open_reader(dir, "pipe.db", &e));
+    assert_int_equal(e.code, ERR_DENIED);
+    e = (struct err){0};
+    assert_null(db_open_frozen(dir, "pipe.db", &one_step, &e));
+    assert_int_equal(e.code, ERR_DENIED);
+    e = (struct err){0};
+    assert_null(db_open(dir, "pipe.db", &one_step, NULL, &e));
+    assert_int_equal(e.code, ERR_DENIED);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
@@ -349,6 +365,7 @@ int main(void)
         T(a_query_past_its_deadline_is_stopped),
         T(a_query_may_be_asked_inside_itself),
         T(processes_that_open_and_write_at_once_all_succeed),
+        T(a_pipe_in_its_place_is_refused_and_nobody_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

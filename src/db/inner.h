@@ -35,6 +35,8 @@ bool db_failed(struct db *d, int rc, const char *doing, struct err *e);
 /* Takes away what no connection of ours may do. */
 void db_harden(struct db *d);
 /* Where the file lies, as SQLite wants it. */
+/* Is it a regular file? To open a pipe for reading would wait for whoever writes. */
+bool db_is_file(int dir, const char *name, struct err *e);
 bool db_path_of(int dir, const char *name, char path[static PATH_MAX], struct err *e);
 /* Was the question ended by one of its limits? Then *e says which. */
 bool db_was_stopped(const struct db *d, struct err *e);

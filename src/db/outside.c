@@ -32,7 +32,7 @@ struct db *db_open_reader(int dir, const char *name, struct err *e)
 {
     char path[PATH_MAX];
     sqlite3 *raw = NULL;
-    if (!db_path_of(dir, name, path, e))
+    if (!db_is_file(dir, name, e) || !db_path_of(dir, name, path, e))
         return NULL;
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
     int rc = sqlite3_open_v2(path, &raw, flags, NULL);

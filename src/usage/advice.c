@@ -13,8 +13,7 @@
 #define FAILING_CALLS 5u
 #define NEVER_DAYS 7 /* since it was registered */
 #define UNUSED_DAYS 60
-#define SAME_ARGUMENTS 10u /* evaluations in a row */
-#define IN_A_ROW 3u        /* host calls that were awaited one after the other */
+#define IN_A_ROW 3u /* host calls that were awaited one after the other */
 
 struct advising {
     struct json_writer *w;
@@ -138,19 +137,6 @@ static void advise_unused(struct advising *a, const struct usage_subject *s)
     }
 }
 
-static void advise_arguments(struct advising *a, const struct usage_subject *s)
-{
-    const struct usage_figures *x = current(s);
-    if (!x || !s->fn->takes_parameters || x->args_same < SAME_ARGUMENTS ||
-        !suggest(
-            a, "same arguments", s->fn,
-            "it is always called with the same arguments; they could be the defaults "
-            "of its parameters"))
-        return;
-    json_pair_int(a->w, "evaluations", (int64_t)x->args_same);
-    end(a);
-}
-
 /* Of those that are fast enough, too: it costs what it need not. */
 static void advise_batch(struct advising *a, const struct usage_subject *s)
 {
@@ -203,8 +189,7 @@ void usage_advise(const struct usage_subject *of, size_t count, int64_t now_ms,
 {
     struct advising a = {.w = w, .left = most, .now_ms = now_ms};
     static void (*const each[])(struct advising *, const struct usage_subject *) = {
-        advise_failing, advise_slow,      advise_slower,
-        advise_batch,   advise_arguments, advise_unused};
+        advise_failing, advise_slow, advise_slower, advise_batch, advise_unused};
     /* By weight: what fails first, of all functions. */
     for (size_t k = 0; k < LENGTH(each); k++) {
         for (size_t i = 0; i < count; i++)

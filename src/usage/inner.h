@@ -33,7 +33,6 @@ struct deed {
     char id[USAGE_ID], caller[USAGE_CALLER];
     uint32_t version, lines, calls, failed, in_a_row;
     double ms, load_ms;
-    uint32_t args_hash;
     struct {
         char kind[USAGE_KIND];
         uint32_t count;
@@ -79,7 +78,7 @@ struct usage_kind {
 /* Of a version, or of all of a function's together (then `version` is 0). */
 struct usage_figures {
     uint32_t version, lines, in_a_row;
-    uint64_t calls, failed, evaluations, loads, args_same;
+    uint64_t calls, failed, evaluations, loads;
     double ms, load_ms;
     int64_t first_ms, last_ms;
     uint64_t times[USAGE_BUCKETS];

@@ -367,7 +367,6 @@ static void fill_use(struct deed *d, const struct usage_use *use)
     d->calls = use->calls;
     d->failed = use->failed < use->calls ? use->failed : use->calls;
     d->in_a_row = use->in_a_row;
-    d->args_hash = use->args_hash;
     d->ms = sane(use->ms);
     d->load_ms = sane(use->load_ms);
     for (size_t i = 0; i < use->failure_count; i++) {

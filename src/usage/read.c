@@ -14,14 +14,13 @@ static void read_figures(struct query *q, struct usage_figures *x)
     x->load_ms = query_number(q, 6);
     x->lines = (uint32_t)query_int(q, 7);
     x->in_a_row = (uint32_t)query_int(q, 8);
-    x->args_same = query_int(q, 9) ? (uint64_t)query_int(q, 10) : 0;
-    x->first_ms = query_int(q, 11);
-    x->last_ms = query_int(q, 12);
+    x->first_ms = query_int(q, 9);
+    x->last_ms = query_int(q, 10);
 }
 
 #define FIGURES                                                                 \
     "version, calls, failed, evaluations, ms, loads, load_ms, lines, in_a_row," \
-    " args_hash, args_same, first_ms, last_ms"
+    " first_ms, last_ms"
 
 static void add_up(struct usage_figures *all, const struct usage_figures *v)
 {

@@ -21,8 +21,6 @@ static const char *const migrations[] = {
     " load_ms REAL NOT NULL,"
     " lines INTEGER NOT NULL," /* of its code */
     " in_a_row INTEGER NOT NULL,"
-    " args_hash INTEGER NOT NULL,"
-    " args_same INTEGER NOT NULL," /* evaluations in a row with these */
     " first_ms INTEGER NOT NULL,"
     " last_ms INTEGER NOT NULL,"
     " PRIMARY KEY(id, version)) WITHOUT ROWID;"
@@ -161,13 +159,12 @@ static bool write_figures(struct db *d, const struct deed *x, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(d,
-                 "INSERT INTO usage VALUES(?1,?2,?3,?4,1,?5,?6,?7,?8,?9,?10,1,?11,?11)"
+                 "INSERT INTO usage VALUES(?1,?2,?3,?4,1,?5,?6,?7,?8,?9,?10,?10)"
                  " ON CONFLICT(id, version) DO UPDATE SET calls = calls + ?3,"
                  " failed = failed + ?4, evaluations = evaluations + 1, ms = ms + ?5,"
                  " loads = loads + ?6, load_ms = load_ms + ?7, lines = ?8,"
                  " in_a_row = max(in_a_row, ?9),"
-                 " args_same = CASE WHEN args_hash = ?10 THEN args_same + 1 ELSE 1 END,"
-                 " args_hash = ?10, last_ms = max(last_ms, ?11)",
+                 " last_ms = max(last_ms, ?10)",
                  e);
     if (!q)
         return false;
@@ -180,8 +177,7 @@ static bool write_figures(struct db *d, const struct deed *x, struct err *e)
     query_bind_number(q, 7, x->load_ms);
     query_bind_int(q, 8, x->lines);
     query_bind_int(q, 9, x->in_a_row);
-    query_bind_int(q, 10, x->args_hash);
-    query_bind_int(q, 11, x->at_ms);
+    query_bind_int(q, 10, x->at_ms);
     return query_run(q, e);
 }
 
@@ -365,7 +361,7 @@ static bool fold_versions(struct db *d, struct err *e)
         "DELETE FROM kinds AS old WHERE " OLD_VERSIONS,
         /* The last step that needs these rows to know what is old. */
         "INSERT INTO usage SELECT id, 0, sum(calls), sum(failed), sum(evaluations),"
-        " sum(ms), sum(loads), sum(load_ms), max(lines), max(in_a_row), 0, 0,"
+        " sum(ms), sum(loads), sum(load_ms), max(lines), max(in_a_row),"
         " min(first_ms), max(last_ms) FROM usage old WHERE " OLD_VERSIONS
         " GROUP BY id ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
         " failed = failed + excluded.failed,"

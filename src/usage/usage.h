@@ -30,7 +30,6 @@ struct usage_function {
     uint32_t version;
     int64_t made_ms;  /* when it was registered; 0: not known */
     uint64_t counted; /* calls that its file knows of */
-    bool takes_parameters;
 };
 
 /* One evaluation's use of one function. What a guest says is taken as it comes. */
@@ -45,11 +44,10 @@ struct usage_use {
     double ms;              /* of all calls together */
     const double *times_ms; /* of each, or of the first of them */
     size_t time_count;
-    uint32_t each;      /* calls that each of these stands for; 0 is 1 */
-    double load_ms;     /* until it could be called; 0: not known */
-    uint32_t args_hash; /* of the arguments of all calls; 0: not known, or not one */
-    uint32_t in_a_row;  /* most host calls that were awaited one after the other */
-    bool shared;        /* it is a library's */
+    uint32_t each;     /* calls that each of these stands for; 0 is 1 */
+    double load_ms;    /* until it could be called; 0: not known */
+    uint32_t in_a_row; /* most host calls that were awaited one after the other */
+    bool shared;       /* it is a library's */
 };
 struct usage_evaluation {
     struct str caller, session; /* of its client; empty: it has none */

@@ -30,8 +30,7 @@ static const struct usage_function alpha = {
     .name = STR("alpha"),
     .code = STR("function alpha(x) {\n  return 1;\n\n}\n"),
     .version = 1,
-    .made_ms = 1600000000000,
-    .takes_parameters = true};
+    .made_ms = 1600000000000};
 static const struct usage_function beta = {
     .id = STR("fn-b"),
     .name = STR("beta"),
@@ -92,8 +91,7 @@ static void use(struct usage *u, const struct usage_function *of, uint32_t calls
                             .ms = ms * calls,
                             .times_ms = times,
                             .time_count = calls < LENGTH(times) ? calls : LENGTH(times),
-                            .load_ms = 0.5,
-                            .args_hash = 7};
+                            .load_ms = 0.5};
     struct usage_evaluation v = {.caller = STR("stdio"),
                                  .session = str_of(session),
                                  .at_ms = os_real_ms(),
@@ -315,7 +313,6 @@ static void the_statistics_of_one_tell_of_versions_errors_and_runs(void **state)
     assert_int_equal(json_length(json_get(one, "versions")), 1);
     assert_int_equal(json_length(json_get(one, "runs")), USAGE_RUNS);
     assert_true(suggested(one, "failing", "alpha"));
-    assert_true(suggested(one, "same arguments", "alpha"));
     usage_close(u);
 }
 
