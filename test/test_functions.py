@@ -269,6 +269,8 @@ def test_the_section_is_bounded_and_names_the_rest(agent, vault):
         page = agent("list_custom_functions", limit=300, cursor=page["nextCursor"])
         seen += [f["name"] for f in page["functions"]]
     assert seen == [f"f{i:04}" for i in range(1000)] and page["total"] == 1000
+    long = agent("list_custom_functions", limit=1000)
+    assert len(long["functions"]) < 1000 and long["nextCursor"] == long["functions"][-1]["name"]
     most = agent("list_custom_functions", sort="usageCount", limit=2)["functions"]
     assert [f["name"] for f in most] == ["f0999", "f0998"]
 
