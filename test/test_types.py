@@ -1,203 +1,235 @@
-"""Types of notes as code and people have them."""
+"""Types of code that is not run: the checker against npm's TypeScript, which is made of the
+same source, and how agents and persons meet it."""
 import json
+import os
+import re
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-CREATE = """await noteTypes.create({type_name: 'task', description: 'Things to do',
-    agent_instructions: ['One thing each'], metadata_schema: {type: 'object', properties: {
-    status: {type: 'string', enum: ['open', 'done']}}, required: ['status']}});"""
+from checker_snippets import SNIPPETS
+from wire import Stdio, call, structured
+
+ROOT = Path(__file__).resolve().parent.parent
+DEPS = ROOT / "build/deps"
+TSC = DEPS / "npm-test/node_modules/typescript/bin/tsc"
+BUILT = (ROOT / "build/guest/checker.bare.wasm").exists()
+needs_checker = pytest.mark.skipif(not BUILT, reason="'make checker' builds the type checker")
+
+# The same as in guest/checker/program.go and check.go.
+LIBRARIES = ["es2025", "esnext.array", "esnext.collection", "esnext.disposable", "esnext.error",
+             "esnext.typedarrays", "decorators"]
+OPTIONS = {"target": "esnext", "module": "esnext", "moduleResolution": "bundler", "lib": LIBRARIES,
+           "moduleDetection": "force", "types": [], "strict": True, "noEmit": True,
+           "skipLibCheck": True, "useUnknownInCatchVariables": False}
+HEAD = "async function evaluation() {"
+
+
+@pytest.fixture(scope="module")
+def agent(cloche, tmp_path_factory):
+    place = tmp_path_factory.mktemp("types")
+    (place / "vault").mkdir()
+    with Stdio([cloche, "mcp", "--vault", str(place / "vault")]) as client:
+        yield client
+
+
+def check(client, code, **more):
+    return structured(client.ask(call("check_code", {"code": code, **more})))
+
+
+def types_only(client, code, **more):
+    arguments = {"code": code, "typesOnly": True, **more}
+    return structured(client.ask(call("evaluate_note_code", arguments)))
+
+
+# ---- against npm's ------------------------------------------------------------------
+
+
+def returns(code):
+    return any(re.match(r"(if \(.*\) )?return\b|.*[;})] return\b", line) for line in code.split("\n"))
+
+
+def compile_files(place, files):
+    """{file name: [(line, code)]}, of one run of tsc."""
+    names = ["core.d.ts", "own.d.ts", *files]
+    (place / "tsconfig.json").write_text(
+        json.dumps({"compilerOptions": OPTIONS, "files": names}))
+    done = subprocess.run([DEPS / "node", TSC, "-p", place, "--pretty", "false"],
+                          capture_output=True, text=True, timeout=300)
+    said = {name: [] for name in files}
+    for line in done.stdout.splitlines():
+        found = re.match(r"(\S+?)\((\d+),\d+\): error (TS\d+)", line)
+        if found:
+            said[Path(found[1]).name].append((int(found[2]), found[3]))
+    return said
+
+
+def forgiven(code, wrapped):
+    number = int(code[2:])
+    return 7005 <= number <= 7057 or number == 2683 or wrapped and number in (1184, 1235)
+
+
+@pytest.fixture(scope="module")
+def peers(cloche, tmp_path_factory):
+    """What tsc says of each snippet. A file that cannot be read hides what the types of all
+    others are, so those are told first and left out then."""
+    place = tmp_path_factory.mktemp("tsc")
+    declared = subprocess.run([cloche, "api", "--types"], capture_output=True, text=True,
+                              check=True).stdout
+    # Without what code has to ask for.
+    (place / "core.d.ts").write_text(declared[:declared.index("/** This, the two below and fetch")])
+    (place / "own.d.ts").write_text("declare const customFunctions: {};\n")
+    files = {}
+    for i, code in enumerate(SNIPPETS):
+        name = f"s{i}.ts"
+        text = f"{HEAD}{code}\n}}" if wraps(code) else code
+        (place / name).write_text(text)
+        files[name] = code
+    unread = {n: d for n, d in compile_files(place, list(files)).items() if d}
+    if all(int(c[2:]) < 2000 or int(c[2:]) > 17000 for d in unread.values() for _, c in d):
+        said = unread | compile_files(place, [n for n in files if n not in unread])
+    else:
+        said = compile_files(place, list(files))
+    return [said[f"s{i}.ts"] for i in range(len(SNIPPETS))]
+
+
+def wraps(code):
+    """Does it return to what called it? Then both check it as a function's body."""
+    return code.startswith("return") or "\nreturn" in code or "; return" in code and "{ return" not in code \
+        or code.startswith("if (1 > 0) return") or code.endswith("} return f()")
+
+
+@needs_checker
+def test_there_are_enough_snippets():
+    assert len(set(SNIPPETS)) == len(SNIPPETS) >= 200
+
+
+@needs_checker
+@pytest.mark.skipif(not TSC.exists(), reason="deps/fetch test brings TypeScript")
+def test_verdicts_are_those_of_npm_typescript(agent, peers):
+    different = {}
+    sound = 0
+    for code, theirs in zip(SNIPPETS, peers):
+        found = types_only(agent, code, language="typescript")["diagnostics"]
+        ours = sorted({(d["line"], d["code"]) for d in found})
+        theirs = sorted({d for d in theirs if not forgiven(d[1], wraps(code))})
+        sound += not theirs
+        if ours != theirs:
+            different[code] = (ours, theirs)
+    assert different == {}
+    assert 30 <= sound < len(SNIPPETS) - 100  # of both kinds enough
+
+
+# ---- agents ---------------------------------------------------------------------------
+
+
+@needs_checker
+def test_only_types_are_checked_and_nothing_runs(agent):
+    code = "const made = await notes.create({type: 'a', title: 'b', content: 'c'});\nmade.nope;"
+    told = types_only(agent, code, language="typescript")
+    assert told["success"] is False and told["result"] is None
+    assert told["errorDetails"]["line"] == 2 and "TS2339" in told["error"]
+    assert "nope" in told["errorDetails"]["frame"]
+    [found] = told["diagnostics"]
+    assert (found["code"], found["line"], found["column"], found["severity"]) == ("TS2339", 2, 6, "error")
+    told = types_only(agent, code.replace(".nope", ".id"), language="typescript")
+    assert told["success"] is True and told["diagnostics"] == []
+    assert structured(agent.ask(call("evaluate_note_code", {"code": "notes.list()"})))["result"] == []
+
+
+@needs_checker
+def test_context_session_network_and_files_are_known(agent):
+    ts = {"language": "typescript"}
+    context = {"n": 1, "rows": [{"a": "x"}, {"a": None}], "deep": {"b": [True, "y"]}}
+    assert types_only(agent, "n.toFixed(); rows[0].a?.length; deep.b.length; context.n", context=context,
+                      **ts)["success"]
+    assert not types_only(agent, "rows[0].b", context=context, **ts)["success"]
+    assert types_only(agent, "fetch('https://a.test')", enableNetwork=True, **ts)["success"]
+    assert types_only(agent, "fs.readFileSync('/a', 'utf8').length", enableFileSystem=True, **ts)["success"]
+    assert not types_only(agent, "fetch('https://a.test')", **ts)["success"]
+    assert types_only(agent, "earlier.x; state.y = 1", session="s", **ts)["success"]
+    assert not types_only(agent, "state.y = 1", **ts)["success"]
+
+
+@needs_checker
+def test_check_code_tells_types_beside_findings(agent):
+    told = check(agent, "const n: number = 'x'; n", language="typescript")
+    assert told["ok"] is False and told["typeErrors"] == 1
+    assert told["types"][0]["code"] == "TS2322"
+    # JavaScript is written without types in mind: told, and no error.
+    told = check(agent, "const n = 1; n.nope()")
+    assert told["ok"] is True and told["typeErrors"] == 0
+    assert (told["types"][0]["code"], told["types"][0]["severity"]) == ("TS2339", "warning")
+
+
+@needs_checker
+def test_positions_are_those_of_the_text(agent):
+    """In characters, whatever stands before, also where the code returns."""
+    for head in ("", "return 1;\n", "/* \U0001f600é */ "):
+        code = head + "nope"
+        [found] = [d for d in types_only(agent, code, language="typescript")["diagnostics"]
+                   if d["code"] == "TS2304"]
+        line = head.count("\n") + 1
+        assert (found["line"], found["column"]) == (line, len(head.split("\n")[-1]) + 1)
+        assert (found["endLine"], found["endColumn"]) == (line, found["column"] + 4)
+
+
+@needs_checker
+def test_hostile_code_ends_and_the_next_is_checked(agent):
+    for code in ("let a = " + "[" * 100_000, "type A = " + "(" * 50_000,
+                 "type B<N extends any[] = []> = N['length'] extends 1e9 ? N : B<[...N, 0]>; let b: B = 1",
+                 "let s = `" + "${`" * 10_000, "{" * 50_000):
+        told = types_only(agent, code, language="typescript")
+        assert told["success"] is False and told["error"]
+    assert types_only(agent, "1 + 1", language="typescript")["success"] is True
+
+
+# ---- persons ----------------------------------------------------------------------------
 
 
 @pytest.fixture
-def run(cloche, vault):
-    def run(code, success=True):
-        done = subprocess.run([cloche, "eval", "--vault", str(vault), "-e", code],
-                              capture_output=True, text=True)
-        answer = json.loads(done.stdout)
-        assert answer["success"] == success, answer
-        return answer["result"] if success else answer["errorDetails"]
+def run_check(cloche, vault, tmp_path):
+    def run(code, *options, name="code.ts"):
+        file = tmp_path / name
+        file.write_text(code)
+        return subprocess.run([cloche, "eval", "--vault", str(vault), "--check", *options, str(file)],
+                              capture_output=True, text=True, timeout=120)
     return run
 
 
-def test_the_shapes_are_those_that_were_promised(run):
-    made, got, changed, rows, gone = run("const made = " + CREATE + """
-        const got = await noteTypes.get('task');
-        const changed = await noteTypes.update({type_name: 'task', description: 'To do',
-            instructions: 'Short.', content_hash: got.content_hash});
-        const rows = await noteTypes.list();
-        return [made, got, changed, rows, await noteTypes.delete({type_name: 'task',
-            action: 'error'})]""")
-    assert list(made) == ["name", "filename", "path", "created"]
-    assert (made["filename"], made["path"]) == ("task.md", ".cloche/types/task.md")
-    assert list(got) == ["name", "purpose", "path", "instructions", "metadata_schema",
-                         "content_hash"]
-    assert got["purpose"] == "Things to do" and got["instructions"] == ["One thing each"]
-    assert got["metadata_schema"]["required"] == ["status"]
-    assert list(changed) == ["raw", "parsed"]
-    assert changed["parsed"]["description"] == "To do"
-    assert changed["parsed"]["agentInstructions"] == "Short."
-    assert changed["parsed"]["metadataSchema"] == got["metadata_schema"]
-    assert "## Purpose\n\nTo do\n" in changed["raw"]
-    assert {"name": "task", "description": "To do", "noteCount": 0, "filename": "task.md"} in rows
-    assert [r for r in rows if r["name"] == "meeting"][0]["noteCount"] > 0
-    assert gone == {"success": True, "notesAffected": 0}
+@needs_checker
+def test_the_command_line_says_file_line_and_column(run_check, tmp_path):
+    done = run_check("const a = 1;\n  a.nope;\n")
+    assert done.returncode == 1
+    assert f"{tmp_path}/code.ts:2:5: error: Property 'nope' does not exist on type '1'. [TS2339]" \
+        in done.stdout.splitlines()
+    assert "1 type error" in done.stdout
+    done = run_check("const a = 1;\na.toFixed();\n")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_metadata_is_held_to_the_schema(run):
-    run(CREATE)
-    create = "return await notes.create({type: 'task', title: 'a', content: '', metadata: %s})"
-    for metadata, part in [("{}", 'needs the field "status"'), ("{status: 'x'}", 'not "x"')]:
-        error = run(create % metadata, success=False)
-        assert error["code"] == "INVALID" and part in error["message"] and '"task"' in error["message"]
-    assert run("return await notes.get('task/a')") is None
-    run(create % "{status: 'open', free: [1]}")
-    update = "await notes.update({identifier: 'task/a', force: true, metadata: %s})"
-    assert run(update % "{status: null}", success=False)["code"] == "INVALID"
-    assert run(update % "{status: 'y'}", success=False)["code"] == "INVALID"
-    run(update % "{status: 'done', free: null}")
-    # Another type is free.
-    run("await notes.create({type: 'idea', title: 'zz', content: '', metadata: {status: 'x'}})")
+def test_without_the_checker_it_says_so(cloche, vault, tmp_path):
+    """A program whose guests have no checker: everything works, and types are not checked."""
+    built = Path(cloche).parent
+    place = tmp_path / "program"
 
+    def lay(file):
+        to = place / file.relative_to(built)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(file, to)
+        except OSError:
+            shutil.copy(file, to)
 
-def test_what_a_person_writes_into_the_file_counts(run, vault):
-    run(CREATE)
-    file = vault / ".cloche/types/task.md"
-    file.write_text("# task\n\nMine.\n\n## Metadata Schema\n\n```yaml\nproperties:\n  n:\n"
-                    "    type: integer\n```\n\n## Notes to self\n\nkeep\n")
-    got = run("return await noteTypes.get('task')")
-    assert got["purpose"] == "Mine." and got["instructions"] == []
-    assert got["metadata_schema"] == {"properties": {"n": {"type": "integer"}}}
-    error = run("await notes.create({type: 'task', title: 'a', content: '', metadata: {n: 'x'}})",
-                success=False)
-    assert "metadata.n" in error["message"]
-    run("await noteTypes.update({type_name: 'task', instructions: ['x']})")
-    assert file.read_text().endswith("## Notes to self\n\nkeep\n\n## Agent Instructions\n\n- x\n")
-
-
-def test_a_damaged_description_stops_nobody_from_reading(run, vault):
-    run(CREATE + "await notes.create({type: 'task', title: 'a', content: 'c', metadata: {status: 'open'}})")
-    file = vault / ".cloche/types/task.md"
-    file.write_text("# task\n\n## Metadata Schema\n\n```json\n{broken\n```\n")
-    got = run("return [(await notes.get('task/a')).content, (await notes.list('task')).length,"
-              "await noteTypes.get('task')]")
-    assert got[:2] == ["c", 1]
-    assert got[2]["metadata_schema"] is None and "JSON" in got[2]["schema_error"]
-    assert any(r["name"] == "task" for r in run("return await noteTypes.list()"))
-    error = run("await notes.create({type: 'task', title: 'b', content: ''})", success=False)
-    assert "damaged" in error["message"] and "task.md" in error["message"]
-    # A body is no matter of the schema.
-    run("await notes.update({identifier: 'task/a', content: 'd', force: true})")
-    run("await noteTypes.update({type_name: 'task', metadata_schema: {fields: []}})")
-    run("await notes.create({type: 'task', title: 'b', content: ''})")
-    file.write_bytes(b"\xff\xfe\x00## Purpose\n\xff")
-    run("return [await noteTypes.get('task'), await noteTypes.list()]")
-
-
-def test_a_type_is_described_once_and_not_changed_blindly(run):
-    run(CREATE)
-    assert run(CREATE, success=False)["code"] == "CONFLICT"
-    error = run("await noteTypes.update({type_name: 'task', description: 'x', content_hash: "
-                "'sha256:0'})", success=False)
-    assert error["code"] == "CONFLICT" and error["message"].count("sha256:") == 2
-
-
-@pytest.mark.parametrize("call, code, part", [
-    ("create({type_name: 'a/b', description: ''})", "INVALID", "a/b"),
-    ("create({type_name: '.a', description: ''})", "INVALID", "folder"),
-    ("create({type_name: '../../x', description: ''})", "INVALID", "folder"),
-    ("create({type_name: 'a'})", "INVALID", "description"),
-    ("create({type_name: 'a', description: 'x', color: 1})", "INVALID", "color"),
-    ("create({type_name: 'a', description: '## x'})", "INVALID", "heading"),
-    ("create({type_name: 'a', description: 'x'.repeat(20001)})", "LIMIT", "description"),
-    ("create({type_name: 'a', description: 'x', instructions: 'y'.repeat(50001)})", "LIMIT",
-     "instructions"),
-    ("create({type_name: 'a', description: 'x', metadata_schema: {properties: {due: {type: "
-     "'date'}}}})", "INVALID", '"due"'),
-    ("get('nothing')", "NOT_FOUND", "meeting"),
-    ("get(7)", "INVALID", "object"),
-    ("update({type_name: 'nothing', description: 'x'})", "NOT_FOUND", "meeting"),
-    ("update({type_name: 'meeting'})", "INVALID", "nothing to update"),
-    ("delete({type_name: 'nothing'})", "NOT_FOUND", "meeting"),
-    ("delete({type_name: 'meeting'})", "CONFLICT", "migrate"),
-    ("delete({type_name: 'meeting', action: 'drop'})", "INVALID", "'error'"),
-    ("delete({type_name: 'meeting', action: 'delete'})", "INVALID", "confirm"),
-    ("delete({type_name: 'meeting', action: 'migrate'})", "INVALID", "target_type"),
-    ("delete({type_name: 'meeting', target_type: 'x'})", "INVALID", "target_type"),
-])
-def test_what_is_wrong_is_named(run, vault, call, code, part):
-    before = sorted(str(p) for p in vault.rglob("*.md"))
-    error = run(f"await noteTypes.{call}", success=False)
-    assert error["code"] == code and part in error["message"]
-    assert sorted(str(p) for p in vault.rglob("*.md")) == before
-
-
-def test_a_type_that_is_a_folder_can_be_described_later(run):
-    got = run("return await noteTypes.get('meeting')")
-    assert got["purpose"] == "" and got["content_hash"] is None
-    run("await noteTypes.update({type_name: 'meeting', description: 'What was said'})")
-    assert run("return (await noteTypes.get('meeting')).purpose") == "What was said"
-
-
-def test_deleting_a_type_moves_its_notes_to_the_trash(run, vault):
-    (vault / "meeting/deep").mkdir(exist_ok=True)
-    (vault / "meeting/deep/x.md").write_text("x")
-    count = len(list((vault / "meeting").rglob("*.md")))
-    result = run("await noteTypes.update({type_name: 'meeting', description: 'd'});"
-                 "return await noteTypes.delete({type_name: 'meeting', action: 'delete',"
-                 "confirm: true})")
-    assert result == {"success": True, "notesAffected": count}
-    assert not (vault / "meeting").exists()
-    assert len(list((vault / ".cloche/trash").rglob("*.md"))) == count
-    assert len(list((vault / ".cloche/types/deleted").iterdir())) == 1
-    assert run("return (await noteTypes.list()).map((t) => t.name)").count("meeting") == 0
-
-
-def test_what_is_no_note_stays_with_its_folder(run, vault):
-    (vault / "idea/picture.png").write_bytes(b"x")
-    run("await noteTypes.delete({type_name: 'idea', action: 'delete', confirm: true})")
-    assert [p.name for p in (vault / "idea").iterdir()] == ["picture.png"]
-    # A folder is a type.
-    assert run("return (await noteTypes.get('idea')).name") == "idea"
-
-
-def test_migrating_a_type_takes_the_links_along(run, vault):
-    (vault / "old/deep").mkdir(parents=True)
-    (vault / "old/a.md").write_text("# A\n[[old/b]] [b](b.md) `[[old/b]]`\n")
-    (vault / "old/b.md").write_text("---\ntype: old\n---\n# B\n[[old/a|x]]\n")
-    (vault / "old/deep/c.md").write_text("[[old/deep/c]] [[A]]\n")
-    (vault / "idea/from.md").write_text("[[old/a]] [[old/deep/c]] [b](../old/b.md)\n")
-    result = run("return await noteTypes.delete({type_name: 'old', action: 'migrate', "
-                 "target_type: 'new'})")
-    assert result == {"success": True, "notesAffected": 3}
-    assert not (vault / "old").exists()
-    assert (vault / "new/a.md").read_text() == "# A\n[[new/b]] [b](b.md) `[[old/b]]`\n"
-    assert (vault / "new/b.md").read_text().startswith("---\ntype: new\n---\n# B\n[[new/a|x]]")
-    assert (vault / "new/deep/c.md").read_text() == "[[new/deep/c]] [[A]]\n"
-    assert (vault / "idea/from.md").read_text() == "[[new/a]] [[new/deep/c]] [b](../new/b.md)\n"
-    assert run("return (await links.findBroken()).filter((l) => /old|new/.test(l.target))") == []
-
-
-def test_a_migration_that_cannot_be_whole_moves_nothing(run, vault):
-    (vault / "old").mkdir()
-    (vault / "new").mkdir()
-    for name in ("old/a", "old/b", "new/b"):
-        (vault / f"{name}.md").write_text("x\n")
-    migrate = "await noteTypes.delete({type_name: 'old', action: 'migrate', target_type: 'new'})"
-    assert run(migrate, success=False)["code"] == "CONFLICT"
-    assert (vault / "old/a.md").exists() and not (vault / "new/a.md").exists()
-    (vault / "new/b.md").unlink()
-    run("await noteTypes.create({type_name: 'new', description: 'd', metadata_schema: "
-        "{fields: [{name: 'n', type: 'number', required: true}]}})")
-    error = run(migrate, success=False)
-    assert error["code"] == "INVALID" and '"n"' in error["message"] and "old/a" in error["message"]
-    assert (vault / "old/a.md").exists() and not (vault / "new/a.md").exists()
-
-
-def test_a_note_moves_only_where_its_metadata_fits(run, vault):
-    run(CREATE)
-    (vault / "idea/x.md").write_text("---\nstatus: other\n---\nx\n")
-    error = run("await notes.move({identifier: 'idea/x', new_type: 'task', force: true})",
-                success=False)
-    assert error["code"] == "INVALID" and 'not "other"' in error["message"]
-    assert (vault / "idea/x.md").exists()
+    guests = [f for f in (built / "guest").iterdir() if not f.name.startswith("checker") and f.is_file()]
+    for file in [Path(cloche), *guests, *(built / "guest/ahead").iterdir()]:
+        lay(file)
+    (place / "lib").symlink_to(built / "lib")
+    with Stdio([place / "cloche", "mcp", "--vault", str(vault)]) as client:
+        told = check(client, "const a: number = 'x'; a", language="typescript")
+        assert told["ok"] is True and "make checker" in told["typesUnchecked"]
+        told = types_only(client, "1")
+        assert told["success"] is False and "make checker" in told["error"]
+        assert structured(client.ask(call("evaluate_note_code", {"code": "return 1"})))["result"] == 1

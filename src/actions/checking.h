@@ -17,9 +17,8 @@ const struct checker_answer *checking_code(const struct action_call *c, struct e
 /* evaluate_note_code with typesOnly: answers in the shape of evaluations, with
  * `diagnostics`; nothing runs. */
 bool action_types_only(const struct action_call *c, struct answer *out, struct err *e);
-/* For check_code: "types": [...] and "typeErrors", or "typesUnchecked": why; pairs of the
- * open object. *errors: how many of them are errors of the code's: those of TypeScript, as
- * JavaScript is written without types in mind. */
+/* For check_code: "types": [...] and "typeErrors" (*errors), or "typesUnchecked": why; pairs
+ * of the open object. What is found in JavaScript are warnings. */
 void checking_write(const struct action_call *c, struct json_writer *w, uint32_t *errors);
 
 /* ---- custom functions (function_types.c) -------------------------------------- */

@@ -1,4 +1,4 @@
-/* cloche eval --check: what the linter finds in code that is not run. */
+/* cloche eval --check: what the linter and the type checker find in code that is not run. */
 #include <stdio.h>
 
 #include "cli/commands.h"
@@ -18,12 +18,32 @@ static void print_finding(const char *file, const struct json *f)
         printf("    %.*s\n", STR_ARGS(suggestion));
 }
 
+static void print_types(const char *file, const struct json *answer)
+{
+    struct str unchecked = json_str(json_get(answer, "typesUnchecked"));
+    struct json_iter it = json_iter(json_get(answer, "types"));
+    while (json_next(&it))
+        printf("%s:%lld:%lld: %.*s: %.*s [%.*s]\n", file,
+               (long long)json_int(json_get(it.value, "line"), 0),
+               (long long)json_int(json_get(it.value, "column"), 0),
+               STR_ARGS(json_str(json_get(it.value, "severity"))),
+               STR_ARGS(json_str(json_get(it.value, "message"))),
+               STR_ARGS(json_str(json_get(it.value, "code"))));
+    if (unchecked.n)
+        printf("%s: %.*s\n", file, STR_ARGS(unchecked));
+}
+
 static void print_findings(const char *file, const struct json *answer)
 {
+    print_types(file, answer);
     struct json_iter it = json_iter(json_get(answer, "findings"));
     while (json_next(&it))
         print_finding(file, it.value);
-    printf("%s: %lld errors, %lld warnings, %lld hints\n", file,
+    long long types = json_int(json_get(answer, "typeErrors"), 0);
+    printf("%s: ", file);
+    if (types)
+        printf("%lld type error%s, ", types, types == 1 ? "" : "s");
+    printf("%lld errors, %lld warnings, %lld hints\n",
            (long long)json_int(json_get(answer, "errors"), 0),
            (long long)json_int(json_get(answer, "warnings"), 0),
            (long long)json_int(json_get(answer, "hints"), 0));
