@@ -2,8 +2,8 @@
  *
  * Notes are small and many: they are copied by several threads, into memory where there
  * is room (os_scratch_open). The index goes along, told where its files are now, so that
- * nothing has to be read anew; and so does the history, where it is small. Measured: 10,000
- * notes in about 0.2 s, which is why there is no cleverer overlay beneath the notes.
+ * nothing has to be read anew; and so does the history, where it is small. Measured on two
+ * cores with a load of eight: 10,000 notes in 0.8 s, where `cp -r` of them takes 0.4 s.
  *
  * Another program may write meanwhile: what changes while it is copied is there as before
  * or as after, as for everybody who reads. */
@@ -26,7 +26,7 @@
 #define BYTES_MAX ((uint64_t)512 << 20) /* of notes, and of other files */
 #define HISTORY_COPIED_MAX ((uint64_t)64 << 20)
 #define COPIERS 4u
-#define PIECE ((size_t)256 << 10)
+#define PIECE ((size_t)16 << 10)
 #define TOLD_MAX 200u
 #define SPARE ((uint64_t)16 << 20)
 
@@ -115,7 +115,7 @@ static bool copy_bytes(int from, int to, struct err *e)
 {
     if (ioctl(to, FICLONE, from) == 0) /* one file system that shares blocks */
         return true;
-    scoped(free) char *piece = mem_new(PIECE);
+    char piece[PIECE]; /* most notes fit */
     for (;;) {
         ssize_t n = read(from, piece, PIECE);
         if (n < 0 && errno == EINTR)
