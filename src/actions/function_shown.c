@@ -9,6 +9,7 @@
 #include "usage/usage.h"
 
 #define ROWS_USUAL 100
+#define PAGE_REST 1024u /* bytes for what stands behind the rows */
 
 /* ---- which are listed ---------------------------------------------------------------- */
 
@@ -270,11 +271,14 @@ static bool put_page(const struct action_call *c, const struct function_set *s,
     json_key(&w, "functions");
     json_open_array(&w);
     /* Who takes no more is given another page rather than a part of this one. */
-    size_t room = out->most ? out->most / 4 * 3 : SIZE_MAX;
+    size_t room = out->most > PAGE_REST ? out->most - PAGE_REST : SIZE_MAX;
     for (size_t i = at; i < end; i++) {
+        size_t before = out->json.n;
         put_row(s, &all[i], &w);
-        if (out->json.n > room)
-            end = i + 1;
+        if (i > at && out->json.n > room) {
+            out->json.n = before;
+            end = i;
+        }
     }
     json_close(&w);
     json_pair_int(&w, "total", (int64_t)total);
