@@ -186,6 +186,52 @@ def test_hostile_code_ends_and_the_next_is_checked(agent):
     assert types_only(agent, "1 + 1", language="typescript")["success"] is True
 
 
+# ---- custom functions -----------------------------------------------------------------
+
+DAILY = """
+async function createOrUpdateDailyNote(date?: string, content?: string): Promise<Note> {
+  const title = utils.formatDate(date ? new Date(date) : new Date(), 'YYYY-MM-DD');
+  const existing = await notes.search({ query: title, exact: true });
+  if (existing.length > 0) {
+    const note = await notes.get(existing[0].id);
+    if (note && content) await notes.update(note.id, { content: note.content + content });
+    return note!;
+  }
+  return await notes.create({ title, content: content || '# Daily Note', type_id: 'daily-note' });
+}
+"""
+
+
+def register(client, **changed):
+    definition = {"name": "createOrUpdateDailyNote", "description": "Today's note.", "code": DAILY,
+                  "parameters": {"date": {"type": "string", "optional": True},
+                                 "content": {"type": "string", "optional": True}},
+                  "returnType": "Promise<Note>"} | changed
+    return structured(client.ask(call("register_custom_function", definition)))
+
+
+@needs_checker
+def test_a_function_is_held_against_its_definition(agent):
+    """The seed's own example fits; callers are checked against it."""
+    told = register(agent)
+    assert told["success"] is True, told
+    code = "const n = await customFunctions.createOrUpdateDailyNote(%s); n.title"
+    assert types_only(agent, code % "'2024-01-15', 'x'", language="typescript")["success"] is True
+    told = types_only(agent, code % "5", language="typescript")
+    assert [d["code"] for d in told["diagnostics"]] == ["TS2345"]
+    told = types_only(agent, "customFunctions.createOrUpdate()", language="typescript")
+    assert told["success"] is False
+
+    told = register(agent, name="other", code=DAILY.replace("OrUpdateDailyNote", ""),
+                    parameters={"when": {"type": "string"}})
+    assert told["success"] is False
+    assert any(e["field"] == "name" and e["suggestion"] == "create" for e in told["errors"])
+    told = register(agent, name="add", code="function add(a, b) { return a + b; }", returnType="string",
+                    parameters={"a": {"type": "number"}, "b": {"type": "numbr"}})
+    assert [(e["field"], e["code"], e.get("suggestion")) for e in told["errors"]][:1] == \
+        [("parameters.b.type", "TS2552", "number")]
+
+
 # ---- persons ----------------------------------------------------------------------------
 
 
