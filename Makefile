@@ -161,6 +161,7 @@ $(OUT)/%.o: %.c Makefile $(DEPS)/build.ok
 
 # Tests put functions of theirs in the place of the C library's.
 $(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default
+$(OUT)/src/actions/calls_functions.o: src/actions/functions.js
 
 # What it takes in by .incbin, of which the compiler tells nothing.
 $(OUT)/src/actions/calls_fetch.o: src/actions/fetch.js

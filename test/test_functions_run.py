@@ -234,6 +234,85 @@ def test_missing_and_too_many_arguments_are_refused_where_the_call_stands(keep, 
     assert value("return customFunctions.later().catch((e) => e.name)") == "InvalidInput"
 
 
+FITS = [
+    ("string", "'a'"), ("number", "NaN"), ("boolean", "false"), ("bigint", "1n"), ("any", "null"),
+    ("unknown", "undefined"), ("null", "null"), ("void", "undefined"), ("object", "[]"), ("{}", "'x'"),
+    ("'a' | 'b' | 3", "3"), ("-1.5 | true", "-1.5"), ("string[]", "[]"), ("number[][]", "[[1], []]"),
+    ("readonly string[]", "['a']"), ("Array<'x'>", "['x', 'x']"), ("[string, number?]", "['a']"),
+    ("[string, number?]", "['a', 1]"), ("{a: string; b?: number}", "{a: 'x', b: undefined, c: 1}"),
+    ("{a: string, m(x: number): void}", "{a: 'x', m() {}}"), ("{[key: string]: number}", "{x: 1}"),
+    ("Record<string, {n: number}>", "{x: {n: 1}}"), ("{length: number}[]", "[[], {length: 2}]"),
+    ("(a: string, b?: number) => void", "() => 1"), ("((x: string) => number) | null", "null"),
+    ("Date | string", "new Date()"), ("Map<string, number>", "new Map()"), ("Uint8Array", "new Uint8Array(2)"),
+    ("{a: 1} & {b: 2}", "{a: 1, b: 2}"), ("(string | number)[]", "['a', 1]"), ("Note | null", "null"),
+    ("Note", "(await notes.get((await notes.list({limit: 1}))[0].id))"),
+    ("NoteRow[]", "(await notes.list({limit: 3}))"), ("NoteField[]", "['id', 'title']"),
+    ("Own", "5"), ("Partial<{a: string}>", "{a: 'x'}"), ("keyof Note", "'id'"), ("`a${string}`", "'ab'"),
+    ("{a: {a: {a: string}}}['a']", "{a: {a: 'x'}}"), ("T extends string ? 1 : 2", "1"), ("%%%", "1"),
+    ("{a: ", "1"), ("[" * 4000, "1"), ("{a:" * 100 + "1" + "}" * 100, "{}") , ("a" * 4000, "1"),
+    (" | ".join(f"'{i}'" for i in range(500)), "'x'"),
+    ("{" + ", ".join(f"f{i}?: {{g{i}?: string}}" for i in range(130)) + "}", "{f1: {}}"),
+]
+MISSES = [
+    ("string", "5", "must be string, not number 5"),
+    ("string", "undefined", "must be string, it is undefined"),
+    ("'a' | 'b'", "'c'", "must be 'a' | 'b', not string \"c\""),
+    ("number[]", "[1, 2, '3']", "at p[2], must be number, not string \"3\""),
+    ("{items: {name: string}[]}", "{items: [{name: 'x'}, {name: 5}]}", "at p.items[1].name, must be string"),
+    ("{items: {name: string}[]}", "{items: [{}]}", "at p.items[0].name, must be string, it is missing"),
+    ("{'a b': string}", "{'a b': 1}", "at p[\"a b\"], must be string"),
+    ("{a: string}", "null", "must be {a: string}, not null"),
+    ("{[key: string]: number}", "{x: 'y'}", "at p.x, must be number"),
+    ("Record<string, string>", "[]", "must be Record<string, string>, not an array of 0"),
+    ("[string, number?]", "[1]", "at p[0], must be string"),
+    ("[string, number?]", "['a', 1, 2]", "must be [string, number?], not an array of 3"),
+    ("string | {id: string, deep: {x: number}}", "{id: 'a', deep: {x: 'y'}}", "at p.deep.x, must be number"),
+    ("Date", "'2024-01-01'", "must be Date, not string"),
+    ("Map<string, number>", "{}", "must be Map<string, number>, not an object"),
+    ("() => void", "'f'", "must be () => void, not string"),
+    ("Note", "{id: 7}", "at p.id, must be string, not number 7"),
+    ("Note[]", "[5]", "at p[0], must be Note, not number 5"),
+    ("NoteField", "'no'", "must be NoteField, not string"),
+    ("Own[]", "5", "must be Own[], not number 5"),
+    ("{a: 1} & {b: 2}", "{a: 1, b: 3}", "at p.b, must be 2, not number 3"),
+    ("never", "1", "must be never"),
+]
+
+
+def test_arguments_that_fit_the_declared_type_are_taken(keep, value):
+    keep(*[function(f"f{i}", f"function f{i}(p: any) {{ return 'ok'; }}", {"p": kind})
+           for i, (kind, _) in enumerate(FITS)])
+    calls = ",".join(f"customFunctions.f{i}({arg})" for i, (_, arg) in enumerate(FITS))
+    assert set(value(f"return [{calls}]")) == {"ok"}
+
+
+@pytest.mark.parametrize("kind, arg, said", MISSES)
+def test_what_does_not_fit_is_told_with_its_place(keep, failure, kind, arg, said):
+    keep(function("f", "function f(p: any) { return 'ok'; }", {"p": kind}))
+    why = failure(f"\ncustomFunctions.f({arg})")
+    assert why["type"] == "InvalidInput" and why["line"] == 2
+    assert why["message"].startswith("customFunctions.f: parameter 'p'")
+    assert said in why["message"], why["message"]
+    assert why["message"].endswith("it was not called")
+
+
+def test_a_type_of_the_codes_own_is_not_taken_for_one_of_the_api(keep, value):
+    keep(function("f", "interface Note { mine: number }\nfunction f(n: Note) { return n.mine; }",
+                  {"n": "Note"}))
+    assert value("customFunctions.f({mine: 3})") == 3
+
+
+def test_values_that_contain_themselves_or_are_huge_are_looked_at_with_bounds(keep, value):
+    keep(function("f", "function f(n: any) { return 'ok'; }", {"n": "FileEntry | {l: Note, r: Note}[]"}),
+         function("many", "function many(n: any) { return n.length; }", {"n": "{a: number}[]"}))
+    assert value("const n = {id: 'x', type: 't', title: 't', filename: 'f', path: 'p', created: 'c'};"
+                 "n.links = []; n.self = n; n.metadata = n;"
+                 "return customFunctions.f([{l: n, r: n}])") == "ok"
+    assert value("return customFunctions.many(Array.from({length: 300000}, (_, i) => ({a: i})))") == 300000
+    assert value("try { customFunctions.many([{a: 1}, {get a() { throw new RangeError('mine') }}]) }"
+                 "catch (e) { return e.message }") == "mine"
+
+
 # ---- errors ----------------------------------------------------------------------
 
 BOOM = function("boom", """interface X { a: { b: number } }

@@ -105,7 +105,7 @@ struct script_settled {
 struct script_tally {
     uint32_t calls, failed;
     uint32_t open;           /* began and did not end */
-    uint32_t stride;         /* of the calls that ended, every such one is in `ms` */
+    uint32_t stride;         /* every such call is timed, and counts for so many */
     uint32_t ended, samples; /* of `ms`, the first ones hold something */
     uint32_t
         kinds[SCRIPT_KINDS]; /* that failed, by SCRIPT_KIND_NAMES; the first: others */

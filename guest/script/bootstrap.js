@@ -325,6 +325,13 @@
     }
   }
 
+  // How calls of what sources hold begin and end: natives, where nobody traces.
+  const calls = { enter: natives.enter, left: natives.leave };
+  function enterTraced(number) {
+    const [from, line] = placeOf(new Error());
+    return natives.enter(number, from, line);
+  }
+
   // What the JavaScript around a host call may use (script.h, `wrap`).
   const KIT = Object.freeze({
     error: (name, message) => ours(typed(name, message)),
@@ -333,12 +340,7 @@
       sources.set(name, { number, text });
       return natives.source(name, text);
     },
-    enter(number) {
-      if (!tracing) return natives.enter(number, 0, 0);
-      const [from, line] = placeOf(new Error());
-      return natives.enter(number, from, line);
-    },
-    left: (call) => { natives.leave(call, -1); },
+    calls,
     failed: (call, error) => { natives.leave(call, kindOf(error)); },
     follow(error, calledAt) {
       try {
@@ -559,6 +561,7 @@
     inSession = session;
     if (session) file = `call-${count}.js`;
     tracing = trace;
+    calls.enter = trace ? enterTraced : natives.enter;
     if (session && !Object.hasOwn(world, 'state')) define(world, 'state', {});
   }
 
@@ -570,6 +573,7 @@
     origin = null;
     indent = '';
     tracing = false;
+    calls.enter = natives.enter;
     sources.clear();
     for (const forget of restings) forget();
     for (const { name, call } of optional) displace(name, call);

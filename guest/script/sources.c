@@ -80,22 +80,21 @@ static struct script_tally *tally_of(uint32_t source)
         memset(grown + tally_capacity, 0, (want - tally_capacity) * sizeof *grown);
         tallies = grown;
         tally_capacity = want;
+        show();
     }
-    if (source > tally_count)
+    if (source > tally_count) {
         tally_count = source;
+        show();
+    }
     return &tallies[source - 1];
 }
 
-/* Every stride-th of the durations is kept; when there is no more room, every second of
- * those is dropped. */
+/* Asking for the time costs more than small calls do: every stride-th is timed, and counts
+ * for so many. When there is no more room, every second of the samples is dropped. */
 static void sample(struct script_tally *t, double ms)
 {
-    t->total_ms += ms;
+    t->total_ms += ms * t->stride;
     t->longest_ms = ms > t->longest_ms ? ms : t->longest_ms;
-    if (t->stride == 0)
-        t->stride = 1;
-    if (t->ended++ % t->stride != 0)
-        return;
     if (t->samples == SCRIPT_SAMPLES) {
         for (uint32_t i = 0; i < SCRIPT_SAMPLES / 2; i++)
             t->ms[i] = t->ms[i * 2];
@@ -131,57 +130,55 @@ static int32_t add_visit(uint32_t source, uint32_t from, uint32_t line, uint64_t
     if (at == SCRIPT_VISITS_MAX || !bytes_put(&visits, &v, sizeof v)) {
         visits.failed = false;
         visits_dropped++;
+        show();
         return -1;
     }
+    show();
     return (int32_t)at;
 }
 
-/* enter(source, from, line): its number, for leave(). `line` is 0 where nobody traces. */
+/* A call that is timed: its number; -1: there are too many. */
+static int32_t open_call(uint32_t source, uint32_t from, uint32_t line)
+{
+    if (first_free < 0 && !grow_open())
+        return -1;
+    int32_t number = first_free;
+    struct open_call *c = &open_calls[number];
+    first_free = c->next_free;
+    *c = (struct open_call){.start_ns = now_ns(), .source = source, .next_free = -2};
+    c->visit = line ? add_visit(source, from, line, c->start_ns) : -1;
+    return number;
+}
+
+/* enter(source[, from, line]): a number for leave(): of a timed call, or below -1 of one of
+ * which the source alone is known. `line`: where nobody traces, 0 or not given. */
 static JSValue enter(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self;
-    (void)argc;
-    uint32_t source, from, line;
-    if (JS_ToUint32(ctx, &source, argv[0]) < 0 || JS_ToUint32(ctx, &from, argv[1]) < 0 ||
-        JS_ToUint32(ctx, &line, argv[2]) < 0)
+    uint32_t source, from = 0, line = 0;
+    if (JS_ToUint32(ctx, &source, argv[0]) < 0 ||
+        (argc > 2 &&
+         (JS_ToUint32(ctx, &from, argv[1]) < 0 || JS_ToUint32(ctx, &line, argv[2]) < 0)))
         return JS_EXCEPTION;
     struct script_tally *t = tally_of(source);
-    int32_t number = -1;
-    uint64_t start_ns = now_ns();
-    if (t)
-        t->calls++;
-    if (t && (first_free >= 0 || grow_open())) {
-        number = first_free;
-        first_free = open_calls[number].next_free;
-        open_calls[number] = (struct open_call){
-            .start_ns = start_ns,
-            .source = source,
-            .visit = line ? add_visit(source, from, line, start_ns) : -1,
-            .next_free = -2};
-        t->open++;
-    }
-    show();
-    return JS_NewInt32(ctx, number);
+    if (!t)
+        return JS_NewInt32(ctx, -1);
+    if (t->stride == 0)
+        t->stride = 1;
+    bool timed = line || t->calls % t->stride == 0;
+    int32_t number = timed ? open_call(source, from, line) : -1;
+    t->calls++;
+    t->open++;
+    return JS_NewInt32(ctx, number >= 0 ? number : -1 - (int32_t)source);
 }
 
-/* leave(number, kind): it ended; `kind` is -1 where it went well. */
-static JSValue leave(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+/* The time of a call, and the end of it. */
+static uint32_t close_call(int32_t number, int32_t kind)
 {
-    (void)self;
-    (void)argc;
-    int32_t number, kind;
-    if (JS_ToInt32(ctx, &number, argv[0]) < 0 || JS_ToInt32(ctx, &kind, argv[1]) < 0)
-        return JS_EXCEPTION;
-    if (number < 0 || number >= open_capacity || open_calls[number].next_free != -2)
-        return JS_UNDEFINED;
     struct open_call *c = &open_calls[number];
     struct script_tally *t = tally_of(c->source);
     uint64_t end_ns = now_ns();
     sample(t, (double)(end_ns - c->start_ns) / 1e6);
-    t->open--;
-    t->failed += kind >= 0;
-    if (kind >= 0)
-        t->kinds[kind < (int32_t)SCRIPT_KINDS ? kind : 0]++;
     if (c->visit >= 0) {
         struct script_visit *v = (struct script_visit *)(void *)visits.at + c->visit;
         v->end_ns = end_ns;
@@ -189,6 +186,29 @@ static JSValue leave(JSContext *ctx, JSValueConst self, int argc, JSValueConst *
     }
     c->next_free = first_free;
     first_free = number;
+    return c->source;
+}
+
+/* leave(number[, kind]): it ended; `kind` of its failure, below 0 or not given: well. */
+static JSValue leave(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    int32_t number, kind = -1;
+    if (JS_ToInt32(ctx, &number, argv[0]) < 0 ||
+        (argc > 1 && JS_ToInt32(ctx, &kind, argv[1]) < 0))
+        return JS_EXCEPTION;
+    if (number >= open_capacity || number == -1 ||
+        (number >= 0 && open_calls[number].next_free != -2))
+        return JS_UNDEFINED;
+    uint32_t source = number < 0 ? (uint32_t)(-1 - number) : close_call(number, kind);
+    struct script_tally *t = tally_of(source);
+    if (!t || !t->open)
+        return JS_UNDEFINED;
+    t->open--;
+    t->ended++;
+    t->failed += kind >= 0;
+    if (kind >= 0)
+        t->kinds[kind < (int32_t)SCRIPT_KINDS ? kind : 0]++;
     return JS_UNDEFINED;
 }
 
@@ -215,6 +235,6 @@ void sources_define(JSContext *ctx, JSValueConst natives)
         names[i] = JS_NewString(ctx, kinds[i]);
     JS_SetPropertyStr(ctx, natives, "kinds", JS_NewArrayFrom(ctx, SCRIPT_KINDS, names));
     JS_SetPropertyStr(ctx, natives, "source", JS_NewCFunction(ctx, source, "source", 2));
-    JS_SetPropertyStr(ctx, natives, "enter", JS_NewCFunction(ctx, enter, "enter", 3));
-    JS_SetPropertyStr(ctx, natives, "leave", JS_NewCFunction(ctx, leave, "leave", 2));
+    JS_SetPropertyStr(ctx, natives, "enter", JS_NewCFunction(ctx, enter, "enter", 1));
+    JS_SetPropertyStr(ctx, natives, "leave", JS_NewCFunction(ctx, leave, "leave", 1));
 }

@@ -65,6 +65,8 @@ static void put_definition(const struct loaded_function *f, uint32_t number,
     for (size_t i = 0; i < f->fn->parameter_count; i++)
         put_parameter(&f->fn->parameters[i], out);
     json_close(out);
+    json_key(out, "shapes");
+    (void)function_put_shapes(f->fn, out);
     json_close(out);
 }
 

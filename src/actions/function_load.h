@@ -26,6 +26,14 @@ const struct function *function_find(struct evaluation *v, struct str name,
 /* Makes it JavaScript and notes it: its number; 0 and *e: ERR_SYNTAX, which says where, or
  * what else typescript_transpile() gives. */
 uint32_t function_load(struct evaluation *v, const struct function *fn, struct err *e);
+/* What fits its parameters at run time, an object (functions.js):
+ *   {"types": [shape...], "texts": [what a shape is called...], "parameters": [index...]}
+ * A shape is "any" | "never" | "string" | "number" | "boolean" | "bigint" | "symbol" |
+ * "null" | "undefined" | "object" | "function" | {"is": literal} | {"or": [index...]} |
+ * {"and": [index...]} | {"array": index} | {"tuple": [index...], "optional": n, "rest":
+ * index} | {"fields": {name: index}, "optional": [name...], "others": index} | {"class":
+ * name}. What cannot be told fits any; false: there is such a type. */
+bool function_put_shapes(const struct function *fn, struct json_writer *out);
 /* May it be called here? false and ERR_DENIED, as permit_call(). */
 bool function_allowed(const struct evaluation *v, struct str name, struct err *e);
 

@@ -11,6 +11,7 @@
   const { then } = Promise.prototype;
   const { isArray } = Array;
   const { parse, stringify } = JSON;
+  const { calls } = kit;
   const isAsync = (f) => Object.getPrototypeOf(f) === AsyncFunction;
   const AsyncFunction = Object.getPrototypeOf(async function () {});
 
@@ -176,14 +177,14 @@
 
   // Puts defaults where nothing was given; throws where something does not fit.
   function checkArguments(entry, args) {
-    const { parameters, shapes } = entry;
-    const last = parameters[parameters.length - 1];
-    if (args.length > parameters.length && !last?.rest) throw tooMany(entry, args.length);
-    looks = LOOKS;
-    for (let i = 0; i < parameters.length; i++) {
+    const { parameters } = entry;
+    const { length } = parameters;
+    if (args.length > length && !entry.rest) throw tooMany(entry, args.length);
+    for (let i = 0; i < length; i++) {
       const p = parameters[i];
+      if (typeof args[i] === p.word) continue; // most are
       if (p.rest) {
-        const failure = shapes && p.shape !== undefined && args.length > i ? shapes.look(p.shape, args.slice(i), 0) : null;
+        const failure = args.length > i ? p.fits(args.slice(i), 0) : null;
         if (failure) throw refuse(entry, p, failure);
         continue;
       }
@@ -193,7 +194,8 @@
         else if (i >= args.length)
           throw bad(`customFunctions.${entry.name}: parameter '${p.name}'${p.type ? ` (${cut(p.type, 200)})` : ''} is missing; it was not called`);
       }
-      const failure = shapes && p.shape !== undefined ? shapes.look(p.shape, args[i], 0) : null;
+      looks = LOOKS;
+      const failure = p.fits(args[i], 0);
       if (failure) throw refuse(entry, p, failure);
     }
   }
@@ -210,6 +212,7 @@
     listed = null;
   });
 
+  const WORDS = new Set(['string', 'number', 'boolean']);
   function lookUp(name) {
     let d;
     try {
@@ -218,14 +221,18 @@
       if (error?.code === undefined) throw error; // not the host's word: out of stack, or of memory
       return { state, refused: [error.name, error.message] };
     }
-    const shapes = d.shapes ? new Shapes(d.shapes) : null;
+    const shapes = new Shapes(d.shapes);
     return {
       state, name, shapes, number: d.number, file: d.file, code: d.code, run: null, isAsync: false,
-      parameters: d.parameters.map((p, i) => ({
-        ...p, shape: d.shapes?.parameters[i], fallback: p.default === undefined ? undefined : stringify(p.default),
-      })),
-      // Most calls need nothing but this.
-      plain: !d.parameters.length,
+      rest: Boolean(d.parameters.at(-1)?.rest),
+      parameters: d.parameters.map((p, i) => {
+        const shape = d.shapes.parameters[i];
+        return {
+          ...p, word: WORDS.has(d.shapes.types[shape]) && !p.rest ? d.shapes.types[shape] : '',
+          fits: (v, depth) => shapes.look(shape, v, depth),
+          fallback: p.default === undefined ? undefined : stringify(p.default),
+        };
+      }),
     };
   }
 
@@ -247,7 +254,7 @@
       throw bad(`customFunctions.${name} cannot be run: its code declares no function ${name}`);
     entry.code = '';
     entry.isAsync = isAsync(run);
-    entry.run = run;
+    return (entry.run = run);
   }
 
   // A promise is waited for where it fails: by who called.
@@ -255,7 +262,7 @@
     const calledAt = new Error();
     return apply(then, promise, [
       (value) => {
-        kit.left(visit);
+        calls.left(visit);
         return value;
       },
       (error) => {
@@ -266,41 +273,31 @@
     ]);
   }
 
-  function invoke(entry, args) {
-    const visit = kit.enter(entry.number);
-    try {
-      if (!entry.run) start(entry);
-      if (!entry.plain || args.length) checkArguments(entry, args);
-      const { run } = entry; // called by itself: it has no `this`
-      const result = args.length === 1 ? run(args[0]) : args.length === 2 ? run(args[0], args[1]) : run(...args);
-      if (typeof result === 'object' && result instanceof Promise) return settle(result, visit);
-      kit.left(visit);
-      return result;
-    } catch (error) {
-      kit.failed(visit, error);
-      if (entry.isAsync) return Promise.reject(error);
-      throw error;
-    }
-  }
-
+  // What code calls. Every word of it is paid by every call.
   function bind(name) {
     let entry = lookUp(name);
     const bound = {
       [name](...args) {
         if (entry.state !== state) entry = lookUp(name);
         if (entry.refused) throw kit.error(...entry.refused);
-        return invoke(entry, args);
+        const visit = calls.enter(entry.number);
+        try {
+          const run = entry.run ?? start(entry); // called by itself: it has no `this`
+          checkArguments(entry, args);
+          const result = args.length === 1 ? run(args[0]) : args.length === 2 ? run(args[0], args[1]) : run(...args);
+          if (typeof result === 'object' && result instanceof Promise) return settle(result, visit);
+          calls.left(visit);
+          return result;
+        } catch (error) {
+          kit.failed(visit, error);
+          if (entry.isAsync) return Promise.reject(error);
+          throw error;
+        }
       },
     }[name];
     if (!entry.refused)
       Object.defineProperty(bound, 'length', { value: entry.parameters.filter((p) => !p.optional && !p.rest).length, configurable: true });
     return bound;
-  }
-
-  function named(name) {
-    let f = bound.get(name);
-    if (!f) bound.set(name, (f = bind(name)));
-    return f;
   }
 
   const names = () => (listed ??= new Set(callSync()));
@@ -310,11 +307,16 @@
   // `then` and `toJSON` are nobody's: customFunctions can be the answer of an async function.
   const NOBODYS = new Set(['then', 'toJSON', ...Object.getOwnPropertyNames(Object.prototype)]);
   const isName = (key) => typeof key === 'string' && !NOBODYS.has(key);
+  function named(key) {
+    const f = bind(key);
+    bound.set(key, f);
+    return f;
+  }
   const readOnly = () => {
     throw kit.error('PermissionDenied', 'customFunctions cannot be changed by code; register_custom_function keeps a function there');
   };
   const customFunctions = new Proxy({}, {
-    get: (target, key, receiver) => (isName(key) ? named(key) : Reflect.get(target, key, receiver)),
+    get: (target, key, receiver) => bound.get(key) ?? (isName(key) ? named(key) : Reflect.get(target, key, receiver)),
     has: (target, key) => (isName(key) ? names().has(key) : key in target),
     ownKeys: () => [...names()],
     getOwnPropertyDescriptor: (target, key) =>

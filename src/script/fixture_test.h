@@ -101,20 +101,21 @@ static const struct script_row rows[] = {
                   "String(this.v) } }"
                   " return async (...a) => new Reply(callSync ?? await call(...a)); }"},
     [LATER] = {.name = "later",
-               .wrap = "(call, callSync, kit) => {"
-                       " let rests = 0; kit.onRest(() => { rests++; });"
-                       " return (number, file, text) => {"
-                       "  if (!text) return rests;"
-                       "  const f = kit.source(number, file, text)();"
-                       "  return (...a) => {"
-                       "   const c = kit.enter(number);"
-                       "   try {"
-                       "    const r = f(...a);"
-                       "    if (!(r instanceof Promise)) { kit.left(c); return r; }"
-                       "    const at = new Error();"
-                       "    return r.then((v) => { kit.left(c); return v; }, (e) => {"
-                       "     kit.failed(c, e); kit.follow(e, at); throw e; });"
-                       "   } catch (e) { kit.failed(c, e); throw e; } }; }; }"},
+               .wrap =
+                   "(call, callSync, kit) => {"
+                   " let rests = 0; kit.onRest(() => { rests++; });"
+                   " return (number, file, text) => {"
+                   "  if (!text) return rests;"
+                   "  const f = kit.source(number, file, text)();"
+                   "  return (...a) => {"
+                   "   const c = kit.calls.enter(number);"
+                   "   try {"
+                   "    const r = f(...a);"
+                   "    if (!(r instanceof Promise)) { kit.calls.left(c); return r; }"
+                   "    const at = new Error();"
+                   "    return r.then((v) => { kit.calls.left(c); return v; }, (e) => {"
+                   "     kit.failed(c, e); kit.follow(e, at); throw e; });"
+                   "   } catch (e) { kit.failed(c, e); throw e; } }; }; }"},
 };
 
 /* What the calls share with the test. */

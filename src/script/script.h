@@ -30,7 +30,7 @@ struct script_row {
     const char *wrap;
     /* A wrap may bring code while an evaluation runs, numbered from 1 on by its host:
      * kit.source(number, file, text) is a strict function whose body is the text; `file`
-     * is its name in frames. kit.enter(number) begins a call of something in it, kit.left(call)
+     * is its name in frames. kit.calls.enter(number) begins a call of something in it, kit.calls.left(call)
      * or kit.failed(call, error) ends that: they are counted (script_outcome). kit.follow(error,
      * calledAt) lets the stack of what failed later go on where it was called from;
      * kit.onRest(f): f is called when a session's world is put away; kit.show(value, f): f's
