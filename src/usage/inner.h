@@ -59,6 +59,8 @@ struct deed {
  * be closed soon). NULL and *e. */
 struct db *usage_open_writer(int vault, struct err *e);
 struct db *usage_open_reader(int vault, bool *frozen, struct err *e);
+/* Removes them: they are no tables of ours. */
+bool usage_discard(int vault);
 /* The file's inode now; 0: it is not there. */
 uint64_t usage_inode(int vault);
 /* Has the vault a file of functions? */

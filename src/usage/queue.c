@@ -123,7 +123,7 @@ static bool is_worth(const struct usage *u, const struct deed *d)
 
 enum written { WRITTEN, LATER, NEVER };
 
-/* LATER: another process writes for long. */
+/* LATER: another process writes for long, or the database begins anew. */
 static enum written write_deeds(struct usage *u, const struct deed *deeds)
 {
     struct err e = {0}, none = {0};
@@ -136,8 +136,10 @@ static enum written write_deeds(struct usage *u, const struct deed *deeds)
         return WRITTEN;
     if (e.code == ERR_BUSY)
         return LATER;
+    bool damaged = ok && db_is_damaged(u->db);
     close_writer(u);
-    return NEVER;
+    /* It looked sound when it was opened; what is in it is worth less than going on. */
+    return damaged && usage_discard(u->vault) ? LATER : NEVER;
 }
 
 static void wait_ms(pthread_cond_t *cond, pthread_mutex_t *lock, unsigned ms)

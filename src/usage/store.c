@@ -100,6 +100,13 @@ struct db *usage_open_writer(int vault, struct err *e)
     return db_remove(dir, NAME, e) ? db_open(dir, NAME, &o, NULL, e) : NULL;
 }
 
+bool usage_discard(int vault)
+{
+    struct err none = {0};
+    scoped_fd int dir = own_dir(vault, &none);
+    return dir >= 0 && db_remove(dir, NAME, &none);
+}
+
 struct db *usage_open_reader(int vault, bool *frozen, struct err *e)
 {
     scoped_fd int dir = own_dir(vault, e);

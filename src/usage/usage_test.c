@@ -278,6 +278,20 @@ static void a_damaged_database_begins_anew(void **state)
     usage_close(u);
 }
 
+static void tables_of_another_make_begin_anew(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    scoped_fd int vault = open_folder();
+    struct db *d = usage_open_writer(vault, &e);
+    assert_true(db_exec(d, "DROP TABLE usage; CREATE TABLE usage(x)", &e));
+    db_close(d);
+    struct usage *u = open_usage();
+    use(u, &alpha, 3, 0, 1, "s");
+    assert_int_equal(count_of(u, "fn-a"), 3);
+    usage_close(u);
+}
+
 static void a_vault_without_functions_gets_no_database(void **state)
 {
     (void)state;
@@ -598,6 +612,7 @@ int main(void)
         WITH_FOLDER(who_holds_the_lock_for_long_delays_the_counting_alone),
         WITH_FOLDER(more_than_can_wait_is_dropped),
         WITH_FOLDER(a_damaged_database_begins_anew),
+        WITH_FOLDER(tables_of_another_make_begin_anew),
         WITH_FOLDER(a_vault_without_functions_gets_no_database),
         WITH_FOLDER(the_statistics_of_one_tell_of_versions_errors_and_runs),
         WITH_FOLDER(kinds_of_errors_are_names_and_few),
