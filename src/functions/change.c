@@ -128,7 +128,8 @@ static bool choose_id(struct work *w, struct function_change *c, struct function
     return !e->code;
 }
 
-static bool put_new(struct work *w, struct function_change *c, struct err *e)
+static bool put_new(struct work *w, struct function_change *c,
+                    const struct function *given, struct err *e)
 {
     if (w->count >= FUNCTIONS_MAX)
         return err_set(e, ERR_LIMIT,
@@ -137,7 +138,7 @@ static bool put_new(struct work *w, struct function_change *c, struct err *e)
     struct function *fn = arena_get(w->arena, sizeof *fn, e);
     if (!fn)
         return false;
-    *fn = *c->fn;
+    *fn = *given;
     fn->updated_ms = w->now_ms;
     if (!fn->created_ms) { /* else it comes from elsewhere, or comes back */
         fn->created_ms = w->now_ms;
@@ -162,22 +163,23 @@ static void count_uses(struct work *w, const struct function *was, struct functi
         live.last_ms > was->last_used_ms ? live.last_ms : was->last_used_ms;
 }
 
-static bool put_next(struct work *w, struct function_change *c, size_t i, struct err *e)
+static bool put_next(struct work *w, struct function_change *c,
+                     const struct function *given, size_t i, struct err *e)
 {
     const struct function *was = w->all[i];
     if (!is_expected(was, c, e))
         return false;
-    size_t other = find(w, c->fn->name);
-    if (other != SIZE_MAX && other != i && str_eq(w->all[other]->name, c->fn->name))
+    size_t other = find(w, given->name);
+    if (other != SIZE_MAX && other != i && str_eq(w->all[other]->name, given->name))
         return is_taken(w->all[other], e);
     c->version = was->version;
-    c->same = str_eq(was->hash, c->fn->hash);
+    c->same = str_eq(was->hash, given->hash);
     if (c->same)
         return true;
     struct function *fn = arena_get(w->arena, sizeof *fn, e);
     if (!fn)
         return false;
-    *fn = *c->fn;
+    *fn = *given;
     fn->id = was->id;
     fn->version = c->version = was->version + 1;
     fn->created_ms = was->created_ms;
@@ -196,16 +198,19 @@ static bool apply(struct work *w, struct function_change *c, struct err *e)
     c->same = false;
     if (!c->fn)
         return take_out(w, c, e);
+    struct function given = *c->fn; /* by whom, and how, is not ours to believe */
+    if (!function_hash(&given, w->arena, e))
+        return false;
     size_t i = find(w, c->of.n ? c->of : c->fn->name);
     if (c->of.n && i == SIZE_MAX)
         return is_missing(w, c->of, e);
     if (!c->of.n && i != SIZE_MAX && !str_eq(w->all[i]->name, c->fn->name))
         i = SIZE_MAX; /* another's id */
     if (i == SIZE_MAX)
-        return put_new(w, c, e);
+        return put_new(w, c, &given, e);
     if (!c->of.n && !c->replace)
         return is_taken(w->all[i], e);
-    return put_next(w, c, i, e);
+    return put_next(w, c, &given, i, e);
 }
 
 /* ---- all of them --------------------------------------------------------- */
@@ -287,8 +292,10 @@ static bool finish(struct work *w, struct err *e)
     struct db *db = s ? versions_open(w->f, e) : NULL;
     scoped_transaction struct transaction t = {0};
     if (!db || !db_begin(&t, db, e) || !record(w, db, e) ||
-        !store_write(w->f, buf_view(&text), e))
+        !store_write(w->f, buf_view(&text), e)) {
+        store_forget(w->f); /* the next look sees what there really is */
         return false;
+    }
     /* The file says it already. What cannot be recorded now is found by the next look. */
     struct err late = {0};
     bool recorded = db_commit(&t, &late);

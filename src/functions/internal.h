@@ -45,6 +45,8 @@ bool set_sort(struct function_set *s, struct err *e);
  * do not say it. What is wrong with it goes to `found`: then NULL without *e. */
 struct function_set *set_read(struct str text, int64_t mtime_ms, struct findings *found,
                               struct err *e);
+/* Of a file's text; the same in the set that is made of it. */
+void set_hash(struct str text, char out[static SET_HASH]);
 /* The vault's own and behind them the libraries'. */
 struct function_set *set_join(const struct function_set *own,
                               const struct function_set *const *libraries,

@@ -243,13 +243,19 @@ static bool read_root(struct reader *r, struct function_set *s, struct err *e)
     return ok;
 }
 
+void set_hash(struct str text, char out[static SET_HASH])
+{
+    char hash[CRYPTO_HASH_HEX];
+    crypto_hash_hex(text, hash);
+    memcpy(out, hash, SET_HASH - 1);
+    out[SET_HASH - 1] = '\0';
+}
+
 struct function_set *set_read(struct str text, int64_t mtime_ms, struct findings *found,
                               struct err *e)
 {
     struct function_set *s = set_new(text.n);
-    char hash[CRYPTO_HASH_HEX];
-    crypto_hash_hex(text, hash);
-    memcpy(s->hash, hash, SET_HASH - 1);
+    set_hash(text, s->hash);
     if (str_starts(text, "\xef\xbb\xbf"))
         text = (struct str){text.at + 3, text.n - 3};
     struct reader r = {.arena = s->arena,
