@@ -292,9 +292,12 @@ func (c *check) compare(name, fn *ast.Node, types []*checker.Type) {
 	var s *checker.Signature
 	if fn != nil {
 		s = c.checker.GetSignatureFromDeclaration(fn)
-		if c.sameNames(fn, name) {
-			for i, p := range named(fn) {
-				c.compareParameter(&c.Function.Parameters[i], p, types[i])
+		c.compareNames(fn, name)
+		for i, p := range named(fn) {
+			for j := range c.Function.Parameters {
+				if d := &c.Function.Parameters[j]; d == c.definitionOf(p, i) {
+					c.compareParameter(d, p, types[j])
+				}
 			}
 		}
 	} else if all := c.checker.GetSignaturesOfType(c.checker.GetTypeAtLocation(name), checker.SignatureKindCall); len(all) > 0 {
@@ -328,7 +331,7 @@ func nameOf(p *ast.Node) string {
 }
 
 // Are the code's parameters those of the definition, in their order?
-func (c *check) sameNames(fn, name *ast.Node) bool {
+func (c *check) compareNames(fn, name *ast.Node) {
 	var inCode, defined []string
 	for _, p := range named(fn) {
 		inCode = append(inCode, nameOf(p))
@@ -341,7 +344,7 @@ func (c *check) sameNames(fn, name *ast.Node) bool {
 		same = inCode[i] == "" || inCode[i] == defined[i]
 	}
 	if same {
-		return true
+		return
 	}
 	given := "(" + strings.Join(inCode, ", ") + ")"
 	complete := true
@@ -371,7 +374,6 @@ func (c *check) sameNames(fn, name *ast.Node) bool {
 			"The definition has the parameters (%s), the code takes them as %s: the order must be the same.",
 			strings.Join(defined, ", "), given), "", name)
 	}
-	return false
 }
 
 func (c *check) compareParameter(d *parameter, p *ast.Node, declared *checker.Type) {
