@@ -4,29 +4,32 @@
 /* Hosts cut descriptions at 2,048 bytes. All tools together have 8 KiB: that no argument
  * may be given that a schema does not name is not said in each (actions.c closes them). */
 static const char evaluate_description[] =
-    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox: the body "
-    "of an async function, which awaits and returns a JSON value. One program replaces many "
-    "tool calls; return only what is needed.\n"
+    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code "
+    "is the body of an async function: use await, return a JSON value. One program replaces "
+    "many tool calls: filter and count in it, return only what is needed.\n"
     "\n"
     "notes.list({typeName?, limit?}) -> [{id, title, type, created, updated, size, tags, path}]\n"
     "notes.get(id) -> {id, title, content, metadata, content_hash, links, tags, ...} | null; id "
     "is 'type/name', a path or a unique title\n"
     "notes.search({query, typeFilter?, limit?, useRegex?}) -> [{id, title, excerpt, score, ...}]\n"
     "notes.create({type, title, content, metadata?}) -> {id, path, ...}\n"
-    "notes.update({identifier, content?, metadata?}): metadata is merged, null removes a key; "
-    "Conflict if it changed since this code read it\n"
-    "Also notes.delete, rename, move, history; links.*, hierarchy.*, relationships.*, "
-    "noteTypes.*, vaults.*, utils.*; await tools.jq({args, stdin}) and others (find_tools); "
-    "customFunctions.*: what register_custom_function kept.\n"
+    "notes.update({identifier, content?, metadata?}) -> {id, updated, ...}; metadata is merged, "
+    "null removes a key; Conflict if it changed since this code read it\n"
+    "Also notes.delete, rename, move, history ...; links.*, hierarchy.*, relationships.*, "
+    "noteTypes.*, vaults.*; utils.* (formatDate, parseLinks ...); command-line tools: await "
+    "tools.jq({args, stdin}) ... (find_tools); customFunctions.*: what register_custom_function "
+    "kept (api.describe('customFunctions')).\n"
     "\n"
-    "api.search('words') finds methods, api.describe('links.getBacklinks') or "
-    "('customFunctions') tells all about them. All but api.* and "
-    "utils.* need await. A failure says where, and whether "
+    "First ask: api.search('words') finds methods by what they do, "
+    "api.describe('links.getBacklinks') tells options, answer, errors, an example. All but "
+    "api.* and utils.* need await. A failure says where, what would be right, and whether "
     "anything was changed.\n"
     "\n"
     "Example:\n"
-    "const all = await notes.list({typeName: 'project'});\n"
-    "return all.filter(n => n.size > 99);";
+    "const open = [];\n"
+    "for (const n of await notes.list({typeName: 'project'}))\n"
+    "  if ((await notes.get(n.id)).content.includes('TODO:')) open.push(n);\n"
+    "return open;";
 
 #define STRING "{\"type\":\"string\"}"
 #define NOTE_TYPE "{\"type\":\"string\",\"description\":\"such as 'meeting'\"}"
@@ -39,16 +42,17 @@ static const char evaluate_input[] =
     "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"
     "\"description\":\"computing ms (5000)\"},"
     "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"
-    "\"allowedAPIs\":{\"type\":\"array\",\"items\":" STRING ","
+    "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
     "\"description\":\"only these: 'notes.get', 'links'\"},"
     "\"context\":{\"type\":\"object\",\"description\":\"variables\"},"
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an old answer will do\"},"
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if no "
+    "note changed\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, in memory\"},"
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":\"fetch\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"a name: what the code declares "
-    "stays\"},"
-    "\"trace\":{\"type\":\"boolean\"},"
-    "\"typesOnly\":{\"type\":\"boolean\"}},"
+    "\"session\":{\"type\":\"string\",\"description\":\"a name: what the code "
+    "declares is there in the next call with it\"},"
+    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls\"},"
+    "\"typesOnly\":{\"type\":\"boolean\",\"description\":\"check types, run nothing\"}},"
     "\"required\":[\"code\"]}";
 
 /* Of outputs only what others may build on: descriptions are for reading, and are
@@ -99,7 +103,7 @@ static const char search_output[] = "{\"type\":\"object\",\"required\":[\"result
 
 static const char create_input[] =
     "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING ","
-    "\"content\":" STRING ","
+    "\"content\":{\"type\":\"string\",\"description\":\"Markdown\"},"
     "\"metadata\":" METADATA "},"
     "\"required\":[\"type\",\"title\",\"content\"]}";
 
@@ -118,8 +122,11 @@ static const char rename_output[] =
 static const char update_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"identifier\":{\"type\":\"string\",\"minLength\":1},"
-    "\"content\":" STRING ",\"contentHash\":" STRING ","
-    "\"metadata\":{\"type\":\"object\"},\"force\":{\"type\":\"boolean\"}},"
+    "\"content\":" STRING ","
+    "\"contentHash\":{\"type\":\"string\","
+    "\"description\":\"content_hash as it was read\"},"
+    "\"metadata\":" METADATA ",\"force\":{\"type\":\"boolean\","
+    "\"description\":\"whatever it is now\"}},"
     "\"required\":[\"identifier\"]}";
 
 static const char update_output[] =
@@ -199,14 +206,16 @@ const struct action_row action_rows[] = {
                .idempotent = true},
      .run = action_get_note,
      .needs = "notes.get"},
-    {.shown = {.name = "search_notes",
-               .title = "Search notes",
-               .description = "Full-text search over titles, bodies and tags. useRegex: "
-                              "the query is a PCRE2 expression.",
-               .input_schema = search_input,
-               .output_schema = search_output,
-               .read_only = true,
-               .idempotent = true},
+    {.shown =
+         {.name = "search_notes",
+          .title = "Search notes",
+          .description =
+              "Full-text search over titles, bodies and tags. useRegex: the query is a "
+              "PCRE2 expression.",
+          .input_schema = search_input,
+          .output_schema = search_output,
+          .read_only = true,
+          .idempotent = true},
      .run = action_search_notes,
      .needs = "notes.search"},
     {.shown =
@@ -225,7 +234,7 @@ const struct action_row action_rows[] = {
           .description =
               "Replace a note's body and merge its metadata (null removes a key). Give "
               "the contentHash from get_note: of a note that changed since, nothing is "
-              "written without force.",
+              "written.",
           .input_schema = update_input,
           .output_schema = update_output,
           .destructive = true},
@@ -241,6 +250,7 @@ const struct action_row action_rows[] = {
           .output_schema = rename_output,
           .destructive = true},
      .run = action_rename_note,
+     .seldom = true,
      .needs = "notes.rename"},
     {.shown = {.name = "check_code",
                .title = "Check code",
@@ -311,7 +321,7 @@ const struct action_row action_rows[] = {
           .title = "Run a tool",
           .description =
               "Run a command-line tool in a sandbox, over the files given and, where "
-              "allowed, the notes. Also runs what find_tools found.",
+              "it is allowed, the notes. Also runs what find_tools found.",
           .input_schema = run_tool_input,
           .output_schema = run_tool_output,
           .destructive = true},

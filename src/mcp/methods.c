@@ -17,9 +17,10 @@ static const char instructions[] =
     "trips and context. Each call runs in a fresh WebAssembly world without network, files "
     "or memory of earlier calls unless it asks for them, within limits of time and memory "
     "that an error names when one is hit. For a single step there are get_note, "
-    "search_notes, create_note, update_note and rename_note. Command-line tools (jq, "
-    "ripgrep, sqlite3, pdftotext and many more) are found by find_tools and run by "
-    "run_tool, or in code by `await tools.jq({args, stdin, files})`. A note's identifier is "
+    "search_notes, create_note and update_note. Command-line tools (jq, ripgrep, sqlite3, "
+    "pdftotext and many more) are found by find_tools and run by run_tool, or in code by "
+    "`await tools.jq({args, stdin, files})`. What is worth keeping, keep with "
+    "register_custom_function: code calls it as `customFunctions.name()` ever after. A note's identifier is "
     "`type/stem` as it is listed. An update is refused when the note has changed since it "
     "was read: read it again and repeat. A result with isError says what was wrong and "
     "what would be accepted.";
