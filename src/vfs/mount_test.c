@@ -78,6 +78,29 @@ static void a_mount_shows_the_hosts_files(void **state)
     assert_string_equal(content("/rw/../../../f"), "ENOENT");
 }
 
+/* Also where nothing follows the dots. */
+static void what_is_above_a_mount_is_the_tree(void **state)
+{
+    (void)state;
+    struct vfs_stat top, deep, st;
+    assert_int_equal(vfs_stat(v, NULL, S("/"), true, &top), 0);
+    assert_int_equal(vfs_stat(v, NULL, S("/deep"), true, &deep), 0);
+    assert_int_equal(vfs_stat(v, NULL, S("/rw/.."), true, &st), 0);
+    assert_int_equal(st.inode, top.inode);
+    assert_int_equal(vfs_stat(v, NULL, S("/deep/ro/sub/../.."), true, &st), 0);
+    assert_int_equal(st.inode, deep.inode);
+    assert_int_equal(vfs_stat(v, NULL, S("/rw/."), true, &st), 0);
+    assert_int_equal(st.device, 1);
+    struct vfs_file *f;
+    const struct vfs_entry *entry;
+    assert_int_equal(vfs_open(v, NULL, S("/rw/.."), VFS_READ | VFS_DIRECTORY, &f), 0);
+    bool seen = false;
+    for (uint64_t i = 0; !vfs_entry(f, i, &entry); i++)
+        seen |= str_is(entry->name, "deep");
+    assert_true(seen);
+    vfs_close(f);
+}
+
 static void what_is_written_lands_on_the_host(void **state)
 {
     (void)state;
@@ -337,6 +360,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, make, end)
     const struct CMUnitTest tests[] = {
         T(a_mount_shows_the_hosts_files),
+        T(what_is_above_a_mount_is_the_tree),
         T(what_is_written_lands_on_the_host),
         T(a_mount_that_is_read_only_stays_as_it_is),
         T(links_of_the_host_never_lead_out),

@@ -207,6 +207,7 @@ static int step(struct walker *k, struct place *p, bool *done)
     struct str name = next_name(k, &last, &slash);
     if (name.n == 0 || str_is(name, ".") || str_is(name, "..")) {
         int failed = str_is(name, "..") ? go_up(k) : 0;
+        node_drop(k->vfs, take(p->node)); /* of a name before */
         p->name_n = 0;
         *done = last;
         return failed;
