@@ -38,7 +38,8 @@ def program(cloche, tmp_path_factory):
 
 
 def run(program, *words, stdin=b"", **how):
-    return subprocess.run([program, "tool", "run", *map(str, words)], input=stdin,
+    given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+    return subprocess.run([program, "tool", "run", *map(str, words)], **given,
                           capture_output=True, timeout=120, **how)
 
 
@@ -100,6 +101,19 @@ def test_a_terminal_sees_at_once_what_is_written(program):
             seen += os.read(ours, 100)
         assert p.wait(30) == 0
     os.close(ours)
+
+
+def test_a_tool_may_look_whether_there_is_input(program):
+    with subprocess.Popen([program, "tool", "run", "probe", "look"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as p:
+        assert p.stdout.readline() == b"nothing yet\n"
+        p.stdin.write(b"abc")
+        p.stdin.flush()
+        assert p.stdout.readline() == b"3 bytes\n"
+    assert p.returncode == 0
+    assert run(program, "probe", "look").stdout.endswith(b"\n0 bytes\n")
+    done = run(program, "probe", "look", stdin=subprocess.DEVNULL)
+    assert done.stdout == b"something\n0 bytes\n"
 
 
 def test_streams_that_do_not_wait_are_waited_for(program):
@@ -293,6 +307,7 @@ def hostile(cloche, tmp_path_factory):
         (tools / tool).mkdir()
         (tools / tool / f"{tool}.wasm").write_bytes(wasm)
         rows.append({**like, "package": tool, "wasm_sha256": hashlib.sha256(wasm).hexdigest(),
+                     "wasm_blake2b": hashlib.blake2b(wasm, digest_size=32).hexdigest(),
                      "manifest": {**like["manifest"], "name": tool}})
     (tools / "catalogue.json").write_text(json.dumps(rows))
     return program

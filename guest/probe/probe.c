@@ -1,6 +1,7 @@
 /* A program for tests of the room tools: does one small thing, which its first word says.
  * Under another name than "probe" it prints its words, one a line. */
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,19 @@ static int ask(void)
         return 1;
     printf("hello %s", block);
     return 0;
+}
+
+/* Whether there is input yet; and, when there is, how many bytes a read finds. */
+static int look(void)
+{
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    puts(poll(&input, 1, 0) ? "something" : "nothing yet");
+    (void)fflush(stdout);
+    if (poll(&input, 1, -1) != 1)
+        return 1;
+    ssize_t got = read(0, block, sizeof block);
+    printf("%ld bytes%s\n", (long)got, isatty(0) ? " of a terminal" : "");
+    return got < 0;
 }
 
 static int flood(unsigned long long n)
@@ -214,6 +228,8 @@ static int without_words(const char *what)
         abort();
     if (!strcmp(what, "ask"))
         return ask();
+    if (!strcmp(what, "look"))
+        return look();
     if (!strcmp(what, "count"))
         return count();
     if (!strcmp(what, "eat"))

@@ -15,6 +15,7 @@ static void free_binary(struct binary *b)
     free(b->dir);
     free(b->file);
     free(b->image);
+    free(b->hash);
     free(b->sha256);
     free(b);
 }
@@ -32,6 +33,7 @@ struct binary *binary_share(struct catalogue *c, const struct binary *like)
                          .dir = mem_strdup(like->dir),
                          .file = mem_strdup(like->file),
                          .image = like->image ? mem_strdup(like->image) : NULL,
+                         .hash = like->hash ? mem_strdup(like->hash) : NULL,
                          .sha256 = mem_strdup(like->sha256),
                          .builtin = like->builtin,
                          .refs = 1};
@@ -63,7 +65,7 @@ static struct module *open_bytes(struct catalogue *c, struct module_source *sour
 static struct module *open_builtin(struct catalogue *c, const struct binary *b,
                                    struct err *e)
 {
-    struct module_source source = {0};
+    struct module_source source = {.wasm_hash = b->hash};
     struct module *m = NULL;
     scoped_fd int dir = os_dir_open(b->dir, e);
     if (dir >= 0 && os_map_file(dir, b->file, &source.wasm, e) &&

@@ -1,5 +1,5 @@
 /* The tools that were built with the program, as tools/catalogue.json tells of them:
- * [{"package", "manifest", "wasm_sha256", "data", "image"}]. They are as trusted as the
+ * [{"package", "manifest", "wasm_sha256", "wasm_blake2b", "data", "image"}]. They are as trusted as the
  * program is that they lie beside: their manifests were checked when they were built. */
 #include <stdio.h>
 
@@ -24,12 +24,15 @@ static bool share_binary(struct catalogue *c, struct snapshot *s, const struct j
                          struct entry *n, struct err *e)
 {
     struct str package = json_str(json_get(row, "package")),
-               sha256 = json_str(json_get(row, "wasm_sha256"));
+               sha256 = json_str(json_get(row, "wasm_sha256")),
+               hash = json_str(json_get(row, "wasm_blake2b"));
     struct arena *a = s->arena;
     struct binary like = {.builtin = true, .sha256 = str_cz(sha256, a, e)};
     like.key = arena_printf(a, e, "%.*s %.*s", STR_ARGS(package), STR_ARGS(sha256));
     like.dir = arena_printf(a, e, "%s/tools/%.*s", c->guest_dir, STR_ARGS(package));
     like.file = arena_printf(a, e, "%.*s.wasm", STR_ARGS(package));
+    if (hash.n)
+        like.hash = str_cz(hash, a, e);
     if (json_bool(json_get(row, "image"), false))
         like.image = arena_printf(a, e, "%.*s.img", STR_ARGS(package));
     if (json_bool(json_get(row, "data"), false))

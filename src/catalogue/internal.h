@@ -10,10 +10,12 @@
 /* One module, for as many tools and snapshots as have it. */
 struct binary {
     struct binary *next;
-    char *key, *dir, *file, *image, *sha256; /* image: NULL, none */
-    bool builtin;                            /* as trusted as the program */
-    unsigned refs;                           /* under the catalogue's lock */
-    pthread_mutex_t lock;                    /* while it is compiled */
+    char *key, *dir, *file, *sha256;
+    char *image;          /* NULL: none */
+    char *hash;           /* module_source.wasm_hash; NULL: not to be believed */
+    bool builtin;         /* as trusted as the program */
+    unsigned refs;        /* under the catalogue's lock */
+    pthread_mutex_t lock; /* while it is compiled */
     struct module *module;
 };
 

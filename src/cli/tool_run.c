@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,28 @@ static int read_stdin(void *arg, void *to, size_t n, size_t *done)
     return got < 0 ? errno : 0;
 }
 
+/* How many bytes lie there. A device that cannot tell has some, for all that is known. */
+static size_t bytes_waiting(void)
+{
+    int n;
+    return ioctl(STDIN_FILENO, FIONREAD, &n) != 0 ? 1 : n > 0 ? (size_t)n : 0;
+}
+
+static int is_stdin_ready(void *arg, uint64_t until_ns, size_t *bytes)
+{
+    (void)arg;
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    int found;
+    do {
+        uint64_t now = os_mono_ns(), left = until_ns > now ? until_ns - now : 0;
+        struct timespec wait = {.tv_sec = (time_t)(left / 1000000000u),
+                                .tv_nsec = (long)(left % 1000000000u)};
+        found = ppoll(&p, 1, until_ns == UINT64_MAX ? NULL : &wait, NULL);
+    } while (found < 0 && errno == EINTR);
+    *bytes = found > 0 ? bytes_waiting() : 0;
+    return found < 0 ? errno : found > 0 ? 0 : EAGAIN;
+}
+
 static int write_all(int fd, const char *from, size_t n, size_t *done)
 {
     *done = 0;
@@ -78,6 +101,14 @@ static int write_stderr(void *arg, const void *from, size_t n, size_t *done)
 {
     (void)arg;
     return write_all(STDERR_FILENO, from, n, done);
+}
+
+static enum wasi_stream kind_of(int fd)
+{
+    struct stat st;
+    return isatty(fd)                                   ? WASI_TERMINAL
+           : fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) ? WASI_DEVICE
+                                                        : WASI_PIPE;
 }
 
 /* ---- words -------------------------------------------------------------- */
@@ -180,9 +211,11 @@ static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *
                                                           : NULL,
                                .env = (const char *const *)c->env,
                                .read = read_stdin,
+                               .ready = is_stdin_ready,
                                .write = write_stdout,
                                .write_error = write_stderr,
-                               .terminals = {isatty(0), isatty(1), isatty(2)}};
+                               .streams = {kind_of(STDIN_FILENO), kind_of(STDOUT_FILENO),
+                                           kind_of(STDERR_FILENO)}};
     while (c->env[world.env_count])
         world.env_count++;
     struct tool_result result = {0};

@@ -41,15 +41,17 @@ static void cpu_features(struct buf *out)
 
 #define KEY_SIZE CRYPTO_HASH_HEX
 
+/* `hash` is of those bytes; NULL: it is taken here. */
 static void key_of(const struct engine *g, enum engine_kind kind, struct str wasm,
-                   char key[static KEY_SIZE])
+                   const char *hash, char key[static KEY_SIZE])
 {
     char content[CRYPTO_HASH_HEX];
-    crypto_hash_hex(wasm, content);
+    if (!hash)
+        crypto_hash_hex(wasm, content);
     scoped_buf struct buf all;
     buf_init(&all, 4096);
-    buf_printf(&all, "%s %d %d %s 4 ", content, (int)kind, (int)g->memory,
-               engine_version());
+    buf_printf(&all, "%.64s %d %d %s 4 ", hash ? hash : content, (int)kind,
+               (int)g->memory, engine_version());
     cpu_features(&all);
     crypto_hash_hex(buf_view(&all), key);
 }
@@ -141,6 +143,14 @@ static wasmtime_module_t *load_ahead(const struct engine *g, wasm_engine_t *nati
     return folder < 0 ? NULL : load(native, folder, key);
 }
 
+/* `folder`: of the cache, -1 where there is none. */
+static wasmtime_module_t *find(const struct engine *g, wasm_engine_t *native, int folder,
+                               const char *key)
+{
+    wasmtime_module_t *m = folder >= 0 ? load(native, folder, key) : NULL;
+    return m ? m : load_ahead(g, native, key);
+}
+
 static wasmtime_module_t *compile(wasm_engine_t *native, struct str wasm, struct err *e)
 {
     wasmtime_module_t *m = NULL;
@@ -158,7 +168,7 @@ bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wa
     wasm_engine_t *native = engine_native(g, kind, e);
     if (!native)
         return false;
-    key_of(g, kind, wasm, key);
+    key_of(g, kind, wasm, NULL, key);
     wasmtime_module_t *m = load(native, dir, key);
     bool ok = m != NULL;
     if (!ok && (m = compile(native, wasm, e)))
@@ -186,11 +196,14 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
     if (!native)
         return NULL;
     char key[KEY_SIZE];
-    key_of(g, kind, s->wasm, key);
     scoped_fd int folder = cache_folder(g);
-    wasmtime_module_t *m = folder >= 0 ? load(native, folder, key) : NULL;
-    if (!m)
-        m = load_ahead(g, native, key);
+    key_of(g, kind, s->wasm, s->wasm_hash, key);
+    wasmtime_module_t *m = find(g, native, folder, key);
+    if (!m && s->wasm_hash) {
+        /* Never to be kept under a hash that is not its own. */
+        key_of(g, kind, s->wasm, NULL, key);
+        m = find(g, native, folder, key);
+    }
     if (m)
         return m;
     if (s->never_compile) {

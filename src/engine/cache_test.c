@@ -396,6 +396,48 @@ static void several_processes_share_one_cache(void **state)
     assert_int_equal(ask(ENGINE_OWN, seven), 7);
 }
 
+/* Under a hash that somebody has said of it. */
+static uint32_t ask_by(const char *hash, const char *text)
+{
+    struct err e = {0};
+    scoped_buf struct buf wasm;
+    assemble(text, &wasm);
+    scoped(module_close) struct module *m = module_open(
+        g, ENGINE_OWN,
+        &(struct module_source){.wasm = buf_view(&wasm), .wasm_hash = hash}, &e);
+    if (!m)
+        fail_msg("%s", e.msg);
+    scoped(world_close) struct world *w = world_of(m);
+    return call(w, "n");
+}
+
+static void a_hash_that_is_known_finds_what_was_compiled(void **state)
+{
+    (void)state;
+    char hash[CRYPTO_HASH_HEX];
+    scoped_buf struct buf wasm;
+    assemble(seven, &wasm);
+    crypto_hash_hex(buf_view(&wasm), hash);
+    assert_int_equal(ask(ENGINE_OWN, seven), 7);
+    struct stat before = look(path_of(".cwasm"));
+    assert_int_equal(ask_by(hash, seven), 7);
+    assert_true(same_file(before, look(path_of(".cwasm"))));
+}
+
+/* Else a wrong word would be believed ever after, by everybody. */
+static void nothing_is_kept_under_a_hash_that_is_not_its_own(void **state)
+{
+    (void)state;
+    char wrong[CRYPTO_HASH_HEX];
+    scoped_buf struct buf wasm;
+    assemble(eight, &wasm);
+    crypto_hash_hex(buf_view(&wasm), wrong);
+    assert_int_equal(ask_by(wrong, seven), 7);
+    assert_int_equal(ask(ENGINE_OWN, eight), 8);
+    assert_int_equal(ask(ENGINE_OWN, seven), 7);
+    assert_int_equal(count_files(".cwasm"), 2);
+}
+
 #define in_a_new_folder(test) \
     cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
@@ -420,6 +462,8 @@ int main(int argc, char **argv)
         in_a_new_folder(what_was_compiled_ahead_is_used_where_the_cache_has_none),
         in_a_new_folder(what_is_no_module_is_not_compiled_ahead),
         in_a_new_folder(code_that_is_compiled_soon_does_the_same),
+        in_a_new_folder(a_hash_that_is_known_finds_what_was_compiled),
+        in_a_new_folder(nothing_is_kept_under_a_hash_that_is_not_its_own),
         in_a_new_folder(several_processes_share_one_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

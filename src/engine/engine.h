@@ -79,6 +79,9 @@ struct engine_import {
  * which must outlive the module. */
 struct module_source {
     struct str wasm;
+    /* crypto_hash_hex() of it, by who is trusted as the program is: then a compiled form at
+     * hand is found without reading the bytes. NULL: not known. */
+    const char *wasm_hash;
     /* The memory that each world starts with, instead of data segments, as made
      * by the room bake: at most the module's minimum, in whole pages. Empty for
      * a module that brings its own data. */

@@ -52,7 +52,6 @@ struct image;
 struct image *image_new(const void *bytes, size_t size, bool verify_all, struct err *e);
 struct image *image_share(struct image *i);
 void image_drop(struct image *i); /* the last one unmaps; NULL is fine */
-size_t image_size(const struct image *i);
 /* Copies the pages that are not all zero to `to`, which is zero. */
 void image_copy(const struct image *i, void *to);
 

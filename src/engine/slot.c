@@ -292,11 +292,6 @@ void image_drop(struct image *i)
     free(i);
 }
 
-size_t image_size(const struct image *i)
-{
-    return i->size;
-}
-
 /* Over the stretches that hold something, and where they lie. Sums, because nobody gains
  * by forging one, and hashes would take ten times as long. */
 static void make_id(struct image *i)

@@ -40,16 +40,19 @@ void pipe_free(struct pipe *p)
     free(p);
 }
 
-/* Waits once; the caller looks again at what it waits for. */
+/* Waits once; the caller looks again at what it waits for. false: the moment has come. */
+static bool wait_until(struct pipe *p, pthread_cond_t *news, uint64_t until_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+                             .tv_nsec = (long)(until_ns % 1000000000u)};
+    return pthread_cond_timedwait(news, &p->lock, &until) != ETIMEDOUT;
+}
+
 static void wait_for(struct pipe *p, pthread_cond_t *news)
 {
-    if (!p->until_ns) {
+    if (!p->until_ns)
         pthread_cond_wait(news, &p->lock);
-        return;
-    }
-    struct timespec until = {.tv_sec = (time_t)(p->until_ns / 1000000000u),
-                             .tv_nsec = (long)(p->until_ns % 1000000000u)};
-    if (pthread_cond_timedwait(news, &p->lock, &until) == ETIMEDOUT)
+    else if (!wait_until(p, news, p->until_ns))
         p->stopped = true;
 }
 
@@ -82,6 +85,22 @@ int pipe_read(struct pipe *p, void *to, size_t n, size_t *done)
     pthread_mutex_unlock(&p->lock);
     if (*done)
         pthread_cond_signal(&p->drained);
+    return failed;
+}
+
+int pipe_ready(struct pipe *p, uint64_t until_ns, size_t *bytes)
+{
+    bool ends_first = p->until_ns && p->until_ns <= until_ns, in_time = true;
+    pthread_mutex_lock(&p->lock);
+    while (in_time && !p->n && !p->write_ended && !p->stopped) {
+        if (ends_first)
+            wait_for(p, &p->filled);
+        else
+            in_time = wait_until(p, &p->filled, until_ns);
+    }
+    *bytes = p->n;
+    int failed = p->stopped ? EINTR : p->n || p->write_ended ? 0 : EAGAIN;
+    pthread_mutex_unlock(&p->lock);
     return failed;
 }
 

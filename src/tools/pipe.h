@@ -16,6 +16,9 @@ void pipe_free(struct pipe *p); /* NULL is fine; nobody may be in it */
 
 /* 0, with some bytes or, at the end, none; EINTR: it was stopped. */
 int pipe_read(struct pipe *p, void *to, size_t n, size_t *done);
+/* The same for whoever only looks (wasi_ready_fn): 0 and how many bytes there are, at the
+ * end none; EAGAIN: none before `until_ns`, which may have passed. */
+int pipe_ready(struct pipe *p, uint64_t until_ns, size_t *bytes);
 /* 0 and all of it; EPIPE: nobody reads any more; EINTR: it was stopped. `*done` were
  * taken in any case. */
 int pipe_write(struct pipe *p, const void *from, size_t n, size_t *done);

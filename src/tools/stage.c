@@ -37,6 +37,18 @@ static int read_input(void *arg, void *to, size_t n, size_t *done)
     return 0;
 }
 
+static int is_input_ready(void *arg, uint64_t until_ns, size_t *bytes)
+{
+    struct stage *s = arg;
+    if (s->in)
+        return pipe_ready(s->in, until_ns, bytes);
+    bool from_world = !s->command.has_input && s->world->read;
+    if (from_world && s->world->ready)
+        return s->world->ready(s->world->stream_arg, until_ns, bytes);
+    *bytes = from_world ? 1 : s->command.input.n;
+    return 0;
+}
+
 /* What is over the cap is counted; the tool need not know. */
 static int keep(struct buf *to, uint64_t *lost, const void *from, size_t n, size_t *done)
 {
@@ -153,6 +165,16 @@ static uint64_t timeout_ns(const struct tool_stage *s)
     return narrowed(s->tool->execution.timeout_ms, s->timeout_ms, s->widened) * 1000000u;
 }
 
+/* Who is given nothing to read finds that out before reading. */
+static enum wasi_stream input_kind(const struct stage *s)
+{
+    if (s->in || s->command.has_input)
+        return WASI_PIPE;
+    return s->world->read       ? s->world->streams[0]
+           : s->world->input.at ? WASI_PIPE
+                                : WASI_DEVICE;
+}
+
 static struct wasi *make_wasi(struct stage *s, struct err *e)
 {
     const struct tool_world *w = s->world;
@@ -167,11 +189,11 @@ static struct wasi *make_wasi(struct stage *s, struct err *e)
         .here = s->tree.here,
         .whole = true,
         .read = read_input,
+        .ready = is_input_ready,
         .write = write_output,
         .write_error = write_errors,
         .stream_arg = s,
-        .terminals = {!s->in && !s->command.has_input && w->terminals[0],
-                      !s->out && w->terminals[1], w->terminals[2]},
+        .streams = {input_kind(s), s->out ? WASI_PIPE : w->streams[1], w->streams[2]},
         .until_ns = w->until_ns,
         .cancel = &s->cancel};
     return wasi_new(&o, e);

@@ -55,10 +55,11 @@ struct tool_world {
      * terminal. NULL: from `input`, to the result. Of a pipeline, input is the first
      * stage's, output the last one's. A write that answers EPIPE ends its stage. */
     wasi_read_fn *read;
+    wasi_ready_fn *ready; /* with `read`; NULL: it never waits */
     wasi_write_fn *write, *write_error;
     void *stream_arg;
-    bool terminals[3]; /* is that stream of the caller's one? */
-    struct str input;
+    enum wasi_stream streams[3]; /* what those are */
+    struct str input;            /* without a pointer: there is none, as from /dev/null */
     /* Called on the caller's thread, when all stages have ended and no limit or cancel
      * stopped one (whatever their exit codes), for each stage in turn: its file tree as
      * it left it, for vfs_changes() of an overlay among the mounts. NULL: nobody looks. */

@@ -213,6 +213,29 @@ static void a_cancel_ends_all_stages(void **state)
     REFUSED(ERR_CANCELLED, "before it began", {"probe", {"yes"}});
 }
 
+static void who_waits_for_its_input_is_told_when_it_is_there(void **state)
+{
+    (void)state;
+    world.input = STR("abc");
+    RUN({"probe", {"look"}});
+    assert_output("something\n3 bytes\n");
+    world.input = (struct str){0};
+    RUN({"probe", {"look"}});
+    assert_output("something\n0 bytes\n");
+    RUN({"probe", {"flood", "5"}}, {"probe", {"look"}}, {"probe", {"cat"}});
+    assert_true(str_ends(buf_view(&result.output), "\n5 bytes\n"));
+    RUN({"probe", {"exit", "0"}}, {"probe", {"look"}});
+    assert_true(str_ends(buf_view(&result.output), "\n0 bytes\n"));
+}
+
+static void waiting_for_input_ends_when_all_does(void **state)
+{
+    (void)state;
+    world.until_ns = os_mono_ns() + 50000000;
+    RUN({"probe", {"spin"}}, {"probe", {"look"}});
+    assert_stopped(1, ERR_TIMEOUT, 124, "longer than it may");
+}
+
 static void who_is_not_heard_ends_as_by_sigpipe(void **state)
 {
     (void)state;
@@ -469,6 +492,7 @@ static void sixteen_stages_are_the_most(void **state)
         stages[i].widened = true;
         stages[i].memory_bytes = (uint64_t)1 << 30;
     }
+    assert_true(run(row, 4));
     assert_false(run(row, 5));
     assert_non_null(strstr(e.msg, "5120 MB"));
 }
@@ -613,6 +637,8 @@ int main(void)
         T(memory_ends_where_the_limit_is),
         T(a_trap_is_an_abort),
         T(a_cancel_ends_all_stages),
+        T(who_waits_for_its_input_is_told_when_it_is_there),
+        T(waiting_for_input_ends_when_all_does),
         T(who_is_not_heard_ends_as_by_sigpipe),
         T(files_are_given_and_changes_come_back),
         T(two_dots_lead_up_to_the_root),

@@ -285,11 +285,10 @@ static const uint8_t filetypes[] = {[VFS_FOLDER] = 3, [VFS_FILE] = 4, [VFS_LINK]
 #define FILETYPE_UNKNOWN 0 /* there is none for pipes */
 #define FILETYPE_CHARACTERS 2
 
-/* A program that takes a stream for a terminal asks for confirmation, colours what it
- * prints, or refuses to write binary data. */
 static char type_of_stream(const struct wasi *s, const struct fd *f)
 {
-    return s->options.terminals[f->stream] ? FILETYPE_CHARACTERS : FILETYPE_UNKNOWN;
+    return s->options.streams[f->stream] == WASI_PIPE ? FILETYPE_UNKNOWN
+                                                      : FILETYPE_CHARACTERS;
 }
 
 int put_filestat(const struct call *c, uint32_t at, const struct vfs_stat *st)

@@ -107,6 +107,8 @@ enum right {
 #define RIGHTS_STREAM                                                              \
     (BIT(RIGHT_READ) | BIT(RIGHT_WRITE) | BIT(RIGHT_SET_FLAGS) | BIT(RIGHT_STAT) | \
      BIT(RIGHT_POLL))
+/* The C library takes a device of characters that cannot seek for a terminal. */
+#define RIGHTS_DEVICE (RIGHTS_STREAM | BIT(RIGHT_SEEK) | BIT(RIGHT_TELL))
 /* Those of files that mean nothing for a folder, and the other way round. */
 #define RIGHTS_NOT_FOLDER                                                     \
     (BIT(RIGHT_READ) | BIT(RIGHT_SEEK) | BIT(RIGHT_TELL) | BIT(RIGHT_WRITE) | \

@@ -345,7 +345,10 @@ struct wasi *wasi_new(const struct wasi_options *o, struct err *e)
     s->fd_count = 3;
     s->fds = mem_new(s->fd_count * sizeof *s->fds);
     for (unsigned i = 0; i < s->fd_count; i++)
-        s->fds[i] = (struct fd){.kind = FD_STREAM, .stream = i, .rights = RIGHTS_STREAM};
+        s->fds[i] = (struct fd){.kind = FD_STREAM,
+                                .stream = i,
+                                .rights = o->streams[i] == WASI_DEVICE ? RIGHTS_DEVICE
+                                                                       : RIGHTS_STREAM};
     if (!set_strings(&s->args, o->args, o->arg_count, "the row of arguments", e) ||
         !set_strings(&s->env, o->env, o->env_count, "the environment", e) ||
         !open_folders(s, e))

@@ -32,6 +32,15 @@ typedef int wasi_write_fn(void *arg, const void *from, size_t n, size_t *done);
  * there at least, 0 at the end; EAGAIN: none yet. */
 typedef int wasi_ready_fn(void *arg, uint64_t until_ns, size_t *bytes);
 
+/* What a standard stream is to the guest. Programs look: one that finds a terminal asks
+ * for confirmation and colours what it prints; one that finds no pipe on its input looks
+ * for files instead. */
+enum wasi_stream {
+    WASI_PIPE,
+    WASI_TERMINAL, /* isatty() */
+    WASI_DEVICE,   /* another device of characters: /dev/null, where there is no input */
+};
+
 struct wasi_options {
     const char *const *args; /* the program's name first */
     size_t arg_count;
@@ -59,7 +68,7 @@ struct wasi_options {
     wasi_write_fn *write, *write_error;
     struct buf *output, *errors;
     void *stream_arg;
-    bool terminals[3]; /* is that stream one? isatty() of the guest; else it is a pipe */
+    enum wasi_stream streams[3];
 
     /* How long the guest may sleep in poll_oneoff: until then, or until it fires. */
     uint64_t until_ns; /* os_mono_ns(); 0: for ever */

@@ -407,17 +407,20 @@ static void streams_are_bytes_with_an_end(void **state)
     assert_int_equal(CALL(fd_pwrite, 1, IOV, 1, 0, ANSWER), SPIPE);
 }
 
-static void a_stream_is_a_terminal_only_where_it_is_said(void **state)
+static void a_stream_is_a_terminal_or_a_device_only_where_it_is_said(void **state)
 {
     (void)state;
     finish();
-    begin((struct wasi_options){.terminals = {[1] = true}});
+    begin((struct wasi_options){.streams = {WASI_DEVICE, WASI_TERMINAL}});
+    const uint64_t seeks = 1 << 2 | 1 << 5; /* by which the C library tells the two */
     for (int stream = 0; stream < 3; stream++) {
         assert_int_equal(CALL(fd_fdstat_get, (uint64_t)stream, ANSWER), OK);
-        assert_int_equal(*at(ANSWER), stream == 1 ? 2 : 0);
+        assert_int_equal(*at(ANSWER), stream == 2 ? 0 : 2);
+        assert_int_equal(u64(ANSWER + 8) & seeks, stream == 0 ? seeks : 0);
         assert_int_equal(CALL(fd_filestat_get, (uint64_t)stream, ANSWER), OK);
-        assert_int_equal(*at(ANSWER + 16), stream == 1 ? 2 : 0);
+        assert_int_equal(*at(ANSWER + 16), stream == 2 ? 0 : 2);
     }
+    assert_int_equal(CALL(fd_seek, 0, 0, 0, ANSWER), SPIPE);
 }
 
 static int say_so(void *arg, const void *from, size_t n, size_t *done)
@@ -1030,7 +1033,7 @@ int main(void)
         T(a_program_ends_with_its_exit_code),
         T(there_are_no_sockets),
         T(streams_are_bytes_with_an_end),
-        T(a_stream_is_a_terminal_only_where_it_is_said),
+        T(a_stream_is_a_terminal_or_a_device_only_where_it_is_said),
         T(streams_may_be_functions),
         T(the_root_is_open_from_the_start),
         T(chosen_folders_are_open_instead),
