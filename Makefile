@@ -97,7 +97,9 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 	@dev/unit $(OUT)/fuzz $(notdir $(FUZZ:.c=))
 check:                    ## everything that a commit must pass (./check)
 	@./check
-deep: all $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messages (an hour)
+deep: all tools $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messages, 1,000 damaged inputs a tool (hours)
+	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 $(DEPS)/venv-test/bin/python -m pytest -q \
+	    test/test_wasi.py test/test_tool_hostile.py
 	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_crash.py test/test_power.py
 	@CLOCHE_FUNCTION_ROUNDS=500 $(DEPS)/venv-test/bin/python -m pytest -q \
@@ -273,7 +275,8 @@ build/guest/typescript.bare.wasm: build/guest/typescript.tar build/cloche-bake
 	@tar -xmf $< -C $(@D) && build/cloche-bake --ahead $@ $(@D)/ahead
 build/guest/typescript.tar: build/guest/typescript.raw.wasm build/cloche-bake dev/kept
 	@echo "  bake  $(@:.tar=)"
-	@dev/kept $@ $< deps/python-build.txt $(wildcard $(foreach r,bake engine wasi,src/$r/*.[ch])) -- \
+	@dev/kept $@ $< deps/python-build.txt \
+	    $(filter-out %_test.c %_test.h,$(wildcard $(foreach r,bake engine wasi vfs,src/$r/*.[ch]))) -- \
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi typescript.raw.wasm -o typescript; \
 	        rm -rf ahead typescript.wasm; ../cloche-bake --ahead typescript.bare.wasm ahead; \
 	        tar -cf typescript.tar typescript.bare.wasm typescript.img ahead'
@@ -308,8 +311,7 @@ PACKAGES := $(filter-out lib-%,$(patsubst guest/tools/%/recipe,%,$(wildcard gues
 tools: $(PACKAGES:%=tool-%)  ## the command-line tools, ready in build/guest/tools
 	@dev/catalogue build/guest/tools $(PACKAGES)
 $(PACKAGES:%=tool-%): tool-%: guests $(DEPS)/tools.ok
-	@mkdir -p $(CACHE)/tools # another checkout may be at the same one
-	@flock $(CACHE)/tools/.made-$* dev/tool $* build/guest/tools
+	@dev/tool $* build/guest/tools
 
 # A package of tools for tests alone, laid out as the others are.
 PROBE := $(wildcard guest/probe/*.c guest/probe/*.json)

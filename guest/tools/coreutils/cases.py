@@ -393,3 +393,15 @@ for tool, args in {"sort": [], "uniq": ["-c"], "cut": ["-c1"], "tr": ["a", "b"],
     CASES[tool].append(case(*args, stdin=""))
 CASES["sort"].append(case("-m", "a", "b", files={"a": "", "b": ""}))
 CASES["sort"].append(case("-c", "a", files={"a": ""}))
+
+# Where a file is hangs on where it runs; in Wasm that is /work, in a tree of its own.
+CASES["realpath"] += [case("two", files={"two": ""}, check=lambda r: r.stdout == b"/work/two\n"),
+                      case("a/../two", files={"a/b": "", "two": ""}, check=lambda r: r.stdout == b"/work/two\n")]
+CASES["readlink"] += [case("-f", "two", files={"two": ""}, check=lambda r: r.stdout == b"/work/two\n"),
+                      case("-f", "..", check=lambda r: r.stdout == b"/\n")]
+CASES["ls"] += [case("/", files={"mine": ""}, check=lambda r: r.stdout.split() == [b"tmp", b"work"]),
+                case("..", files={"mine": ""}, check=lambda r: r.stdout.split() == [b"tmp", b"work"])]
+# A mode is a file's, whatever this tool may do with it.
+CASES["stat"].append(case("-c", "%a %U %n", "f", files={"f": ""},
+                          check=lambda r: r.stdout == b"644 user f\n"))
+CASES["test"].append(case("-w", "f", files={"f": ""}))

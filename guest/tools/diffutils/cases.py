@@ -47,3 +47,5 @@ CASES = {
 
 CASES["diff"] += [case("a", "b", files={"a": "", "b": ""}),
                   case("-u", "a", "b", files={"a": "", "b": "x\n"})]
+CASES["diff"].append(case("a", "missing", files={"a": ""}, check=lambda r: r.exit == 2 and r.stderr == (
+    b"diff: missing: No such file or directory\n")))

@@ -66,3 +66,6 @@ CASES = {
 }
 
 CASES["grep"].append(case("x", stdin=""))
+# It names itself.
+CASES["grep"].append(case("x", "missing", check=lambda r: r.exit == 2 and r.stderr == (
+    b"grep: missing: No such file or directory\n")))

@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include <wasi/api.h>
+#include <wasi/libc.h>
 
 #define USER 1000 /* as stat.c says */
 
@@ -232,11 +234,28 @@ __attribute__((constructor(102))) static void buffer_output(void)
         setvbuf(stdout, room, _IOFBF, sizeof room);
 }
 
+/* "/" and "." are the same to the C library, the empty beginning of a path, and the later one
+ * counts. What is given a working directory asks for nothing by ".". */
+static void put_root_last(void)
+{
+    __wasi_prestat_t s;
+    for (__wasi_fd_t fd = 3; __wasi_fd_prestat_get(fd, &s) == 0; fd++) {
+        uint8_t name[1];
+        if (s.u.dir.pr_name_len != sizeof name ||
+            __wasi_fd_prestat_dir_name(fd, name, sizeof name) != 0 || name[0] != '/')
+            continue;
+        __wasilibc_register_preopened_fd((int)fd, "/");
+        return;
+    }
+}
+
 /* The working directory of a program is the C library's own affair here: it begins at "/".
  * The runner says in the environment where the call wants it. */
 __attribute__((constructor(101))) static void go_to_work(void)
 {
+    int before = errno;
     const char *where = getenv("PWD");
-    if (where && where[0] == '/' && chdir(where) != 0)
-        errno = 0;
+    if (where && where[0] == '/' && chdir(where) == 0)
+        put_root_last();
+    errno = before;
 }

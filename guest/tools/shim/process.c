@@ -1,13 +1,15 @@
 /* Processes, of which there is one: what would make another is refused with ENOSYS, so that
- * a tool says itself that it could not run something. */
+ * a tool says itself that it could not run something. And what that one is called. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#include <wasi/api.h>
 
 static int refuse(int why)
 {
@@ -225,4 +227,19 @@ _Noreturn void shim_no_jump(void)
     static const char why[] = "a jump in a program that was built without\n";
     write(STDERR_FILENO, why, sizeof why - 1);
     _Exit(134);
+}
+
+/* The C library leaves both NULL; messages begin with them. */
+__attribute__((constructor(101))) static void learn_name(void)
+{
+    size_t count = 0, bytes = 0;
+    if (__wasi_args_sizes_get(&count, &bytes) != 0 || count == 0)
+        return;
+    char **words = malloc(count * sizeof *words + bytes);
+    if (words && __wasi_args_get((uint8_t **)words, (uint8_t *)(words + count)) == 0) {
+        program_invocation_name = strdup(words[0]);
+        char *slash = program_invocation_name ? strrchr(program_invocation_name, '/') : NULL;
+        program_invocation_short_name = slash ? slash + 1 : program_invocation_name;
+    }
+    free(words);
 }

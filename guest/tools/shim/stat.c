@@ -3,8 +3,6 @@
 #define SHIM_PLAIN
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wasi/api.h>
@@ -20,16 +18,15 @@ int shim_chmod(const char *path, mode_t mode);
 int shim_fchmod(int fd, mode_t mode);
 int shim_fchmodat(int fd, const char *path, mode_t mode, int flags);
 
-/* The runtime marks what lies on read-only mounts in the device's number. */
-#define READ_ONLY ((uint64_t)1 << 63)
-
-static mode_t usual_mode(mode_t type, bool read_only)
+/* The same on a mount that this tool may only read: what it may do hangs on its manifest, and
+ * says nothing about the file, which an archive takes with its mode to where it is unpacked. */
+static mode_t usual_mode(mode_t type)
 {
     switch (type & S_IFMT) {
     case S_IFDIR:
-        return read_only ? 0555 : 0755;
+        return 0755;
     case S_IFREG:
-        return read_only ? 0444 : 0644;
+        return 0644;
     case S_IFLNK:
         return 0777;
     case S_IFCHR:
@@ -43,11 +40,9 @@ static int complete(int outcome, struct stat *s)
 {
     if (outcome != 0)
         return outcome;
-    bool read_only = (s->st_dev & READ_ONLY) != 0;
-    s->st_dev &= ~READ_ONLY;
     if ((s->st_mode & S_IFMT) == 0) /* standard streams that are nobody's file */
         s->st_mode |= S_IFIFO;
-    s->st_mode |= usual_mode(s->st_mode, read_only);
+    s->st_mode |= usual_mode(s->st_mode);
     s->st_uid = s->st_gid = USER;
     s->st_blksize = BLOCK;
     if (S_ISDIR(s->st_mode))

@@ -11,7 +11,9 @@ shim_flags=(-fno-sanitize=undefined -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL
     -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_MMAN)
 
 make_shim() {
-    compile shim.objects -O2 "${shim_flags[@]}" "-I$shim/include" -- "$shim"/*.c
+    unpack wasi-libc
+    compile shim.objects -O2 "${shim_flags[@]}" "-I$shim/include" -Iwasi-libc -Wno-null-pointer-arithmetic \
+        -- "$shim"/*.c
     # A program's own headers come first: those of gnulib wrap the system's, which are ours.
     cat >.bin/shim-cc <<END
 #!/bin/sh

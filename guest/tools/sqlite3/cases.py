@@ -95,3 +95,15 @@ CASES = {"sqlite3": [
     case("-version", normal=lambda r: setattr(r, "stdout", r.stdout.split()[0])),
     case("--no-such-option"),
 ]}
+# What does not fit its memory goes to temporary files.
+CASES["sqlite3"] += [
+    case(":memory:", """CREATE TABLE t(a, b);
+        INSERT INTO t SELECT value, hex(value * 7919 % 100003) || printf('%050d', value)
+        FROM generate_series(1, 150000); CREATE INDEX i ON t(b);
+        SELECT count(*), min(b), max(b) FROM t INDEXED BY i WHERE b > '3'; PRAGMA integrity_check;"""),
+    case("t.db", """PRAGMA temp_store = FILE; PRAGMA cache_size = 10;
+        CREATE TABLE t AS SELECT value AS a, zeroblob(100) AS b FROM generate_series(1, 20000);
+        DELETE FROM t WHERE a % 3; VACUUM; SELECT count(*), sum(a) FROM t;
+        SELECT a FROM (SELECT DISTINCT a FROM t ORDER BY a % 1000, a DESC) LIMIT 5 OFFSET 6000;""",
+         normal=without("t.db")),
+]

@@ -1,3 +1,0 @@
-/* What WASI has not and the programs of guest/tools expect: force-included by their
- * recipes. */
-#pragma once
