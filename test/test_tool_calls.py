@@ -10,6 +10,7 @@ import pytest
 
 from conftest import ROOT, policy_in
 from test_access import bearer, closed, make_token  # noqa: F401
+from test_permissions import trail
 from wire import Server, Stdio, call, initialize, request, structured
 
 pytestmark = pytest.mark.skipif(
@@ -221,6 +222,28 @@ def test_code_calls_tools_by_their_names(agent):
         return all.map((r) => [r.success, r.result]);""") == [[True, "[1,2]"]] * 5
 
 
+def test_a_name_with_a_dash_has_one_that_code_can_write(agent):
+    call = "(await tools.NAME({args: ['--collapse-whitespace'], stdin: '<p> a </p>'})).result"
+    for name in ("htmlMinifier", "html_minifier", "['html-minifier']"):
+        code = "return " + call.replace("NAME", name).replace(".[", "[")
+        assert evaluate(agent, code) == "<p>a</p>", name
+    assert evaluate(agent, "return (await tools.list()).map((t) => t.name)"
+                           ".includes('html-minifier')")
+    assert evaluate(agent, "return api.describe('tools.htmlMinifier').signature") == \
+        evaluate(agent, "return api.describe('tools.html-minifier').signature")
+
+
+def test_who_is_given_no_input_looks_for_files(agent):
+    """As natively, where standard input is no pipe."""
+    files = {"a.txt": "needle\n"}
+    found = answer(agent, "wasm_ag", {"args": ["needle"], "files": files})
+    assert found["stdout"] == "a.txt:1:needle\n"
+    assert evaluate(agent, "return (await tools.ag({args: ['needle'], files: {a: 'needle'}})).result"
+                    ).endswith("1:needle")
+    fed = answer(agent, "wasm_ag", {"args": ["needle"], "files": files, "stdin": "a needle\n"})
+    assert fed["stdout"] == "a needle\n"
+
+
 def test_bytes_go_in_and_come_out(agent):
     assert evaluate(agent, """
         const packed = await tools.brotli({args: ['-c'], stdin: new Uint8Array([0, 255, 254])});
@@ -261,11 +284,17 @@ def test_less_trusted_levels_have_no_tools(cloche, vault, allow):
         assert "Permission denied" in refusal(agent, "wasm_jq", {"args": ["-n", "1"]})
 
 
-def test_a_tool_ends_with_the_code_that_called_it(agent):
-    begun = time.monotonic()
-    stopped = failure(agent, "tools.jq({args: ['-n', 'range(infinite) | empty']}); "
-                             "for (;;);", timeout=200)
-    assert stopped["type"] == "Timeout" and time.monotonic() - begun < 20
+def test_a_tool_ends_with_the_code_that_called_it(agent, vault):
+    """The tool would run for a minute and write then; a call is answered when all that it
+    began has ended, and the trail tells how."""
+    stopped = failure(agent, r"""
+        tools.awk({args: ['BEGIN { while (i < 1e12) i++; print > "/vault/late" }']});
+        await notes.list();  // the tool is on its way now
+        for (;;);""", timeout=1000)
+    assert stopped["type"] == "Timeout"
+    ((ran,),) = [r["tools"] for r in trail(vault) if "tools" in r]
+    assert (ran["tool"], ran["result"]) == ("awk", "Cancelled")
+    assert not (vault / "late").exists()
 
 
 # ---- the vault ----------------------------------------------------------------------
@@ -312,6 +341,14 @@ def test_a_style_is_looked_for_above_the_file(agent, vault):
     assert (vault / "src" / "a.c").read_text() == want
     assert evaluate(agent, "return (await tools.clangFormat({assume_filename: '/vault/src/b.c', "
                            f"stdin: {json.dumps(code)}}})).stdout") == want
+
+
+def test_folders_that_a_tool_makes_are_told(agent, vault):
+    made = answer(agent, "wasm_mkdir", {"args": ["-p", "/vault/new/empty"]})
+    assert made["vault"] == {"created": ["new/", "new/empty/"]}
+    assert (vault / "new" / "empty").is_dir()
+    gone = answer(agent, "wasm_rmdir", {"args": ["/vault/new/empty"]})
+    assert gone["vault"] == {"deleted": ["new/empty/"]}
 
 
 def test_what_the_policy_keeps_from_code_a_tool_cannot_do_either(cloche, vault, allow):

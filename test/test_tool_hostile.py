@@ -1,10 +1,12 @@
 """Damaged input harms nothing: each tool gets files with random damage, and either copes,
-complains or is stopped by a limit; the program that runs it stays well.
+complains or is stopped by a limit; the program that runs it stays well. And nothing is opened
+for a tool but what it was given, as the system tells it.
 
 CLOCHE_DAMAGED says how many for each tool (50; `make deep`: 1,000)."""
 import json
 import os
 import random
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -81,3 +83,55 @@ def test_damaged_input_harms_nothing(cloche, settings, tmp_path, tool):  # noqa:
             assert 0 <= done.returncode < 256, shown
             assert b"Sanitizer" not in done.stderr, shown
             assert outside == "not to be touched", shown
+
+
+# ---- what is opened ---------------------------------------------------------------------
+
+OPENED = re.compile(r"open(?:at|at2)?\(.*= \d+<(.*)>$")
+
+
+def opened_by(command, settings, log):
+    """The paths of all that a run and its threads have opened."""
+    done = subprocess.run(["strace", "-f", "-y", "-s", "4096", "-e", "trace=open,openat,openat2",
+                           "-o", str(log), *command], env=settings, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=60)
+    if b"PTRACE" in done.stderr or b"ptrace" in done.stderr:
+        pytest.skip("nothing may be traced here: " + done.stderr.decode()[:200])
+    lines = log.read_text(errors="replace").splitlines()
+    itself = re.compile(f"^/proc/({'|'.join({line.split()[0] for line in lines})})/")
+    return {itself.sub("/proc/self/", m[1]) for m in map(OPENED.search, lines) if m}, done
+
+
+@pytest.mark.parametrize("tool, args", [
+    ("grep", ["-r", "word", ".", "out", "/etc/passwd", "../../etc/passwd"]),
+    ("cat", ["inside.txt", "out", "folder-out/secret.txt", "/etc/passwd"]),
+    ("ripgrep", ["--follow", "--hidden", "--no-ignore", "word", "."]),
+    ("tar", ["-chf", "/tmp/all.tar", "."]),
+    ("find", ["-L", ".", "/etc", "-type", "f"]),
+    ("jq", [".", "inside.txt", "out"]),
+    ("sqlite3", [":memory:", "SELECT readfile('inside.txt'), readfile('out'), "
+                             "readfile('/etc/passwd'); ATTACH '/etc/passwd' AS p;"]),
+    ("exiftool", ["-r", ".", "out"]),
+    ("yq", [".", "inside.txt", "folder-out/secret.txt"]),
+    ("asciidoctor", ["inside.txt", "-o", "-"]),
+])
+def test_nothing_is_opened_but_what_was_given(cloche, settings, tmp_path, tool,  # noqa: F811
+                                              args):
+    folder, outside = tmp_path / "given", tmp_path / "outside"
+    folder.mkdir(), outside.mkdir()
+    (folder / "inside.txt").write_text('"word"\n\ninclude::/etc/passwd[]\n')
+    (outside / "secret.txt").write_text("a word that nobody gave\n")
+    (folder / "out").symlink_to(outside / "secret.txt")
+    (folder / "folder-out").symlink_to(outside)
+    run = [cloche, "tool", "run", "--mount", f"/work={folder}:ro"]
+    # Once without being seen: then its module is compiled.
+    subprocess.run([*run, tool, *args], env=settings, capture_output=True,
+                   stdin=subprocess.DEVNULL, timeout=120)
+    usual, _ = opened_by([*run, "true"], settings, tmp_path / "usual")
+    opened, done = opened_by([*run, tool, *args], settings, tmp_path / "opened")
+    assert str(folder) in opened and tool == "find" or str(folder / "inside.txt") in opened, done
+    assert b"nobody gave" not in done.stdout
+    # What a tool's own run takes besides: its module and its data.
+    cache = settings.get("XDG_CACHE_HOME") or settings["HOME"] + "/.cache"
+    own = (f"{folder}/", f"{os.path.dirname(os.path.realpath(cloche))}/", f"{cache}/cloche/")
+    assert {p for p in opened - usual if not f"{p}/".startswith(own)} == set()

@@ -1,17 +1,32 @@
 """The tools pass what their makers test them with, as far as it runs without a shell: jq's own
-tests, the specification of CommonMark, and the programs of gawk's tests and the code in
-clang-format's, whose answers must be those of the native program."""
+tests, the specification of CommonMark, toml-test, and the programs of gawk's tests and the code
+in clang-format's, whose answers must be those of the native program."""
 import ast
+import datetime
+import json
+import math
 import re
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from compare import ENV, ROOT, debian
 from test_tool_cases import settings  # noqa: F401
 
 SOURCES = ROOT / "build" / "deps" / "debian"
+# toml-test as the parser's own module carries it: TOML 1.0, and four cases of 1.1.
+TOML = ROOT / "build/deps/go-tools/github.com/!burnt!sushi/toml@v1.5.0/internal/toml-test/tests"
+TOML_1_1 = {"datetime/no-seconds", "inline-table/newline", "string/escape-esc",
+            "string/hex-escape"}
+# What the parser lets pass, as its makers know: tables that are added to afterwards.
+TOML_PASSED_OVER = {
+    "array/extend-defined-aot", "inline-table/duplicate-key-3", "inline-table/overwrite-02",
+    "inline-table/overwrite-08", "spec/inline-table-2-0", "spec/table-9-1",
+    "table/append-to-array-with-dotted-keys", "table/append-with-dotted-keys-1",
+    "table/append-with-dotted-keys-2", "table/duplicate-key-dotted-table",
+    "table/duplicate-key-dotted-table2", "table/redefine-2", "table/redefine-3"}
 SECONDS = 60
 
 
@@ -130,3 +145,44 @@ def test_clang_format_lays_out_the_code_of_its_own_tests(cloche, settings,  # no
         native = run_native(tmp_path, "clang-format-19", *args)
         assert ours.returncode == native.returncode == 0, (names[at], ours.stderr, native.stderr)
         assert ours.stdout == native.stdout, names[at]
+
+
+def same_toml(wanted, got):
+    """As toml-test compares: floats as numbers, moments as moments, the rest as texts."""
+    if isinstance(wanted, list):
+        return isinstance(got, list) and len(wanted) == len(got) and \
+            all(map(same_toml, wanted, got))
+    if set(wanted) != set(got):
+        return False
+    if set(wanted) != {"type", "value"} or not isinstance(wanted["value"], str):
+        return all(same_toml(wanted[key], got[key]) for key in wanted)
+    if wanted["type"] != got["type"]:
+        return False
+    w, g = wanted["value"], got["value"]
+    if wanted["type"] == "float":
+        w, g = float(w), float(g)
+        return w == g or (math.isnan(w) and math.isnan(g))
+    if wanted["type"].startswith("datetime"):
+        return datetime.datetime.fromisoformat(w) == datetime.datetime.fromisoformat(g)
+    if wanted["type"] == "time-local":
+        return datetime.time.fromisoformat(w) == datetime.time.fromisoformat(g)
+    return w == g
+
+
+@pytest.mark.parametrize("kind, but", [("valid", TOML_1_1), ("invalid", TOML_PASSED_OVER)])
+def test_toml2json_passes_toml_test(cloche, settings, kind, but):  # noqa: F811
+    files = sorted((TOML / kind).rglob("*.toml"))
+    assert len(files) > 150
+
+    def one(file):
+        done = subprocess.run([cloche, "tool", "run", "toml2json", "-t"], env=settings,
+                              input=file.read_bytes(), capture_output=True, timeout=SECONDS)
+        if kind == "invalid":
+            return done.returncode == 1 and not done.stdout
+        return done.returncode == 0 and same_toml(
+            json.loads(file.with_suffix(".json").read_bytes()), json.loads(done.stdout))
+
+    with ThreadPoolExecutor(2) as pool:
+        wrong = {str(f.relative_to(TOML / kind).with_suffix(""))
+                 for f, ok in zip(files, pool.map(one, files)) if not ok}
+    assert wrong == but

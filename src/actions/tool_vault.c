@@ -199,7 +199,16 @@ void tool_vault_take(struct tool_vault *t, struct vfs *tree)
             (void)take_one(t, others, &changes[i], &t->why);
 }
 
-/* What the question shows to a person, and what the answer tells. */
+static void put_path(const struct notes_file *f, struct json_writer *w)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, VFS_PATH_MAX + 1);
+    buf_str(&text, f->path);
+    buf_cstr(&text, f->folder ? "/" : "");
+    json_put_str(w, buf_view(&text));
+}
+
+/* What the question shows to a person, and what the answer tells. A folder ends in '/'. */
 static void put_paths(const struct notes_file *files, size_t count, struct json_writer *w)
 {
     size_t told = 0, left = 0;
@@ -207,7 +216,7 @@ static void put_paths(const struct notes_file *files, size_t count, struct json_
     for (size_t k = 0; k < LENGTH(words); k++) {
         bool open = false;
         for (size_t i = 0; i < count; i++) {
-            if (files[i].change != k || files[i].folder)
+            if (files[i].change != k)
                 continue;
             if (told == TOLD_MAX) {
                 left++;
@@ -219,7 +228,7 @@ static void put_paths(const struct notes_file *files, size_t count, struct json_
             }
             open = true;
             told++;
-            json_put_str(w, files[i].path);
+            put_path(&files[i], w);
         }
         if (open)
             json_close(w);
@@ -229,7 +238,6 @@ static void put_paths(const struct notes_file *files, size_t count, struct json_
     json_close(w);
 }
 
-/* Asked of the policy as if code made each change by a call of its own. */
 /* Asked of the policy as if code made each change by a call of its own. */
 static bool check(const struct tool_vault *t, const struct json *shown, struct err *e)
 {

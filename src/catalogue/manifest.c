@@ -379,6 +379,18 @@ static bool choice_fits(struct str type, const struct json *choice)
            json_is(json_read(json_str(choice), a, &none), JSON_NUMBER);
 }
 
+static bool is_choice(const struct json *choices, const struct json *v)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(65536);
+    struct json_iter it = json_iter(json_is(v, JSON_NUMBER) ? choices : NULL);
+    while (json_next(&it))
+        if (json_is(it.value, JSON_STRING) &&
+            json_equal(json_read(json_str(it.value), a, &none), v))
+            return true;
+    return is_among(choices, v);
+}
+
 static void check_choices(struct check *c, const struct json *one, const struct place *p)
 {
     struct str type = json_str(json_get(one, "type"));
@@ -418,7 +430,7 @@ static void check_default(struct check *c, const struct json *one, const struct 
     if (!type_fits(json_str(type), v) || (is_array && !items_fit(one, v)))
         refuse(c, &at, one, v);
     else if (!is_array && !json_is(v, JSON_BOOL) && json_length(choices) &&
-             !is_among(choices, v))
+             !is_choice(choices, v))
         refuse(c, &at, one, v);
 }
 
