@@ -218,6 +218,8 @@ void explain_missing(const struct script *s, const struct script_request *q,
     struct str code = !within     ? q->code
                       : q->source ? q->source(q->perform_arg, str_of(out->within.file))
                                   : (struct str){0};
+    if (!code.n)
+        return;
     struct str message = buf_view(&out->message);
     uint32_t line = within ? out->within.line : out->line;
     size_t from = offset_of(code, line, within ? out->within.column : out->column);
