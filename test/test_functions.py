@@ -11,7 +11,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from conftest import policy_in, sample_vault
-from test_functions_run import DAILY
+from seed_programs import DAILY_NOTE
 from wire import MODERN, Server, Stdio, call, initialize, request, structured
 
 NAME = "createOrUpdateDailyNote"
@@ -26,7 +26,7 @@ DEFINITION = {
     },
     "returnType": "Promise<Note>",
     "tags": ["daily", "notes"],
-    "code": DAILY,
+    "code": DAILY_NOTE,
 }
 CALL = (f"async function main() {{ const dailyNote = await customFunctions.{NAME}("
         "'2024-01-15', 'Meeting notes'); return dailyNote; }")
@@ -140,7 +140,7 @@ def test_the_seeds_example_goes_through_rest(cloche, vault):
         [row] = api.get(base).json()
         assert row["name"] == NAME and SIGNATURE in row["signature"]
         got = api.get(at)
-        assert got.json()["function"]["code"] == DAILY
+        assert got.json()["function"]["code"] == DAILY_NOTE
         tag = got.headers["etag"]
         assert api.get(at, headers={"if-none-match": tag}).status_code == 304
         other = api.patch(at, json={"description": "No"}, headers={"if-match": '"9-x"'})

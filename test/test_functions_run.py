@@ -8,33 +8,8 @@ import subprocess
 import pytest
 
 from conftest import policy_in
+from seed_programs import DAILY_NOTE
 from wire import Stdio, call, initialize, structured
-
-DAILY = """
-    async function createOrUpdateDailyNote(date?: string, content?: string): Promise<Note> {
-      const targetDate = date ? new Date(date) : new Date();
-      const title = utils.formatDate(targetDate, 'YYYY-MM-DD');
-
-      // Check if daily note exists
-      const existing = await notes.search({ query: title, exact: true });
-
-      if (existing.length > 0) {
-        const note = await notes.get(existing[0].id);
-        if (note && content) {
-          await notes.update(note.id, {
-            content: note.content + '\\n\\n' + content
-          });
-        }
-        return note!;
-      } else {
-        return await notes.create({
-          title,
-          content: content || '# Daily Note\\n\\n',
-          type_id: 'daily-note'
-        });
-      }
-    }
-"""
 
 
 def function(name, code, parameters=None, returns="any", version=1):
@@ -104,7 +79,7 @@ def failure(run):
 # ---- calling ------------------------------------------------------------------
 
 def test_the_seeds_example_runs_as_it_stands(keep, value):
-    keep(function("createOrUpdateDailyNote", DAILY,
+    keep(function("createOrUpdateDailyNote", DAILY_NOTE,
                   {"date": {"type": "string", "optional": True, "description": "ISO date"},
                    "content": {"type": "string", "optional": True}}, "Promise<Note>"))
     code = """
