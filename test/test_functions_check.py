@@ -143,6 +143,29 @@ def test_who_breaks_is_told_before_it_happens(agent):
     assert agent("list_custom_functions")["total"] == 2
 
 
+def test_all_that_is_missing_is_told_by_its_field(agent):
+    told = agent("register_custom_function", name="x", code="function x() {}")
+    assert [(f["field"], f["code"]) for f in told["errors"]] == [
+        (field, "MISSING_FIELD") for field in ("description", "returnType", "parameters")]
+    assert "has 3 errors, the first: description is missing" in told["error"]
+    assert "nothing was changed" in told["error"]
+
+
+@pytest.mark.parametrize("name, better", [("my-func", "myFunc"), ("2nd try", "ndTry"),
+                                          ("tag note", "tagNote")])
+def test_a_name_that_is_none_is_told_with_one(agent, name, better):
+    told = agent("register_custom_function", **{**ADD, "name": name})
+    assert told["errors"][0]["code"] == "INVALID_NAME"
+    assert f"'{better}' would be one" in told["errors"][0]["suggestion"]
+
+
+def test_the_first_error_is_in_the_sentence_of_the_refusal(agent):
+    code = "function len(text: string): number {\n  return text.size;\n}"
+    told = agent("register_custom_function", **definition("len", code, {"text": "string"}, "number"))
+    assert told["error"] == ("the definition has 1 error: code, line 2: Property 'size' does not "
+                             "exist on type 'string'; nothing was changed")
+
+
 # ---- examples -----------------------------------------------------------------------------
 
 
@@ -287,6 +310,17 @@ def test_wrong_arguments_are_refused_before_anything_runs(agent):
     told = agent("test_custom_function", definition=ADD, args={"nobody": 1})
     assert told["success"] is False
     assert "no parameter 'nobody' of add(" in told["error"]
+
+
+def test_a_failed_trial_shows_the_functions_own_lines_alone(agent):
+    code = "function boom(o: any): number {\n  return o.a.b;\n}"
+    assert agent("register_custom_function", **definition("boom", code, {"o": "any"}, "number"))["success"]
+    inside = agent("test_custom_function", name="boom", args=[{}])["errorDetails"]
+    assert inside["function"]["line"] == 2 and "boom:2:" in inside["stack"]
+    outside = agent("test_custom_function", name="boom", args=[1, 2, 3])["errorDetails"]
+    for told in (inside, outside):
+        assert "line" not in told and "frame" not in told
+        assert "code.js" not in json.dumps(told) and "call.args" not in json.dumps(told)
 
 
 def test_nothing_of_a_trial_stays_behind(agent, vault, meeting):

@@ -70,7 +70,7 @@ static bool run_extra(const struct action_call *c, struct answer *out, struct er
 static const struct json *read_schema(struct actions *a, const struct action_row *row,
                                       struct err *e)
 {
-    struct str text = str_of(row->shown.input_schema);
+    struct str text = str_of(row->checked ? row->checked : row->shown.input_schema);
     if (!row->extra && str_ends(text, "}")) {
         char *closed = arena_printf(a->schemas, e, "%.*s,\"additionalProperties\":false}",
                                     STR_ARGS(((struct str){text.at, text.n - 1})));

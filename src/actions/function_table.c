@@ -33,14 +33,16 @@
     "where it has another by now\"}"
 
 /* Listed in every conversation: function_read() tells the rest. */
-static const char register_input[] = OBJECT(
-    "\"name\":" STRING ",\"description\":" STRING
-    ",\"parameters\":{\"type\":\"object\",\"description\":\"{date: {type: 'string', "
-    "description?, optional?, default?}}\"},\"returnType\":" STRING ",\"code\":" STRING
-    ",\"tags\":{\"type\":\"array\"}"
-    ",\"examples\":{\"type\":\"array\",\"description\":\"tests: [{args, expected}]\"}"
-    ",\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN,
-    DEFINITION_REQUIRED);
+#define REGISTER                                                                        \
+    "\"name\":" STRING ",\"description\":" STRING                                       \
+    ",\"parameters\":{\"type\":\"object\",\"description\":\"{date: {type: 'string', "   \
+    "description?, optional?, default?}}\"},\"returnType\":" STRING ",\"code\":" STRING \
+    ",\"tags\":{\"type\":\"array\"}"                                                    \
+    ",\"examples\":{\"type\":\"array\",\"description\":\"tests: [{args, expected}]\"}"  \
+    ",\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN
+static const char register_input[] = OBJECT(REGISTER, DEFINITION_REQUIRED);
+/* What is missing it tells itself: all at once, by its fields. */
+static const char register_checked[] = OBJECT(REGISTER, "");
 
 static const char register_description[] =
     "Keep a TypeScript function for later conversations: code then calls await "
@@ -143,6 +145,7 @@ const struct action_row function_rows[] = {
     {.shown = {ACTION("register_custom_function", "Keep a function", register_description,
                       register_input, "\"success\"")},
      .run = action_register_function,
+     .checked = register_checked,
      .refuse = function_refused,
      .permission = "customFunctions.register",
      .writes = true,
@@ -159,12 +162,11 @@ const struct action_row function_rows[] = {
      .least = LEVEL_ZERO,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
-    {.shown =
-         {ACTION("list_custom_functions", "List custom functions",
-                 "The functions registered in this vault: signature, description, tags, "
-                 "version, how often and when they were used.",
-                 list_input, "\"functions\",\"total\""),
-          READS},
+    {.shown = {ACTION("list_custom_functions", "List custom functions",
+                      "The custom functions of this vault: signature, description, tags, "
+                      "version, how often and when they were used.",
+                      list_input, "\"functions\",\"total\""),
+               READS},
      .run = action_list_functions,
      .permission = "customFunctions.list",
      .least = LEVEL_ZERO,

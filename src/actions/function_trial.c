@@ -22,6 +22,16 @@
 static const char calling[] =
     "return await customFunctions[call.name](...call.args.map((given) => given.value));";
 
+/* That line is nobody's: errors are told by the function's own places. */
+static void no_place(void *arg, uint32_t *line, uint32_t *column)
+{
+    (void)arg;
+    *line = *column = 0;
+}
+
+static const struct script_origin caller = {
+    .source = {"", 0}, .file = "the test", .made = "code.js", .place = no_place};
+
 /* One run. */
 struct trial {
     const struct action_call *call;
@@ -182,7 +192,7 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
     t->o.changed = t->o.changed && t->v.advice.written && !t->dry;
     if (!ran)
         return false;
-    functions_explain(&t->v, &t->o, NULL);
+    functions_explain(&t->v, &t->o, &caller);
     functions_account(&t->v, &t->o);
     return true;
 }
@@ -264,7 +274,7 @@ static bool expects_value(const struct function_example *x, const struct trial *
         buf_init(&line, (size_t)128 << 10);
         put_error(&t->o, &line);
         json_pair_str(out, "error", buf_view(&line));
-        if (t->o.line)
+        if (t->o.within.line)
             functions_put_failure(&t->v, &t->o, out);
         return false;
     }

@@ -37,10 +37,11 @@ struct action_row {
     const char *permission;
     enum level least; /* the least trusted level that has it */
     bool writes;
-    unsigned scope;    /* of SCOPE_*: what a credential must allow besides */
-    const char *vault; /* the argument that names its vault; NULL: the caller's own */
-    bool seldom;       /* not listed, unless the policy says so: find_tools tells of it */
-    bool fits;         /* its answers are never too large: it sees to that itself */
+    unsigned scope;      /* of SCOPE_*: what a credential must allow besides */
+    const char *vault;   /* the argument that names its vault; NULL: the caller's own */
+    const char *checked; /* what its arguments are held against; NULL: what is shown */
+    bool seldom; /* not listed, unless the policy says so: find_tools tells of it */
+    bool fits;   /* its answers are never too large: it sees to that itself */
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
     const struct action_extra *extra; /* somebody else's; NULL: ours */

@@ -55,13 +55,35 @@ static bool is_word(struct str s)
     return chars > 0 && chars <= FUNCTION_NAME_MAX;
 }
 
+/* "my-func 2" -> "myFunc2"; empty: nothing of it can stay. */
+static void make_word(struct str s, char out[FUNCTION_NAME_MAX + 1])
+{
+    size_t n = 0;
+    bool gap = false;
+    for (size_t i = 0; i < s.n && n < FUNCTION_NAME_MAX; i++) {
+        char c = s.at[i];
+        bool fits = !(c & 0x80) && is_word_char(c, n == 0);
+        if (fits && gap && n && c >= 'a' && c <= 'z')
+            c = (char)(c - 'a' + 'A');
+        if (fits)
+            out[n++] = c;
+        gap = !fits;
+    }
+    out[n] = '\0';
+}
+
 static void check_word(struct reader *r, struct str s, const char *what)
 {
-    if (!is_word(s))
-        reader_wrong(r, "INVALID_NAME",
-                     "'%.*s' is no name for a %s: 1 to %u letters, digits, '_' and '$', "
-                     "the first no digit, are accepted",
-                     STR_ARGS(str_cut(s, 80)), what, FUNCTION_NAME_MAX);
+    char word[FUNCTION_NAME_MAX + 1], text[FUNCTION_NAME_MAX + 40];
+    if (is_word(s))
+        return;
+    make_word(s, word);
+    (void)snprintf(text, sizeof text, "'%s' would be one, in the code too.", word);
+    r->suggestion = word[0] ? text : NULL;
+    reader_wrong(r, "INVALID_NAME",
+                 "'%.*s' is no name for a %s: 1 to %u letters, digits, '_' and '$', "
+                 "the first no digit, are accepted",
+                 STR_ARGS(str_cut(s, 80)), what, FUNCTION_NAME_MAX);
 }
 
 /* An array's or an object's length, of which at most FUNCTION_LIST_MAX are accepted. */

@@ -111,6 +111,9 @@ static void tell(struct reader *r, bool placed, size_t at, const char *code,
     buf_printf(&text, "%s%s%s", buf_cz(&path), path.n ? " " : "", message);
     struct finding what = {
         .field = buf_view(&path), .code = code, .message = buf_view(&text)};
+    if (r->suggestion)
+        what.suggestion = str_of(r->suggestion);
+    r->suggestion = NULL;
     if (placed && r->found->error_count < FINDINGS_MAX) {
         what.line = what.column = 1;
         for (size_t i = 0; i < at && i < r->text.n; i++) {

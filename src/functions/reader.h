@@ -18,6 +18,7 @@ struct reader {
         size_t index; /* in an array, where the key is empty */
     } steps[READER_DEPTH];
     unsigned depth;
+    const char *suggestion; /* for the next that is wrong, or NULL */
 };
 
 void reader_enter(struct reader *r, struct str key);
