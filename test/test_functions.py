@@ -216,6 +216,34 @@ export async function tagged(tag: string, most: number = 5,
     assert made["returnType"] == "Promise<{id: string}[]>"
 
 
+def test_a_bare_file_is_told_what_it_lacks(cloche, vault, tmp_path):
+    file = tmp_path / "f.ts"
+    bare = "export function up(text: string, most = 5, loud = false): string { return text; }\n"
+    file.write_text(bare)
+    assert "description: error: description is missing" in fn(cloche, vault, "add", file, code=1)
+    file.write_text("/** Shouts. */\n" + bare)
+    fn(cloche, vault, "add", file)
+    shown = json.loads(fn(cloche, vault, "show", "up", "--json"))
+    kinds = {name: p["type"] for name, p in shown["function"]["parameters"].items()}
+    assert kinds == {"text": "string", "most": "number", "loud": "boolean"}
+    assert " \n" not in fn(cloche, vault, "show", "up", "--source")
+    told = fn(cloche, vault, "test", "up", "hello", code=2)
+    assert "'hello' is no JSON" in told and "nothing was run" in told
+
+
+def test_without_a_vault_it_is_told_how_to_name_one(cloche, tmp_path):
+    done = subprocess.run([cloche, "fn", "list"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode and "--vault DIR" in done.stderr
+
+
+def test_checking_counts_what_it_shows(cloche, vault):
+    fn(cloche, vault, "new", "dailyNote", "--template", "dailyNote")
+    told = subprocess.run([cloche, "eval", "--check", "--vault", vault, "-e",
+                           "return await customFunctions.dailyNote(3)"],
+                          capture_output=True, text=True).stdout
+    assert "TS2345" in told and "0 errors, 1 warnings" in told
+
+
 @pytest.mark.parametrize("code, words", [
     ("/** x */ const a = 1", "no function"),
     ("/** x */ function f({a}: any): number { return 1 }", "no parameter"),
@@ -244,7 +272,7 @@ Parameters:
 - date (optional): ISO date string
 - content (optional): Additional content to append
 
-Usage: const note = await customFunctions.{NAME}();
+Usage: const note = await customFunctions.{NAME}('2024-01-15', '...');
 
 """)
     prompt = agent.ask("prompts/get", name="custom_functions")["result"]["messages"]
@@ -314,6 +342,19 @@ def test_agents_find_functions_by_words(agent):
 
 
 # ---- news ------------------------------------------------------------------------------------------
+
+def test_what_is_seldom_needed_is_found_by_its_name(agent):
+    found = agent("find_tools", query="custom functions")
+    names = [t["name"] for t in found["results"]] + found["more"]
+    assert {"list_custom_functions", "test_custom_function", "update_custom_function",
+            "delete_custom_function", "rollback_custom_function"} <= set(names)
+    assert len(names) == len(set(names)) and "more" not in agent("find_tools", query="xyzzyq")
+
+
+def test_the_usage_shows_what_may_be_given(agent):
+    assert agent("register_custom_function", **DEFINITION)["usage"] == (
+        f"const note = await customFunctions.{NAME}('2024-01-15', '...');")
+
 
 def test_clients_hear_of_functions_that_another_process_registers(cloche, vault, stdio):
     stdio.ask(initialize())

@@ -97,9 +97,19 @@ static void put_value(const struct json *v, struct buf *out)
         buf_str(out, buf_view(&text));
 }
 
-static void put_something(struct str type, struct buf *out)
+static bool is_of_a_day(struct str name)
 {
-    type = str_trim(type);
+    return str_ends(name, "date") || str_ends(name, "Date") || str_ends(name, "day") ||
+           str_ends(name, "Day");
+}
+
+static void put_something(const struct function_parameter *p, struct buf *out)
+{
+    struct str type = str_trim(p->type);
+    if (str_is(type, "string") && is_of_a_day(p->name)) {
+        buf_cstr(out, "'2024-01-15'");
+        return;
+    }
     if (str_is(type, "number"))
         buf_cstr(out, "1");
     else if (str_is(type, "boolean"))
@@ -128,21 +138,28 @@ static const struct json *example_value(const struct function *fn, size_t parame
     return NULL;
 }
 
+/* Where nothing must be given and nobody gave an example, a call without arguments would
+ * show nothing: then all of them are there. */
 static void put_arguments(const struct function *fn, struct buf *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < fn->parameter_count; i++)
         if (example_value(fn, i) || !can_be_left_out(&fn->parameters[i]))
             count = i + 1;
+    bool all = count == 0 && fn->example_count == 0;
+    if (all)
+        count = fn->parameter_count;
     for (size_t i = 0; i < count; i++) {
         const struct json *given = example_value(fn, i);
         buf_cstr(out, i ? ", " : "");
+        if (all && fn->parameters[i].fallback)
+            given = fn->parameters[i].fallback;
         if (given)
             put_value(given, out);
-        else if (can_be_left_out(&fn->parameters[i]))
+        else if (!all && can_be_left_out(&fn->parameters[i]))
             buf_cstr(out, "undefined");
         else
-            put_something(fn->parameters[i].type, out);
+            put_something(&fn->parameters[i], out);
     }
 }
 

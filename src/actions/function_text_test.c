@@ -133,13 +133,13 @@ static void a_call_is_shown_as_code_would_make_it(void **state)
                         "const note = await customFunctions.f('2024-01-15', 3);");
     assert_string_equal(usage("Note[]", "{\"most\": 2, \"date\": \"it's\"}"),
                         "const notes = customFunctions.f(\"it's\", 2);");
-    assert_string_equal(usage("void", NULL), "customFunctions.f('...');");
+    assert_string_equal(usage("void", NULL), "customFunctions.f('2024-01-15');");
     assert_string_equal(usage("Promise<void>", "{\"date\":\"x\"}"),
                         "await customFunctions.f('x');");
     assert_string_equal(usage("{a: number}[]", NULL),
-                        "const results = customFunctions.f('...');");
+                        "const results = customFunctions.f('2024-01-15');");
     assert_string_equal(usage("Promise<string>", NULL),
-                        "const result = await customFunctions.f('...');");
+                        "const result = await customFunctions.f('2024-01-15');");
 }
 
 int main(void)

@@ -28,7 +28,9 @@ static struct function_shelf *open_shelf(struct actions *a, unsigned vault, stru
     scoped(free) char *path = vault_set_path(a->vaults, vault);
     struct functions *made = path ? functions_open(path, e) : NULL;
     if (!made) {
-        err_set(e, ERR_NO_VAULT, "no vault is open, and custom functions belong to one");
+        err_set(e, ERR_NO_VAULT,
+                "custom functions belong to a vault, and none is open; start cloche with "
+                "--vault DIR, or register one: cloche vault add DIR");
         return NULL;
     }
     struct function_shelf *s = mem_new(sizeof *s);

@@ -113,11 +113,8 @@ bool action_find_tools(const struct action_call *c, struct answer *out, struct e
     struct str category = json_str(json_get(c->arguments, "category"));
     int64_t limit = json_int(json_get(c->arguments, "limit"), FOUND_USUAL);
     json_open_object(&w);
-    json_key(&w, "results");
-    json_open_array(&w);
     if (!tooling_found(c->actions, c->place, words, category, (size_t)limit, &w, e))
         return false;
-    json_close(&w);
     json_pair_cstr(
         &w, "use",
         "run_tool {name, arguments: {its parameters}}; of a command-line tool also {args: "

@@ -6,6 +6,7 @@
 #define TEXTS_MAX ((size_t)64 << 10) /* of all parameters of one tool */
 #define SHORT 160u                   /* bytes of a parameter's description */
 #define TOLD 400u                    /* and of the tool's own */
+#define MORE 20u                     /* names, behind those that are described */
 
 /* ---- telling of one ------------------------------------------------------------ */
 
@@ -166,22 +167,34 @@ static size_t add_actions(const struct actions *a, struct str words, struct str 
     return n;
 }
 
-/* The best first; what fits much worse than the best one is not what was meant. */
+/* The best first; what fits much worse than the best one is not what was meant. Of those
+ * that there is no room for, the names. */
 static void put_best(struct found *all, size_t count, size_t max, struct json_writer *out)
 {
     double least = API_FITS;
-    for (size_t n = 0; n < max; n++) {
+    json_key(out, "results");
+    json_open_array(out);
+    for (size_t n = 0; n < max + MORE; n++) {
         struct found *best = NULL;
         for (size_t i = 0; i < count; i++)
             if (!best || all[i].score > best->score)
                 best = &all[i];
         if (!best || best->score < least)
-            return;
+            break;
         if (n == 0 && best->score > 3 * API_FITS)
             least = best->score / 3;
-        put_found(best, out);
+        if (n == max) {
+            json_close(out);
+            json_key(out, "more");
+            json_open_array(out);
+        }
+        if (n < max)
+            put_found(best, out);
+        else
+            json_put_cstr(out, best->tool ? best->tool->name : best->action->name);
         best->score = -1;
     }
+    json_close(out);
 }
 
 bool tooling_found(struct actions *a, const struct place *place, struct str words,

@@ -87,8 +87,8 @@ bool tooling_orders(const struct json *pipeline, struct tool_order *out, size_t 
 /* As a pair list of an open object: name, version, description, category, parameters ...
  * `whole`: as much as there is; else as much as it takes to call it. */
 void tooling_describe(const struct tool *t, bool whole, struct json_writer *out);
-/* Appends those that fit the words, best first, at most `max`, as objects of an open
- * array. Tools, and actions that are not listed. */
+/* Members of an open object: `results`, those that fit the words, best first, at most
+ * `max`; `more`, the names of others. Tools, and actions that are not listed. */
 bool tooling_found(struct actions *a, const struct place *place, struct str words,
                    struct str category, size_t max, struct json_writer *out,
                    struct err *e);

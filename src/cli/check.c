@@ -18,24 +18,29 @@ static void print_finding(const char *file, const struct json *f)
         printf("    %.*s\n", STR_ARGS(suggestion));
 }
 
-static void print_types(const char *file, const struct json *answer)
+/* Of JavaScript, what the checker finds are warnings; how many. */
+static long long print_types(const char *file, const struct json *answer)
 {
+    long long warnings = 0;
     struct str unchecked = json_str(json_get(answer, "typesUnchecked"));
     struct json_iter it = json_iter(json_get(answer, "types"));
-    while (json_next(&it))
+    while (json_next(&it)) {
+        struct str severity = json_str(json_get(it.value, "severity"));
+        warnings += str_is(severity, "warning");
         printf("%s:%lld:%lld: %.*s: %.*s [%.*s]\n", file,
                (long long)json_int(json_get(it.value, "line"), 0),
-               (long long)json_int(json_get(it.value, "column"), 0),
-               STR_ARGS(json_str(json_get(it.value, "severity"))),
+               (long long)json_int(json_get(it.value, "column"), 0), STR_ARGS(severity),
                STR_ARGS(json_str(json_get(it.value, "message"))),
                STR_ARGS(json_str(json_get(it.value, "code"))));
+    }
     if (unchecked.n)
         printf("%s: %.*s\n", file, STR_ARGS(unchecked));
+    return warnings;
 }
 
 static void print_findings(const char *file, const struct json *answer)
 {
-    print_types(file, answer);
+    long long type_warnings = print_types(file, answer);
     struct json_iter it = json_iter(json_get(answer, "findings"));
     while (json_next(&it))
         print_finding(file, it.value);
@@ -45,7 +50,7 @@ static void print_findings(const char *file, const struct json *answer)
         printf("%lld type error%s, ", types, types == 1 ? "" : "s");
     printf("%lld errors, %lld warnings, %lld hints\n",
            (long long)json_int(json_get(answer, "errors"), 0),
-           (long long)json_int(json_get(answer, "warnings"), 0),
+           (long long)json_int(json_get(answer, "warnings"), 0) + type_warnings,
            (long long)json_int(json_get(answer, "hints"), 0));
 }
 

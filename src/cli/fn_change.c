@@ -272,8 +272,13 @@ int fn_test(int argc, char **argv)
     fn_begin(&f);
     const struct json *args = words[1] ? json_read(str_of(words[1]), f.arena, &e) : NULL;
     if (e.code) {
-        (void)err_wrap(&e, "ARGS");
-        return cli_fail(&e);
+        struct err why = {0};
+        err_set(
+            &why, ERR_INVALID,
+            "ARGS '%.80s' is no JSON: an array, '[\"2026-01-31\", 3]', or an object by "
+            "name, '{\"date\": \"2026-01-31\"}', is accepted; nothing was run",
+            words[1]);
+        return cli_fail(&why);
     }
     json_pair_cstr(&f.w, "name", words[0]);
     if (args)

@@ -429,6 +429,21 @@ static const struct json *literal(struct str text, struct arena *a)
     return n ? json_read(text, a, &none) : NULL;
 }
 
+/* As the language tells it, where nobody wrote the type: `most = 5`. */
+static struct str type_of(const struct json *fallback)
+{
+    switch (json_type(fallback)) {
+    case JSON_STRING:
+        return STR("string");
+    case JSON_NUMBER:
+        return STR("number");
+    case JSON_BOOL:
+        return STR("boolean");
+    default:
+        return STR("any");
+    }
+}
+
 static void put_definition_parameter(const struct found *f, size_t i, struct str comment,
                                      struct json_writer *w, struct arena *a,
                                      struct err *e)
@@ -440,7 +455,7 @@ static void put_definition_parameter(const struct found *f, size_t i, struct str
         literal(said.fallback.n ? said.fallback : f->parameters[i].fallback, a);
     json_key_str(w, name);
     json_open_object(w);
-    json_pair_str(w, "type", type.n ? type : STR("any"));
+    json_pair_str(w, "type", type.n ? type : type_of(fallback));
     put_words(w, "description", said.words, a, e);
     if (said.optional || f->parameters[i].optional)
         json_pair_bool(w, "optional", true);

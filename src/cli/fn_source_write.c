@@ -36,8 +36,10 @@ static void put_parameter(struct str name, const struct json *p, struct buf *out
         buf_char(out, '=');
         put_json(fallback, out);
     }
-    buf_cstr(out, optional ? "] " : " ");
-    put_prose(json_str(json_get(p, "description")), out);
+    struct str about = json_str(json_get(p, "description"));
+    buf_cstr(out, optional ? "]" : "");
+    buf_cstr(out, about.n ? " " : "");
+    put_prose(about, out);
     buf_char(out, '\n');
 }
 
