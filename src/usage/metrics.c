@@ -29,8 +29,8 @@ static void put_agents(const struct usage_totals *t, struct json_writer *w)
 {
     double sessions = (double)t->month_sessions;
     open_metric(w, "functionReuseRate",
-                "sessions that called a function registered before they began / sessions "
-                "that evaluated code, of the last 30 days");
+                "sessions that called a function registered before their first "
+                "evaluation / sessions that evaluated code, of the last 30 days");
     put_ratio(w, "value", (double)t->month_reusing, sessions);
     json_pair_int(w, "reusing", (int64_t)t->month_reusing);
     json_pair_int(w, "sessions", (int64_t)t->month_sessions);
