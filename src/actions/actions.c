@@ -165,6 +165,7 @@ void actions_close(struct actions *a)
     script_close(atomic_load(&a->runner));
     lint_close(atomic_load(&a->lint));
     typescript_free(a->typescript);
+    later_free(atomic_load(&a->later));
     checker_free(atomic_load(&a->checker));
     tooling_close(a);
     functioning_close(a);
@@ -274,9 +275,18 @@ struct approvals *actions_approvals(struct actions *a, struct err *e)
     return p;
 }
 
+/* Only what lives long has things checked in the background. */
+static void begin_later(struct actions *a)
+{
+    struct later *none = NULL, *made = later_new(a);
+    if (!atomic_compare_exchange_strong(&a->later, &none, made))
+        later_free(made);
+}
+
 void actions_warm(struct actions *a)
 {
     struct err e = {0};
+    begin_later(a);
     struct caller nobody = {.name = "warm-up"};
     struct action_call c = {.actions = a, .who = &nobody};
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);

@@ -4,6 +4,7 @@
  * It stands in the table because code reaches the host by no other way, and is told of
  * nowhere: the functions are. */
 #include "actions/calls.h"
+#include "actions/checking.h"
 #include "actions/function_load.h"
 
 __asm__(".section .rodata\n"
@@ -52,9 +53,9 @@ static void put_parameter(const struct function_parameter *p, struct json_writer
     json_close(out);
 }
 
-static void put_definition(const struct loaded_function *f, uint32_t number,
-                           struct json_writer *out)
+static void put_definition(struct evaluation *v, uint32_t number, struct json_writer *out)
 {
+    const struct loaded_function *f = &v->functions.at[number - 1];
     json_open_object(out);
     json_pair_int(out, "number", number);
     json_pair_str(out, "name", f->fn->name);
@@ -66,7 +67,11 @@ static void put_definition(const struct loaded_function *f, uint32_t number,
         put_parameter(&f->fn->parameters[i], out);
     json_close(out);
     json_key(out, "shapes");
-    (void)function_put_shapes(f->fn, out);
+    /* What is only tried is no part of the set, and was checked just now. */
+    const struct function_set *among =
+        f->fn == v->functions.draft ? NULL : v->functions.set;
+    if (!checking_put_shapes(v->actions, f->fn, among, out))
+        (void)function_put_shapes(f->fn, out);
     json_close(out);
 }
 
@@ -80,7 +85,7 @@ static bool call_functions(struct evaluation *v, const struct json *args,
         function_allowed(v, name, e) ? function_find(v, name, e) : NULL;
     uint32_t number = fn ? function_load(v, fn, e) : 0;
     if (number)
-        put_definition(&v->functions.at[number - 1], number, out);
+        put_definition(v, number, out);
     return number != 0;
 }
 

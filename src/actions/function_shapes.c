@@ -1,7 +1,7 @@
 /* What fits a parameter while code runs, as far as its type's text tells: words of the
  * language, literals, unions, arrays, tuples, objects, classes, and the types of our API.
  * What else a text may hold (types that the code itself declares, generics, conditions) is
- * the checker's to read; here it fits everything.
+ * the checker's to read (checking_put_shapes(), which comes first); here it fits everything.
  *
  * Reads with a stack of its own depth's bound: a type is nested SHAPES_DEEP times at most,
  * and comes to SHAPES_MAX shapes, beyond which everything fits.

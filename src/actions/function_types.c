@@ -9,6 +9,7 @@
 #include "json/json.h"
 
 #define NAMESPACE "customFunctions"
+#define SHAPES_MEMORY ((size_t)16 << 20) /* to read an answer */
 
 static bool is_word(char c)
 {
@@ -79,29 +80,48 @@ static void put_fallback(const struct json *value, struct buf *out)
         json_put(&w, value);
 }
 
+/* A question about a function. */
+struct asking {
+    struct checker_parameter row[FUNCTION_LIST_MAX];
+    struct buf defaults[FUNCTION_LIST_MAX];
+    struct checker_signature signature;
+    struct checker_question question;
+};
+
+static void begin_asking(struct asking *k, const struct function *fn, struct str own,
+                         struct cancel *cancel)
+{
+    k->signature = (struct checker_signature){fn->name, k->row, 0, fn->return_type};
+    for (size_t i = 0; i < fn->parameter_count && i < FUNCTION_LIST_MAX; i++) {
+        const struct function_parameter *p = &fn->parameters[i];
+        buf_init(&k->defaults[i], FUNCTION_CODE_MAX);
+        put_fallback(p->fallback, &k->defaults[i]);
+        k->row[k->signature.count++] = (struct checker_parameter){
+            p->name, p->type, p->optional, buf_view(&k->defaults[i])};
+    }
+    k->question = (struct checker_question){.code = fn->code,
+                                            .declared = CHECKING_ALL,
+                                            .own = own,
+                                            .function = &k->signature,
+                                            .cancel = cancel};
+}
+
+static void end_asking(struct asking *k)
+{
+    for (size_t i = 0; i < k->signature.count; i++)
+        buf_done(&k->defaults[i]);
+}
+
 static const struct checker_answer *ask(struct actions *a, const struct function *fn,
                                         struct str own, struct cancel *cancel,
                                         struct err *e)
 {
+    struct asking k;
     struct checker *checker = actions_checker(a, e);
-    struct checker_parameter row[FUNCTION_LIST_MAX];
-    struct buf defaults[FUNCTION_LIST_MAX];
-    struct checker_signature s = {fn->name, row, 0, fn->return_type};
-    for (size_t i = 0; i < fn->parameter_count && i < FUNCTION_LIST_MAX; i++) {
-        const struct function_parameter *p = &fn->parameters[i];
-        buf_init(&defaults[i], FUNCTION_CODE_MAX);
-        put_fallback(p->fallback, &defaults[i]);
-        row[s.count++] = (struct checker_parameter){p->name, p->type, p->optional,
-                                                    buf_view(&defaults[i])};
-    }
-    struct checker_question q = {.code = fn->code,
-                                 .declared = CHECKING_ALL,
-                                 .own = own,
-                                 .function = &s,
-                                 .cancel = cancel};
-    const struct checker_answer *answer = checker ? checker_check(checker, &q, e) : NULL;
-    for (size_t i = 0; i < s.count; i++)
-        buf_done(&defaults[i]);
+    begin_asking(&k, fn, own, cancel);
+    const struct checker_answer *answer =
+        checker ? checker_check(checker, &k.question, e) : NULL;
+    end_asking(&k);
     return answer;
 }
 
@@ -116,6 +136,50 @@ const struct checker_answer *checking_function(struct actions *a,
     return buf_check(&own, "the declarations", e) ? ask(a, fn, buf_view(&own), cancel, e)
                                                   : NULL;
 }
+
+/* ---- what fits its parameters --------------------------------------------------- */
+
+/* Can its types be those of another function, as `Parameters<typeof customFunctions.x>` is?
+ * What fitted before that one changed need not fit now. */
+static bool has_types_of_others(const struct function *fn)
+{
+    bool named = memmem(fn->code.at, fn->code.n, NAMESPACE, sizeof NAMESPACE - 1);
+    bool meant = memmem(fn->code.at, fn->code.n, "typeof", 6);
+    for (size_t i = 0; i < fn->parameter_count; i++) {
+        struct str type = fn->parameters[i].type;
+        named |= memmem(type.at, type.n, NAMESPACE, sizeof NAMESPACE - 1) != NULL;
+        meant |= memmem(type.at, type.n, "typeof", 6) != NULL;
+    }
+    return named && meant;
+}
+
+bool checking_put_shapes(struct actions *a, const struct function *fn,
+                         const struct function_set *among, struct json_writer *out)
+{
+    struct asking k;
+    struct err none = {0};
+    struct checker *checker = actions_checker(a, &none);
+    if (!checker || !fn->parameter_count || has_types_of_others(fn) ||
+        !checker_is_there(checker))
+        return false;
+    begin_asking(&k, fn, STR(""), NULL);
+    scoped_checked const struct checker_answer *known =
+        checker_known(checker, &k.question);
+    end_asking(&k);
+    if (!known) {
+        later_check(atomic_load(&a->later), fn, among);
+        return false;
+    }
+    scoped(arena_free) struct arena *arena = arena_new(SHAPES_MEMORY);
+    const struct json *shapes =
+        json_get(json_read(checker_json(known), arena, &none), "shapes");
+    if (json_length(json_get(shapes, "parameters")) != fn->parameter_count)
+        return false;
+    json_put(out, shapes);
+    return true;
+}
+
+/* ---- as findings ------------------------------------------------------------------ */
 
 static void put_finding(const struct json *d, struct findings *out)
 {

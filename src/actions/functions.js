@@ -160,9 +160,10 @@
   function refuse(entry, parameter, failure) {
     const { shapes } = entry;
     const at = failure.path ? `, at ${parameter.name}${cut(failure.path, 200)},` : '';
+    const whole = failure.expected === parameter.shape && !failure.path; // as whoever declared it wrote it
     const came = failure.value === undefined ? (failure.path ? 'it is missing' : 'it is undefined') : `not ${told(failure.value)}`;
     return bad(
-      `customFunctions.${entry.name}: parameter '${parameter.name}'${at} must be ${cut(shapes.text(failure.expected), 200)}, ` +
+      `customFunctions.${entry.name}: parameter '${parameter.name}'${at} must be ${cut(whole ? parameter.type : shapes.text(failure.expected), 200)}, ` +
         `${came}; it was not called`,
     );
   }
@@ -228,7 +229,7 @@
       parameters: d.parameters.map((p, i) => {
         const shape = d.shapes.parameters[i];
         return {
-          ...p, word: WORDS.has(d.shapes.types[shape]) && !p.rest ? d.shapes.types[shape] : '',
+          ...p, shape, word: WORDS.has(d.shapes.types[shape]) && !p.rest ? d.shapes.types[shape] : '',
           fits: (v, depth) => shapes.look(shape, v, depth),
           fallback: p.default === undefined ? undefined : stringify(p.default),
         };

@@ -20,6 +20,7 @@ struct account;
 struct checker;
 struct evaluation;
 struct host_call;
+struct later;
 struct place;
 struct action_call;
 struct catalogue;
@@ -68,6 +69,7 @@ struct actions {
     void *record_arg;
     struct lint *_Atomic lint;
     struct checker *_Atomic checker;     /* of types (checking.h) */
+    struct later *_Atomic later;         /* checks in the background; NULL: no server */
     struct typescript *typescript;       /* made when first needed, under the lock */
     char *ahead;                         /* the folder of modules compiled ahead */
     struct cache *cache;                 /* of answers; own lock */

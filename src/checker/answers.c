@@ -10,6 +10,7 @@
 struct checker_answer {
     atomic_uint refs;
     uint32_t errors;
+    bool shaped;
     size_t size;
     char json[];
 };
@@ -25,6 +26,11 @@ void checker_drop(const struct checker_answer *a)
     struct checker_answer *ours = (struct checker_answer *)(uintptr_t)a;
     if (ours && atomic_fetch_sub(&ours->refs, 1) == 1)
         free(ours);
+}
+
+bool answer_has_shapes(const struct checker_answer *a)
+{
+    return a->shaped;
 }
 
 struct str checker_json(const struct checker_answer *a)
@@ -50,6 +56,7 @@ struct checker_answer *answer_read(struct str json, struct err *e)
     struct checker_answer *a = mem_new(sizeof *a + json.n + 1);
     atomic_init(&a->refs, 1);
     a->size = json.n;
+    a->shaped = json_get(v, "shapes") != NULL;
     memcpy(a->json, json.at, json.n);
     struct json_iter it = json_iter(all);
     while (json_next(&it))

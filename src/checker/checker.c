@@ -173,6 +173,48 @@ static bool fits(const struct checker_question *q, struct err *e)
     return str_is_utf8(q->code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");
 }
 
+/* ---- what fits a function's parameters ---------------------------------------- */
+
+/* They are the same whatever else its code finds: the key leaves that out. */
+static bool known_key(const struct checker *c, const struct checker_question *q,
+                      char key[STASH_KEY])
+{
+    struct err none = {0};
+    struct checker_question alone = *q;
+    scoped_buf struct buf question;
+    buf_init(&question, QUESTION_BYTES);
+    alone.own = STR("");
+    buf_cstr(&question, "known ");
+    return put_question(c, &alone, &question, &none) &&
+           key_of(c, buf_view(&question), key, &none);
+}
+
+static void make_known(struct checker *c, const struct checker_question *q,
+                       const struct checker_answer *a)
+{
+    char key[STASH_KEY];
+    bool on_disk;
+    if (!q->function || !answer_has_shapes(a) || !known_key(c, q, key))
+        return;
+    scoped_checked const struct checker_answer *kept =
+        answers_find(c->answers, key, &on_disk);
+    if (!kept)
+        answers_keep(c->answers, key, a);
+}
+
+const struct checker_answer *checker_known(struct checker *c,
+                                           const struct checker_question *q)
+{
+    char key[STASH_KEY];
+    struct err none = {0};
+    bool on_disk;
+    return q->function && fits(q, &none) && known_key(c, q, key)
+               ? answers_find(c->answers, key, &on_disk)
+               : NULL;
+}
+
+/* ---- the door ------------------------------------------------------------------ */
+
 const struct checker_answer *checker_check(struct checker *c,
                                            const struct checker_question *q,
                                            struct err *e)
@@ -188,10 +230,13 @@ const struct checker_answer *checker_check(struct checker *c,
     if (a) {
         c->from_disk += from_disk;
         c->from_memory += !from_disk;
+        make_known(c, q, a);
         return a;
     }
     a = make(c, buf_view(&question), q, e);
-    if (a)
-        answers_keep(c->answers, key, a);
+    if (!a)
+        return NULL;
+    answers_keep(c->answers, key, a);
+    make_known(c, q, a);
     return a;
 }

@@ -78,6 +78,10 @@ struct checker_answer;
 const struct checker_answer *checker_check(struct checker *c,
                                            const struct checker_question *q,
                                            struct err *e);
+/* The last answer with shapes that the same function had, whatever `own` was: found in memory
+ * or on disk, never made. NULL: there is none. */
+const struct checker_answer *checker_known(struct checker *c,
+                                           const struct checker_question *q);
 struct str checker_json(const struct checker_answer *a); /* until dropped */
 uint32_t checker_errors(const struct checker_answer *a); /* not the warnings */
 void checker_drop(const struct checker_answer *a);       /* NULL is fine */

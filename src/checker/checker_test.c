@@ -344,6 +344,26 @@ static void a_recursive_type_leads_back_to_itself(void **state)
     assert_shape(shapes, json_int(links, -1), "{\"array\":0}");
 }
 
+static void shapes_are_known_whatever_else_the_code_finds(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    const struct checker_parameter p = {.name = STR("a"), .type = STR("number[]")};
+    const struct checker_signature s = {STR("known"), &p, 1, STR("void")};
+    struct checker_question q = {
+        .code = STR("function known(a: number[]) {}"), .declared = 1, .function = &s};
+    assert_null(checker_known(c, &q));
+    q.own = STR("declare const other: 1;");
+    checker_drop(checker_check(c, &q, &e));
+    q.own = STR("");
+    scoped_checked const struct checker_answer *known = checker_known(c, &q);
+    assert_non_null(known);
+    const struct json *v = json_read(checker_json(known), arena, &e);
+    assert_shape(json_get(v, "shapes"), 0, "{\"array\":1}");
+    q.code = STR("function known(a: number[]) { return; }");
+    assert_null(checker_known(c, &q));
+}
+
 static void there_are_at_most_256_shapes(void **state)
 {
     (void)state;
@@ -472,6 +492,7 @@ int main(void)
         TEST(parameters_are_held_against_their_types_and_defaults),
         TEST(shapes_say_what_fits_at_run_time),
         TEST(a_recursive_type_leads_back_to_itself),
+        TEST(shapes_are_known_whatever_else_the_code_finds),
         TEST(there_are_at_most_256_shapes),
         TEST(what_was_answered_once_is_kept),
         TEST(limits_are_kept_and_told),

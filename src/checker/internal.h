@@ -26,6 +26,7 @@ bool tsgo_ask(struct tsgo *u, struct str question, const struct checker_question
 
 /* Reads the guest's text. NULL and ERR_GUEST: it is none of its answers. */
 struct checker_answer *answer_read(struct str json, struct err *e);
+bool answer_has_shapes(const struct checker_answer *a);
 const struct checker_answer *answer_share(const struct checker_answer *a);
 
 struct answers;
