@@ -83,11 +83,11 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 again = @$(MAKE) --no-print-directory
 
 all: program guests library  ## the program, its guests and the library, ready in build/
-unit: guests              ## unit tests in debug
+unit: guests checker      ## unit tests in debug
 	$(again) MODE=debug tests
-asan: guests              ## unit tests under the address and UB sanitizers
+asan: guests checker      ## unit tests under the address and UB sanitizers
 	$(again) MODE=asan tests
-tsan: guests              ## unit tests under the thread sanitizer
+tsan: guests checker      ## unit tests under the thread sanitizer
 	$(again) MODE=tsan tests
 tests: $(TESTS:%.c=$(OUT)/%)  ## unit tests of this MODE
 	@dev/unit $(OUT) $(TESTS:%.c=%)
