@@ -182,17 +182,11 @@ bool action_export_functions(const struct action_call *c, struct answer *out,
 }
 
 /* What is imported is looked at as what is registered, but never run. */
-struct importing {
-    const struct action_call *call;
-    struct err *e;
-};
-
-static void check_imported(void *arg, const struct function *fn,
-                           const struct function_set *among, struct findings *found)
+static bool check_imported(void *arg, const struct function *fn,
+                           const struct function_set *among, struct findings *found,
+                           struct err *e)
 {
-    struct importing *i = arg;
-    if (!i->e->code)
-        (void)function_check(i->call, fn, among, found, i->e);
+    return function_check(arg, fn, among, found, e);
 }
 
 static enum function_conflict conflict_of(struct str name)
@@ -207,16 +201,15 @@ bool action_import_functions(const struct action_call *c, struct answer *out,
                              struct err *e)
 {
     struct functions *f = actions_functions(c->actions, c->place->vault, e);
-    struct importing importing = {c, e};
     struct function_import i = {.text = function_argument(c, "text"),
                                 .names = json_get(c->arguments, "names"),
                                 .on = conflict_of(function_argument(c, "conflict")),
                                 .dry_run = function_flag(c, "dryRun", false),
                                 .check = check_imported,
-                                .arg = &importing};
+                                .arg = (void *)(uintptr_t)c};
     struct function_author who = function_author_of(c);
     struct json_writer w = json_writer(&out->json);
-    if (!f || !functions_import(f, &i, &who, &w, e) || e->code) {
+    if (!f || !functions_import(f, &i, &who, &w, e)) {
         buf_clear(&out->json);
         return false;
     }

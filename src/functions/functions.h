@@ -211,9 +211,10 @@ struct function_import {
     const struct json *names;  /* an array: only these; NULL: all */
     enum function_conflict on; /* REPLACE: the one that is there goes, with its history */
     bool dry_run, partly;      /* partly: what is sound, even where others are not */
-    /* Called once for each that would be stored, among all that would then be there. */
-    void (*check)(void *arg, const struct function *fn, const struct function_set *among,
-                  struct findings *found); /* NULL: nothing is checked */
+    /* Called once for each that would be stored, among all that would then be there; NULL:
+     * nothing is checked. false and *e: it could not be, and nothing is stored. */
+    bool (*check)(void *arg, const struct function *fn, const struct function_set *among,
+                  struct findings *found, struct err *e);
     void *arg;
 };
 /* Runs nothing. Writes {success, imported, skipped, failed, functions: [{name, action:

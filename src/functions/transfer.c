@@ -274,7 +274,8 @@ static bool check_coming(struct import *im, struct err *e)
         struct coming *c = &im->all[i];
         if (!is_stored(c))
             continue;
-        im->want->check(im->want->arg, &c->fn, among, &c->found);
+        if (!im->want->check(im->want->arg, &c->fn, among, &c->found, e))
+            return false;
         if (c->found.error_count) {
             c->fate = FATE_FAILED;
             im->failed++;

@@ -236,15 +236,51 @@ static void all_that_is_wrong_with_a_file_is_told_by_place(void **state)
     assert_false(exists(x, FILE_PATH));
 }
 
-static void refuse_all_but_good(void *arg, const struct function *fn,
-                                const struct function_set *among, struct findings *found)
+static bool refuse_all_but_good(void *arg, const struct function *fn,
+                                const struct function_set *among, struct findings *found,
+                                struct err *e)
 {
     (void)arg;
+    (void)e;
     assert_ptr_equal(function_named(among, fn->name)->code.at, fn->code.at);
     if (!str_starts(fn->name, "good"))
         findings_error(found, &(struct finding){.field = STR("code"),
                                                 .code = "TYPE",
                                                 .message = STR("no good")});
+    return true;
+}
+
+/* `arg`: so many are still looked at. */
+static bool break_off(void *arg, const struct function *fn,
+                      const struct function_set *among, struct findings *found,
+                      struct err *e)
+{
+    unsigned *left = arg;
+    (void)fn;
+    (void)among;
+    (void)found;
+    return (*left)-- > 0 || err_set(e, ERR_CANCELLED, "nobody waits for it any more");
+}
+
+static void what_could_not_be_checked_stays_out(void **state)
+{
+    struct fixture *x = *state;
+    put(x, "first", "a");
+    put(x, "second", "b");
+    const char *text = export_of(x, NULL);
+    take_away(x, "first");
+    take_away(x, "second");
+    struct function_import i = plain(text, CONFLICT_SKIP);
+    unsigned left = 1;
+    i.check = break_off;
+    i.arg = &left;
+    struct err e = {0};
+    scoped_buf struct buf report;
+    buf_init(&report, 1 << 20);
+    struct json_writer w = json_writer(&report);
+    assert_false(functions_import(x->f, &i, &tester, &w, &e));
+    assert_int_equal(e.code, ERR_CANCELLED);
+    assert_int_equal(count_of(x), 0);
 }
 
 static void what_is_checked_and_found_wrong_stays_out(void **state)
@@ -332,6 +368,7 @@ int main(void)
         T(files_of_others_are_read),
         T(all_that_is_wrong_with_a_file_is_told_by_place),
         T(what_is_checked_and_found_wrong_stays_out),
+        T(what_could_not_be_checked_stays_out),
         T(a_name_is_changed_where_it_means_the_function),
         T(odd_code_is_cut_without_harm),
     };
