@@ -4,37 +4,51 @@
 #include "validity/validity.h"
 
 #define NEAR_MAX 3u
-#define WAY_MAX 64u    /* calls in a row */
-#define REACH_MAX 500u /* functions that are looked at */
+#define GUESSES_MAX 20u /* names that are looked for among all others */
+#define WAY_MAX 64u     /* calls in a row */
+#define REACH_MAX 500u  /* functions that are looked at */
 
 /* ---- missing --------------------------------------------------------------- */
 
-/* The functions whose names are nearest to one that there is not. */
+/* The functions whose names are nearest to one that there is not, the nearest first. */
 static void put_nearest(const struct function_set *among, struct str name,
                         struct buf *out)
 {
+    struct {
+        struct str name;
+        size_t slips;
+    } near[NEAR_MAX];
     size_t most = name.n / 3 > 2 ? name.n / 3 : 2, found = 0;
-    for (size_t slips = 0; slips <= most && found < NEAR_MAX; slips++)
-        for (size_t i = 0; i < function_count(among) && found < NEAR_MAX; i++) {
-            struct str other = function_at(among, i)->name;
-            if (str_distance(name, other) == slips)
-                buf_printf(out, "%s'%.*s'", found++ ? ", " : "Did you mean ",
-                           STR_ARGS(other));
-        }
+    for (size_t i = 0; i < function_count(among); i++) {
+        struct str other = function_at(among, i)->name;
+        size_t slips = str_distance(name, other), at = found;
+        while (at > 0 && near[at - 1].slips > slips)
+            at--;
+        if (slips > most || at == NEAR_MAX)
+            continue;
+        found += found < NEAR_MAX;
+        for (size_t k = found - 1; k > at; k--)
+            near[k] = near[k - 1];
+        near[at].name = other;
+        near[at].slips = slips;
+    }
+    for (size_t i = 0; i < found; i++)
+        buf_printf(out, "%s'%.*s'", i ? ", " : "Did you mean ", STR_ARGS(near[i].name));
     buf_cstr(out, found ? "?" : "list_custom_functions tells which there are.");
 }
 
 void function_missing(const struct function *fn, const struct function_uses *uses,
                       const struct function_set *among, struct findings *out)
 {
-    for (size_t i = 0; i < uses->count; i++) {
+    for (size_t i = 0, missing = 0; i < uses->count; i++) {
         const struct function_use *u = &uses->at[i];
         if (str_eq(u->name, fn->name) || function_found(among, u->name))
             continue;
         scoped_buf struct buf near, text;
         buf_init(&near, 1024);
         buf_init(&text, 512);
-        put_nearest(among, u->name, &near);
+        if (missing++ < GUESSES_MAX)
+            put_nearest(among, u->name, &near);
         buf_printf(&text, "there is no function customFunctions.%.*s",
                    STR_ARGS(str_cut(u->name, 80)));
         findings_error(out, &(struct finding){.field = STR("code"),
