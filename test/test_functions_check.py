@@ -4,6 +4,7 @@ trials that change nothing."""
 import hashlib
 import json
 import shutil
+import subprocess
 
 import pytest
 
@@ -304,6 +305,36 @@ def test_tools_in_a_trial_work_on_the_copy(agent, vault, meeting, tmp_path):
     if told["success"]:
         assert "A.md" in json.dumps(told["result"])
     assert contents(vault) == before
+
+
+def test_a_trial_asks_no_person(cloche, vault, meeting, tmp_path):
+    policy_in(tmp_path, {"tools": {"default": "ask"}})
+    grep = definition("f", "async function f() { return await tools.run('grep', "
+                      "{ args: ['-rl', 'talk', '/vault'] }); }", returns="Promise<any>")
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as stdio:
+        stdio.ask(initialize())
+        told = structured(stdio.ask(call("test_custom_function",
+                                         {"definition": grep, "args": []})))
+        assert told["success"] is False
+        assert told["errorDetails"]["type"] == "PermissionDenied"
+        assert "in a dry run no person is asked" in told["error"]
+    waiting = subprocess.run([cloche, "approvals", "list"], capture_output=True,
+                             text=True)
+    assert "grep" not in waiting.stdout
+
+
+def test_a_definition_that_is_kept_nowhere_is_held_to_the_policys_lint(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"lint": "refuse"})
+    made = definition("f", "async function f() { await notes.create({ type: 'trial', title: 'A',"
+                      " content: 'b' }); return eval('1'); }", returns="Promise<any>")
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as stdio:
+        stdio.ask(initialize())
+        for how in [{"args": [], "dryRun": False}, {"args": []}, {}]:
+            told = structured(stdio.ask(call("test_custom_function",
+                                             {"definition": made} | how)))
+            assert told["success"] is False
+            assert told["errors"][0]["code"] == "NO_EVAL"
+    assert not (vault / "trial").exists()
 
 
 def test_wrong_arguments_are_refused_before_anything_runs(agent):

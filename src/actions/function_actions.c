@@ -344,6 +344,16 @@ static bool run_examples(const struct action_call *c, const struct function *fn,
     return buf_check(&out->json, "the answer", e);
 }
 
+/* Code that is kept nowhere is looked through as code that is evaluated. */
+static bool passes_lint(const struct action_call *c, const struct function *fn,
+                        struct answer *out, struct err *e)
+{
+    scoped_judgement struct judgement j;
+    judgement_init(&j);
+    return c->place->permit.policy->lint != POLICY_LINT_REFUSE ||
+           (function_lint(c, fn, &j.found, e) && function_passes(c, &j, out));
+}
+
 bool action_test_function(const struct action_call *c, struct answer *out, struct err *e)
 {
     scoped_shelf struct shelf s = {0};
@@ -356,7 +366,8 @@ bool action_test_function(const struct action_call *c, struct answer *out, struc
         return err_set(e, ERR_INVALID, "give the name of a function, or a definition");
     if (!shelf_open(c, &s, e))
         return false;
-    if (given && !read_definition(c, given, &own, out, e))
+    if (given &&
+        (!read_definition(c, given, &own, out, e) || !passes_lint(c, &own, out, e)))
         return !e->code;
     if (!given && !(fn = function_wanted(s.now, name, e)))
         return false;

@@ -113,6 +113,16 @@ bool function_check(const struct action_call *c, const struct function *fn,
            check_types(c, &m, out, e);
 }
 
+bool function_lint(const struct action_call *c, const struct function *fn,
+                   struct findings *out, struct err *e)
+{
+    struct reviews all = {.call = c};
+    const struct review *v = review_of(&all, fn, e);
+    if (v)
+        review_findings(v, out);
+    return v;
+}
+
 /* ---- what is told of its code -------------------------------------------------------- */
 
 static bool is_security(struct str rule)

@@ -35,6 +35,9 @@ void functioning_close(struct actions *a); /* no call may be running */
 bool function_check(const struct action_call *c, const struct function *fn,
                     const struct function_set *among, struct findings *out,
                     struct err *e);
+/* Of that only what its code may not do. */
+bool function_lint(const struct action_call *c, const struct function *fn,
+                   struct findings *out, struct err *e);
 /* What its code tells, as pairs of an open object: "security": {issues: [{rule, severity,
  * message, line, column, suggestion?}], safe}, "complexity": {lines, cyclomatic, nesting,
  * parameters ...}, "uses": {functions: [{name, line, column}], dynamic, calls}. */

@@ -520,6 +520,18 @@ static bool ask(struct question *q, struct err *e)
     return ok;
 }
 
+/* What nobody will keep is not worth a person's time. */
+static bool refuse_dry(const struct question *q, struct err *e)
+{
+    scoped_buf struct buf list;
+    buf_init(&list, 2048);
+    return err_set(e, ERR_DENIED,
+                   "Permission denied: %.150s may be run when a person says so, and in a "
+                   "dry run no person is asked; nothing ran; give dryRun: false, or let "
+                   "a person allow it for good ('cloche tool permit NAME always')",
+                   names(q, &list));
+}
+
 bool tools_permitted(const struct tool_asker *who, const struct tool_wish *wish,
                      struct err *e)
 {
@@ -529,5 +541,7 @@ bool tools_permitted(const struct tool_asker *who, const struct tool_wish *wish,
                        TOOL_STAGES_MAX, wish->count);
     q.path = ward_path(who->place->ward) ? ward_path(who->place->ward) : "";
     name_session(&q);
-    return look_at_policy(&q, e) && (q.asks == 0 || ask(&q, e));
+    if (!look_at_policy(&q, e) || q.asks == 0)
+        return !e->code;
+    return who->evaluation && who->evaluation->dry ? refuse_dry(&q, e) : ask(&q, e);
 }

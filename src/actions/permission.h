@@ -31,7 +31,8 @@ struct tool_asker {
 /* Asks for all that the policy does not simply allow, once for all stages; nothing may
  * have run before. What a person takes to answer is no time of the evaluation's, and no
  * worker's. false and ERR_DENIED ("Permission denied: ..."), ERR_BUSY, ERR_CANCELLED, or
- * ERR_INPUT, on which a plain call returns at once. */
+ * ERR_INPUT, on which a plain call returns at once. In a dry run nobody is asked: what
+ * would take a person's word is ERR_DENIED. */
 bool tools_permitted(const struct tool_asker *who, const struct tool_wish *wish,
                      struct err *e);
 /* What guard is told of a tool. */
