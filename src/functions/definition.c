@@ -1,5 +1,6 @@
 /* Reads definitions: shapes, lengths and counts. What a name or a type means is not looked
  * at here. Nothing stops at the first mistake: who wrote it by hand wants to hear of all. */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "crypto/crypto.h"
@@ -335,6 +336,20 @@ static void read_metadata(struct reader *r, const struct json *v, struct functio
 
 /* ---- the whole ----------------------------------------------------------- */
 
+/* It stands in addresses and messages. */
+static void check_id(struct reader *r, struct str id)
+{
+    bool sound = true;
+    for (size_t i = 0; i < id.n; i++)
+        sound = sound && (isalnum((unsigned char)id.at[i]) || strchr("_-.:", id.at[i])) &&
+                id.at[i];
+    if (sound)
+        return;
+    reader_enter(r, STR("id"));
+    reader_wrong(r, "INVALID_VALUE", "may have letters, digits and any of '_-.:'");
+    reader_leave(r);
+}
+
 /* One that has none gets the same whenever it is read, so that its history holds. */
 static bool make_id(struct reader *r, struct function *out, struct err *e)
 {
@@ -385,6 +400,7 @@ bool reader_function(struct reader *r, const struct json *v, struct function *ou
         return true;
     out->source = v;
     out->id = read_text(r, v, "id", 100, false, "a string");
+    check_id(r, out->id);
     read_metadata(r, json_get(v, "metadata"), out);
     return out->id.n || make_id(r, out, e);
 }

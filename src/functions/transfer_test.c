@@ -185,22 +185,24 @@ static void all_that_is_wrong_with_a_file_is_told_by_place(void **state)
 {
     struct fixture *x = *state;
     struct function_import i = plain(
-        quoted(x,
-               "{\n"
-               "  'version': 1,\n"
-               "  'functions': [\n"
-               "    {'name': 'ok', 'returnType': 'void', 'code': 'function ok() {}'},\n"
-               "    {\n"
-               "      'name': 'b\\u0061d',\n"
-               "      'parameters': {'d\\u0061te': {'description': 'when'},\n"
-               "        'two': {'type': 7, 'optional': 'yes'}},\n"
-               "      'returnType': 'void', 'code': [1, 'x']\n"
-               "    },\n"
-               "    {'name': 'ok', 'returnType': 'void', 'code': '', 'tags': 'x',\n"
-               "     'metadata': {'createdAt': 'yesterday', 'version': 0}},\n"
-               "    7\n"
-               "  ]\n"
-               "}\n"),
+        quoted(
+            x,
+            "{\n"
+            "  'version': 1,\n"
+            "  'functions': [\n"
+            "    {'name': 'ok', 'returnType': 'void', 'code': 'function ok() {}'},\n"
+            "    {\n"
+            "      'name': 'b\\u0061d',\n"
+            "      'parameters': {'d\\u0061te': {'description': 'when'},\n"
+            "        'two': {'type': 7, 'optional': 'yes'}},\n"
+            "      'returnType': 'void', 'code': [1, 'x']\n"
+            "    },\n"
+            "    {'name': 'ok', 'returnType': 'void', 'code': '', 'tags': 'x',\n"
+            "     'metadata': {'createdAt': 'yesterday', 'version': 0}},\n"
+            "    7,\n"
+            "    {'id': '../x\\n', 'name': 'last', 'returnType': 'void', 'code': 'x'}\n"
+            "  ]\n"
+            "}\n"),
         CONFLICT_SKIP);
     const struct json *report = import(x, &i), *errors = json_get(report, "errors");
     static const struct {
@@ -216,6 +218,7 @@ static void all_that_is_wrong_with_a_file_is_told_by_place(void **state)
         {"functions[2].metadata.createdAt", "INVALID_DATE", 12, 32},
         {"functions[2].metadata.version", "INVALID_NUMBER", 12, 56},
         {"functions[3]", "WRONG_TYPE", 13, 5},
+        {"functions[4].id", "INVALID_VALUE", 14, 12},
         {"functions[2].name", "DUPLICATE_NAME", 11, 14},
     };
     assert_false(json_bool(json_get(report, "success"), true));
