@@ -7,11 +7,9 @@
 
 #include "approvals/approvals.h"
 #include "cli/options.h"
+#include "cli/subcommand.h"
 
-static const struct subcommand {
-    const char *name, *words, *help;
-    int (*run)(int argc, char **argv);
-} subcommands[] = {
+static const struct subcommand subcommands[] = {
     {"list", "[WORDS...]", "which there are", fn_list},
     {"show", "NAME [--version N] [--source]", "one, with its code", fn_show},
     {"add", "FILE.ts | FILE.json", "register one: checked and tested first", fn_add},
@@ -34,40 +32,17 @@ static const struct subcommand {
     {"migrate", "", "check all again against today's API", fn_migrate},
 };
 
-static int print_help(int exit)
-{
-    FILE *to = exit ? stderr : stdout;
-    fprintf(
-        to,
-        "usage: cloche fn COMMAND [OPTIONS]\n\nFunctions that agents and you keep in a "
-        "vault, for code to call as customFunctions.NAME().\n\n");
-    for (size_t i = 0; i < LENGTH(subcommands); i++)
-        fprintf(to, "  %-9s %-30s %s\n", subcommands[i].name, subcommands[i].words,
-                subcommands[i].help);
-    fprintf(
-        to,
-        "\n  cloche fn COMMAND --help    says more; all take --vault DIR and --json\n");
-    return exit;
-}
-
 int command_fn(int argc, char **argv)
 {
-    const char *name = argc > 2 ? argv[2] : "";
-    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-        return print_help(EXIT_DONE);
-    for (size_t i = 0; i < LENGTH(subcommands); i++)
-        if (!strcmp(name, subcommands[i].name))
-            return subcommands[i].run(argc - 1, argv + 1);
-    if (!*name)
-        return print_help(EXIT_WRONG);
-    scoped_buf struct buf known;
-    buf_init(&known, 300);
-    for (size_t i = 0; i < LENGTH(subcommands); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", subcommands[i].name);
-    struct err e = {0};
-    err_set(&e, ERR_INVALID, "there is no 'cloche fn %.60s'; known here: %s", name,
-            buf_cz(&known));
-    return cli_fail(&e);
+    static const struct subcommands all = {
+        .of = "fn",
+        .about = "Functions that agents and you keep in a vault, for code to call as "
+                 "customFunctions.NAME().",
+        .note = "; all take --vault DIR and --json",
+        .rows = subcommands,
+        .count = LENGTH(subcommands),
+    };
+    return subcommands_run(&all, argc, argv);
 }
 
 /* ---- calls ------------------------------------------------------------------------- */
@@ -215,6 +190,17 @@ bool fn_options(struct fn *f, const char *usage, const struct option_row *rows,
             (int)(line ? line - usage : (long)strlen(usage)), usage);
     *exit = cli_fail(&e);
     return false;
+}
+
+bool fn_plain(struct fn *f, const char *usage, int argc, char **argv, const char **words,
+              size_t least, size_t most, int *exit)
+{
+    const struct option_row rows[] = {FN_OPTIONS(*f)};
+    bool goes_on =
+        fn_options(f, usage, rows, LENGTH(rows), argc, argv, words, least, most, exit);
+    if (goes_on)
+        fn_begin(f);
+    return goes_on;
 }
 
 bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit)

@@ -61,6 +61,9 @@ struct option_row;
 bool fn_options(struct fn *f, const char *usage, const struct option_row *rows,
                 size_t count, int argc, char **argv, const char **words, size_t least,
                 size_t most, int *exit);
+/* The same where there are no options but those, and begins the arguments. */
+bool fn_plain(struct fn *f, const char *usage, int argc, char **argv, const char **words,
+              size_t least, size_t most, int *exit);
 /* A number of an option or word into the arguments, where it is given. */
 bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit);
 /* Prints lines of code: as they are where nobody's terminal shows them. */

@@ -335,14 +335,12 @@ int fn_duplicate(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[2] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(&f,
-                    "cloche fn duplicate NAME NEW [OPTIONS]\n\n"
-                    "Registers a copy of a custom function under another name.",
-                    rows, LENGTH(rows), argc, argv, words, 2, 2, &exit))
+    if (!fn_plain(&f,
+                  "cloche fn duplicate NAME NEW [OPTIONS]\n\n"
+                  "Registers a copy of a custom function under another name.",
+                  argc, argv, words, 2, 2, &exit))
         return exit;
-    fn_begin(&f);
     json_pair_cstr(&f.w, "name", words[0]);
     json_pair_cstr(&f.w, "newName", words[1]);
     return fn_call(&f, "duplicate_custom_function", &exit) ? print_kept(&f, exit) : exit;

@@ -115,11 +115,9 @@ static int backups(int argc, char **argv, bool list, const char *usage)
 {
     scoped_fn struct fn f = {0};
     const char *words[1] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(&f, usage, rows, LENGTH(rows), argc, argv, words, 0, 0, &exit))
+    if (!fn_plain(&f, usage, argc, argv, words, 0, 0, &exit))
         return exit;
-    fn_begin(&f);
     if (list)
         json_pair_bool(&f.w, "list", true);
     if (!fn_call(&f, "backup_custom_functions", &exit) || !fn_goes_on(&f, &exit))
@@ -156,16 +154,14 @@ int fn_restore(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[1] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(
+    if (!fn_plain(
             &f,
             "cloche fn restore [BACKUP] [OPTIONS]\n\n"
             "Puts all custom functions back to a copy, the newest good one where none\n"
             "is named. What there is now is copied first.",
-            rows, LENGTH(rows), argc, argv, words, 0, 1, &exit))
+            argc, argv, words, 0, 1, &exit))
         return exit;
-    fn_begin(&f);
     if (words[0])
         json_pair_cstr(&f.w, "backup", words[0]);
     if (!fn_call(&f, "restore_custom_functions", &exit) || !fn_goes_on(&f, &exit))
@@ -180,16 +176,14 @@ int fn_migrate(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[1] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(
+    if (!fn_plain(
             &f,
             "cloche fn migrate [OPTIONS]\n\n"
             "Checks all custom functions again, against the API of this program, and\n"
             "tells which of them do not fit it any more. Exit 1 where there are some.",
-            rows, LENGTH(rows), argc, argv, words, 0, 0, &exit))
+            argc, argv, words, 0, 0, &exit))
         return exit;
-    fn_begin(&f);
     if (!fn_call(&f, "migrate_custom_functions", &exit))
         return exit;
     if (f.json || json_get(f.answered, "errorDetails")) {

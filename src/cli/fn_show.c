@@ -150,14 +150,12 @@ int fn_versions(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[1] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(&f,
-                    "cloche fn versions NAME [OPTIONS]\n\n"
-                    "All versions of a custom function, the newest first.",
-                    rows, LENGTH(rows), argc, argv, words, 1, 1, &exit))
+    if (!fn_plain(&f,
+                  "cloche fn versions NAME [OPTIONS]\n\n"
+                  "All versions of a custom function, the newest first.",
+                  argc, argv, words, 1, 1, &exit))
         return exit;
-    fn_begin(&f);
     json_pair_cstr(&f.w, "name", words[0]);
     if (!fn_call(&f, "custom_function_versions", &exit) || !fn_goes_on(&f, &exit))
         return exit;
@@ -182,14 +180,12 @@ int fn_diff(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[3] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(&f,
-                    "cloche fn diff NAME FROM [TO] [OPTIONS]\n\n"
-                    "What changed between two versions; without TO, until now.",
-                    rows, LENGTH(rows), argc, argv, words, 2, 3, &exit))
+    if (!fn_plain(&f,
+                  "cloche fn diff NAME FROM [TO] [OPTIONS]\n\n"
+                  "What changed between two versions; without TO, until now.",
+                  argc, argv, words, 2, 3, &exit))
         return exit;
-    fn_begin(&f);
     json_pair_cstr(&f.w, "name", words[0]);
     if (!fn_put_number(&f, "from", words[1], &exit) ||
         !fn_put_number(&f, "to", words[2], &exit) ||
@@ -217,16 +213,14 @@ int fn_stats(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[1] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(
+    if (!fn_plain(
             &f,
             "cloche fn stats [NAME] [OPTIONS]\n\n"
             "How custom functions are used, and what could be better; --json tells\n"
             "all figures.",
-            rows, LENGTH(rows), argc, argv, words, 0, 1, &exit))
+            argc, argv, words, 0, 1, &exit))
         return exit;
-    fn_begin(&f);
     if (words[0])
         json_pair_cstr(&f.w, "name", words[0]);
     if (!fn_call(&f, "custom_function_stats", &exit) || !fn_goes_on(&f, &exit))
@@ -250,14 +244,12 @@ int fn_templates(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[1] = {0};
-    const struct option_row rows[] = {FN_OPTIONS(f)};
     int exit;
-    if (!fn_options(&f,
-                    "cloche fn templates [OPTIONS]\n\n"
-                    "What 'cloche fn new NAME --template T' can make a function of.",
-                    rows, LENGTH(rows), argc, argv, words, 0, 0, &exit))
+    if (!fn_plain(&f,
+                  "cloche fn templates [OPTIONS]\n\n"
+                  "What 'cloche fn new NAME --template T' can make a function of.",
+                  argc, argv, words, 0, 0, &exit))
         return exit;
-    fn_begin(&f);
     if (!fn_call(&f, "custom_function_templates", &exit) || !fn_goes_on(&f, &exit))
         return exit;
     struct json_iter it = json_iter(json_get(f.answered, "templates"));

@@ -5,11 +5,9 @@
 
 #include "actions/actions.h"
 #include "cli/commands.h"
+#include "cli/subcommand.h"
 
-static const struct subcommand {
-    const char *name, *words, *help;
-    int (*run)(int argc, char **argv);
-} subcommands[] = {
+static const struct subcommand subcommands[] = {
     {"run", "[OPTIONS] NAME [ARGS...]", "run a tool as a program", tool_run},
     {"permit", "NAME always|ask|never|usual", "may agents run it?", tool_permit},
     {"list", "[--vault ID] [--json]", "all tools, built in and installed", tool_listed},
@@ -27,37 +25,17 @@ static const struct subcommand {
     {"trust", "add NAME KEY | list | remove NAME", "whose signatures count", tool_trusts},
 };
 
-static int print_help(int exit)
-{
-    FILE *to = exit ? stderr : stdout;
-    fprintf(to,
-            "usage: cloche tool COMMAND [OPTIONS]\n\nCommand-line tools in Wasm: each "
-            "sees the files it is given, and nothing else.\n\n");
-    for (size_t i = 0; i < LENGTH(subcommands); i++)
-        fprintf(to, "  %-8s %-34s %s\n", subcommands[i].name, subcommands[i].words,
-                subcommands[i].help);
-    fprintf(to, "\n  cloche tool COMMAND --help    says more\n");
-    return exit;
-}
-
 int command_tool(int argc, char **argv)
 {
-    const char *name = argc > 2 ? argv[2] : "";
-    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
-        return print_help(EXIT_DONE);
-    for (size_t i = 0; i < LENGTH(subcommands); i++)
-        if (!strcmp(name, subcommands[i].name))
-            return subcommands[i].run(argc - 1, argv + 1);
-    if (!*name)
-        return print_help(EXIT_WRONG);
-    scoped_buf struct buf known;
-    buf_init(&known, 300);
-    for (size_t i = 0; i < LENGTH(subcommands); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", subcommands[i].name);
-    struct err e = {0};
-    err_set(&e, ERR_INVALID, "there is no 'cloche tool %.60s'; known here: %s", name,
-            buf_cz(&known));
-    return cli_fail(&e);
+    static const struct subcommands all = {
+        .of = "tool",
+        .about = "Command-line tools in Wasm: each sees the files it is given, and "
+                 "nothing else.",
+        .note = "",
+        .rows = subcommands,
+        .count = LENGTH(subcommands),
+    };
+    return subcommands_run(&all, argc, argv);
 }
 
 bool toolbox_open(struct toolbox *t, struct err *e)

@@ -1,24 +1,5 @@
 /* What the linter finds in code, and what it says nothing about. */
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "lint/lint.h"
-#include "json/json.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
+#include "lint/fixture_test.h"
 
 static const char api[] =
     "[{\"name\":\"notes.get\",\"reads\":true},{\"name\":\"notes.list\",\"reads\":true,"
@@ -28,26 +9,10 @@ static const char api[] =
     "{\"name\":\"notes.update\",\"writes\":true},{\"name\":\"links.getBacklinks\"},"
     "{\"name\":\"utils.generateId\",\"sync\":true},{\"name\":\"fetch\",\"feature\":1}]";
 
-static struct engine *g;
-static struct lint *lint;
-
-static int open_lint(void **state)
+static int begin(void **state)
 {
     (void)state;
-    struct err e = {0};
-    g = engine_open(&(struct engine_options){0}, &e);
-    lint = g ? lint_open(g, "build/guest", str_of(api), &e) : NULL;
-    if (!lint)
-        fprintf(stderr, "%s\n", e.msg);
-    return lint ? 0 : -1;
-}
-
-static int close_lint(void **state)
-{
-    (void)state;
-    lint_close(lint);
-    engine_close(g);
-    return 0;
+    return open_lint(api);
 }
 
 /* "rule:line:column ..." of what is found. */
@@ -314,5 +279,5 @@ int main(void)
         cmocka_unit_test(a_check_can_be_cancelled),
         cmocka_unit_test(findings_are_at_most_fifty),
     };
-    return cmocka_run_group_tests(tests, open_lint, close_lint);
+    return cmocka_run_group_tests(tests, begin, close_lint);
 }

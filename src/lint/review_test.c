@@ -1,51 +1,16 @@
 /* What the linter says of custom functions: what may not be kept, what is too much, and
  * what they hang on. */
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "lint/lint.h"
-#include "json/json.h"
-
-/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
- * turn a guest's bad access into a trap. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    (void)number;
-    (void)handler;
-    return SIG_DFL;
-}
+#include "lint/fixture_test.h"
 
 static const char api[] =
     "[{\"name\":\"notes.get\",\"reads\":true},{\"name\":\"notes.list\",\"reads\":true},"
     "{\"name\":\"notes.create\",\"writes\":true},{\"name\":\"tools.*\"},"
     "{\"name\":\"utils.now\",\"sync\":true},{\"name\":\"fetch\",\"feature\":1}]";
 
-static struct engine *g;
-static struct lint *lint;
-
-static int open_lint(void **state)
+static int begin(void **state)
 {
     (void)state;
-    struct err e = {0};
-    g = engine_open(&(struct engine_options){0}, &e);
-    lint = g ? lint_open(g, "build/guest", str_of(api), &e) : NULL;
-    if (!lint)
-        fprintf(stderr, "%s\n", e.msg);
-    return lint ? 0 : -1;
-}
-
-static int close_lint(void **state)
-{
-    (void)state;
-    lint_close(lint);
-    engine_close(g);
-    return 0;
+    return open_lint(api);
 }
 
 static const struct json *review(struct str code, struct arena *a)
@@ -312,5 +277,5 @@ int main(void)
         cmocka_unit_test(warnings_do_not_hide_errors),
         cmocka_unit_test(bombs_end),
     };
-    return cmocka_run_group_tests(tests, open_lint, close_lint);
+    return cmocka_run_group_tests(tests, begin, close_lint);
 }
