@@ -57,7 +57,7 @@ GUEST_LDFLAGS := -mexec-model=reactor -lwasi-emulated-process-clocks \
 
 # --- what there is --------------------------------------------------------------------
 MAINS := $(wildcard src/*/*_main.c)
-TESTS := $(wildcard src/*/*_test.c)
+TESTS := $(wildcard src/*/*_test.c guest/vm/*_test.c)
 SRC   := $(filter-out $(MAINS) $(TESTS),$(wildcard src/*/*.c))
 OBJ   := $(SRC:%.c=$(OUT)/%.o) $(OUT)/yyjson.o
 BENCH := $(wildcard bench/*.c)
@@ -72,17 +72,22 @@ LINT_SRC   := $(wildcard guest/lint/*.c)
 LINT_OBJ   := $(LINT_SRC:%.c=build/%.o) \
               $(patsubst %,build/guest/script/%.o,bytes heap memory number write) \
               $(filter build/guest/quickjs/%,$(SCRIPT_OBJ))
+# The machine: its core, which Wasm and this computer share, and what only the latter has.
+VM_NATIVE  := $(foreach f,bare elf native,guest/vm/$f.c)
+VM_TESTS   := $(wildcard guest/vm/*_test.c)
+VM_CORE    := $(filter-out $(VM_NATIVE) $(VM_TESTS) guest/vm/wasm.c,$(wildcard guest/vm/*.c))
+VM_OBJ     := $(VM_CORE:%.c=$(OUT)/%.o)
 FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program conformance guests tools checker library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program vm-native conformance guests tools checker library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
-all: program guests library  ## the program, its guests and the library, ready in build/
+all: program guests library vm-native  ## the program, its guests and the library, ready in build/
 unit: guests checker      ## unit tests in debug
 	$(again) MODE=debug tests
 asan: guests checker      ## unit tests under the address and UB sanitizers
@@ -203,6 +208,24 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 	@echo "  tidy  $<"
 	@$(DEPS)/venv-test/bin/clang-tidy --quiet $< -- -std=gnu17 $(CPPFLAGS) $(PKG_CFLAGS)
 	@touch $@
+
+# --- the machine, as a program of this computer -----------------------------------------
+# Its words are read and written as whatever they hold, and its floating point is held to
+# the standard: no contraction, and square roots without errno are one instruction.
+VM_FLAGS := -fno-strict-aliasing -fno-math-errno -ffp-contract=off
+$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o): CFLAGS += $(VM_FLAGS)
+$(OUT)/vm.a: $(VM_OBJ)
+	@rm -f $@ && ar rcs $@ $^
+$(OUT)/vm-native: $(VM_NATIVE:%.c=$(OUT)/%.o) $(OUT)/vm.a
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE))
+ifeq ($(MODE),release)
+vm-native: build/vm-native ## the machine as a program for tests (build/vm-native --help)
+build/vm-native: $(OUT)/vm-native
+	@ln -f $< $@
+else
+vm-native: $(OUT)/vm-native
+endif
 
 # --- the library ------------------------------------------------------------------------
 # Its SONAME changes with what a program that was linked to it must not meet: the major
@@ -389,4 +412,4 @@ build/guest/quickjs/%.o: Makefile dev/kept $(DEPS)/build.ok
 	    $(GUEST_CC) $(GUEST_CFLAGS) -w -c $(DEPS)/quickjs/$*.c -o $@
 
 -include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d) $(LINT_SRC:%.c=build/%.d)
--include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d)
+-include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d) $(VM_OBJ:.o=.d) $(VM_NATIVE:%.c=$(OUT)/%.d)

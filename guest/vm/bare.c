@@ -1,0 +1,139 @@
+/* Bare programs: loaded, run in slices, and looked at between these. */
+#include "vm/bare.h"
+#include "vm/csr.h"
+#include "vm/decode.h"
+#include "vm/elf.h"
+#include "vm/machine.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Between two looks at `tohost`: short, for a program may write it and go astray. */
+#define SLICE 1000u
+
+static struct hart hart;
+
+static int unfit(const char *path, const char *why)
+{
+    fprintf(stderr, "%s: %s; nothing was run\n", path, why);
+    return BARE_UNFIT;
+}
+
+/* The whole file; NULL: errno says why not. */
+static uint8_t *read_file(const char *path, size_t *n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct stat st;
+    uint8_t *at = NULL;
+    if (fstat(fd, &st) == 0) {
+        *n = (size_t)st.st_size;
+        at = malloc(*n + 1);
+    }
+    for (size_t got = 0; at && got < *n;) {
+        ssize_t r = read(fd, at + got, *n - got);
+        if (r <= 0) {
+            free(at);
+            at = NULL;
+            break;
+        }
+        got += (size_t)r;
+    }
+    close(fd);
+    return at;
+}
+
+/* What stands at pc, and what it is. */
+static void trace(const struct hart *h)
+{
+    static const char *const names[] = {
+#define VM_OP_NAME(name, format) #name,
+        VM_OPS(VM_OP_NAME)
+#undef VM_OP_NAME
+    };
+    /* Untranslated programs only: others' addresses are not RAM's. */
+    const uint8_t *at = ram_at(h->pc, 2);
+    if (!at || h->satp) {
+        fprintf(stderr, "%016" PRIx64 "\n", h->pc);
+        return;
+    }
+    uint32_t bits = at[0] | (uint32_t)at[1] << 8;
+    const uint8_t *rest = (bits & 3) == 3 ? ram_at(h->pc + 2, 2) : NULL;
+    if (rest)
+        bits |= (uint32_t)(rest[0] | rest[1] << 8) << 16;
+    struct slot s = vm_decode(bits);
+    fprintf(stderr, "%016" PRIx64 " %08" PRIx32 " %s %u, %u, %" PRId32 "\n", h->pc, bits,
+            names[s.op], s.rd == SINK ? 0u : s.rd, s.rs1, s.imm);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Until *tohost is not 0; false: it has not ended. */
+static bool run(const struct bare *b, const volatile uint64_t *tohost)
+{
+    uint64_t most = b->most ? b->most : UINT64_MAX;
+    while (!*tohost) {
+        if (hart.retired >= most)
+            return false;
+        uint64_t left = most - hart.retired;
+        if (b->trace)
+            trace(&hart);
+        hart_run(&hart, b->trace ? 1 : left < SLICE ? left : SLICE);
+        if (hart.waiting && !*tohost)
+            return false; /* nothing is there that could wake it */
+    }
+    return true;
+}
+
+int bare_run(const struct bare *b)
+{
+    size_t n = 0;
+    uint8_t *file = read_file(b->path, &n);
+    if (!file)
+        return unfit(b->path, "cannot be read");
+    uint8_t *ram = mmap(NULL, b->ram_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (ram == MAP_FAILED) {
+        free(file);
+        return unfit(b->path, "there is not enough memory for the machine's RAM");
+    }
+    ram_init(ram, b->ram_bytes);
+    struct program p;
+    const char *wrong = elf_load(file, n, &p);
+    free(file);
+    if (wrong)
+        return unfit(b->path, wrong);
+
+    hart_reset(&hart, p.entry);
+    hart.sstatus |= SSTATUS_FS;
+    double start = seconds();
+    const volatile uint64_t *tohost = (const void *)ram_at(p.tohost, 8);
+    bool ended = run(b, tohost);
+    double took = seconds() - start;
+    if (b->speed)
+        fprintf(stderr, "%" PRIu64 " instructions, %.0f MIPS\n", hart.retired,
+                (double)hart.retired / took / 1e6);
+    if (!ended) {
+        fprintf(stderr,
+                "%s: has not written `tohost` after %" PRIu64
+                " instructions; %s at 0x%" PRIx64 "\n",
+                b->path, hart.retired,
+                hart.waiting ? "it waits for an interrupt" : "it was stopped", hart.pc);
+        return BARE_NO_END;
+    }
+    uint64_t value = *tohost >> 1;
+    return value > 255 ? 255 : (int)value;
+}

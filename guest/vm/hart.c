@@ -1,0 +1,12 @@
+/* A hart at its beginning. */
+#include "vm/hart.h"
+
+void hart_reset(struct hart *h, uint64_t pc)
+{
+    *h = (struct hart){.pc = pc,
+                       .privilege = SUPERVISOR,
+                       .reserved = UINT64_MAX,
+                       .stimecmp = UINT64_MAX};
+    tlb_flush(h);
+    view_changed(h);
+}

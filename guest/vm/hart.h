@@ -1,0 +1,118 @@
+/* guest/vm/hart.h - the one hart: registers, CSRs, translation buffers, and what runs on it.
+ *
+ * RV64IMAFDC, Zicsr, Zifencei, Zicntr, Sstc, Svade's opposite (A and D are set by the
+ * hardware), S and U modes, Sv39. There is no M mode: what would trap there goes to sbi.c.
+ * Source: The RISC-V Instruction Set Manual, volumes I and II (20240411).
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vm/ops.h"
+
+enum privilege { USER, SUPERVISOR };
+
+enum cause {
+    CAUSE_FETCH_MISALIGNED = 0,
+    CAUSE_FETCH_ACCESS = 1,
+    CAUSE_ILLEGAL = 2,
+    CAUSE_BREAKPOINT = 3,
+    CAUSE_LOAD_MISALIGNED = 4,
+    CAUSE_LOAD_ACCESS = 5,
+    CAUSE_STORE_MISALIGNED = 6,
+    CAUSE_STORE_ACCESS = 7,
+    CAUSE_ECALL_USER = 8,
+    CAUSE_ECALL_SUPERVISOR = 9,
+    CAUSE_FETCH_PAGE = 12,
+    CAUSE_LOAD_PAGE = 13,
+    CAUSE_STORE_PAGE = 15,
+};
+/* Bits of sip and sie. */
+enum interrupt { INT_SOFTWARE = 1 << 1, INT_TIMER = 1 << 5, INT_EXTERNAL = 1 << 9 };
+
+/* ---- translation buffers ------------------------------------------------------- */
+
+#define TLB_ENTRIES 512u /* of each; a power of two */
+
+/* Where bytes of a page of the hart's addresses are. A tag is the page's address, so that
+ * one comparison tells page, right and alignment; TLB_NONE fits no address. */
+struct tlb_entry {
+    uint64_t tag;
+    uint8_t *less; /* the host's address of a byte, less the hart's one */
+};
+#define TLB_NONE UINT64_MAX
+
+/* Of one way of seeing memory: as user, as supervisor, and as supervisor who may reach the
+ * user's pages (SUM): kernels switch among these all the time. Pages with decoded code are
+ * never in `write`, nor are devices in any. */
+struct tlb {
+    struct tlb_entry read[TLB_ENTRIES], write[TLB_ENTRIES];
+    struct code_entry {
+        uint64_t tag;
+        struct slot *slots;
+    } code[TLB_ENTRIES];
+};
+enum view { VIEW_USER, VIEW_SUPERVISOR, VIEW_SUM, VIEW_COUNT };
+
+/* ---- the hart -------------------------------------------------------------------- */
+
+struct hart {
+    uint64_t x[33]; /* x[0] is always 0; x[SINK] takes what is written to x0 */
+    uint64_t f[32]; /* binary32 boxed in ones */
+    uint64_t pc;
+    uint32_t frm, fflags;
+    enum privilege privilege;
+    uint64_t sstatus, sie, sip, stvec, sscratch, sepc, scause, stval, satp;
+    uint64_t scounteren, stimecmp, senvcfg;
+    uint64_t reserved;       /* address that LR took; UINT64_MAX: none */
+    uint64_t reserved_value; /* what stood there: SC wants to find it again */
+    uint32_t reserved_size;
+    uint64_t retired;      /* instructions, before the round that runs */
+    uint64_t retired_now;  /* in it, as far as CSRs have to know */
+    bool waiting;          /* wfi: until an interrupt is pending */
+    bool attention;        /* hart_run() is to return */
+    struct slot across[3]; /* an instruction over a page's end */
+    struct tlb *tlb;       /* of now */
+    struct tlb tlbs[VIEW_COUNT];
+};
+
+void hart_reset(struct hart *h, uint64_t pc);
+/* Runs about `limit` instructions, until the hart waits, or `attention` is set. */
+void hart_run(struct hart *h, uint64_t limit);
+
+/* ---- traps (trap.c) --------------------------------------------------------------- */
+
+/* Enters the supervisor's handler: h->pc is the instruction that trapped, and then the
+ * handler. */
+void trap(struct hart *h, enum cause cause, uint64_t value);
+void trap_return(struct hart *h); /* sret; h->pc follows sepc */
+/* Takes the interrupt that is pending, enabled and the first in order, if any. */
+bool interrupt(struct hart *h);
+/* After a change of privilege, sstatus or satp: which translations hold now. */
+void view_changed(struct hart *h);
+
+/* ---- CSRs (csr.c) ------------------------------------------------------------------ */
+
+/* Reads the CSR, then (where `writes`) gives it `set` | (old & ~clear ...). false: it is an
+ * illegal instruction. *moved: translations or interrupts may have changed. */
+bool csr_read(struct hart *h, uint32_t number, uint64_t *out);
+bool csr_write(struct hart *h, uint32_t number, uint64_t value, bool *moved);
+bool csr_may(const struct hart *h, uint32_t number, bool writes);
+
+/* ---- memory (mmu.c) ----------------------------------------------------------------- */
+
+/* What the fast paths do not find: translates, fills a buffer, reaches devices, splits what
+ * is not aligned. false: it trapped (h->pc must be the instruction's). `size` in bytes. */
+bool load_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t *out);
+bool store_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t value);
+/* For atomic operations: where the naturally aligned bytes are, for writing. NULL: it
+ * trapped. */
+void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes);
+/* The slots of the page that pc lies in; NULL: it trapped. */
+struct slot *code_at(struct hart *h, uint64_t va);
+/* Two bytes of code, for an instruction over a page's end. false: it trapped. */
+bool fetch_half(struct hart *h, uint64_t va, uint16_t *out);
+void tlb_flush(struct hart *h); /* all */
+void tlb_flush_page(struct hart *h, uint64_t va);
+/* No translation may write to this frame any more without being seen. */
+void tlb_protect(struct hart *h, const uint8_t *page);

@@ -1,0 +1,83 @@
+/* guest/vm/ops.h - the operations that code is decoded into: one table, for the decoder,
+ * the executor, whoever prints code, and later the translator to Wasm.
+ *
+ * Compressed instructions are gone behind the decoder: each is one of these.
+ * Source: The RISC-V Instruction Set Manual, volume I (RV64IMAFDC, Zicsr, Zifencei) and
+ * volume II (supervisor).
+ */
+#pragma once
+#include <stdint.h>
+
+/* What an instruction's fields are, and where a slot has them:
+ *   R       rd, rs1, rs2 in `imm`
+ *   I       rd, rs1, imm                      also loads and shifts
+ *   S, B    rs1, rs2 in `rd`, imm             stores; branches, imm from this instruction
+ *   U, J    rd, imm                           imm as it is added
+ *   CSR     rd, rs1 or a number in `rs1`, the CSR's number in `imm`
+ *   F2, F3  rd, rs1, and in `imm`: rs2, rs3 << 8, the rounding mode << 16
+ *   NONE    imm is the instruction itself, as it stands in memory */
+enum vm_format { NONE, R, I, S, B, U, J, CSR, F2, F3 };
+
+/* clang-format off */
+#define VM_OPS(OP)                                                                       \
+    /* Not an instruction: the slot is still to be decoded; a page's end; an             \
+     * instruction of four bytes that goes on in the next page. */                       \
+    OP(undecoded, NONE) OP(page_end, NONE) OP(across, NONE) OP(illegal, NONE)            \
+    OP(lui, U) OP(auipc, U) OP(jal, J) OP(jalr, I)                                       \
+    OP(beq, B) OP(bne, B) OP(blt, B) OP(bge, B) OP(bltu, B) OP(bgeu, B)                  \
+    OP(lb, I) OP(lh, I) OP(lw, I) OP(ld, I) OP(lbu, I) OP(lhu, I) OP(lwu, I)             \
+    OP(sb, S) OP(sh, S) OP(sw, S) OP(sd, S)                                              \
+    OP(addi, I) OP(slti, I) OP(sltiu, I) OP(xori, I) OP(ori, I) OP(andi, I)              \
+    OP(slli, I) OP(srli, I) OP(srai, I)                                                  \
+    OP(add, R) OP(sub, R) OP(sll, R) OP(slt, R) OP(sltu, R) OP(xor, R) OP(srl, R)        \
+    OP(sra, R) OP(or, R) OP(and, R)                                                      \
+    OP(addiw, I) OP(slliw, I) OP(srliw, I) OP(sraiw, I)                                  \
+    OP(addw, R) OP(subw, R) OP(sllw, R) OP(srlw, R) OP(sraw, R)                          \
+    OP(mul, R) OP(mulh, R) OP(mulhsu, R) OP(mulhu, R) OP(div, R) OP(divu, R)             \
+    OP(rem, R) OP(remu, R) OP(mulw, R) OP(divw, R) OP(divuw, R) OP(remw, R)              \
+    OP(remuw, R)                                                                         \
+    OP(lr_w, R) OP(sc_w, R) OP(amoswap_w, R) OP(amoadd_w, R) OP(amoxor_w, R)             \
+    OP(amoand_w, R) OP(amoor_w, R) OP(amomin_w, R) OP(amomax_w, R) OP(amominu_w, R)      \
+    OP(amomaxu_w, R)                                                                     \
+    OP(lr_d, R) OP(sc_d, R) OP(amoswap_d, R) OP(amoadd_d, R) OP(amoxor_d, R)             \
+    OP(amoand_d, R) OP(amoor_d, R) OP(amomin_d, R) OP(amomax_d, R) OP(amominu_d, R)      \
+    OP(amomaxu_d, R)                                                                     \
+    OP(fence, NONE) OP(fence_i, NONE) OP(ecall, NONE) OP(ebreak, NONE) OP(sret, NONE)    \
+    OP(wfi, NONE) OP(sfence_vma, R)                                                      \
+    OP(csrrw, CSR) OP(csrrs, CSR) OP(csrrc, CSR) OP(csrrwi, CSR) OP(csrrsi, CSR)         \
+    OP(csrrci, CSR)                                                                      \
+    OP(flw, I) OP(fsw, S) OP(fld, I) OP(fsd, S)                                          \
+    OP(fadd_s, F2) OP(fsub_s, F2) OP(fmul_s, F2) OP(fdiv_s, F2) OP(fsqrt_s, F2)          \
+    OP(fmadd_s, F3) OP(fmsub_s, F3) OP(fnmsub_s, F3) OP(fnmadd_s, F3)                    \
+    OP(fsgnj_s, F2) OP(fsgnjn_s, F2) OP(fsgnjx_s, F2) OP(fmin_s, F2) OP(fmax_s, F2)      \
+    OP(feq_s, F2) OP(flt_s, F2) OP(fle_s, F2) OP(fclass_s, F2) OP(fmv_x_w, F2)           \
+    OP(fmv_w_x, F2) OP(fcvt_w_s, F2) OP(fcvt_wu_s, F2) OP(fcvt_l_s, F2)                  \
+    OP(fcvt_lu_s, F2) OP(fcvt_s_w, F2) OP(fcvt_s_wu, F2) OP(fcvt_s_l, F2)                \
+    OP(fcvt_s_lu, F2) OP(fcvt_s_d, F2)                                                   \
+    OP(fadd_d, F2) OP(fsub_d, F2) OP(fmul_d, F2) OP(fdiv_d, F2) OP(fsqrt_d, F2)          \
+    OP(fmadd_d, F3) OP(fmsub_d, F3) OP(fnmsub_d, F3) OP(fnmadd_d, F3)                    \
+    OP(fsgnj_d, F2) OP(fsgnjn_d, F2) OP(fsgnjx_d, F2) OP(fmin_d, F2) OP(fmax_d, F2)      \
+    OP(feq_d, F2) OP(flt_d, F2) OP(fle_d, F2) OP(fclass_d, F2) OP(fmv_x_d, F2)           \
+    OP(fmv_d_x, F2) OP(fcvt_w_d, F2) OP(fcvt_wu_d, F2) OP(fcvt_l_d, F2)                  \
+    OP(fcvt_lu_d, F2) OP(fcvt_d_w, F2) OP(fcvt_d_wu, F2) OP(fcvt_d_l, F2)                \
+    OP(fcvt_d_lu, F2) OP(fcvt_d_s, F2)
+/* clang-format on */
+
+enum vm_op {
+#define VM_OP_NUMBER(name, format) OP_##name,
+    VM_OPS(VM_OP_NUMBER)
+#undef VM_OP_NUMBER
+        VM_OP_COUNT
+};
+_Static_assert(VM_OP_COUNT <= 256, "an operation's number is a byte");
+
+/* A decoded instruction, for each two bytes of code one. */
+struct slot {
+    uint8_t op;
+    uint8_t step; /* bytes of slots to the next instruction: of 8 for two bytes of code */
+    uint8_t rd;   /* SINK where it is x0 */
+    uint8_t rs1;
+    int32_t imm;
+};
+#define SINK 32u         /* a register that takes what x0 is given */
+#define ROUND_DYNAMIC 7u /* of F2 and F3: as frm says */
