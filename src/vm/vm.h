@@ -1,0 +1,188 @@
+/* vm/vm.h - Linux machines: RISC-V computers emulated in Wasm (guest/vm), each a world of
+ * its own on a thread of its own.
+ *
+ * A machine begins as a private mapping of an image that was booted when it was built, so
+ * one is ready in milliseconds. Commands run in long-lived shells inside of it, several at
+ * once; how they end is told apart from what they print. What runs in a machine reaches
+ * nothing outside, and whatever it does to the machine costs that machine alone: it is
+ * dropped, the call says what happened, and the next one finds a fresh machine.
+ *
+ * Who may have machines is decided above; here only limits hold. Owners are any texts, and
+ * an owner's machines are found by no other.
+ *
+ * Threads: safe. What blocks, blocks its caller alone.
+ */
+#pragma once
+#include "base/base.h"
+#include "engine/engine.h"
+
+/* ---- all machines of a process ------------------------------------------- */
+
+#define VM_MACHINES_DEFAULT 16u                         /* of all owners */
+#define VM_PER_OWNER_DEFAULT 4u                         /* of one */
+#define VM_IDLE_DEFAULT_NS ((uint64_t)900 * 1000000000) /* without use, then stopped */
+#define VM_OWNER_MAX 512u                               /* bytes of an owner's text */
+
+struct vms;
+
+/* Zero means the default. */
+struct vms_options {
+    struct engine *engine; /* outlives them */
+    const char *image;     /* the folder that `make vm` filled */
+    const char *cache;     /* where images of other sizes of RAM are kept; NULL: such
+                              machines are refused */
+    unsigned machines_max; /* at once, of all owners */
+    unsigned per_owner;    /* at once */
+    uint64_t idle_ns; /* one that ran nothing for so long is stopped; UINT64_MAX: never */
+    uint64_t wait_ns; /* how long a start waits for a place before ERR_BUSY; 5 s */
+};
+
+/* Looks at nothing yet: that no image is installed is told by the first start. */
+struct vms *vms_open(const struct vms_options *o);
+void vms_close(
+    struct vms *s); /* stops all; NULL is fine. No call is under way, none held */
+SCOPED(vms, vms_close);
+/* Is an image installed? false and what vm_start() would fail with. */
+bool vms_ready(struct vms *s, struct err *e);
+
+/* ---- one machine ---------------------------------------------------------- */
+
+#define VM_RAM_MIN_MB 64u
+#define VM_RAM_MAX_MB 1024u
+#define VM_RAM_DEFAULT_MB 512u
+#define VM_DISK_DEFAULT ((uint64_t)2 << 30) /* bytes that it may write */
+#define VM_DISK_MAX ((uint64_t)64 << 30)
+#define VM_CPU_DEFAULT_NS ((uint64_t)3600 * 1000000000) /* computing time in all */
+#define VM_HANDLE 27u /* "vm_", 22 characters of base64url, and a NUL */
+
+/* What a new machine is like. Zero means the default. */
+struct vm_options {
+    uint32_t ram_mb;     /* another than the image's is booted at first use, and kept */
+    uint64_t disk_bytes; /* of its own: over the image, gone with it */
+    uint64_t cpu_ns; /* computing time in all; then it is stopped. UINT64_MAX: no limit */
+    struct cancel *cancel; /* of the start; may be NULL */
+};
+
+struct vm;
+
+/* A new machine that is ready, held for the caller. NULL and ERR_NOT_FOUND (no image is
+ * installed), ERR_INVALID (an option), ERR_LIMIT (the owner has per_owner machines),
+ * ERR_BUSY (no place, though machines that nobody had used for a while were stopped),
+ * ERR_CANCELLED, ERR_TIMEOUT or ERR_GUEST (it did not come up), ERR_IO. */
+struct vm *vm_start(struct vms *s, struct str owner, const struct vm_options *o,
+                    struct err *e);
+/* The owner's machine of that handle, held for the caller. Empty: the owner's default one,
+ * which is made, of `o` (NULL: the defaults), where there is none that runs; who comes
+ * meanwhile waits for it. NULL and ERR_NOT_FOUND (there is none, it is another's, or it
+ * has ended: then the message says how), or as vm_start(). */
+struct vm *vm_find(struct vms *s, struct str owner, struct str handle,
+                   const struct vm_options *o, struct err *e);
+/* Gives the hold back; the machine goes on. NULL is fine. */
+void vm_release(struct vm *m);
+SCOPED(vm, vm_release);
+/* Ends it at once. What runs in it fails with ERR_CANCELLED. Fine if it has ended. */
+void vm_stop(struct vm *m);
+const char *vm_handle(const struct vm *m); /* while it is held */
+
+enum vm_state { VM_STATE_RUNNING, VM_STATE_STOPPED, VM_STATE_FAILED };
+const char *vm_state_name(enum vm_state s); /* "running", "stopped", "failed" */
+
+struct vm_info {
+    char handle[VM_HANDLE];
+    enum vm_state state;
+    bool is_default;
+    char reason[256]; /* why it does not run any more; else "" */
+    uint32_t ram_mb;
+    int64_t started_ms;          /* since 1970 */
+    uint64_t idle_ns;            /* since something ran in it; 0: something runs */
+    uint64_t cpu_ns, cpu_max_ns; /* computed; allowed (UINT64_MAX: without limit) */
+    uint64_t memory_bytes;       /* of the host, this machine's alone */
+    uint64_t disk_bytes;         /* written */
+    unsigned execs, sessions;    /* now */
+};
+void vm_look(const struct vm *m, struct vm_info *out);
+/* The owner's machines, those that ended last among them, in the order of their start.
+ * `each` must not call into this room. */
+typedef void vm_info_fn(void *arg, const struct vm_info *info);
+void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg);
+
+/* ---- commands -------------------------------------------------------------- */
+
+#define VM_TIMEOUT_DEFAULT_NS ((uint64_t)60 * 1000000000)
+#define VM_TIMEOUT_MAX_NS ((uint64_t)24 * 3600 * 1000000000)
+#define VM_OUTPUT_DEFAULT ((uint64_t)1 << 20) /* bytes kept of stdout, and of stderr */
+#define VM_OUTPUT_MAX ((uint64_t)64 << 20)
+#define VM_COMMAND_BYTES ((size_t)1 << 20) /* of a command */
+#define VM_ENV_BYTES ((size_t)60 << 10)    /* of cwd and env together */
+#define VM_SESSION_NAME_MAX 40u            /* bytes of a session's name */
+#define VM_SESSIONS 32u                    /* of one machine */
+#define VM_EXECS 64u                       /* at once, in one machine */
+
+enum vm_stream { VM_STREAM_OUT, VM_STREAM_ERR };
+
+/* What is typed while a command runs: bytes for its standard input, its end, the size of
+ * the terminal, signals; from any thread. Made before the command, and of use for one. */
+struct vm_keyboard;
+struct vm_keyboard *vm_keyboard_new(void);
+void vm_keyboard_free(struct vm_keyboard *k); /* after its command; NULL is fine */
+SCOPED(vm_keyboard, vm_keyboard_free);
+/* Waits while the command takes nothing and 256 KB wait for it. false: the command has
+ * ended, or reads no more. */
+bool vm_keyboard_type(struct vm_keyboard *k, struct str bytes);
+/* As many of the bytes as there is room for now, without waiting; 0 too once it ended. */
+size_t vm_keyboard_offer(struct vm_keyboard *k, struct str bytes);
+void vm_keyboard_end(struct vm_keyboard *k); /* no more bytes will come */
+void vm_keyboard_resize(struct vm_keyboard *k, uint16_t rows, uint16_t columns);
+void vm_keyboard_signal(struct vm_keyboard *k, int number); /* Linux's, to all of it */
+
+/* A command. Zero and NULL mean the default. All is borrowed for the call. */
+struct vm_exec {
+    struct str command; /* given to bash: any bytes without a NUL */
+    struct str
+        session;     /* a name: letters, digits, "._-"; empty: "default". The long-lived
+                           shell that it runs in; commands of one wait for each other */
+    bool apart;      /* in a process of its own instead, which knows no session */
+    const char *cwd; /* for this command alone */
+    const char *const *env; /* "NAME=value", for this command alone */
+    size_t env_count;
+    struct str input; /* standard input; without a pointer: /dev/null. Or by `keyboard` */
+    uint64_t timeout_ns;   /* its turn in the session included; at most VM_TIMEOUT_MAX_NS;
+                              UINT64_MAX: none, for a person's terminal */
+    uint64_t output_bytes; /* kept of stdout, and of stderr: of more, the first and the
+                              last part with a mark between */
+    bool unkept;           /* nothing is kept: `output` gets it all */
+    bool pty; /* a terminal: stdin, stdout and stderr are one. Implies apart */
+    uint16_t rows, columns; /* of it; 24 and 80 */
+    /* What it prints, as it does, on the caller's thread. One that is slow holds up this
+     * command alone. */
+    void (*output)(void *arg, enum vm_stream which, struct str bytes);
+    void *output_arg;
+    struct cancel
+        *cancel; /* SIGTERM for all of it, SIGKILL a second later; may be NULL */
+    struct vm_keyboard *keyboard; /* may be NULL */
+};
+
+struct vm_result {
+    struct buf stdout_bytes, stderr_bytes; /* unaltered, but for the mark of a cut */
+    uint64_t stdout_lost, stderr_lost;     /* bytes that are not kept */
+    int exit_code;                         /* 128+n of signal n, as a shell says */
+    bool timed_out, cancelled;
+    bool
+        shell_ended; /* the session's shell ended with it: the next command has a new one */
+    bool held;       /* something in the background kept its outputs, and was let go */
+    bool out_of_memory; /* the machine's memory ran out meanwhile */
+    bool fresh; /* the first command of this machine, though the owner had one before */
+    char before[256];         /* when fresh: how that one ended */
+    uint64_t wall_ns, cpu_ns; /* as the machine tells */
+};
+void vm_result_done(struct vm_result *r); /* one of zeros is fine */
+
+/* Runs it, and waits. true: it ran, whatever its exit code, also when it was out of time or
+ * cancelled while it ran. false and *e: ERR_INVALID, ERR_LIMIT (size of the command, too
+ * many sessions or commands at once: nothing ran), ERR_BUSY (its session was not free
+ * within the time: nothing ran), ERR_CANCELLED (before it ran, or the machine was stopped),
+ * ERR_GUEST, ERR_LIMIT (the machine failed, or used up what it may: what happened; it has
+ * ended). The result is to be ended in any case, and holds what was printed until then. */
+bool vm_exec(struct vm *m, const struct vm_exec *x, struct vm_result *r, struct err *e);
+/* Ends the session's shell and all that runs in it. ERR_NOT_FOUND, or as vm_exec(). */
+bool vm_session_close(struct vm *m, struct str session, struct err *e);
