@@ -1,0 +1,125 @@
+/* abi/vm.h - what the host, the emulated machine (guest/vm) and the program that is PID 1 in
+ * it (guest/vm/init) share: how memory is laid out, and the frames on the control port.
+ *
+ * Everything that comes from the guest is untrusted: the host checks each length and number,
+ * and drops a machine that breaks the rules. Init does likewise: bytes that are no frame, or
+ * more than it gave leave for, end the machine (a line on the console says why).
+ */
+#pragma once
+#include <stdint.h>
+
+/* ---- the emulator's linear memory ------------------------------------------------------- */
+
+/* The emulator's own data lies below; RAM begins here and is all that follows. A module has
+ * room for the largest RAM; what a machine does not use is never touched. The whole linear
+ * memory between two calls is the state of the machine: there are no mutable globals but
+ * the stack pointer, which is back at its beginning. */
+#define VM_RAM_AT 0x04000000u /* 64 MiB: decoded code needs room */
+#define VM_RAM_MIN_MB 64u
+#define VM_RAM_MAX_MB 1024u
+#define VM_RAM_DEFAULT_MB 512u
+
+/* ---- imports of the emulator, module "host" (guest/vm/host.h declares them in C) --------- */
+/* channel numbers of host.read and host.write */
+enum vm_channel { VM_CONSOLE = 0, VM_CONTROL = 1, VM_LOG = 2 };
+/* why vm_run() came back */
+enum vm_pause {
+    VM_RAN = 0,    /* its instructions are used up */
+    VM_IDLE = 1,   /* waits for an interrupt: until vm_wake_ns(), or for input */
+    VM_OFF = 2,    /* powered off, by the SBI */
+    VM_REBOOT = 3, /* wanted to start anew */
+    VM_FAILED = 4, /* panic, or a state that cannot go on; vm_reason() has words */
+};
+
+/* ---- the control port: frames, both ways ------------------------------------------------ */
+
+#define VM_PORT_NAME "cloche.control" /* of virtio's console */
+
+/* Little-endian, 12 bytes, then `length` bytes of payload. */
+struct vm_frame {
+    uint32_t length; /* of the payload, at most VM_FRAME_MAX */
+    uint32_t
+        id; /* of the exec, chosen by the host and not used twice; 0: of the machine */
+    uint16_t verb;
+    uint16_t zero;
+};
+#define VM_FRAME_MAX 65536u
+#define VM_COMMAND_MAX \
+    (1u << 20) /* bytes of a command: it comes in several VM_TEXT frames */
+#define VM_SESSIONS_MAX 32u
+#define VM_EXECS_MAX \
+    64u /* at once, over all sessions, those that wait for theirs included */
+/* Output that an exec may have under way before the host has given credit. */
+#define VM_WINDOW (256u << 10)
+/* Input that the host may have under way before VM_INPUT_TAKEN. */
+#define VM_INPUT_WINDOW (256u << 10)
+
+enum vm_verb {
+    /* host -> init */
+    VM_RESUME = 1, /* struct vm_resume: answered by VM_READY. First after each start */
+    VM_TEXT,       /* id; bytes of the command, in order, before its VM_EXEC */
+    VM_EXEC,    /* id; struct vm_exec_head, then cwd, then env "K=V" each with its NUL */
+    VM_INPUT,   /* id; bytes for standard input; none: its end */
+    VM_SIGNAL,  /* id; u32 signal for all of it */
+    VM_RESIZE,  /* id; u16 rows, u16 columns */
+    VM_CREDIT,  /* id; u32 bytes that the host has taken */
+    VM_CLOSE,   /* id 0; u32 session: ends it and all that runs in it; VM_READY */
+    VM_QUIESCE, /* sync, drop what is cheap to have again; VM_READY */
+    VM_PING,    /* u64, any: VM_PONG with the same. Answered whatever runs */
+    VM_POWER_OFF, /* ends everything, writes what is unwritten, powers off */
+    /* init -> host */
+    VM_READY = 64, /* id 0. Also once by itself, when it has booted */
+    VM_STARTED, /* id: it is its turn. Comes with what is said next of it at the latest */
+    VM_OUT,     /* id; bytes of standard output (of both, with a terminal) */
+    VM_ERR,     /* id; bytes of standard error */
+    VM_INPUT_TAKEN, /* id; u32 bytes of input that were written: credit for the host */
+    VM_EXIT,        /* id; struct vm_exit: last frame of that id */
+    VM_REFUSED,     /* id; text: it was not begun. Last frame of that id */
+    VM_PONG,
+};
+/* VM_INPUT, VM_SIGNAL, VM_RESIZE and VM_CREDIT for an id that has ended are ignored: they
+ * may have crossed its last frame. */
+
+struct vm_resume {
+    uint64_t wall_ns; /* since 1970, for CLOCK_REALTIME */
+    uint8_t entropy[64];
+    uint64_t
+        machine; /* a number of this machine's own, for its host name and machine id */
+};
+
+enum vm_exec_flags {
+    VM_EXEC_PTY = 1 << 0,   /* a terminal: stdin, stdout and stderr are one. Without a
+                               command: an interactive shell */
+    VM_EXEC_INPUT = 1 << 1, /* input frames will come; else it reads from /dev/null */
+    VM_EXEC_APART = 1 << 2, /* a process of its own (bash -c), not the session's shell;
+                               implied by a terminal */
+};
+struct vm_exec_head {
+    uint32_t
+        session; /* 1 and up: a long-lived shell, made when first named. Its execs wait
+                         for each other, but those apart, which need none (0 will do) */
+    uint32_t flags;
+    uint32_t
+        timeout_ms; /* 0: none; from its turn on. SIGTERM to all of it, SIGKILL a second
+                            later */
+    uint16_t rows, columns;
+    uint32_t cwd_length; /* then the path; 0: where the session is; apart: /root */
+    uint32_t env_length; /* then the variables, for this command alone */
+};
+
+enum vm_exit_flags {
+    VM_EXIT_TIMEOUT = 1 << 0,
+    VM_EXIT_SIGNAL = 1 << 1, /* status is the number of the signal that ended its process,
+                                which is the shell (with VM_EXIT_SHELL) or stood apart */
+    VM_EXIT_SHELL = 1 << 2,  /* the session's shell ended with it; the next exec has a
+                                fresh one */
+    VM_EXIT_HELD = 1 << 3,   /* something in the background kept its outputs open; what it
+                                writes from now on is thrown away */
+    VM_EXIT_OOM = 1 << 4,    /* something of it was killed because memory ran out */
+};
+struct vm_exit {
+    uint32_t status; /* 0..255, as the shell says it; see VM_EXIT_SIGNAL */
+    uint32_t flags;  /* enum vm_exit_flags */
+    uint64_t wall_ns,
+        cpu_ns; /* that it took, from its turn on; cpu of all its processes */
+};
