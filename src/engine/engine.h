@@ -10,7 +10,8 @@
  * counts as the guest's memory. No threads, no garbage collection.
  *
  * Memory comes from slots of our own, mapped privately from a baked image and
- * put back page by page after each world. Where the system refuses memfd_create
+ * put back page by page after each world; or straight from a file (struct image_file), and
+ * are then unmapped with the world. Where the system refuses memfd_create
  * or large reservations, wasmtime's pool or plain allocation takes over, with
  * one warning; everything works there, slower.
  */
@@ -75,6 +76,15 @@ struct engine_import {
     engine_import_fn *call;
 };
 
+/* A part of an open file, regular, in whole pages, that worlds' memories begin as: mapped
+ * privately, never read through nor copied, so that holes cost nothing and pages that
+ * nobody writes are shared by all. Trusted as the program is: nobody may write to it any
+ * more. Where it is cut short all the same, its worlds end with ERR_IO, and no more. */
+struct image_file {
+    int fd; /* borrowed */
+    uint64_t at, bytes;
+};
+
 /* What a module is made from. Borrowed only during the call, except `imports`,
  * which must outlive the module. */
 struct module_source {
@@ -86,6 +96,8 @@ struct module_source {
      * by the room bake: at most the module's minimum, in whole pages. Empty for
      * a module that brings its own data. */
     struct str image;
+    const struct image_file *file; /* the same in a file, or NULL. Needs an own kind; such
+                                      worlds are neither saved nor frozen */
     const struct engine_import *imports;
     size_t import_count;
     /* What module_serialize() gave of the same bytes in another process, for an engine
@@ -180,6 +192,13 @@ bool world_save(struct world *w, struct buf *out, struct err *e);
  * not have so much; ERR_INVALID: these bytes are none that world_save() gave; ERR_BUSY: the
  * system has no more memory. Afterwards the world is only fit to be closed. */
 bool world_restore(struct world *w, struct str saved, struct err *e);
+
+/* The system may take back what these bytes hold, in whole pages: afterwards they are zeros
+ * or what the image has. false: not all of them are memory of the world. */
+bool world_discard(struct world *w, uint64_t at, uint64_t n);
+/* Bytes of the pages that the world has written so far (and not discarded), which are its
+ * alone. Takes about a millisecond a GB. false: the system does not tell. */
+bool world_touched(struct world *w, uint64_t *bytes);
 
 /* From within an import: what this thread computes until world_resume() is the host's
  * work, and not counted as the guest's. limits.until_ns is looked at when the guest goes

@@ -50,10 +50,13 @@ wasmtime_module_t *cache_compile(struct engine *g, enum engine_kind kind,
 /* A baked image and the slots that show it. Threads: safe. */
 struct image;
 struct image *image_new(const void *bytes, size_t size, bool verify_all, struct err *e);
+/* The same of a file. Its slots are as long as it is, never reset, and never kept. */
+struct image *image_of_file(const struct image_file *f, struct err *e);
+bool image_is_file(const struct image *i);
 struct image *image_share(struct image *i);
 void image_drop(struct image *i); /* the last one unmaps; NULL is fine */
-/* Copies the pages that are not all zero to `to`, which is zero. */
-void image_copy(const struct image *i, void *to);
+/* Copies the pages that are not all zero to `to`, which is zero. Of a file that can fail. */
+bool image_copy(const struct image *i, void *to, struct err *e);
 
 /* One linear memory. */
 struct slot {
@@ -63,7 +66,8 @@ struct slot {
     size_t reserved; /* bytes of address space, guard included */
     size_t size;     /* bytes that the guest may touch */
     uint64_t tenant;
-    bool spoilt; /* grew, trapped or was killed: map afresh */
+    bool spoilt;             /* grew, trapped or was killed: map afresh */
+    struct guarded *guarded; /* of an image that is a file */
 };
 
 /* A slot of `size` accessible bytes, its content the image (or zeros).
@@ -89,7 +93,17 @@ const uint8_t *image_page(const struct image *i, size_t at);
 /* Calls `each` for stretches of bytes in which all of the slot's written pages lie. */
 void slot_written(const struct slot *s, void (*each)(void *arg, size_t from, size_t to),
                   void *arg);
+/* How many bytes of pages were written; false: the system does not tell. */
+bool slot_touched(const struct slot *s, uint64_t *bytes);
 void image_count(const struct image *i, struct module_counts *out);
+
+/* ---- files that are cut short (guard.c) ----------------------------------- */
+
+/* A page that a file has no longer raises SIGBUS where it is touched. Within what is guarded
+ * it becomes a page of zeros, and that is remembered. NULL: too many at once. Threads: safe. */
+struct guarded *guard_on(const void *base, size_t size);
+bool guard_was_hit(const struct guarded *p);
+void guard_off(struct guarded *p); /* before it is unmapped; NULL is fine */
 
 /* Names the world that this thread is opening, whose memory the next slot is
  * for; NULL when it is done. */

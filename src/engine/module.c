@@ -102,6 +102,17 @@ static uint64_t memory_minimum(const wasmtime_module_t *native)
     return bytes;
 }
 
+static bool set_file(struct module *m, const struct image_file *f, struct err *e)
+{
+    must(kind_is_own(m->kind));
+    if (f->bytes > m->memory_min)
+        return err_set(e, ERR_INVALID,
+                       "an image of %llu bytes does not fit a memory of %llu",
+                       (unsigned long long)f->bytes, (unsigned long long)m->memory_min);
+    m->image = image_of_file(f, e);
+    return m->image != NULL;
+}
+
 static bool set_image(struct module *m, struct str image, struct err *e)
 {
     if (image.n == 0)
@@ -129,7 +140,8 @@ struct module *module_open(struct engine *g, enum engine_kind kind,
     if (!m->native)
         return NULL;
     m->memory_min = memory_minimum(m->native);
-    if (!set_image(m, s->image, e) || !link_imports(m, native, e))
+    if (!(s->file ? set_file(m, s->file, e) : set_image(m, s->image, e)) ||
+        !link_imports(m, native, e))
         return NULL;
     return take(m);
 }

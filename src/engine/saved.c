@@ -61,7 +61,8 @@ static void save_stretch(void *arg, size_t from, size_t to)
 
 bool world_save(struct world *w, struct buf *out, struct err *e)
 {
-    must(w->module->image && atomic_load(&w->verdict) == ERR_NONE);
+    must(w->module->image && !image_is_file(w->module->image));
+    must(atomic_load(&w->verdict) == ERR_NONE);
     struct str all = world_memory(w);
     struct saved_head head = {.memory_bytes = all.n};
     memcpy(head.magic, magic, sizeof magic);
@@ -146,7 +147,8 @@ static bool restore_pages(struct str memory, struct str saved,
 
 bool world_restore(struct world *w, struct str saved, struct err *e)
 {
-    must(w->module->image && atomic_load(&w->verdict) == ERR_NONE);
+    must(w->module->image && !image_is_file(w->module->image));
+    must(atomic_load(&w->verdict) == ERR_NONE);
     struct saved_head head;
     if (check_head(w, saved, &head, e) && grow_to(w, head.memory_bytes, e) &&
         restore_pages(world_memory(w), saved, &head, e))

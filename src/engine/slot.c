@@ -7,13 +7,18 @@
  * image, so that the next world meets no page faults: those, not instantiation,
  * are what a fresh world costs.
  *
+ * An image may also be a file on the disk, of a size that resetting would not pay for (a
+ * computer's memory): its slots show the file itself, where it is not a hole, and nothing
+ * that was written in one outlives it, for it is unmapped.
+ *
  * Isolation is this file's duty:
  * - a slot that grew, trapped or was killed, or has more written pages than
  *   RESET_PAGES_MAX, is mapped afresh;
  * - one reset in VERIFY_EVERY (each, where the engine was opened so, as debug
  *   builds and tests do) is compared as a whole with the image; a difference
  *   ends resetting for good;
- * - a slot shows one image only, and is mapped afresh between tenants.
+ * - a slot shows one image only, and is mapped afresh between tenants;
+ * - a slot of a file serves one world and is unmapped, whatever that world did.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +26,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "crypto/crypto.h"
@@ -37,11 +43,14 @@ struct stretch {
     size_t from, to;
 };
 #define GAP_MAX ((size_t)16 * PAGE)
+#define FILE_STRETCHES_MAX 4096u /* the system allows 65,530 mappings a process */
 
 struct image {
     atomic_int users; /* modules, and slots that are in use */
     bool verify_all;
-    int fd; /* sealed memfd; -1 where slots are not used */
+    bool is_file; /* fd is a file, `pristine` and `holds` are NULL */
+    int fd;       /* else sealed memfd; -1 where slots are not used */
+    off_t fd_at;  /* where the image begins in it */
     size_t size;
     const uint8_t *pristine;   /* shared mapping of fd, or memory of our own */
     uint8_t *holds;            /* for each page: is it not all zero? */
@@ -198,6 +207,16 @@ static bool page_is_zero(const uint8_t *page)
     return page[0] == 0 && memcmp(page, page + 1, PAGE - 1) == 0;
 }
 
+/* Adds a stretch, or lengthens the last one where the gap is small. */
+static void add_stretch(struct image *i, size_t from, size_t to, size_t gap_max)
+{
+    struct stretch *last = i->stretch_count ? &i->stretches[i->stretch_count - 1] : NULL;
+    if (last && from - last->to <= gap_max)
+        last->to = to;
+    else
+        i->stretches[i->stretch_count++] = (struct stretch){from, to};
+}
+
 /* Notes which pages hold something, and the stretches that they make. */
 static void survey(struct image *i, const uint8_t *bytes)
 {
@@ -207,12 +226,7 @@ static void survey(struct image *i, const uint8_t *bytes)
         if (page_is_zero(bytes + at))
             continue;
         i->holds[at / PAGE] = 1;
-        struct stretch *last =
-            i->stretch_count ? &i->stretches[i->stretch_count - 1] : NULL;
-        if (last && at - last->to <= GAP_MAX)
-            last->to = at + PAGE;
-        else
-            i->stretches[i->stretch_count++] = (struct stretch){at, at + PAGE};
+        add_stretch(i, at, at + PAGE, GAP_MAX);
     }
 }
 
@@ -247,20 +261,92 @@ static bool fill(struct image *i, const uint8_t *bytes, struct err *e)
     return true;
 }
 
-struct image *image_new(const void *bytes, size_t size, bool verify_all, struct err *e)
+static struct image *image_empty(size_t size)
 {
-    must(size % PAGE == 0 && size > 0);
     struct image *i = mem_new(sizeof *i);
-    i->verify_all = verify_all;
     i->size = size;
     i->fd = -1;
     atomic_init(&i->users, 1);
     pthread_mutex_init(&i->lock, NULL);
+    return i;
+}
+
+struct image *image_new(const void *bytes, size_t size, bool verify_all, struct err *e)
+{
+    must(size % PAGE == 0 && size > 0);
+    struct image *i = image_empty(size);
+    i->verify_all = verify_all;
     survey(i, bytes);
     if (fill(i, bytes, e))
         return i;
     image_drop(i);
     return NULL;
+}
+
+/* Stretches of the file that are no holes; false when there are more than we map, with
+ * gaps of that size taken along. */
+static bool survey_file(struct image *i, size_t gap_max)
+{
+    i->stretch_count = 0;
+    off_t end = i->fd_at + (off_t)i->size;
+    for (off_t at = i->fd_at; at < end;) {
+        off_t from = lseek(i->fd, at, SEEK_DATA);
+        if (from < 0 && errno == ENXIO) /* only a hole is left */
+            return true;
+        off_t to = from < 0 ? -1 : lseek(i->fd, from, SEEK_HOLE);
+        if (to < 0) { /* a file system that does not know: all of it */
+            from = at;
+            to = end;
+        }
+        if (from >= end)
+            return true;
+        to = to < end ? to : end;
+        if (i->stretch_count == FILE_STRETCHES_MAX)
+            return false;
+        size_t first = (size_t)(from - i->fd_at) / PAGE * PAGE;
+        add_stretch(i, first, ((size_t)(to - i->fd_at) + PAGE - 1) / PAGE * PAGE,
+                    gap_max);
+        at = to;
+    }
+    return true;
+}
+
+static bool check_file(const struct image_file *f, struct err *e)
+{
+    struct stat st;
+    if (fstat(f->fd, &st) != 0)
+        return err_set(e, ERR_IO, "cannot look at an image of memory: %m");
+    if (!S_ISREG(st.st_mode) || f->at % PAGE != 0 || f->bytes % PAGE != 0 ||
+        f->bytes == 0 || f->at > (uint64_t)st.st_size ||
+        f->bytes > (uint64_t)st.st_size - f->at)
+        return err_set(e, ERR_INVALID,
+                       "an image of %llu bytes of memory does not lie in a file of %llu",
+                       (unsigned long long)f->bytes, (unsigned long long)st.st_size);
+    return true;
+}
+
+struct image *image_of_file(const struct image_file *f, struct err *e)
+{
+    if (!check_file(f, e))
+        return NULL;
+    struct image *i = image_empty((size_t)f->bytes);
+    i->is_file = true;
+    i->fd_at = (off_t)f->at;
+    i->fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+    if (i->fd < 0) {
+        err_set(e, ERR_IO, "cannot hold an image of memory open: %m");
+        image_drop(i);
+        return NULL;
+    }
+    i->stretches = mem_new(FILE_STRETCHES_MAX * sizeof *i->stretches);
+    for (size_t gap = GAP_MAX; !survey_file(i, gap); gap *= 2) {
+    }
+    return i;
+}
+
+bool image_is_file(const struct image *i)
+{
+    return i->is_file;
 }
 
 struct image *image_share(struct image *i)
@@ -271,6 +357,7 @@ struct image *image_share(struct image *i)
 
 static void slot_unmap(struct slot *s)
 {
+    guard_off(s->guarded);
     munmap(s->base, s->reserved);
     free(s);
 }
@@ -327,11 +414,31 @@ const uint8_t *image_page(const struct image *i, size_t at)
     return at < i->size && i->holds[at / PAGE] ? i->pristine + at : NULL;
 }
 
-void image_copy(const struct image *i, void *to)
+static bool copy_file(const struct image *i, uint8_t *to, struct err *e)
 {
+    for (size_t k = 0; k < i->stretch_count; k++) {
+        const struct stretch *t = &i->stretches[k];
+        for (size_t at = t->from; at < t->to;) {
+            ssize_t n = pread(i->fd, to + at, t->to - at, i->fd_at + (off_t)at);
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n <= 0)
+                return err_set(e, ERR_IO, "cannot read an image of memory: %s",
+                               n ? strerror(errno) : "it was cut short");
+            at += (size_t)n;
+        }
+    }
+    return true;
+}
+
+bool image_copy(const struct image *i, void *to, struct err *e)
+{
+    if (i->is_file)
+        return copy_file(i, to, e);
     for (size_t at = 0; at < i->size; at += PAGE)
         if (i->holds[at / PAGE])
             memcpy((uint8_t *)to + at, i->pristine + at, PAGE);
+    return true;
 }
 
 void image_count(const struct image *i, struct module_counts *out)
@@ -364,7 +471,8 @@ static bool slot_map(struct slot *s)
     for (size_t k = 0; i && k < i->stretch_count; k++) {
         const struct stretch *t = &i->stretches[k];
         if (mmap(s->base + t->from, t->to - t->from, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_FIXED, i->fd, (off_t)t->from) == MAP_FAILED)
+                 MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, i->fd,
+                 i->fd_at + (off_t)t->from) == MAP_FAILED)
             return false;
     }
     s->size = size;
@@ -372,7 +480,7 @@ static bool slot_map(struct slot *s)
     return true;
 }
 
-static struct slot *slot_new(struct image *image, size_t reserved)
+static struct slot *slot_new(struct image *image, size_t reserved, uint64_t tenant)
 {
     struct slot *s = mem_new(sizeof *s);
     void *p = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -384,7 +492,11 @@ static struct slot *slot_new(struct image *image, size_t reserved)
     s->base = p;
     s->reserved = reserved;
     s->image = image;
-    if (!slot_map(s)) {
+    s->tenant = tenant;
+    bool guarded = image && image->is_file;
+    if (guarded)
+        s->guarded = guard_on(s->base, image->size);
+    if ((guarded && !s->guarded) || !slot_map(s)) {
         slot_unmap(s);
         return NULL;
     }
@@ -403,11 +515,11 @@ struct slot *slot_take(struct image *image, size_t size, size_t reserved, uint64
             image->free = s->next;
             image->free_count--;
         } else {
-            s = slot_new(image, reserved);
+            s = slot_new(image, reserved, tenant);
         }
         pthread_mutex_unlock(&image->lock);
     } else {
-        s = slot_new(NULL, reserved);
+        s = slot_new(NULL, reserved, tenant);
     }
     if (!s)
         return NULL;
@@ -485,6 +597,19 @@ void slot_written(const struct slot *s, void (*each)(void *arg, size_t from, siz
     }
 }
 
+static void add_up(void *arg, size_t from, size_t to)
+{
+    *(uint64_t *)arg += to - from;
+}
+
+bool slot_touched(const struct slot *s, uint64_t *bytes)
+{
+    if (atomic_load(&finder_now) == FIND_NONE)
+        return false;
+    slot_written(s, add_up, bytes);
+    return true;
+}
+
 static bool same_as_image(const struct slot *s)
 {
     const struct image *i = s->image;
@@ -514,7 +639,7 @@ void slot_give_back(struct slot *s)
         slot_unmap(s);
         return;
     }
-    bool reset = !s->spoilt && slot_reset(s);
+    bool reset = !s->spoilt && !image->is_file && slot_reset(s);
     pthread_mutex_lock(&image->lock);
     uint64_t turn = image->resets + image->remaps;
     pthread_mutex_unlock(&image->lock);
@@ -524,7 +649,7 @@ void slot_give_back(struct slot *s)
         reset = false;
     /* Reading all of it has mapped all of it, which the next scan would have to
      * walk: so what was compared is mapped afresh, too. */
-    bool usable = (reset && !compare) || slot_map(s);
+    bool usable = !image->is_file && ((reset && !compare) || slot_map(s));
 
     pthread_mutex_lock(&image->lock);
     image->resets += reset;

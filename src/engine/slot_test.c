@@ -95,7 +95,8 @@ static void a_slot_shows_the_image(void **state)
     assert_is_image(s);
     slot_give_back(s);
     uint8_t *copy = mem_new(IMAGE_SIZE);
-    image_copy(image, copy);
+    struct err e = {0};
+    assert_true(image_copy(image, copy, &e));
     assert_memory_equal(copy, image_bytes, IMAGE_SIZE);
     free(copy);
 }

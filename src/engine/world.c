@@ -10,6 +10,7 @@
  * it is advanced only to stop somebody; whoever has no verdict goes on.
  */
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "engine/internal.h"
 #include "os/os.h"
@@ -85,6 +86,8 @@ static bool refuse_verdict(struct world *w, struct err *e)
         return err_set(e, ERR_STACK, "recursed deeper than the stack is");
     case ERR_CANCELLED:
         return err_set(e, ERR_CANCELLED, "cancelled while it was running");
+    case ERR_IO:
+        return err_set(e, ERR_IO, "the file that its memory began as was cut short");
     default:
         return err_set(e, ERR_BUG, "stopped without a reason");
     }
@@ -202,6 +205,9 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
     w->watching = NULL;
     cancel_off(w->limits.cancel);
     w->compute_used_ns += os_thread_cpu_ns() - cpu_start - w->spared_ns;
+    int none = ERR_NONE;
+    if (w->slot && w->slot->guarded && guard_was_hit(w->slot->guarded))
+        atomic_compare_exchange_strong(&w->verdict, &none, ERR_IO);
     /* Nobody stops it from here on; but it may have been stopped in the instant
      * after it was done. */
     if (atomic_load(&w->verdict) == ERR_NONE)
@@ -290,7 +296,8 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
     atomic_fetch_add_explicit(&m->worlds, 1, memory_order_relaxed);
     if (!w->slot && world_find_memory(w) && m->image) {
         w->memory_peak = wasmtime_memory_data_size(w->context, &w->memory);
-        image_copy(m->image, wasmtime_memory_data(w->context, &w->memory));
+        if (!image_copy(m->image, wasmtime_memory_data(w->context, &w->memory), e))
+            return NULL;
     }
     return take(w);
 }
@@ -448,6 +455,22 @@ void *world_slice(struct world *w, uint64_t at, uint64_t n)
     if (at > all.n || n > all.n - at || atomic_load(&w->verdict) != ERR_NONE)
         return NULL;
     return (char *)(uintptr_t)all.at + at;
+}
+
+bool world_discard(struct world *w, uint64_t at, uint64_t n)
+{
+    uint8_t *from = world_slice(w, at, n);
+    uintptr_t first = ((uintptr_t)from + PAGE - 1) / PAGE * PAGE;
+    uintptr_t end = ((uintptr_t)from + n) / PAGE * PAGE;
+    if (from && first < end)
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+    return from != NULL;
+}
+
+bool world_touched(struct world *w, uint64_t *bytes)
+{
+    *bytes = 0;
+    return w->slot && slot_touched(w->slot, bytes);
 }
 
 const void *world_remains(struct world *w, uint64_t at, uint64_t n)
