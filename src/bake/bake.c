@@ -455,12 +455,16 @@ static bool bake_world(struct baking *b, struct world *w, struct bake_result *ou
         !check_tables(b, w, e) || !check_stack(b, before, e))
         return false;
     b->memory = world_memory(w);
-    if (b->memory.n > BAKE_IMAGE_MAX)
-        return err_set(e, ERR_LIMIT, "its memory is larger than %zu bytes",
+    struct str image = b->memory;
+    while (b->memory.n > BAKE_IMAGE_MAX && image.n > 0 &&
+           page_is_zero(image.at + image.n - PAGE))
+        image.n -= PAGE;
+    if (image.n > BAKE_IMAGE_MAX)
+        return err_set(e, ERR_LIMIT, "its memory holds more than %zu bytes",
                        BAKE_IMAGE_MAX);
     put_module(b, true, &out->dense);
     put_module(b, false, &out->bare);
-    buf_str(&out->image, b->memory);
+    buf_str(&out->image, image);
     return buf_check(&out->dense, "the baked module", e) &&
            buf_check(&out->bare, "the baked module", e) &&
            buf_check(&out->image, "the image", e);
@@ -490,7 +494,7 @@ bool bake_module(struct engine *g, struct str wasm, const struct bake_options *o
     scoped(module_close) struct module *m = module_open(g, ENGINE_FOREIGN, &source, e);
     if (!m)
         return false;
-    scoped(world_close) struct world *w =
-        world_open(m, &(struct world_limits){.memory_bytes = BAKE_IMAGE_MAX}, o->data, e);
+    scoped(world_close) struct world *w = world_open(
+        m, &(struct world_limits){.memory_bytes = BAKE_MEMORY_MAX}, o->data, e);
     return w && bake_world(b, w, out, e);
 }

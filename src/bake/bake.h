@@ -36,6 +36,9 @@ struct bake_result {
 };
 
 #define BAKE_IMAGE_MAX ((size_t)1 << 30)
+/* Of the memory itself. What is larger than an image may be has to end in zeros, which the
+ * image is then without: they are mapped when a world begins, at some cost to each. */
+#define BAKE_MEMORY_MAX ((size_t)2 << 30)
 
 /* ERR_INVALID: no module that can be baked, because it does not parse, has no
  * memory of its own exported as "memory", or keeps state that a module cannot

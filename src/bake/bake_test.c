@@ -397,6 +397,43 @@ static void a_memory_of_zeros_needs_no_segment(void **state)
     assert_int_equal(world_memory(w).n, 65536);
 }
 
+/* 16,400 pages: 1,025 MiB. `body` is its start. */
+static struct text large_memory(const struct str *body)
+{
+    return (struct text){
+        .sections = {[WASM_TYPE] = STR("\1\x60\0\0"),
+                     [WASM_FUNCTION] = STR("\1\0"),
+                     [WASM_MEMORY] = STR("\1\0\x90\x80\1"),
+                     [WASM_EXPORT] = STR("\2\6memory\2\0\4init\0\0")},
+        .bodies = body,
+        .body_count = 1,
+    };
+}
+
+static void a_memory_larger_than_an_image_has_one_without_its_end(void **state)
+{
+    (void)state;
+    const struct str body = BODY(ADDRESS I32("\x21") STORE8("\5")); /* at 0x11005 */
+    const struct text t = large_memory(&body);
+    scoped_result struct bake_result b;
+    bake_text(&t, &b);
+    assert_int_equal(b.image.n, 0x12000);
+    scoped(module_close) struct module *m =
+        open_module(ENGINE_OWN, buf_view(&b.bare), buf_view(&b.image));
+    scoped(world_close) struct world *w = open_world(m);
+    assert_int_equal(world_memory(w).n, 16400 * 65536);
+    assert_int_equal(world_memory(w).at[0x11005], 33);
+}
+
+static void a_memory_that_holds_more_than_an_image_is_refused(void **state)
+{
+    (void)state;
+    const struct str body = BODY(/* at 0x40010000 */
+                                 "\x41\x80\x80\x84\x80\x04" I32("\x21") STORE8("\5"));
+    const struct text t = large_memory(&body);
+    assert_refused(&t, ERR_LIMIT, "holds more than");
+}
+
 /* _initialize runs by itself, first, and goes too. */
 static void initialize_runs_before_the_others(void **state)
 {
@@ -851,6 +888,8 @@ int main(void)
         cmocka_unit_test(the_start_is_gone_from_both_forms),
         cmocka_unit_test(the_dense_form_has_one_segment_of_whole_pages),
         cmocka_unit_test(a_memory_of_zeros_needs_no_segment),
+        cmocka_unit_test(a_memory_larger_than_an_image_has_one_without_its_end),
+        cmocka_unit_test(a_memory_that_holds_more_than_an_image_is_refused),
         cmocka_unit_test(initialize_runs_before_the_others),
         cmocka_unit_test(the_system_answers_that_it_is_not_there),
         cmocka_unit_test(while_it_is_baked_the_clock_stands_still),
