@@ -1,9 +1,12 @@
 /* Bare programs: loaded, run in slices, and looked at between these. */
 #include "vm/bare.h"
+#include "vm/clock.h"
 #include "vm/csr.h"
 #include "vm/decode.h"
+#include "vm/device.h"
 #include "vm/elf.h"
-#include "vm/machine.h"
+#include "vm/ram.h"
+#include "vm/sbi.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -110,7 +113,10 @@ int bare_run(const struct bare *b)
         free(file);
         return unfit(b->path, "there is not enough memory for the machine's RAM");
     }
-    ram_init(ram, b->ram_bytes);
+    ram_init(&hart, ram, b->ram_bytes);
+    devices_init();
+    sbi_init(false);
+    clock_init(&hart);
     struct program p;
     const char *wrong = elf_load(file, n, &p);
     free(file);

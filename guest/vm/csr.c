@@ -1,6 +1,6 @@
 /* Control and status registers. */
 #include "vm/csr.h"
-#include "vm/machine.h"
+#include "vm/clock.h"
 
 #define SSTATUS_WRITABLE \
     (SSTATUS_SIE | SSTATUS_SPIE | SSTATUS_SPP | SSTATUS_FS | SSTATUS_SUM | SSTATUS_MXR)
@@ -75,7 +75,7 @@ bool csr_read(struct hart *h, uint32_t number, uint64_t *out)
         *out = h->satp;
         return true;
     case CSR_TIME:
-        *out = machine_time();
+        *out = clock_time();
         return counter_is_open(h, number);
     case CSR_CYCLE:
     case CSR_INSTRET:
@@ -150,7 +150,7 @@ bool csr_write(struct hart *h, uint32_t number, uint64_t value, bool *moved)
         return true;
     case CSR_STIMECMP:
         h->stimecmp = value;
-        machine_timer(h);
+        clock_check(h);
         return true;
     case CSR_SATP:
         write_satp(h, value);

@@ -1,6 +1,6 @@
 /* ELF, the little of it that bare programs need. */
 #include "vm/elf.h"
-#include "vm/machine.h"
+#include "vm/ram.h"
 
 #include <elf.h>
 #include <string.h>

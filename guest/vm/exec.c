@@ -10,7 +10,8 @@
 #include "vm/decode.h"
 #include "vm/fp.h"
 #include "vm/hart.h"
-#include "vm/machine.h"
+#include "vm/ram.h"
+#include "vm/sbi.h"
 
 #define PAGE 4096ull
 

@@ -7,6 +7,6 @@ void hart_reset(struct hart *h, uint64_t pc)
                        .privilege = SUPERVISOR,
                        .reserved = UINT64_MAX,
                        .stimecmp = UINT64_MAX};
-    tlb_flush(h);
+    tlb_init(h);
     view_changed(h);
 }

@@ -51,6 +51,7 @@ struct tlb {
         uint64_t tag;
         struct slot *slots;
     } code[TLB_ENTRIES];
+    uint64_t used[TLB_ENTRIES / 64]; /* a bit an entry: what a flush has to look at */
 };
 enum view { VIEW_USER, VIEW_SUPERVISOR, VIEW_SUM, VIEW_COUNT };
 
@@ -74,6 +75,8 @@ struct hart {
     struct slot across[3]; /* an instruction over a page's end */
     struct tlb *tlb;       /* of now */
     struct tlb tlbs[VIEW_COUNT];
+    uint64_t
+        widest[2]; /* page in the buffers, of the lower and upper half of addresses */
 };
 
 void hart_reset(struct hart *h, uint64_t pc);
@@ -112,7 +115,10 @@ void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes);
 struct slot *code_at(struct hart *h, uint64_t va);
 /* Two bytes of code, for an instruction over a page's end. false: it trapped. */
 bool fetch_half(struct hart *h, uint64_t va, uint16_t *out);
+void tlb_init(struct hart *h);
 void tlb_flush(struct hart *h); /* all */
 void tlb_flush_page(struct hart *h, uint64_t va);
 /* No translation may write to this frame any more without being seen. */
 void tlb_protect(struct hart *h, const uint8_t *page);
+/* No translation leads to these slots any more. */
+void code_unmap(struct hart *h, const struct slot *slots);

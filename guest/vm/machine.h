@@ -1,50 +1,60 @@
-/* guest/vm/machine.h - what is around the hart: RAM, code pages, devices, the SBI.
+/* guest/vm/machine.h - the whole machine, for whoever drives it: wasm.c and native.c.
  *
- * Physical addresses: docs/machine.md has the map. RAM begins at RAM_BASE and lies in one
- * piece, so that an address in it becomes a pointer by one addition.
+ * There is one machine, and all its state is in static memory and in RAM. Between two calls
+ * nothing of it is elsewhere: a copy of that memory is a copy of the machine, and goes on
+ * with machine_resume().
+ *
+ *   machine_init(), machine_disk()..., an Image to MACHINE_KERNEL in RAM, machine_boot(),
+ *   then machine_run() again and again. Input needs no notice: each run looks for it.
+ *
+ * Physical addresses: PLIC 0x0c000000, UART 0x10000000, virtio-mmio 0x10001000 + n * 0x1000
+ * with interrupt 1 + n, generation 0x10100000, RAM 0x80000000.
  */
 #pragma once
-#include "vm/hart.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#define RAM_BASE 0x80000000ull
+#include "abi/vm.h"
 
-/* ---- RAM (ram.c) -------------------------------------------------------------------- */
+#define MACHINE_DISKS 4u         /* at most; the guest sees the n-th as /dev/vda and on */
+#define MACHINE_KERNEL 0x200000u /* from the beginning of RAM: where an Image is put */
+#define MACHINE_ARGUMENTS_MAX 1024u /* bytes of a kernel's command line, with its NUL */
 
-/* Gives the machine its memory, `size` bytes that hold zeros, a multiple of 4,096. */
-void ram_init(uint8_t *at, uint64_t size);
-uint64_t ram_size(void);
-/* `size` bytes at a physical address; NULL: not all of them are RAM. */
-uint8_t *ram_at(uint64_t address, uint64_t size);
-/* Everything but a translated store that writes RAM says so, before it writes: decoded code
- * is dropped, a reservation broken. */
-void ram_written(struct hart *h, uint64_t address, uint64_t size);
+/* A machine that is switched off. `ram`: zeros, whole pages, VM_RAM_MIN_MB .. VM_RAM_MAX_MB. */
+void machine_init(uint8_t *ram, uint64_t ram_bytes);
 
-/* A page of RAM that code was run from: what it was decoded into. */
-struct code_page {
-    struct slot slots[2049]; /* the last one is OP_page_end */
-    const uint16_t *code;    /* the page itself */
-    uint32_t frame;
-};
-/* The one of this page of RAM, made where it is missing; all its slots are then
- * OP_undecoded. No translation may write the page unseen from now on. */
-struct code_page *code_page_at(struct hart *h, uint8_t *page);
-static inline struct code_page *code_page_of(const struct slot *slots)
-{
-    return (struct code_page *)(uintptr_t)slots; /* slots stand first */
-}
-bool is_code(const uint8_t *page); /* has it one? */
+/* Connects disk `n` of that many bytes, whole sectors of 512, before the start. */
+void machine_disk(uint32_t n, uint64_t bytes, bool read_only);
 
-/* ---- devices ----------------------------------------------------------------------------- */
+/* For images that are to be the same each time: the clock then counts instructions, and leaps
+ * over idle time where a timer is set. Until machine_resume(). */
+void machine_count_time(void);
 
-/* A device's registers: reads and writes of 1, 2, 4 or 8 bytes, naturally aligned. false:
- * there is none at that address. */
-bool device_read(uint64_t address, uint32_t size, uint64_t *out);
-bool device_write(struct hart *h, uint64_t address, uint32_t size, uint64_t value);
+/* Starts the kernel, `bytes` of an Image at MACHINE_KERNEL in RAM (Linux's header is checked),
+ * with `arguments` as its command line. false: machine_reason() has words. */
+bool machine_boot(uint64_t bytes, const char *arguments);
+/* Starts a program without a kernel's header at `entry`, with the same devices and SBI. */
+void machine_start(uint64_t entry);
 
-/* ---- time, and what M mode would do -------------------------------------------------------- */
+/* Runs about `limit` instructions (the last round may pass it by a page of code's worth).
+ * VM_OFF, VM_REBOOT and VM_FAILED are final: every further run says the same. VM_IDLE: to be
+ * run again at machine_wake_ns(), or as soon as host_read() has something, or host_write()
+ * would take what it refused. */
+enum vm_pause machine_run(uint64_t limit);
+/* On host_now_ns(): when an idle machine's timer is due; UINT64_MAX: none is set. */
+uint64_t machine_wake_ns(void);
+const char *machine_reason(void); /* after VM_FAILED; for a person, one sentence */
 
-uint64_t machine_time(void); /* the `time` CSR: units of 100 ns */
-/* A call of the SBI by its registers; false: nothing of the kind is there. */
-bool sbi_call(struct hart *h);
-/* Says whether stimecmp has passed (INT_TIMER of sip). */
-void machine_timer(struct hart *h);
+/* A copy of the memory is about to go on as a machine of its own: its clock continues from
+ * where it stood, by this host's; the guest's kernel is told that it is another one now, and
+ * mixes fresh entropy before it runs anything (vmgenid). */
+void machine_resume(void);
+/* Forgets what can be made again (decoded code, translations) and leaves zeros: the image of
+ * this memory becomes smaller. */
+void machine_forget(void);
+
+uint64_t machine_retired(void);                       /* instructions, since the start */
+void machine_resize(uint16_t rows, uint16_t columns); /* the console's terminal */
+/* Asks the guest to keep this many MB less of its RAM than it has (balloon). */
+void machine_balloon(uint32_t mb);

@@ -1,8 +1,9 @@
 /* Memory as the hart sees it: Sv39, the translation buffers behind the fast paths, and what
  * those do not find. */
 #include "vm/csr.h"
+#include "vm/device.h"
 #include "vm/hart.h"
-#include "vm/machine.h"
+#include "vm/ram.h"
 
 #define PAGE 4096ull
 
@@ -20,17 +21,57 @@ static void forget(struct tlb *t, unsigned i)
     t->read[i].tag = t->write[i].tag = t->code[i].tag = TLB_NONE;
 }
 
-void tlb_flush(struct hart *h)
+void tlb_init(struct hart *h)
 {
-    for (unsigned v = 0; v < VIEW_COUNT; v++)
+    for (unsigned v = 0; v < VIEW_COUNT; v++) {
+        struct tlb *t = &h->tlbs[v];
         for (unsigned i = 0; i < TLB_ENTRIES; i++)
-            forget(&h->tlbs[v], i);
+            forget(t, i);
+        for (unsigned i = 0; i < TLB_ENTRIES / 64; i++)
+            t->used[i] = 0;
+    }
+    h->widest[0] = h->widest[1] = PAGE;
 }
 
+/* Those that hold a page of the `size` bytes around va; all of them with a size of 0. It costs
+ * what is in use: kernels flush often, and small programs use few. */
+static void forget_around(struct tlb *t, uint64_t va, uint64_t size)
+{
+    uint64_t mask = 0 - size;
+    for (unsigned w = 0; w < TLB_ENTRIES / 64; w++)
+        for (uint64_t left = t->used[w]; left; left &= left - 1) {
+            unsigned i = w * 64 + (unsigned)__builtin_ctzll(left);
+            if (!((t->read[i].tag ^ va) & mask))
+                t->read[i].tag = TLB_NONE;
+            if (!((t->write[i].tag ^ va) & mask))
+                t->write[i].tag = TLB_NONE;
+            if (!((t->code[i].tag ^ va) & mask))
+                t->code[i].tag = TLB_NONE;
+        }
+}
+
+void tlb_flush(struct hart *h)
+{
+    for (unsigned v = 0; v < VIEW_COUNT; v++) {
+        struct tlb *t = &h->tlbs[v];
+        for (unsigned w = 0; w < TLB_ENTRIES / 64; w++) {
+            for (uint64_t left = t->used[w]; left; left &= left - 1)
+                forget(t, w * 64 + (unsigned)__builtin_ctzll(left));
+            t->used[w] = 0;
+        }
+    }
+    h->widest[0] = h->widest[1] = PAGE;
+}
+
+/* Of a large page there may be an entry for each 4 KB. */
 void tlb_flush_page(struct hart *h, uint64_t va)
 {
+    uint64_t size = h->widest[va >> 63];
     for (unsigned v = 0; v < VIEW_COUNT; v++)
-        forget(&h->tlbs[v], place(va));
+        if (size == PAGE)
+            forget(&h->tlbs[v], place(va));
+        else
+            forget_around(&h->tlbs[v], va, size);
 }
 
 void tlb_protect(struct hart *h, const uint8_t *page)
@@ -43,10 +84,32 @@ void tlb_protect(struct hart *h, const uint8_t *page)
         }
 }
 
-static void remember(struct tlb_entry *e, uint64_t va, uint8_t *page)
+void code_unmap(struct hart *h, const struct slot *slots)
 {
-    e->tag = va & ~(PAGE - 1);
-    e->less = page - (uintptr_t)e->tag;
+    for (unsigned v = 0; v < VIEW_COUNT; v++)
+        for (unsigned i = 0; i < TLB_ENTRIES; i++)
+            if (h->tlbs[v].code[i].slots == slots)
+                h->tlbs[v].code[i].tag = TLB_NONE;
+}
+
+static unsigned use(struct hart *h, uint64_t va)
+{
+    unsigned i = place(va);
+    h->tlb->used[i / 64] |= 1ull << i % 64;
+    return i;
+}
+
+static void remember_read(struct hart *h, uint64_t va, uint8_t *page)
+{
+    uint64_t tag = va & ~(PAGE - 1);
+    h->tlb->read[use(h, va)] = (struct tlb_entry){tag, page - (uintptr_t)tag};
+}
+
+static void remember_write(struct hart *h, uint64_t va, uint8_t *page)
+{
+    uint64_t tag = va & ~(PAGE - 1);
+    if (!is_code(page))
+        h->tlb->write[use(h, va)] = (struct tlb_entry){tag, page - (uintptr_t)tag};
 }
 
 /* ---- Sv39 -------------------------------------------------------------------------------- */
@@ -106,9 +169,11 @@ static enum walked walk(struct hart *h, uint64_t va, enum access how, uint64_t *
             return NO_PAGE;
         uint64_t marks = PTE_A | (how == WRITE ? PTE_D : 0);
         if ((pte & marks) != marks) {
-            ram_written(h, at, 8);
+            ram_written(at, 8);
             *slot = pte | marks;
         }
+        if (h->widest[va >> 63] < (inside + 1) * PAGE)
+            h->widest[va >> 63] = (inside + 1) * PAGE;
         *pa = (ppn | (va / PAGE & inside)) * PAGE + va % PAGE;
         return WALKED;
     }
@@ -146,13 +211,18 @@ static void put(uint8_t *at, uint32_t size, uint64_t v)
 /* Within one page. */
 static bool load_within(struct hart *h, uint64_t va, uint32_t size, uint64_t *out)
 {
+    const struct tlb_entry *e = &h->tlb->read[place(va)];
+    if (e->tag == (va & ~(PAGE - 1))) { /* it was but not aligned */
+        *out = get(e->less + (uintptr_t)va, size);
+        return true;
+    }
     uint64_t pa;
     if (!translate(h, va, READ, &pa))
         return false;
     uint8_t *at = ram_at(pa, size);
     if (at) {
         *out = get(at, size);
-        remember(&h->tlb->read[place(va)], va, at - va % PAGE);
+        remember_read(h, va, at - va % PAGE);
         return true;
     }
     if (!(va & (size - 1)) && device_read(pa, size, out))
@@ -182,13 +252,12 @@ static bool store_within(struct hart *h, uint64_t va, uint32_t size, uint64_t pa
     uint8_t *at = ram_at(pa, size);
     if (at) {
         uint8_t *page = at - va % PAGE;
-        ram_written(h, pa, size);
+        ram_written(pa, size);
         put(at, size, value);
-        if (!is_code(page))
-            remember(&h->tlb->write[place(va)], va, page);
+        remember_write(h, va, page);
         return true;
     }
-    if (!(va & (size - 1)) && device_write(h, pa, size, value))
+    if (!(va & (size - 1)) && device_write(pa, size, value))
         return true;
     trap(h, va & (size - 1) ? CAUSE_STORE_MISALIGNED : CAUSE_STORE_ACCESS, va);
     return false;
@@ -197,10 +266,15 @@ static bool store_within(struct hart *h, uint64_t va, uint32_t size, uint64_t pa
 /* Over a page's end nothing is written before both pages were found. */
 bool store_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t value)
 {
+    const struct tlb_entry *e = &h->tlb->write[place(va)];
+    uint32_t first = (uint32_t)(PAGE - va % PAGE);
+    if (size <= first && e->tag == (va & ~(PAGE - 1))) {
+        put(e->less + (uintptr_t)va, size, value);
+        return true;
+    }
     uint64_t pa, behind;
     if (!translate(h, va, WRITE, &pa))
         return false;
-    uint32_t first = (uint32_t)(PAGE - va % PAGE);
     if (size <= first)
         return store_within(h, va, size, pa, value);
     if (!translate(h, va + first, WRITE, &behind))
@@ -215,7 +289,8 @@ bool store_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t value)
 void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes)
 {
     enum access how = writes ? WRITE : READ;
-    struct tlb_entry *e = writes ? &h->tlb->write[place(va)] : &h->tlb->read[place(va)];
+    const struct tlb_entry *e =
+        writes ? &h->tlb->write[place(va)] : &h->tlb->read[place(va)];
     if (e->tag == (va & ~(PAGE - 1)) && !(va & (size - 1)))
         return e->less + (uintptr_t)va;
     if (va & (size - 1)) {
@@ -230,10 +305,13 @@ void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes)
         trap(h, access_fault[how], va);
         return 0;
     }
-    if (writes)
-        ram_written(h, pa, size);
-    if (!writes || !is_code(at - va % PAGE))
-        remember(e, va, at - va % PAGE);
+    if (writes) {
+        uint64_t reserved = h->reserved; /* SC comes here to ask for it */
+        ram_written(pa, size);
+        h->reserved = reserved;
+        remember_write(h, va, at - va % PAGE);
+    } else
+        remember_read(h, va, at - va % PAGE);
     return at;
 }
 
@@ -241,7 +319,7 @@ void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes)
 
 struct slot *code_at(struct hart *h, uint64_t va)
 {
-    struct code_entry *e = &h->tlb->code[place(va)];
+    const struct code_entry *e = &h->tlb->code[place(va)];
     uint64_t page = va & ~(PAGE - 1), pa;
     if (e->tag == page)
         return e->slots;
@@ -252,10 +330,9 @@ struct slot *code_at(struct hart *h, uint64_t va)
         trap(h, CAUSE_FETCH_ACCESS, va);
         return 0;
     }
-    struct code_page *code = code_page_at(h, at);
-    e->tag = page;
-    e->slots = code->slots;
-    return e->slots;
+    struct code_page *code = code_page_at(at);
+    h->tlb->code[use(h, va)] = (struct code_entry){page, code->slots};
+    return code->slots;
 }
 
 bool fetch_half(struct hart *h, uint64_t va, uint16_t *out)

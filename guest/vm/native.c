@@ -1,6 +1,6 @@
 /* build/vm-native: the machine as a program of this computer, for tests. */
 #include "vm/bare.h"
-#include "vm/machine.h"
+#include "vm/host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,36 +14,19 @@ static const char usage[] =
     "    its symbol `tohost`, and exits with that value >> 1 (255 where it is more).\n"
     "    124: it has not ended after N instructions, or waits. 126: it cannot be run.\n";
 
-/* ---- a machine that has nothing but RAM ----------------------------------------------- */
+/* ---- the world around a machine --------------------------------------------------------- */
 
-bool device_read(uint64_t address, uint32_t size, uint64_t *out)
-{
-    (void)address, (void)size, (void)out;
-    return false;
-}
-
-bool device_write(struct hart *h, uint64_t address, uint32_t size, uint64_t value)
-{
-    (void)h, (void)address, (void)size, (void)value;
-    return false;
-}
-
-uint64_t machine_time(void)
+uint64_t host_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 10000000u + (uint64_t)t.tv_nsec / 100;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-bool sbi_call(struct hart *h)
+uint32_t host_write(enum vm_channel channel, const void *at, uint32_t n)
 {
-    (void)h;
-    return false;
-}
-
-void machine_timer(struct hart *h)
-{
-    (void)h;
+    (void)channel;
+    return (uint32_t)fwrite(at, 1, n, stdout);
 }
 
 /* ---- arguments -------------------------------------------------------------------------- */

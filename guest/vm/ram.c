@@ -1,25 +1,25 @@
 /* RAM, and the pages of it that were run. */
-#include "vm/machine.h"
+#include "vm/ram.h"
 
-#define PAGE 4096u
-#define LENGTH_OF_PAGE (PAGE / 2u)
-#define CODE_PAGES 4096u /* kept decoded: 64 MB of slots where all are used */
+#define HALVES (RAM_PAGE / 2u)
+/* Kept decoded, the oldest given up for a new one: 48 MB of slots where all are in use. */
+#define CODE_PAGES 3000u
 
+static struct hart *hart;
 static uint8_t *ram;
 static uint64_t size_bytes;
 
 /* For each page of RAM the number of its code page, from 1; 0: none. */
-static uint16_t code_of[(1u << 30) / PAGE];
+static uint16_t code_of[VM_RAM_MAX_MB * (1024u * 1024u / RAM_PAGE)];
 static struct code_page pages[CODE_PAGES];
 static uint32_t next;
 
-void ram_init(uint8_t *at, uint64_t size)
+void ram_init(struct hart *h, uint8_t *at, uint64_t size)
 {
+    hart = h;
     ram = at;
     size_bytes = size;
-    for (uint64_t i = 0; i < size / PAGE; i++)
-        code_of[i] = 0;
-    next = 0;
+    code_forget();
 }
 
 uint64_t ram_size(void)
@@ -35,7 +35,12 @@ uint8_t *ram_at(uint64_t address, uint64_t size)
 
 static uint32_t frame_of(const uint8_t *page)
 {
-    return (uint32_t)((uint64_t)(page - ram) / PAGE);
+    return (uint32_t)((uint64_t)(page - ram) / RAM_PAGE);
+}
+
+static uint16_t number_of(const struct code_page *p)
+{
+    return (uint16_t)(p - pages + 1);
 }
 
 bool is_code(const uint8_t *page)
@@ -43,49 +48,53 @@ bool is_code(const uint8_t *page)
     return code_of[frame_of(page)];
 }
 
-static void clear(struct code_page *p)
+/* A round may still be among these slots when a store of its own has them dropped: they become
+ * undecoded ones, and keep their code to be decoded from. */
+static void drop(struct code_page *p)
 {
-    for (unsigned i = 0; i < LENGTH_OF_PAGE; i++)
-        p->slots[i] = (struct slot){0};
-    p->slots[LENGTH_OF_PAGE] = (struct slot){.op = OP_page_end};
+    code_unmap(hart, p->slots);
+    code_of[p->frame] = 0;
+    __builtin_memset(p->slots, 0, HALVES * sizeof *p->slots);
 }
 
-/* No round may come to these slots any more but by code_at(). */
-static void drop(struct hart *h, uint32_t frame)
+void ram_written(uint64_t address, uint64_t size)
 {
-    struct code_page *p = &pages[code_of[frame] - 1];
-    for (unsigned v = 0; v < VIEW_COUNT; v++)
-        for (unsigned i = 0; i < TLB_ENTRIES; i++)
-            if (h->tlbs[v].code[i].slots == p->slots)
-                h->tlbs[v].code[i].tag = TLB_NONE;
-    code_of[frame] = 0;
-    p->code = 0;
-    clear(p);
-}
-
-void ram_written(struct hart *h, uint64_t address, uint64_t size)
-{
-    uint64_t first = (address - RAM_BASE) / PAGE,
-             last = (address - RAM_BASE + size - 1) / PAGE;
+    hart->reserved = UINT64_MAX;
+    if (!size)
+        return;
+    uint64_t first = (address - RAM_BASE) / RAM_PAGE;
+    uint64_t last = (address - RAM_BASE + size - 1) / RAM_PAGE;
     for (uint64_t frame = first; frame <= last; frame++)
         if (code_of[frame])
-            drop(h, (uint32_t)frame);
+            drop(&pages[code_of[frame] - 1]);
 }
 
-struct code_page *code_page_at(struct hart *h, uint8_t *page)
+struct code_page *code_page_at(uint8_t *page)
 {
     uint32_t frame = frame_of(page);
     if (code_of[frame])
         return &pages[code_of[frame] - 1];
     struct code_page *p = &pages[next];
     next = (next + 1) % CODE_PAGES;
-    if (p->code)
-        drop(h, p->frame);
-    else
-        clear(p);
+    if (p->code && code_of[p->frame] == number_of(p))
+        drop(p);
+    p->slots[HALVES] = (struct slot){.op = OP_page_end};
     p->code = (const uint16_t *)(const void *)page;
     p->frame = frame;
-    code_of[frame] = (uint16_t)(p - pages + 1);
-    tlb_protect(h, page);
+    code_of[frame] = number_of(p);
+    tlb_protect(hart, page);
     return p;
+}
+
+void code_forget(void)
+{
+    for (uint32_t i = 0; i < CODE_PAGES; i++)
+        if (pages[i].code) {
+            if (code_of[pages[i].frame] == number_of(&pages[i]))
+                drop(&pages[i]);
+            pages[i].slots[HALVES] = (struct slot){0};
+            pages[i].code = 0;
+            pages[i].frame = 0;
+        }
+    next = 0;
 }

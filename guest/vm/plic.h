@@ -1,0 +1,14 @@
+/* guest/vm/plic.h - the interrupt controller: which of the devices' lines the hart hears of.
+ *
+ * Lines are levels: one that is still up when the kernel has completed it comes again.
+ * Source: RISC-V Platform-Level Interrupt Controller Specification 1.0.
+ */
+#pragma once
+#include "vm/hart.h"
+
+#define PLIC_BASE 0x0c000000ull
+#define PLIC_SIZE 0x00400000ull
+#define PLIC_LINES 31u /* numbered from 1 */
+
+void plic_init(struct hart *h); /* and adds it to the devices */
+void plic_line(uint32_t line, bool up);
