@@ -38,7 +38,7 @@ const char *approval_memory_name(enum approval_memory m); /* "call" */
 bool approval_memory_named(struct str name, enum approval_memory *out);
 
 struct approval_wish {
-    const char *kind;         /* "run", "install" */
+    const char *kind;         /* "run", "install", "machine" */
     const char *caller;       /* as the audit names it */
     const char *asker;        /* whose request it is: the same for nobody else */
     const char *digest;       /* of all that is asked for, at most 64 bytes */

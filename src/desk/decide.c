@@ -40,7 +40,11 @@ bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permissio
 static bool allow_always(struct ward *w, const struct json *entry, const char *by,
                          struct err *e)
 {
+    static const char *const always = "always";
     struct json_iter it = json_iter(json_get(entry, "tools"));
+    if (str_is(json_str(json_get(entry, "kind")), "machine"))
+        return ward_set(w, false, "vm.permission", &always, 1, by, e) ||
+               err_wrap(e, "it is allowed for this call, but not for always");
     while (json_next(&it))
         if (!desk_permit(w, false, json_str(it.value).at, PERMISSION_ALWAYS, by, e))
             return err_wrap(e, "it is allowed for this call, but not for always");

@@ -99,6 +99,13 @@ struct policy {
         bool require_signature, ask_client, elicit_always;
         uint32_t ask_seconds;
     } tools;
+    struct {                           /* Linux machines */
+        enum permission permission[2]; /* as `allowed`; usual: always */
+        uint32_t machines;             /* of one caller, at once */
+        uint32_t ram_mb, disk_mb;      /* of one, at most */
+        uint32_t cpu_seconds;          /* of computing, in all that one lives */
+        uint32_t timeout_ms;           /* that one command may ask for */
+    } vm;
     char digest[17]; /* of all that is in force: the same for the same policy */
 };
 
@@ -185,6 +192,11 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
 /* What holds for it, whoever asks; *from ("default", "user", "vault") said so. */
 enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
                                   const char **from);
+/* The same of a Linux machine, for `call` ("vm.exec"): it sees no files of the host and no
+ * network, so by itself it may be used at once. */
+bool permit_machine(const struct permit *p, const char *call, enum permission *out,
+                    struct err *e);
+enum permission policy_machine(const struct policy *p, const char **from);
 bool policy_names_tool(const struct policy_names *list, const char *name);
 uint32_t permit_timeout_ms(const struct permit *p); /* the ceilings of its level */
 uint32_t permit_memory_mb(const struct permit *p);

@@ -221,6 +221,39 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
     return true;
 }
 
+/* ---- Linux machines -------------------------------------------------------- */
+
+enum permission policy_machine(const struct policy *p, const char **from)
+{
+    enum permission users = p->vm.permission[0], vaults = p->vm.permission[1];
+    const char *why = users == PERMISSION_USUAL ? "default" : "user";
+    if (users == PERMISSION_USUAL)
+        users = PERMISSION_ALWAYS;
+    if (from)
+        *from = vaults > users ? "vault" : why;
+    return vaults > users ? vaults : users;
+}
+
+bool permit_machine(const struct permit *p, const char *call, enum permission *out,
+                    struct err *e)
+{
+    struct err why = {0};
+    if (!permit_call(p, call, LEVEL_FULL, false, &why))
+        return err_set(e, why.code, "%s%s",
+                       why.code == ERR_DENIED ? "Permission denied: " : "", why.msg);
+    const char *from;
+    *out = policy_machine(p->policy, &from);
+    if (*out == PERMISSION_NEVER)
+        return tool_denied(e, "the Linux machine",
+                           !strcmp(from, "vault")
+                               ? "is 'never' by the vault's policy (vm.permission)"
+                               : "is 'never' by the policy; a person may change that "
+                                 "('cloche policy set vm.permission ask')");
+    if (caller_way(p->who) == WAY_TERMINAL)
+        *out = PERMISSION_ALWAYS;
+    return true;
+}
+
 uint32_t permit_timeout_ms(const struct permit *p)
 {
     return p->policy->levels[p->level].timeout_ms;

@@ -46,7 +46,7 @@ struct key {
     const char *usual;        /* as JSON */
     const char *summary;
 };
-#define KEYS_MAX 64
+#define KEYS_MAX 80
 extern const struct key policy_keys[];
 extern const size_t policy_key_count;
 

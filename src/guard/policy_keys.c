@@ -157,6 +157,20 @@ const struct key policy_keys[] = {
     {"tools.elicitAlways", KEY_BOOL, RULE_LOWER, AT(tools.elicit_always), 0, 0, NULL,
      "false",
      "an answer that came through the agent's own client may allow a tool for always"},
+    {"vm.permission", KEY_WORD, RULE_ALSO, AT(vm.permission), 0, 0, usual_words,
+     "\"usual\"",
+     "may an agent run commands in a Linux machine, and is a person asked before each; "
+     "usual: always, since it sees no files and no network"},
+    {"vm.machines", KEY_INT, RULE_LOWER, AT(vm.machines), 0, 64, NULL, "4",
+     "machines that one caller may have at a time; 0: none"},
+    {"vm.ramMB", KEY_INT, RULE_LOWER, AT(vm.ram_mb), 64, 1024, NULL, "1024",
+     "memory that a machine may have, in MB"},
+    {"vm.diskMB", KEY_INT, RULE_LOWER, AT(vm.disk_mb), 1, 16384, NULL, "1024",
+     "what a machine may write to its disk, in MB"},
+    {"vm.cpuSeconds", KEY_INT, RULE_LOWER, AT(vm.cpu_seconds), 1, 604800, NULL, "3600",
+     "computing time of one machine, from its start to its end, in seconds"},
+    {"vm.timeoutMs", KEY_INT, RULE_LOWER, AT(vm.timeout_ms), 1, 3600000, NULL, "600000",
+     "time that one command in a machine may ask for, in ms"},
 };
 const size_t policy_key_count = LENGTH(policy_keys);
 _Static_assert(LENGTH(policy_keys) <= KEYS_MAX, "all keys fit");

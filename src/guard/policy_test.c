@@ -534,6 +534,59 @@ static void a_permission_that_cannot_be_meant_refuses_every_call(void **state)
     assert_refused("1 to 3600");
 }
 
+/* ---- Linux machines ---------------------------------------------------------- */
+
+/* "always", "ask", or what it is refused with. */
+static const char *machine_word(const struct caller *who, const char *allowed)
+{
+    static struct err e;
+    e = (struct err){0};
+    struct permit p;
+    enum permission word;
+    const struct json *list = allowed ? json_read(str_of(allowed), arena, &e) : NULL;
+    if (!permit_open(&p, ward, who, list, &e))
+        fail_msg("%s", e.msg);
+    bool ok = permit_machine(&p, "vm.exec", &word, &e);
+    permit_close(&p);
+    return ok ? permission_name(word) : e.msg;
+}
+
+static void a_machine_may_be_used_until_somebody_says_otherwise(void **state)
+{
+    (void)state;
+    struct caller limited = {.name = "stdio", .level = LEVEL_LIMITED};
+    struct caller person = {.name = "terminal", .level = LEVEL_FULL};
+    assert_string_equal(machine_word(&agent, NULL), "always");
+    assert_non_null(strstr(machine_word(&limited, NULL), "level 'limited'"));
+    assert_non_null(strstr(machine_word(&agent, "[\"notes\"]"), "allowedAPIs"));
+    user_says("{\"vm\":{\"permission\":\"ask\"}}");
+    assert_string_equal(machine_word(&agent, NULL), "ask");
+    assert_string_equal(machine_word(&person, NULL), "always");
+    user_says("{\"vm\":{\"permission\":\"never\"}}");
+    assert_non_null(strstr(machine_word(&agent, NULL), "cloche policy set"));
+    assert_non_null(strstr(machine_word(&person, NULL), "'never'"));
+    user_says("{\"deniedAPIs\":[\"notes\"],\"readOnly\":true}");
+    assert_string_equal(machine_word(&agent, NULL), "always");
+}
+
+static void a_vaults_word_on_the_machine_only_takes_away(void **state)
+{
+    (void)state;
+    user_says("{\"vm\":{\"permission\":\"ask\",\"ramMB\":256,\"machines\":3}}");
+    vault_says("{\"vm\":{\"permission\":\"always\",\"ramMB\":1024,\"machines\":1,"
+               "\"cpuSeconds\":9}}");
+    assert_string_equal(machine_word(&agent, NULL), "ask");
+    scoped_policy const struct policy *p = in_force();
+    assert_int_equal(p->vm.ram_mb, 256);
+    assert_int_equal(p->vm.machines, 1);
+    assert_int_equal(p->vm.cpu_seconds, 9);
+    assert_int_equal(p->vm.timeout_ms, 600000);
+    vault_says("{\"vm\":{\"permission\":\"never\"}}");
+    assert_non_null(strstr(machine_word(&agent, NULL), "vault's policy"));
+    user_says("{\"vm\":{\"ramMB\":32}}");
+    assert_refused("64 to 1024");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,6 +610,8 @@ int main(void)
         test(a_person_at_the_terminal_is_not_asked_but_may_be_refused),
         test(one_tools_permission_is_set_and_taken_back),
         test(a_permission_that_cannot_be_meant_refuses_every_call),
+        test(a_machine_may_be_used_until_somebody_says_otherwise),
+        test(a_vaults_word_on_the_machine_only_takes_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
