@@ -148,9 +148,9 @@ $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-
 	@deps/fetch tools && touch $@
 $(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
 	@deps/fetch checker && touch $@
-$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json
+$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json deps/debian-machine.txt
 	@deps/fetch test && touch $@
-$(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json
+$(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json deps/debian-bench.txt
 	@deps/fetch bench && touch $@
 build/lib/_libwasmtime.so: $(DEPS)/build.ok
 	@mkdir -p $(@D)
