@@ -73,7 +73,7 @@ LINT_OBJ   := $(LINT_SRC:%.c=build/%.o) \
               $(patsubst %,build/guest/script/%.o,bytes heap memory number write) \
               $(filter build/guest/quickjs/%,$(SCRIPT_OBJ))
 # The machine: its core, which Wasm and this computer share, and what only the latter has.
-VM_NATIVE  := $(foreach f,bare elf native,guest/vm/$f.c)
+VM_NATIVE  := $(foreach f,bare boot elf native outside,guest/vm/$f.c)
 VM_TESTS   := $(wildcard guest/vm/*_test.c)
 VM_CORE    := $(filter-out $(VM_NATIVE) $(VM_TESTS) guest/vm/wasm.c,$(wildcard guest/vm/*.c))
 VM_OBJ     := $(VM_CORE:%.c=$(OUT)/%.o)
@@ -214,6 +214,8 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 # the standard: no contraction, and square roots without errno are one instruction.
 VM_FLAGS := -fno-strict-aliasing -fno-math-errno -ffp-contract=off
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o): CFLAGS += $(VM_FLAGS)
+# Its headers are "vm/...", and so are those of the room src/vm, which it never sees.
+$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest
 $(OUT)/vm.a: $(VM_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(OUT)/vm-native: $(VM_NATIVE:%.c=$(OUT)/%.o) $(OUT)/vm.a

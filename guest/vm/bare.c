@@ -29,8 +29,7 @@ static int unfit(const char *path, const char *why)
     return BARE_UNFIT;
 }
 
-/* The whole file; NULL: errno says why not. */
-static uint8_t *read_file(const char *path, size_t *n)
+uint8_t *bare_read(const char *path, size_t *n)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -104,7 +103,7 @@ static bool run(const struct bare *b, const volatile uint64_t *tohost)
 int bare_run(const struct bare *b)
 {
     size_t n = 0;
-    uint8_t *file = read_file(b->path, &n);
+    uint8_t *file = bare_read(b->path, &n);
     if (!file)
         return unfit(b->path, "cannot be read");
     uint8_t *ram = mmap(NULL, b->ram_bytes, PROT_READ | PROT_WRITE,

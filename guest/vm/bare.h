@@ -7,6 +7,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct bare {
@@ -23,3 +24,6 @@ enum { BARE_NO_END = 124, BARE_UNFIT = 126 };
 /* Runs it and says what to exit with: tohost >> 1, at most 255, or one of the above with the
  * reason on standard error. */
 int bare_run(const struct bare *b);
+
+/* A whole file, for free(). NULL: errno says why not. */
+uint8_t *bare_read(const char *path, size_t *n);

@@ -26,7 +26,7 @@ struct device {
     uint64_t (*read)(void *self, uint64_t offset, uint32_t size);
     void (*write)(void *self, uint64_t offset, uint32_t size, uint64_t value);
 };
-#define DEVICES_MAX 16u
+#define DEVICES_MAX 32u
 
 void devices_init(void); /* none */
 void device_add(const struct device *d);

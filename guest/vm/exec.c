@@ -607,8 +607,10 @@ void hart_run(struct hart *h, uint64_t limit)
         if (h->sip & h->sie && interrupt(h))
             continue;
         struct slot *slots = code_at(h, h->pc);
-        if (!slots)
+        if (!slots) {
+            n++; /* or a handler that is nowhere would be looked for for ever */
             continue;
+        }
         struct stretch t = {.slots = slots, .pc = h->pc & ~(PAGE - 1), .span = PAGE_SPAN};
         uint64_t did = run_round(h, t, slots + h->pc % PAGE / 2, limit - n);
         h->retired += did;

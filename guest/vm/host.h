@@ -6,6 +6,7 @@
  * being an offset in it, and `n` is at most HOST_BYTES_MAX.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/vm.h"

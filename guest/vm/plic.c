@@ -14,14 +14,20 @@ enum {
 static struct {
     struct hart *hart;
     uint8_t priority[PLIC_LINES + 1]; /* 0: never */
-    uint32_t up, claimed, enabled;    /* a bit a line */
+    uint32_t up, pulsed;              /* a bit a line */
+    uint32_t claimed, enabled;
     uint8_t threshold;
 } plic;
+
+static uint32_t pending(void)
+{
+    return (plic.up | plic.pulsed) & ~plic.claimed;
+}
 
 /* The line to be claimed: of the highest priority, of these the lowest number; 0: none. */
 static uint32_t best(void)
 {
-    uint32_t open = plic.up & plic.enabled & ~plic.claimed, found = 0;
+    uint32_t open = pending() & plic.enabled, found = 0;
     uint8_t least = plic.threshold;
     for (uint32_t i = 1; i <= PLIC_LINES; i++)
         if (open >> i & 1 && plic.priority[i] > least) {
@@ -43,10 +49,19 @@ void plic_line(uint32_t line, bool up)
     update();
 }
 
+void plic_pulse(uint32_t line)
+{
+    plic.pulsed |= 1u << line;
+    update();
+}
+
 static uint32_t claim(void)
 {
     uint32_t line = best();
-    plic.claimed |= line ? 1u << line : 0;
+    if (line) {
+        plic.claimed |= 1u << line;
+        plic.pulsed &= ~(1u << line);
+    }
     update();
     return line;
 }
@@ -60,7 +75,7 @@ static uint64_t read_register(void *self, uint64_t offset, uint32_t size)
         return plic.priority[offset / 4];
     switch (offset) {
     case PENDING:
-        return plic.up & ~plic.claimed;
+        return pending();
     case ENABLED:
         return plic.enabled;
     case THRESHOLD:

@@ -12,3 +12,4 @@
 
 void plic_init(struct hart *h); /* and adds it to the devices */
 void plic_line(uint32_t line, bool up);
+void plic_pulse(uint32_t line); /* for a device that has no way to lower it: once */

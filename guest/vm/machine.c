@@ -1,0 +1,194 @@
+/* The machine: what it is made of, and running it in slices between which the timer and the
+ * channels are looked at. */
+#include "vm/machine.h"
+#include "vm/clock.h"
+#include "vm/device.h"
+#include "vm/fdt.h"
+#include "vm/generation.h"
+#include "vm/hart.h"
+#include "vm/host.h"
+#include "vm/kinds.h"
+#include "vm/plic.h"
+#include "vm/ram.h"
+#include "vm/sbi.h"
+#include "vm/uart.h"
+
+/* Places of virtio's devices: part of every image, so they never change. */
+enum place {
+    PLACE_CONSOLE,
+    PLACE_DISK_0,
+    PLACE_DISK_1,
+    PLACE_RNG,
+    PLACE_BALLOON,
+    PLACE_DISK_2,
+    PLACE_DISK_3
+};
+static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
+                                                   PLACE_DISK_2, PLACE_DISK_3};
+
+/* Between two looks at the timer: a tenth of a millisecond or so. */
+#define SLICE 20000u
+#define TREE_AT RAM_BASE /* the kernel is behind it */
+
+static struct hart hart;
+static struct {
+    uint32_t places;   /* a bit a place with a device */
+    enum vm_pause end; /* VM_RAN: it has not ended */
+    const char *reason;
+} machine;
+
+/* ---- making it ---------------------------------------------------------------------------- */
+
+void machine_init(uint8_t *ram, uint64_t ram_bytes)
+{
+    machine.places = 1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON;
+    machine.end = VM_RAN;
+    machine.reason = "";
+    ram_init(&hart, ram, ram_bytes);
+    hart_reset(&hart, RAM_BASE);
+    clock_init(&hart);
+    sbi_init(true);
+    devices_init();
+    virtio_init();
+    plic_init(&hart);
+    uart_init();
+    generation_init();
+    console_init(PLACE_CONSOLE);
+    rng_init(PLACE_RNG);
+    balloon_init(PLACE_BALLOON);
+}
+
+void machine_disk(uint32_t n, uint64_t bytes, bool read_only)
+{
+    if (n >= MACHINE_DISKS)
+        return;
+    blk_init(disk_places[n], n, bytes, read_only);
+    machine.places |= 1u << disk_places[n];
+}
+
+void machine_count_time(void)
+{
+    clock_count();
+}
+
+static bool fail(const char *reason)
+{
+    machine.end = VM_FAILED;
+    machine.reason = reason;
+    return false;
+}
+
+static void start(uint64_t entry, const char *arguments)
+{
+    const struct fdt f = {
+        .ram_bytes = ram_size(), .virtio = machine.places, .arguments = arguments};
+    fdt_write(&f, ram_at(TREE_AT, FDT_MAX));
+    hart.pc = entry;
+    hart.x[10] = 0; /* number of the hart */
+    hart.x[11] = TREE_AT;
+}
+
+void machine_start(uint64_t entry)
+{
+    start(entry, "");
+}
+
+bool machine_boot(uint64_t bytes, const char *arguments)
+{
+    /* Documentation/arch/riscv/boot-image-header.rst */
+    const uint8_t *image = ram_at(RAM_BASE + MACHINE_KERNEL, 64);
+    if (!image || bytes < 64 || bytes > ram_size() - MACHINE_KERNEL ||
+        __builtin_memcmp(image + 56, "RSC\x05", 4) != 0)
+        return fail("what was loaded is not an Image of Linux for RISC-V");
+    if (virtio_get(image + 16, 8) > ram_size() - MACHINE_KERNEL)
+        return fail("the kernel needs more memory than the machine has");
+    if (__builtin_strlen(arguments) >= MACHINE_ARGUMENTS_MAX)
+        return fail("the kernel's command line is longer than 1,023 bytes");
+    start(RAM_BASE + MACHINE_KERNEL, arguments);
+    return true;
+}
+
+/* ---- running it --------------------------------------------------------------------------- */
+
+/* Whether the SBI was asked for an end, or the hart can never go on. */
+static enum vm_pause look(uint64_t retired_before)
+{
+    if (sbi_ended() != SBI_RUNS)
+        machine.end = sbi_ended() == SBI_REBOOT ? VM_REBOOT : VM_OFF;
+    else if (hart.waiting && !hart.sie)
+        fail("its processor waits for interrupts, and all of them are switched off");
+    else if (!hart.waiting && hart.retired == retired_before)
+        fail("its kernel's trap handler is not where its processor could run it");
+    return machine.end;
+}
+
+/* Waits: until an interrupt that is enabled is pending. false: it still does. */
+static bool wake(void)
+{
+    if (hart.waiting && !(hart.sip & hart.sie) && clock_leap(&hart))
+        clock_check(&hart);
+    hart.waiting = hart.waiting && !(hart.sip & hart.sie);
+    return !hart.waiting;
+}
+
+enum vm_pause machine_run(uint64_t limit)
+{
+    if (machine.end != VM_RAN)
+        return machine.end;
+    virtio_poll();
+    enum vm_pause pause = VM_RAN;
+    for (uint64_t first = hart.retired, done = 0; done < limit;
+         done = hart.retired - first) {
+        clock_check(&hart);
+        if (!wake()) {
+            pause = VM_IDLE;
+            break;
+        }
+        uint64_t before = hart.retired, left = limit - done;
+        hart_run(&hart, left < SLICE ? left : SLICE);
+        pause = look(before);
+        if (pause != VM_RAN)
+            break;
+    }
+    clock_pause();
+    return pause;
+}
+
+uint64_t machine_wake_ns(void)
+{
+    return clock_due_ns(&hart);
+}
+
+const char *machine_reason(void)
+{
+    return machine.reason;
+}
+
+/* ---- what happens to it ------------------------------------------------------------------- */
+
+void machine_resume(void)
+{
+    clock_resume();
+    generation_renew();
+}
+
+void machine_forget(void)
+{
+    code_forget();
+    tlb_flush(&hart);
+}
+
+uint64_t machine_retired(void)
+{
+    return hart.retired;
+}
+
+void machine_resize(uint16_t rows, uint16_t columns)
+{
+    console_resize(rows, columns);
+}
+
+void machine_balloon(uint32_t mb)
+{
+    balloon_want(mb);
+}

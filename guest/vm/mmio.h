@@ -1,0 +1,11 @@
+/* guest/vm/mmio.h - virtio's registers, as far as the queues need to know them. */
+#pragma once
+#include "vm/virtio.h"
+
+enum queue_part { DESCRIPTORS, AVAILABLE, USED };
+
+/* Bits of features that all devices have. */
+enum { VIRTIO_INDIRECT = 28, VIRTIO_EVENT_IDX = 29, VIRTIO_VERSION_1 = 32 };
+
+enum { INTERRUPT_USED = 1, INTERRUPT_CONFIG = 2 };
+void mmio_interrupt(struct virtio *v, uint32_t why);
