@@ -14,8 +14,10 @@ struct bare {
     const char *path;
     uint64_t most;      /* instructions, after which it is given up; 0: no limit */
     uint64_t ram_bytes; /* a multiple of 4,096, at most 1 GiB */
-    bool trace;         /* each instruction to standard error */
-    bool speed;         /* how fast it was, to standard error */
+    const char
+        *signature; /* file for the words between begin_ and end_signature; or NULL */
+    bool trace;     /* each instruction to standard error */
+    bool speed;     /* how fast it was, to standard error */
 };
 
 /* How a run ended that has no exit value of the program's own. */

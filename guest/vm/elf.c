@@ -94,6 +94,20 @@ static bool find_symbol(const struct image *i, const Elf64_Ehdr *e, const char *
     return false;
 }
 
+static const char *find_signature(const struct image *i, const Elf64_Ehdr *e,
+                                  struct program *out)
+{
+    uint64_t from = 0, to = 0;
+    if (find_symbol(i, e, "begin_signature", &from) &&
+        find_symbol(i, e, "end_signature", &to)) {
+        if (to < from || (from | to) & 3 || !ram_at(from, to - from))
+            return "its signature is not whole words of RAM";
+        out->signature = from;
+        out->signature_end = to;
+    }
+    return NULL;
+}
+
 const char *elf_load(const uint8_t *file, size_t n, struct program *out)
 {
     struct image i = {file, n};
@@ -113,5 +127,5 @@ const char *elf_load(const uint8_t *file, size_t n, struct program *out)
     if (!ram_at(e.e_entry, 2) || e.e_entry & 1)
         return "its entry is not in RAM";
     out->entry = e.e_entry;
-    return NULL;
+    return find_signature(&i, &e, out);
 }

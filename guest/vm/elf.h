@@ -6,6 +6,9 @@
 struct program {
     uint64_t entry;
     uint64_t tohost; /* address of that symbol */
+    /* From begin_signature to end_signature, which lie in RAM; both 0 where it has not got
+     * these symbols. */
+    uint64_t signature, signature_end;
 };
 
 /* Copies the segments of the `n` bytes of a file to RAM. What the file says of itself is not

@@ -227,7 +227,7 @@ static bool load_within(struct hart *h, uint64_t va, uint32_t size, uint64_t *ou
     }
     if (!(va & (size - 1)) && device_read(pa, size, out))
         return true;
-    trap(h, va & (size - 1) ? CAUSE_LOAD_MISALIGNED : CAUSE_LOAD_ACCESS, va);
+    trap(h, CAUSE_LOAD_ACCESS, va);
     return false;
 }
 
@@ -259,7 +259,7 @@ static bool store_within(struct hart *h, uint64_t va, uint32_t size, uint64_t pa
     }
     if (!(va & (size - 1)) && device_write(pa, size, value))
         return true;
-    trap(h, va & (size - 1) ? CAUSE_STORE_MISALIGNED : CAUSE_STORE_ACCESS, va);
+    trap(h, CAUSE_STORE_ACCESS, va);
     return false;
 }
 

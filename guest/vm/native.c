@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "vm-native --bare ELF [--max N] [--ram MB] [--trace] [--speed]\n"
+    "vm-native --bare ELF [--max N] [--ram MB] [--signature FILE] [--trace] [--speed]\n"
     "    Runs a bare program of RV64GC, linked at 0x80000000, in S mode, until it writes\n"
     "    its symbol `tohost`, and exits with that value >> 1 (255 where it is more).\n"
     "    124: it has not ended after N instructions, or waits. 126: it cannot be run.\n"
@@ -70,6 +70,8 @@ int main(int argc, char **argv)
             whole.counted = true;
         else if (!strcmp(option, "--bare"))
             b.path = argv[++i];
+        else if (!strcmp(option, "--signature"))
+            b.signature = argv[++i];
         else if (!strcmp(option, "--max")) {
             if (!number(argv[++i], 1, UINT64_MAX, &b.most))
                 return refuse("--max takes a number of instructions from 1", "");

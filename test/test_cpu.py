@@ -1,0 +1,194 @@
+"""The machine's processor, instruction by instruction, against QEMU's.
+
+The same code runs in build/vm-native (--bare) and, as a user's program, in qemu-riscv64; what it
+leaves behind is compared to the bit. CLOCHE_STREAMS sets how many random streams of each mix.
+"""
+import os
+import random
+import struct
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import arithmetic
+import probes
+import riscv as rv
+import streams
+
+ROOT = Path(__file__).resolve().parent.parent
+EMULATOR = os.environ.get("CLOCHE_VM", str(ROOT / "build/vm-native"))
+# RV64GC and nothing else. The peer has one defect of its own: it runs the vector extension's
+# loads and stores of whole registers even where that extension is off.
+QEMU = [os.environ.get("QEMU", str(ROOT / "build/deps/machine-peers/native/usr/bin/qemu-riscv64")),
+        "-cpu", "rv64i,m=true,a=true,f=true,d=true,c=true,zicsr=true,zifencei=true,priv_spec=v1.12.0"]
+STREAMS = int(os.environ.get("CLOCHE_STREAMS", 500))
+MOST = 4_000_000_000  # instructions of one program
+
+
+def bare(path, *options):
+    return subprocess.run([EMULATOR, "--bare", path, "--max", str(MOST), *options],
+                          capture_output=True, timeout=600)
+
+
+def ours(write, folder):
+    """The signature that a program leaves, and how many instructions it took."""
+    path, signature = folder / "bare", folder / "signature"
+    write(path, 1)
+    done = bare(path, "--speed", "--signature", signature)
+    assert done.returncode == 0, done.stderr.decode()
+    words = signature.read_text().split()
+    return struct.pack(f"<{len(words)}I", *(int(w, 16) for w in words)), \
+        int(done.stderr.split()[0])
+
+
+def theirs(write, folder):
+    path = folder / "user"
+    write(path, 0)
+    path.chmod(0o755)
+    done = subprocess.run([*QEMU, path], capture_output=True, timeout=600)
+    assert done.returncode == 0, (done.returncode, done.stderr.decode()[-500:])
+    return done.stdout
+
+
+def both(write, folder):
+    folder.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(1) as pool:
+        peer = pool.submit(theirs, write, folder)
+        made, count = ours(write, folder)
+        return made, peer.result(), count
+
+
+# ---- random streams ---------------------------------------------------------------------------
+
+NAMES = [f"x{n}" for n in range(32)] + [f"f{n}" for n in range(32)] + ["fcsr", "memory"]
+
+
+def fields(record):
+    return dict(zip(NAMES, struct.unpack("<66Q", record)))
+
+
+def run_streams(rows, folder):
+    return both(streams.Program(rows, "pool").write, folder)
+
+
+def first_difference(units, seed, folder):
+    """What the shortest beginning of a stream differs in: text for a person to go on with."""
+    low, high = 0, len(units)
+    while high - low > 1:
+        middle = (low + high) // 2
+        made, peer, _ = run_streams([(units[:middle], seed)], folder)
+        low, high = (low, middle) if made != peer else (middle, high)
+    made, peer, _ = run_streams([(units[:high], seed)], folder)
+    last = units[high - 1]
+    last = last.hex(" ", 2) if isinstance(last, bytes) else "a jump"
+    mine, other = fields(made), fields(peer)
+    return f"seed {seed}, unit {high - 1} ({last}): " + ", ".join(
+        f"{name} is {mine[name]:#x}, not {other[name]:#x}" for name in NAMES
+        if mine[name] != other[name])
+
+
+@pytest.mark.parametrize("mix", streams.MIXES)
+def test_random_streams_end_as_the_peers_do(mix, tmp_path):
+    begin = random.Random(f"{mix} 1").getrandbits(32)
+    total = 0
+    for first in range(0, STREAMS, 500):
+        seeds = [f"{mix} {begin} {k}" for k in range(first, min(first + 500, STREAMS))]
+        rows = [(streams.make_units(seed, mix, 250), seed) for seed in seeds]
+        made, peer, count = run_streams(rows, tmp_path / "all")
+        total += count
+        if made == peer:
+            continue
+        size = streams.RECORD
+        for k, (units, seed) in enumerate(rows):
+            if made[k * size:(k + 1) * size] != peer[k * size:(k + 1) * size]:
+                pytest.fail(first_difference(units, seed, tmp_path / "one"))
+    # Ten millions in all five of them, at least.
+    assert total >= 2_000_000 * min(STREAMS, 500) // 500
+
+
+# ---- every encoding -----------------------------------------------------------------------------
+
+def jumps_to_itself(bits):
+    if bits & 3 == 1:
+        return bits == 0xa001 or (bits >> 14 == 3 and not bits & 0x1c7c)
+    opcode = bits & 0x7f
+    return (opcode == 0x6f and not bits >> 12) or (opcode == 0x63 and not bits & 0xfe000f80)
+
+
+def is_peers_defect(bits):
+    """vl1re8.v and its like."""
+    return bits & 0x5f == 7 and bits >> 12 & 7 in (0, 5, 6, 7) and bits >> 20 & 0x1f == 8
+
+
+def compare(encodings, folder):
+    made, peer, _ = both(lambda path, flag: probes.write(path, encodings, flag), folder)
+    pairs = zip(encodings, struct.unpack(f"<{len(encodings)}Q", made),
+                struct.unpack(f"<{len(encodings)}Q", peer))
+    kinds = {1: "illegal", 2: "ran", 3: "misaligned", 4: "out of memory"}
+    return [f"{bits:#x}: {kinds.get(a & 255)}, theirs {kinds.get(b & 255)}"
+            for bits, a, b in pairs if a != b]
+
+
+def test_every_instruction_of_two_bytes_does_what_it_does_there(tmp_path):
+    every = [bits for bits in range(1, 0x10000) if bits & 3 != 3 and not jumps_to_itself(bits)]
+    assert len(every) == 49134 and compare(every, tmp_path) == []
+
+
+def some_encoding(rng):
+    bits = rng.randrange(32) << 2 | 3 | rng.getrandbits(25) << 7
+    opcode = bits & 0x7f
+    if opcode == 0x73:  # the system's: a user's program may not
+        return None
+    if rng.random() < 0.6:  # most of what is legal has zeros there
+        bits &= ~(rng.choice([0xf8000000, 0xb0000000, 0xfe000000, 0xfc000000]))
+    if opcode == 0x6f:  # not back to where the program is
+        bits &= 0x7fffffff
+    if opcode == 0x2f and bits >> 27 in (2, 3):  # LR and SC have to come together
+        return None
+    return None if jumps_to_itself(bits) or is_peers_defect(bits) else bits
+
+
+def test_encodings_of_four_bytes_are_what_they_are_there(tmp_path):
+    rng = random.Random("four bytes")
+    some = [bits for _ in range(60000) if (bits := some_encoding(rng))]
+    assert compare(some, tmp_path) == []
+
+
+def test_every_major_opcode_and_function_is_decided_alike(tmp_path):
+    """All of opcode, funct3 and funct7; registers as they come."""
+    rng, every = random.Random("functions"), []
+    for opcode in range(32):
+        for function in range(1024):
+            bits = opcode << 2 | 3 | (function & 7) << 12 | function >> 3 << 25 | \
+                rng.choice([0, 1, 2, 3, 4, 9]) << 20 | rng.randrange(1, 32) << 15 | \
+                rng.randrange(32) << 7
+            sc = opcode == 11 and bits >> 27 in (2, 3)
+            if opcode in (0x1c, 0x1b) or sc or jumps_to_itself(bits) or is_peers_defect(bits):
+                continue
+            every.append(bits)
+    assert compare(every, tmp_path) == []
+
+
+# ---- floating point -----------------------------------------------------------------------------
+
+def test_floating_point_gives_the_same_results_and_flags(tmp_path):
+    tried, rows = arithmetic.instructions(), arithmetic.operands(4000, "operands")
+
+    def differ(which, over):
+        made, peer, _ = both(lambda path, flag: arithmetic.write(path, which, over, flag),
+                             tmp_path)
+        size = 8
+        return [one for k, one in enumerate(which)
+                if made[k * size:(k + 1) * size] != peer[k * size:(k + 1) * size]]
+
+    wrong = differ(tried, rows)
+    told = []
+    for one in wrong[:3]:
+        over = rows
+        while len(over) > 1:
+            half = over[:len(over) // 2]
+            over = half if differ([one], half) else over[len(over) // 2:]
+        told.append(f"{one[0]} of {', '.join(hex(v) for v in over[0])}")
+    assert not wrong, f"{len(wrong)} of {len(tried)} instructions: {'; '.join(told)}"
