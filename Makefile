@@ -77,6 +77,7 @@ VM_NATIVE  := $(foreach f,bare boot elf native outside,guest/vm/$f.c)
 VM_TESTS   := $(wildcard guest/vm/*_test.c)
 VM_CORE    := $(filter-out $(VM_NATIVE) $(VM_TESTS) guest/vm/wasm.c,$(wildcard guest/vm/*.c))
 VM_OBJ     := $(VM_CORE:%.c=$(OUT)/%.o)
+VM_WASM    := $(VM_CORE:%.c=build/%.o) build/guest/vm/wasm.o build/guest/script/memory.o
 FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
 
 .DELETE_ON_ERROR:
@@ -195,6 +196,10 @@ $(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o $(OUT)/cloc
 	$(call link)
 $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
+$(OUT)/cloche-vm-bake: $(OUT)/src/vm/bake_main.o \
+        $(foreach r,base os json crypto engine vm,$(filter $(OUT)/src/$r/%,$(OBJ))) \
+        $(OUT)/yyjson.o build/lib/_libwasmtime.so
+	$(call link)
 # Never shipped, and deep in build/: these know where the library is.
 $(TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
@@ -271,24 +276,25 @@ install: all              ## program, library and what they need beneath PREFIX 
 ifeq ($(MODE),release)
 program: build/cloche     ## the program of this MODE
 conformance: build/cloche-conformance build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
-guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm typescript.bare.wasm)  ## compiled to Wasm and baked
+guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm typescript.bare.wasm vm.wasm)  ## compiled to Wasm and baked
 
-build/cloche build/cloche-bake build/cloche-conformance: build/%: $(OUT)/%
+build/cloche build/cloche-bake build/cloche-vm-bake build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 
 # The bake runs the guest's start once and writes script.wasm and what belongs to it.
-build/guest/script.wasm build/guest/lint.wasm: %.wasm: %.raw.wasm build/cloche-bake
+build/guest/script.wasm build/guest/lint.wasm build/guest/vm.wasm: %.wasm: %.raw.wasm build/cloche-bake
 	@echo "  bake  $@"
 	@build/cloche-bake $< -o $(@:.wasm=)
 
 # What servers and `run_script` begin with is compiled here, or the first start would do it,
 # which takes seconds and 25 MB of memory: the script guest, once more with fuel counted, and
-# the linter. The folder begins anew, so that no earlier guest's stays in it.
-build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/guest/typescript.bare.wasm
+# the linter, the machine. The folder begins anew, so that no earlier guest's stays in it.
+build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/guest/vm.wasm \
+                            build/guest/typescript.bare.wasm
 	@echo "  ahead $@"
 	@rm -rf $(@D)/ahead && tar -xmf $(@D)/typescript.tar -C $(@D) ahead
 	@build/cloche-bake --ahead $(@D)/typescript.bare.wasm $(@D)/ahead
-	@for guest in lint script; do \
+	@for guest in lint vm script; do \
 	    build/cloche-bake --own --ahead $(@D)/$$guest.bare.wasm $(@D)/ahead || exit; done
 	@build/cloche-bake --metered --ahead $(@:.metered=.bare.wasm) $(@D)/ahead
 	@[ ! -e $(@D)/checker.tar ] || tar -xmf $(@D)/checker.tar -C $(@D) ahead
@@ -329,6 +335,20 @@ build/guest/lint.raw.wasm: $(LINT_OBJ)
 build/guest/script.raw.wasm build/guest/lint.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
+
+# The machine: static data lies below RAM, whose largest size the memory has room for
+# (guest/abi/vm.h). No WASI and no C library, but the loops that take memory.copy's place.
+VM_MEMORY := 1140850688
+build/guest/vm.raw.wasm: $(VM_WASM)
+	@echo "  link  $@"
+	@$(GUEST_CC) $^ -o $@ -nostdlib -lcompiler_rt -mexec-model=reactor -Wl,--no-entry -Wl,--strip-debug \
+	    -Wl,-z,stack-size=1048576 -Wl,--export=__stack_pointer \
+	    -Wl,--initial-memory=$(VM_MEMORY) -Wl,--max-memory=$(VM_MEMORY)
+$(filter build/guest/vm/%,$(VM_WASM)): build/%.o: %.c Makefile $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  wasm  $<"
+	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -ffreestanding -fno-sanitize=undefined $(VM_FLAGS) \
+	    $(WARN) -Wno-missing-prototypes -Iguest -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 
 # The command-line tools: each package built by its recipe, or taken from the cache. dev/tool
 # looks whether anything changed, and puts back what making the guests anew took away.
@@ -413,5 +433,6 @@ build/guest/quickjs/%.o: Makefile dev/kept $(DEPS)/build.ok
 	@dev/kept $@ deps/python-build.txt $(DEPS)/quickjs/*.[ch] -- \
 	    $(GUEST_CC) $(GUEST_CFLAGS) -w -c $(DEPS)/quickjs/$*.c -o $@
 
--include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d) $(LINT_SRC:%.c=build/%.d)
+-include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d) $(LINT_SRC:%.c=build/%.d) \
+         $(VM_WASM:.o=.d)
 -include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d) $(VM_OBJ:.o=.d) $(VM_NATIVE:%.c=$(OUT)/%.d)
