@@ -78,17 +78,17 @@ VM_TESTS   := $(wildcard guest/vm/*_test.c)
 VM_CORE    := $(filter-out $(VM_NATIVE) $(VM_TESTS) guest/vm/wasm.c,$(wildcard guest/vm/*.c))
 VM_OBJ     := $(VM_CORE:%.c=$(OUT)/%.o)
 VM_WASM    := $(VM_CORE:%.c=build/%.o) build/guest/vm/wasm.o build/guest/script/memory.o
-FORMATTED  := $(wildcard $(foreach d,src/* guest/* bench fuzz,$d/*.c $d/*.h))
+FORMATTED  := $(wildcard $(foreach d,src/* guest/* guest/vm/* bench fuzz,$d/*.c $d/*.h))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program vm-native conformance guests tools checker library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program vm-native vm-init conformance guests tools checker library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
-all: program guests library vm-native  ## the program, its guests and the library, ready in build/
+all: program guests library vm-native vm-init  ## the program, its guests and the library, ready in build/
 unit: guests checker      ## unit tests in debug
 	$(again) MODE=debug tests
 asan: guests checker      ## unit tests under the address and UB sanitizers
@@ -233,6 +233,41 @@ build/vm-native: $(OUT)/vm-native
 else
 vm-native: $(OUT)/vm-native
 endif
+
+# --- PID 1 of the machine, and what makes a session of its bash ---------------------------
+# For the image; and as a program of this computer, which tests drive. What bash loads is
+# never sanitized, as bash is not.
+VM_INIT     := $(wildcard guest/vm/init/*.c)
+VM_INIT_OBJ := $(VM_INIT:%.c=$(OUT)/%.o)
+VM_SESSION  := guest/vm/session/session.c guest/vm/init/order.h
+VM_GUEST    := -std=gnu17 -O2 -fno-sanitize=undefined $(WARN) -D_GNU_SOURCE -Iguest
+$(OUT)/vm-session.so: $(VM_SESSION) Makefile
+	@mkdir -p $(@D)
+	@echo "  cc    $@"
+	@$(CC) $(VM_GUEST) -fPIC -shared $< -o $@
+$(VM_INIT_OBJ): CPPFLAGS := -D_GNU_SOURCE -Iguest -DSESSION_LIBRARY='"$(OUT)/vm-session.so"'
+$(OUT)/guest/vm/init/main.o: $(OUT)/vm-session.so
+$(OUT)/vm-init: $(VM_INIT_OBJ)
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE))
+ifeq ($(MODE),release)
+vm-init: build/vm-init    ## PID 1 of the machine, as a program for tests
+build/vm-init: $(OUT)/vm-init
+	@ln -f $< $@ && ln -f $(OUT)/vm-session.so build/vm-session.so
+else
+vm-init: $(OUT)/vm-init
+endif
+
+# The glibc is that of Debian 12 or later; PID 1 itself needs none.
+build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) guest/abi/vm.h dev/kept \
+                     Makefile $(DEPS)/build.ok
+	@echo "  zig   $@"
+	@mkdir -p $(@D)
+	@dev/kept $@ deps/python-build.txt $(filter guest/%,$^) -- sh -ec '\
+	    $(ZIG) cc -target riscv64-linux-gnu.2.36 $(VM_GUEST) -fPIC -shared -s guest/vm/session/session.c \
+	        -o $@.session; \
+	    $(ZIG) cc -target riscv64-linux-musl $(VM_GUEST) -Wno-shorten-64-to-32 -static -s \
+	        -DSESSION_LIBRARY="\"$@.session\"" $(VM_INIT) -o $@; rm $@.session'
 
 # --- the library ------------------------------------------------------------------------
 # Its SONAME changes with what a program that was linked to it must not meet: the major
@@ -435,4 +470,4 @@ build/guest/quickjs/%.o: Makefile dev/kept $(DEPS)/build.ok
 
 -include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d) $(LINT_SRC:%.c=build/%.d) \
          $(VM_WASM:.o=.d)
--include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d) $(VM_OBJ:.o=.d) $(VM_NATIVE:%.c=$(OUT)/%.d)
+-include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d) $(VM_OBJ:.o=.d) $(VM_NATIVE:%.c=$(OUT)/%.d) $(VM_INIT_OBJ:.o=.d)

@@ -1,0 +1,14 @@
+/* vm/init/log.h - words for whoever looks at the machine's console, and the end. */
+#pragma once
+
+/* A line on the console. What it says is not secret, and no protocol. */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The machine cannot go on: says why, and powers off (as a test's program: exits 70). */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* Ends all that runs, writes what is unwritten, powers off (or exits 0). */
+void power_off(void) __attribute__((noreturn));
+
+/* Said once, where init is a program among others, for its tests. */
+void log_as_a_program(void);

@@ -1,0 +1,105 @@
+/* vm/init/resume.c - what a machine that is a copy of another must not share with it, and
+ * what it leaves behind when the copy is made. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/random.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vm/init/log.h"
+#include "vm/init/setup.h"
+
+static void put(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        log_line("%s: %m", path);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void set_clock(uint64_t wall_ns)
+{
+    struct timespec t = {.tv_sec = (time_t)(wall_ns / 1000000000),
+                         .tv_nsec = (long)(wall_ns % 1000000000)};
+    if (clock_settime(CLOCK_REALTIME, &t) < 0)
+        log_line("the clock is not set: %m");
+}
+
+static void refresh_random(const uint8_t *bytes, size_t n)
+{
+    struct {
+        int bits, size;
+        uint8_t bytes[sizeof((struct vm_resume){0}.entropy)];
+    } pool = {.bits = (int)n * 8, .size = (int)n};
+    memcpy(pool.bytes, bytes, n);
+    int fd = open("/dev/urandom", O_RDWR | O_CLOEXEC);
+    if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
+        die("the random state is not fresh: %m"); /* secrets would be another's */
+    close(fd);
+    explicit_bzero(&pool, sizeof pool);
+}
+
+static void name_it(uint64_t machine)
+{
+    char text[64];
+    unsigned long long m = machine;
+    int n = snprintf(text, sizeof text, "cloche-%06llx", m & 0xffffff);
+    if (sethostname(text, (size_t)n) < 0)
+        log_line("no host name: %m");
+    snprintf(text, sizeof text, "%016llx%016llx\n", m, (m ^ 0x5851f42d4c957f2d) * 3);
+    put("/run/machine-id", text);
+    uint64_t r[2] = {0, 0};
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    ssize_t got = read(fd, r, sizeof r);
+    (void)got;
+    close(fd);
+    snprintf(text, sizeof text, "%08x-%04x-4%03x-8%03x-%012llx\n", (unsigned)r[0],
+             (unsigned)(r[0] >> 32) & 0xffff, (unsigned)(r[0] >> 48) & 0xfff,
+             (unsigned)(r[1] >> 48) & 0xfff, (unsigned long long)r[1] & 0xffffffffffff);
+    put("/run/boot-id", text);
+}
+
+void resume(const struct vm_resume *r)
+{
+    set_clock(r->wall_ns);
+    refresh_random(r->entropy, sizeof r->entropy);
+    name_it(r->machine);
+}
+
+/* A page is zeroed when it is given out: so the free ones are, once somebody has had them
+ * all. Who does is the first to be killed, should that have been too many. */
+static void fill_with_zeros(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        put("/proc/self/oom_score_adj", "1000");
+        struct sysinfo s;
+        sysinfo(&s);
+        size_t piece = 1 << 20, leave = 4 << 20;
+        for (size_t n = (size_t)s.freeram * s.mem_unit; n > leave + piece; n -= piece)
+            if (mmap(NULL, piece, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED)
+                break;
+        _exit(0);
+    }
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* What python and the shells read of the disk stays in memory: to have it there is what
+ * makes the start fast. */
+void quiesce(void)
+{
+    sync();
+    put("/proc/sys/vm/compact_memory", "1");
+    fill_with_zeros();
+}

@@ -1,0 +1,52 @@
+/* vm/init/shell.h - the shells of sessions: processes of bash that take orders (order.h).
+ *
+ * The first one runs no command. It is started at boot, before a machine's image is baked,
+ * and each further shell is a fork of it.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/vm.h"
+#include "vm/init/leaf.h"
+#include "vm/init/order.h"
+#include "vm/init/source.h"
+
+struct exec;
+
+struct session {
+    struct source socket;
+    enum { SHELL_NONE, SHELL_ASKED, SHELL_READY } state;
+    bool used;
+    uint32_t number;      /* 0: of one exec that stands apart */
+    pid_t pid;            /* while it is READY */
+    uint64_t nonce;       /* of the order that it has */
+    uint64_t cpu_ns;      /* as last told */
+    unsigned tries;       /* to have a shell */
+    struct leaf *leaf;    /* of the shell that it has, or had last; may be NULL */
+    struct exec *running; /* what it has been ordered, or is to have first */
+};
+
+struct shell_events {
+    void (*ready)(struct session *s);
+    void (*failed)(struct session *s, const char *why); /* there will be no shell */
+    void (*replied)(struct session *s, const struct reply *r);
+    /* The process has ended; `status` as of wait(), `cpu_ns` in all. state is NONE again. */
+    void (*ended)(struct session *s, int status, uint64_t cpu_ns);
+};
+
+/* `library` is where bash finds session.so. */
+void shells_open(const char *library, const struct shell_events *events);
+
+/* The session of that number, made if need be; 0: a new one. NULL: there are too many. */
+struct session *session_of(uint32_t number);
+void session_free(struct session *s); /* its state is NONE */
+
+/* It shall have a shell: ready() or failed() will be called, but not before this is back. */
+void shell_ask(struct session *s);
+/* false: it takes no orders any more. The nonce is put in here. */
+bool shell_order(struct session *s, struct order *o, const void *rest, const int fds[4]);
+
+/* A child has ended. false: it was no shell. */
+bool shell_reaped(pid_t pid, int status, uint64_t cpu_ns);

@@ -1,0 +1,392 @@
+/* vm/session/session.c - a builtin for bash, by which one long-lived shell runs the commands
+ * of a session.
+ *
+ * bash loads it (enable -f) and never comes back from it: it takes an order from init, gives
+ * the command to bash's own evaluator, as `bash -c` and `eval` do, and answers with the
+ * status. A loop written in the shell's language could not do that: `break`, `return`,
+ * `exec >file`, `set -x`, an alias or a function named as a word of the loop, or closed
+ * descriptors would all reach it.
+ *
+ * What is declared here of bash is what its headers declare (package bash-builtins), and has
+ * been the same for more than ten years.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "vm/init/order.h"
+
+/* ---- of bash ----------------------------------------------------------------------------- */
+
+struct builtin {
+    const char *name;
+    int (*function)(void *words);
+    int flags;
+    const char *const *long_doc;
+    const char *short_doc;
+    char *handle;
+};
+enum { BUILTIN_ENABLED = 1 };
+enum { EVAL_NO_HISTORY = 0x4, EVAL_NO_FREE = 0x8, EVAL_LINE_ONE = 0x10 };
+enum { JUMP_DISCARD = 2 };
+
+extern sigjmp_buf top_level;
+extern int last_command_exit_value, interrupt_state, startup_state, read_but_dont_execute;
+extern int parse_and_execute_level, shell_pgrp, original_pgrp;
+extern pid_t dollar_dollar_pid;
+extern char *the_current_working_directory;
+int parse_and_execute(char *text, const char *from, int flags);
+void parse_and_execute_cleanup(int old_running_trap);
+void run_unwind_protects(void);
+void exit_shell(int status) __attribute__((noreturn));
+void *bind_variable(const char *name, const char *value, int flags);
+int unbind_variable(const char *name);
+void set_working_directory(const char *path);
+int signal_is_trapped(int number);
+char *sh_single_quote(const char *text);
+
+/* ---- being interrupted ------------------------------------------------------------------- */
+
+static volatile sig_atomic_t runs, stopped_by;
+
+static bool ends_a_command(int number)
+{
+    switch (number) {
+    case SIGCONT:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGWINCH:
+    case SIGURG:
+    case SIGCHLD:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Init has sent a signal to all of a command but this shell, which is to live on, as an
+ * interactive one would after Ctrl-C. What the command has set a trap for, it gets; else it
+ * is left at the next point where bash looks, and so are loops that start nothing. */
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    if (!runs || info->si_code != SI_QUEUE)
+        return;
+    int meant = info->si_value.sival_int;
+    if (meant != SIGKILL && signal_is_trapped(meant)) {
+        kill(getpid(), meant);
+    } else if (ends_a_command(meant)) {
+        stopped_by = meant;
+        interrupt_state = 1;
+    }
+}
+
+static void hear_signals(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    sigaction(ORDER_SIGNAL, &action, NULL);
+}
+
+/* ---- orders and replies ------------------------------------------------------------------ */
+
+enum { PASSED_MAX = 4, MESSAGE_MAX = 66 << 10 };
+
+struct message {
+    struct order order;
+    char rest[MESSAGE_MAX]; /* cwd, env */
+};
+static struct message heard;
+static int port = -1;
+
+/* What it was given is closed in processes that commands start, and out of their way. */
+static int keep_away(int fd)
+{
+    int kept = fcntl(fd, F_DUPFD_CLOEXEC, ORDER_LOWEST);
+    if (kept >= 0)
+        close(fd);
+    return kept;
+}
+
+/* false: init is gone, or a command has closed the socket. */
+static bool hear(int passed[PASSED_MAX])
+{
+    char control[CMSG_SPACE(PASSED_MAX * sizeof(int))];
+    struct iovec part = {&heard, sizeof heard};
+    struct msghdr m = {
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof control,
+    };
+    ssize_t n;
+    do
+        n = recvmsg(port, &m, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    for (int i = 0; i < PASSED_MAX; i++)
+        passed[i] = -1;
+    if (n < (ssize_t)sizeof heard.order || m.msg_flags & (MSG_CTRUNC | MSG_TRUNC))
+        return false;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    if (c != NULL && c->cmsg_type == SCM_RIGHTS)
+        memcpy(passed, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+    const struct order *o = &heard.order;
+    return (uint64_t)o->cwd_length + o->env_length + sizeof *o == (uint64_t)n;
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct rusage own, waited;
+    getrusage(RUSAGE_SELF, &own);
+    getrusage(RUSAGE_CHILDREN, &waited);
+    uint64_t us = 0;
+    const struct timeval parts[] = {own.ru_utime, own.ru_stime, waited.ru_utime,
+                                    waited.ru_stime};
+    for (int i = 0; i < 4; i++)
+        us += (uint64_t)parts[i].tv_sec * 1000000 + (uint64_t)parts[i].tv_usec;
+    return us * 1000;
+}
+
+static bool answer(uint64_t nonce, enum reply_kind kind, int status)
+{
+    struct reply r = {
+        .nonce = nonce, .kind = kind, .status = (uint32_t)status, .cpu_ns = cpu_ns()};
+    return send(port, &r, sizeof r, MSG_NOSIGNAL) == sizeof r;
+}
+
+/* ---- a new session ----------------------------------------------------------------------- */
+
+static void write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = write(fd, text, strlen(text));
+    (void)n;
+    close(fd);
+}
+
+/* The clock may have been set since the first shell began, and no two draw alike. */
+static void start_anew(uint32_t seed)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", seed >> 1);
+    bind_variable("RANDOM", text, 0);
+    bind_variable("SECONDS", "0", 0);
+}
+
+/* A copy of this shell, which is warm, is a new one within a millisecond; a child of init, so
+ * that its end is told there. */
+static void become_two(const struct order *o, int socket)
+{
+    if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) != 0) {
+        close(socket);
+        return;
+    }
+    close(port);
+    port = keep_away(socket);
+    setsid();
+    dollar_dollar_pid = shell_pgrp = original_pgrp = getpid();
+    setpriority(PRIO_PROCESS, 0, 0);
+    write_file("/proc/self/oom_score_adj", "0");
+    start_anew(o->seed);
+    if (!answer(o->nonce, REPLY_HELLO, dollar_dollar_pid))
+        exit_shell(1);
+}
+
+/* ---- a command --------------------------------------------------------------------------- */
+
+/* Its own stdin, stdout and stderr, and afterwards none: what `exec >file` did to them ends
+ * with it, and nobody waits for an end of file that this shell would hold up. */
+static void take_streams(const int fds[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            dup2(fds[i], i);
+    for (int i = 0; i < 3; i++)
+        if (fds[i] > 2)
+            close(fds[i]);
+}
+
+static void drop_streams(void)
+{
+    fflush(stdout);
+    clearerr(stdout);
+    fflush(stderr);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < 3; i++)
+        if (null >= 0)
+            dup2(null, i);
+        else
+            close(i);
+    if (null > 2)
+        close(null);
+}
+
+/* NULL: there is no memory for it, or less came than was said. */
+static char *read_text(int fd, uint32_t length)
+{
+    char *text = malloc((size_t)length + 1);
+    size_t n = 0;
+    while (text != NULL && n < length) {
+        ssize_t got = pread(fd, text + n, length - n, (off_t)n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (text != NULL && n < length) {
+        free(text);
+        text = NULL;
+    }
+    if (text != NULL)
+        text[n] = '\0';
+    return text;
+}
+
+/* Variables for this command alone are what the shell's language calls a temporary
+ * environment: A='1' B='2' eval 'command'. Takes `text`. */
+static char *with_variables(char *text, const char *env, uint32_t length)
+{
+    char *quoted = sh_single_quote(text);
+    size_t size = strlen(quoted) + (size_t)length * 4 + 32, n = 0;
+    for (uint32_t at = 0; at < length; at += (uint32_t)strlen(env + at) + 1)
+        size += 4;
+    char *whole = malloc(size);
+    for (uint32_t at = 0; whole != NULL && at < length;
+         at += (uint32_t)strlen(env + at) + 1) {
+        const char *name = env + at, *value = strchr(name, '=') + 1;
+        char *word = sh_single_quote(value);
+        n += (size_t)snprintf(whole + n, size - n, "%.*s%s ", (int)(value - name), name,
+                              word);
+        free(word);
+    }
+    if (whole != NULL)
+        snprintf(whole + n, size - n, "eval %s", quoted);
+    free(quoted);
+    free(text);
+    return whole;
+}
+
+static void go_to(const char *path)
+{
+    if (chdir(path) < 0)
+        return;
+    set_working_directory(path);
+    bind_variable("PWD", path, 0);
+}
+
+/* What an evaluation that is left by a jump leaves behind: commands over commands, their
+ * places to go back to. */
+static void back_to_top(void)
+{
+    while (parse_and_execute_level > 0)
+        parse_and_execute_cleanup(-1);
+    run_unwind_protects();
+}
+
+/* The status. Does not come back when the command has ended the shell. */
+static int evaluate(char *text)
+{
+    interrupt_state = 0;
+    stopped_by = 0;
+    read_but_dont_execute = 0; /* `set -n` would be for ever */
+    runs = 1;
+    int jumped = sigsetjmp(top_level, 0);
+    if (jumped == 0)
+        parse_and_execute(text, "-c", EVAL_NO_HISTORY | EVAL_NO_FREE | EVAL_LINE_ONE);
+    runs = 0;
+    interrupt_state = 0;
+    if (jumped != 0 && stopped_by != 0)
+        last_command_exit_value = 128 + stopped_by;
+    else if (jumped != 0 && jumped != JUMP_DISCARD)
+        exit_shell(last_command_exit_value);
+    if (jumped != 0)
+        back_to_top();
+    return last_command_exit_value & 0xff;
+}
+
+static void run(const int passed[PASSED_MAX])
+{
+    /* A command may start another that is ordered here: nothing of `heard` after this. */
+    static char *text, *was_in;
+    const struct order o = heard.order;
+    free(text);
+    free(was_in);
+    was_in = NULL;
+    text = read_text(passed[3], o.text_length);
+    take_streams(passed);
+    if (o.flags & ORDER_TERMINAL) {
+        ioctl(0, TIOCSCTTY, 0);
+        tcsetpgrp(0, getpid());
+    }
+    if (text != NULL && o.env_length > 0)
+        text = with_variables(text, heard.rest + o.cwd_length, o.env_length);
+    int failure = text == NULL ? ENOMEM : 0;
+    if (failure == 0 && o.cwd_length > 0) {
+        was_in = strdup(
+            the_current_working_directory != NULL ? the_current_working_directory : "/");
+        if (chdir(heard.rest) < 0)
+            failure = errno;
+        else
+            go_to(heard.rest);
+    }
+    int status = failure == 0 ? evaluate(text) : failure;
+    if (was_in != NULL && failure == 0)
+        go_to(was_in);
+    if (o.flags & ORDER_LAST && failure == 0)
+        exit_shell(status);
+    drop_streams();
+    if (!answer(o.nonce, failure == 0 ? REPLY_DONE : REPLY_NOT_BEGUN, status))
+        exit_shell(status);
+}
+
+/* Whatever ends the loop ends the shell; init sees that. */
+static int serve(void *words)
+{
+    (void)words;
+    static bool begun;
+    if (begun) { /* a command calls it */
+        fprintf(stderr, "cloche: this is for the machine's own use\n");
+        return 1;
+    }
+    begun = true;
+    startup_state = 0; /* or the last command of a text would take the shell's place */
+    unbind_variable("BASH_EXECUTION_STRING");
+    back_to_top();
+    hear_signals();
+    port = keep_away(ORDER_PORT);
+    int passed[PASSED_MAX];
+    while (hear(passed)) {
+        if (heard.order.kind == ORDER_FORK)
+            become_two(&heard.order, passed[0]);
+        else
+            run(passed);
+    }
+    exit_shell(1);
+}
+
+static const char *const help[] = {"Takes the orders of the machine's init.", NULL};
+extern struct builtin cloche_struct;
+struct builtin cloche_struct = {
+    .name = "cloche",
+    .function = serve,
+    .flags = BUILTIN_ENABLED,
+    .long_doc = help,
+    .short_doc = "cloche",
+};
