@@ -48,9 +48,8 @@ static uint32_t compose(uint32_t port, enum event e, uint8_t *at)
     }
     if (e != RESIZE)
         return MESSAGE;
-    /* Linux 6.12 reads rows first here, other than the standard says. */
-    virtio_put(at + MESSAGE, 2, console.rows);
-    virtio_put(at + MESSAGE + 2, 2, console.columns);
+    virtio_put(at + MESSAGE, 2, console.columns);
+    virtio_put(at + MESSAGE + 2, 2, console.rows);
     return MESSAGE + 4;
 }
 

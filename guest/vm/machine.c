@@ -84,6 +84,7 @@ static void start(uint64_t entry, const char *arguments)
         .ram_bytes = ram_size(), .virtio = machine.places, .arguments = arguments};
     fdt_write(&f, ram_at(TREE_AT, FDT_MAX));
     hart.pc = entry;
+    hart.scounteren = 7; /* as firmware leaves it: Linux without a PMU never opens `time` */
     hart.x[10] = 0; /* number of the hart */
     hart.x[11] = TREE_AT;
 }
