@@ -13,6 +13,7 @@
  * Threads: safe. What blocks, blocks its caller alone.
  */
 #pragma once
+#include "abi/vm.h" /* sizes of RAM, of a command; sessions and commands at once */
 #include "base/base.h"
 #include "engine/engine.h"
 
@@ -47,13 +48,10 @@ bool vms_ready(struct vms *s, struct err *e);
 
 /* ---- one machine ---------------------------------------------------------- */
 
-#define VM_RAM_MIN_MB 64u
-#define VM_RAM_MAX_MB 1024u
-#define VM_RAM_DEFAULT_MB 512u
 #define VM_DISK_DEFAULT ((uint64_t)2 << 30) /* bytes that it may write */
 #define VM_DISK_MAX ((uint64_t)64 << 30)
 #define VM_CPU_DEFAULT_NS ((uint64_t)3600 * 1000000000) /* computing time in all */
-#define VM_HANDLE 27u /* "vm_", 22 characters of base64url, and a NUL */
+#define VM_HANDLE 26u /* "vm_", 22 characters of base64url, and a NUL */
 
 /* What a new machine is like. Zero means the default. */
 struct vm_options {
@@ -100,7 +98,7 @@ struct vm_info {
     uint64_t disk_bytes;         /* written */
     unsigned execs, sessions;    /* now */
 };
-void vm_look(const struct vm *m, struct vm_info *out);
+void vm_look(struct vm *m, struct vm_info *out);
 /* The owner's machines, those that ended last among them, in the order of their start.
  * `each` must not call into this room. */
 typedef void vm_info_fn(void *arg, const struct vm_info *info);
@@ -112,11 +110,8 @@ void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg);
 #define VM_TIMEOUT_MAX_NS ((uint64_t)24 * 3600 * 1000000000)
 #define VM_OUTPUT_DEFAULT ((uint64_t)1 << 20) /* bytes kept of stdout, and of stderr */
 #define VM_OUTPUT_MAX ((uint64_t)64 << 20)
-#define VM_COMMAND_BYTES ((size_t)1 << 20) /* of a command */
-#define VM_ENV_BYTES ((size_t)60 << 10)    /* of cwd and env together */
-#define VM_SESSION_NAME_MAX 40u            /* bytes of a session's name */
-#define VM_SESSIONS 32u                    /* of one machine */
-#define VM_EXECS 64u                       /* at once, in one machine */
+#define VM_ENV_BYTES ((size_t)60 << 10) /* of cwd and env together */
+#define VM_SESSION_NAME_MAX 40u         /* bytes of a session's name */
 
 enum vm_stream { VM_STREAM_OUT, VM_STREAM_ERR };
 

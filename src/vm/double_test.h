@@ -1,0 +1,412 @@
+/* vm/double_test.h - what stands in for machine.c in this room's tests: a machine that is
+ * a thread, and does what the command says by the rules of abi/vm.h, or breaks them. Only
+ * for *_test.c.
+ *
+ *   echo T, err T   prints T and a line end     exit N    ends its shell with N
+ *   number          its session's number        cat       prints what is typed
+ *   flood N         N bytes, as there is leave  wait      until it is sent SIGTERM
+ *   size            prints each resize, until its input ends
+ *   deaf            for ever, whatever the signal; pings are answered
+ *   mute            nothing is said any more    panic     the machine ends
+ * The rest stands in `rogues`. With a timeout, what would wait is out of time at once.
+ */
+#pragma once
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "os/os.h"
+#include "vm/internal.h"
+
+/* ---- what the stand-in knows of a command ------------------------------------ */
+
+struct job {
+    struct job *next;
+    uint32_t id;
+    struct buf text;
+    struct vm_exec_head head;
+    uint64_t flood;  /* bytes to print */
+    uint32_t window; /* bytes that may be printed */
+    bool reads, ready;
+};
+
+struct machine {
+    struct machine_options o;
+    struct machine_events events;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of these: */
+    pthread_cond_t changed;
+    struct buf in;
+    bool stopped;
+    struct err why;
+    /* The thread's own. */
+    struct frames frames;
+    struct job *jobs;
+    struct buf out;
+    bool mute;
+};
+
+struct images {
+    int unused;
+};
+
+/* How the next machines are: set before they start. */
+static struct {
+    bool no_image, no_machine, never_ready, garbage_first;
+    atomic_uint opened, closed;
+} doubles;
+
+/* ---- what it says ---------------------------------------------------------------- */
+
+static inline void job_free(struct machine *d, struct job *j)
+{
+    struct job **at = &d->jobs;
+    while (*at != j)
+        at = &(*at)->next;
+    *at = j->next;
+    buf_done(&j->text);
+    free(j);
+}
+
+static inline void say_exit(struct machine *d, struct job *j, uint32_t status,
+                            uint32_t flags)
+{
+    struct vm_exit exit = {status, flags, 3000000, 2000000};
+    frame_put(&d->out, j->id, VM_EXIT, (struct str){(const char *)&exit, sizeof exit});
+    job_free(d, j);
+}
+
+static inline void say_flood(struct machine *d, struct job *j)
+{
+    static char bytes[VM_FRAME_MAX];
+    memset(bytes, 'x', sizeof bytes);
+    while (j->flood > 0 && j->window > 0) {
+        uint64_t n = j->flood < sizeof bytes ? j->flood : sizeof bytes;
+        n = n < j->window ? n : j->window;
+        frame_put(&d->out, j->id, j->flood % 2 ? VM_ERR : VM_OUT,
+                  (struct str){bytes, (size_t)n});
+        j->flood -= n;
+        j->window -= (uint32_t)n;
+    }
+    if (j->flood == 0)
+        say_exit(d, j, 0, 0);
+}
+
+static inline struct str word_behind(struct job *j, const char *verb)
+{
+    struct str text = buf_view(&j->text);
+    size_t n = strlen(verb);
+    bool is = str_starts(text, verb) && (text.n == n || text.at[n] == ' ');
+    return is ? (struct str){text.at + n + (text.n > n), text.n - n - (text.n > n)}
+              : (struct str){0};
+}
+
+static inline void say_line(struct machine *d, struct job *j, uint16_t verb,
+                            struct str text)
+{
+    frame_put_all(&d->out, j->id, verb, text);
+    frame_put(&d->out, j->id, verb, STR("\n"));
+    say_exit(d, j, 0, 0);
+}
+
+/* Machines that do not keep to the rules. */
+static inline void say_rogue(struct machine *d, struct job *j)
+{
+    static char much[VM_FRAME_MAX];
+    struct str text = buf_view(&j->text);
+    uint32_t huge[3] = {VM_FRAME_MAX + 1, j->id, VM_OUT}, zero[3] = {0, 0, 0x10000};
+    struct vm_exit bad = {.status = str_is(text, "status") ? 256 : 65,
+                          .flags = str_is(text, "status") ? 0 : VM_EXIT_SIGNAL};
+    if (str_is(text, "refuse"))
+        frame_put(&d->out, j->id, VM_REFUSED, STR("no process\nleft \x7f\xff"));
+    else if (str_is(text, "overrun"))
+        for (int i = 0; i < 5; i++)
+            frame_put(&d->out, j->id, VM_OUT, (struct str){much, sizeof much});
+    else if (str_is(text, "stranger"))
+        frame_put(&d->out, j->id + 1, VM_OUT, STR("x"));
+    else if (str_is(text, "huge"))
+        buf_put(&d->out, huge, sizeof huge);
+    else if (str_is(text, "garbage"))
+        buf_put(&d->out, zero, sizeof zero);
+    else if (str_is(text, "verb"))
+        frame_put(&d->out, j->id, 99, STR(""));
+    else if (str_is(text, "unasked"))
+        frame_put(&d->out, 0, VM_READY, STR(""));
+    else if (str_is(text, "taken"))
+        frame_put_u32(&d->out, j->id, VM_INPUT_TAKEN, 1);
+    else if (str_is(text, "status") || str_is(text, "signal"))
+        frame_put(&d->out, j->id, VM_EXIT, (struct str){(const char *)&bad, sizeof bad});
+    else
+        frame_put(&d->out, j->id, VM_EXIT, STR("short"));
+}
+
+static const char *const rogues[] = {"overrun", "stranger", "huge",   "garbage", "verb",
+                                     "unasked", "taken",    "status", "signal",  "short"};
+
+static inline bool waits(struct job *j)
+{
+    struct str text = buf_view(&j->text);
+    return str_is(text, "cat") || str_is(text, "wait") || str_is(text, "size") ||
+           str_is(text, "deaf");
+}
+
+static inline void do_job(struct machine *d, struct job *j)
+{
+    char number[32];
+    struct str arg;
+    j->ready = true;
+    if ((arg = word_behind(j, "echo")).at) {
+        say_line(d, j, VM_OUT, arg);
+    } else if ((arg = word_behind(j, "err")).at) {
+        say_line(d, j, VM_ERR, arg);
+    } else if ((arg = word_behind(j, "exit")).at) {
+        say_exit(d, j, (uint32_t)atoi(arg.at), VM_EXIT_SHELL);
+    } else if ((arg = word_behind(j, "flood")).at) {
+        j->flood = strtoull(arg.at, NULL, 10);
+        say_flood(d, j);
+    } else if (word_behind(j, "number").at) {
+        (void)snprintf(number, sizeof number, "%u", j->head.session);
+        say_line(d, j, VM_OUT, str_of(number));
+    } else if (word_behind(j, "mute").at) {
+        d->mute = true;
+    } else if (waits(j)) {
+        if (j->head.timeout_ms && !j->reads && !word_behind(j, "deaf").at &&
+            j->head.timeout_ms <= 1000)
+            say_exit(d, j, SIGTERM, VM_EXIT_SIGNAL | VM_EXIT_TIMEOUT);
+    } else {
+        say_rogue(d, j);
+    }
+}
+
+/* ---- what it hears ----------------------------------------------------------------- */
+
+static inline struct job *job_of(struct machine *d, uint32_t id)
+{
+    struct job *j = d->jobs;
+    while (j && j->id != id)
+        j = j->next;
+    return j;
+}
+
+static inline struct job *job_new(struct machine *d, uint32_t id)
+{
+    struct job *j = mem_new(sizeof *j);
+    *j = (struct job){.id = id, .window = VM_WINDOW, .next = d->jobs};
+    buf_init(&j->text, VM_COMMAND_MAX);
+    return d->jobs = j;
+}
+
+static inline void hear_input(struct machine *d, struct job *j, const struct frame *f)
+{
+    bool cat = str_is(buf_view(&j->text), "cat");
+    if (f->payload.n == 0) {
+        say_exit(d, j, 0, 0);
+        return;
+    }
+    must(f->payload.n <= j->window);
+    if (cat) {
+        frame_put(&d->out, j->id, VM_OUT, f->payload);
+        j->window -= (uint32_t)f->payload.n;
+    }
+    frame_put_u32(&d->out, j->id, VM_INPUT_TAKEN, (uint32_t)f->payload.n);
+}
+
+static inline void hear_signal(struct machine *d, struct job *j, uint32_t number)
+{
+    if (str_is(buf_view(&j->text), "deaf"))
+        return;
+    if (number == SIGTERM || number == SIGKILL)
+        say_exit(d, j, number, VM_EXIT_SIGNAL);
+}
+
+static inline void hear_of_job(struct machine *d, struct job *j, const struct frame *f)
+{
+    uint32_t number = 0;
+    char text[40];
+    if (f->payload.n == sizeof number)
+        memcpy(&number, f->payload.at, sizeof number);
+    if (f->verb == VM_INPUT) {
+        hear_input(d, j, f);
+    } else if (f->verb == VM_SIGNAL) {
+        hear_signal(d, j, number);
+    } else if (f->verb == VM_CREDIT) {
+        j->window += number;
+        must(j->window <= VM_WINDOW);
+        if (j->ready && j->flood)
+            say_flood(d, j);
+    } else if (f->verb == VM_RESIZE) {
+        (void)snprintf(text, sizeof text, "%ux%u\n", number & 0xffff, number >> 16);
+        frame_put(&d->out, j->id, VM_OUT, str_of(text));
+    }
+}
+
+static inline void hear(struct machine *d, const struct frame *f)
+{
+    struct job *j = f->id ? job_of(d, f->id) : NULL;
+    if (f->verb == VM_RESUME || f->verb == VM_CLOSE) {
+        if (doubles.garbage_first)
+            frame_put(&d->out, 7, VM_OUT, STR("?"));
+        if (!doubles.never_ready)
+            frame_put(&d->out, 0, VM_READY, STR(""));
+    } else if (f->verb == VM_PING) {
+        frame_put(&d->out, 0, VM_PONG, f->payload);
+    } else if (f->verb == VM_TEXT) {
+        buf_str(&(j ? j : job_new(d, f->id))->text, f->payload);
+    } else if (f->verb == VM_EXEC) {
+        j = j ? j : job_new(d, f->id);
+        must(f->payload.n >= sizeof j->head);
+        memcpy(&j->head, f->payload.at, sizeof j->head);
+        must(f->payload.n == sizeof j->head + j->head.cwd_length + j->head.env_length);
+        j->reads = j->head.flags & VM_EXEC_INPUT;
+        do_job(d, j);
+    } else if (j) {
+        hear_of_job(d, j, f);
+    }
+}
+
+/* Says it in pieces that are cut anywhere. */
+static inline void speak(struct machine *d)
+{
+    struct str out = buf_view(&d->out);
+    size_t step = 1;
+    while (out.n > 0 && !d->mute) {
+        size_t n = step < out.n ? step : out.n;
+        d->events.said(d->events.arg, (struct str){out.at, n});
+        out.at += n;
+        out.n -= n;
+        step = step * 3 + 1;
+    }
+    buf_clear(&d->out);
+}
+
+static inline bool has_panicked(struct machine *d)
+{
+    for (struct job *j = d->jobs; j; j = j->next)
+        if (str_is(buf_view(&j->text), "panic"))
+            return true;
+    return false;
+}
+
+static inline bool next_bytes(struct machine *d, struct buf *into)
+{
+    pthread_mutex_lock(&d->lock);
+    while (d->in.n == 0 && !d->stopped)
+        pthread_cond_wait(&d->changed, &d->lock);
+    struct buf empty = *into;
+    *into = d->in;
+    d->in = empty;
+    bool goes_on = !d->stopped;
+    pthread_mutex_unlock(&d->lock);
+    return goes_on;
+}
+
+static inline void *live(void *arg)
+{
+    struct machine *d = arg;
+    struct buf bytes;
+    struct frame f;
+    struct err e = {0};
+    buf_init(&bytes, (size_t)64 << 20);
+    while (!has_panicked(d) && next_bytes(d, &bytes)) {
+        struct str rest = buf_view(&bytes);
+        while (frames_next(&d->frames, &rest, &f, &e) == FRAMES_ONE)
+            hear(d, &f);
+        buf_clear(&bytes);
+        speak(d);
+    }
+    pthread_mutex_lock(&d->lock);
+    struct err why = d->why;
+    pthread_mutex_unlock(&d->lock);
+    if (!why.code)
+        (void)err_set(&why, ERR_GUEST, "Kernel panic: as was asked for");
+    d->events.ended(d->events.arg, &why);
+    while (d->jobs)
+        job_free(d, d->jobs);
+    buf_done(&bytes);
+    return NULL;
+}
+
+/* ---- machine.h ------------------------------------------------------------------------ */
+
+struct images *images_open(struct engine *g, const char *folder, const char *cache,
+                           struct err *e)
+{
+    (void)g, (void)folder, (void)cache;
+    if (!doubles.no_image)
+        return mem_new(sizeof(struct images));
+    err_set(e, ERR_NOT_FOUND, "no image of a machine is installed");
+    return NULL;
+}
+
+void images_close(struct images *i)
+{
+    free(i);
+}
+
+struct machine *machine_open(struct images *i, const struct machine_options *o,
+                             const struct machine_events *events, struct err *e)
+{
+    (void)i;
+    if (doubles.no_machine) {
+        err_set(e, ERR_BUSY, "no memory for a machine");
+        return NULL;
+    }
+    struct machine *d = mem_new(sizeof *d);
+    d->o = *o;
+    d->events = *events;
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->changed, NULL);
+    frames_init(&d->frames);
+    buf_init(&d->in, (size_t)64 << 20);
+    buf_init(&d->out, (size_t)64 << 20);
+    must(pthread_create(&d->thread, NULL, live, d) == 0);
+    atomic_fetch_add(&doubles.opened, 1);
+    return d;
+}
+
+void machine_send(struct machine *d, struct str bytes)
+{
+    pthread_mutex_lock(&d->lock);
+    buf_str(&d->in, bytes);
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void machine_stop(struct machine *d, const struct err *why)
+{
+    pthread_mutex_lock(&d->lock);
+    if (!d->stopped)
+        d->why = *why;
+    d->stopped = true;
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void machine_close(struct machine *d)
+{
+    struct err why = {0};
+    if (!d)
+        return;
+    (void)err_set(&why, ERR_CANCELLED, "closed");
+    machine_stop(d, &why);
+    must(pthread_join(d->thread, NULL) == 0);
+    frames_done(&d->frames);
+    buf_done(&d->in);
+    buf_done(&d->out);
+    pthread_cond_destroy(&d->changed);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+    atomic_fetch_add(&doubles.closed, 1);
+}
+
+struct machine_usage machine_usage(struct machine *d)
+{
+    (void)d;
+    return (struct machine_usage){.cpu_ns = 5, .memory_bytes = 6, .disk_bytes = 7};
+}

@@ -1,0 +1,163 @@
+/* vm/internal.h - how a machine is spoken with, shared by the files of the room above
+ * machine.h.
+ *
+ * Locks: `vms.lock` (the table) before `vm.lock` (what is said) before machine.c's own.
+ * Nobody outside of the room is called with one held.
+ */
+#pragma once
+#include <pthread.h>
+
+#include "abi/vm.h"
+#include "vm/frames.h"
+#include "vm/keep.h"
+#include "vm/machine.h"
+#include "vm/vm.h"
+
+#define SECOND_NS ((uint64_t)1000000000)
+
+/* How long is waited before something is done about a machine. */
+struct patience {
+    uint64_t start_ns;   /* for it to say that it is ready */
+    uint64_t silence_ns; /* of one that runs a command: then it is asked */
+    uint64_t answer_ns;  /* for its answer: then it is dropped */
+    uint64_t kill_ns;    /* between SIGTERM and SIGKILL */
+    uint64_t grace_ns;   /* for the end of what was killed: then it is dropped */
+    uint64_t spare_ns;   /* without use: then it makes place for another */
+};
+
+/* ---- one command under way ------------------------------------------------ */
+
+/* What it printed and its caller has not taken yet. Bytes keep their order; which of the
+ * two streams spoke first is exact for the first BATCH_RUNS turns. */
+#define BATCH_RUNS 256u
+struct batch {
+    struct buf bytes[2]; /* of each stream */
+    struct {
+        enum vm_stream which;
+        uint32_t n;
+    } runs[BATCH_RUNS];
+    size_t count;
+};
+void batch_init(struct batch *b);
+void batch_done(struct batch *b);
+/* ERR_BUSY: no memory. */
+bool batch_put(struct batch *b, enum vm_stream which, struct str bytes, struct err *e);
+
+/* On its caller's stack; under its machine's lock while it is in the list. */
+struct exec {
+    struct exec *next;
+    uint32_t id;
+    pthread_cond_t changed; /* anything below, or its machine ended */
+    struct batch printed;
+    uint32_t uncredited; /* bytes printed for which no credit was given: at most VM_WINDOW */
+    uint32_t untaken;    /* bytes of input sent and not taken: at most VM_INPUT_WINDOW */
+    bool takes_input;    /* it was begun with VM_EXEC_INPUT, and input has not ended */
+    bool cancelled;      /* its cancel has fired, and SIGTERM is sent */
+    uint64_t cancelled_ns;
+    bool ended; /* one of these came: */
+    struct vm_exit exit;
+    bool refused;
+    char refusal[200];
+};
+
+/* ---- sessions --------------------------------------------------------------- */
+
+/* Who waits for its turn in a session; on the waiter's stack. */
+struct turn {
+    struct turn *next;
+    pthread_cond_t mine;
+};
+
+struct session {
+    struct session *next;
+    char name[VM_SESSION_NAME_MAX + 1];
+    uint32_t number; /* to the machine */
+    bool taken;      /* a command runs in it */
+    struct turn *first, **last;
+};
+
+/* ---- one machine ------------------------------------------------------------ */
+
+struct vm {
+    struct vms *in;
+    const struct patience *patience;
+    char handle[VM_HANDLE];
+    char *owner;
+    bool is_default;
+    struct vm_options made_of; /* with the defaults filled in; `cancel` is NULL */
+    int64_t started_ms;
+    char before[256]; /* how the owner's default machine before it ended; "" none */
+
+    /* Under vms.lock. */
+    struct vm *next;
+    unsigned holds;
+    bool starting; /* its vm_start() has not returned */
+
+    pthread_mutex_t lock; /* of all below */
+    struct machine *machine; /* NULL: not there yet, or not any more */
+    bool over; /* it has ended, or is being ended: nothing is said to it or heard of it */
+    bool stopped; /* by us, and not for what it did */
+    struct err why;
+    struct frames frames;
+    struct exec *execs;
+    struct session *sessions;
+    unsigned exec_count, session_count;
+    uint32_t last_id, last_session;
+    unsigned unready; /* VM_READY that are to come */
+    pthread_cond_t ready;
+    bool told_fresh;
+    uint64_t heard_ns, asked_ns; /* last frame; VM_PING that has no answer, or 0 */
+    uint64_t used_ns;            /* the end of the last command */
+    struct machine_usage usage;  /* at its end */
+};
+
+/* For waits with a limit in os_mono_ns(). */
+void cond_init(pthread_cond_t *c);
+/* false: it is later than that. UINT64_MAX: no limit. */
+bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns);
+
+/* ---- talk.c: the control port. With vm.lock held, unless said otherwise ------ */
+
+void talk_said(void *vm, struct str bytes);        /* machine_events, without the lock */
+void talk_ended(void *vm, const struct err *why);  /* machine_events, without the lock */
+void talk_send(struct vm *m, const struct buf *frames);
+/* One frame. */
+void talk_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload);
+void talk_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number);
+/* Ends it, unless it has: all that wait hear why. `stopped`: not for what it did. */
+void talk_end(struct vm *m, bool stopped, const struct err *why);
+/* Asks a machine that was silent for long, drops one that does not answer; answers when
+ * to look again. */
+uint64_t talk_check(struct vm *m);
+/* Waits for as many VM_READY as are to come. ERR_TIMEOUT, ERR_CANCELLED, or why it ended. */
+bool talk_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
+                      struct err *e);
+/* Fails with why it ended; `ran`: something of the caller's may have run. */
+bool talk_over(struct vm *m, bool ran, struct err *e);
+
+/* ---- session.c. With vm.lock held --------------------------------------------- */
+
+/* Waits for the session of that name to be free, making it where there is none. NULL and
+ * ERR_INVALID (the name), ERR_LIMIT, ERR_BUSY (not by then), or why the machine ended.
+ * ERR_CANCELLED once *cancelled, whose setter calls session_wake(). */
+struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
+                              struct cancel *cancel, struct err *e);
+void session_leave(struct vm *m, struct session *s);
+void session_wake(struct vm *m); /* all that wait look again */
+void session_free_all(struct vm *m);
+
+/* ---- keyboard.c ----------------------------------------------------------------- */
+
+/* Between these its functions reach the command. Without a lock; NULL is fine. */
+void keyboard_attach(struct vm_keyboard *k, struct vm *m, struct exec *x);
+void keyboard_detach(struct vm_keyboard *k);
+/* With vm.lock held: as much as there is room for, at most. */
+size_t input_send(struct vm *m, struct exec *x, struct str bytes);
+void input_end(struct vm *m, struct exec *x);
+
+/* ---- machines.c: the table ------------------------------------------------------- */
+
+/* Without a lock: a machine has ended; its thread will be joined soon. */
+void vms_notice(struct vms *s);
+/* For tests, before the first machine: whoever has to be waited for, for less long. */
+void vms_hurry(struct vms *s, const struct patience *p);

@@ -1,0 +1,121 @@
+#include "vm/keep.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MARK_MAX 64u
+
+void keep_init(struct keep *k, size_t max)
+{
+    *k = (struct keep){.max = max};
+    buf_init(&k->head, max - max / 2);
+    buf_init(&k->tail, max / 2);
+}
+
+void keep_done(struct keep *k)
+{
+    buf_done(&k->head);
+    buf_done(&k->tail);
+}
+
+static struct str put_part(struct buf *b, struct str bytes)
+{
+    size_t room = b->ceiling - b->n, n = bytes.n < room ? bytes.n : room;
+    buf_put(b, bytes.at, n);
+    return (struct str){bytes.at + n, bytes.n - n};
+}
+
+/* Over the oldest bytes of a ring that is full. */
+static void put_round(struct keep *k, struct str bytes)
+{
+    size_t size = k->tail.n;
+    if (bytes.n > size) {
+        bytes.at += bytes.n - size;
+        bytes.n = size;
+    }
+    while (bytes.n > 0) {
+        size_t room = size - k->ring_at, n = bytes.n < room ? bytes.n : room;
+        memcpy(k->tail.at + k->ring_at, bytes.at, n);
+        k->ring_at = (k->ring_at + n) % size;
+        bytes.at += n;
+        bytes.n -= n;
+    }
+}
+
+void keep_put(struct keep *k, struct str bytes)
+{
+    k->all += bytes.n;
+    bytes = put_part(&k->head, bytes);
+    bytes = put_part(&k->tail, bytes);
+    if (bytes.n > 0 && !k->tail.failed)
+        put_round(k, bytes);
+}
+
+static bool continues(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Bytes at the end of `s` that begin a character and do not end it; 0 where it is whole,
+ * or no UTF-8 in any case. */
+static size_t begun(struct str s)
+{
+    for (size_t n = 1; n <= 3 && n <= s.n; n++) {
+        unsigned char c = (unsigned char)s.at[s.n - n];
+        if (continues((char)c))
+            continue;
+        size_t want = c >= 0xf5 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+        return want > n ? n : 0;
+    }
+    return 0;
+}
+
+/* Bytes at the beginning of `s` that end a character which began before it. */
+static size_t ends(struct str s)
+{
+    size_t n = 0;
+    while (n < 3 && n < s.n && continues(s.at[n]))
+        n++;
+    return n;
+}
+
+static void put_mark(struct buf *out, uint64_t lost)
+{
+    char digits[24], mark[MARK_MAX];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, lost), at = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            mark[at++] = ',';
+        mark[at++] = digits[i];
+    }
+    buf_printf(out, "\n[... %.*s bytes left out ...]\n", at, mark);
+}
+
+uint64_t keep_end(struct keep *k, struct buf *out)
+{
+    struct str head = buf_view(&k->head);
+    uint64_t lost = k->all - k->head.n - k->tail.n;
+    if (k->all == k->head.n) {
+        *out = k->head;
+        k->head = (struct buf){0};
+        return 0;
+    }
+    buf_init(out, k->max + MARK_MAX);
+    if (lost == 0) {
+        buf_str(out, head);
+        buf_str(out, buf_view(&k->tail));
+        return 0;
+    }
+    /* The ring in order: from the oldest byte to its end, then what lies before. */
+    struct buf last;
+    buf_init(&last, k->max);
+    buf_put(&last, k->tail.at + k->ring_at, k->tail.n - k->ring_at);
+    buf_put(&last, k->tail.at, k->ring_at);
+    size_t before = begun(head), behind = ends(buf_view(&last));
+    lost += before + behind;
+    buf_put(out, head.at, head.n - before);
+    put_mark(out, lost);
+    buf_put(out, last.at + behind, last.n - behind);
+    buf_done(&last);
+    return lost;
+}

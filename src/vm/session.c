@@ -1,0 +1,164 @@
+/* Sessions of a machine: a name for each long-lived shell, and whose turn it is in it. The
+ * machine knows numbers alone, and none twice. */
+#include "vm/internal.h"
+
+#include <stdio.h>
+
+#include "os/os.h"
+
+static bool check_name(struct str name, struct err *e)
+{
+    bool fine = name.n <= VM_SESSION_NAME_MAX;
+    for (size_t i = 0; i < name.n && fine; i++)
+        fine = name.at[i] && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                    "0123456789._-",
+                                    name.at[i]);
+    return fine || err_set(e, ERR_INVALID,
+                           "a session's name has at most %u characters of letters, "
+                           "digits, '.', '_' and '-'; nothing was run",
+                           VM_SESSION_NAME_MAX);
+}
+
+static struct session *find(struct vm *m, struct str name)
+{
+    struct session *s = m->sessions;
+    while (s && !str_is(name, s->name))
+        s = s->next;
+    return s;
+}
+
+static struct session *make(struct vm *m, struct str name, struct err *e)
+{
+    if (m->session_count >= VM_SESSIONS_MAX) {
+        err_set(e, ERR_LIMIT,
+                "the machine has %u sessions, as many as it may: use one of them, or close "
+                "one; nothing was run",
+                VM_SESSIONS_MAX);
+        return NULL;
+    }
+    struct session *s = mem_new(sizeof *s);
+    memcpy(s->name, name.at, name.n);
+    s->number = ++m->last_session;
+    s->last = &s->first;
+    s->next = m->sessions;
+    m->sessions = s;
+    m->session_count++;
+    return s;
+}
+
+static void forget(struct vm *m, struct session *s)
+{
+    struct session **at = &m->sessions;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    m->session_count--;
+    free(s);
+}
+
+void session_wake(struct vm *m)
+{
+    for (struct session *s = m->sessions; s; s = s->next)
+        for (struct turn *t = s->first; t; t = t->next)
+            pthread_cond_broadcast(&t->mine);
+}
+
+static void join_queue(struct session *s, struct turn *t)
+{
+    *t = (struct turn){0};
+    cond_init(&t->mine);
+    *s->last = t;
+    s->last = &t->next;
+}
+
+static void leave_queue(struct session *s, struct turn *t)
+{
+    struct turn **at = &s->first;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    if (s->last == &t->next)
+        s->last = at;
+    pthread_cond_destroy(&t->mine);
+}
+
+static void next_turn(struct session *s)
+{
+    if (!s->taken && s->first)
+        pthread_cond_broadcast(&s->first->mine);
+}
+
+static bool await_turn(struct vm *m, struct session *s, struct turn *t, uint64_t until_ns,
+                       struct cancel *cancel, struct err *e)
+{
+    while (!m->over && (s->taken || s->first != t)) {
+        if (cancel_fired(cancel))
+            return err_set(e, ERR_CANCELLED, "cancelled before its turn; nothing was run");
+        if (!cond_wait_until(&t->mine, &m->lock, until_ns) && os_mono_ns() >= until_ns)
+            return err_set(e, ERR_BUSY,
+                           "session \"%s\" still runs another command; nothing was run: "
+                           "try again, or use another session",
+                           s->name);
+    }
+    return talk_over(m, false, e);
+}
+
+struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
+                              struct cancel *cancel, struct err *e)
+{
+    if (name.n == 0)
+        name = STR("default");
+    if (!check_name(name, e))
+        return NULL;
+    struct session *s = find(m, name);
+    if (!s)
+        s = make(m, name, e);
+    if (!s)
+        return NULL;
+    struct turn t;
+    join_queue(s, &t);
+    bool mine = await_turn(m, s, &t, until_ns, cancel, e);
+    leave_queue(s, &t);
+    if (mine)
+        s->taken = true;
+    next_turn(s);
+    return mine ? s : NULL;
+}
+
+void session_leave(struct vm *m, struct session *s)
+{
+    (void)m;
+    s->taken = false;
+    next_turn(s);
+}
+
+void session_free_all(struct vm *m)
+{
+    while (m->sessions)
+        forget(m, m->sessions);
+}
+
+/* Who runs in it hears of its end by the machine; who waits goes on in a new shell. */
+static bool close_one(struct vm *m, struct str name, struct err *e)
+{
+    struct session *s = find(m, name.n ? name : STR("default"));
+    if (!s)
+        return err_set(e, ERR_NOT_FOUND, "the machine has no session \"%.*s\"",
+                       STR_ARGS(str_cut(name, VM_SESSION_NAME_MAX)));
+    m->unready++;
+    talk_tell_u32(m, 0, VM_CLOSE, s->number);
+    if (s->taken || s->first)
+        s->number = ++m->last_session;
+    else
+        forget(m, s);
+    return talk_await_ready(m, os_mono_ns() + m->patience->start_ns, NULL, e);
+}
+
+bool vm_session_close(struct vm *m, struct str session, struct err *e)
+{
+    pthread_mutex_lock(&m->lock);
+    bool fine = check_name(session, e) && talk_over(m, false, e) &&
+                close_one(m, session, e);
+    pthread_mutex_unlock(&m->lock);
+    return fine;
+}

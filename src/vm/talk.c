@@ -1,0 +1,264 @@
+/* What a machine and its host say to each other on the control port: frames come in on the
+ * machine's thread and are checked; whoever waits for what they bring is woken. */
+#include "vm/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "os/os.h"
+
+void cond_init(pthread_cond_t *c)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(c, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns)
+{
+    if (until_ns == UINT64_MAX)
+        return pthread_cond_wait(c, lock) == 0;
+    struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
+                             .tv_nsec = (long)(until_ns % SECOND_NS)};
+    return pthread_cond_timedwait(c, lock, &until) == 0;
+}
+
+/* ---- what is said ---------------------------------------------------------- */
+
+void talk_send(struct vm *m, const struct buf *frames)
+{
+    if (m->machine && !m->over)
+        machine_send(m->machine, buf_view(frames));
+}
+
+void talk_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload)
+{
+    scoped_buf struct buf frame;
+    buf_init(&frame, FRAME_HEAD + VM_FRAME_MAX);
+    frame_put(&frame, id, verb, payload);
+    talk_send(m, &frame);
+}
+
+void talk_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number)
+{
+    talk_tell(m, id, verb, (struct str){(const char *)&number, sizeof number});
+}
+
+/* ---- its end ------------------------------------------------------------------ */
+
+static void wake_all(struct vm *m)
+{
+    for (struct exec *x = m->execs; x; x = x->next)
+        pthread_cond_broadcast(&x->changed);
+    session_wake(m);
+    pthread_cond_broadcast(&m->ready);
+}
+
+void talk_end(struct vm *m, bool stopped, const struct err *why)
+{
+    if (m->over)
+        return;
+    m->over = true;
+    m->stopped = stopped;
+    m->why = *why;
+    if (m->machine)
+        machine_stop(m->machine, why);
+    wake_all(m);
+}
+
+void talk_ended(void *vm, const struct err *why)
+{
+    struct vm *m = vm;
+    pthread_mutex_lock(&m->lock);
+    talk_end(m, false, why);
+    pthread_mutex_unlock(&m->lock);
+    vms_notice(m->in);
+}
+
+bool talk_over(struct vm *m, bool ran, struct err *e)
+{
+    if (!m->over)
+        return true;
+    const char *next = m->is_default ? "the next command starts a fresh one"
+                                     : "start another";
+    return err_set(e, m->why.code, "%.220s; %sits files and variables are gone: %s",
+                   m->why.msg, ran ? "the command ran in part, and " : "", next);
+}
+
+bool talk_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
+                      struct err *e)
+{
+    while (m->unready > 0 && !m->over) {
+        if (cancel_fired(cancel))
+            return err_set(e, ERR_CANCELLED, "cancelled while the machine started");
+        if (!cond_wait_until(&m->ready, &m->lock, until_ns) && os_mono_ns() >= until_ns)
+            return err_set(e, ERR_TIMEOUT, "the machine did not become ready in time");
+    }
+    return talk_over(m, false, e);
+}
+
+uint64_t talk_check(struct vm *m)
+{
+    const struct patience *p = m->patience;
+    uint64_t now = os_mono_ns();
+    if (m->asked_ns == 0) {
+        if (now < m->heard_ns + p->silence_ns)
+            return m->heard_ns + p->silence_ns;
+        m->asked_ns = now;
+        talk_tell(m, 0, VM_PING, (struct str){(const char *)&now, sizeof now});
+    }
+    if (now >= m->asked_ns + p->answer_ns) {
+        struct err why = {0};
+        (void)err_set(&why, ERR_GUEST,
+                      "the machine has not answered for %u seconds, and was stopped",
+                      (unsigned)((p->silence_ns + p->answer_ns) / SECOND_NS));
+        talk_end(m, false, &why);
+    }
+    return m->asked_ns + p->answer_ns;
+}
+
+/* ---- what is heard ---------------------------------------------------------------- */
+
+void batch_init(struct batch *b)
+{
+    b->count = 0;
+    buf_init(&b->bytes[0], VM_WINDOW);
+    buf_init(&b->bytes[1], VM_WINDOW);
+}
+
+void batch_done(struct batch *b)
+{
+    buf_done(&b->bytes[0]);
+    buf_done(&b->bytes[1]);
+}
+
+bool batch_put(struct batch *b, enum vm_stream which, struct str bytes, struct err *e)
+{
+    if (!buf_str(&b->bytes[which], bytes))
+        return err_set(e, ERR_BUSY, "there is no memory for what the machine prints");
+    size_t at = b->count;
+    if (at > 0 && b->runs[at - 1].which == which)
+        at--;
+    else if (at == BATCH_RUNS)
+        at -= 2; /* the last of the other's is before it: these two alternate */
+    else
+        b->runs[b->count++] = (typeof(b->runs[0])){.which = which};
+    b->runs[at].n += (uint32_t)bytes.n;
+    return true;
+}
+
+static struct exec *exec_of(struct vm *m, uint32_t id)
+{
+    struct exec *x = m->execs;
+    while (x && x->id != id)
+        x = x->next;
+    return x && !x->ended ? x : NULL;
+}
+
+static bool broke(struct err *e, const char *how, uint64_t number)
+{
+    return err_set(e, ERR_GUEST,
+                   "the machine broke the rules of its control port (%s, %" PRIu64
+                   "), and was stopped",
+                   how, number);
+}
+
+static bool heard_output(struct exec *x, const struct frame *f, struct err *e)
+{
+    if (f->payload.n > VM_WINDOW - x->uncredited)
+        return broke(e, "more output than asked for", f->payload.n);
+    x->uncredited += (uint32_t)f->payload.n;
+    return batch_put(&x->printed, f->verb == VM_OUT ? VM_STREAM_OUT : VM_STREAM_ERR,
+                     f->payload, e);
+}
+
+static bool heard_taken(struct exec *x, const struct frame *f, struct err *e)
+{
+    uint32_t n = 0;
+    if (f->payload.n != sizeof n)
+        return broke(e, "a length", f->payload.n);
+    memcpy(&n, f->payload.at, sizeof n);
+    if (n > x->untaken)
+        return broke(e, "more input taken than sent", n);
+    x->untaken -= n;
+    return true;
+}
+
+static bool heard_exit(struct exec *x, const struct frame *f, struct err *e)
+{
+    if (f->payload.n != sizeof x->exit)
+        return broke(e, "a length", f->payload.n);
+    memcpy(&x->exit, f->payload.at, sizeof x->exit);
+    bool by_signal = x->exit.flags & VM_EXIT_SIGNAL;
+    if (by_signal ? x->exit.status < 1 || x->exit.status > 64 : x->exit.status > 255)
+        return broke(e, "an exit status", x->exit.status);
+    x->ended = true;
+    return true;
+}
+
+/* The text goes into a message: one line, printable. */
+static void heard_refusal(struct exec *x, struct str text)
+{
+    text = str_cut(text, sizeof x->refusal - 1);
+    bool fine = str_is_utf8(text);
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        x->refusal[i] = c < ' ' || c == 0x7f || (!fine && c > 0x7e) ? '?' : (char)c;
+    }
+    x->refusal[text.n] = '\0';
+    x->ended = x->refused = true;
+}
+
+static bool heard_of_exec(struct vm *m, const struct frame *f, struct err *e)
+{
+    struct exec *x = exec_of(m, f->id);
+    if (!x)
+        return broke(e, "a command that does not run", f->id);
+    pthread_cond_broadcast(&x->changed);
+    switch (f->verb) {
+    case VM_STARTED:
+        return true;
+    case VM_OUT:
+    case VM_ERR:
+        return heard_output(x, f, e);
+    case VM_INPUT_TAKEN:
+        return heard_taken(x, f, e);
+    case VM_EXIT:
+        return heard_exit(x, f, e);
+    case VM_REFUSED:
+        heard_refusal(x, f->payload);
+        return true;
+    default:
+        return broke(e, "a verb", f->verb);
+    }
+}
+
+static bool heard(struct vm *m, const struct frame *f, struct err *e)
+{
+    if (f->id != 0)
+        return heard_of_exec(m, f, e);
+    if (f->verb == VM_PONG)
+        return true;
+    if (f->verb != VM_READY || m->unready == 0)
+        return broke(e, "a verb", f->verb);
+    m->unready--;
+    pthread_cond_broadcast(&m->ready);
+    return true;
+}
+
+void talk_said(void *vm, struct str bytes)
+{
+    struct vm *m = vm;
+    struct err e = {0};
+    struct frame f;
+    pthread_mutex_lock(&m->lock);
+    m->heard_ns = os_mono_ns();
+    m->asked_ns = 0;
+    while (!m->over && !e.code && frames_next(&m->frames, &bytes, &f, &e) == FRAMES_ONE)
+        (void)heard(m, &f, &e);
+    if (e.code)
+        talk_end(m, false, &e);
+    pthread_mutex_unlock(&m->lock);
+}
