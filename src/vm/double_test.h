@@ -3,8 +3,9 @@
  * for *_test.c.
  *
  *   echo T, err T   prints T and a line end     exit N    ends its shell with N
- *   number          its session's number        cat       prints what is typed
+ *   number          its session's number        length    its own length
  *   flood N         N bytes, as there is leave  wait      until it is sent SIGTERM
+ *   cat             prints what is typed
  *   size            prints each resize, until its input ends
  *   deaf            for ever, whatever the signal; pings are answered
  *   mute            nothing is said any more    panic     the machine ends
@@ -31,9 +32,10 @@ struct job {
     uint32_t id;
     struct buf text;
     struct vm_exec_head head;
-    uint64_t flood;  /* bytes to print */
-    uint32_t window; /* bytes that may be printed */
-    bool reads, ready;
+    uint64_t flood;   /* bytes to print */
+    int64_t window;   /* bytes that may be printed */
+    struct buf typed; /* and not printed yet */
+    bool reads, ready, typed_all;
 };
 
 struct machine {
@@ -71,6 +73,7 @@ static inline void job_free(struct machine *d, struct job *j)
         at = &(*at)->next;
     *at = j->next;
     buf_done(&j->text);
+    buf_done(&j->typed);
     free(j);
 }
 
@@ -82,17 +85,22 @@ static inline void say_exit(struct machine *d, struct job *j, uint32_t status,
     job_free(d, j);
 }
 
+static inline void say_out(struct machine *d, struct job *j, uint16_t verb,
+                           struct str text)
+{
+    frame_put_all(&d->out, j->id, verb, text);
+    j->window -= (int64_t)text.n;
+}
+
 static inline void say_flood(struct machine *d, struct job *j)
 {
     static char bytes[VM_FRAME_MAX];
     memset(bytes, 'x', sizeof bytes);
     while (j->flood > 0 && j->window > 0) {
         uint64_t n = j->flood < sizeof bytes ? j->flood : sizeof bytes;
-        n = n < j->window ? n : j->window;
-        frame_put(&d->out, j->id, j->flood % 2 ? VM_ERR : VM_OUT,
-                  (struct str){bytes, (size_t)n});
+        n = n < (uint64_t)j->window ? n : (uint64_t)j->window;
+        say_out(d, j, j->flood % 2 ? VM_ERR : VM_OUT, (struct str){bytes, (size_t)n});
         j->flood -= n;
-        j->window -= (uint32_t)n;
     }
     if (j->flood == 0)
         say_exit(d, j, 0, 0);
@@ -100,7 +108,7 @@ static inline void say_flood(struct machine *d, struct job *j)
 
 static inline struct str word_behind(struct job *j, const char *verb)
 {
-    struct str text = buf_view(&j->text);
+    struct str text = {buf_cz(&j->text), j->text.n};
     size_t n = strlen(verb);
     bool is = str_starts(text, verb) && (text.n == n || text.at[n] == ' ');
     return is ? (struct str){text.at + n + (text.n > n), text.n - n - (text.n > n)}
@@ -110,8 +118,8 @@ static inline struct str word_behind(struct job *j, const char *verb)
 static inline void say_line(struct machine *d, struct job *j, uint16_t verb,
                             struct str text)
 {
-    frame_put_all(&d->out, j->id, verb, text);
-    frame_put(&d->out, j->id, verb, STR("\n"));
+    say_out(d, j, verb, text);
+    say_out(d, j, verb, STR("\n"));
     say_exit(d, j, 0, 0);
 }
 
@@ -126,8 +134,9 @@ static inline void say_rogue(struct machine *d, struct job *j)
     if (str_is(text, "refuse"))
         frame_put(&d->out, j->id, VM_REFUSED, STR("no process\nleft \x7f\xff"));
     else if (str_is(text, "overrun"))
-        for (int i = 0; i < 5; i++)
-            frame_put(&d->out, j->id, VM_OUT, (struct str){much, sizeof much});
+        for (int i = 0; i < 20;
+             i++) /* in pieces, the last of which is too much at once */
+            say_out(d, j, VM_OUT, (struct str){much, sizeof much});
     else if (str_is(text, "stranger"))
         frame_put(&d->out, j->id + 1, VM_OUT, STR("x"));
     else if (str_is(text, "huge"))
@@ -173,6 +182,11 @@ static inline void do_job(struct machine *d, struct job *j)
     } else if (word_behind(j, "number").at) {
         (void)snprintf(number, sizeof number, "%u", j->head.session);
         say_line(d, j, VM_OUT, str_of(number));
+    } else if (word_behind(j, "length").at) {
+        (void)snprintf(number, sizeof number, "%zu", j->text.n);
+        say_line(d, j, VM_OUT, str_of(number));
+    } else if (word_behind(j, "panic").at) {
+        ;
     } else if (word_behind(j, "mute").at) {
         d->mute = true;
     } else if (waits(j)) {
@@ -199,22 +213,26 @@ static inline struct job *job_new(struct machine *d, uint32_t id)
     struct job *j = mem_new(sizeof *j);
     *j = (struct job){.id = id, .window = VM_WINDOW, .next = d->jobs};
     buf_init(&j->text, VM_COMMAND_MAX);
+    buf_init(&j->typed, VM_INPUT_WINDOW);
     return d->jobs = j;
 }
 
-static inline void hear_input(struct machine *d, struct job *j, const struct frame *f)
+/* Takes as much of what was typed as it may print. */
+static inline void say_typed(struct machine *d, struct job *j)
 {
     bool cat = str_is(buf_view(&j->text), "cat");
-    if (f->payload.n == 0) {
+    size_t n = j->typed.n;
+    if (cat && (int64_t)n > j->window)
+        n = (size_t)j->window;
+    if (cat)
+        say_out(d, j, VM_OUT, (struct str){j->typed.at, n});
+    if (n > 0) {
+        memmove(j->typed.at, j->typed.at + n, j->typed.n - n);
+        j->typed.n -= n;
+        frame_put_u32(&d->out, j->id, VM_INPUT_TAKEN, (uint32_t)n);
+    }
+    if (j->typed_all && j->typed.n == 0)
         say_exit(d, j, 0, 0);
-        return;
-    }
-    must(f->payload.n <= j->window);
-    if (cat) {
-        frame_put(&d->out, j->id, VM_OUT, f->payload);
-        j->window -= (uint32_t)f->payload.n;
-    }
-    frame_put_u32(&d->out, j->id, VM_INPUT_TAKEN, (uint32_t)f->payload.n);
 }
 
 static inline void hear_signal(struct machine *d, struct job *j, uint32_t number)
@@ -232,7 +250,9 @@ static inline void hear_of_job(struct machine *d, struct job *j, const struct fr
     if (f->payload.n == sizeof number)
         memcpy(&number, f->payload.at, sizeof number);
     if (f->verb == VM_INPUT) {
-        hear_input(d, j, f);
+        must(buf_str(&j->typed, f->payload));
+        j->typed_all |= f->payload.n == 0;
+        say_typed(d, j);
     } else if (f->verb == VM_SIGNAL) {
         hear_signal(d, j, number);
     } else if (f->verb == VM_CREDIT) {
@@ -240,9 +260,11 @@ static inline void hear_of_job(struct machine *d, struct job *j, const struct fr
         must(j->window <= VM_WINDOW);
         if (j->ready && j->flood)
             say_flood(d, j);
+        else
+            say_typed(d, j);
     } else if (f->verb == VM_RESIZE) {
         (void)snprintf(text, sizeof text, "%ux%u\n", number & 0xffff, number >> 16);
-        frame_put(&d->out, j->id, VM_OUT, str_of(text));
+        say_out(d, j, VM_OUT, str_of(text));
     }
 }
 

@@ -32,7 +32,8 @@ struct call {
 static bool check_variable(const char *v, struct err *e)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-    size_t n = strspn(v, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
+    size_t n =
+        strspn(v, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
     if (v[0] && strchr(first, v[0]) && v[n] == '=')
         return true;
     return err_set(e, ERR_INVALID,
@@ -50,10 +51,11 @@ static bool check_env(const struct vm_exec *of, struct err *e)
         all += strlen(of->env[i]) + 1;
     }
     return all <= VM_ENV_BYTES ||
-           err_set(e, ERR_LIMIT,
-                   "variables and working directory have %zu bytes, of at most %zu; nothing "
-                   "was run",
-                   all, VM_ENV_BYTES);
+           err_set(
+               e, ERR_LIMIT,
+               "variables and working directory have %zu bytes, of at most %zu; nothing "
+               "was run",
+               all, VM_ENV_BYTES);
 }
 
 static bool check(const struct vm_exec *of, struct err *e)
@@ -68,10 +70,11 @@ static bool check(const struct vm_exec *of, struct err *e)
                        "the command has a NUL byte, which no shell can read; nothing was "
                        "run");
     if (of->cwd && (!of->cwd[0] || strlen(of->cwd) > CWD_MAX))
-        return err_set(e, ERR_INVALID,
-                       "the working directory is empty or has more than %zu bytes; nothing "
-                       "was run",
-                       CWD_MAX);
+        return err_set(
+            e, ERR_INVALID,
+            "the working directory is empty or has more than %zu bytes; nothing "
+            "was run",
+            CWD_MAX);
     if (of->input.at && of->keyboard)
         return err_set(e, ERR_INVALID,
                        "standard input comes as bytes or from a keyboard, not both");
@@ -143,12 +146,14 @@ static bool begin(struct call *c, struct err *e)
     put_exec(c, &out);
     if (!buf_check(&out, "the command", e))
         return false;
-    if (m->exec_count++ == 0)
-        m->heard_ns = os_mono_ns(); /* an idle machine was rightly silent */
+    if (m->exec_count++ == 0) { /* an idle machine was rightly silent */
+        m->heard_ns = os_mono_ns();
+        m->asked_ns = 0;
+    }
     x->next = m->execs;
     m->execs = x;
     c->begun = true;
-    talk_send(m, &out);
+    port_send(m, &out);
     return true;
 }
 
@@ -177,7 +182,7 @@ static void give_leave(struct call *c)
     if (c->owed < CREDIT_STEP || c->exec.ended)
         return;
     c->exec.uncredited -= c->owed;
-    talk_tell_u32(c->vm, c->exec.id, VM_CREDIT, c->owed);
+    port_tell_u32(c->vm, c->exec.id, VM_CREDIT, c->owed);
     c->owed = 0;
 }
 
@@ -211,13 +216,13 @@ static void drop_machine(struct call *c)
     struct err why = {0};
     (void)err_set(&why, ERR_GUEST,
                   "the machine did not end a command that was killed, and was stopped");
-    talk_end(c->vm, false, &why);
+    port_end(c->vm, false, &why);
 }
 
 /* Sees to it that it ends; answers when to look again. */
 static uint64_t press(struct call *c)
 {
-    uint64_t now = os_mono_ns(), look = talk_check(c->vm), end_ns = c->until_ns;
+    uint64_t now = os_mono_ns(), look = port_check(c->vm), end_ns = c->until_ns;
     const struct patience *p = c->vm->patience;
     const struct exec *x = &c->exec;
     if (x->cancelled) {
@@ -225,7 +230,7 @@ static uint64_t press(struct call *c)
         end_ns = x->cancelled_ns < end_ns ? x->cancelled_ns : end_ns;
         if (!c->killed && now >= kill_ns) {
             c->killed = true;
-            talk_tell_u32(c->vm, x->id, VM_SIGNAL, SIGKILL);
+            port_tell_u32(c->vm, x->id, VM_SIGNAL, SIGKILL);
         }
         look = !c->killed && kill_ns < look ? kill_ns : look;
     }
@@ -258,7 +263,7 @@ static void cancelled(void *arg)
     if (c->begun && !c->exec.ended) {
         c->exec.cancelled = true;
         c->exec.cancelled_ns = os_mono_ns();
-        talk_tell_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
+        port_tell_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
         pthread_cond_broadcast(&c->exec.changed);
     }
     pthread_mutex_unlock(&c->vm->lock);
@@ -278,14 +283,23 @@ static void end(struct call *c)
     c->begun = false;
 }
 
+/* A directory that is not there is the caller's; else the machine has no room just now. */
+static bool tell_refusal(const struct exec *x, struct err *e)
+{
+    enum err_code code = x->cancelled                             ? ERR_CANCELLED
+                         : str_starts(str_of(x->refusal), "cwd ") ? ERR_INVALID
+                                                                  : ERR_BUSY;
+    return err_set(e, code, "%s; nothing was run", x->refusal);
+}
+
 static bool tell_result(struct call *c, struct err *e)
 {
     const struct vm_exit *exit = &c->exec.exit;
     struct vm_result *r = c->result;
     if (!c->exec.ended)
-        return talk_over(c->vm, true, e);
+        return port_over(c->vm, true, e);
     if (c->exec.refused)
-        return err_set(e, ERR_INVALID, "%s; nothing was run", c->exec.refusal);
+        return tell_refusal(&c->exec, e);
     bool by_signal = exit->flags & VM_EXIT_SIGNAL;
     r->exit_code = (int)exit->status + (by_signal ? 128 : 0);
     r->timed_out = exit->flags & VM_EXIT_TIMEOUT;
@@ -311,7 +325,7 @@ static void tell_fresh(struct call *c)
 static bool run(struct call *c, struct err *e)
 {
     struct vm *m = c->vm;
-    if (!talk_over(m, false, e))
+    if (!port_over(m, false, e))
         return false;
     if (!is_apart(c->of)) {
         c->session = session_enter(m, c->of->session, c->until_ns, c->of->cancel, e);

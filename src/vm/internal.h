@@ -49,10 +49,11 @@ struct exec {
     uint32_t id;
     pthread_cond_t changed; /* anything below, or its machine ended */
     struct batch printed;
-    uint32_t uncredited; /* bytes printed for which no credit was given: at most VM_WINDOW */
-    uint32_t untaken;    /* bytes of input sent and not taken: at most VM_INPUT_WINDOW */
-    bool takes_input;    /* it was begun with VM_EXEC_INPUT, and input has not ended */
-    bool cancelled;      /* its cancel has fired, and SIGTERM is sent */
+    uint32_t
+        uncredited;   /* bytes printed for which no credit was given: at most VM_WINDOW */
+    uint32_t untaken; /* bytes of input sent and not taken: at most VM_INPUT_WINDOW */
+    bool takes_input; /* it was begun with VM_EXEC_INPUT, and input has not ended */
+    bool cancelled;   /* its cancel has fired, and SIGTERM is sent */
     uint64_t cancelled_ns;
     bool ended; /* one of these came: */
     struct vm_exit exit;
@@ -93,7 +94,7 @@ struct vm {
     unsigned holds;
     bool starting; /* its vm_start() has not returned */
 
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock;    /* of all below */
     struct machine *machine; /* NULL: not there yet, or not any more */
     bool over; /* it has ended, or is being ended: nothing is said to it or heard of it */
     bool stopped; /* by us, and not for what it did */
@@ -116,24 +117,24 @@ void cond_init(pthread_cond_t *c);
 /* false: it is later than that. UINT64_MAX: no limit. */
 bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns);
 
-/* ---- talk.c: the control port. With vm.lock held, unless said otherwise ------ */
+/* ---- port.c: the control port. With vm.lock held, unless said otherwise ------ */
 
-void talk_said(void *vm, struct str bytes);        /* machine_events, without the lock */
-void talk_ended(void *vm, const struct err *why);  /* machine_events, without the lock */
-void talk_send(struct vm *m, const struct buf *frames);
+void port_said(void *vm, struct str bytes);       /* machine_events, without the lock */
+void port_ended(void *vm, const struct err *why); /* machine_events, without the lock */
+void port_send(struct vm *m, const struct buf *frames);
 /* One frame. */
-void talk_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload);
-void talk_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number);
+void port_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload);
+void port_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number);
 /* Ends it, unless it has: all that wait hear why. `stopped`: not for what it did. */
-void talk_end(struct vm *m, bool stopped, const struct err *why);
+void port_end(struct vm *m, bool stopped, const struct err *why);
 /* Asks a machine that was silent for long, drops one that does not answer; answers when
  * to look again. */
-uint64_t talk_check(struct vm *m);
+uint64_t port_check(struct vm *m);
 /* Waits for as many VM_READY as are to come. ERR_TIMEOUT, ERR_CANCELLED, or why it ended. */
-bool talk_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
+bool port_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
                       struct err *e);
 /* Fails with why it ended; `ran`: something of the caller's may have run. */
-bool talk_over(struct vm *m, bool ran, struct err *e);
+bool port_over(struct vm *m, bool ran, struct err *e);
 
 /* ---- session.c. With vm.lock held --------------------------------------------- */
 

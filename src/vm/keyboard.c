@@ -8,11 +8,11 @@
 struct vm_keyboard {
     pthread_mutex_t lock; /* of all below; before vm.lock */
     pthread_cond_t changed;
-    struct vm *in;     /* with `to`: the command under way, or NULL */
+    struct vm *in; /* with `to`: the command under way, or NULL */
     struct exec *to;
-    bool over;         /* its command has ended */
-    unsigned users;    /* threads within, which hold `in` and `to` */
-    bool ended;        /* said before there was a command, as the others: */
+    bool over;      /* its command has ended */
+    unsigned users; /* threads within, which hold `in` and `to` */
+    bool ended;     /* said before there was a command, as the others: */
     uint16_t rows, columns;
     uint64_t signals;
 };
@@ -40,19 +40,20 @@ size_t input_send(struct vm *m, struct exec *x, struct str bytes)
     if (!x->takes_input || n == 0)
         return 0;
     scoped_buf struct buf frames;
-    buf_init(&frames, VM_INPUT_WINDOW + FRAME_HEAD * (VM_INPUT_WINDOW / VM_FRAME_MAX + 1));
+    buf_init(&frames,
+             VM_INPUT_WINDOW + FRAME_HEAD * (VM_INPUT_WINDOW / VM_FRAME_MAX + 1));
     frame_put_all(&frames, x->id, VM_INPUT, (struct str){bytes.at, n});
     if (frames.failed)
         return 0;
     x->untaken += (uint32_t)n;
-    talk_send(m, &frames);
+    port_send(m, &frames);
     return n;
 }
 
 void input_end(struct vm *m, struct exec *x)
 {
     if (x->takes_input)
-        talk_tell(m, x->id, VM_INPUT, STR(""));
+        port_tell(m, x->id, VM_INPUT, STR(""));
     x->takes_input = false;
     pthread_cond_broadcast(&x->changed);
 }
@@ -60,7 +61,7 @@ void input_end(struct vm *m, struct exec *x)
 static void tell_resize(struct vm *m, struct exec *x, uint16_t rows, uint16_t columns)
 {
     uint16_t size[2] = {rows, columns};
-    talk_tell(m, x->id, VM_RESIZE, (struct str){(const char *)size, sizeof size});
+    port_tell(m, x->id, VM_RESIZE, (struct str){(const char *)size, sizeof size});
 }
 
 void keyboard_attach(struct vm_keyboard *k, struct vm *m, struct exec *x)
@@ -75,7 +76,7 @@ void keyboard_attach(struct vm_keyboard *k, struct vm *m, struct exec *x)
         tell_resize(m, x, k->rows, k->columns);
     for (uint32_t i = 1; i < 64; i++)
         if (k->signals >> i & 1)
-            talk_tell_u32(m, x->id, VM_SIGNAL, i);
+            port_tell_u32(m, x->id, VM_SIGNAL, i);
     if (k->ended)
         input_end(m, x);
     pthread_mutex_unlock(&m->lock);
@@ -197,7 +198,7 @@ void vm_keyboard_signal(struct vm_keyboard *k, int number)
         return;
     pthread_mutex_lock(&k->lock);
     if (enter(k)) {
-        talk_tell_u32(k->in, k->to->id, VM_SIGNAL, (uint32_t)number);
+        port_tell_u32(k->in, k->to->id, VM_SIGNAL, (uint32_t)number);
         leave(k);
     } else {
         k->signals |= (uint64_t)1 << number;

@@ -13,7 +13,7 @@
 #include "os/os.h"
 
 #define WAIT_DEFAULT_NS (5 * SECOND_NS)
-#define ENDED_PER_OWNER 4u        /* kept to tell of */
+#define ENDED_PER_OWNER 4u /* kept to tell of */
 #define ENDED_MAX 64u
 #define KEEPER_STACK ((size_t)256 << 10)
 
@@ -33,9 +33,9 @@ struct vms {
     pthread_mutex_t images_lock;
     struct images *images; /* NULL: not looked for yet */
 
-    pthread_mutex_t lock;  /* of all below, and of the machines' part of it */
-    pthread_cond_t changed; /* a place is free, or a machine has come up or not */
-    pthread_cond_t work;    /* for the keeper */
+    pthread_mutex_t lock;     /* of all below, and of the machines' part of it */
+    pthread_cond_t changed;   /* a place is free, or a machine has come up or not */
+    pthread_cond_t work;      /* for the keeper */
     struct vm *first, **last; /* in the order of their start */
     unsigned running;         /* that have, or will have, a machine.c */
     bool has_keeper, closing, noticed;
@@ -207,7 +207,7 @@ static void stop_unused(struct vms *s, struct vm *m, const char *why, uint64_t n
     (void)err_set(&e, ERR_CANCELLED, "the machine was stopped after %" PRIu64 " s %s",
                   ns / SECOND_NS, why);
     pthread_mutex_lock(&m->lock);
-    talk_end(m, true, &e);
+    port_end(m, true, &e);
     pthread_mutex_unlock(&m->lock);
     s->noticed = true;
     pthread_cond_signal(&s->work);
@@ -334,7 +334,7 @@ static void stop_all(struct vms *s)
     s->closing = s->noticed = true;
     for (struct vm *m = s->first; m; m = m->next) {
         pthread_mutex_lock(&m->lock);
-        talk_end(m, true, &why);
+        port_end(m, true, &why);
         pthread_mutex_unlock(&m->lock);
     }
     pthread_cond_signal(&s->work);
@@ -390,7 +390,8 @@ static void wake(void *arg)
     pthread_mutex_unlock(w->lock);
 }
 
-static bool fill_options(const struct vm_options *from, struct vm_options *o, struct err *e)
+static bool fill_options(const struct vm_options *from, struct vm_options *o,
+                         struct err *e)
 {
     *o = from ? *from : (struct vm_options){0};
     o->ram_mb = o->ram_mb ? o->ram_mb : VM_RAM_DEFAULT_MB;
@@ -412,8 +413,9 @@ static bool fill_options(const struct vm_options *from, struct vm_options *o, st
 static bool check_owner(struct str owner, struct err *e)
 {
     bool fine = owner.n <= VM_OWNER_MAX && !(owner.n && memchr(owner.at, 0, owner.n));
-    return fine || err_set(e, ERR_INVALID, "an owner's name has at most %u bytes, and no NUL",
-                           VM_OWNER_MAX);
+    return fine ||
+           err_set(e, ERR_INVALID, "an owner's name has at most %u bytes, and no NUL",
+                   VM_OWNER_MAX);
 }
 
 /* Takes a place for a new one. */
@@ -435,10 +437,11 @@ static bool check_count(struct vms *s, struct str owner, struct err *e)
 {
     if (count_running(s, owner) < s->o.per_owner)
         return true;
-    return err_set(e, ERR_LIMIT,
-                   "%u machines run for you, as many as may; none was started: stop one, or "
-                   "use one that runs",
-                   s->o.per_owner);
+    return err_set(
+        e, ERR_LIMIT,
+        "%u machines run for you, as many as may; none was started: stop one, or "
+        "use one that runs",
+        s->o.per_owner);
 }
 
 /* A new machine with starting set, or the default one that is there, held. */
@@ -464,17 +467,19 @@ static struct vm *claim(struct vms *s, struct str owner, const struct vm_options
             make_place(s);
         bool late = !cond_wait_until(&s->changed, &s->lock, there ? UINT64_MAX : until);
         if (late && !there && os_mono_ns() >= until) {
-            err_set(e, ERR_BUSY,
-                    "%u machines run, as many as may, and none was idle; none was started: "
-                    "try again later",
-                    s->o.machines_max);
+            err_set(
+                e, ERR_BUSY,
+                "%u machines run, as many as may, and none was idle; none was started: "
+                "try again later",
+                s->o.machines_max);
             return NULL;
         }
     }
 }
 
 static struct vm *claim_waiting(struct vms *s, struct str owner,
-                                const struct vm_options *o, bool is_default, struct err *e)
+                                const struct vm_options *o, bool is_default,
+                                struct err *e)
 {
     struct vm *m = NULL;
     struct wake w = {&s->lock, &s->changed};
@@ -495,7 +500,7 @@ static void tell_resume(struct vm *m)
     os_random(r.entropy, sizeof r.entropy);
     os_random(&r.machine, sizeof r.machine);
     m->unready++;
-    talk_tell(m, 0, VM_RESUME, (struct str){(const char *)&r, sizeof r});
+    port_tell(m, 0, VM_RESUME, (struct str){(const char *)&r, sizeof r});
 }
 
 static bool await_up(struct vm *m, struct cancel *cancel, struct err *e)
@@ -508,8 +513,8 @@ static bool await_up(struct vm *m, struct cancel *cancel, struct err *e)
         *e = m->why;
     else
         tell_resume(m);
-    bool up = !e->code &&
-              talk_await_ready(m, os_mono_ns() + m->patience->start_ns, cancel, e);
+    bool up =
+        !e->code && port_await_ready(m, os_mono_ns() + m->patience->start_ns, cancel, e);
     pthread_mutex_unlock(&m->lock);
     cancel_off(cancel);
     return up;
@@ -521,7 +526,7 @@ static bool come_up(struct vm *m, struct cancel *cancel, struct err *e)
                                 .disk_bytes = m->made_of.disk_bytes,
                                 .cpu_ns = m->made_of.cpu_ns,
                                 .cancel = cancel};
-    struct machine_events events = {talk_said, talk_ended, m};
+    struct machine_events events = {port_said, port_ended, m};
     struct machine *machine = machine_open(m->in->images, &o, &events, e);
     pthread_mutex_lock(&m->lock);
     m->machine = machine;
@@ -534,7 +539,7 @@ static void give_up(struct vm *m, const struct err *why)
 {
     struct vms *s = m->in;
     pthread_mutex_lock(&m->lock);
-    talk_end(m, false, why);
+    port_end(m, false, why);
     bool opened = m->machine != NULL;
     pthread_mutex_unlock(&m->lock);
     reap(m);
@@ -634,7 +639,7 @@ void vm_stop(struct vm *m)
     struct err why = {0};
     (void)err_set(&why, ERR_CANCELLED, "the machine was stopped, as was asked for");
     pthread_mutex_lock(&m->lock);
-    talk_end(m, true, &why);
+    port_end(m, true, &why);
     pthread_mutex_unlock(&m->lock);
     reap(m);
 }
@@ -656,7 +661,9 @@ static void tell(struct vm *m, struct vm_info *out)
     uint64_t now = os_mono_ns();
     struct machine_usage usage = m->machine ? machine_usage(m->machine) : m->usage;
     *out = (struct vm_info){
-        .state = !m->over ? VM_STATE_RUNNING : m->stopped ? VM_STATE_STOPPED : VM_STATE_FAILED,
+        .state = !m->over     ? VM_STATE_RUNNING
+                 : m->stopped ? VM_STATE_STOPPED
+                              : VM_STATE_FAILED,
         .is_default = m->is_default,
         .ram_mb = m->made_of.ram_mb,
         .started_ms = m->started_ms,

@@ -30,10 +30,11 @@ static struct session *find(struct vm *m, struct str name)
 static struct session *make(struct vm *m, struct str name, struct err *e)
 {
     if (m->session_count >= VM_SESSIONS_MAX) {
-        err_set(e, ERR_LIMIT,
-                "the machine has %u sessions, as many as it may: use one of them, or close "
-                "one; nothing was run",
-                VM_SESSIONS_MAX);
+        err_set(
+            e, ERR_LIMIT,
+            "the machine has %u sessions, as many as it may: use one of them, or close "
+            "one; nothing was run",
+            VM_SESSIONS_MAX);
         return NULL;
     }
     struct session *s = mem_new(sizeof *s);
@@ -93,14 +94,15 @@ static bool await_turn(struct vm *m, struct session *s, struct turn *t, uint64_t
 {
     while (!m->over && (s->taken || s->first != t)) {
         if (cancel_fired(cancel))
-            return err_set(e, ERR_CANCELLED, "cancelled before its turn; nothing was run");
+            return err_set(e, ERR_CANCELLED,
+                           "cancelled before its turn; nothing was run");
         if (!cond_wait_until(&t->mine, &m->lock, until_ns) && os_mono_ns() >= until_ns)
             return err_set(e, ERR_BUSY,
                            "session \"%s\" still runs another command; nothing was run: "
                            "try again, or use another session",
                            s->name);
     }
-    return talk_over(m, false, e);
+    return port_over(m, false, e);
 }
 
 struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
@@ -146,19 +148,19 @@ static bool close_one(struct vm *m, struct str name, struct err *e)
         return err_set(e, ERR_NOT_FOUND, "the machine has no session \"%.*s\"",
                        STR_ARGS(str_cut(name, VM_SESSION_NAME_MAX)));
     m->unready++;
-    talk_tell_u32(m, 0, VM_CLOSE, s->number);
+    port_tell_u32(m, 0, VM_CLOSE, s->number);
     if (s->taken || s->first)
         s->number = ++m->last_session;
     else
         forget(m, s);
-    return talk_await_ready(m, os_mono_ns() + m->patience->start_ns, NULL, e);
+    return port_await_ready(m, os_mono_ns() + m->patience->start_ns, NULL, e);
 }
 
 bool vm_session_close(struct vm *m, struct str session, struct err *e)
 {
     pthread_mutex_lock(&m->lock);
-    bool fine = check_name(session, e) && talk_over(m, false, e) &&
-                close_one(m, session, e);
+    bool fine =
+        check_name(session, e) && port_over(m, false, e) && close_one(m, session, e);
     pthread_mutex_unlock(&m->lock);
     return fine;
 }

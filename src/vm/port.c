@@ -27,23 +27,23 @@ bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t until_ns
 
 /* ---- what is said ---------------------------------------------------------- */
 
-void talk_send(struct vm *m, const struct buf *frames)
+void port_send(struct vm *m, const struct buf *frames)
 {
     if (m->machine && !m->over)
         machine_send(m->machine, buf_view(frames));
 }
 
-void talk_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload)
+void port_tell(struct vm *m, uint32_t id, uint16_t verb, struct str payload)
 {
     scoped_buf struct buf frame;
     buf_init(&frame, FRAME_HEAD + VM_FRAME_MAX);
     frame_put(&frame, id, verb, payload);
-    talk_send(m, &frame);
+    port_send(m, &frame);
 }
 
-void talk_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number)
+void port_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number)
 {
-    talk_tell(m, id, verb, (struct str){(const char *)&number, sizeof number});
+    port_tell(m, id, verb, (struct str){(const char *)&number, sizeof number});
 }
 
 /* ---- its end ------------------------------------------------------------------ */
@@ -56,7 +56,7 @@ static void wake_all(struct vm *m)
     pthread_cond_broadcast(&m->ready);
 }
 
-void talk_end(struct vm *m, bool stopped, const struct err *why)
+void port_end(struct vm *m, bool stopped, const struct err *why)
 {
     if (m->over)
         return;
@@ -68,26 +68,26 @@ void talk_end(struct vm *m, bool stopped, const struct err *why)
     wake_all(m);
 }
 
-void talk_ended(void *vm, const struct err *why)
+void port_ended(void *vm, const struct err *why)
 {
     struct vm *m = vm;
     pthread_mutex_lock(&m->lock);
-    talk_end(m, false, why);
+    port_end(m, false, why);
     pthread_mutex_unlock(&m->lock);
     vms_notice(m->in);
 }
 
-bool talk_over(struct vm *m, bool ran, struct err *e)
+bool port_over(struct vm *m, bool ran, struct err *e)
 {
     if (!m->over)
         return true;
-    const char *next = m->is_default ? "the next command starts a fresh one"
-                                     : "start another";
+    const char *next =
+        m->is_default ? "the next command starts a fresh one" : "start another";
     return err_set(e, m->why.code, "%.220s; %sits files and variables are gone: %s",
                    m->why.msg, ran ? "the command ran in part, and " : "", next);
 }
 
-bool talk_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
+bool port_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
                       struct err *e)
 {
     while (m->unready > 0 && !m->over) {
@@ -96,10 +96,10 @@ bool talk_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
         if (!cond_wait_until(&m->ready, &m->lock, until_ns) && os_mono_ns() >= until_ns)
             return err_set(e, ERR_TIMEOUT, "the machine did not become ready in time");
     }
-    return talk_over(m, false, e);
+    return port_over(m, false, e);
 }
 
-uint64_t talk_check(struct vm *m)
+uint64_t port_check(struct vm *m)
 {
     const struct patience *p = m->patience;
     uint64_t now = os_mono_ns();
@@ -107,14 +107,14 @@ uint64_t talk_check(struct vm *m)
         if (now < m->heard_ns + p->silence_ns)
             return m->heard_ns + p->silence_ns;
         m->asked_ns = now;
-        talk_tell(m, 0, VM_PING, (struct str){(const char *)&now, sizeof now});
+        port_tell(m, 0, VM_PING, (struct str){(const char *)&now, sizeof now});
     }
     if (now >= m->asked_ns + p->answer_ns) {
         struct err why = {0};
         (void)err_set(&why, ERR_GUEST,
                       "the machine has not answered for %u seconds, and was stopped",
                       (unsigned)((p->silence_ns + p->answer_ns) / SECOND_NS));
-        talk_end(m, false, &why);
+        port_end(m, false, &why);
     }
     return m->asked_ns + p->answer_ns;
 }
@@ -248,7 +248,7 @@ static bool heard(struct vm *m, const struct frame *f, struct err *e)
     return true;
 }
 
-void talk_said(void *vm, struct str bytes)
+void port_said(void *vm, struct str bytes)
 {
     struct vm *m = vm;
     struct err e = {0};
@@ -259,6 +259,6 @@ void talk_said(void *vm, struct str bytes)
     while (!m->over && !e.code && frames_next(&m->frames, &bytes, &f, &e) == FRAMES_ONE)
         (void)heard(m, &f, &e);
     if (e.code)
-        talk_end(m, false, &e);
+        port_end(m, false, &e);
     pthread_mutex_unlock(&m->lock);
 }

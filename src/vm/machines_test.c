@@ -1,0 +1,457 @@
+/* Whose machines there are and how many, over stand-ins for them. */
+#include "vm/double_test.h"
+
+#include <dirent.h>
+
+static struct vms *all;
+
+static const struct patience short_patience = {
+    .start_ns = SECOND_NS / 20,
+    .silence_ns = 10 * SECOND_NS,
+    .answer_ns = 30 * SECOND_NS,
+    .kill_ns = SECOND_NS,
+    .grace_ns = 10 * SECOND_NS,
+    .spare_ns = 0,
+};
+
+static void open_all(struct vms_options o)
+{
+    vms_close(all);
+    all = vms_open(&o);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    memset(&doubles, 0, sizeof doubles);
+    all = NULL;
+    open_all((struct vms_options){.machines_max = 4, .per_owner = 3});
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    vms_close(all);
+    return doubles.opened == doubles.closed ? 0 : -1;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+static struct vm *start(const char *owner)
+{
+    struct err e = {0};
+    struct vm *m = vm_start(all, str_of(owner), NULL, &e);
+    if (!m)
+        fail_msg("%s", e.msg);
+    return m;
+}
+
+static struct vm *find(const char *owner, const char *handle)
+{
+    struct err e = {0};
+    struct vm *m = vm_find(all, str_of(owner), str_of(handle), NULL, &e);
+    if (!m)
+        fail_msg("%s", e.msg);
+    return m;
+}
+
+static void expect_none(const char *owner, const char *handle, enum err_code code,
+                        const char *part)
+{
+    struct err e = {0};
+    assert_null(vm_find(all, str_of(owner), str_of(handle), NULL, &e));
+    if (e.code != code || !strstr(e.msg, part))
+        fail_msg("%s: %s", err_kind(e.code)->name, e.msg);
+}
+
+static void expect_no_start(const char *owner, struct vm_options o, enum err_code code,
+                            const char *part)
+{
+    struct err e = {0};
+    assert_null(vm_start(all, str_of(owner), &o, &e));
+    if (e.code != code || !strstr(e.msg, part))
+        fail_msg("%s: %s", err_kind(e.code)->name, e.msg);
+}
+
+static void expect_echo(struct vm *m)
+{
+    struct vm_result r;
+    struct err e = {0};
+    assert_true(vm_exec(m, &(struct vm_exec){.command = STR("echo x")}, &r, &e));
+    assert_string_equal(buf_cz(&r.stdout_bytes), "x\n");
+    vm_result_done(&r);
+}
+
+static void crash(struct vm *m)
+{
+    struct vm_result r;
+    struct err e = {0};
+    assert_false(vm_exec(m, &(struct vm_exec){.command = STR("panic")}, &r, &e));
+    vm_result_done(&r);
+}
+
+/* ---- handles ------------------------------------------------------------------- */
+
+static void a_handle_finds_its_machine_for_its_owner_alone(void **state)
+{
+    (void)state;
+    struct vm *m = start("ann");
+    char handle[VM_HANDLE];
+    memcpy(handle, vm_handle(m), sizeof handle);
+    assert_int_equal(strlen(handle), VM_HANDLE - 1);
+    assert_true(str_starts(str_of(handle), "vm_"));
+    struct vm *again = find("ann", handle);
+    assert_ptr_equal(again, m);
+    expect_none("bob", handle, ERR_NOT_FOUND, "you have no machine");
+    expect_none("", handle, ERR_NOT_FOUND, "you have no machine");
+    expect_none("an", handle, ERR_NOT_FOUND, "you have no machine");
+    handle[5] = handle[5] == 'x' ? 'y' : 'x';
+    expect_none("ann", handle, ERR_NOT_FOUND, handle);
+    vm_release(again);
+    vm_release(m);
+}
+
+static void handles_differ(void **state)
+{
+    (void)state;
+    struct vm *a = start("ann"), *b = start("ann");
+    assert_string_not_equal(vm_handle(a), vm_handle(b));
+    vm_release(a);
+    vm_release(b);
+}
+
+static void an_owner_has_one_default_machine(void **state)
+{
+    (void)state;
+    struct vm *a = find("ann", ""), *b = find("ann", ""), *other = find("bob", "");
+    assert_ptr_equal(a, b);
+    assert_true(other != a);
+    expect_echo(a);
+    vm_release(a);
+    vm_release(b);
+    vm_release(other);
+}
+
+static void *find_default_machine(void *out)
+{
+    *(struct vm **)out = find("ann", "");
+    return NULL;
+}
+
+static void who_comes_at_the_same_time_gets_the_same_default_machine(void **state)
+{
+    (void)state;
+    struct vm *found[8];
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, find_default_machine, &found[i]), 0);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < 8; i++) {
+        assert_ptr_equal(found[i], found[0]);
+        vm_release(found[i]);
+    }
+    assert_int_equal(doubles.opened, 1);
+}
+
+static void one_that_ended_is_told_of_by_its_handle(void **state)
+{
+    (void)state;
+    struct vm *m = start("ann"), *other = start("ann");
+    char handle[VM_HANDLE], stopped[VM_HANDLE];
+    memcpy(handle, vm_handle(m), sizeof handle);
+    memcpy(stopped, vm_handle(other), sizeof stopped);
+    crash(m);
+    vm_stop(other);
+    vm_stop(other);
+    expect_none("ann", handle, ERR_NOT_FOUND, "has ended: Kernel panic");
+    expect_none("ann", stopped, ERR_NOT_FOUND, "as was asked for");
+    expect_none("bob", handle, ERR_NOT_FOUND, "you have no machine");
+    vm_release(m);
+    vm_release(other);
+}
+
+/* ---- starts that fail ---------------------------------------------------------------- */
+
+static void without_an_image_there_is_no_machine_until_one_is_installed(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    doubles.no_image = true;
+    assert_false(vms_ready(all, &e));
+    expect_none("ann", "", ERR_NOT_FOUND, "no image");
+    expect_no_start("ann", (struct vm_options){0}, ERR_NOT_FOUND, "no image");
+    doubles.no_image = false;
+    vm_release(find("ann", ""));
+}
+
+static void options_have_limits(void **state)
+{
+    (void)state;
+    static char owner[VM_OWNER_MAX + 2];
+    memset(owner, 'o', VM_OWNER_MAX + 1);
+    expect_no_start("ann", (struct vm_options){.ram_mb = 63}, ERR_INVALID,
+                    "from 64 to 1024");
+    expect_no_start("ann", (struct vm_options){.ram_mb = 1025}, ERR_INVALID, "not 1025");
+    expect_no_start("ann", (struct vm_options){.disk_bytes = VM_DISK_MAX + 1},
+                    ERR_INVALID, "at most 68719476736 bytes");
+    expect_no_start(owner, (struct vm_options){0}, ERR_INVALID, "at most 512 bytes");
+    assert_int_equal(doubles.opened, 0);
+}
+
+static void what_does_not_come_up_leaves_nothing(void **state)
+{
+    (void)state;
+    open_all((struct vms_options){.machines_max = 1});
+    vms_hurry(all, &short_patience);
+    doubles.no_machine = true;
+    expect_no_start("ann", (struct vm_options){0}, ERR_BUSY, "no memory for a machine");
+    doubles.no_machine = false;
+    doubles.never_ready = true;
+    expect_no_start("ann", (struct vm_options){0}, ERR_TIMEOUT, "ready in time");
+    doubles.never_ready = false;
+    doubles.garbage_first = true;
+    expect_no_start("ann", (struct vm_options){0}, ERR_GUEST, "broke the rules");
+    doubles.garbage_first = false;
+    vm_release(start("ann"));
+}
+
+static void *start_one(void *arg)
+{
+    struct cancel *stop = arg;
+    struct err e = {0};
+    struct vm *m = vm_start(all, STR("ann"), &(struct vm_options){.cancel = stop}, &e);
+    return m || e.code != ERR_CANCELLED ? NULL : arg;
+}
+
+static void a_start_can_be_cancelled_while_the_machine_comes_up(void **state)
+{
+    (void)state;
+    struct cancel stop;
+    pthread_t thread;
+    void *was_cancelled;
+    cancel_init(&stop);
+    doubles.never_ready = true;
+    assert_int_equal(pthread_create(&thread, NULL, start_one, &stop), 0);
+    while (doubles.opened == 0)
+        ;
+    cancel_fire(&stop);
+    assert_int_equal(pthread_join(thread, &was_cancelled), 0);
+    assert_non_null(was_cancelled);
+    expect_no_start("ann", (struct vm_options){.cancel = &stop}, ERR_CANCELLED,
+                    "cancelled");
+}
+
+/* ---- how many there may be ---------------------------------------------------------------- */
+
+static void an_owner_has_so_many_machines_at_once(void **state)
+{
+    (void)state;
+    struct vm *m[3] = {start("ann"), start("ann"), start("ann")};
+    expect_no_start("ann", (struct vm_options){0}, ERR_LIMIT, "3 machines run for you");
+    expect_none("ann", "", ERR_LIMIT, "3 machines run for you");
+    vm_release(start("bob"));
+    vm_stop(m[1]);
+    vm_release(find("ann", ""));
+    for (int i = 0; i < 3; i++)
+        vm_release(m[i]);
+}
+
+static void a_process_has_so_many_machines_at_once(void **state)
+{
+    (void)state;
+    open_all((struct vms_options){.machines_max = 2, .wait_ns = SECOND_NS / 50});
+    struct vm *a = start("ann"), *b = start("bob");
+    expect_no_start("cis", (struct vm_options){0}, ERR_BUSY, "2 machines run");
+    vm_stop(a);
+    vm_release(start("cis"));
+    vm_release(a);
+    vm_release(b);
+}
+
+static void who_waits_gets_the_place_that_becomes_free(void **state)
+{
+    (void)state;
+    struct cancel stop;
+    pthread_t thread;
+    void *was_cancelled;
+    cancel_init(&stop);
+    open_all((struct vms_options){.machines_max = 1, .wait_ns = 100 * SECOND_NS});
+    struct vm *a = start("bob");
+    assert_int_equal(pthread_create(&thread, NULL, start_one, &stop), 0);
+    cancel_fire(&stop);
+    assert_int_equal(pthread_join(thread, &was_cancelled), 0);
+    assert_non_null(was_cancelled);
+    vm_stop(a);
+    vm_release(start("ann"));
+    vm_release(a);
+}
+
+static void a_machine_that_nobody_uses_makes_place(void **state)
+{
+    (void)state;
+    open_all((struct vms_options){.machines_max = 2});
+    struct patience no_spare = short_patience;
+    no_spare.start_ns = 10 * SECOND_NS;
+    vms_hurry(all, &no_spare);
+    struct vm *idle = start("ann"), *held = start("bob");
+    char handle[VM_HANDLE];
+    memcpy(handle, vm_handle(idle), sizeof handle);
+    vm_release(idle);
+    vm_release(start("cis"));
+    expect_none("ann", handle, ERR_NOT_FOUND, "another needed its place");
+    expect_echo(held);
+    vm_release(held);
+}
+
+/* ---- idle ones ------------------------------------------------------------------------------ */
+
+static void an_idle_machine_is_stopped_and_its_owner_told(void **state)
+{
+    (void)state;
+    struct vm_result r;
+    struct err e = {0};
+    open_all((struct vms_options){.idle_ns = SECOND_NS / 1000});
+    struct vm *m = find("ann", "");
+    expect_echo(m);
+    vm_release(m);
+    while (doubles.closed == 0)
+        ;
+    m = find("ann", "");
+    assert_true(vm_exec(m, &(struct vm_exec){.command = STR("echo x")}, &r, &e));
+    assert_true(r.fresh);
+    assert_non_null(strstr(r.before, "without use"));
+    vm_result_done(&r);
+    vm_release(m);
+}
+
+static void a_machine_in_use_is_not_idle(void **state)
+{
+    (void)state;
+    open_all((struct vms_options){.idle_ns = 1});
+    struct vm *m = find("ann", "");
+    for (int i = 0; i < 100; i++)
+        expect_echo(m);
+    assert_int_equal(doubles.opened, 1);
+    vm_release(m);
+}
+
+/* ---- what is told ----------------------------------------------------------------------------- */
+
+struct told {
+    struct vm_info info[20];
+    size_t n;
+};
+
+static void note_info(void *arg, const struct vm_info *info)
+{
+    struct told *t = arg;
+    t->info[t->n++] = *info;
+}
+
+static void an_owner_sees_his_machines_in_the_order_of_their_start(void **state)
+{
+    (void)state;
+    struct told t = {0};
+    struct vm *a = find("ann", ""), *b = start("ann"), *c = start("bob"),
+              *d = start("ann");
+    crash(b);
+    vm_stop(d);
+    expect_echo(a);
+    vm_list(all, STR("ann"), note_info, &t);
+    assert_int_equal(t.n, 3);
+    assert_string_equal(t.info[0].handle, vm_handle(a));
+    assert_string_equal(vm_state_name(t.info[0].state), "running");
+    assert_true(t.info[0].is_default);
+    assert_int_equal(t.info[0].ram_mb, VM_RAM_DEFAULT_MB);
+    assert_int_equal(t.info[0].cpu_ns + t.info[0].memory_bytes + t.info[0].disk_bytes,
+                     18);
+    assert_int_equal(t.info[0].cpu_max_ns, VM_CPU_DEFAULT_NS);
+    assert_int_equal(t.info[0].sessions, 1);
+    assert_string_equal(t.info[0].reason, "");
+    assert_int_equal(t.info[1].state, VM_STATE_FAILED);
+    assert_string_equal(t.info[1].reason, "Kernel panic: as was asked for");
+    assert_int_equal(t.info[2].state, VM_STATE_STOPPED);
+    vm_release(a);
+    vm_release(b);
+    vm_release(c);
+    vm_release(d);
+}
+
+static void only_some_that_ended_are_kept_to_tell_of(void **state)
+{
+    (void)state;
+    struct told t = {0};
+    for (int i = 0; i < 10; i++) {
+        struct vm *m = find("ann", "");
+        crash(m);
+        vm_release(m);
+    }
+    while (doubles.closed < 10)
+        ;
+    vm_release(find("ann", ""));
+    vm_list(all, STR("ann"), note_info, &t);
+    assert_in_range(t.n, 5, 6); /* the last may be just being joined */
+}
+
+/* ---- nothing is lost ------------------------------------------------------------------------------ */
+
+static size_t count_entries(const char *folder)
+{
+    size_t n = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        (void)closedir(d);
+    return n;
+}
+
+static void two_hundred_machines_leave_no_thread_and_no_descriptor(void **state)
+{
+    (void)state;
+    vm_release(find("ann", ""));
+    size_t threads = count_entries("/proc/self/task"),
+           files = count_entries("/proc/self/fd");
+    for (int i = 0; i < 200; i++) {
+        struct vm *m = start(i % 2 ? "ann" : "bob");
+        expect_echo(m);
+        if (i % 3 == 0)
+            crash(m);
+        vm_stop(m);
+        vm_release(m);
+    }
+    while (doubles.closed + 1 < doubles.opened)
+        ;
+    assert_int_equal(doubles.opened, 201);
+    while (count_entries("/proc/self/task") > threads)
+        ; /* one that was joined may be about to go */
+    assert_int_equal(count_entries("/proc/self/fd"), files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_handle_finds_its_machine_for_its_owner_alone),
+        TEST(handles_differ),
+        TEST(an_owner_has_one_default_machine),
+        TEST(who_comes_at_the_same_time_gets_the_same_default_machine),
+        TEST(one_that_ended_is_told_of_by_its_handle),
+        TEST(without_an_image_there_is_no_machine_until_one_is_installed),
+        TEST(options_have_limits),
+        TEST(what_does_not_come_up_leaves_nothing),
+        TEST(a_start_can_be_cancelled_while_the_machine_comes_up),
+        TEST(an_owner_has_so_many_machines_at_once),
+        TEST(a_process_has_so_many_machines_at_once),
+        TEST(who_waits_gets_the_place_that_becomes_free),
+        TEST(a_machine_that_nobody_uses_makes_place),
+        TEST(an_idle_machine_is_stopped_and_its_owner_told),
+        TEST(a_machine_in_use_is_not_idle),
+        TEST(an_owner_sees_his_machines_in_the_order_of_their_start),
+        TEST(only_some_that_ended_are_kept_to_tell_of),
+        TEST(two_hundred_machines_leave_no_thread_and_no_descriptor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
