@@ -23,7 +23,7 @@ PTY, WITH_INPUT, APART = 1, 2, 4
 TIMEOUT, BY_SIGNAL, SHELL, HELD, OOM = 1, 2, 4, 8, 16
 FRAME_MAX = 65536
 WINDOW = 256 << 10
-WAIT = 60  # seconds for anything at all: only a defect takes that long
+WAIT = int(os.environ.get("CLOCHE_VM_WAIT", "60"))  # seconds, for anything at all
 
 
 class Ended(Exception):
@@ -63,32 +63,20 @@ def exec_payload(session, flags, timeout_ms, rows, columns, cwd, env):
                        len(env)) + cwd + env
 
 
-class Init:
-    """One init. `cut`: a random.Random, by which what is sent is cut into small pieces."""
+class Peer:
+    """Whoever speaks for the host. `cut`: a random.Random, by which what is sent is cut into
+    small pieces."""
 
-    def __init__(self, binary, library, cut=None):
-        self.cut = cut
+    def __init__(self, process, log, ours, cut=None):
+        self.process, self.log, self.socket, self.cut = process, log, ours, cut
         self.results = {}
         self.pongs, self.readies = [], 0
         self.next_id = 1
-        self.received = b""
+        self.received = self.unsent = b""
         self.credits = True
-        ours, theirs = socket.socketpair()
-        self.socket = ours
-        self.group = own_cgroup()
-        self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            namespaces(self.group) +
-            ["sh", "-c", SET_UP, "sh", self.group or "", str(binary), "--port",
-             str(theirs.fileno()), "--library", str(library)],
-            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=self.log,
-            stderr=self.log, start_new_session=True)
-        theirs.close()
         ours.setblocking(False)
         self.selector = selectors.DefaultSelector()
         self.selector.register(ours, selectors.EVENT_READ)
-        self.unsent = b""
-        self.until(lambda: self.readies > 0)
 
     def __enter__(self):
         return self
@@ -97,16 +85,17 @@ class Init:
         self.close()
 
     def close(self):
+        self.selector.close()
         self.socket.close()
         try:
             self.process.wait(WAIT)
         finally:
             self.process.kill()
-            remove_cgroup(self.group)
+            self.process.wait()
             self.log.close()
 
     def said(self):
-        """Its lines on the console."""
+        """What is on its console."""
         self.log.seek(0)
         return self.log.read().decode(errors="replace")
 
@@ -229,6 +218,54 @@ class Init:
         self.send(SIGNAL, r.id, struct.pack("<I", number))
 
 
+class Init(Peer):
+    """Init as a program of this computer."""
+
+    def __init__(self, binary, library, cut=None):
+        ours, theirs = socket.socketpair()
+        self.group = own_cgroup()
+        log = tempfile.TemporaryFile()
+        with theirs:
+            process = subprocess.Popen(
+                namespaces(self.group) +
+                ["sh", "-c", SET_UP, "sh", self.group or "", str(binary), "--port",
+                 str(theirs.fileno()), "--library", str(library)],
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True)
+        super().__init__(process, log, ours, cut)
+        self.until(lambda: self.readies > 0)
+
+    def close(self):
+        super().close()
+        remove_cgroup(self.group)
+
+
+class Machine(Peer):
+    """Init in the emulated machine."""
+
+    def __init__(self, native, kernel, disk, disk2, folder, words=()):
+        path = Path(folder) / "control"
+        log = tempfile.TemporaryFile()
+        process = subprocess.Popen(
+            [str(native), "--kernel", str(kernel), "--disk", str(disk), "--disk2", str(disk2),
+             "--control", str(path), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        ours = socket.socket(socket.AF_UNIX)
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                ours.connect(str(path))
+                break
+            except OSError:
+                assert time.monotonic() < end and process.poll() is None
+                time.sleep(0.01)
+        super().__init__(process, log, ours)
+        self.until(lambda: self.readies > 0)
+
+    def close(self):
+        self.process.terminate()
+        super().close()
+
+
 # ---- where it runs
 
 # $1: a cgroup to enter, or nothing. Then, inside of the namespaces, the same.
@@ -242,7 +279,7 @@ exec "$@"
 
 def namespaces(group):
     """The words before a command that is to be PID 1 of its own, in that cgroup if any."""
-    return (["sh", "-c", ENTER, "sh", group or "", "unshare", "--mount", "--pid", "--fork",
+    return (["sh", "-c", ENTER, "sh", group or "", "unshare", "--mount", "--uts", "--pid", "--fork",
              "--kill-child", "--mount-proc"] + (["--cgroup"] if group else []) +
             ([] if os.geteuid() == 0 else ["--user", "--map-root-user"]))
 

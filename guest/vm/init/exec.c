@@ -288,8 +288,8 @@ static void start_next(struct session *s)
         shell_ask(s);
     else if (s->state == SHELL_NONE)
         session_free(s);
-    else if (s->state == SHELL_READY && s->number == 0)
-        kill(s->pid, SIGKILL); /* that one stood apart, and was refused */
+    else if (s->state == SHELL_READY && (s->number == 0 || s->closed))
+        kill(s->pid, SIGKILL); /* nothing will come for it any more */
 }
 
 /* ---- its end ----------------------------------------------------------------------------- */
@@ -370,16 +370,17 @@ static void failed(struct session *s, const char *why)
 
 /* ---- signals and time -------------------------------------------------------------------- */
 
-/* The shell itself is told by a signal of its own, or killed with what stands apart. */
+/* A session's shell is told by a signal of its own. Whose socket is closed is one no more:
+ * the command has put something else in its place (exec). */
 static void send_signal(struct exec *x, int number)
 {
     struct session *s = x->session;
-    bool apart = s->number == 0;
+    bool is_process = s->number == 0 || s->socket.fd < 0;
     if (number == SIGKILL)
         s->leaf = leaf_kill(s->leaf);
     else
         leaf_signal(s->leaf, number);
-    if (apart)
+    if (is_process)
         kill(s->pid, number);
     else
         sigqueue(s->pid, ORDER_SIGNAL, (union sigval){.sival_int = number});
@@ -460,9 +461,9 @@ void execs_tick(void)
 static void close_session(uint32_t number)
 {
     for (int i = 0; i < EXECS; i++)
-        if (execs[i].state == EXEC_QUEUED && execs[i].head.session == number &&
-            execs[i].session->number == number)
+        if (execs[i].state == EXEC_QUEUED && execs[i].session->number == number)
             refuse(&execs[i], "its session was closed before its turn");
+    session_close(number);
     leaves_kill(number);
     port_say(0, VM_READY, NULL, 0);
 }
@@ -479,6 +480,8 @@ static uint32_t number_in(const struct vm_frame *f, const uint8_t *payload)
 static void about_one(struct exec *x, const struct vm_frame *f, const uint8_t *payload)
 {
     uint16_t size[2];
+    if (x == NULL) /* it has ended meanwhile */
+        return;
     switch (f->verb) {
     case VM_INPUT:
         stream_input(x, payload, f->length);
@@ -494,23 +497,29 @@ static void about_one(struct exec *x, const struct vm_frame *f, const uint8_t *p
         memcpy(size, payload, sizeof size);
         stream_resize(x, size[0], size[1]);
         break;
-    default:
-        die("the host sent verb %u for id %u", f->verb, f->id);
     }
 }
 
 void execs_frame(const struct vm_frame *f, const uint8_t *payload)
 {
-    if (f->verb == VM_TEXT) {
+    switch (f->verb) {
+    case VM_TEXT:
         take_text(f->id, payload, f->length);
-    } else if (f->verb == VM_EXEC) {
+        break;
+    case VM_EXEC:
         take_exec(f->id, payload, f->length);
-    } else if (f->verb == VM_CLOSE) {
+        break;
+    case VM_CLOSE:
         close_session(number_in(f, payload));
-    } else {
-        struct exec *x = find(f->id);
-        if (x != NULL)
-            about_one(x, f, payload);
+        break;
+    case VM_INPUT:
+    case VM_SIGNAL:
+    case VM_RESIZE:
+    case VM_CREDIT:
+        about_one(find(f->id), f, payload);
+        break;
+    default:
+        die("the host sent verb %u", f->verb);
     }
 }
 

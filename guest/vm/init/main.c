@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,8 @@ __asm__(".section .rodata\n"
         "session_library: .incbin \"" SESSION_LIBRARY "\"\n"
         "session_library_end:\n"
         ".previous");
+
+static bool own_machine; /* and not a program among others, for tests */
 
 /* ---- children and signals ---------------------------------------------------------------- */
 
@@ -85,7 +88,8 @@ static void take_resume(const struct vm_frame *f, const uint8_t *payload)
     if (f->length != sizeof r)
         die("the host sent a resume of %u bytes", f->length);
     memcpy(&r, payload, sizeof r);
-    resume(&r);
+    if (own_machine)
+        resume(&r);
     port_say(0, VM_READY, NULL, 0);
 }
 
@@ -98,7 +102,8 @@ static void take_frame(const struct vm_frame *f, const uint8_t *payload)
     case VM_QUIESCE:
         execs_end_all();
         reap();
-        quiesce();
+        if (own_machine)
+            quiesce();
         port_say(0, VM_READY, NULL, 0);
         break;
     case VM_PING:
@@ -138,6 +143,7 @@ int main(int n, char **words)
         fcntl(port, F_SETFD, FD_CLOEXEC);
         leaves_open(false);
     } else if (getpid() == 1) {
+        own_machine = true;
         set_up();
         bring_library();
         leaves_open(true);
@@ -150,7 +156,8 @@ int main(int n, char **words)
     port_say(0, VM_READY, NULL, 0);
     for (;;) {
         port_flush();
-        sources_wait(execs_due());
+        uint64_t due = execs_due(), then = port_due();
+        sources_wait(due < then ? due : then);
         execs_tick();
     }
 }

@@ -17,6 +17,7 @@
 #include "vm/init/port.h"
 #include "vm/init/source.h"
 
+#define MENTIONS_WAIT ((uint64_t)20000000) /* ns: longer than most commands take */
 enum { HEAD = sizeof(struct vm_frame), OUT_MAX = 4 * (VM_FRAME_MAX + HEAD) };
 
 static struct source port = {.fd = -1};
@@ -26,6 +27,7 @@ static struct {
     uint8_t bytes[OUT_MAX];
     uint32_t n;
     bool urgent;
+    uint64_t mentioned_ns; /* when the first began to wait */
 } out;
 
 static struct {
@@ -49,9 +51,14 @@ static void write_out(void)
     out.urgent = false;
 }
 
+uint64_t port_due(void)
+{
+    return out.n == 0 ? UINT64_MAX : out.mentioned_ns + MENTIONS_WAIT;
+}
+
 void port_flush(void)
 {
-    if (out.urgent)
+    if (out.urgent || (out.n > 0 && now_ns() >= port_due()))
         write_out();
 }
 
@@ -81,6 +88,8 @@ void port_say(uint32_t id, enum vm_verb verb, const void *payload, uint32_t leng
 void port_mention(uint32_t id, enum vm_verb verb, const void *payload, uint32_t length)
 {
     bool urgent = out.urgent;
+    if (out.n == 0)
+        out.mentioned_ns = now_ns();
     port_say(id, verb, payload, length);
     out.urgent = urgent;
 }

@@ -15,11 +15,12 @@ void port_open(int fd, void (*frame)(const struct vm_frame *f, const uint8_t *pa
 
 /* Waits where the host is behind by more than is kept. */
 void port_say(uint32_t id, enum vm_verb verb, const void *payload, uint32_t length);
-/* As port_say(), but for what may wait until something else is said. */
+/* As port_say(), but for what may wait until something else is said, or port_due(). */
 void port_mention(uint32_t id, enum vm_verb verb, const void *payload, uint32_t length);
 /* Room for `length` bytes of payload (at most VM_FRAME_MAX), of which the first `used` are
  * then said: output is read to where it is written from. */
 uint8_t *port_room(uint32_t length);
 void port_said(uint32_t id, enum vm_verb verb, uint32_t used);
-/* Writes what was said, if that is more than mentions. */
+/* Writes what was said, if that is more than mentions, or those are due. */
 void port_flush(void);
+uint64_t port_due(void); /* UINT64_MAX: nothing is */

@@ -33,16 +33,24 @@ struct session *session_of(uint32_t number)
     unsigned lasting = 0;
     for (int i = 0; i < SESSIONS; i++) {
         struct session *s = &sessions[i];
-        if (s->used && number != 0 && s->number == number)
+        bool lasts = s->used && !s->closed && s->number != 0;
+        if (lasts && s->number == number)
             return s;
         if (!s->used && unused == NULL)
             unused = s;
-        lasting += s->used && s->number != 0;
+        lasting += lasts;
     }
     if (unused == NULL || (number != 0 && lasting >= VM_SESSIONS_MAX))
         return NULL;
     *unused = (struct session){.socket.fd = -1, .used = true, .number = number};
     return unused;
+}
+
+void session_close(uint32_t number)
+{
+    for (int i = 0; i < SESSIONS; i++)
+        if (sessions[i].number == number)
+            sessions[i].closed = true;
 }
 
 void session_free(struct session *s)

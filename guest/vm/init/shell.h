@@ -18,7 +18,8 @@ struct exec;
 struct session {
     struct source socket;
     enum { SHELL_NONE, SHELL_ASKED, SHELL_READY } state;
-    bool used;
+    bool used,
+        closed; /* closed: it takes no more commands, and its number may be another's */
     uint32_t number;      /* 0: of one exec that stands apart */
     pid_t pid;            /* while it is READY */
     uint64_t nonce;       /* of the order that it has */
@@ -41,6 +42,8 @@ void shells_open(const char *library, const struct shell_events *events);
 
 /* The session of that number, made if need be; 0: a new one. NULL: there are too many. */
 struct session *session_of(uint32_t number);
+/* The session of that number is one no more, but for what it runs. */
+void session_close(uint32_t number);
 void session_free(struct session *s); /* its state is NONE */
 
 /* It shall have a shell: ready() or failed() will be called, but not before this is back. */

@@ -40,7 +40,7 @@ struct builtin {
 };
 enum { BUILTIN_ENABLED = 1 };
 enum { EVAL_NO_HISTORY = 0x4, EVAL_NO_FREE = 0x8, EVAL_LINE_ONE = 0x10 };
-enum { JUMP_DISCARD = 2 };
+enum { JUMP_FORCE_EOF = 1, JUMP_DISCARD };
 
 extern sigjmp_buf top_level;
 extern int last_command_exit_value, interrupt_state, startup_state, read_but_dont_execute;
@@ -312,10 +312,10 @@ static int evaluate(char *text)
         parse_and_execute(text, "-c", EVAL_NO_HISTORY | EVAL_NO_FREE | EVAL_LINE_ONE);
     runs = 0;
     interrupt_state = 0;
-    if (jumped != 0 && stopped_by != 0)
+    if (stopped_by != 0)
         last_command_exit_value = 128 + stopped_by;
     else if (jumped != 0 && jumped != JUMP_DISCARD)
-        exit_shell(last_command_exit_value);
+        exit_shell(jumped == JUMP_FORCE_EOF ? 127 : last_command_exit_value); /* as -c */
     if (jumped != 0)
         back_to_top();
     return last_command_exit_value & 0xff;
