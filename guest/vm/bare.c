@@ -21,8 +21,6 @@
 /* Between two looks at `tohost`: short, for a program may write it and go astray. */
 #define SLICE 1000u
 
-static struct hart hart;
-
 static int unfit(const char *path, const char *why)
 {
     fprintf(stderr, "%s: %s; nothing was run\n", path, why);
@@ -73,7 +71,7 @@ static void trace(const struct hart *h)
         bits |= (uint32_t)(rest[0] | rest[1] << 8) << 16;
     struct slot s = vm_decode(bits);
     fprintf(stderr, "%016" PRIx64 " %08" PRIx32 " %s %u, %u, %" PRId32 "\n", h->pc, bits,
-            names[s.op], s.rd == SINK ? 0u : s.rd, s.rs1, s.imm);
+            names[s.op], s.rd / REGISTER(1), s.rs1 / REGISTER(1), s.imm);
 }
 
 static double seconds(void)
@@ -102,13 +100,13 @@ static bool run(const struct bare *b, const volatile uint64_t *tohost)
 {
     uint64_t most = b->most ? b->most : UINT64_MAX;
     while (!*tohost) {
-        if (hart.retired >= most)
+        if (the_hart.retired >= most)
             return false;
-        uint64_t left = most - hart.retired;
+        uint64_t left = most - the_hart.retired;
         if (b->trace)
-            trace(&hart);
-        hart_run(&hart, b->trace ? 1 : left < SLICE ? left : SLICE);
-        if (hart.waiting && !*tohost)
+            trace(&the_hart);
+        hart_run(&the_hart, b->trace ? 1 : left < SLICE ? left : SLICE);
+        if (the_hart.waiting && !*tohost)
             return false; /* nothing is there that could wake it */
     }
     return true;
@@ -126,31 +124,32 @@ int bare_run(const struct bare *b)
         free(file);
         return unfit(b->path, "there is not enough memory for the machine's RAM");
     }
-    ram_init(&hart, ram, b->ram_bytes);
+    ram_init(&the_hart, ram, b->ram_bytes);
     devices_init();
     sbi_init(false);
-    clock_init(&hart);
+    clock_init(&the_hart);
     struct program p;
     const char *wrong = elf_load(file, n, &p);
     free(file);
     if (wrong)
         return unfit(b->path, wrong);
 
-    hart_reset(&hart, p.entry);
-    hart.sstatus |= SSTATUS_FS;
+    hart_reset(&the_hart, p.entry);
+    the_hart.sstatus |= SSTATUS_FS;
     double start = seconds();
     const volatile uint64_t *tohost = (const void *)ram_at(p.tohost, 8);
     bool ended = run(b, tohost);
     double took = seconds() - start;
     if (b->speed)
-        fprintf(stderr, "%" PRIu64 " instructions, %.0f MIPS\n", hart.retired,
-                (double)hart.retired / took / 1e6);
+        fprintf(stderr, "%" PRIu64 " instructions, %.0f MIPS\n", the_hart.retired,
+                (double)the_hart.retired / took / 1e6);
     if (!ended) {
         fprintf(stderr,
                 "%s: has not written `tohost` after %" PRIu64
                 " instructions; %s at 0x%" PRIx64 "\n",
-                b->path, hart.retired,
-                hart.waiting ? "it waits for an interrupt" : "it was stopped", hart.pc);
+                b->path, the_hart.retired,
+                the_hart.waiting ? "it waits for an interrupt" : "it was stopped",
+                the_hart.pc);
         return BARE_NO_END;
     }
     if (b->signature && !write_signature(b->signature, &p)) {

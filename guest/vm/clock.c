@@ -52,9 +52,7 @@ void clock_resume(void)
 
 uint64_t clock_time(void)
 {
-    /* The hart counts what it retired at the end of a round; a read is within one. */
-    uint64_t within = clock.counts ? clock.hart->retired_now * COUNTED_NS : 0;
-    return (now_ns() + within) / CLOCK_UNIT_NS;
+    return now_ns() / CLOCK_UNIT_NS;
 }
 
 void clock_check(struct hart *h)

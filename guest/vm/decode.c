@@ -14,20 +14,17 @@ static int32_t extend(uint32_t value, unsigned width)
     return (int32_t)(value << (32 - width)) >> (32 - width);
 }
 
-static uint8_t to(uint32_t rd)
-{
-    return (uint8_t)(rd ? rd : SINK);
-}
-
 static struct slot make(enum vm_op op, uint32_t rd, uint32_t rs1, int32_t imm)
 {
-    return (struct slot){
-        .op = (uint8_t)op, .rd = (uint8_t)rd, .rs1 = (uint8_t)rs1, .imm = imm};
+    return (struct slot){.op = (uint8_t)op,
+                         .rd = (uint8_t)REGISTER(rd),
+                         .rs1 = (uint8_t)REGISTER(rs1),
+                         .imm = imm};
 }
 
 static struct slot illegal(uint32_t bits)
 {
-    return make(OP_illegal, SINK, 0, (int32_t)bits);
+    return make(OP_illegal, 0, 0, (int32_t)bits);
 }
 
 /* ---- instructions of four bytes -------------------------------------------------- */
@@ -62,12 +59,12 @@ struct fields {
 
 static struct slot form_r(enum vm_op op, const struct fields *f)
 {
-    return make(op, to(f->rd), f->rs1, (int32_t)f->rs2);
+    return make(op, f->rd, f->rs1, (int32_t)REGISTER(f->rs2));
 }
 
 static struct slot form_i(enum vm_op op, const struct fields *f)
 {
-    return make(op, to(f->rd), f->rs1, imm_i(f->bits));
+    return make(op, f->rd, f->rs1, imm_i(f->bits));
 }
 
 /* One of eight by funct3; OP_illegal stands for none. */
@@ -98,11 +95,11 @@ static struct slot op_imm(const struct fields *f)
 {
     uint32_t top = field(f->bits, 31, 26), amount = field(f->bits, 25, 20);
     if (f->funct3 == 1)
-        return top ? illegal(f->bits) : make(OP_slli, to(f->rd), f->rs1, (int32_t)amount);
+        return top ? illegal(f->bits) : make(OP_slli, f->rd, f->rs1, (int32_t)amount);
     if (f->funct3 == 5) {
         if (top != 0 && top != 0x10)
             return illegal(f->bits);
-        return make(top ? OP_srai : OP_srli, to(f->rd), f->rs1, (int32_t)amount);
+        return make(top ? OP_srai : OP_srli, f->rd, f->rs1, (int32_t)amount);
     }
     return form_i(
         OF_FUNCT3(f, OP_addi, 0, OP_slti, OP_sltiu, OP_xori, 0, OP_ori, OP_andi), f);
@@ -113,9 +110,9 @@ static struct slot op_imm_32(const struct fields *f)
     if (f->funct3 == 0)
         return form_i(OP_addiw, f);
     if (f->funct3 == 1 && f->funct7 == 0)
-        return form_r(OP_slliw, f);
+        return make(OP_slliw, f->rd, f->rs1, (int32_t)f->rs2);
     if (f->funct3 == 5 && (f->funct7 == 0 || f->funct7 == 0x20))
-        return form_r(f->funct7 ? OP_sraiw : OP_srliw, f);
+        return make(f->funct7 ? OP_sraiw : OP_srliw, f->rd, f->rs1, (int32_t)f->rs2);
     return illegal(f->bits);
 }
 
@@ -170,7 +167,7 @@ static struct slot misc_mem(const struct fields *f)
 {
     if (f->funct3 > 1)
         return illegal(f->bits);
-    return make(f->funct3 ? OP_fence_i : OP_fence, SINK, 0, (int32_t)f->bits);
+    return make(f->funct3 ? OP_fence_i : OP_fence, 0, 0, (int32_t)f->bits);
 }
 
 static struct slot system(const struct fields *f)
@@ -178,18 +175,18 @@ static struct slot system(const struct fields *f)
     uint8_t csr = OF_FUNCT3(f, OP_illegal, OP_csrrw, OP_csrrs, OP_csrrc, OP_illegal,
                             OP_csrrwi, OP_csrrsi, OP_csrrci);
     if (csr != OP_illegal)
-        return make(csr, to(f->rd), f->rs1, (int32_t)field(f->bits, 31, 20));
+        return make(csr, f->rd, f->rs1, (int32_t)field(f->bits, 31, 20));
     if (f->funct3 == 0 && f->funct7 == 0x09 && !f->rd)
-        return make(OP_sfence_vma, SINK, f->rs1, (int32_t)f->rs2);
+        return make(OP_sfence_vma, 0, f->rs1, (int32_t)REGISTER(f->rs2));
     switch (f->bits) {
     case 0x00000073:
-        return make(OP_ecall, SINK, 0, (int32_t)f->bits);
+        return make(OP_ecall, 0, 0, (int32_t)f->bits);
     case 0x00100073:
-        return make(OP_ebreak, SINK, 0, (int32_t)f->bits);
+        return make(OP_ebreak, 0, 0, (int32_t)f->bits);
     case 0x10200073:
-        return make(OP_sret, SINK, 0, (int32_t)f->bits);
+        return make(OP_sret, 0, 0, (int32_t)f->bits);
     case 0x10500073:
-        return make(OP_wfi, SINK, 0, (int32_t)f->bits);
+        return make(OP_wfi, 0, 0, (int32_t)f->bits);
     default:
         return illegal(f->bits);
     }
@@ -197,10 +194,9 @@ static struct slot system(const struct fields *f)
 
 /* ---- floating point -------------------------------------------------------------- */
 
-/* `rd` is a number of f registers, or of x registers as `to` made it. */
-static struct slot form_f(enum vm_op op, const struct fields *f, uint32_t rd)
+static struct slot form_f(enum vm_op op, const struct fields *f)
 {
-    return make(op, rd, f->rs1, (int32_t)(f->rs2 | f->funct3 << 16));
+    return make(op, f->rd, f->rs1, (int32_t)(REGISTER(f->rs2) | f->funct3 << 16));
 }
 
 static bool rounds(const struct fields *f)
@@ -213,8 +209,8 @@ static struct slot fused(enum vm_op single, const struct fields *f)
     uint32_t format = field(f->bits, 26, 25), rs3 = field(f->bits, 31, 27);
     if (format > 1 || !rounds(f))
         return illegal(f->bits);
-    struct slot s = form_f(single + (format ? OP_fmadd_d - OP_fmadd_s : 0), f, f->rd);
-    s.imm |= (int32_t)(rs3 << 8);
+    struct slot s = form_f(single + (format ? OP_fmadd_d - OP_fmadd_s : 0), f);
+    s.imm |= (int32_t)(REGISTER(rs3) << 8);
     return s;
 }
 
@@ -225,7 +221,6 @@ static struct slot op_fp(const struct fields *f)
     if (format > 1)
         return illegal(f->bits);
     unsigned up = format ? OP_fadd_d - OP_fadd_s : 0;
-    bool to_x = false;
     uint8_t op = OP_illegal;
     switch (which) {
     case 0x00:
@@ -245,16 +240,14 @@ static struct slot op_fp(const struct fields *f)
         break;
     case 0x08: /* the other format is in rs2 */
         if (rounds(f) && f->rs2 == 1 - format)
-            return form_f(format ? OP_fcvt_d_s : OP_fcvt_s_d, f, f->rd);
+            return form_f(format ? OP_fcvt_d_s : OP_fcvt_s_d, f);
         break;
     case 0x14:
         op = OF_FUNCT3(f, OP_fle_s, OP_flt_s, OP_feq_s, OP_illegal, OP_illegal,
                        OP_illegal, OP_illegal, OP_illegal);
-        to_x = true;
         break;
     case 0x18:
         op = rounds(f) && f->rs2 < 4 ? (uint8_t)(OP_fcvt_w_s + f->rs2) : OP_illegal;
-        to_x = true;
         break;
     case 0x1a:
         op = rounds(f) && f->rs2 < 4 ? (uint8_t)(OP_fcvt_s_w + f->rs2) : OP_illegal;
@@ -262,7 +255,6 @@ static struct slot op_fp(const struct fields *f)
     case 0x1c:
         if (!f->rs2 && f->funct3 < 2)
             op = f->funct3 ? OP_fclass_s : OP_fmv_x_w;
-        to_x = true;
         break;
     case 0x1e:
         op = !f->rs2 && !f->funct3 ? OP_fmv_w_x : OP_illegal;
@@ -270,7 +262,7 @@ static struct slot op_fp(const struct fields *f)
     }
     if (op == OP_illegal)
         return illegal(f->bits);
-    return form_f(op + up, f, to_x ? to(f->rd) : f->rd);
+    return form_f(op + up, f);
 }
 
 static struct slot decode_whole(uint32_t bits)
@@ -293,7 +285,7 @@ static struct slot decode_whole(uint32_t bits)
     case 0x04:
         return op_imm(&f);
     case 0x05:
-        return make(OP_auipc, to(f.rd), 0, (int32_t)(bits & 0xfffff000));
+        return make(OP_auipc, f.rd, 0, (int32_t)(bits & 0xfffff000));
     case 0x06:
         return op_imm_32(&f);
     case 0x08:
@@ -307,7 +299,7 @@ static struct slot decode_whole(uint32_t bits)
     case 0x0c:
         return op(&f);
     case 0x0d:
-        return make(OP_lui, to(f.rd), 0, (int32_t)(bits & 0xfffff000));
+        return make(OP_lui, f.rd, 0, (int32_t)(bits & 0xfffff000));
     case 0x0e:
         return op_32(&f);
     case 0x10:
@@ -325,7 +317,7 @@ static struct slot decode_whole(uint32_t bits)
     case 0x19:
         return f.funct3 ? illegal(bits) : form_i(OP_jalr, &f);
     case 0x1b:
-        return make(OP_jal, to(f.rd), 0, imm_j(bits));
+        return make(OP_jal, f.rd, 0, imm_j(bits));
     case 0x1c:
         return system(&f);
     default:
@@ -401,7 +393,7 @@ static struct slot arithmetic(uint32_t b)
     static const uint8_t ops[8] = {OP_sub,  OP_xor,  OP_or,      OP_and,
                                    OP_subw, OP_addw, OP_illegal, OP_illegal};
     uint8_t op = ops[field(b, 12, 12) << 2 | field(b, 6, 5)];
-    return op == OP_illegal ? illegal(b) : make(op, rd, rd, (int32_t)rs2);
+    return op == OP_illegal ? illegal(b) : make(op, rd, rd, (int32_t)REGISTER(rs2));
 }
 
 static struct slot quadrant_1(uint32_t b)
@@ -409,11 +401,11 @@ static struct slot quadrant_1(uint32_t b)
     uint32_t rd = field(b, 11, 7);
     switch (field(b, 15, 13)) {
     case 0:
-        return make(OP_addi, to(rd), rd, short_imm(b));
+        return make(OP_addi, rd, rd, short_imm(b));
     case 1:
         return rd ? make(OP_addiw, rd, rd, short_imm(b)) : illegal(b);
     case 2:
-        return make(OP_addi, to(rd), 0, short_imm(b));
+        return make(OP_addi, rd, 0, short_imm(b));
     case 3: {
         if (rd == 2) {
             int32_t imm =
@@ -423,7 +415,7 @@ static struct slot quadrant_1(uint32_t b)
             return imm ? make(OP_addi, 2, 2, imm) : illegal(b);
         }
         int32_t imm = short_imm(b);
-        return imm ? make(OP_lui, to(rd), 0, (int32_t)((uint32_t)imm << 12)) : illegal(b);
+        return imm ? make(OP_lui, rd, 0, (int32_t)((uint32_t)imm << 12)) : illegal(b);
     }
     case 4:
         return arithmetic(b);
@@ -431,7 +423,7 @@ static struct slot quadrant_1(uint32_t b)
         uint32_t at = field(b, 12, 12) << 11 | field(b, 8, 8) << 10 |
                       field(b, 10, 9) << 8 | field(b, 6, 6) << 7 | field(b, 7, 7) << 6 |
                       field(b, 2, 2) << 5 | field(b, 11, 11) << 4 | field(b, 5, 3) << 1;
-        return make(OP_jal, SINK, 0, extend(at, 12));
+        return make(OP_jal, 0, 0, extend(at, 12));
     }
     default: {
         uint32_t at = field(b, 12, 12) << 8 | field(b, 6, 5) << 6 | field(b, 2, 2) << 5 |
@@ -447,10 +439,10 @@ static struct slot jumps_and_moves(uint32_t b)
     uint32_t rd = field(b, 11, 7), rs2 = field(b, 6, 2);
     bool second = field(b, 12, 12);
     if (rs2)
-        return make(OP_add, to(rd), second ? rd : 0, (int32_t)rs2);
+        return make(OP_add, rd, second ? rd : 0, (int32_t)REGISTER(rs2));
     if (rd)
-        return make(OP_jalr, second ? 1 : SINK, rd, 0);
-    return second ? make(OP_ebreak, SINK, 0, (int32_t)b) : illegal(b);
+        return make(OP_jalr, second, rd, 0);
+    return second ? make(OP_ebreak, 0, 0, (int32_t)b) : illegal(b);
 }
 
 static struct slot quadrant_2(uint32_t b)
@@ -464,7 +456,7 @@ static struct slot quadrant_2(uint32_t b)
     int32_t to_w = (int32_t)(field(b, 8, 7) << 6 | field(b, 12, 9) << 2);
     switch (field(b, 15, 13)) {
     case 0:
-        return make(OP_slli, to(rd), rd, short_amount(b));
+        return make(OP_slli, rd, rd, short_amount(b));
     case 1:
         return make(OP_fld, rd, 2, d);
     case 2:
@@ -488,6 +480,6 @@ struct slot vm_decode(uint32_t bits)
                                                          quadrant_2};
     bool whole = (bits & 3) == 3;
     struct slot s = whole ? decode_whole(bits) : quadrants[bits & 3](bits & 0xffff);
-    s.step = whole ? 2 * sizeof s : sizeof s;
+    s.size = whole ? 4 : 2;
     return s;
 }

@@ -1,10 +1,4 @@
-/* Floating-point instructions.
- *
- * The engine's arithmetic rounds to nearest, and tells no flags. It is used where both do
- * not matter: the mode is RNE, NX is set already (programs set it with their first inexact
- * result and seldom clear it), and the result is so far from overflow, underflow and NaN
- * that no other flag can be meant. All else is softfp's.
- */
+/* Floating-point instructions, in all generality. Those that matter for speed are mostly done by the executor (fast.h). */
 #include "vm/fp.h"
 #include "vm/csr.h"
 #include "vm/softfp.h"
@@ -22,99 +16,6 @@ void set_f(struct hart *h, unsigned i, uint64_t bits)
 static uint64_t single(uint64_t bits)
 {
     return (bits & BOX) == BOX ? bits & ~BOX : NAN_S;
-}
-
-static double as_double(uint64_t bits)
-{
-    double d;
-    __builtin_memcpy(&d, &bits, 8);
-    return d;
-}
-
-static float as_float(uint64_t bits)
-{
-    uint32_t low = (uint32_t)bits;
-    float f;
-    __builtin_memcpy(&f, &low, 4);
-    return f;
-}
-
-static uint64_t of_double(double d)
-{
-    uint64_t bits;
-    __builtin_memcpy(&bits, &d, 8);
-    return bits;
-}
-
-static uint64_t of_float(float f)
-{
-    uint32_t bits;
-    __builtin_memcpy(&bits, &f, 4);
-    return bits;
-}
-
-/* Finite, and above the least normal number: nothing was raised but NX. A sum's 0 is exact,
- * but its sign is the mode's to say, which is RNE here as in the engine. */
-static bool is_plain_d(uint64_t bits)
-{
-    uint64_t e = bits >> 52 & 0x7ff;
-    return e - 2 < 0x7fd;
-}
-
-static bool is_plain_s(uint64_t bits)
-{
-    uint64_t e = bits >> 23 & 0xff;
-    return e - 2 < 0xfd;
-}
-
-static bool quick_d(const struct hart *h, const struct slot *s, uint64_t *out)
-{
-    double a = as_double(h->f[s->rs1]), b = as_double(h->f[s->imm & 31]);
-    switch (s->op) {
-    case OP_fadd_d:
-        *out = of_double(a + b);
-        break;
-    case OP_fsub_d:
-        *out = of_double(a - b);
-        break;
-    case OP_fmul_d:
-        *out = of_double(a * b);
-        break;
-    case OP_fdiv_d:
-        *out = of_double(a / b);
-        break;
-    case OP_fsqrt_d:
-        *out = of_double(__builtin_sqrt(a));
-        break;
-    default:
-        return false;
-    }
-    return is_plain_d(*out);
-}
-
-static bool quick_s(const struct hart *h, const struct slot *s, uint64_t *out)
-{
-    float a = as_float(single(h->f[s->rs1])), b = as_float(single(h->f[s->imm & 31]));
-    switch (s->op) {
-    case OP_fadd_s:
-        *out = of_float(a + b);
-        break;
-    case OP_fsub_s:
-        *out = of_float(a - b);
-        break;
-    case OP_fmul_s:
-        *out = of_float(a * b);
-        break;
-    case OP_fdiv_s:
-        *out = of_float(a / b);
-        break;
-    case OP_fsqrt_s:
-        *out = of_float(__builtin_sqrtf(a));
-        break;
-    default:
-        return false;
-    }
-    return is_plain_s(*out);
 }
 
 /* ---- all of them ------------------------------------------------------------------------ */
@@ -229,12 +130,8 @@ bool fp_execute(struct hart *h, const struct slot *s)
         return false;
     }
     uint64_t result;
-    if (mode == FP_RNE && h->fflags & FP_NX && op <= OP_fsqrt_s &&
-        (is_double ? quick_d(h, s, &result) : quick_s(h, s, &result))) {
-        set_f(h, s->rd, is_double ? result : BOX | result);
-        return true;
-    }
-    uint64_t a = h->f[s->rs1], b = h->f[s->imm & 31], c = h->f[s->imm >> 8 & 31];
+    uint64_t a = h->f[s->rs1 / REGISTER(1)], b = h->f[(s->imm & 255) / REGISTER(1)],
+             c = h->f[(s->imm >> 8 & 255) / REGISTER(1)];
     struct operands o = {.f = is_double ? &fp_double : &fp_single,
                          .a = is_double ? a : single(a),
                          .b = is_double ? b : single(b),
@@ -244,7 +141,9 @@ bool fp_execute(struct hart *h, const struct slot *s)
                          .sign = is_double ? 1ull << 63 : 1ull << 31};
     uint32_t before = h->fflags;
     if (gives_x(op)) {
-        h->x[s->rd] = to_x(&o, op, a);
+        uint64_t x = to_x(&o, op, a);
+        if (s->rd)
+            h->x[s->rd / REGISTER(1)] = x;
         h->sstatus |= h->fflags != before ? SSTATUS_FS : 0;
         return true;
     }
@@ -252,9 +151,9 @@ bool fp_execute(struct hart *h, const struct slot *s)
         result = is_double ? fp_convert(&fp_double, &fp_single, single(a), mode, o.flags)
                            : fp_convert(&fp_single, &fp_double, a, mode, o.flags);
     else if (takes_x(op))
-        result = from_x(&o, op, h->x[s->rs1]);
+        result = from_x(&o, op, h->x[s->rs1 / REGISTER(1)]);
     else
         result = arithmetic(&o, op);
-    set_f(h, s->rd, is_double ? result : BOX | (result & ~BOX));
+    set_f(h, s->rd / REGISTER(1), is_double ? result : BOX | (result & ~BOX));
     return true;
 }

@@ -1,6 +1,8 @@
 /* A hart at its beginning. */
 #include "vm/hart.h"
 
+struct hart the_hart;
+
 void hart_reset(struct hart *h, uint64_t pc)
 {
     *h = (struct hart){.pc = pc,

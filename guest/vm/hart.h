@@ -38,7 +38,7 @@ enum interrupt { INT_SOFTWARE = 1 << 1, INT_TIMER = 1 << 5, INT_EXTERNAL = 1 << 
  * one comparison tells page, right and alignment; TLB_NONE fits no address. */
 struct tlb_entry {
     uint64_t tag;
-    uint8_t *less; /* the host's address of a byte, less the hart's one */
+    uintptr_t less; /* the host's address of a byte, less the hart's one */
 };
 #define TLB_NONE UINT64_MAX
 
@@ -58,7 +58,7 @@ enum view { VIEW_USER, VIEW_SUPERVISOR, VIEW_SUM, VIEW_COUNT };
 /* ---- the hart -------------------------------------------------------------------- */
 
 struct hart {
-    uint64_t x[33]; /* x[0] is always 0; x[SINK] takes what is written to x0 */
+    uint64_t x[32]; /* x[0] is always 0 */
     uint64_t f[32]; /* binary32 boxed in ones */
     uint64_t pc;
     uint32_t frm, fflags;
@@ -68,16 +68,25 @@ struct hart {
     uint64_t reserved;       /* address that LR took; UINT64_MAX: none */
     uint64_t reserved_value; /* what stood there: SC wants to find it again */
     uint32_t reserved_size;
-    uint64_t retired;      /* instructions, before the round that runs */
-    uint64_t retired_now;  /* in it, as far as CSRs have to know */
-    bool waiting;          /* wfi: until an interrupt is pending */
-    bool attention;        /* hart_run() is to return */
-    struct slot across[3]; /* an instruction over a page's end */
-    struct tlb *tlb;       /* of now */
+    uint64_t retired; /* instructions, as far as CSRs can tell */
+    bool waiting;     /* wfi: until an interrupt is pending */
+    bool attention;   /* hart_run() is to return */
+    /* What is run (exec.c): the page's slots and address, or those of an instruction over a
+     * page's end, and how many instructions may follow. */
+    struct slot *page_slots;
+    uint64_t page_pc;
+    int64_t left;
+    struct slot across[3];
+    bool fp_dirty;   /* sstatus says so: fast paths need not */
+    bool fp_quick;   /* and NX is set, and frm is RNE: results are all there is */
+    struct tlb *tlb; /* of now */
     struct tlb tlbs[VIEW_COUNT];
     uint64_t
         widest[2]; /* page in the buffers, of the lower and upper half of addresses */
 };
+
+/* The one there is: in Wasm its address is part of the code. */
+extern struct hart the_hart;
 
 void hart_reset(struct hart *h, uint64_t pc);
 /* Runs about `limit` instructions, until the hart waits, or `attention` is set. */

@@ -30,7 +30,6 @@ static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
 #define SLICE 20000u
 #define TREE_AT RAM_BASE /* the kernel is behind it */
 
-static struct hart hart;
 static struct {
     uint32_t places;   /* a bit a place with a device */
     enum vm_pause end; /* VM_RAN: it has not ended */
@@ -44,13 +43,13 @@ void machine_init(uint8_t *ram, uint64_t ram_bytes)
     machine.places = 1u << PLACE_CONSOLE | 1u << PLACE_RNG | 1u << PLACE_BALLOON;
     machine.end = VM_RAN;
     machine.reason = "";
-    ram_init(&hart, ram, ram_bytes);
-    hart_reset(&hart, RAM_BASE);
-    clock_init(&hart);
+    ram_init(&the_hart, ram, ram_bytes);
+    hart_reset(&the_hart, RAM_BASE);
+    clock_init(&the_hart);
     sbi_init(true);
     devices_init();
     virtio_init();
-    plic_init(&hart);
+    plic_init(&the_hart);
     uart_init();
     generation_init();
     console_init(PLACE_CONSOLE);
@@ -83,10 +82,11 @@ static void start(uint64_t entry, const char *arguments)
     const struct fdt f = {
         .ram_bytes = ram_size(), .virtio = machine.places, .arguments = arguments};
     fdt_write(&f, ram_at(TREE_AT, FDT_MAX));
-    hart.pc = entry;
-    hart.scounteren = 7; /* as firmware leaves it: Linux without a PMU never opens `time` */
-    hart.x[10] = 0; /* number of the hart */
-    hart.x[11] = TREE_AT;
+    the_hart.pc = entry;
+    the_hart.scounteren =
+        7; /* as firmware leaves it: Linux without a PMU never opens `time` */
+    the_hart.x[10] = 0; /* number of the hart */
+    the_hart.x[11] = TREE_AT;
 }
 
 void machine_start(uint64_t entry)
@@ -116,9 +116,9 @@ static enum vm_pause look(uint64_t retired_before)
 {
     if (sbi_ended() != SBI_RUNS)
         machine.end = sbi_ended() == SBI_REBOOT ? VM_REBOOT : VM_OFF;
-    else if (hart.waiting && !hart.sie)
+    else if (the_hart.waiting && !the_hart.sie)
         fail("its processor waits for interrupts, and all of them are switched off");
-    else if (!hart.waiting && hart.retired == retired_before)
+    else if (!the_hart.waiting && the_hart.retired == retired_before)
         fail("its kernel's trap handler is not where its processor could run it");
     return machine.end;
 }
@@ -126,10 +126,10 @@ static enum vm_pause look(uint64_t retired_before)
 /* Waits: until an interrupt that is enabled is pending. false: it still does. */
 static bool wake(void)
 {
-    if (hart.waiting && !(hart.sip & hart.sie) && clock_leap(&hart))
-        clock_check(&hart);
-    hart.waiting = hart.waiting && !(hart.sip & hart.sie);
-    return !hart.waiting;
+    if (the_hart.waiting && !(the_hart.sip & the_hart.sie) && clock_leap(&the_hart))
+        clock_check(&the_hart);
+    the_hart.waiting = the_hart.waiting && !(the_hart.sip & the_hart.sie);
+    return !the_hart.waiting;
 }
 
 enum vm_pause machine_run(uint64_t limit)
@@ -138,15 +138,15 @@ enum vm_pause machine_run(uint64_t limit)
         return machine.end;
     virtio_poll();
     enum vm_pause pause = VM_RAN;
-    for (uint64_t first = hart.retired, done = 0; done < limit;
-         done = hart.retired - first) {
-        clock_check(&hart);
+    for (uint64_t first = the_hart.retired, done = 0; done < limit;
+         done = the_hart.retired - first) {
+        clock_check(&the_hart);
         if (!wake()) {
             pause = VM_IDLE;
             break;
         }
-        uint64_t before = hart.retired, left = limit - done;
-        hart_run(&hart, left < SLICE ? left : SLICE);
+        uint64_t before = the_hart.retired, left = limit - done;
+        hart_run(&the_hart, left < SLICE ? left : SLICE);
         pause = look(before);
         if (pause != VM_RAN)
             break;
@@ -157,7 +157,7 @@ enum vm_pause machine_run(uint64_t limit)
 
 uint64_t machine_wake_ns(void)
 {
-    return clock_due_ns(&hart);
+    return clock_due_ns(&the_hart);
 }
 
 const char *machine_reason(void)
@@ -176,12 +176,12 @@ void machine_resume(void)
 void machine_forget(void)
 {
     code_forget();
-    tlb_flush(&hart);
+    tlb_flush(&the_hart);
 }
 
 uint64_t machine_retired(void)
 {
-    return hart.retired;
+    return the_hart.retired;
 }
 
 void machine_resize(uint16_t rows, uint16_t columns)

@@ -79,7 +79,7 @@ void tlb_protect(struct hart *h, const uint8_t *page)
     for (unsigned v = 0; v < VIEW_COUNT; v++)
         for (unsigned i = 0; i < TLB_ENTRIES; i++) {
             struct tlb_entry *e = &h->tlbs[v].write[i];
-            if (e->tag != TLB_NONE && e->less + (uintptr_t)e->tag == page)
+            if (e->tag != TLB_NONE && e->less + (uintptr_t)e->tag == (uintptr_t)page)
                 e->tag = TLB_NONE;
         }
 }
@@ -102,14 +102,15 @@ static unsigned use(struct hart *h, uint64_t va)
 static void remember_read(struct hart *h, uint64_t va, uint8_t *page)
 {
     uint64_t tag = va & ~(PAGE - 1);
-    h->tlb->read[use(h, va)] = (struct tlb_entry){tag, page - (uintptr_t)tag};
+    h->tlb->read[use(h, va)] = (struct tlb_entry){tag, (uintptr_t)page - (uintptr_t)tag};
 }
 
 static void remember_write(struct hart *h, uint64_t va, uint8_t *page)
 {
     uint64_t tag = va & ~(PAGE - 1);
     if (!is_code(page))
-        h->tlb->write[use(h, va)] = (struct tlb_entry){tag, page - (uintptr_t)tag};
+        h->tlb->write[use(h, va)] =
+            (struct tlb_entry){tag, (uintptr_t)page - (uintptr_t)tag};
 }
 
 /* ---- Sv39 -------------------------------------------------------------------------------- */
@@ -213,7 +214,7 @@ static bool load_within(struct hart *h, uint64_t va, uint32_t size, uint64_t *ou
 {
     const struct tlb_entry *e = &h->tlb->read[place(va)];
     if (e->tag == (va & ~(PAGE - 1))) { /* it was but not aligned */
-        *out = get(e->less + (uintptr_t)va, size);
+        *out = get((const uint8_t *)(e->less + (uintptr_t)va), size);
         return true;
     }
     uint64_t pa;
@@ -269,7 +270,7 @@ bool store_slow(struct hart *h, uint64_t va, uint32_t size, uint64_t value)
     const struct tlb_entry *e = &h->tlb->write[place(va)];
     uint32_t first = (uint32_t)(PAGE - va % PAGE);
     if (size <= first && e->tag == (va & ~(PAGE - 1))) {
-        put(e->less + (uintptr_t)va, size, value);
+        put((uint8_t *)(e->less + (uintptr_t)va), size, value);
         return true;
     }
     uint64_t pa, behind;
@@ -292,7 +293,7 @@ void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes)
     const struct tlb_entry *e =
         writes ? &h->tlb->write[place(va)] : &h->tlb->read[place(va)];
     if (e->tag == (va & ~(PAGE - 1)) && !(va & (size - 1)))
-        return e->less + (uintptr_t)va;
+        return (void *)(e->less + (uintptr_t)va);
     if (va & (size - 1)) {
         trap(h, writes ? CAUSE_STORE_MISALIGNED : CAUSE_LOAD_MISALIGNED, va);
         return 0;

@@ -1,19 +1,21 @@
 /* guest/vm/ops.h - the operations that code is decoded into: one table, for the decoder,
  * the executor, whoever prints code, and later the translator to Wasm.
  *
- * Compressed instructions are gone behind the decoder: each is one of these.
+ * Compressed instructions are gone behind the decoder: each is one of these. Some operations
+ * come in further forms, for the place in a page of code where they stand (place.c).
  * Source: The RISC-V Instruction Set Manual, volume I (RV64IMAFDC, Zicsr, Zifencei) and
  * volume II (supervisor).
  */
 #pragma once
 #include <stdint.h>
 
-/* What an instruction's fields are, and where a slot has them:
+/* What an instruction's fields are, and where a slot has them. A register is its place in the
+ * hart's row of x or f in bytes: its number times 8.
  *   R       rd, rs1, rs2 in `imm`
  *   I       rd, rs1, imm                      also loads and shifts
  *   S, B    rs1, rs2 in `rd`, imm             stores; branches, imm from this instruction
  *   U, J    rd, imm                           imm as it is added
- *   CSR     rd, rs1 or a number in `rs1`, the CSR's number in `imm`
+ *   CSR     rd, rs1 or a number times 8 in `rs1`, the CSR's number in `imm`
  *   F2, F3  rd, rs1, and in `imm`: rs2, rs3 << 8, the rounding mode << 16
  *   NONE    imm is the instruction itself, as it stands in memory */
 enum vm_format { NONE, R, I, S, B, U, J, CSR, F2, F3 };
@@ -63,21 +65,40 @@ enum vm_format { NONE, R, I, S, B, U, J, CSR, F2, F3 };
     OP(fcvt_d_lu, F2) OP(fcvt_d_s, F2)
 /* clang-format on */
 
+/* Operations that also have a form for instructions of two bytes, which are a slot shorter. */
+/* clang-format off */
+#define VM_SHORT_OPS(OP)                                                                 \
+    OP(nop) OP(lui) OP(jalr) OP(jr) OP(beq_near) OP(bne_near) OP(j_near)                 \
+    OP(lw) OP(ld) OP(sw) OP(sd) OP(fld) OP(fsd)                                          \
+    OP(addi) OP(addiw) OP(slli) OP(srli) OP(srai) OP(andi) OP(add) OP(sub) OP(xor)       \
+    OP(or) OP(and) OP(addw) OP(subw)
+/* Forms of operations: what would only write x0 does nothing, what does more besides (loads,
+ * floating point) is an `idle` one with its operation in `rd`; jumps without a link; and
+ * jumps within the page, whose imm is in bytes of slots. */
+#define VM_PLACED_OPS(OP)                                                                \
+    OP(nop, NONE) OP(idle, NONE) OP(jr, I) OP(j_near, J) OP(jal_near, J)                                \
+    OP(beq_near, B) OP(bne_near, B) OP(blt_near, B) OP(bge_near, B) OP(bltu_near, B)     \
+    OP(bgeu_near, B)
+/* clang-format on */
+
 enum vm_op {
 #define VM_OP_NUMBER(name, format) OP_##name,
-    VM_OPS(VM_OP_NUMBER)
+    VM_OPS(VM_OP_NUMBER) VM_PLACED_OPS(VM_OP_NUMBER)
 #undef VM_OP_NUMBER
-        VM_OP_COUNT
+#define VM_OP_NUMBER(name) OP_c_##name,
+        VM_SHORT_OPS(VM_OP_NUMBER)
+#undef VM_OP_NUMBER
+            VM_OP_COUNT
 };
 _Static_assert(VM_OP_COUNT <= 256, "an operation's number is a byte");
 
 /* A decoded instruction, for each two bytes of code one. */
 struct slot {
     uint8_t op;
-    uint8_t step; /* bytes of slots to the next instruction: of 8 for two bytes of code */
-    uint8_t rd;   /* SINK where it is x0 */
+    uint8_t size; /* of the instruction in bytes: 2 or 4 */
+    uint8_t rd;
     uint8_t rs1;
     int32_t imm;
 };
-#define SINK 32u         /* a register that takes what x0 is given */
+#define REGISTER(n) ((n) * 8u)
 #define ROUND_DYNAMIC 7u /* of F2 and F3: as frm says */

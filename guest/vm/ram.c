@@ -5,6 +5,9 @@
 /* Kept decoded, the oldest given up for a new one: 48 MB of slots where all are in use. */
 #define CODE_PAGES 3000u
 
+/* Small writes to a page of code, since something of it was decoded. */
+#define WRITES_MAX 256u
+
 static struct hart *hart;
 static uint8_t *ram;
 static uint64_t size_bytes;
@@ -57,16 +60,34 @@ static void drop(struct code_page *p)
     __builtin_memset(p->slots, 0, HALVES * sizeof *p->slots);
 }
 
+/* A page of code may hold data, too: then only what was decoded of these bytes goes, which
+ * begins as far before them as a slot looks ahead. A page that is written again and again
+ * without new code has become another's. */
+static void scratch(struct code_page *p, uint32_t offset, uint32_t size)
+{
+    if (++p->writes > WRITES_MAX) {
+        drop(p);
+        return;
+    }
+    uint32_t first = offset / 2, last = (offset + size - 1) / 2;
+    for (uint32_t i = first > SLOT_REACH ? first - SLOT_REACH : 0; i <= last; i++)
+        p->slots[i] = (struct slot){0};
+}
+
 void ram_written(uint64_t address, uint64_t size)
 {
     hart->reserved = UINT64_MAX;
     if (!size)
         return;
-    uint64_t first = (address - RAM_BASE) / RAM_PAGE;
-    uint64_t last = (address - RAM_BASE + size - 1) / RAM_PAGE;
-    for (uint64_t frame = first; frame <= last; frame++)
-        if (code_of[frame])
-            drop(&pages[code_of[frame] - 1]);
+    uint64_t offset = address - RAM_BASE;
+    uint64_t first = offset / RAM_PAGE, last = (offset + size - 1) / RAM_PAGE;
+    for (uint64_t frame = first; frame <= last; frame++) {
+        struct code_page *p = code_of[frame] ? &pages[code_of[frame] - 1] : 0;
+        if (p && first == last && size <= 8)
+            scratch(p, (uint32_t)offset % RAM_PAGE, (uint32_t)size);
+        else if (p)
+            drop(p);
+    }
 }
 
 struct code_page *code_page_at(uint8_t *page)
@@ -81,6 +102,7 @@ struct code_page *code_page_at(uint8_t *page)
     p->slots[HALVES] = (struct slot){.op = OP_page_end};
     p->code = (const uint16_t *)(const void *)page;
     p->frame = frame;
+    p->writes = 0;
     code_of[frame] = number_of(p);
     tlb_protect(hart, page);
     return p;
@@ -95,6 +117,7 @@ void code_forget(void)
             pages[i].slots[HALVES] = (struct slot){0};
             pages[i].code = 0;
             pages[i].frame = 0;
+            pages[i].writes = 0;
         }
     next = 0;
 }

@@ -25,7 +25,10 @@ struct code_page {
     struct slot slots[2049]; /* the last one is OP_page_end */
     const uint16_t *code;    /* the page itself */
     uint32_t frame;
+    uint32_t writes; /* that hit it since something was decoded */
 };
+/* How many slots before its own bytes a slot may begin that was made of them. */
+#define SLOT_REACH 4u
 /* The one of this page of RAM, made where it is missing; all its slots are then
  * OP_undecoded. No translation may write the page unseen from now on. */
 struct code_page *code_page_at(uint8_t *page);
