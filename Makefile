@@ -204,6 +204,7 @@ $(OUT)/cloche-vm-bake: $(OUT)/src/vm/bake_main.o \
 $(TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
 $(OUT)/src/tools/tools_test $(OUT)/src/tools/arguments_test: | build/probe/tools/catalogue.json
+$(OUT)/src/vm/machine_test: | build/probe/machine.Image
 $(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
         $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib)
@@ -384,6 +385,15 @@ $(filter build/guest/vm/%,$(VM_WASM)): build/%.o: %.c Makefile $(DEPS)/build.ok
 	@echo "  wasm  $<"
 	@$(GUEST_CC) -std=gnu23 -O3 -DNDEBUG -ffreestanding -fno-sanitize=undefined $(VM_FLAGS) \
 	    $(WARN) -Wno-missing-prototypes -Iguest -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+# A kernel for tests, in the place of Linux.
+build/probe/machine.Image: guest/vm/probe/kernel.c guest/vm/probe/link.ld guest/abi/vm.h $(DEPS)/build.ok
+	@echo "  probe $@"
+	@mkdir -p $(@D)
+	@$(ZIG) cc -target riscv64-freestanding -mcmodel=medany -mno-relax -std=gnu23 -O2 -ffreestanding \
+	    -fno-sanitize=undefined -nostdlib -Wall -Wextra -Werror -Iguest $< \
+	    -Wl,-T,guest/vm/probe/link.ld -o $@.elf
+	@objcopy -I elf64-little -O binary $@.elf $@
 
 # The command-line tools: each package built by its recipe, or taken from the cache. dev/tool
 # looks whether anything changed, and puts back what making the guests anew took away.
