@@ -28,6 +28,7 @@ static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
 
 /* Between two looks at the timer: a tenth of a millisecond or so. */
 #define SLICE 20000u
+#define STUCK 1000u /* traps with no instruction performed between them */
 #define TREE_AT RAM_BASE /* the kernel is behind it */
 
 static struct {
@@ -111,14 +112,16 @@ bool machine_boot(uint64_t bytes, const char *arguments)
 
 /* ---- running it --------------------------------------------------------------------------- */
 
-/* Whether the SBI was asked for an end, or the hart can never go on. */
-static enum vm_pause look(uint64_t retired_before)
+/* Whether the SBI was asked for an end, or the hart can never go on. The last instructions
+ * of a slice may all have trapped, which is no sign of that. */
+static enum vm_pause look(uint64_t limit, uint64_t retired_before)
 {
+    bool stuck = limit >= STUCK && the_hart.left <= 0 && the_hart.retired == retired_before;
     if (sbi_ended() != SBI_RUNS)
         machine.end = sbi_ended() == SBI_REBOOT ? VM_REBOOT : VM_OFF;
     else if (the_hart.waiting && !the_hart.sie)
         fail("its processor waits for interrupts, and all of them are switched off");
-    else if (!the_hart.waiting && the_hart.retired == retired_before)
+    else if (!the_hart.waiting && stuck)
         fail("its kernel's trap handler is not where its processor could run it");
     return machine.end;
 }
@@ -146,8 +149,9 @@ enum vm_pause machine_run(uint64_t limit)
             break;
         }
         uint64_t before = the_hart.retired, left = limit - done;
-        hart_run(&the_hart, left < SLICE ? left : SLICE);
-        pause = look(before);
+        left = left < SLICE ? left : SLICE;
+        hart_run(&the_hart, left);
+        pause = look(left, before);
         if (pause != VM_RAN)
             break;
     }
