@@ -28,7 +28,7 @@ static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
 
 /* Between two looks at the timer: a tenth of a millisecond or so. */
 #define SLICE 20000u
-#define STUCK 1000u /* traps with no instruction performed between them */
+#define STUCK 1000u      /* traps with no instruction performed between them */
 #define TREE_AT RAM_BASE /* the kernel is behind it */
 
 static struct {
@@ -116,7 +116,8 @@ bool machine_boot(uint64_t bytes, const char *arguments)
  * of a slice may all have trapped, which is no sign of that. */
 static enum vm_pause look(uint64_t limit, uint64_t retired_before)
 {
-    bool stuck = limit >= STUCK && the_hart.left <= 0 && the_hart.retired == retired_before;
+    bool stuck =
+        limit >= STUCK && the_hart.left <= 0 && the_hart.retired == retired_before;
     if (sbi_ended() != SBI_RUNS)
         machine.end = sbi_ended() == SBI_REBOOT ? VM_REBOOT : VM_OFF;
     else if (the_hart.waiting && !the_hart.sie)
