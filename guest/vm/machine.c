@@ -84,8 +84,8 @@ static void start(uint64_t entry, const char *arguments)
         .ram_bytes = ram_size(), .virtio = machine.places, .arguments = arguments};
     fdt_write(&f, ram_at(TREE_AT, FDT_MAX));
     the_hart.pc = entry;
-    the_hart.scounteren =
-        7; /* as firmware leaves it: Linux without a PMU never opens `time` */
+    /* As firmware leaves it: Linux without a PMU never opens `time`. */
+    the_hart.scounteren = 7;
     the_hart.x[10] = 0; /* number of the hart */
     the_hart.x[11] = TREE_AT;
 }

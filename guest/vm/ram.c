@@ -51,13 +51,15 @@ bool is_code(const uint8_t *page)
     return code_of[frame_of(page)];
 }
 
-/* A round may still be among these slots when a store of its own has them dropped: they become
- * undecoded ones, and keep their code to be decoded from. */
+/* A round may still be among these slots, when a store of its own has them dropped: each of
+ * them sends it to look for its page's slots again. The one that it is at still says how long
+ * it is. */
 static void drop(struct code_page *p)
 {
     code_unmap(hart, p->slots);
     code_of[p->frame] = 0;
-    __builtin_memset(p->slots, 0, HALVES * sizeof *p->slots);
+    for (uint32_t i = 0; i < HALVES; i++)
+        p->slots[i].op = OP_page_end;
 }
 
 /* A page of code may hold data, too: then only what was decoded of these bytes goes, which
@@ -99,6 +101,7 @@ struct code_page *code_page_at(uint8_t *page)
     next = (next + 1) % CODE_PAGES;
     if (p->code && code_of[p->frame] == number_of(p))
         drop(p);
+    __builtin_memset(p->slots, 0, HALVES * sizeof *p->slots);
     p->slots[HALVES] = (struct slot){.op = OP_page_end};
     p->code = (const uint16_t *)(const void *)page;
     p->frame = frame;
@@ -114,10 +117,7 @@ void code_forget(void)
         if (pages[i].code) {
             if (code_of[pages[i].frame] == number_of(&pages[i]))
                 drop(&pages[i]);
-            pages[i].slots[HALVES] = (struct slot){0};
-            pages[i].code = 0;
-            pages[i].frame = 0;
-            pages[i].writes = 0;
+            pages[i] = (struct code_page){0};
         }
     next = 0;
 }
