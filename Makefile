@@ -201,7 +201,7 @@ $(OUT)/cloche-vm-bake: $(OUT)/src/vm/bake_main.o \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
 # Never shipped, and deep in build/: these know where the library is.
-$(TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+$(filter $(OUT)/src/%,$(TESTS:%.c=$(OUT)/%)): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
 $(OUT)/src/tools/tools_test $(OUT)/src/tools/arguments_test: | build/probe/tools/catalogue.json
 $(OUT)/src/vm/machine_test: | build/probe/machine.Image
@@ -221,12 +221,25 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 VM_FLAGS := -fno-strict-aliasing -fno-math-errno -ffp-contract=off
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o): CFLAGS += $(VM_FLAGS)
 # Its headers are "vm/...", and so are those of the room src/vm, which it never sees.
-$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest
+$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest
 $(OUT)/vm.a: $(VM_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(OUT)/vm-native: $(VM_NATIVE:%.c=$(OUT)/%.o) $(OUT)/vm.a
 	@echo "  link  $@"
 	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE))
+# Bare programs, that its tests run in it.
+VM_BARE := $(foreach p,mmu traps devices hostile,build/guest/vm/test/$p.elf)
+$(VM_BARE): build/%.elf: %.c $(wildcard guest/vm/test/*.h guest/vm/test/link.ld) \
+        guest/vm/test/check.c guest/vm/test/queue.c Makefile $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  cc    bare $<"
+	@$(ZIG) cc -target riscv64-freestanding-none -mcpu=generic_rv64+m+a+f+d+c+zicsr+zifencei \
+	    -mcmodel=medany -std=gnu23 -O1 -g -Wall -Wextra -Werror -ffreestanding -fno-sanitize=all \
+	    -fno-stack-protector -nostdlib -static -T guest/vm/test/link.ld \
+	    $(filter %.c,$^) -o $@
+$(VM_TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/guest/vm/elf.o $(OUT)/vm.a | $(VM_BARE)
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) -lcmocka
 ifeq ($(MODE),release)
 vm-native: build/vm-native ## the machine as a program for tests (build/vm-native --help)
 build/vm-native: $(OUT)/vm-native

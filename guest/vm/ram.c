@@ -52,8 +52,8 @@ bool is_code(const uint8_t *page)
 }
 
 /* A round may still be among these slots, when a store of its own has them dropped: each of
- * them sends it to look for its page's slots again. The one that it is at still says how long
- * it is. */
+ * them sends it to look for its page's slots again. The one that it is at has to go on saying
+ * how long it is. */
 static void drop(struct code_page *p)
 {
     code_unmap(hart, p->slots);
@@ -73,7 +73,7 @@ static void scratch(struct code_page *p, uint32_t offset, uint32_t size)
     }
     uint32_t first = offset / 2, last = (offset + size - 1) / 2;
     for (uint32_t i = first > SLOT_REACH ? first - SLOT_REACH : 0; i <= last; i++)
-        p->slots[i] = (struct slot){0};
+        p->slots[i].op = OP_undecoded;
 }
 
 void ram_written(uint64_t address, uint64_t size)

@@ -4,7 +4,8 @@
 __attribute__((used)) volatile uint64_t tohost;
 struct taken taken;
 uint64_t given;
-__attribute__((used)) static uint64_t context[15]; /* ra, sp, s0 .. s11; whether a trap is expected */
+__attribute__((used)) static uint64_t
+    context[15]; /* ra, sp, s0 .. s11; whether a trap is expected */
 
 __asm__(".section .text.start\n"
         ".globl _start\n"
@@ -170,6 +171,14 @@ void *memcpy(void *to, const void *from, size_t n)
     while (n--)
         *d++ = *s++;
     return to;
+}
+
+int memcmp(const void *a, const void *b, size_t n)
+{
+    const volatile uint8_t *x = a, *y = b;
+    for (; n && *x == *y; n--, x++, y++)
+        ;
+    return n ? *x - *y : 0;
 }
 
 void *fresh_pages(unsigned n)

@@ -12,11 +12,11 @@
 #define MAKE(name) #name
 #define TEXT_OF(name) MAKE(name)
 
-#define csr_read(name)                                              \
-    ({                                                              \
-        uint64_t v_;                                                \
+#define csr_read(name)                                                    \
+    ({                                                                    \
+        uint64_t v_;                                                      \
         __asm__ volatile("csrr %0, " TEXT_OF(name) : "=r"(v_)::"memory"); \
-        v_;                                                         \
+        v_;                                                               \
     })
 #define csr_write(name, value) \
     __asm__ volatile("csrw " TEXT_OF(name) ", %0" ::"r"((uint64_t)(value)) : "memory")
@@ -43,7 +43,8 @@ void say(const char *text);
 void say_number(uint64_t n);
 /* Says where and what, if it differs; true: it is as expected. */
 bool check(const char *what, uint64_t line, uint64_t got, uint64_t expected);
-#define CHECK(got, expected) check(__FILE_NAME__ ": " #got, __LINE__, (uint64_t)(got), (uint64_t)(expected))
+#define CHECK(got, expected) \
+    check(__FILE_NAME__ ": " #got, __LINE__, (uint64_t)(got), (uint64_t)(expected))
 /* One of a program's tests begins: said before its first failure. */
 void test(const char *name);
 
@@ -94,4 +95,5 @@ struct sbi_answer {
     int64_t error;
     uint64_t value;
 };
-struct sbi_answer sbi(uint64_t extension, uint64_t function, uint64_t a, uint64_t b, uint64_t c);
+struct sbi_answer sbi(uint64_t extension, uint64_t function, uint64_t a, uint64_t b,
+                      uint64_t c);

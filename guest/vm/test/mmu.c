@@ -23,7 +23,7 @@ static uint64_t store(uint64_t at, uint64_t value)
 
 static uint64_t call(uint64_t at, uint64_t unused)
 {
-    return ((uint64_t(*)(uint64_t))at)(unused);
+    return ((uint64_t (*)(uint64_t))at)(unused);
 }
 
 static uint64_t load_reserved(uint64_t at, uint64_t unused)
@@ -108,8 +108,8 @@ static void try_right(uint64_t flags, enum access how, bool user, bool sum, bool
     uint64_t expected = !good ? page_fault[how] : user ? 8 : NO_TRAP;
     if (!CHECK(taken.cause, expected) || (!good && !CHECK(taken.value, AT))) {
         say("  with flags ");
-        say_number(flags | (uint64_t)how << 8 | (uint64_t)user << 12 | (uint64_t)sum << 16 |
-                   (uint64_t)mxr << 20);
+        say_number(flags | (uint64_t)how << 8 | (uint64_t)user << 12 |
+                   (uint64_t)sum << 16 | (uint64_t)mxr << 20);
         say("\n");
     }
     uint64_t marks = *entry_of(AT, 0) & (A | D);
@@ -157,7 +157,8 @@ static void wrong_entries(void)
     for (unsigned bit = 4; bit < 8; bit++) {
         *table = keep | 1ull << bit;
         flush();
-        expect("a table's entry with U, A or D, or G", AT + 8, bit == 5 ? NULL : page_fault);
+        expect("a table's entry with U, A or D, or G", AT + 8,
+               bit == 5 ? NULL : page_fault);
     }
     *table = keep;
     *e = pte(fresh_pages(1), V); /* a table where there can be none */
@@ -176,8 +177,9 @@ static void wrong_entries(void)
 
 static void addresses(void)
 {
-    static const uint64_t wild[] = {0x4000000000, 0x8000000000, 0x7fffffffffffff00,
-                                    0xffffffbffffffff8, 0xfffff00000000000, 0x8000000080000000};
+    static const uint64_t wild[] = {0x4000000000,       0x8000000000,
+                                    0x7fffffffffffff00, 0xffffffbffffffff8,
+                                    0xfffff00000000000, 0x8000000080000000};
     for (unsigned i = 0; i < sizeof wild / sizeof *wild; i++)
         expect("an address with wrong upper bits", wild[i], page_fault);
     uint8_t *page = fresh_pages(1);
@@ -347,7 +349,10 @@ static void atomics(void)
     CHECK(*entry_of(AT, 0) & (A | D), A | D);
     test("a reservation is lost by a trap");
     uint64_t got;
-    __asm__ volatile("lr.d t1, (%1)\n sc.d %0, t1, (%1)" : "=r"(got) : "r"(AT) : "t1", "memory");
+    __asm__ volatile("lr.d t1, (%1)\n sc.d %0, t1, (%1)"
+                     : "=r"(got)
+                     : "r"(AT)
+                     : "t1", "memory");
     CHECK(got, 0);
     load_reserved(AT, 0);
     attempt(load, 0, 0);
@@ -395,10 +400,30 @@ static void written_code(void)
     register uint64_t a0 __asm__("a0") = AT + 128;
     register uint64_t a1 __asm__("a1") = 123;
     register uint64_t a2 __asm__("a2") = AT;
-    __asm__ volatile("jalr %3" : "+r"(a0) : "r"(a1), "r"(a2), "r"(AT) : "ra", "t0", "t1", "memory");
+    __asm__ volatile("jalr %3"
+                     : "+r"(a0)
+                     : "r"(a1), "r"(a2), "r"(AT)
+                     : "ra", "t0", "t1", "memory");
     CHECK(a0, 6);
     CHECK(page[32], 123);
     CHECK(page[16], 123);
+
+    test("code that writes the very instruction that it is at, and the next one");
+    /* sw a1, 0(a2); sw a3, 8(a2); li a0, 1; ret */
+    static const uint32_t self[] = {0x00b62023, 0x00d62423, LI + 1 * NUMBER, RET};
+    __builtin_memcpy(page, self, sizeof self);
+    __asm__ volatile("fence.i" ::: "memory");
+    register uint64_t a3 __asm__("a3") = LI + 9 * NUMBER;
+    for (unsigned round = 0; round < 100; round++) {
+        a0 = 0;
+        a1 = self[0];
+        a2 = AT;
+        __asm__ volatile("jalr %4"
+                         : "+r"(a0)
+                         : "r"(a1), "r"(a2), "r"(a3), "r"(AT)
+                         : "ra", "t0", "t1", "memory");
+        CHECK(a0, 9);
+    }
 
     test("more code than is kept decoded");
     enum { MANY = 3500 };
