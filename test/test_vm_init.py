@@ -619,7 +619,7 @@ def test_nothing_is_left_open(init):
     def count():
         return init.run("for p in 1 $$; do readlink /proc/$p/fd/* | grep -vc cgroup; done").out
 
-    init.run("true", session=2)
+    init.wait(init.start("true"), init.start("true", session=2))
     before = count()
     for n in range(40):
         init.run("echo x; echo y >&2; exit" if n % 5 == 0 else "head -c 1000 /dev/zero",

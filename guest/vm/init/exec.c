@@ -1,6 +1,5 @@
 /* vm/init/exec.c - commands: from frames of the host to orders for shells, and back. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@
 #define GRACE (200 * MS)
 #define UNTIL_KILLED (1000 * MS)
 /* For a shell to come back from a command of which all else was killed. */
-#define UNTIL_GIVEN_UP (200 * MS)
+#define UNTIL_GIVEN_UP (1000 * MS)
 
 enum { EXECS = VM_EXECS_MAX };
 
@@ -52,7 +51,7 @@ static struct exec *begin(uint32_t id)
         *x = (struct exec){
             .id = id,
             .state = EXEC_TEXT,
-            .text = -1,
+            .file = -1,
             .out.source.fd = -1,
             .err.source.fd = -1,
             .in.source.fd = -1,
@@ -63,8 +62,9 @@ static struct exec *begin(uint32_t id)
 static void forget(struct exec *x)
 {
     streams_close(x);
-    if (x->text >= 0)
-        close(x->text);
+    if (x->file >= 0)
+        close(x->file);
+    free(x->text);
     free(x->rest);
     x->state = EXEC_FREE;
 }
@@ -83,21 +83,41 @@ static void refuse(struct exec *x, const char *format, ...)
     forget(x);
 }
 
+static void write_file(struct exec *x, const void *bytes, uint32_t n)
+{
+    for (uint32_t at = 0; at < n;) {
+        ssize_t written = write(x->file, (const char *)bytes + at, n - at);
+        if (written <= 0)
+            die("no memory for a command: %m");
+        at += (uint32_t)written;
+    }
+}
+
+/* A longer one goes into a file, which the shell reads. */
+static void keep_text(struct exec *x, const void *bytes, uint32_t n)
+{
+    if (x->file < 0 && n <= ORDER_TEXT_MAX - x->text_length) {
+        if (x->text == NULL && (x->text = malloc(ORDER_TEXT_MAX)) == NULL)
+            die("no memory for a command");
+        memcpy(x->text + x->text_length, bytes, n);
+    } else {
+        if (x->file < 0) {
+            if ((x->file = memfd_create("command", MFD_CLOEXEC)) < 0)
+                die("no memory for a command: %m");
+            write_file(x, x->text, x->text_length);
+        }
+        write_file(x, bytes, n);
+    }
+    x->text_length += n;
+}
+
 static void take_text(uint32_t id, const uint8_t *bytes, uint32_t n)
 {
     struct exec *x = begin(id);
     if (n > VM_COMMAND_MAX - x->text_length)
         die("the host sent a command of more than %u bytes", VM_COMMAND_MAX);
-    if (x->text < 0 && (x->text = memfd_create("command", MFD_CLOEXEC)) < 0)
-        die("no memory for a command: %m");
     x->has_nul |= memchr(bytes, '\0', n) != NULL;
-    for (uint32_t at = 0; at < n;) {
-        ssize_t written = write(x->text, bytes + at, n - at);
-        if (written <= 0)
-            die("no memory for a command: %m");
-        at += (uint32_t)written;
-    }
-    x->text_length += n;
+    keep_text(x, bytes, n);
 }
 
 /* ---- what is asked ----------------------------------------------------------------------- */
@@ -214,39 +234,33 @@ static struct exec *first_queued(const struct session *s)
     return first;
 }
 
-/* A terminal without a command is for a person. */
-static bool have_text(struct exec *x)
-{
-    static const char shell[] = "exec bash -i";
-    if (x->text_length > 0 || !(x->head.flags & VM_EXEC_PTY))
-        return true;
-    x->text = memfd_create("command", MFD_CLOEXEC);
-    x->text_length = sizeof shell - 1;
-    return x->text >= 0 &&
-           write(x->text, shell, x->text_length) == (ssize_t)x->text_length;
-}
-
 static bool give_order(struct exec *x)
 {
+    static const char person[] =
+        "exec bash -i"; /* a terminal without a command is for one */
     struct session *s = x->session;
+    bool terminal = x->head.flags & VM_EXEC_PTY;
+    if (terminal && x->text_length == 0)
+        keep_text(x, person, sizeof person - 1);
     int fds[4];
-    if (!have_text(x))
-        return false;
     bool sent = false;
     if (streams_open(x, fds)) {
-        fds[3] = x->text >= 0 ? x->text : fds[0]; /* without text, any */
+        size_t n = fds[2] >= 0 ? 3 : 2;
         struct order o = {
             .kind = ORDER_RUN,
-            .flags = (s->number == 0 ? ORDER_LAST : 0u) |
-                     (x->head.flags & VM_EXEC_PTY ? ORDER_TERMINAL : 0u),
+            .flags = (n == 3 ? ORDER_INPUT : 0u) | (x->file >= 0 ? ORDER_FILE : 0u) |
+                     (terminal ? ORDER_TERMINAL : 0u) |
+                     (s->number == 0 ? ORDER_LAST : 0u),
             .cwd_length = x->cwd_length,
             .env_length = x->env_length,
             .text_length = x->text_length,
         };
-        sent = shell_order(s, &o, x->rest, fds);
+        if (x->file >= 0)
+            fds[n++] = x->file;
+        sent = shell_order(s, &o, x->rest, x->text, fds, n);
     }
     for (int i = 0; i < 3; i++)
-        if (fds[i] >= 0)
+        if (fds[i] >= 0 && fds[i] != x->file)
             close(fds[i]);
     return sent;
 }
@@ -333,6 +347,7 @@ static void replied(struct session *s, const struct reply *r)
     struct exec *x = s->running;
     if (x == NULL || x->state != EXEC_RUNS)
         return;
+    s->forked = r->forked != 0;
     if (r->kind != REPLY_NOT_BEGUN) {
         ends(x, r->status & 0xff, 0, r->cpu_ns);
         return;
@@ -376,14 +391,15 @@ static void send_signal(struct exec *x, int number)
 {
     struct session *s = x->session;
     bool is_process = s->number == 0 || s->socket.fd < 0;
-    if (number == SIGKILL)
-        s->leaf = leaf_kill(s->leaf);
-    else
-        leaf_signal(s->leaf, number);
+    /* The shell first, or it might see the others end and go on. */
     if (is_process)
         kill(s->pid, number);
     else
         sigqueue(s->pid, ORDER_SIGNAL, (union sigval){.sival_int = number});
+    if (number == SIGKILL)
+        s->leaf = leaf_kill(s->leaf);
+    else
+        leaf_signal(s->leaf, number);
     if (number == SIGTERM || number == SIGKILL) { /* also what was stopped shall end */
         leaf_signal(s->leaf, SIGCONT);
         kill(s->pid, SIGCONT);
@@ -528,6 +544,7 @@ void execs_end_all(void)
     for (int i = 0; i < EXECS; i++)
         if (execs[i].state == EXEC_QUEUED)
             refuse(&execs[i], "the machine is about to rest");
+    session_close(0);
     leaves_kill(0);
 }
 

@@ -33,7 +33,8 @@ struct exec {
     struct vm_exec_head head;
     char *rest; /* cwd with a NUL, env */
     uint32_t cwd_length, env_length;
-    int text; /* a file in memory; -1: none came */
+    char *text; /* up to ORDER_TEXT_MAX of it */
+    int file;   /* in memory, of a longer one; -1: there is none */
     uint32_t text_length;
     bool has_nul;
     unsigned tries;
@@ -62,7 +63,8 @@ void exec_output_ended(struct exec *x);
 
 /* ---- stream.c ---------------------------------------------------------------------------- */
 
-/* Makes what the command is given: stdin, stdout, stderr, which the caller closes. */
+/* Makes what the command is given: stdout, stderr, stdin, which the caller closes (-1: none
+ * is given). */
 bool streams_open(struct exec *x, int given[3]);
 void streams_close(struct exec *x);
 void stream_credit(struct exec *x, uint32_t bytes);

@@ -17,13 +17,17 @@
 enum order_kind {
     ORDER_FORK =
         1,     /* to the first shell: become two. With one descriptor: the new one's */
-    ORDER_RUN, /* with stdin, stdout, stderr, the command's text */
+    ORDER_RUN, /* with stdout, stderr, then what the flags say */
 };
 enum order_flags {
-    ORDER_TERMINAL = 1 << 0, /* stdin is to be its controlling terminal */
-    ORDER_LAST = 1 << 1,     /* it ends with this command */
+    ORDER_INPUT = 1 << 0,    /* with a descriptor for stdin; else that is /dev/null */
+    ORDER_FILE = 1 << 1,     /* the text is in a file, whose descriptor comes last */
+    ORDER_TERMINAL = 1 << 2, /* stdin is to be its controlling terminal */
+    ORDER_LAST = 1 << 3,     /* it ends with this command */
 };
-/* Then cwd and env, as in struct vm_exec_head; each with its NUL, where there is any. */
+#define ORDER_TEXT_MAX 4096u /* bytes of a text without a file */
+/* Then cwd and env, as in struct vm_exec_head; each with its NUL, where there is any. Then
+ * the text, unless it is in a file. */
 struct order {
     uint64_t nonce;
     uint32_t kind, flags;
@@ -41,4 +45,5 @@ struct reply {
     uint64_t nonce;
     uint32_t kind, status;
     uint64_t cpu_ns; /* of the shell and the children that it waited for, in all */
+    uint64_t forked; /* 0: the command started no process */
 };

@@ -49,7 +49,7 @@ struct session *session_of(uint32_t number)
 void session_close(uint32_t number)
 {
     for (int i = 0; i < SESSIONS; i++)
-        if (sessions[i].number == number)
+        if (number == 0 || sessions[i].number == number)
             sessions[i].closed = true;
 }
 
@@ -69,12 +69,13 @@ static uint64_t random_number(void)
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
-static bool send_order(int socket, const struct order *o, const void *rest,
-                       const int *fds, size_t count)
+static bool send_order(int socket, const struct order *o, const char *rest,
+                       const char *text, const int *fds, size_t count)
 {
     struct iovec parts[] = {
         {.iov_base = (void *)o, .iov_len = sizeof *o},
         {.iov_base = (void *)rest, .iov_len = o->cwd_length + o->env_length},
+        {.iov_base = (void *)text, .iov_len = o->flags & ORDER_FILE ? 0 : o->text_length},
     };
     union {
         char bytes[CMSG_SPACE(4 * sizeof(int))];
@@ -87,17 +88,18 @@ static bool send_order(int socket, const struct order *o, const void *rest,
     memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
     struct msghdr m = {
         .msg_iov = parts,
-        .msg_iovlen = 2,
+        .msg_iovlen = 3,
         .msg_control = &control,
         .msg_controllen = CMSG_SPACE(count * sizeof(int)),
     };
     return sendmsg(socket, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-bool shell_order(struct session *s, struct order *o, const void *rest, const int fds[4])
+bool shell_order(struct session *s, struct order *o, const char *rest, const char *text,
+                 const int *fds, size_t count)
 {
     o->nonce = s->nonce = random_number();
-    return send_order(s->socket.fd, o, rest, fds, 4);
+    return send_order(s->socket.fd, o, rest, text, fds, count);
 }
 
 static void again_or_failed(struct session *s, const char *why);
@@ -219,7 +221,7 @@ static bool ask(struct session *s)
     struct order o = {
         .nonce = random_number(), .kind = ORDER_FORK, .seed = (uint32_t)random_number()};
     s->nonce = o.nonce;
-    bool sent = send_order(first.socket, &o, "", &pair[1], 1);
+    bool sent = send_order(first.socket, &o, "", "", &pair[1], 1);
     close(pair[1]);
     if (!sent) {
         close(pair[0]);

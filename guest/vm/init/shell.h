@@ -26,6 +26,7 @@ struct session {
     uint64_t cpu_ns;      /* as last told */
     unsigned tries;       /* to have a shell */
     struct leaf *leaf;    /* of the shell that it has, or had last; may be NULL */
+    bool forked;          /* what it ran last started processes, which may be there yet */
     struct exec *running; /* what it has been ordered, or is to have first */
 };
 
@@ -42,14 +43,16 @@ void shells_open(const char *library, const struct shell_events *events);
 
 /* The session of that number, made if need be; 0: a new one. NULL: there are too many. */
 struct session *session_of(uint32_t number);
-/* The session of that number is one no more, but for what it runs. */
+/* The session of that number (0: each) is one no more, but for what it runs. */
 void session_close(uint32_t number);
 void session_free(struct session *s); /* its state is NONE */
 
 /* It shall have a shell: ready() or failed() will be called, but not before this is back. */
 void shell_ask(struct session *s);
-/* false: it takes no orders any more. The nonce is put in here. */
-bool shell_order(struct session *s, struct order *o, const void *rest, const int fds[4]);
+/* false: it takes no orders any more. The nonce is put in here; `text` is that of an order
+ * without a file. */
+bool shell_order(struct session *s, struct order *o, const char *rest, const char *text,
+                 const int *fds, size_t count);
 
 /* A child has ended. false: it was no shell. */
 bool shell_reaped(pid_t pid, int status, uint64_t cpu_ns);

