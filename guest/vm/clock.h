@@ -10,7 +10,7 @@
 #define CLOCK_UNIT_NS 100u
 
 void clock_init(const struct hart *h); /* from 0, with the host's clock */
-void clock_count(void);                /* by instructions from now on */
+void clock_count(void);                /* from 0, by instructions */
 void clock_resume(void);               /* with the host's clock, from where it stands */
 /* Notes where it stands: before a pause that the machine may be copied in. */
 void clock_pause(void);

@@ -27,8 +27,8 @@ void machine_init(uint8_t *ram, uint64_t ram_bytes);
 /* Connects disk `n` of that many bytes, whole sectors of 512, before the start. */
 void machine_disk(uint32_t n, uint64_t bytes, bool read_only);
 
-/* For images that are to be the same each time: the clock then counts instructions, and leaps
- * over idle time where a timer is set. Until machine_resume(). */
+/* Before the start, for images that are to be the same each time: the clock then counts
+ * instructions, and leaps over idle time where a timer is set. Until machine_resume(). */
 void machine_count_time(void);
 
 /* Starts the kernel, `bytes` of an Image at MACHINE_KERNEL in RAM (Linux's header is checked),
