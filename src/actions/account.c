@@ -118,6 +118,50 @@ void account_tool(struct account *a, const struct tool_stage *stage,
     pthread_mutex_unlock(&a->lock);
 }
 
+/* What a command was is kept where the policy keeps code. */
+static void keep_command(struct account *a, const char *hash, struct str command)
+{
+    struct err none = {0};
+    for (size_t i = 0; i < a->ward_count; i++)
+        if (a->wards[i].keep_code)
+            (void)trail_keep(ward_trail(a->wards[i].ward), hash, command, &none);
+}
+
+static void fill_machine(struct account_machine *m, const struct account_machine_deed *d,
+                         const char *command)
+{
+    char hex[CRYPTO_HASH_HEX] = "";
+    if (d->machine && *d->machine) /* a handle opens it */
+        crypto_hash_hex(str_of(d->machine), hex);
+    *m = (struct account_machine){.call = d->call,
+                                  .outcome = d->outcome,
+                                  .exit_code = d->exit_code,
+                                  .ms = (double)d->wall_ns / 1e6,
+                                  .compute_ms = (double)d->cpu_ns / 1e6,
+                                  .command_bytes = d->command.n,
+                                  .input_bytes = d->input_bytes,
+                                  .stdout_bytes = d->stdout_bytes,
+                                  .stderr_bytes = d->stderr_bytes};
+    (void)snprintf(m->machine, sizeof m->machine, "%.12s", hex);
+    (void)snprintf(m->command, sizeof m->command, "%s", command);
+}
+
+void account_machine(struct account *a, const struct account_machine_deed *d)
+{
+    char command[CRYPTO_SHA256_HEX] = "";
+    if (d->command.at) {
+        crypto_sha256_hex(d->command, command);
+        keep_command(a, command, d->command);
+    }
+    pthread_mutex_lock(&a->lock);
+    if (a->machine_count == LENGTH(a->machines))
+        a->machines_more++;
+    else
+        fill_machine(&a->machines[a->machine_count++], d, command);
+    pthread_mutex_unlock(&a->lock);
+    telemetry_machine(a->actions->telemetry, d->call, d->outcome, d->wall_ns);
+}
+
 void account_function(struct account *a, const struct account_function *f,
                       struct str name)
 {
@@ -260,6 +304,38 @@ static void put_tools(const struct account *a, struct json_writer *w)
         json_pair_int(w, "more_tools", (int64_t)a->tools_more);
 }
 
+/* What was done with Linux machines. */
+static void put_machines(const struct account *a, struct json_writer *w)
+{
+    if (!a->machine_count)
+        return;
+    json_key(w, "machines");
+    json_open_array(w);
+    for (size_t i = 0; i < a->machine_count; i++) {
+        const struct account_machine *m = &a->machines[i];
+        json_open_object(w);
+        json_pair_cstr(w, "call", m->call);
+        if (*m->machine)
+            json_pair_cstr(w, "machine", m->machine);
+        json_pair_cstr(w, "result",
+                       m->outcome == ERR_NONE ? "success" : err_kind(m->outcome)->name);
+        json_pair_number(w, "ms", m->ms);
+        if (*m->command) {
+            json_pair_cstr(w, "command", m->command);
+            json_pair_int(w, "command_bytes", (int64_t)m->command_bytes);
+            json_pair_int(w, "exit", m->exit_code);
+            json_pair_number(w, "compute_ms", m->compute_ms);
+            json_pair_int(w, "stdin_bytes", (int64_t)m->input_bytes);
+            json_pair_int(w, "stdout_bytes", (int64_t)m->stdout_bytes);
+            json_pair_int(w, "stderr_bytes", (int64_t)m->stderr_bytes);
+        }
+        json_close(w);
+    }
+    json_close(w);
+    if (a->machines_more)
+        json_pair_int(w, "more_machines", (int64_t)a->machines_more);
+}
+
 /* Custom functions, as the guest counted their calls. */
 static void put_functions(const struct account *a, struct json_writer *w)
 {
@@ -349,6 +425,7 @@ static void write_record(struct account *a, const char *action,
         put_counts(a, "failed", 2, &w);
     }
     put_tools(a, &w);
+    put_machines(a, &w);
     put_functions(a, &w);
     put_kept(a, &w);
     if (a->asked) { /* persons */

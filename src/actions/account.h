@@ -22,6 +22,10 @@ void telemetry_trial(struct telemetry *t, unsigned how, uint64_t ns);
 void telemetry_run(struct actions *a, const struct tool *tool, enum err_code outcome,
                    uint64_t ns);
 
+/* What was done with a Linux machine: a call of the table ("vm.exec"). */
+void telemetry_machine(struct telemetry *t, const char *call, enum err_code outcome,
+                       uint64_t ns);
+
 /* ---- what a call comes to ------------------------------------------------ */
 
 struct call_count {
@@ -52,7 +56,7 @@ struct account {
     uint32_t changes;
     uint32_t asked, allowed; /* persons, and how often they said yes */
     size_t note_count, host_count, tool_count, tools_more, function_count, functions_more;
-    size_t kept_count, kept_more;
+    size_t kept_count, kept_more, machine_count, machines_more;
     /* Not cleared before the first: most calls have none. */
     char notes[32][120]; /* that it changed: the first of them */
     struct account_tool {
@@ -64,7 +68,15 @@ struct account {
     struct account_function {
         char name[65]; /* its beginning */
         uint32_t version, calls, failed;
-    } functions[32];      /* custom ones that its code looked up: the first of them */
+    } functions[32];         /* custom ones that its code looked up: the first of them */
+    struct account_machine { /* what it did with Linux machines: the first of it */
+        const char *call;    /* "vm.exec" */
+        char machine[13], command[65]; /* hashes; "": none */
+        enum err_code outcome;
+        int exit_code;
+        double ms, compute_ms;
+        uint64_t command_bytes, input_bytes, stdout_bytes, stderr_bytes;
+    } machines[32];
     char hosts[32][120];  /* that it asked for something */
     struct account_kept { /* custom functions that it changed: the first of them */
         char name[100];
@@ -82,6 +94,17 @@ void account_host(struct account *a, const char *host);
 /* A command-line tool has run (`o`; NULL: it was refused). Threads: safe. */
 void account_tool(struct account *a, const struct tool_stage *stage,
                   const struct tool_outcome *o, enum err_code outcome);
+/* Something was done with a Linux machine. Threads: safe. */
+struct account_machine_deed {
+    const char *call;    /* a constant */
+    const char *machine; /* its handle; "" or NULL: none, or the default one */
+    struct str command;  /* without a pointer: it is none */
+    enum err_code outcome;
+    int exit_code;
+    uint64_t wall_ns, cpu_ns;
+    uint64_t input_bytes, stdout_bytes, stderr_bytes;
+};
+void account_machine(struct account *a, const struct account_machine_deed *d);
 /* Its code has looked up a custom function, and called it so often. */
 void account_function(struct account *a, const struct account_function *f,
                       struct str name);

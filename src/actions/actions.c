@@ -6,6 +6,7 @@
 #include "actions/calls.h"
 #include "actions/checking.h"
 #include "actions/functioning.h"
+#include "actions/machines.h"
 #include "actions/permission.h"
 #include "actions/places.h"
 #include "actions/results.h"
@@ -169,6 +170,7 @@ void actions_close(struct actions *a)
     checker_free(atomic_load(&a->checker));
     tooling_close(a);
     functioning_close(a);
+    machines_close(a);
     engine_close(a->engine);
     sessions_close(a->sessions);
     vault_set_close(a->vaults);
@@ -605,6 +607,18 @@ static void check_evaluation(struct actions *a, struct check_list *l)
     put_check(l, "memory of guests", true, detail);
 }
 
+/* Without an image all else works: it is told, and no fault. */
+static void check_machine(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    bool there = machines_ready(a, &e);
+    char detail[80];
+    (void)snprintf(detail, sizeof detail, "installed: %u MB of memory, or %u to %u",
+                   VM_RAM_DEFAULT_MB, VM_RAM_MIN_MB, VM_RAM_MAX_MB);
+    put_check(l, "Linux machine", there || e.code == ERR_NOT_FOUND,
+              there ? detail : e.msg);
+}
+
 static void check_vault(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
@@ -653,6 +667,7 @@ void actions_doctor(struct actions *a, struct buf *out)
     check_cache(&l);
     check_policy(a, &l);
     check_evaluation(a, &l);
+    check_machine(a, &l);
     check_vault(a, &l);
     json_close(&w);
     json_pair_bool(&w, "ok", l.all_ok);

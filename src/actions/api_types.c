@@ -189,6 +189,28 @@ const struct api_type api_types[] = {
      "memoryLimit: number, returns: 'string' | 'object', parameters: Metadata, "
      "examples?: any[]}",
      "a command-line tool; parameters is a JSON Schema"},
+    {"VmOptions",
+     "{stdin?: string | Uint8Array | ArrayBuffer | {base64: string}, cwd?: string, env?: "
+     "{[name: string]: string}, timeoutMs?: number, session?: string, machine?: string, "
+     "maxOutput?: number}",
+     "how a command is run in a Linux machine: cwd and env are for this command alone, "
+     "session is a name (commands of one wait for each other), maxOutput the bytes kept of "
+     "stdout and of stderr (1048576)"},
+    {"VmResult",
+     "{success: boolean, stdout: string | Uint8Array, stderr: string | Uint8Array, exitCode: "
+     "number, error?: string, errorDetails?: {type: string, code: string, message: string, "
+     "retry: boolean}, timedOut?: true, cancelled?: true, shellEnded?: true, held?: true, "
+     "outOfMemory?: true, restarted?: string, truncated?: {stdout?: number, stderr?: "
+     "number}, machine: string, stats: {wall_ms: number, compute_ms: number}}",
+     "how a command in a Linux machine ended; outputs are bytes where they are no UTF-8, "
+     "truncated says how many bytes of the middle are left out, shellEnded that the session "
+     "has a new shell, held that something in the background kept the outputs, restarted "
+     "how the machine before this one ended"},
+    {"VmMachine",
+     "{machine: string, state: 'running' | 'stopped' | 'failed', default: boolean, reason?: "
+     "string, ramMB: number, started: string, idle_ms: number, compute_ms: number, "
+     "memory_bytes: number, disk_bytes: number, commands: number, sessions: number}",
+     "a Linux machine; machine is its handle"},
     {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
      "a method as api.search tells of it; allowed is there where this code may not call it"},
 };

@@ -10,13 +10,12 @@
 #include "actions/report.h"
 #include "os/os.h"
 
-static const struct host_call_group *const groups[] =
-    {
-        /* One namespace's stand together. */
-        &notes_calls,  &writing_calls,   &search_calls,    &note_types_calls,
-        &utils_calls,  &links_calls,     &hierarchy_calls, &relationships_calls,
-        &vaults_calls, &fetch_calls,     &api_calls,       &fs_calls,
-        &tools_calls,  &functions_calls, /* not told of: last */
+static const struct host_call_group *const groups[] = {
+    /* One namespace's stand together. */
+    &notes_calls,  &writing_calls, &search_calls,    &note_types_calls,
+    &utils_calls,  &links_calls,   &hierarchy_calls, &relationships_calls,
+    &vaults_calls, &fetch_calls,   &api_calls,       &fs_calls,
+    &tools_calls,  &vm_calls,      &functions_calls, /* not told of: last */
 };
 
 static const struct host_call *table[HOST_CALLS_MAX];

@@ -153,6 +153,7 @@ extern const struct host_call_group search_calls;
 extern const struct host_call_group tools_calls;
 extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;
+extern const struct host_call_group vm_calls;
 extern const struct host_call_group writing_calls;
 
 /* All rows, as script knows them by their number. */

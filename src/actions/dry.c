@@ -71,7 +71,9 @@ struct vault *dry_vault(struct dry *d, unsigned number)
 bool dry_begin(struct evaluation *v, const struct host_call *c, struct err *e)
 {
     struct str name = str_of(c->row.name);
-    if (str_starts(name, "vaults.") && (c->row.writes || str_is(name, "vaults.switch")))
+    bool machine = str_starts(name, "vm.") && !str_is(name, "vm.list");
+    if (machine ||
+        (str_starts(name, "vaults.") && (c->row.writes || str_is(name, "vaults.switch"))))
         return err_set(e, ERR_DENIED,
                        "%s is not made in a dry run, where nothing is changed; nothing "
                        "was changed",

@@ -21,6 +21,7 @@ struct checker;
 struct evaluation;
 struct host_call;
 struct later;
+struct machines;
 struct place;
 struct action_call;
 struct catalogue;
@@ -79,6 +80,7 @@ struct actions {
     struct approvals *approvals;         /* made when first needed, under the lock */
     struct granted *granted;             /* what persons allowed for sessions; own lock */
     struct catalogue *_Atomic catalogue; /* of command-line tools (tooling.h) */
+    struct machines *_Atomic machines;   /* Linux machines (machines.h) */
     struct tool_action *tool_actions;    /* made when first called, under the lock */
     size_t tool_action_count;
     /* All actions, ours first: nothing of this changes after the start. */
@@ -133,6 +135,8 @@ void check_warns(const struct action_call *c, const struct script_request *q,
 action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;
+action_fn action_vm_start, action_vm_exec, action_vm_stop,
+    action_vm_list;                                        /* vm_actions.c */
 action_fn action_wasm, action_run_tool, action_find_tools; /* tool_actions.c */
 
 /* ---- sessions ----------------------------------------------------------- */

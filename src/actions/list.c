@@ -6,7 +6,7 @@
 static const char evaluate_description[] =
     "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code "
     "is the body of an async function: use await, return a JSON value. One program replaces "
-    "many tool calls: filter and count in it, return only what is needed.\n"
+    "many tool calls: filter and count in it.\n"
     "\n"
     "notes.list({typeName?, limit?}) -> [{id, title, type, created, updated, size, tags, path}]\n"
     "notes.get(id) -> {id, title, content, metadata, content_hash, links, tags, ...} | null; id "
@@ -17,13 +17,12 @@ static const char evaluate_description[] =
     "null removes a key; Conflict if it changed since this code read it\n"
     "Also notes.delete, rename, move, history ...; links.*, hierarchy.*, relationships.*, "
     "noteTypes.*, vaults.*; utils.* (formatDate, parseLinks ...); command-line tools: await "
-    "tools.jq({args, stdin}) ... (find_tools); customFunctions.*: what register_custom_function "
-    "kept (api.describe('customFunctions')).\n"
+    "tools.jq({args, stdin}) ... (find_tools); Linux: await vm.exec('ls | wc', {stdin, cwd}); "
+    "customFunctions.*: what register_custom_function kept.\n"
     "\n"
     "First ask: api.search('words') finds methods by what they do, "
     "api.describe('links.getBacklinks') tells options, answer, errors, an example. All but "
-    "api.* and utils.* need await. A failure says where, what would be right, and whether "
-    "anything was changed.\n"
+    "api.* and utils.* need await.\n"
     "\n"
     "Example:\n"
     "const open = [];\n"
@@ -32,7 +31,7 @@ static const char evaluate_description[] =
     "return open;";
 
 #define STRING "{\"type\":\"string\"}"
-#define NOTE_TYPE "{\"type\":\"string\",\"description\":\"such as 'meeting'\"}"
+#define NOTE_TYPE "{\"type\":\"string\",\"description\":\"'meeting'\"}"
 #define METADATA "{\"type\":\"object\",\"description\":\"frontmatter\"}"
 
 static const char evaluate_input[] =
@@ -45,12 +44,12 @@ static const char evaluate_input[] =
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
     "\"description\":\"only these: 'notes.get', 'links'\"},"
     "\"context\":{\"type\":\"object\",\"description\":\"variables\"},"
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an answer of before will do, if no "
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an earlier answer will do, if no "
     "note changed\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, in memory\"},"
     "\"enableNetwork\":{\"type\":\"boolean\",\"description\":\"fetch\"},"
     "\"session\":{\"type\":\"string\",\"description\":\"a name: what the code "
-    "declares is there in the next call with it\"},"
+    "declares stays for the next call with it\"},"
     "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls\"},"
     "\"typesOnly\":{\"type\":\"boolean\",\"description\":\"check types, run nothing\"}},"
     "\"required\":[\"code\"]}";
@@ -103,8 +102,7 @@ static const char search_output[] = "{\"type\":\"object\",\"required\":[\"result
 
 static const char create_input[] =
     "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING ","
-    "\"content\":{\"type\":\"string\",\"description\":\"Markdown\"},"
-    "\"metadata\":" METADATA "},"
+    "\"content\":" STRING ",\"metadata\":" METADATA "},"
     "\"required\":[\"type\",\"title\",\"content\"]}";
 
 static const char create_output[] =
@@ -123,8 +121,7 @@ static const char update_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"identifier\":{\"type\":\"string\",\"minLength\":1},"
     "\"content\":" STRING ","
-    "\"contentHash\":{\"type\":\"string\","
-    "\"description\":\"content_hash as it was read\"},"
+    "\"contentHash\":" STRING ","
     "\"metadata\":" METADATA ",\"force\":{\"type\":\"boolean\","
     "\"description\":\"whatever it is now\"}},"
     "\"required\":[\"identifier\"]}";
@@ -185,6 +182,38 @@ static const char run_tool_input[] =
 
 static const char run_tool_output[] = "{\"type\":\"object\",\"required\":[\"success\"]}";
 
+static const char vm_exec_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"command\":{\"description\":\"for bash, or an array of words\"},"
+    "\"stdin\":{\"description\":\"text or {base64}\"},"
+    "\"cwd\":" STRING ",\"env\":{\"type\":\"object\"},"
+    "\"timeoutMs\":{\"type\":\"integer\"},"
+    "\"session\":{\"type\":\"string\",\"description\":\"another shell\"},"
+    "\"machine\":" STRING "},\"required\":[\"command\"]}";
+
+/* Checked where they are read, which has better words. */
+static const char vm_checked[] = "{\"type\":\"object\",\"additionalProperties\":true} ";
+
+static const char vm_exec_output[] = "{\"type\":\"object\",\"required\":[\"exitCode\"]}";
+
+static const char vm_start_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"ramMB\":{\"type\":\"integer\",\"description\":\"64 to 1024 (512)\"},"
+    "\"diskMB\":{\"type\":\"integer\",\"description\":\"that it may write\"},"
+    "\"cpuSeconds\":{\"type\":\"integer\",\"description\":\"computing time\"}}}";
+
+static const char vm_machine_output[] =
+    "{\"type\":\"object\",\"required\":[\"machine\",\"state\"]}";
+
+static const char vm_stop_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"machine\":{\"type\":\"string\",\"description\":\"of vm_start; else the default one\"},"
+    "\"session\":{\"type\":\"string\",\"description\":\"only this shell of it\"}}}";
+
+static const char vm_stop_output[] = "{\"type\":\"object\",\"required\":[\"stopped\"]}";
+
+static const char vm_list_output[] = "{\"type\":\"object\",\"required\":[\"machines\"]}";
+
 const struct action_row action_rows[] = {
     {.shown = {.name = "evaluate_note_code",
                .title = "Run code",
@@ -206,26 +235,21 @@ const struct action_row action_rows[] = {
                .idempotent = true},
      .run = action_get_note,
      .needs = "notes.get"},
-    {.shown =
-         {.name = "search_notes",
-          .title = "Search notes",
-          .description =
-              "Full-text search over titles, bodies and tags. useRegex: the query is a "
-              "PCRE2 expression.",
-          .input_schema = search_input,
-          .output_schema = search_output,
-          .read_only = true,
-          .idempotent = true},
+    {.shown = {.name = "search_notes",
+               .title = "Search notes",
+               .description =
+                   "Full-text search over titles, bodies and tags. useRegex: PCRE2.",
+               .input_schema = search_input,
+               .output_schema = search_output,
+               .read_only = true,
+               .idempotent = true},
      .run = action_search_notes,
      .needs = "notes.search"},
-    {.shown =
-         {.name = "create_note",
-          .title = "Create a note",
-          .description =
-              "Create a Markdown note in the folder of its type. Fails if the name is "
-              "taken.",
-          .input_schema = create_input,
-          .output_schema = create_output},
+    {.shown = {.name = "create_note",
+               .title = "Create a note",
+               .description = "Create a Markdown note in the folder of its type.",
+               .input_schema = create_input,
+               .output_schema = create_output},
      .run = action_create_note,
      .needs = "notes.create"},
     {.shown =
@@ -233,7 +257,7 @@ const struct action_row action_rows[] = {
           .title = "Change a note",
           .description =
               "Replace a note's body and merge its metadata (null removes a key). Give "
-              "the contentHash from get_note: of a note that changed since, nothing is "
+              "the content_hash from get_note: of a note that changed since, nothing is "
               "written.",
           .input_schema = update_input,
           .output_schema = update_output,
@@ -272,6 +296,7 @@ const struct action_row action_rows[] = {
                .read_only = true,
                .idempotent = true},
      .run = action_search_api,
+     .seldom = true, /* code has api.search */
      .needs = "api.search"},
     {.shown =
          {.name = "describe_api",
@@ -296,7 +321,7 @@ const struct action_row action_rows[] = {
      .scope = SCOPE_EVALUATE},
     {.shown = {.name = "read_result",
                .title = "Read a large result",
-               .description = "Read a piece of a result that was too large.",
+               .description = "Read a piece of a too large result.",
                .input_schema = read_result_input,
                .output_schema = read_result_output,
                .read_only = true,
@@ -326,6 +351,57 @@ const struct action_row action_rows[] = {
           .output_schema = run_tool_output,
           .destructive = true},
      .run = action_run_tool,
+     .scope = SCOPE_EVALUATE},
+    {.shown =
+         {.name = "vm_exec",
+          .title = "Run in Linux",
+          .description =
+              "Run a command in a Linux machine of your own (Debian: bash, python3, git), "
+              "ready at once. Shell and files stay. No network, no notes.",
+          .input_schema = vm_exec_input,
+          .output_schema = vm_exec_output,
+          .destructive = true},
+     .run = action_vm_exec,
+     .checked = vm_checked,
+     .needs = "vm.exec",
+     .scope = SCOPE_EVALUATE},
+    {.shown =
+         {.name = "vm_start",
+          .title = "Start a Linux machine",
+          .description =
+              "Start a Linux machine of another size, or a further one; the first is the "
+              "one that vm_exec uses by itself, which needs none of this. Answers its "
+              "handle, good for you alone.",
+          .input_schema = vm_start_input,
+          .output_schema = vm_machine_output},
+     .run = action_vm_start,
+     .checked = vm_checked,
+     .seldom = true,
+     .needs = "vm.start",
+     .scope = SCOPE_EVALUATE},
+    {.shown = {.name = "vm_stop",
+               .title = "Stop a Linux machine",
+               .description = "Stop a Linux machine of yours, with all that is in it, or "
+                              "end one of its sessions.",
+               .input_schema = vm_stop_input,
+               .output_schema = vm_stop_output,
+               .destructive = true,
+               .idempotent = true},
+     .run = action_vm_stop,
+     .checked = vm_checked,
+     .seldom = true,
+     .needs = "vm.stop",
+     .scope = SCOPE_EVALUATE},
+    {.shown = {.name = "vm_list",
+               .title = "List Linux machines",
+               .description = "Your Linux machines: state, size, what they use.",
+               .input_schema = "{\"type\":\"object\",\"properties\":{}}",
+               .output_schema = vm_list_output,
+               .read_only = true,
+               .idempotent = true},
+     .run = action_vm_list,
+     .seldom = true,
+     .needs = "vm.list",
      .scope = SCOPE_EVALUATE},
     {.shown = {.name = "run_script",
                .title = "Run a script",

@@ -270,7 +270,8 @@ static void allow_always(const struct question *q)
         (void)snprintf(key, sizeof key, "tools.permissions.%.64s",
                        q->wish->tools[i]->name);
         if (q->asked[i] &&
-            !ward_set(q->by->place->ward, false, key, &always, 1, "client", &e))
+            !ward_set(q->by->place->ward, false, q->wish->machine ? "vm.permission" : key,
+                      &always, 1, "client", &e))
             log_line(LOG_WARN, "the permission of %s was not kept: %s",
                      q->wish->tools[i]->name, e.msg);
     }
@@ -420,7 +421,7 @@ static bool wait_for_word(struct question *q, struct approvals *store,
     const char *tools[TOOL_STAGES_MAX];
     const struct tool_asker *by = q->by;
     const struct grant *g = by->who->grant;
-    struct approval_wish wish = {.kind = "run",
+    struct approval_wish wish = {.kind = q->wish->machine ? "machine" : "run",
                                  .caller = by->who->name,
                                  .asker = g ? g->principal : by->who->name,
                                  .digest = q->digest,
@@ -486,7 +487,9 @@ static bool look_at_policy(struct question *q, struct err *e)
         enum permission word;
         const struct tool *t = q->wish->tools[i];
         struct permit_tool facts = tool_facts(t);
-        if (!permit_tool(&q->by->place->permit, &facts, &word, e))
+        const struct permit *permit = &q->by->place->permit;
+        if (!(q->wish->machine ? permit_machine(permit, "vm.exec", &word, e)
+                               : permit_tool(permit, &facts, &word, e)))
             return false;
         if (word != PERMISSION_ASK ||
             (q->session[0] &&
@@ -495,7 +498,7 @@ static bool look_at_policy(struct question *q, struct err *e)
         q->asked[i] = true;
         q->asks++;
         /* Where the vault's policy asks, the user's word would not end that. */
-        (void)policy_permission(policy_of(q), &facts, &from);
+        (void)policy_permission(policy_of(q), q->wish->machine ? NULL : &facts, &from);
         q->always = q->always && strcmp(from, "vault") != 0;
     }
     return true;
@@ -506,7 +509,8 @@ static bool ask(struct question *q, struct err *e)
     struct evaluation *v = q->by->evaluation;
     buf_init(&q->shown, APPROVAL_SHOWN_MAX);
     /* Nobody is asked for what would be refused then, nor shown words of no meaning. */
-    bool ok = tools_check(q->wish->stages, q->wish->count, e) && make_shown(q, e);
+    bool ok = (q->wish->machine || tools_check(q->wish->stages, q->wish->count, e)) &&
+              make_shown(q, e);
     if (ok) {
         make_digest(q);
         ok = !v || evaluation_awaits(v, e);

@@ -1,4 +1,5 @@
-/* actions/permission.h - may a command-line tool be run, and whose word was it?
+/* actions/permission.h - may a command-line tool, or a command in a Linux machine, be run,
+ * and whose word was it?
  *
  * By guard's policy; where that says "ask", by a person: through the client's own window
  * (elicitation) where it has one, else by an entry that waits at the terminal and on the
@@ -15,7 +16,8 @@ struct tool_wish {
     size_t count;
     const struct json *request;      /* all that the call says: shown whole */
     const struct tool_stage *stages; /* the same, for tools_check() */
-    bool vault;                      /* they are shown the vault, as far as each may */
+    bool machine; /* it is the Linux machine, which stands for itself as one tool */
+    bool vault;   /* they are shown the vault, as far as each may */
 };
 
 /* Who wants to run them, and where. */

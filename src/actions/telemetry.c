@@ -15,7 +15,7 @@
 #define RUN_NAMES_MAX 256u
 
 struct telemetry {
-    struct metric_family *tools, *calls, *callers, *functions, *trials;
+    struct metric_family *tools, *calls, *callers, *functions, *trials, *machines;
     const char *tool_names[ACTIONS_MAX];
     /* Of command-line tools: those built in, and all others together; made when the first
      * one runs. */
@@ -34,6 +34,8 @@ _Static_assert(LENGTH(callers) == WAY_OTHER + 1, "a name each");
 static const char *const sources[] = {"own", "library"};
 static const char *const trials[] = {"kept", "invalid", "mistyped", "unproven"};
 _Static_assert(LENGTH(trials) == USAGE_TRIALS, "a name each");
+
+static const char *const machine_calls[] = {"vm.exec", "vm.start", "vm.stop"};
 
 struct telemetry *telemetry_new(const struct actions *a)
 {
@@ -57,6 +59,9 @@ struct telemetry *telemetry_new(const struct actions *a)
     t->trials = metric_family_new("cloche_function_registrations",
                                   "Attempts to register or change custom functions.",
                                   "result", trials, LENGTH(trials));
+    t->machines = metric_family_new("cloche_machine_calls",
+                                    "Calls of Linux machines, wherever they came from.",
+                                    "call", machine_calls, LENGTH(machine_calls));
     return t;
 }
 
@@ -69,6 +74,7 @@ void telemetry_free(struct telemetry *t)
     metric_family_free(t->callers);
     metric_family_free(t->functions);
     metric_family_free(t->trials);
+    metric_family_free(t->machines);
     metric_family_free(atomic_load(&t->runs));
     for (size_t i = 0; i < t->run_count; i++)
         free(t->run_names[i]);
@@ -97,6 +103,14 @@ void telemetry_function(struct telemetry *t, bool own, enum err_code outcome, ui
 void telemetry_trial(struct telemetry *t, unsigned how, uint64_t ns)
 {
     metric_count(t->trials, how, how == USAGE_KEPT ? METRIC_SUCCESS : METRIC_ERROR, ns);
+}
+
+void telemetry_machine(struct telemetry *t, const char *call, enum err_code outcome,
+                       uint64_t ns)
+{
+    for (size_t i = 0; i < LENGTH(machine_calls); i++)
+        if (!strcmp(call, machine_calls[i]))
+            metric_count(t->machines, i, metric_outcome(outcome), ns);
 }
 
 /* ---- command-line tools -------------------------------------------------- */
@@ -187,6 +201,7 @@ bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
     metric_family_write(t->calls, out);
     metric_family_write(t->functions, out);
     metric_family_write(t->trials, out);
+    metric_family_write(t->machines, out);
     if (atomic_load(&a->telemetry->runs))
         metric_family_write(atomic_load(&a->telemetry->runs), out);
     put_alerts(a->guard, out);

@@ -40,6 +40,7 @@ static const struct command {
     {"policy", "show | check | set | unset | schema", "what callers may do",
      .run = command_policy},
     {"tool", "run NAME [ARGS...]", "command-line tools", .run = command_tool},
+    {"vm", "exec -- COMMAND ... | shell", "a Linux machine", .run = command_vm},
     {"fn", "list | add FILE | test NAME ...", "custom functions", .run = command_fn},
 };
 
@@ -115,7 +116,7 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     err_set(
         &e, ERR_INVALID,
         "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
-        "session, token, callers, approvals, audit, policy, tool and fn are, and --help tells of them",
+        "session, token, callers, approvals, audit, policy, tool, vm and fn are, and --help tells of them",
         argv[1]);
     return cli_fail(&e);
 }

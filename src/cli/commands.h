@@ -20,6 +20,7 @@ int command_audit(int argc, char **argv);
 int command_policy(int argc, char **argv);
 int command_tool(int argc, char **argv);
 int command_fn(int argc, char **argv);
+int command_vm(int argc, char **argv);
 struct cli_extras;
 int command_mcp(int argc, char **argv, const struct cli_extras *extras);
 int command_serve(int argc, char **argv, const struct cli_extras *extras);

@@ -73,6 +73,20 @@ bool options_read(const struct option_row *rows, size_t count, int argc, char **
     return true;
 }
 
+int options_first_word(const struct option_row *rows, size_t count, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--"))
+            return i + 1;
+        if (argv[i][0] != '-')
+            return i;
+        for (size_t k = 0; k < count; k++)
+            if (!strcmp(argv[i], rows[k].name) && !rows[k].flag)
+                i++;
+    }
+    return argc;
+}
+
 bool options_number(const char *name, const char *text, long long min, long long max,
                     long long *out, struct err *e)
 {

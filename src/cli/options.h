@@ -20,6 +20,10 @@ struct option_row {
 bool options_read(const struct option_row *rows, size_t count, int argc, char **argv,
                   int at, const char **words, size_t max, size_t *word_count,
                   struct err *e);
+/* Where what is another program's begins, from argv[2] on: behind "--", or with the first
+ * word that is no option of ours; argc: nowhere. */
+int options_first_word(const struct option_row *rows, size_t count, int argc,
+                       char **argv);
 /* A whole number within bounds; false and ERR_INVALID names the option. */
 bool options_number(const char *name, const char *text, long long min, long long max,
                     long long *out, struct err *e);

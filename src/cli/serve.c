@@ -256,18 +256,10 @@ static bool serve(struct service *s, struct err *e)
     struct mcp *mcp = embed_mcp(s->cloche, e);
     if (!mcp)
         return false;
-    struct http_route routes[] = {
-        mcp_route(mcp),
-        {.path = "/metrics", .arg = actions, .begin = tell_metrics},
-        {0}, /* REST */
-        {0},
-        {0},
-        {0}, /* OAuth */
-        {0},
-        {0}, /* the page */
-    };
-    size_t count = LENGTH(routes) - ACCESS_ROUTES - 1;
-    rest_routes(embed_workspaces(s->cloche), routes + count - REST_ROUTES);
+    struct http_route routes[2 + REST_ROUTES + ACCESS_ROUTES + 1] = {
+        mcp_route(mcp), {.path = "/metrics", .arg = actions, .begin = tell_metrics}};
+    size_t count = 2 + REST_ROUTES;
+    rest_routes(embed_workspaces(s->cloche), routes + 2);
     count += access_routes(s->access, routes + count);
     if (s->person.desk)
         routes[count++] = desk_route(s->person.desk);

@@ -226,21 +226,6 @@ static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *
     return exit;
 }
 
-/* Where the tool's name stands: behind our own options. */
-static int find_name(const struct option_row *rows, size_t count, int argc, char **argv)
-{
-    for (int i = 2; i < argc; i++) {
-        if (!strcmp(argv[i], "--"))
-            return i + 1;
-        if (argv[i][0] != '-')
-            return i;
-        for (size_t k = 0; k < count; k++)
-            if (!strcmp(argv[i], rows[k].name) && !rows[k].flag)
-                i++;
-    }
-    return argc;
-}
-
 int tool_run(int argc, char **argv)
 {
     struct tool_call c = {0};
@@ -266,7 +251,7 @@ int tool_run(int argc, char **argv)
         .words = &c.name,
         .max = 1,
     };
-    int exit, name = find_name(rows, LENGTH(rows), argc, argv);
+    int exit, name = options_first_word(rows, LENGTH(rows), argc, argv);
     if (!options_begin(&use, name < argc ? name + 1 : argc, argv, &exit))
         return exit;
     struct err e = {0};

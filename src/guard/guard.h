@@ -99,43 +99,36 @@ struct policy {
         bool require_signature, ask_client, elicit_always;
         uint32_t ask_seconds;
     } tools;
-    struct {                           /* Linux machines */
+    struct {                           /* Linux machines: ceilings of one caller's */
         enum permission permission[2]; /* as `allowed`; usual: always */
-        uint32_t machines;             /* of one caller, at once */
-        uint32_t ram_mb, disk_mb;      /* of one, at most */
-        uint32_t cpu_seconds;          /* of computing, in all that one lives */
-        uint32_t timeout_ms;           /* that one command may ask for */
+        uint32_t machines, ram_mb, disk_mb, cpu_seconds, timeout_ms;
     } vm;
     char digest[17]; /* of all that is in force: the same for the same policy */
 };
 
-struct guard;
 struct guard_options {
-    /* The names that allowedAPIs may mean ("notes.get"); borrowed. */
-    const char *const *calls;
+    const char *const *calls; /* that allowedAPIs may mean ("notes.get"); borrowed */
     size_t call_count;
 };
 
+struct guard;
 /* Never fails: what cannot be read shows at the calls it concerns. */
 struct guard *guard_open(const struct guard_options *o);
 void guard_close(struct guard *g); /* NULL is fine; no call may be running */
 SCOPED(guard, guard_close);
 
-/* What one vault's calls are under; NULL: calls without a vault. The same answer for
- * the same path, as long as its folder is there; good until guard_close(). NULL and *e as
- * os_dir_open(). */
+/* What one vault's calls are under; NULL: calls without a vault. The same answer for the same
+ * path, while its folder is there; good until guard_close(). NULL and *e as os_dir_open(). */
 struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
-
 const char *ward_path(const struct ward *w); /* its folder; NULL: none */
 struct trail *ward_trail(struct ward *w);    /* where what is done there is recorded */
-/* Appends to it what a call came to: the inside of a JSON object. `digest`: of the policy
- * that it was under; a change of that is told first. As trail_append(). */
+/* Appends what a call came to: the inside of a JSON object. `digest`: of the policy that
+ * it was under; a change of that is told first. As trail_append(). */
 bool ward_record(struct ward *w, struct str members, const char *digest, bool lasting,
                  struct err *e);
-/* The same for what is no call: {time, event, ...}, where more is written to `out` between
- * the two; it must not be moved meanwhile. `digest`: NULL is what is in force. ERR_LIMIT: it
- * is too long, and nothing was recorded. */
+/* The same for what is no call: {time, event, ...}, more is written to `out` between the
+ * two; not to be moved meanwhile. `digest`: NULL is what is in force. ERR_LIMIT: too long. */
 struct ward_event {
     struct buf text;
     struct json_writer out;
@@ -144,8 +137,8 @@ void ward_event_begin(struct ward_event *v, const char *event);
 bool ward_event_end(struct ward_event *v, struct ward *w, const char *digest,
                     bool lasting, struct err *e);
 
-/* What is in force now. NULL and ERR_DENIED, naming file and place, where one of the
- * files cannot be believed. The caller lets go of it. */
+/* What is in force now, to be let go of. NULL and ERR_DENIED, naming file and place, where
+ * one of the files cannot be believed. */
 const struct policy *ward_policy(struct ward *w, struct err *e);
 void policy_release(const struct policy *p); /* NULL is fine */
 
@@ -184,19 +177,18 @@ struct permit_tool { /* a command-line tool, as far as this minds */
     bool builtin, is_signed; /* by a key that the user trusts */
     bool reads, writes;      /* files that it is shown */
 };
-/* May it be run: at once (PERMISSION_ALWAYS), or after a person was asked? Persons at
- * the terminal are not. Where the permit is read_only, with nothing to write to. Never
- * below the level full. false and ERR_DENIED: "Permission denied: ...". */
+/* May it be run: at once (PERMISSION_ALWAYS), or after a person was asked (nobody at the
+ * terminal is)? Where the permit is read_only, with nothing to write to; never below the
+ * level full. false and ERR_DENIED: "Permission denied: ...". */
 bool permit_tool(const struct permit *p, const struct permit_tool *tool,
                  enum permission *out, struct err *e);
-/* What holds for it, whoever asks; *from ("default", "user", "vault") said so. */
+/* What holds for it (NULL: the Linux machine), whoever asks; *from ("default", "user",
+ * "vault") said so. */
 enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
                                   const char **from);
-/* The same of a Linux machine, for `call` ("vm.exec"): it sees no files of the host and no
- * network, so by itself it may be used at once. */
+/* The same of a Linux machine, for `call` ("vm.exec"). */
 bool permit_machine(const struct permit *p, const char *call, enum permission *out,
                     struct err *e);
-enum permission policy_machine(const struct policy *p, const char **from);
 bool policy_names_tool(const struct policy_names *list, const char *name);
 uint32_t permit_timeout_ms(const struct permit *p); /* the ceilings of its level */
 uint32_t permit_memory_mb(const struct permit *p);
@@ -224,7 +216,6 @@ struct deed {
 };
 /* Raises what it has to: in the trail, to whoever listens, to the webhook. */
 void ward_observe(struct ward *w, const struct caller *who, const struct deed *d);
-
 /* Records that somebody was not let in at all. Waits for no disk. */
 void ward_refused(struct ward *w, const char *caller, const char *why);
 /* A paused caller's calls are ERR_DENIED, in all processes of the user, until a person
@@ -235,14 +226,12 @@ void guard_paused(struct guard *g, struct json_writer *out); /* {caller: {since,
 
 struct guard_counts {
     uint64_t alerts[ALERT_KINDS], recorded, lost;
-};
-struct guard_counts guard_count(const struct guard *g);
+} guard_count(const struct guard *g);
 
 /* ---- for people --------------------------------------------------------- */
 
-/* Every key with its value and where that comes from: {"policy": {...}, "values":
- * [{"key", "value", "from": "default" | "user" | "vault"}], "files": [...],
- * "problems": [...]}. */
+/* Every key with its value and where that comes from: {"policy", "values": [{"key",
+ * "value", "from": "default" | "user" | "vault"}], "files", "problems"}. */
 bool ward_show(struct ward *w, struct buf *out, struct err *e);
 
 /* What is wrong with a policy's text (`vault`: a vault's), as {"ok", "problems": [{"file",

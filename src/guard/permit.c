@@ -174,12 +174,12 @@ static enum permission said_of(const struct policy *p, size_t which, const char 
 enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
                                   const char **from)
 {
-    enum permission users = said_of(p, 0, tool->name);
-    enum permission vaults = said_of(p, 1, tool->name);
+    enum permission users = tool ? said_of(p, 0, tool->name) : p->vm.permission[0];
+    enum permission vaults = tool ? said_of(p, 1, tool->name) : p->vm.permission[1];
     const char *why = users == PERMISSION_USUAL ? "default" : "user";
+    bool harmless = !tool || (tool->builtin && !tool->reads && !tool->writes);
     if (users == PERMISSION_USUAL)
-        users = tool->builtin && !tool->reads && !tool->writes ? PERMISSION_ALWAYS
-                                                               : PERMISSION_ASK;
+        users = harmless ? PERMISSION_ALWAYS : PERMISSION_ASK;
     if (from)
         *from = vaults > users ? "vault" : why;
     return vaults > users ? vaults : users;
@@ -223,17 +223,6 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
 
 /* ---- Linux machines -------------------------------------------------------- */
 
-enum permission policy_machine(const struct policy *p, const char **from)
-{
-    enum permission users = p->vm.permission[0], vaults = p->vm.permission[1];
-    const char *why = users == PERMISSION_USUAL ? "default" : "user";
-    if (users == PERMISSION_USUAL)
-        users = PERMISSION_ALWAYS;
-    if (from)
-        *from = vaults > users ? "vault" : why;
-    return vaults > users ? vaults : users;
-}
-
 bool permit_machine(const struct permit *p, const char *call, enum permission *out,
                     struct err *e)
 {
@@ -242,7 +231,7 @@ bool permit_machine(const struct permit *p, const char *call, enum permission *o
         return err_set(e, why.code, "%s%s",
                        why.code == ERR_DENIED ? "Permission denied: " : "", why.msg);
     const char *from;
-    *out = policy_machine(p->policy, &from);
+    *out = policy_permission(p->policy, NULL, &from);
     if (*out == PERMISSION_NEVER)
         return tool_denied(e, "the Linux machine",
                            !strcmp(from, "vault")

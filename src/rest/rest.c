@@ -21,18 +21,91 @@ static void put_answer(const struct route_answer *out, struct http_response *rs)
         (void)http_set_header(rs, out->fields[i].name, out->fields[i].value);
 }
 
-/* It can be told nothing, but its worker can be spared while a person is waited for. */
+/* ---- events ---------------------------------------------------------------- */
+
+/* One request, and the stream that its answer became, if it did. */
+struct exchange {
+    struct http_request *rq;
+    struct http_response *rs;
+    struct route_answer out;
+    struct http_stream *stream;
+    bool refused; /* a stream; the response says so */
+};
+
+/* Who hung up is told by the request's cancel. */
+static void gone(void *arg)
+{
+    (void)arg;
+}
+
+static bool open_stream(struct exchange *x)
+{
+    if (x->stream || x->refused)
+        return x->stream != NULL;
+    x->rs->status = 200;
+    x->rs->type = "text/event-stream";
+    (void)http_set_header(x->rs, "Cache-Control", "no-store");
+    (void)http_set_header(x->rs, "X-Accel-Buffering", "no");
+    x->stream = http_stream_open(x->rq, x->rs, gone, NULL);
+    x->refused = !x->stream;
+    return !x->refused;
+}
+
+static void put_event(struct exchange *x, const char *event, struct str data)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, ANSWER_MAX + 100);
+    buf_printf(&text, "event: %s\ndata: ", event);
+    buf_str(&text, data);
+    buf_cstr(&text, "\n\n");
+    /* Whoever reads too slowly has hung up, as far as this minds. */
+    if (!text.failed && open_stream(x) && !http_stream_put(x->stream, buf_view(&text)))
+        cancel_fire(http_cancel(x->rq));
+}
+
+static bool hears(void *arg, enum client_level level)
+{
+    const struct exchange *x = arg;
+    return x->out.events && level >= CLIENT_INFO;
+}
+
+static void log_event(void *arg, enum client_level level, const char *logger,
+                      struct str data)
+{
+    (void)level;
+    put_event(arg, logger, data);
+}
+
+/* ---- a request --------------------------------------------------------------- */
+
+/* It can be told nothing more, but its worker can be spared while a person is waited for. */
 static bool rest(void *arg, struct err *e)
 {
-    return http_park(arg, e);
+    const struct exchange *x = arg;
+    return http_park(x->rq, e);
 }
 
 static void resume(void *arg)
 {
-    http_unpark(arg);
+    const struct exchange *x = arg;
+    http_unpark(x->rq);
 }
 
-static const struct client_ways ways = {.rest = rest, .resume = resume};
+static const struct client_ways ways = {
+    .hears = hears, .log = log_event, .rest = rest, .resume = resume};
+
+/* A refusal before anything was said is an answer like all others. */
+static void answer(struct exchange *x, bool ok)
+{
+    if (x->stream || (x->out.events && ok))
+        put_event(x, ok ? "result" : "error", buf_view(&x->out.body));
+    if (x->stream || x->refused) {
+        http_stream_end(x->stream);
+        buf_done(&x->out.body);
+    } else {
+        put_answer(&x->out, x->rs);
+    }
+}
 
 /* Nothing to do before a worker has it. */
 static void work(void *arg, struct http_request *rq, void *none, struct http_response *rs)
@@ -41,7 +114,8 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
     char name[CALLER_NAME];
     const struct grant *grant = http_admitted(rq);
     caller_http_name(name, grant, http_peer(rq));
-    struct client client = {.ways = &ways, .arg = rq};
+    struct exchange x = {.rq = rq, .rs = rs};
+    struct client client = {.ways = &ways, .arg = &x};
     struct caller who = {.name = name,
                          .level = grant ? grant->level : LEVEL_FULL,
                          .grant = grant,
@@ -54,10 +128,8 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
                                     .if_match = field(rq, "If-Match"),
                                     .if_none_match = field(rq, "If-None-Match"),
                                     .body = http_body(rq)};
-    struct route_answer out = {0};
-    buf_init(&out.body, ANSWER_MAX);
-    (void)workspaces_request(arg, &request, &who, &out);
-    put_answer(&out, rs);
+    buf_init(&x.out.body, ANSWER_MAX);
+    answer(&x, workspaces_request(arg, &request, &who, &x.out));
 }
 
 /* What the server itself refuses for these paths: a problem like all others. */
@@ -97,4 +169,6 @@ void rest_routes(struct workspaces *w, struct http_route routes[static REST_ROUT
     routes[1].path = "/openapi.json";
     routes[2] = routes[0];
     routes[2].path = "/tools/";
+    routes[3] = routes[0];
+    routes[3].path = "/vm/";
 }

@@ -1,4 +1,4 @@
-/* rest/rest.h - the requests of workspaces.h over HTTP: /workspaces and /openapi.json.
+/* rest/rest.h - the requests of workspaces.h over HTTP: /workspaces, /tools, /vm and /openapi.json.
  *
  * Carries method, target, media types, preconditions and body in, and status, headers and
  * body out; knows no route. All answers are the caller's alone ("Cache-Control: private,
@@ -10,7 +10,7 @@
 #include "http/http.h"
 #include "workspaces/workspaces.h"
 
-#define REST_ROUTES 3u
+#define REST_ROUTES 4u
 /* Fills in the routes of an HTTP server; `w` is borrowed until that is closed. What
  * `admit` leaves there for a request must be its `const struct grant *`, or NULL. */
 void rest_routes(struct workspaces *w, struct http_route routes[static REST_ROUTES]);

@@ -23,9 +23,6 @@ bool command_make(const struct tool_stage *s, struct arena *a, struct command *o
 
 /* Is this key one of what every call may have, rather than a parameter? */
 bool argument_is_shared(const struct tool *t, struct str key);
-/* Bytes: a string, or {base64}. `place` names them. In `a`, or of the value. */
-bool argument_bytes(const struct json *v, const char *place, struct arena *a,
-                    struct str *out, struct err *e);
 
 /* ---- the file tree of a stage (tree.c) ---------------------------------- */
 

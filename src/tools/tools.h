@@ -129,6 +129,10 @@ bool tools_run(struct catalogue *c, const struct tool_world *world,
  * with `args`, `stdin` and the keys of tool_call_read(). */
 void tool_input_schema(const struct tool *t, struct json_writer *out);
 
+/* Bytes: a string, or {base64}. `place` names them. In `a`, or of the value. ERR_INVALID. */
+bool argument_bytes(const struct json *v, const char *place, struct arena *a,
+                    struct str *out, struct err *e);
+
 /* What `arguments` say about the call as a whole, unless they are parameters of the tool:
  * `files` ({name: text or {base64}}), `cwd` and `timeout` (ms, the least counts). Sets
  * those of *world and *stage, files behind those that are there; in `a`. ERR_INVALID, ERR_LIMIT. */

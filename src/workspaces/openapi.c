@@ -33,7 +33,8 @@ static void put_schema_ref(struct json_writer *w, const char *name)
         json_close(w);
 }
 
-static void put_content(struct json_writer *w, const char *schema, bool markdown,
+/* `also`: another type that it may have, plain text (NULL: none). */
+static void put_content(struct json_writer *w, const char *schema, const char *also,
                         bool patch)
 {
     const char *types[] = {"application/json",
@@ -49,8 +50,8 @@ static void put_content(struct json_writer *w, const char *schema, bool markdown
         put_schema_ref(w, schema);
         json_close(w);
     }
-    if (markdown)
-        json_pair_raw(w, "text/markdown", STR("{\"schema\":{\"type\":\"string\"}}"));
+    if (also)
+        json_pair_raw(w, also, STR("{\"schema\":{\"type\":\"string\"}}"));
     json_close(w);
 }
 
@@ -153,7 +154,11 @@ static void put_success(struct json_writer *w, const struct route *r)
     json_open_object(w);
     json_pair_cstr(w, "description", r->summary);
     put_headers(w, r);
-    put_content(w, r->answer, r->flags & ROUTE_MARKDOWN_OUT, false);
+    put_content(w, r->answer,
+                r->flags & ROUTE_MARKDOWN_OUT ? "text/markdown"
+                : r->flags & ROUTE_EVENTS     ? "text/event-stream"
+                                              : NULL,
+                false);
     json_close(w);
     if (!strcmp(r->method, "GET"))
         json_pair_raw(w, "304", STR("{\"description\":\"It is what you have.\"}"));
@@ -192,7 +197,7 @@ static void put_responses(struct json_writer *w, const struct route *r)
         json_pair_cstr(
             w, "description",
             "The code failed, and this says where; the status is its error's.");
-        put_content(w, r->answer, false, false);
+        put_content(w, r->answer, NULL, false);
         json_close(w);
     } else {
         put_ref(w, "responses", STR("Problem"));
@@ -216,7 +221,8 @@ static void put_operation(struct json_writer *w, const struct route *r)
         json_key(w, "requestBody");
         json_open_object(w);
         json_pair_bool(w, "required", true);
-        put_content(w, r->body, r->flags & ROUTE_MARKDOWN_IN, !strcmp(method, "patch"));
+        put_content(w, r->body, r->flags & ROUTE_MARKDOWN_IN ? "text/markdown" : NULL,
+                    !strcmp(method, "patch"));
         json_close(w);
     }
     put_responses(w, r);

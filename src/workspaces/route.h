@@ -23,6 +23,8 @@
 #define ROUTE_IF_MATCH 16u    /* takes If-Match */
 #define ROUTE_NEEDS_MATCH 32u /* and wants it of who is outside */
 #define ROUTE_NO_WORK 64u     /* begins its own calls */
+#define ROUTE_EVENTS \
+    128u /* its answer may come as events, behind what is said meanwhile */
 
 struct route_call;
 /* Fills in the answer. false and *e: it is a problem, whose status is that of the code
@@ -161,6 +163,7 @@ route_fn route_query, route_search, route_links, route_classes, route_class;
 route_fn route_evaluate, route_run, route_audit, route_openapi;
 route_fn route_history, route_revision, route_restore;
 route_fn route_tools, route_tool, route_run_tool;
+route_fn route_machines, route_start_machine, route_stop_machine, route_exec;
 route_fn route_list_functions, route_register_function, route_get_function,
     route_update_function, route_delete_function, route_delete_functions,
     route_validate_function, route_test_function, route_duplicate_function,

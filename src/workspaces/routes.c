@@ -8,6 +8,7 @@
 #define WORKSPACE WORKSPACES "/{workspace_id}"
 #define NOTE WORKSPACE "/notes/{note_id}"
 #define TOOLS "/tools"
+#define MACHINES "/vm"
 #define FUNCTIONS WORKSPACE "/functions"
 #define FUNCTION FUNCTIONS "/{function}"
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
@@ -69,6 +70,9 @@ static const struct route_parameter tool_parameters[] = {
     {"workspace", "where it works: at /vault it finds the notes of this one",
      STRING_SCHEMA},
     {0}};
+
+static const struct route_parameter machine_parameters[] = {
+    {"workspace", "the one whose policy holds", STRING_SCHEMA}, {0}};
 
 #define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
 #define VERSION_SCHEMA "{\"type\":\"integer\",\"minimum\":1}"
@@ -242,6 +246,29 @@ const struct route routes[] = {
      .summary = "Runs a tool; the body is what wasm_{tool} takes as its arguments",
      .run = route_run_tool, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
      .body = "ToolArguments", .answer = "ToolResult", .parameters = tool_parameters},
+    {ROUTE("GET", MACHINES), .operation = "listMachines",
+     .summary = "The caller's Linux machines", .run = route_machines,
+     .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE, .answer = "Machine[]",
+     .parameters = machine_parameters},
+    {ROUTE("POST", MACHINES), .operation = "startMachine",
+     .summary =
+         "Starts a Linux machine; the first is the one that commands use by themselves",
+     .run = route_start_machine, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .status = 201, .body = "MachineOptions", .answer = "Machine",
+     .parameters = machine_parameters},
+    {ROUTE("POST", MACHINES "/exec"), .operation = "execInMachine",
+     .summary =
+         "Runs a command in a Linux machine, which is made where there is none; with "
+         "Accept: text/event-stream its output comes as it is printed",
+     .run = route_exec, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE | ROUTE_EVENTS,
+     .body = "MachineCommand", .answer = "MachineResult",
+     .parameters = machine_parameters},
+    {ROUTE("DELETE", MACHINES "/{machine}"), .operation = "stopMachine",
+     .summary =
+         "Stops a Linux machine, with all that is in it; \"default\" is the one that "
+         "commands use by themselves",
+     .run = route_stop_machine, .flags = ROUTE_OUTSIDE | ROUTE_NO_WORKSPACE,
+     .answer = "StoppedMachine", .parameters = machine_parameters},
     {ROUTE("GET", "/openapi.json"), .operation = "describe", .summary = "This document",
      .run = route_openapi, .flags = ROUTE_NO_WORKSPACE, .answer = "Description"},
     {ROUTE("GET", NOTE "/history"), .operation = "listRevisions",
@@ -351,17 +378,22 @@ static bool check_parameters(const struct route_call *c, struct err *e)
 
 static bool choose_type(struct route_call *c, struct err *e)
 {
-    unsigned json = media_wanted(c->rq->accept, "application/json"), markdown = 0;
+    unsigned json = media_wanted(c->rq->accept, "application/json"), markdown = 0,
+             events = 0;
     if (c->route->flags & ROUTE_MARKDOWN_OUT)
         markdown = media_wanted(c->rq->accept, "text/markdown");
+    if (c->route->flags & ROUTE_EVENTS)
+        events = media_wanted(c->rq->accept, "text/event-stream");
     c->wants_markdown = markdown > json;
-    if (json || markdown)
+    c->out->events = events > json;
+    if (json || markdown || events)
         return true;
     c->refusal = 406;
-    return err_set(e, ERR_INVALID, "Accept allows none of what there is: %s",
-                   c->route->flags & ROUTE_MARKDOWN_OUT
-                       ? "application/json and text/markdown"
-                       : "application/json");
+    return err_set(
+        e, ERR_INVALID, "Accept allows none of what there is: %s",
+        c->route->flags & ROUTE_MARKDOWN_OUT ? "application/json and text/markdown"
+        : c->route->flags & ROUTE_EVENTS     ? "application/json and text/event-stream"
+                                             : "application/json");
 }
 
 static bool is_json(struct str type)
@@ -510,6 +542,7 @@ bool workspaces_request(struct workspaces *w, const struct route_request *rq,
         .actions = w->actions, .rq = rq, .who = who, .arena = arena, .out = out};
     out->status = 200;
     out->field_count = 0;
+    out->events = false;
     if (answer(&c, &e)) {
         if (out->status == 403) /* code was refused, in the shape of its answers */
             challenge(&c);

@@ -175,6 +175,47 @@ const struct schema schemas[] = {
      "\"examples\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}},\"required\":[" TOOL_REQUIRED
      ",\"fileAccess\",\"timeout\",\"memoryLimit\",\"returns\",\"parameters\"],"
      "\"additionalProperties\":false}"},
+    {"MachineOptions",
+     "{\"type\":\"object\",\"properties\":{\"ramMB\":{\"type\":\"integer\",\"minimum\":64,"
+     "\"maximum\":1024,\"default\":512},\"diskMB\":{\"type\":\"integer\",\"minimum\":1,"
+     "\"description\":\"that it may write\"},\"cpuSeconds\":{\"type\":\"integer\","
+     "\"minimum\":1,\"description\":\"computing time, in all\"}},"
+     "\"additionalProperties\":false}"},
+    {"Machine",
+     "{\"type\":\"object\",\"properties\":{\"machine\":{\"type\":\"string\",\"description\":\""
+     "its handle, good for this caller alone\"},\"state\":{\"enum\":[\"running\","
+     "\"stopped\",\"failed\"]},\"default\":{\"type\":\"boolean\"},\"reason\":" STRING
+     ",\"ramMB\":" NUMBER ",\"started\":" DATE ",\"idle_ms\":" NUMBER
+     ",\"compute_ms\":" NUMBER ",\"memory_bytes\":" NUMBER ",\"disk_bytes\":" NUMBER
+     ",\"commands\":" NUMBER ",\"sessions\":" NUMBER
+     "},\"required\":[\"machine\",\"state\",\"default\",\"ramMB\",\"started\"],"
+     "\"additionalProperties\":false}"},
+    {"MachineCommand",
+     "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":[\"string\",\"array\"],"
+     "\"items\":" STRING
+     ",\"description\":\"text for bash, or words that are run as they "
+     "are\"},\"stdin\":{\"type\":[\"string\",\"object\"],\"description\":\"text, or "
+     "{base64}\"},\"cwd\":" STRING
+     ",\"env\":{\"type\":\"object\",\"additionalProperties\":" STRING
+     "},\"timeoutMs\":{\"type\":\"integer\",\"minimum\":1,\"default\":60000},"
+     "\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"the same\"},"
+     "\"session\":{\"type\":\"string\",\"default\":\"default\"},\"machine\":" STRING
+     ",\"maxOutput\":{\"type\":\"integer\",\"minimum\":1,\"default\":1048576}},"
+     "\"required\":[\"command\"],\"additionalProperties\":false}"},
+    {"MachineResult",
+     "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
+     "\"stdout\":" STRING ",\"stderr\":" STRING
+     ",\"stdoutEncoding\":{\"const\":\"base64\"},"
+     "\"stderrEncoding\":{\"const\":\"base64\"},\"exitCode\":" NUMBER ",\"error\":" STRING
+     ",\"errorDetails\":{\"type\":\"object\"},\"timedOut\":{\"const\":true},"
+     "\"cancelled\":{\"const\":true},\"shellEnded\":{\"const\":true},\"held\":{\"const\":"
+     "true},\"outOfMemory\":{\"const\":true},\"restarted\":" STRING
+     ",\"truncated\":{\"type\":\"object\"},\"machine\":" STRING
+     ",\"stats\":{\"type\":\"object\"}},\"required\":[\"success\",\"stdout\",\"stderr\","
+     "\"exitCode\",\"machine\",\"stats\"],\"additionalProperties\":false}"},
+    {"StoppedMachine",
+     "{\"type\":\"object\",\"properties\":{\"machine\":" STRING ",\"stopped\":{\"type\":"
+     "\"boolean\"}},\"required\":[\"stopped\"],\"additionalProperties\":false}"},
     {"ToolArguments",
      "{\"type\":\"object\",\"description\":\"the tool's own parameters by name, and "
      "these\",\"properties\":{\"args\":{\"type\":\"array\",\"items\":" STRING

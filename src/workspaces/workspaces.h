@@ -183,6 +183,9 @@ struct route_answer {
     int status;
     const char *type; /* a constant; NULL: no body */
     struct buf body;  /* the caller inits it with a ceiling, and ends it */
+    /* Set before the work begins: who asks wants what is said to its client meanwhile, and
+     * then the answer, as events (text/event-stream). */
+    bool events;
     struct route_field {
         const char
             *name; /* a constant: ETag, Location, Link, Allow, Vary, WWW-Authenticate */

@@ -1,0 +1,556 @@
+/* Linux machines: whose they are, what the policy lets them be, starting and ending them,
+ * and running a command in one. */
+#include "actions/machines.h"
+
+#include <stdio.h>
+
+#include "actions/account.h"
+#include "actions/calls.h"
+#include "actions/permission.h"
+#include "actions/places.h"
+#include "crypto/crypto.h"
+#include "os/os.h"
+
+#define PER_OWNER_MAX 64u /* what the policy's vm.machines may be at most */
+
+/* ---- all of them -------------------------------------------------------------- */
+
+/* One whose default machine is being started. */
+struct starting {
+    struct starting *next;
+    const char *owner;
+};
+
+struct machines {
+    struct vms *all;
+    pthread_mutex_t lock; /* guards the list */
+    struct starting *starting;
+};
+
+/* Beside the folder of the guests. */
+static char *image_folder(struct actions *a, struct err *e)
+{
+    scoped(free) char *guests = tooling_guests(a, e);
+    char *path = NULL;
+    if (guests)
+        must(asprintf(&path, "%s/../vm", guests) > 0);
+    return path;
+}
+
+/* Where images of other sizes are kept; NULL: nowhere, and those are refused. */
+static char *image_cache(void)
+{
+    struct err none = {0};
+    scoped(free) char *path = NULL;
+    scoped_fd int dir = os_cache_dir(&path, &none);
+    char *folder = NULL;
+    if (dir >= 0 && os_make_dirs(dir, "machines", &none))
+        must(asprintf(&folder, "%s/machines", path) > 0);
+    return folder;
+}
+
+static struct machines *open_machines(struct actions *a, struct err *e)
+{
+    struct engine *engine = actions_engine(a, e);
+    scoped(free) char *image = engine ? image_folder(a, e) : NULL;
+    scoped(free) char *cache = image_cache();
+    if (!image)
+        return NULL;
+    struct vms_options o = {
+        .engine = engine, .image = image, .cache = cache, .per_owner = PER_OWNER_MAX};
+    struct machines *m = mem_new(sizeof *m);
+    pthread_mutex_init(&m->lock, NULL);
+    m->all = vms_open(&o);
+    return m;
+}
+
+static void free_machines(struct machines *m)
+{
+    if (!m)
+        return;
+    vms_close(m->all);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static struct machines *machines_of(struct actions *a, struct err *e)
+{
+    struct machines *m = atomic_load_explicit(&a->machines, memory_order_acquire);
+    if (m)
+        return m;
+    struct machines *none = NULL, *made = open_machines(a, e);
+    if (!made || atomic_compare_exchange_strong(&a->machines, &none, made))
+        return made;
+    free_machines(made); /* another thread was first */
+    return none;
+}
+
+struct vms *actions_machines(struct actions *a, struct err *e)
+{
+    struct machines *m = machines_of(a, e);
+    return m ? m->all : NULL;
+}
+
+void machines_close(struct actions *a)
+{
+    free_machines(atomic_load(&a->machines));
+}
+
+bool machines_ready(struct actions *a, struct err *e)
+{
+    struct vms *all = actions_machines(a, e);
+    return all && vms_ready(all, e);
+}
+
+void machine_owner(const struct caller *who, char out[static MACHINE_OWNER])
+{
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 10);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    json_put_cstr(&w, who->grant ? who->grant->principal : "");
+    json_put_cstr(&w, who->name ? who->name : "");
+    json_put_cstr(&w, who->session ? who->session : "");
+    json_close(&w);
+    char hex[CRYPTO_HASH_HEX];
+    crypto_hash_hex(buf_view(&text), hex);
+    (void)snprintf(out, MACHINE_OWNER, "%s", hex);
+}
+
+/* ---- one, for a call -------------------------------------------------------------- */
+
+/* The call and all that has to do with machines in it. */
+struct use {
+    const struct tool_call *call;
+    const struct policy *policy;
+    struct machines *machines;
+    char owner[MACHINE_OWNER];
+};
+
+static bool use_begin(struct use *u, const struct tool_call *c, const char *call,
+                      enum permission *word, struct err *e)
+{
+    *u = (struct use){.call = c, .policy = c->place->permit.policy};
+    machine_owner(c->who, u->owner);
+    if (!permit_machine(&c->place->permit, call, word, e))
+        return false;
+    u->machines = machines_of(c->actions, e);
+    return u->machines != NULL;
+}
+
+struct running {
+    unsigned count;
+    char first[VM_HANDLE]; /* the default one; "": there is none */
+};
+
+static void count_one(void *arg, const struct vm_info *m)
+{
+    struct running *r = arg;
+    if (m->state != VM_STATE_RUNNING)
+        return;
+    r->count++;
+    if (m->is_default)
+        memcpy(r->first, m->handle, VM_HANDLE);
+}
+
+static struct running running_of(const struct use *u)
+{
+    struct running r = {0};
+    vm_list(u->machines->all, str_of(u->owner), count_one, &r);
+    return r;
+}
+
+static bool too_many(const struct use *u, unsigned count, struct err *e)
+{
+    return err_set(e, ERR_LIMIT,
+                   "%u machines of yours run, and the policy allows %u (vm.machines); "
+                   "stop one (vm_stop), or let a person raise it; nothing was started",
+                   count, u->policy->vm.machines);
+}
+
+static struct vm_options usual(const struct use *u)
+{
+    const struct policy *p = u->policy;
+    return (struct vm_options){
+        .ram_mb = p->vm.ram_mb < VM_RAM_DEFAULT_MB ? p->vm.ram_mb : VM_RAM_DEFAULT_MB,
+        .disk_bytes = (uint64_t)p->vm.disk_mb << 20,
+        .cpu_ns = (uint64_t)p->vm.cpu_seconds * 1000000000,
+        .cancel = u->call->cancel};
+}
+
+/* What was made at the same time by another call of this caller counts, too. */
+static struct vm *within_limit(const struct use *u, struct vm *made, struct err *e)
+{
+    struct running now = running_of(u);
+    if (!made || now.count <= u->policy->vm.machines)
+        return made;
+    vm_stop(made);
+    vm_release(made);
+    too_many(u, now.count - 1, e);
+    return NULL;
+}
+
+/* The one that is meant, held. */
+static struct vm *find(const struct use *u, struct str handle, struct err *e)
+{
+    struct vm_options o = usual(u);
+    struct running now = handle.n ? (struct running){0} : running_of(u);
+    if (handle.n || *now.first)
+        return vm_find(u->machines->all, str_of(u->owner), handle, &o, e);
+    if (now.count >= u->policy->vm.machines) {
+        too_many(u, now.count, e);
+        return NULL;
+    }
+    return within_limit(u, vm_find(u->machines->all, str_of(u->owner), handle, &o, e), e);
+}
+
+static void put_machine(const struct vm_info *m, struct json_writer *w)
+{
+    char started[25];
+    os_format_utc(m->started_ms, started);
+    json_open_object(w);
+    json_pair_cstr(w, "machine", m->handle);
+    json_pair_cstr(w, "state", vm_state_name(m->state));
+    json_pair_bool(w, "default", m->is_default);
+    if (*m->reason)
+        json_pair_cstr(w, "reason", m->reason);
+    json_pair_int(w, "ramMB", m->ram_mb);
+    json_pair_cstr(w, "started", started);
+    json_pair_int(w, "idle_ms", (int64_t)(m->idle_ns / 1000000));
+    json_pair_int(w, "compute_ms", (int64_t)(m->cpu_ns / 1000000));
+    json_pair_int(w, "memory_bytes", (int64_t)m->memory_bytes);
+    json_pair_int(w, "disk_bytes", (int64_t)m->disk_bytes);
+    json_pair_int(w, "commands", m->execs);
+    json_pair_int(w, "sessions", m->sessions);
+    json_close(w);
+}
+
+/* ---- starting ---------------------------------------------------------------------- */
+
+static bool read_size(const char *key, const struct json *v, uint64_t min, uint64_t max,
+                      uint64_t *out, struct err *e)
+{
+    int64_t n = json_is_int(v) ? json_int(v, 0) : 0;
+    *out = (uint64_t)n;
+    return (n >= (int64_t)min && *out <= max) ||
+           err_set(e, ERR_INVALID,
+                   "%s is not a whole number from %llu to %llu, which is what the policy "
+                   "allows; nothing was started",
+                   key, (unsigned long long)min, (unsigned long long)max);
+}
+
+static bool read_options(const struct use *u, const struct json *options,
+                         struct vm_options *o, struct err *e)
+{
+    const struct policy *p = u->policy;
+    struct json_iter it = json_iter(options);
+    uint64_t n;
+    while (json_next(&it)) {
+        bool ok = true;
+        if (json_is(it.value, JSON_NULL)) {
+            continue;
+        } else if (str_is(it.key, "ramMB")) {
+            ok = read_size("ramMB", it.value, VM_RAM_MIN_MB, p->vm.ram_mb, &n, e);
+            o->ram_mb = (uint32_t)n;
+        } else if (str_is(it.key, "diskMB")) {
+            ok = read_size("diskMB", it.value, 1, p->vm.disk_mb, &n, e);
+            o->disk_bytes = n << 20;
+        } else if (str_is(it.key, "cpuSeconds")) {
+            ok = read_size("cpuSeconds", it.value, 1, p->vm.cpu_seconds, &n, e);
+            o->cpu_ns = n * 1000000000;
+        } else {
+            ok = err_set(e, ERR_INVALID,
+                         "there is no option '%.*s'; ramMB, diskMB and cpuSeconds are "
+                         "accepted, nothing was started",
+                         STR_ARGS(str_cut(it.key, 60)));
+        }
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Who starts the first machine gets the one that vm_exec uses by itself; of two that do so
+ * at the same time, one does. */
+static bool claim_first(struct use *u, struct starting *mine)
+{
+    pthread_mutex_lock(&u->machines->lock);
+    bool taken = *running_of(u).first != '\0';
+    for (struct starting *s = u->machines->starting; s && !taken; s = s->next)
+        taken = !strcmp(s->owner, u->owner);
+    if (!taken) {
+        *mine = (struct starting){u->machines->starting, u->owner};
+        u->machines->starting = mine;
+    }
+    pthread_mutex_unlock(&u->machines->lock);
+    return !taken;
+}
+
+static void give_first(struct use *u, struct starting *mine)
+{
+    pthread_mutex_lock(&u->machines->lock);
+    struct starting **at = &u->machines->starting;
+    while (*at != mine)
+        at = &(*at)->next;
+    *at = mine->next;
+    pthread_mutex_unlock(&u->machines->lock);
+}
+
+static struct vm *start(struct use *u, const struct vm_options *o, struct err *e)
+{
+    struct starting mine;
+    struct running now = running_of(u);
+    if (now.count >= u->policy->vm.machines) {
+        too_many(u, now.count, e);
+        return NULL;
+    }
+    bool first = claim_first(u, &mine);
+    struct vms *all = u->machines->all;
+    struct vm *m = first ? vm_find(all, str_of(u->owner), STR(""), o, e)
+                         : vm_start(all, str_of(u->owner), o, e);
+    if (first)
+        give_first(u, &mine);
+    return within_limit(u, m, e);
+}
+
+bool machines_start(const struct tool_call *c, const struct json *options,
+                    struct json_writer *out, struct err *e)
+{
+    struct use u;
+    enum permission word;
+    uint64_t begun_ns = os_mono_ns();
+    bool ok = use_begin(&u, c, "vm.start", &word, e);
+    struct vm_options o = ok ? usual(&u) : (struct vm_options){0};
+    scoped(vm_release) struct vm *m =
+        ok && read_options(&u, options, &o, e) ? start(&u, &o, e) : NULL;
+    struct vm_info info = {0};
+    if (m) {
+        vm_look(m, &info);
+        put_machine(&info, out);
+    }
+    account_machine(c->account,
+                    &(struct account_machine_deed){.call = "vm.start",
+                                                   .machine = m ? info.handle : "",
+                                                   .outcome = e->code,
+                                                   .wall_ns = os_mono_ns() - begun_ns});
+    return m != NULL && buf_check(out->out, "the answer", e);
+}
+
+/* ---- ending ------------------------------------------------------------------------ */
+
+static bool end_session(const struct use *u, struct str handle, struct str session,
+                        struct json_writer *out, struct err *e)
+{
+    scoped(vm_release) struct vm *m =
+        vm_find(u->machines->all, str_of(u->owner), handle, NULL, e);
+    if (!m || !vm_session_close(m, session, e))
+        return false;
+    json_open_object(out);
+    json_pair_cstr(out, "machine", vm_handle(m));
+    json_pair_str(out, "session", session);
+    json_pair_bool(out, "stopped", true);
+    json_close(out);
+    return true;
+}
+
+static bool end_machine(const struct use *u, struct str handle, struct json_writer *out,
+                        struct err *e)
+{
+    scoped(vm_release) struct vm *m =
+        vm_find(u->machines->all, str_of(u->owner), handle, NULL, e);
+    if (!m)
+        return false;
+    vm_stop(m);
+    json_open_object(out);
+    json_pair_cstr(out, "machine", vm_handle(m));
+    json_pair_bool(out, "stopped", true);
+    json_close(out);
+    return true;
+}
+
+static bool stop(const struct use *u, const struct json *options, struct json_writer *out,
+                 struct err *e)
+{
+    struct str handle = {0}, session = {0};
+    struct json_iter it = json_iter(options);
+    while (json_next(&it)) {
+        bool is_machine = str_is(it.key, "machine");
+        if (!json_is(it.value, JSON_STRING) ||
+            (!is_machine && !str_is(it.key, "session")))
+            return err_set(e, ERR_INVALID,
+                           "'%.*s' is not taken here; machine and session, strings, are "
+                           "accepted, nothing was stopped",
+                           STR_ARGS(str_cut(it.key, 60)));
+        *(is_machine ? &handle : &session) = json_str(it.value);
+    }
+    struct running now = running_of(u);
+    if (!handle.n)
+        handle = str_of(now.first);
+    if (handle.n)
+        return session.n ? end_session(u, handle, session, out, e)
+                         : end_machine(u, handle, out, e);
+    json_open_object(out);
+    json_pair_bool(out, "stopped", false);
+    json_close(out);
+    return true;
+}
+
+bool machines_stop(const struct tool_call *c, const struct json *options,
+                   struct json_writer *out, struct err *e)
+{
+    struct use u;
+    enum permission word;
+    uint64_t begun_ns = os_mono_ns();
+    bool ok = use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
+    account_machine(c->account, &(struct account_machine_deed){
+                                    .call = "vm.stop",
+                                    .machine = json_str(json_get(options, "machine")).at,
+                                    .outcome = e->code,
+                                    .wall_ns = os_mono_ns() - begun_ns});
+    return ok && buf_check(out->out, "the answer", e);
+}
+
+/* ---- looking ----------------------------------------------------------------------- */
+
+static void list_one(void *arg, const struct vm_info *m)
+{
+    put_machine(m, arg);
+}
+
+bool machines_list(const struct tool_call *c, struct json_writer *out, struct err *e)
+{
+    struct use u;
+    enum permission word;
+    if (!use_begin(&u, c, "vm.list", &word, e))
+        return false;
+    json_open_array(out);
+    vm_list(u.machines->all, str_of(u.owner), list_one, out);
+    json_close(out);
+    return buf_check(out->out, "the answer", e);
+}
+
+/* ---- a command ---------------------------------------------------------------------- */
+
+/* What a person sees and permission.c minds of a machine. */
+static const struct tool shown = {.id = "vm",
+                                  .name = "vm",
+                                  .version = "(Linux machine)",
+                                  .sha256 = "",
+                                  .builtin = true};
+
+static bool permitted(const struct use *u, const struct json *request, struct err *e)
+{
+    const struct tool_call *c = u->call;
+    const struct tool *one = &shown;
+    struct tool_asker asker = {.actions = c->actions,
+                               .place = c->place,
+                               .who = c->who,
+                               .account = c->account,
+                               .evaluation = c->code};
+    struct tool_wish wish = {
+        .tools = &one, .count = 1, .request = request, .machine = true};
+    return tools_permitted(&asker, &wish, e);
+}
+
+/* Code has until its evaluation ends; a person's time does not count. */
+static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
+{
+    if (!c->code || !c->code->until_ns)
+        return true;
+    uint64_t now = os_mono_ns(), until = c->code->until_ns + evaluation_stood(c->code);
+    if (until <= now)
+        return err_set(e, ERR_TIMEOUT, "the evaluation is out of time; nothing ran");
+    if (x->timeout_ns > until - now)
+        x->timeout_ns = until - now;
+    return true;
+}
+
+/* What stopped it, in words; no code: it ended by itself. */
+static void tell_end(const struct machine_order *o, const struct vm_result *r,
+                     struct err *e)
+{
+    if (r->timed_out)
+        err_set(e, ERR_TIMEOUT,
+                "the command was out of time after %llu ms, and was ended with all that "
+                "it had begun; the machine and its files are as it left them",
+                (unsigned long long)(o->exec.timeout_ns / 1000000));
+    else if (r->cancelled)
+        err_set(e, ERR_CANCELLED, "the command was cancelled, and ended");
+}
+
+static void account_for(const struct use *u, const struct machine_order *o,
+                        const struct vm_info *m, const struct vm_result *r,
+                        enum err_code outcome)
+{
+    account_machine(u->call->account,
+                    &(struct account_machine_deed){
+                        .call = "vm.exec",
+                        .machine = m->handle,
+                        .command = o->exec.command,
+                        .outcome = outcome,
+                        .exit_code = r->exit_code,
+                        .wall_ns = r->wall_ns,
+                        .cpu_ns = r->cpu_ns,
+                        .input_bytes = o->exec.input.n,
+                        .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
+                        .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
+}
+
+/* In the machine `m`. A machine that ended meanwhile is an answer: what was printed until
+ * then is worth having. */
+static bool run_in(const struct use *u, struct machine_order *o, struct vm *m,
+                   struct json_writer *out, bool *success, struct err *e)
+{
+    struct machine_live live = {.call = u->call};
+    struct vm_result r = {0};
+    struct vm_info info;
+    struct err end = {0};
+    o->exec.output = machine_live_output;
+    o->exec.output_arg = &live;
+    o->exec.cancel = u->call->cancel;
+    /* It may take minutes: where that can be, its worker is for others meanwhile. */
+    struct err busy = {0};
+    const struct client *carrier = u->call->code ? NULL : u->call->who->client;
+    bool rests = carrier && client_rest(carrier, &busy);
+    bool ran = vm_exec(m, &o->exec, &r, &end);
+    if (rests)
+        client_resume(carrier);
+    machine_live_end(&live);
+    if (ran)
+        tell_end(o, &r, &end);
+    vm_look(m, &info);
+    account_for(u, o, &info, &r, end.code);
+    bool told = ran || info.state != VM_STATE_RUNNING;
+    if (told)
+        *success = machine_result_write(&r, &info, &end, out);
+    else
+        *e = end;
+    vm_result_done(&r);
+    return told && buf_check(out->out, "the answer", e);
+}
+
+static bool exec(struct use *u, const struct json *options, enum permission word,
+                 struct json_writer *out, bool *success, struct err *e)
+{
+    struct machine_order o = {0};
+    struct vm_info none = {0};
+    if (!machine_order_read(&o, u->call, options, e))
+        return false;
+    scoped(vm_release) struct vm *m = NULL;
+    if ((word == PERMISSION_ALWAYS || permitted(u, options, e)) &&
+        fit_time(u->call, &o.exec, e))
+        m = find(u, o.machine, e);
+    if (m)
+        return run_in(u, &o, m, out, success, e);
+    account_for(u, &o, &none, &(struct vm_result){0}, e->code);
+    return false;
+}
+
+bool machines_exec(const struct tool_call *c, const struct json *options,
+                   struct json_writer *out, bool *success, struct err *e)
+{
+    struct use u;
+    enum permission word;
+    return use_begin(&u, c, "vm.exec", &word, e) &&
+           exec(&u, options, word, out, success, e);
+}

@@ -1,0 +1,180 @@
+/* cloche vm: what its subcommands share. */
+#include "cli/machine.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "actions/actions.h"
+#include "cli/commands.h"
+#include "cli/subcommand.h"
+#include "engine/engine.h"
+#include "os/os.h"
+
+/* ---- words ---------------------------------------------------------------------- */
+
+size_t machine_rows(struct machine_words *w, bool timeout,
+                    struct option_row out[static MACHINE_ROWS])
+{
+    const struct option_row rows[MACHINE_ROWS] = {
+        {"--ram", &w->ram, NULL, "MB", "its memory, 64 to 1024 instead of 512"},
+        {"--disk", &w->disk, NULL, "MB", "what it may write to its disk"},
+        {"--cwd", &w->cwd, NULL, "DIR", "where the command begins"},
+        {"--env", w->env, NULL, "NAME=VALUE...", "a variable of its environment"},
+        {"--help", NULL, &w->help, NULL, "this list"},
+        {"--timeout", &w->timeout, NULL, "MS", "ends the command, with exit code 124"},
+    };
+    memcpy(out, rows, sizeof rows);
+    return timeout ? MACHINE_ROWS : MACHINE_ROWS - 1;
+}
+
+static bool number(const char *name, const char *text, long long min, long long max,
+                   long long *out, struct err *e)
+{
+    *out = 0;
+    return !text || options_number(name, text, min, max, out, e);
+}
+
+static bool read_numbers(struct machine_words *w, struct err *e)
+{
+    long long ram, disk, timeout;
+    if (!number("--ram", w->ram, VM_RAM_MIN_MB, VM_RAM_MAX_MB, &ram, e) ||
+        !number("--disk", w->disk, 1, (long long)(VM_DISK_MAX >> 20), &disk, e) ||
+        !number("--timeout", w->timeout, 1, (long long)(VM_TIMEOUT_MAX_NS / 1000000),
+                &timeout, e))
+        return false;
+    for (size_t i = 0; w->env[i]; i++)
+        if (!strchr(w->env[i], '=') || w->env[i][0] == '=')
+            return err_set(e, ERR_INVALID, "--env is '%.100s'; NAME=VALUE is accepted",
+                           w->env[i]);
+    w->options.ram_mb = (uint32_t)ram;
+    w->options.disk_bytes = (uint64_t)disk << 20;
+    w->options.cpu_ns = UINT64_MAX; /* a person can see it, and end it */
+    w->timeout_ns = timeout ? (uint64_t)timeout * 1000000 : UINT64_MAX;
+    return true;
+}
+
+/* As bash reads it back, whatever is in it. */
+static void put_quoted(const char *word, struct buf *out)
+{
+    buf_cstr(out, out->n ? " '" : "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            buf_cstr(out, "'\\''");
+        else
+            buf_char(out, *word);
+    buf_char(out, '\'');
+}
+
+bool machine_read(struct machine_words *w, const char *usage, bool timeout, int argc,
+                  char **argv, int *exit)
+{
+    struct err e = {0};
+    struct option_row rows[MACHINE_ROWS];
+    struct option_use use = {.usage = usage, .rows = rows, .help = &w->help};
+    use.count = machine_rows(w, timeout, rows);
+    int first = options_first_word(rows, use.count, argc, argv);
+    bool as_words = first > 2 && !strcmp(argv[first - 1], "--");
+    buf_init(&w->command, VM_COMMAND_MAX);
+    if (!options_begin(&use, first - as_words, argv, exit))
+        return false;
+    if (argc - first == 1 && !as_words)
+        buf_cstr(&w->command, argv[first]);
+    else if (first < argc) /* of signals the command alone decides, not the shell */
+        buf_cstr(&w->command, "trap : INT TERM HUP QUIT USR1 USR2;");
+    if (argc - first > 1 || as_words)
+        for (int i = first; i < argc; i++)
+            put_quoted(argv[i], &w->command);
+    if (buf_check(&w->command, "the command", &e) && read_numbers(w, &e))
+        return true;
+    *exit = cli_fail(&e);
+    return false;
+}
+
+void machine_words_done(struct machine_words *w)
+{
+    buf_done(&w->command);
+}
+
+/* ---- the machine ------------------------------------------------------------------ */
+
+/* Where machines of other sizes are kept; without a place for that they are refused. */
+static char *cache_folder(void)
+{
+    struct err none = {0};
+    scoped(free) char *path = NULL;
+    char *folder = NULL;
+    scoped_fd int dir = os_cache_dir(&path, &none);
+    if (dir >= 0 && os_make_dirs(dir, "machines", &none))
+        must(asprintf(&folder, "%s/machines", path) > 0);
+    return folder;
+}
+
+bool machine_box_open(struct machine_box *b, const struct machine_words *w, struct err *e)
+{
+    b->guests = actions_guest_dir(e);
+    if (!b->guests)
+        return false;
+    must(asprintf(&b->ahead, "%s/ahead", b->guests) > 0);
+    must(asprintf(&b->image, "%s/../vm", b->guests) > 0);
+    b->cache = cache_folder();
+    b->engine = engine_open(&(struct engine_options){.ahead = b->ahead}, e);
+    if (!b->engine)
+        return false;
+    b->all = vms_open(
+        &(struct vms_options){.engine = b->engine, .image = b->image, .cache = b->cache});
+    b->machine = vm_start(b->all, STR("terminal"), &w->options, e);
+    return b->machine != NULL;
+}
+
+void machine_box_close(struct machine_box *b)
+{
+    if (b->machine)
+        vm_stop(b->machine);
+    vm_release(b->machine);
+    vms_close(b->all);
+    engine_close(b->engine);
+    free(b->guests);
+    free(b->ahead);
+    free(b->image);
+    free(b->cache);
+}
+
+bool machine_write(int fd, struct str bytes)
+{
+    while (bytes.n) {
+        ssize_t n = write(fd, bytes.at, bytes.n);
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        bool again =
+            n >= 0 || errno == EINTR || (errno == EAGAIN && poll(&p, 1, -1) >= 0);
+        if (!again)
+            return false;
+        bytes.at += n > 0 ? n : 0;
+        bytes.n -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* ---- the command -------------------------------------------------------------------- */
+
+static const struct subcommand rows[] = {
+    {"exec", "[OPTIONS] -- COMMAND [WORDS...]", "run a command in a Linux machine",
+     machine_exec},
+    {"shell", "[OPTIONS]", "a terminal in one", machine_shell},
+};
+
+int command_vm(int argc, char **argv)
+{
+    const struct subcommands s = {
+        .of = "vm",
+        .about =
+            "A Linux machine in WebAssembly, ready at once: Debian's bash, python3 and\n"
+            "git. It sees no file and no network of this computer, lives as long as the\n"
+            "command does, and leaves nothing. Servers have machines of their own.",
+        .note = "; docs/machine.md all",
+        .rows = rows,
+        .count = LENGTH(rows),
+    };
+    return subcommands_run(&s, argc, argv);
+}

@@ -1,0 +1,61 @@
+/* cli/machine.h - the subcommands of `cloche vm`: a Linux machine for a person, in this
+ * process and for one command. Private to cli. */
+#pragma once
+#include "cli/options.h"
+#include "vm/vm.h"
+
+/* Each reads its own words from argv[2] on and answers the exit code: the command's. */
+int machine_exec(int argc, char **argv);
+int machine_shell(int argc, char **argv);
+
+/* What both have: options, and the command. */
+#define MACHINE_EXIT_FAILED 125  /* no machine, or it failed: as `docker exec` has it */
+#define MACHINE_EXIT_TIMEOUT 124 /* as timeout(1) has it */
+
+struct machine_words {
+    const char *env[OPTION_REPEAT + 1];
+    const char *cwd, *ram, *disk, *timeout;
+    bool help;
+    struct vm_options options;
+    uint64_t timeout_ns;
+    struct buf command; /* for bash; empty: none was given */
+};
+/* The rows of the options; `timeout` where a command may have one. */
+#define MACHINE_ROWS 6u
+size_t machine_rows(struct machine_words *w, bool timeout,
+                    struct option_row out[static MACHINE_ROWS]);
+/* Reads the words: behind "--" they are one command's words, as they are; without it one
+ * word is text for the shell, several are words. false: it ends with *exit. */
+bool machine_read(struct machine_words *w, const char *usage, bool timeout, int argc,
+                  char **argv, int *exit);
+void machine_words_done(struct machine_words *w);
+#define scoped_machine_words __attribute__((cleanup(machine_words_done)))
+
+/* A machine of this process alone. */
+struct machine_box {
+    char *guests, *ahead, *image, *cache;
+    struct engine *engine;
+    struct vms *all;
+    struct vm *machine;
+};
+bool machine_box_open(struct machine_box *b, const struct machine_words *w,
+                      struct err *e);
+void machine_box_close(struct machine_box *b); /* one of zeros is fine */
+
+/* ---- what is typed (machine_typing.c) --------------------------------------------- */
+
+/* A thread that hands standard input, signals and the terminal's size to the machine.
+ * Before there is a command a signal that asks to end cancels the start. Made before any
+ * other thread: signals wait for it in all of them. */
+struct typing;
+/* `terminal`: three times Ctrl-] within a second end the machine. NULL and ERR_IO. */
+struct typing *typing_begin(bool terminal, struct err *e);
+struct cancel *typing_cancel(struct typing *t); /* of the start */
+struct vm_keyboard *typing_keyboard(struct typing *t);
+/* The command is about to run in `m`, which a person can have ended from now on. */
+void typing_command(struct typing *t, struct vm *m);
+void typing_end(struct typing *t); /* NULL is fine */
+SCOPED(typing, typing_end);
+
+/* All of it, waiting where that takes long; false: nobody reads there any more. */
+bool machine_write(int fd, struct str bytes);

@@ -1,0 +1,85 @@
+/* cloche vm exec: a command of a machine as a program of the terminal's. Its streams are
+ * ours, so that it stands in a pipe like any other; its exit code is ours. */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/machine.h"
+
+struct streams {
+    struct cancel cancel; /* nobody reads what it prints */
+};
+
+static void write_output(void *arg, enum vm_stream which, struct str bytes)
+{
+    struct streams *s = arg;
+    if (!machine_write(which == VM_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, bytes))
+        cancel_fire(&s->cancel);
+}
+
+/* The exit code of what the machine failed of. */
+static int fail(const struct err *e)
+{
+    fprintf(stderr, "cloche: %s\n", e->msg);
+    return e->code == ERR_CANCELLED ? 130 : MACHINE_EXIT_FAILED;
+}
+
+static int run(const struct machine_words *w, struct typing *typing,
+               struct machine_box *box)
+{
+    struct err e = {0};
+    struct streams streams;
+    cancel_init(&streams.cancel);
+    struct vm_exec x = {.command = buf_view(&w->command),
+                        .apart = true, /* signals are for it alone */
+                        .cwd = w->cwd,
+                        .env = w->env,
+                        .timeout_ns = w->timeout_ns,
+                        .unkept = true,
+                        .output = write_output,
+                        .output_arg = &streams,
+                        .cancel = &streams.cancel,
+                        .keyboard = typing_keyboard(typing)};
+    while (w->env[x.env_count])
+        x.env_count++;
+    struct vm_result r = {0};
+    typing_command(typing, box->machine);
+    bool ran = vm_exec(box->machine, &x, &r, &e);
+    int exit = !ran          ? fail(&e)
+               : r.timed_out ? MACHINE_EXIT_TIMEOUT
+               : r.cancelled ? 128 + SIGPIPE
+                             : r.exit_code;
+    vm_result_done(&r);
+    return exit;
+}
+
+int machine_exec(int argc, char **argv)
+{
+    int exit;
+    struct err e = {0};
+    scoped_machine_words struct machine_words w = {0};
+    if (!machine_read(
+            &w,
+            "cloche vm exec [OPTIONS] -- COMMAND [WORDS...]\n"
+            "       cloche vm exec [OPTIONS] 'SHELL TEXT'\n\n"
+            "Runs a command in a Linux machine of its own, with our standard streams, and ends\n"
+            "with its exit code: 124 out of time, 125 no machine or it failed. Behind -- all\n"
+            "words are the command's, as they are; one word without it is text for bash.",
+            true, argc, argv, &exit))
+        return exit;
+    if (!w.command.n) {
+        err_set(&e, ERR_INVALID,
+                "give a command, such as: cloche vm exec -- python3 -c 'print(1+1)'");
+        return cli_fail(&e);
+    }
+    scoped(typing_end) struct typing *typing = typing_begin(false, &e);
+    if (!typing)
+        return fail(&e);
+    struct machine_box box = {0};
+    w.options.cancel = typing_cancel(typing);
+    exit = machine_box_open(&box, &w, &e) ? run(&w, typing, &box) : fail(&e);
+    typing_end(take(typing));
+    machine_box_close(&box);
+    return exit;
+}
