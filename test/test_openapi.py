@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from conftest import ROOT, policy_in
+from machine_doors import BUILT
 
 MEMBER = ("get", "post", "put", "patch", "delete")
 SYNC = "# Weekly Sync\n\n## Date\n2025-11-29\n\n[[start here]]\n"
@@ -171,7 +172,15 @@ def test_real_answers_are_as_the_document_says(api, document, tmp_path):
         check("GET", "/tools/jq", 200)
         check("POST", "/tools/jq", 200, json={"args": ["-n", "1"]})
         check("POST", "/tools/jq", 400, json={"nope": 1})
-    check.seen |= {"getTool", "runTool"}
+    check("GET", "/vm", 200)
+    check("DELETE", "/vm/vm_none", 404)
+    check("POST", "/vm/exec", 400, json={"command": "true", "cwd": 1})
+    if BUILT:
+        check("POST", "/vm", 201, json={})
+        check("POST", "/vm/exec", 200, json={"command": "echo; exit 3"})
+        check("GET", "/vm", 200)
+        check("DELETE", "/vm/default", 200)
+    check.seen |= {"getTool", "runTool", "startMachine", "execInMachine", "stopMachine"}
     check("DELETE", at, 200)
     check("DELETE", at, 404)
     check("GET", "/workspaces/none/notes", 404)
