@@ -8,6 +8,8 @@ enum { INFLATE = 0, DEFLATE = 1, QUEUES = 5 };
 enum { FEATURE_ON_OOM = 2, FEATURE_REPORTING = 5 };
 enum { CONFIG_WANTED = 0, CONFIG_ACTUAL = 4 };
 #define PAGES_PER_MB (1048576u / RAM_PAGE)
+/* Of one request. Linux sends 256 at most; more would only keep the machine busy. */
+#define NUMBERS_MAX 4096u
 
 static struct virtio device;
 
@@ -54,6 +56,10 @@ static void notify(struct virtio *v, uint32_t q)
 {
     struct chain c;
     while (virtio_front(v, q, &c)) {
+        if (c.to_read > 4 * NUMBERS_MAX || c.to_write > ram_size()) {
+            virtio_break(v);
+            return;
+        }
         if (q == INFLATE)
             inflate(&c);
         else if (q != DEFLATE)

@@ -27,6 +27,7 @@ enum status { OK = 0, IO_ERROR = 1, NOT_SUPPORTED = 2 };
 #define PART_MAX 65536u
 #define PARTS_MAX 126u
 #define REQUEST_MAX ((uint64_t)PART_MAX * PARTS_MAX)
+#define TURN_MAX (8u << 20)      /* bytes moved before others have their turn */
 #define RANGES_MAX 16u           /* of one discard */
 #define RANGE_SECTORS_MAX 65536u /* of each */
 #define BLOCK 4096u              /* that it likes best */
@@ -153,23 +154,34 @@ static enum status perform(struct disk *d, struct chain *c)
 }
 
 /* The status is the last byte that may be written, wherever the data ended. */
+static void finish(struct virtio *v, uint32_t q, struct chain *c, uint8_t status)
+{
+    while (c->to_write > 1) {
+        uint32_t n = (uint32_t)(c->to_write - 1);
+        chain_next_write(c, &n);
+    }
+    chain_write(c, &status, 1);
+    virtio_give(v, q, c);
+}
+
 static void notify(struct virtio *v, uint32_t q)
 {
     struct disk *d = (struct disk *)v; /* it stands first */
     struct chain c;
-    while (virtio_front(v, q, &c)) {
-        if (!c.to_write) {
+    for (uint64_t moved = 0; moved < TURN_MAX && virtio_front(v, q, &c);) {
+        if (!c.to_write || c.to_write > REQUEST_MAX + 1 || c.to_read > REQUEST_MAX + 16) {
             virtio_break(v);
             return;
         }
-        uint8_t status = (uint8_t)perform(d, &c);
-        for (uint32_t n; c.to_write > 1;) {
-            n = c.to_write - 1 < UINT32_MAX ? (uint32_t)(c.to_write - 1) : UINT32_MAX;
-            chain_next_write(&c, &n);
-        }
-        chain_write(&c, &status, 1);
-        virtio_give(v, q, &c);
+        moved += c.to_read + c.to_write;
+        finish(v, q, &c, (uint8_t)perform(d, &c));
     }
+}
+
+/* What was left for another turn. */
+static void poll(struct virtio *v)
+{
+    notify(v, 0);
 }
 
 /* ---- the device ---------------------------------------------------------------------------- */
@@ -198,6 +210,7 @@ void blk_init(uint32_t place, uint32_t number, uint64_t bytes, bool read_only)
         .features = 1u << FEATURE_SIZE_MAX | 1u << FEATURE_SEG_MAX | 1u << FEATURE_BLOCK |
                     1u << FEATURE_FLUSH,
         .notify = notify,
+        .poll = poll,
     };
     struct disk *d = &disks[number];
     virtio_add(&d->device, &kind, place);

@@ -18,6 +18,8 @@ enum event {
     PORT_OPEN = 6,
     PORT_NAME = 7,
 };
+/* Bytes of one buffer to be sent: far more than any kernel gives. */
+#define SEND_MAX (256u << 10)
 #define MESSAGE 8u /* bytes: port 4, event 2, value 2 */
 
 static struct {
@@ -117,9 +119,15 @@ static bool send_chain(struct port *p, enum vm_channel channel, struct chain *c)
 static void send(struct virtio *v, uint32_t port)
 {
     struct chain c;
-    while (virtio_front(v, tx_of[port], &c) &&
-           send_chain(&console.ports[port], channel_of[port], &c))
+    while (virtio_front(v, tx_of[port], &c)) {
+        if (c.to_read > SEND_MAX) {
+            virtio_break(v);
+            return;
+        }
+        if (!send_chain(&console.ports[port], channel_of[port], &c))
+            return;
         virtio_give(v, tx_of[port], &c);
+    }
 }
 
 static void receive(struct virtio *v, uint32_t port)

@@ -29,8 +29,9 @@ HOST(entropy) void host_entropy(void *at, uint32_t n);
 /* Takes what has come for a channel: at most `n` bytes, 0: none now. */
 HOST(read) uint32_t host_read(enum vm_channel channel, void *at, uint32_t n);
 /* Gives what the machine says: how many bytes of `n` were taken. When fewer, the machine keeps
- * the rest, the guest waits, and it is offered anew at the next machine_run(). VM_LOG takes
- * all. */
+ * the rest, the guest waits, and it is offered anew at the next machine_run(). Of VM_CONTROL
+ * that is how a slow reader holds its writers up; VM_CONSOLE and VM_LOG have to take all, since
+ * Linux waits for its terminal with interrupts off. */
 HOST(write) uint32_t host_write(enum vm_channel channel, const void *at, uint32_t n);
 
 enum host_disk_op {

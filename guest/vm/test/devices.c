@@ -284,6 +284,21 @@ static void disks(void)
     CHECK(*status, 0);
     CHECK(data[1], 3);
     CHECK(*(uint32_t *)(data + 1000 + 512 - 300), 4);
+    test("many large requests have several turns");
+    struct queue *q = &disk;
+    uint16_t before = q->used->index;
+    request[0] = IN;
+    request[1] = 0;
+    for (unsigned i = 1; i < 15; i++)
+        queue_set(q, i, (void *)0x82000000, i < 14 ? 65536 : 1,
+                  i < 14 ? NEXT | WRITE : WRITE, (uint16_t)(i + 1));
+    queue_set(q, 0, request, 16, NEXT, 1);
+    for (unsigned i = 0; i < 16; i++)
+        q->available->ring[(q->available->index + i) % q->size] = 0;
+    q->available->index += 16;
+    while ((uint16_t)(q->used->index - before) != 16)
+        put(DISK_1, NOTIFY, 0);
+    CHECK(*(uint32_t *)(0x82000000 + 512 * 127), 1663);
     test("discarding and zeros");
     range(20, 2, 0);
     CHECK(ask(DISCARD, 0, 16, true), 0);
@@ -311,6 +326,14 @@ static void disks(void)
     range(5, 1, 0);
     CHECK(ask(DISCARD, 0, 16, true), 1);
     CHECK(ask(ZEROES, 0, 16, true), 1);
+    test("a request that is longer than the disk says it takes");
+    for (unsigned i = 1; i < 10; i++)
+        queue_set(&disk, i, (void *)0x81000000, 1 << 20, NEXT | WRITE, (uint16_t)(i + 1));
+    queue_set(&disk, 0, request, 16, NEXT, 1);
+    queue_set(&disk, 10, data, 1, WRITE, 0);
+    queue_put(&disk, 0);
+    CHECK(get(DISK_0, STATUS) & NEEDS_RESET, NEEDS_RESET);
+    begin_disk(DISK_0);
     test("a request without room for its status");
     queue_set(&disk, 0, request, 16, 0, 0);
     queue_put(&disk, 0);
@@ -381,6 +404,12 @@ static void console(void)
     queue_set(&send, 1, words + 5, sizeof words - 6, 0, 0);
     queue_put(&send, 0);
     CHECK(send.used->index, 1);
+    test("more at once than any kernel says");
+    for (unsigned i = 0; i < 5; i++)
+        queue_set(&send, i, (void *)0x81000000, 65536, i < 4 ? NEXT : 0,
+                  (uint16_t)(i + 1));
+    queue_put(&send, 0);
+    CHECK(get(CONSOLE, STATUS) & NEEDS_RESET, NEEDS_RESET);
 }
 
 /* ---- balloon ------------------------------------------------------------------------------------------ */
@@ -415,6 +444,10 @@ static void balloon(void)
     CHECK(get(BALLOON, CONFIG + 4), 1);
     put(BALLOON, CONFIG, 1);
     CHECK(get(BALLOON, CONFIG), 0);
+    test("more at once than any kernel gives back");
+    queue_set(&inflate, 0, (void *)0x81000000, 16385, 0, 0);
+    queue_put(&inflate, 0);
+    CHECK(get(BALLOON, STATUS) & NEEDS_RESET, NEEDS_RESET);
 }
 
 void tests(void)
