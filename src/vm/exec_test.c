@@ -1,5 +1,6 @@
 /* Commands, sessions and keyboards, over a machine that is a stand-in. */
 #include "vm/double_test.h"
+#include "vm/many_test.h"
 
 static struct vms *all;
 static struct vm *machine;
@@ -324,41 +325,15 @@ static void there_are_only_so_many_commands_at_once(void **state)
     }
 }
 
-struct worker {
-    unsigned number, wrong;
-    pthread_t thread;
-};
-
-static void *work(void *arg)
+static void echo_numbers(unsigned number, unsigned i, char out[static 80])
 {
-    struct worker *w = arg;
-    char session[10], command[40], want[40];
-    (void)snprintf(session, sizeof session, "w%u", w->number);
-    for (unsigned i = 0; i < 50; i++) {
-        (void)snprintf(command, sizeof command, "echo %u.%u", w->number, i);
-        (void)snprintf(want, sizeof want, "%u.%u\n", w->number, i);
-        struct vm_exec x = {.command = str_of(command), .session = str_of(session)};
-        struct vm_result r;
-        struct err e = {0};
-        w->wrong +=
-            !vm_exec(machine, &x, &r, &e) || strcmp(buf_cz(&r.stdout_bytes), want) != 0;
-        vm_result_done(&r);
-    }
-    return NULL;
+    (void)snprintf(out, 80, "echo %u.%u", number, i);
 }
 
 static void eight_sessions_run_fifty_commands_each_at_once(void **state)
 {
     (void)state;
-    struct worker w[8];
-    for (unsigned i = 0; i < LENGTH(w); i++) {
-        w[i] = (struct worker){.number = i};
-        assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
-    }
-    for (unsigned i = 0; i < LENGTH(w); i++) {
-        assert_int_equal(pthread_join(w[i].thread, NULL), 0);
-        assert_int_equal(w[i].wrong, 0);
-    }
+    assert_int_equal(work_at_once(machine, echo_numbers), 0);
 }
 
 /* ---- cancel ------------------------------------------------------------------------------ */

@@ -156,7 +156,7 @@ void keyboard_detach(struct vm_keyboard *k);
 size_t input_send(struct vm *m, struct exec *x, struct str bytes);
 void input_end(struct vm *m, struct exec *x);
 
-/* ---- machines.c: the table ------------------------------------------------------- */
+/* ---- machines.c ------------------------------------------------------------------ */
 
 /* Without a lock: a machine has ended; its thread will be joined soon. */
 void vms_notice(struct vms *s);

@@ -8,11 +8,9 @@
 #include <stdio.h>
 
 #include <cmocka.h>
-#include <dirent.h>
-#include <pthread.h>
 #include <unistd.h>
 
-#include "vm/vm.h"
+#include "vm/many_test.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
 
@@ -221,57 +219,18 @@ static void a_fork_bomb_leaves_the_others_alone(void **state)
 
 /* ---- many ------------------------------------------------------------------------------ */
 
-struct worker {
-    struct vm *in;
-    unsigned number, wrong;
-    pthread_t thread;
-};
-
-static void *work(void *arg)
+static void count_up(unsigned number, unsigned i, char out[static 80])
 {
-    struct worker *w = arg;
-    char session[10], command[60], want[40];
-    (void)snprintf(session, sizeof session, "w%u", w->number);
-    for (unsigned i = 0; i < 50; i++) {
-        (void)snprintf(command, sizeof command, "last=$((last + %u)); echo $last",
-                       w->number);
-        (void)snprintf(want, sizeof want, "%u\n", w->number * (i + 1));
-        struct vm_exec x = {.command = str_of(command), .session = str_of(session)};
-        struct vm_result r;
-        struct err e = {0};
-        bool right =
-            vm_exec(w->in, &x, &r, &e) && strcmp(buf_cz(&r.stdout_bytes), want) == 0;
-        w->wrong += !right;
-        vm_result_done(&r);
-    }
-    return NULL;
+    (void)i; /* the shell knows */
+    (void)snprintf(out, 80, "i=$((i + 1)); echo %u.$((i - 1))", number);
 }
 
 static void eight_sessions_run_fifty_commands_each_at_once(void **state)
 {
     (void)state;
-    struct worker w[8];
     struct vm *m = find("many", NULL);
-    for (unsigned i = 0; i < LENGTH(w); i++) {
-        w[i] = (struct worker){.in = m, .number = i + 1};
-        assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
-    }
-    for (unsigned i = 0; i < LENGTH(w); i++) {
-        assert_int_equal(pthread_join(w[i].thread, NULL), 0);
-        assert_int_equal(w[i].wrong, 0);
-    }
+    assert_int_equal(work_at_once(m, count_up), 0);
     vm_release(m);
-}
-
-static size_t count_entries(const char *folder)
-{
-    size_t n = 0;
-    DIR *d = opendir(folder);
-    while (d && readdir(d))
-        n++;
-    if (d)
-        (void)closedir(d);
-    return n;
 }
 
 static void machines_that_end_leave_no_thread_and_no_descriptor(void **state)
@@ -289,8 +248,7 @@ static void machines_that_end_leave_no_thread_and_no_descriptor(void **state)
             files = count_entries("/proc/self/fd");
         }
     }
-    while (count_entries("/proc/self/task") > threads)
-        ; /* one that was joined may be about to go */
+    await_threads(threads);
     assert_int_equal(count_entries("/proc/self/fd"), files);
 }
 

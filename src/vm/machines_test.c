@@ -1,7 +1,6 @@
 /* Whose machines there are and how many, over stand-ins for them. */
 #include "vm/double_test.h"
-
-#include <dirent.h>
+#include "vm/many_test.h"
 
 static struct vms *all;
 
@@ -398,17 +397,6 @@ static void only_some_that_ended_are_kept_to_tell_of(void **state)
 
 /* ---- nothing is lost ------------------------------------------------------------------------------ */
 
-static size_t count_entries(const char *folder)
-{
-    size_t n = 0;
-    DIR *d = opendir(folder);
-    while (d && readdir(d))
-        n++;
-    if (d)
-        (void)closedir(d);
-    return n;
-}
-
 static void two_hundred_machines_leave_no_thread_and_no_descriptor(void **state)
 {
     (void)state;
@@ -426,8 +414,7 @@ static void two_hundred_machines_leave_no_thread_and_no_descriptor(void **state)
     while (doubles.closed + 1 < doubles.opened)
         ;
     assert_int_equal(doubles.opened, 201);
-    while (count_entries("/proc/self/task") > threads)
-        ; /* one that was joined may be about to go */
+    await_threads(threads);
     assert_int_equal(count_entries("/proc/self/fd"), files);
 }
 
