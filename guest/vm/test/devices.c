@@ -404,6 +404,34 @@ static void console(void)
     queue_set(&send, 1, words + 5, sizeof words - 6, 0, 0);
     queue_put(&send, 0);
     CHECK(send.used->index, 1);
+    test("what a slow host has not taken waits, in order");
+    struct queue control = queue_make(CONSOLE, 5, 8), from = queue_make(CONSOLE, 4, 8);
+    static const char piece[] = "this was said on port 1, in two pieces; ",
+                      too[] = "and this too\n";
+    queue_set(&control, 0, piece, 20, NEXT, 1);
+    queue_set(&control, 1, piece + 20, sizeof piece - 21, 0, 0);
+    queue_set(&control, 2, too, sizeof too - 1, 0, 0);
+    queue_put(&control, 0);
+    CHECK(control.used->index, 0);
+    queue_put(&control, 2);
+    for (unsigned i = 0; i < 100000000 && control.used->index < 2; i++)
+        ;
+    CHECK(control.used->index, 2);
+    test("a port that nobody has open is given nothing");
+    static char got[16];
+    queue_set(&from, 0, got, sizeof got, WRITE, 0);
+    queue_put(&from, 0);
+    for (unsigned i = 0; i < 1000000; i++)
+        __asm__ volatile("");
+    CHECK(from.used->index, 0);
+    said[0] = 1 | (uint64_t)OPEN << 32 | 1ull << 48;
+    queue_set(&out, 0, said, 8, 0, 0);
+    queue_put(&out, 0);
+    for (unsigned i = 0; i < 100000000 && !from.used->index; i++)
+        ;
+    CHECK(from.used->index, 1);
+    CHECK(from.used->ring[0].n, 5);
+    CHECK(got[4], 'x');
     test("more at once than any kernel says");
     for (unsigned i = 0; i < 5; i++)
         queue_set(&send, i, (void *)0x81000000, 65536, i < 4 ? NEXT : 0,
