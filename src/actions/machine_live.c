@@ -15,7 +15,7 @@ static size_t begun(struct str s)
         unsigned char c = (unsigned char)s.at[s.n - back];
         if ((c & 0xc0) == 0x80)
             continue;
-        size_t whole = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+        size_t whole = c >= 0xf8 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
         return whole > back ? back : 0;
     }
     return 0;
