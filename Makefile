@@ -219,7 +219,7 @@ $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
 # Its words are read and written as whatever they hold, and its floating point is held to
 # the standard: no contraction, and square roots without errno are one instruction.
 VM_FLAGS := -fno-strict-aliasing -fno-math-errno -ffp-contract=off
-$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o): CFLAGS += $(VM_FLAGS)
+$(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CFLAGS += $(VM_FLAGS)
 # Its headers are "vm/...", and so are those of the room src/vm, which it never sees.
 $(VM_OBJ) $(VM_NATIVE:%.c=$(OUT)/%.o) $(VM_TESTS:%.c=$(OUT)/%.o): CPPFLAGS := -D_GNU_SOURCE -Iguest
 $(OUT)/vm.a: $(VM_OBJ)
@@ -239,7 +239,8 @@ $(VM_BARE): build/%.elf: %.c $(wildcard guest/vm/test/*.h guest/vm/test/link.ld)
 	    $(filter %.c,$^) -o $@
 $(VM_TESTS:%.c=$(OUT)/%): $(OUT)/%: $(OUT)/%.o $(OUT)/guest/vm/elf.o $(OUT)/vm.a | $(VM_BARE)
 	@echo "  link  $@"
-	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) -lcmocka
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) -lcmocka -lm
+$(OUT)/guest/vm/exec_test: $(OUT)/guest/vm/outside.o
 ifeq ($(MODE),release)
 vm-native: build/vm-native ## the machine as a program for tests (build/vm-native --help)
 build/vm-native: $(OUT)/vm-native

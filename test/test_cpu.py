@@ -192,3 +192,131 @@ def test_floating_point_gives_the_same_results_and_flags(tmp_path):
             over = half if differ([one], half) else over[len(over) // 2:]
         told.append(f"{one[0]} of {', '.join(hex(v) for v in over[0])}")
     assert not wrong, f"{len(wrong)} of {len(tried)} instructions: {'; '.join(told)}"
+
+
+# ---- bare programs --------------------------------------------------------------------------------
+
+TEXT, TOHOST = 0x80000000, 0x80001000
+
+
+def program(folder, *instructions, at=TEXT, symbols=None, entry=TEXT):
+    path = folder / "program"
+    body = rv.code(*instructions)
+    path.write_bytes(rv.elf(entry, [(at, body, len(body)), (TOHOST, b"", 4096)],
+                            {"tohost": TOHOST} if symbols is None else symbols))
+    return path
+
+
+def ends_with(value):
+    """Writes register `value` to tohost, as instruction tests do, and stays there."""
+    return rv.load_address(5, TOHOST) + rv.code(rv.store("sw", value, 5, 0), rv.jal(0, 0))
+
+
+@pytest.mark.parametrize("told, code", [(1, 0), (3, 1), (15, 7), (511, 255), (1023, 255), (2, 1)])
+def test_a_program_exits_with_tohost_by_two(told, code, tmp_path):
+    path = program(tmp_path, rv.i("addi", 10, 0, told), ends_with(10))
+    assert bare(path).returncode == code
+
+
+def test_it_starts_in_supervisor_mode_without_anything_else(tmp_path):
+    """sstatus is there and sret goes to the user; the device tree, devices and the SBI are not."""
+    handler, after = rv.load_address(6, TEXT + 256), rv.load_address(7, TEXT + 128)
+    body = handler + rv.code(rv.csr("csrrw", 0, rv.STVEC, 6), rv.csr("csrrs", 12, 0x100, 0),
+                             rv.i("addi", 13, 0, 0x100), rv.csr("csrrc", 0, 0x100, 13)) + after
+    body += rv.code(rv.csr("csrrw", 0, rv.SEPC, 7), 0x10200073)  # sret
+    body = body.ljust(128, b"\0") + rv.code(rv.csr("csrrs", 0, 0x100, 0))  # a user may not
+    body = body.ljust(256, b"\0") + rv.code(rv.csr("csrrs", 14, rv.SCAUSE, 0)) + \
+        rv.code(rv.i("addi", 15, 0, 2), rv.i("addi", 10, 0, 1), rv.branch("beq", 14, 15, 8),
+                rv.i("addi", 10, 0, 3)) + ends_with(10)
+    assert bare(program(tmp_path, body)).returncode == 0
+    # An ecall finds no SBI: it is a trap like any other, and UART and PLIC are not there.
+    for cause, tried in [(9, rv.code(rv.ECALL)),
+                         (5, rv.code(rv.lui(9, 0x10000000), rv.i("lbu", 9, 9, 5))),
+                         (7, rv.code(rv.lui(9, 0x0c000000), rv.store("sw", 9, 9, 0)))]:
+        body = rv.load_address(6, TEXT + 256) + rv.code(rv.csr("csrrw", 0, rv.STVEC, 6)) + tried
+        body = body.ljust(256, b"\0") + rv.code(rv.csr("csrrs", 14, rv.SCAUSE, 0),
+                                                rv.shift("slli", 14, 14, 1)) + ends_with(14)
+        assert bare(program(tmp_path, body)).returncode == cause
+
+
+@pytest.mark.parametrize("rm, frm, legal", [(5, 0, False), (6, 0, False), (7, 0, True), (7, 4, True),
+                                            (7, 5, False), (7, 6, False), (7, 7, False),
+                                            (0, 7, True), (4, 5, True)])
+def test_rounding_modes_that_are_none_are_illegal(rm, frm, legal, tmp_path):
+    """Of the instruction, or of frm where the instruction leaves it to that; exact or not."""
+    for tried in (rv.fp(0, "d", 1, 2, 3, rm), rv.fp(26, "d", 1, 9, 0, rm),
+                  rv.fp(8, "s", 1, 2, 1, rm), rv.fused("fmadd", "s", 1, 2, 3, 4, rm)):
+        body = rv.load_address(6, TEXT + 256) + rv.code(
+            rv.csr("csrrw", 0, rv.STVEC, 6), rv.csr("csrrwi", 0, rv.FRM, frm), tried,
+            rv.i("addi", 10, 0, 1)) + ends_with(10)
+        body = body.ljust(256, b"\0") + rv.code(rv.csr("csrrs", 14, rv.SCAUSE, 0),
+                                                rv.shift("slli", 14, 14, 1)) + ends_with(14)
+        assert bare(program(tmp_path, body)).returncode == (0 if legal else 2)
+
+
+def test_floating_point_that_is_off_traps(tmp_path):
+    loop = [rv.fp(0, "d", 1, 2, 3, 0), rv.i("fld", 1, 9, 0), rv.store("fsd", 1, 9, 0), 0x2000 | 1 << 2,
+            rv.csr("csrrs", 10, rv.FCSR, 0), rv.fp(28, "d", 0, 1, 0, 0)]
+    for tried in loop:
+        body = rv.load_address(6, TEXT + 256) + rv.load_address(9, TOHOST + 256) + \
+            rv.load_address(8, TOHOST + 256) + rv.code(
+                rv.csr("csrrw", 0, rv.STVEC, 6), rv.lui(7, 0x6000), rv.csr("csrrc", 0, 0x100, 7),
+                tried, rv.i("addi", 10, 0, 1)) + ends_with(10)
+        body = body.ljust(256, b"\0") + rv.code(rv.csr("csrrs", 14, rv.SCAUSE, 0),
+                                                rv.shift("slli", 14, 14, 1)) + ends_with(14)
+        assert bare(program(tmp_path, body)).returncode == 2, hex(tried)
+
+
+def refused(path, *options):
+    done = subprocess.run([EMULATOR, "--bare", path, *options], capture_output=True, timeout=60)
+    return done.returncode, done.stderr.decode()
+
+
+def test_what_cannot_be_run_is_said(tmp_path):
+    fine = program(tmp_path, ends_with(0))
+    whole = fine.read_bytes()
+    cases = {
+        "it is not an ELF file": b"#!/bin/sh\n" * 20,
+        "it is not a linked program of 64-bit RISC-V": whole[:18] + b"\x3e\0" + whole[20:],
+        "its program headers are not all in the file": whole[:100],
+        "a segment's bytes are not all in the file": whole[:4096],
+    }
+    for told, data in cases.items():
+        fine.write_bytes(data)
+        code, text = refused(fine)
+        assert code == 126 and told in text and "nothing was run" in text
+    assert "no symbol `tohost`" in refused(program(tmp_path, ends_with(0), symbols={}))[1]
+    assert "not in RAM" in refused(program(tmp_path, ends_with(0), at=0x1000))[1]
+    assert "its entry" in refused(program(tmp_path, ends_with(0), entry=0x1000))[1]
+    assert refused(tmp_path / "none")[0] == 126
+    assert refused(program(tmp_path, ends_with(0)), "--max", "-1")[0] == 126
+
+
+def test_damaged_files_are_refused_or_run_and_nothing_else(tmp_path):
+    whole = bytearray(program(tmp_path, rv.i("addi", 10, 0, 1), ends_with(10)).read_bytes())
+    rng = random.Random("damage")
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 4)):
+            place = rng.choice([rng.randrange(64), rng.randrange(64, 176),
+                                rng.randrange(len(data) - 400, len(data))])
+            data[place] = rng.choice([0, 1, 0x7f, 0x80, 0xff, rng.randrange(256)])
+        path = tmp_path / "damaged"
+        path.write_bytes(data[:rng.randrange(len(data))] if rng.random() < 0.2 else data)
+        assert refused(path, "--max", "10000")[0] >= 0
+
+
+def test_a_program_that_does_not_end_is_given_up(tmp_path):
+    code, text = refused(program(tmp_path, rv.jal(0, 0)), "--max", "5000")
+    assert code == 124 and "after 5000 instructions" in text and "0x80000000" in text
+    code, text = refused(program(tmp_path, 0x10500073, rv.jal(0, -4)))  # wfi
+    assert code == 124 and "waits for an interrupt" in text
+
+
+def test_a_trace_shows_each_instruction(tmp_path):
+    path = program(tmp_path, rv.i("addi", 10, 0, 3), rv.c_mv(11, 10), ends_with(11))
+    code, text = refused(path, "--trace")
+    lines = text.splitlines()
+    assert code == 1
+    assert lines[0] == "0000000080000000 00300513 addi 10, 0, 3"
+    assert lines[1].startswith("0000000080000004 000085aa add 11, 0, ")

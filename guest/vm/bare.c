@@ -20,6 +20,7 @@
 
 /* Between two looks at `tohost`: short, for a program may write it and go astray. */
 #define SLICE 1000u
+#define STILL_MAX 100u /* slices in which nothing but failing fetches happened */
 
 static int unfit(const char *path, const char *why)
 {
@@ -95,21 +96,27 @@ static bool write_signature(const char *path, const struct program *p)
     return fclose(f) == 0 && ok;
 }
 
-/* Until *tohost is not 0; false: it has not ended. */
-static bool run(const struct bare *b, const volatile uint64_t *tohost)
+/* Until *tohost is not 0. NULL, or why it is given up. */
+static const char *run(const struct bare *b, const volatile uint64_t *tohost)
 {
     uint64_t most = b->most ? b->most : UINT64_MAX;
+    unsigned still = 0;
     while (!*tohost) {
-        if (the_hart.retired >= most)
-            return false;
-        uint64_t left = most - the_hart.retired;
-        if (b->trace)
+        uint64_t before = the_hart.retired;
+        if (before >= most)
+            return "it was stopped";
+        if (the_hart.waiting)
+            return "it waits for an interrupt, of which there are none";
+        if (still == STILL_MAX)
+            return "there is no code for its trap handler";
+        if (b->trace) {
             trace(&the_hart);
-        hart_run(&the_hart, b->trace ? 1 : left < SLICE ? left : SLICE);
-        if (the_hart.waiting && !*tohost)
-            return false; /* nothing is there that could wake it */
+            hart_step(&the_hart);
+        } else
+            hart_run(&the_hart, most - before < SLICE ? most - before : SLICE);
+        still = the_hart.retired == before ? still + 1 : 0;
     }
-    return true;
+    return NULL;
 }
 
 int bare_run(const struct bare *b)
@@ -138,18 +145,16 @@ int bare_run(const struct bare *b)
     the_hart.sstatus |= SSTATUS_FS;
     double start = seconds();
     const volatile uint64_t *tohost = (const void *)ram_at(p.tohost, 8);
-    bool ended = run(b, tohost);
+    const char *given_up = run(b, tohost);
     double took = seconds() - start;
     if (b->speed)
         fprintf(stderr, "%" PRIu64 " instructions, %.0f MIPS\n", the_hart.retired,
                 (double)the_hart.retired / took / 1e6);
-    if (!ended) {
+    if (given_up) {
         fprintf(stderr,
                 "%s: has not written `tohost` after %" PRIu64
-                " instructions; %s at 0x%" PRIx64 "\n",
-                b->path, the_hart.retired,
-                the_hart.waiting ? "it waits for an interrupt" : "it was stopped",
-                the_hart.pc);
+                " instructions; %s, at 0x%" PRIx64 "\n",
+                b->path, the_hart.retired, given_up, the_hart.pc);
         return BARE_NO_END;
     }
     if (b->signature && !write_signature(b->signature, &p)) {

@@ -333,18 +333,19 @@ static const struct slot *enter(struct hart *h, struct slot *slots, uint64_t pc)
     return slots + pc % RAM_PAGE / 2;
 }
 
-/* An instruction that begins in the last two bytes of a page: slots of its own, behind which
- * the page after that begins. NULL: it trapped. */
-static const struct slot *across(struct hart *h)
+/* The instruction at pc in slots of its own, behind which the round ends: one that begins in
+ * the last two bytes of a page, or that is run by itself. NULL: it trapped. */
+static const struct slot *alone(struct hart *h)
 {
-    uint16_t low, high;
-    if (!fetch_half(h, h->pc, &low) || !fetch_half(h, h->pc + 2, &high))
+    uint16_t low, high = 0;
+    if (!fetch_half(h, h->pc, &low) ||
+        ((low & 3) == 3 && !fetch_half(h, h->pc + 2, &high)))
         return 0;
-    h->across[0] = place(vm_decode((uint32_t)high << 16 | low), PLACE_NONE);
-    h->across[2] = (struct slot){.op = OP_page_end};
-    h->page_slots = h->across;
+    h->alone[0] = place(vm_decode((uint32_t)high << 16 | low), PLACE_NONE);
+    h->alone[h->alone[0].size / 2] = (struct slot){.op = OP_page_end};
+    h->page_slots = h->alone;
     h->page_pc = h->pc;
-    return h->across;
+    return h->alone;
 }
 
 /* What run_fast() ended at. Where to go on in the same slots; NULL: by pc. */
@@ -356,10 +357,12 @@ static const struct slot *handle(struct hart *h, const struct slot *s)
     }
     h->left--;
     if (s->op == OP_across)
-        return across(h);
-    bool straight = perform(h, s);
+        return alone(h);
+    /* Its own, for a store may scratch the very slot that it is run from. */
+    const struct slot now = *s;
+    bool straight = perform(h, &now);
     h->retired++;
-    return straight ? s + s->size / 2 : 0;
+    return straight ? s + now.size / 2 : 0;
 }
 
 /* Where code is that can be run; NULL: it trapped, or an interrupt was taken. */
@@ -375,6 +378,18 @@ static const struct slot *at_pc(struct hart *h)
     return enter(h, slots, h->pc);
 }
 
+/* From `s` to what run_fast() ends at, and that. Where to go on; NULL: by pc. */
+static const struct slot *run_from(struct hart *h, const struct slot *s)
+{
+    /* What was performed may have changed either. */
+    h->fp_dirty = (h->sstatus & SSTATUS_FS) == SSTATUS_FS && h->frm <= FP_RMM;
+    h->fp_quick = h->fp_dirty && h->frm == FP_RNE && h->fflags & FP_NX;
+    int64_t before = h->left;
+    s = run_fast(s);
+    h->retired += (uint64_t)(before - h->left);
+    return s && h->left > 0 ? handle(h, s) : 0;
+}
+
 void hart_run(struct hart *h, uint64_t limit)
 {
     const struct slot *s = 0;
@@ -382,15 +397,17 @@ void hart_run(struct hart *h, uint64_t limit)
     while (h->left > 0 && !h->waiting && !h->attention) {
         if (!s)
             s = at_pc(h);
-        if (!s)
-            continue;
-        /* What was performed may have changed either. */
-        h->fp_dirty = (h->sstatus & SSTATUS_FS) == SSTATUS_FS && h->frm <= FP_RMM;
-        h->fp_quick = h->fp_dirty && h->frm == FP_RNE && h->fflags & FP_NX;
-        int64_t before = h->left;
-        s = run_fast(s);
-        h->retired += (uint64_t)(before - h->left);
-        if (s && h->left > 0)
-            s = handle(h, s);
+        if (s)
+            s = run_from(h, s);
     }
+}
+
+void hart_step(struct hart *h)
+{
+    h->left = 1;
+    if (h->sip & h->sie && interrupt(h))
+        return;
+    const struct slot *s = alone(h);
+    if (s)
+        (void)run_from(h, s);
 }

@@ -71,12 +71,12 @@ struct hart {
     uint64_t retired; /* instructions, as far as CSRs can tell */
     bool waiting;     /* wfi: until an interrupt is pending */
     bool attention;   /* hart_run() is to return */
-    /* What is run (exec.c): the page's slots and address, or those of an instruction over a
-     * page's end, and how many instructions may follow. */
+    /* What is run (exec.c): the page's slots and address, or those of one instruction alone,
+     * and how many instructions may follow. */
     struct slot *page_slots;
     uint64_t page_pc;
     int64_t left;
-    struct slot across[3];
+    struct slot alone[3];
     bool fp_dirty;   /* sstatus says so: fast paths need not */
     bool fp_quick;   /* and NX is set, and frm is RNE: results are all there is */
     struct tlb *tlb; /* of now */
@@ -91,6 +91,8 @@ extern struct hart the_hart;
 void hart_reset(struct hart *h, uint64_t pc);
 /* Runs about `limit` instructions, until the hart waits, or `attention` is set. */
 void hart_run(struct hart *h, uint64_t limit);
+/* Runs one instruction, or takes an interrupt. */
+void hart_step(struct hart *h);
 
 /* ---- traps (trap.c) --------------------------------------------------------------- */
 
