@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import vm_init
-from vm_init import (APART, BY_SIGNAL, CLOSE, CREDIT, EXEC, HELD, INPUT, PING, PTY, QUIESCE,
+from vm_init import (APART, BY_SIGNAL, CLOSE, CREDIT, EXEC, HELD, INPUT, OOM, PING, PTY, QUIESCE,
                      RESIZE, RESUME, ROOT, SHELL, SIGNAL, TEXT, TIMEOUT, WINDOW, WITH_INPUT,
                      Ended, Init, exec_payload, frame)
 
@@ -320,8 +320,14 @@ def sleepers(init):
     return [line for line in r.out.splitlines() if line.startswith(b"sleep")]
 
 
+def needs_cgroups(init, command):
+    if init.group is None and "setsid" in command:
+        pytest.skip("without cgroups, what leaves a session is lost sight of")
+
+
 @pytest.mark.parametrize("command", TAKES_LONG)
 def test_time_runs_out_and_the_shell_lives(init, command):
+    needs_cgroups(init, command)
     init.run("before=kept")
     r = init.run(command, timeout_ms=100)
     assert r.flags & TIMEOUT and not r.flags & SHELL, r
@@ -334,11 +340,26 @@ def test_time_runs_out_and_the_shell_lives(init, command):
                                      f"exec sh -c \"{STUBBORN}\"",
                                      "setsid sh -c 'trap \"\" TERM; sleep 1000' & wait"])
 def test_who_does_not_listen_is_killed(init, command):
+    needs_cgroups(init, command)
     r = init.run(command, timeout_ms=100)
     assert r.flags & TIMEOUT, r
     assert 1_000_000_000 < r.wall_ns
     assert init.run("echo on").out == b"on\n"
     assert not sleepers(init)
+
+
+def test_what_is_left_of_a_command_that_was_ended_is_killed(init):
+    if init.group is None:
+        pytest.skip("without cgroups, what leaves a session is lost sight of")
+    for how in (0, PTY, APART):
+        left = "setsid sh -c 'trap \"\" TERM HUP; sleep 1000' & sleep 0.1; "
+        r = init.run(left + "sleep 1000", timeout_ms=400, flags=how)
+        assert r.flags & TIMEOUT and not sleepers(init), r
+        r = init.start(left + "sleep 1000", flags=how)
+        init.run("sleep 0.4", session=2)
+        init.signal(r, signal.SIGTERM)
+        init.wait(r)
+        assert not r.flags & TIMEOUT and not sleepers(init), r
 
 
 def test_a_trap_for_the_end_runs(init):
@@ -632,3 +653,122 @@ def test_nothing_is_left_open(init):
                  session=2, flags=[0, APART, PTY][n % 3])
     init.run("true", session=2)
     init.until(lambda: count() == before)
+
+
+# ---- in the machine
+
+IMAGE = ROOT / "build" / "vm"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    needed = [ROOT / "build" / "vm-native", *(IMAGE / f for f in ("Image", "root.erofs", "disk.ext4"))]
+    if missing := [str(f) for f in needed if not f.exists()]:
+        pytest.skip(f"no machine: {', '.join(missing)}")
+    folder = tmp_path_factory.mktemp("machine")
+    subprocess.run(["cp", "--sparse=always", needed[3], folder / "disk"], check=True)
+    with vm_init.Machine(*needed[:3], folder / "disk", folder,
+                         ["--ram", "128", "--cmdline", KERNEL]) as m:
+        resume(m)
+        yield m
+
+
+KERNEL = "console=hvc0 root=/dev/vda ro panic=-1 quiet init=/sbin/cloche-init"
+
+
+def said_ready(m, verb, payload=b""):
+    before = m.readies
+    m.send(verb, payload=payload)
+    m.until(lambda: m.readies > before)
+
+
+def resume(m, number=0xabcdef):
+    said_ready(m, RESUME, struct.pack("<Q64sQ", 1_700_000_000 * 10**9, os.urandom(64), number))
+
+
+def test_in_the_machine_a_command_gives_what_bash_gives(machine):
+    for command in AS_BASH:
+        shell = "CMD=\"$CMD\"; exec env -u CMD bash -O expand_aliases -c \"$CMD\""
+        given = machine.run(shell, flags=APART, env=[f"CMD={command}"], cwd="/")
+        r = machine.run(command, flags=APART, cwd="/")
+        assert (r.out, r.err, r.status) == (given.out, given.err, given.status), command
+
+
+def test_in_the_machine_all_is_in_its_place(machine):
+    r = machine.run("id -u; pwd; echo $HOME $PATH; cat /proc/sys/kernel/hostname; touch /etc/x /usr/x && rm "
+                    "/etc/x /usr/x; stat -fc %T / /tmp /run /dev/shm /sys/fs/cgroup; readlink /dev/fd")
+    assert r.out.decode().split("\n") == [
+        "0", "/root", "/root /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "cloche-abcdef", "overlayfs", "tmpfs", "tmpfs", "tmpfs", "cgroup2fs", "/proc/self/fd", ""], r
+    assert machine.run("exec 3<>/dev/tcp/127.0.0.1/9").err.endswith(b"Connection refused\n"
+                                                                    b"bash: line 1: /dev/tcp/127.0.0.1/9: "
+                                                                    b"Connection refused\n")
+
+
+def test_in_the_machine_the_clock_and_names_are_those_of_the_host(machine):
+    look = "date +%s; cat /etc/machine-id /proc/sys/kernel/random/boot_id; echo $RANDOM $RANDOM"
+    first = machine.run(look, session=20).out.split()
+    resume(machine, 0x123456)
+    second = machine.run(look, session=21).out.split()
+    assert 0 <= int(second[0]) - 1_700_000_000 < 60
+    assert all(a != b for a, b in zip(first[1:3], second[1:3]))
+    assert first[3:] != second[3:]
+    resume(machine)
+
+
+def test_in_the_machine_nobody_else_has_the_port(machine):
+    r = machine.run("for f in /dev/vport*; do cat $f; done; for f in /proc/1/fd/*; do "
+                    "[ -c $f ] && case $(readlink $f) in */vport*) echo junk >$f;; esac; done")
+    assert r.err.count(b"busy") == 2, r
+
+
+def test_in_the_machine_a_fork_bomb_is_ended(machine):
+    r = machine.start(":() { : | : & }; :; sleep 1000", timeout_ms=1500)
+    other = machine.start("echo other", session=2)
+    machine.send(PING, payload=b"12345678")
+    machine.until(lambda: machine.pongs and other.ended)
+    assert not r.ended and other.out == b"other\n"
+    assert machine.wait(r).flags & TIMEOUT
+    count = "n=(/proc/[0-9]*); echo $((${#n[@]} < 60))"
+    machine.until(lambda: machine.run(count, session=2).out == b"1\n")
+
+
+def test_in_the_machine_who_takes_all_memory_is_ended(machine):
+    r = machine.run("head -c 1000000000 /dev/zero | tail -c 1000000000 >/dev/null; echo $?",
+                    session=3)
+    assert (r.out, r.flags) == (b"137\n", OOM), r
+    r = machine.run("printf -v x '%100000000s' a; printf -v y '%100000000s' b; echo $?", session=3)
+    assert r.flags & (OOM | SHELL) or r.out != b"0\n"
+    assert machine.run("echo on", session=3).flags == 0
+
+
+def test_in_the_machine_a_full_disk_is_an_error(machine):
+    r = machine.run("head -c 3000000000 /dev/zero >/tmp/big; rm /tmp/big; echo $?", session=4)
+    assert b"No space left" in r.err and r.out == b"0\n"
+
+
+def test_in_the_machine_programs_have_a_terminal(machine):
+    r = machine.start("vi /tmp/new", flags=PTY)
+    machine.until(lambda: b"~" in r.out)
+    machine.send(INPUT, r.id, b"iwritten\x1b:wq\r")
+    assert machine.wait(r).status == 0
+    assert machine.run("cat /tmp/new").out == b"written\n"
+    r = machine.start("python3 -q", flags=PTY)
+    screen(machine, r, b">>> ")
+    machine.send(INPUT, r.id, b"6*7\r")
+    screen(machine, r, b"42")
+    machine.send(INPUT, r.id, b"exit()\r")
+    assert machine.wait(r).status == 0
+
+
+def test_in_the_machine_resting_ends_what_runs(machine):
+    machine.run("x=1; sleep 1000 >/dev/null 2>&1 &")
+    said_ready(machine, QUIESCE)
+    assert machine.run("echo ${x-fresh}; n=(/proc/[0-9]*/exe); echo x").out == b"fresh\nx\n"
+    assert not sleepers(machine)
+
+
+def test_in_the_machine_the_power_goes_off(machine):
+    machine.run("echo kept >/var/kept; sleep 1000 >/dev/null &")
+    machine.send(vm_init.POWER_OFF)
+    assert machine.process.wait(vm_init.WAIT) == 0

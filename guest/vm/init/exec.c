@@ -18,8 +18,10 @@
  * is given without it. */
 #define GRACE (200 * MS)
 #define UNTIL_KILLED (1000 * MS)
-/* For a shell to come back from a command of which all else was killed. */
-#define UNTIL_GIVEN_UP (1000 * MS)
+#define LOOK_AGAIN (20 * MS)
+/* For a shell to come back from a command of which all else was killed: two thousand
+ * processes take a while to end. */
+#define UNTIL_GIVEN_UP (3000 * MS)
 
 enum { EXECS = VM_EXECS_MAX };
 
@@ -324,7 +326,18 @@ void exec_output_ended(struct exec *x)
         finish(x);
 }
 
-/* The command has ended; its outputs may not have. */
+/* All that belongs to it has ended, or may live on; its outputs may be open yet. */
+static void settle(struct exec *x)
+{
+    x->state = EXEC_ENDS;
+    x->due_ns = now_ns() + GRACE;
+    if (x->out.source.fd < 0 && x->err.source.fd < 0)
+        finish(x);
+    else
+        streams_drain(x);
+}
+
+/* The command has ended. What it started has the rest of its second. */
 static void ends(struct exec *x, uint32_t status, uint32_t flags, uint64_t cpu_ns)
 {
     struct session *s = x->session;
@@ -334,12 +347,29 @@ static void ends(struct exec *x, uint32_t status, uint32_t flags, uint64_t cpu_n
         x->exit.flags |= VM_EXIT_OOM;
     x->exit.cpu_ns = cpu_ns - s->cpu_ns;
     s->cpu_ns = cpu_ns;
-    x->state = EXEC_ENDS;
-    x->due_ns = now_ns() + GRACE;
-    if (x->out.source.fd < 0 && x->err.source.fd < 0)
-        finish(x);
-    else
-        streams_drain(x);
+    if (!x->condemned || leaf_is_alone(s->leaf)) {
+        settle(x);
+        return;
+    }
+    uint64_t now = now_ns();
+    x->kill_ns = x->stage == EXEC_TERMINATED ? x->due_ns
+                 : x->stage == EXEC_GOES     ? now + UNTIL_KILLED
+                                             : now;
+    x->state = EXEC_LINGERS;
+    x->due_ns = now;
+}
+
+static void look_again(struct exec *x)
+{
+    struct session *s = x->session;
+    uint64_t now = now_ns();
+    if (!leaf_is_alone(s->leaf) && now < x->kill_ns) {
+        x->due_ns = now + LOOK_AGAIN;
+        return;
+    }
+    if (now >= x->kill_ns)
+        s->leaf = leaf_kill(s->leaf);
+    settle(x);
 }
 
 static void replied(struct session *s, const struct reply *r)
@@ -391,6 +421,7 @@ static void send_signal(struct exec *x, int number)
 {
     struct session *s = x->session;
     bool is_process = s->number == 0 || s->socket.fd < 0;
+    x->condemned |= number == SIGTERM || number == SIGKILL;
     /* The shell first, or it might see the others end and go on. */
     if (is_process)
         kill(s->pid, number);
@@ -414,6 +445,9 @@ static void take_signal(struct exec *x, int number)
         struct session *s = x->session;
         refuse(x, "it was called off before its turn");
         start_next(s);
+    } else if (x->state == EXEC_LINGERS && number == SIGKILL) {
+        x->kill_ns = 0;
+        x->due_ns = 0;
     } else if (x->state == EXEC_RUNS && x->session->state == SHELL_READY) {
         send_signal(x, number);
         if (number == SIGKILL && x->stage < EXEC_KILLED) {
@@ -465,6 +499,8 @@ void execs_tick(void)
             continue;
         if (x->state == EXEC_RUNS) {
             next_stage(x);
+        } else if (x->state == EXEC_LINGERS) {
+            look_again(x);
         } else {
             x->due_ns = UINT64_MAX;
             streams_release(x);

@@ -28,7 +28,9 @@ enum exec_stage { EXEC_GOES, EXEC_TERMINATED, EXEC_KILLED, EXEC_GIVEN_UP };
 
 struct exec {
     uint32_t id;
-    enum { EXEC_FREE, EXEC_TEXT, EXEC_QUEUED, EXEC_RUNS, EXEC_ENDS } state;
+    /* LINGERS: it has ended, but not all that it started, and that has to.
+     * ENDS: only its outputs have not. */
+    enum { EXEC_FREE, EXEC_TEXT, EXEC_QUEUED, EXEC_RUNS, EXEC_LINGERS, EXEC_ENDS } state;
     uint64_t turn; /* the order in which they came */
     struct vm_exec_head head;
     char *rest; /* cwd with a NUL, env */
@@ -43,6 +45,8 @@ struct exec {
     struct input in;
     uint32_t window; /* bytes that may yet be sent */
     enum exec_stage stage;
+    bool condemned; /* by the host: nothing of it may be left */
+    uint64_t kill_ns;
     uint64_t began_ns, due_ns; /* due: of the next stage, or of the outputs' release */
     uint32_t ooms;             /* of its leaf when it began */
     struct vm_exit exit;

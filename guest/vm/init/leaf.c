@@ -58,9 +58,12 @@ void leaves_open(bool limits)
         leaves[i] = (struct leaf){.events.fd = -1, .procs = -1, .number = (uint32_t)i};
     if (limits)
         put("/sys/fs/cgroup/cgroup.subtree_control", "+memory +pids");
-    with_cgroups = mkdir(TOP, 0755) == 0 || errno == EEXIST;
+    bool made = mkdir(TOP, 0755) == 0;
+    with_cgroups = access(TOP "/cgroup.procs", W_OK) == 0;
     if (!with_cgroups)
         log_line("no cgroups: %m");
+    if (!with_cgroups && made) /* something else is mounted there */
+        rmdir(TOP);
     if (!with_cgroups || !limits)
         return;
     set_limits();
@@ -129,6 +132,11 @@ static bool empty_but(const struct leaf *l, pid_t pid)
     struct other o = {.than = pid};
     each_process(l, is_other, &o);
     return !o.found;
+}
+
+bool leaf_is_alone(const struct leaf *l)
+{
+    return l == NULL || empty_but(l, l->shell);
 }
 
 /* ---- making and finding ------------------------------------------------------------------ */
@@ -254,6 +262,10 @@ struct leaf *leaf_kill(struct leaf *l)
 {
     if (l == NULL || l->procs < 0) {
         leaf_signal(l, SIGKILL);
+        return l;
+    }
+    if (l->shell == 0) { /* it has ended, and 0 would mean init */
+        kill_cgroup(l);
         return l;
     }
     struct leaf *to = free_leaf();

@@ -34,6 +34,8 @@ struct leaf *leaf_enter(struct leaf *had, pid_t shell, uint32_t session);
 /* Its shell has ended. What else is in it runs on. */
 void leaf_left(struct leaf *l);
 
+/* Is there nothing in it but its shell? Fine for NULL. */
+bool leaf_is_alone(const struct leaf *l);
 /* How many of its processes were killed because memory had run out. 0 for NULL. */
 uint32_t leaf_ooms(struct leaf *l);
 /* To all but the shell. NULL: to none. */
