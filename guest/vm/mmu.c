@@ -170,7 +170,7 @@ static enum walked walk(struct hart *h, uint64_t va, enum access how, uint64_t *
             return NO_PAGE;
         uint64_t marks = PTE_A | (how == WRITE ? PTE_D : 0);
         if ((pte & marks) != marks) {
-            ram_written(at, 8);
+            code_written(at, 8);
             *slot = pte | marks;
         }
         if (h->widest[va >> 63] < (inside + 1) * PAGE)
@@ -307,9 +307,7 @@ void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes)
         return 0;
     }
     if (writes) {
-        uint64_t reserved = h->reserved; /* SC comes here to ask for it */
-        ram_written(pa, size);
-        h->reserved = reserved;
+        code_written(pa, size);
         remember_write(h, va, at - va % PAGE);
     } else
         remember_read(h, va, at - va % PAGE);

@@ -79,6 +79,11 @@ static void scratch(struct code_page *p, uint32_t offset, uint32_t size)
 void ram_written(uint64_t address, uint64_t size)
 {
     hart->reserved = UINT64_MAX;
+    code_written(address, size);
+}
+
+void code_written(uint64_t address, uint64_t size)
+{
     if (!size)
         return;
     uint64_t offset = address - RAM_BASE;

@@ -19,6 +19,9 @@ uint8_t *ram_at(uint64_t address, uint64_t size);
  * writes: decoded code of those pages is dropped, and a reservation is broken. The bytes have
  * to be RAM. */
 void ram_written(uint64_t address, uint64_t size);
+/* The same, of writes that are part of an instruction of the hart's own: marking a page as used,
+ * and atomic ones. These find out by themselves what a reservation is worth. */
+void code_written(uint64_t address, uint64_t size);
 
 /* A page of RAM that code was run from: what it was decoded into. */
 struct code_page {

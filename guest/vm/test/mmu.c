@@ -347,8 +347,16 @@ static void atomics(void)
     attempt(swap, AT, 9);
     CHECK(page[0], 9);
     CHECK(*entry_of(AT, 0) & (A | D), A | D);
-    test("a reservation is lost by a trap");
+    test("a reservation outlives the marking of its page");
     uint64_t got;
+    map(AT, page, V | R | W);
+    __asm__ volatile("lr.d t1, (%1)\n sc.d %0, t1, (%1)"
+                     : "=r"(got)
+                     : "r"(AT)
+                     : "t1", "memory");
+    CHECK(got, 0);
+    CHECK(*entry_of(AT, 0) & (A | D), A | D);
+    test("a reservation is lost by a trap");
     __asm__ volatile("lr.d t1, (%1)\n sc.d %0, t1, (%1)"
                      : "=r"(got)
                      : "r"(AT)
