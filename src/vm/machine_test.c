@@ -69,7 +69,9 @@ static int make_image(void **state)
     make_file("vm/Image", KERNEL, 0);
     make_file("vm/root.erofs", NULL, 65536);
     make_file("vm/disk.ext4", NULL, 16 << 20);
-    g = engine_open(&(struct engine_options){0}, &e);
+    static char ahead[128]; /* the engine keeps it */
+    (void)snprintf(ahead, sizeof ahead, "%s/guest/ahead", top);
+    g = engine_open(&(struct engine_options){.ahead = ahead}, &e);
     scoped(images_close) struct images *i = images_open_raw(g, in_top("vm"), NULL, &e);
     if (!i || !images_bake(i, RAM_MB, &e))
         fail_msg("%s", e.msg);
