@@ -44,7 +44,7 @@ static bool is_within(const struct disk *d, uint64_t sector, uint64_t bytes)
     return sector <= d->sectors && bytes <= (d->sectors - sector) * SECTOR;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------- */
 
 /* Buffers may be cut anywhere, the host's requests may not. Those of a kernel are whole
  * sectors, and go straight to RAM; the others through here. */
@@ -184,7 +184,7 @@ static void poll(struct virtio *v)
     notify(v, 0);
 }
 
-/* ---- the device ---------------------------------------------------------------------------- */
+/* ---- the device -------------------------------------------------------------------- */
 
 static void configure(struct disk *d)
 {

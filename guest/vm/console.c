@@ -35,7 +35,7 @@ static struct {
 static const uint32_t rx_of[PORTS] = {0, 4}, tx_of[PORTS] = {1, 5};
 static const enum vm_channel channel_of[PORTS] = {VM_CONSOLE, VM_CONTROL};
 
-/* ---- what the guest is told --------------------------------------------------------------- */
+/* ---- what the guest is told -------------------------------------------------------- */
 
 /* The message's bytes; how many. */
 static uint32_t compose(uint32_t port, enum event e, uint8_t *at)
@@ -98,7 +98,7 @@ static void listen(struct virtio *v)
     tell(v);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------- */
 
 /* false: the host takes no more of this chain now. */
 static bool send_chain(struct port *p, enum vm_channel channel, struct chain *c)
@@ -147,7 +147,7 @@ static void receive(struct virtio *v, uint32_t port)
     }
 }
 
-/* ---- the device ---------------------------------------------------------------------------- */
+/* ---- the device -------------------------------------------------------------------- */
 
 static void notify(struct virtio *v, uint32_t q)
 {

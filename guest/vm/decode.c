@@ -325,7 +325,7 @@ static struct slot decode_whole(uint32_t bits)
     }
 }
 
-/* ---- instructions of two bytes ------------------------------------------------------ */
+/* ---- instructions of two bytes ----------------------------------------------------- */
 
 /* The registers x8 to x15, or f8 to f15. */
 static uint32_t popular(uint32_t b, unsigned low)

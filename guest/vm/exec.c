@@ -19,7 +19,7 @@
 #include "vm/ram.h"
 #include "vm/softfp.h"
 
-/* ---- slots and registers ---------------------------------------------------------------- */
+/* ---- slots and registers ----------------------------------------------------------- */
 
 #define AT(row, place) (*(uint64_t *)(void *)((char *)the_hart.row + (place)))
 #define RD AT(x, s->rd)
@@ -97,7 +97,7 @@
         GO(to)                             \
     }
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 /* What is not in the buffer, not aligned, or no memory, is performed. */
 #define TAG(va, size) ((va) & (~(uint64_t)(RAM_PAGE - 1) | ((size) - 1)))
@@ -135,7 +135,7 @@
     OP(name##_d, AMO(uint64_t, 8, PLAIN, new))
 #define PLAIN(v) (v)
 
-/* ---- floating point ----------------------------------------------------------------------- */
+/* ---- floating point ---------------------------------------------------------------- */
 
 /* Where the result is all there is to say of it (fast.h); else the operation is performed. */
 #define NEED(condition)     \
@@ -323,7 +323,7 @@ __attribute__((noinline)) static const struct slot *run_fast(const struct slot *
     return s;
 }
 
-/* ---- what it leaves --------------------------------------------------------------------------- */
+/* ---- what it leaves ---------------------------------------------------------------- */
 
 /* The slots of a page, from now on those that are run. */
 static const struct slot *enter(struct hart *h, struct slot *slots, uint64_t pc)

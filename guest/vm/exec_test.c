@@ -133,7 +133,7 @@ static void random_page_tables_stay_in_the_machine(void **unused)
     }
 }
 
-/* ---- code that is written ----------------------------------------------------------- */
+/* ---- code that is written ---------------------------------------------------------- */
 
 #define ADDI(rd, rs1, imm) ((uint32_t)(imm) << 20 | (rs1) << 15 | (rd) << 7 | 0x13u)
 

@@ -18,7 +18,7 @@ static uint64_t single(uint64_t bits)
     return (bits & BOX) == BOX ? bits & ~BOX : NAN_S;
 }
 
-/* ---- all of them ------------------------------------------------------------------------ */
+/* ---- all of them ------------------------------------------------------------------- */
 
 /* One instruction's operands, of one format. */
 struct operands {

@@ -113,7 +113,7 @@ bool csr_read(struct hart *h, uint32_t number, uint64_t *out);
 bool csr_write(struct hart *h, uint32_t number, uint64_t value, bool *moved);
 bool csr_may(const struct hart *h, uint32_t number, bool writes);
 
-/* ---- memory (mmu.c) ----------------------------------------------------------------- */
+/* ---- memory (mmu.c) ---------------------------------------------------------------- */
 
 /* What the fast paths do not find: translates, fills a buffer, reaches devices, splits what
  * is not aligned. false: it trapped (h->pc must be the instruction's). `size` in bytes. */

@@ -37,7 +37,7 @@ static struct {
     const char *reason;
 } machine;
 
-/* ---- making it ---------------------------------------------------------------------------- */
+/* ---- making it --------------------------------------------------------------------- */
 
 void machine_init(uint8_t *ram, uint64_t ram_bytes)
 {
@@ -110,7 +110,7 @@ bool machine_boot(uint64_t bytes, const char *arguments)
     return true;
 }
 
-/* ---- running it --------------------------------------------------------------------------- */
+/* ---- running it -------------------------------------------------------------------- */
 
 /* Whether the SBI was asked for an end, or the hart can never go on. The last instructions
  * of a slice may all have trapped, which is no sign of that. */
@@ -170,7 +170,7 @@ const char *machine_reason(void)
     return machine.reason;
 }
 
-/* ---- what happens to it ------------------------------------------------------------------- */
+/* ---- what happens to it ------------------------------------------------------------ */
 
 void machine_resume(void)
 {

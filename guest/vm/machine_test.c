@@ -22,7 +22,7 @@
 #define SECTORS 2048u
 #define FOLDER "build/guest/vm/test/"
 
-/* ---- a host ------------------------------------------------------------------------------------ */
+/* ---- a host ------------------------------------------------------------------------ */
 
 static struct {
     uint8_t *ram;
@@ -100,7 +100,7 @@ void host_give_back(void *at, uint64_t n)
     memset(at, 0, n);
 }
 
-/* ---- programs ------------------------------------------------------------------------------------ */
+/* ---- programs ---------------------------------------------------------------------- */
 
 /* A machine that is about to run a program of guest/vm/test, whose random numbers follow from
  * `seed`. Where it is to write that it has ended. */
@@ -208,7 +208,7 @@ static void a_hostile_driver_harms_nobody(void **state)
     }
 }
 
-/* ---- what a host sees ------------------------------------------------------------------------------ */
+/* ---- what a host sees -------------------------------------------------------------- */
 
 static void start_code(const uint32_t *code, size_t bytes)
 {

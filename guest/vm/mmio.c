@@ -82,7 +82,7 @@ static void reset(struct virtio *v)
     plic_line(VIRTIO_LINE + v->place, false);
 }
 
-/* ---- queues ------------------------------------------------------------------------------ */
+/* ---- queues ------------------------------------------------------------------------ */
 
 static struct virtio_queue *chosen(struct virtio *v)
 {
@@ -132,7 +132,7 @@ static void notify(struct virtio *v, uint32_t q)
         v->kind->notify(v, q);
 }
 
-/* ---- registers ---------------------------------------------------------------------------- */
+/* ---- registers --------------------------------------------------------------------- */
 
 /* Bits are added one after the other; 0 begins anew. Features that are not ours, or a driver
  * of before 1.0, are not accepted: FEATURES_OK then stays away, which the driver looks for. */

@@ -9,7 +9,7 @@
 
 enum access { READ, WRITE, FETCH };
 
-/* ---- buffers -------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------- */
 
 static unsigned place(uint64_t va)
 {
@@ -113,7 +113,7 @@ static void remember_write(struct hart *h, uint64_t va, uint8_t *page)
             (struct tlb_entry){tag, (uintptr_t)page - (uintptr_t)tag};
 }
 
-/* ---- Sv39 -------------------------------------------------------------------------------- */
+/* ---- Sv39 -------------------------------------------------------------------------- */
 
 #define PTE_V 1u
 #define PTE_R 2u
@@ -193,7 +193,7 @@ static bool translate(struct hart *h, uint64_t va, enum access how, uint64_t *pa
     return w == WALKED;
 }
 
-/* ---- data ---------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------- */
 
 static uint64_t get(const uint8_t *at, uint32_t size)
 {
@@ -314,7 +314,7 @@ void *atomic_at(struct hart *h, uint64_t va, uint32_t size, bool writes)
     return at;
 }
 
-/* ---- code ------------------------------------------------------------------------------------ */
+/* ---- code -------------------------------------------------------------------------- */
 
 struct slot *code_at(struct hart *h, uint64_t va)
 {

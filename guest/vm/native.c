@@ -19,7 +19,7 @@ static const char usage[] =
     "    4: failed. --counted: time goes by instructions, so that all is the same each\n"
     "    time.\n";
 
-/* ---- arguments -------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------- */
 
 static int refuse(const char *why, const char *what)
 {

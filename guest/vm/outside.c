@@ -26,7 +26,7 @@ static struct {
     struct termios terminal;
 } outside = {.disks = {-1, -1, -1, -1}, .listener = -1, .control = -1};
 
-/* ---- time and chance --------------------------------------------------------------------- */
+/* ---- time and chance --------------------------------------------------------------- */
 
 uint64_t host_now_ns(void)
 {
@@ -58,7 +58,7 @@ void host_entropy(void *at, uint32_t n)
             abort();
 }
 
-/* ---- channels ---------------------------------------------------------------------------- */
+/* ---- channels ---------------------------------------------------------------------- */
 
 static void drop_control(void)
 {
@@ -143,7 +143,7 @@ bool outside_ended(void)
     return outside.input_ended;
 }
 
-/* ---- the terminal ------------------------------------------------------------------------ */
+/* ---- the terminal ------------------------------------------------------------------ */
 
 static void restore(void)
 {
@@ -161,7 +161,7 @@ void outside_terminal(void)
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 }
 
-/* ---- disks -------------------------------------------------------------------------------- */
+/* ---- disks ------------------------------------------------------------------------- */
 
 const char *outside_disk(uint32_t n, const char *path, bool read_only, uint64_t *bytes)
 {

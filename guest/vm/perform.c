@@ -9,7 +9,7 @@ static uint64_t sext(uint64_t v)
     return (uint64_t)(int64_t)(int32_t)v;
 }
 
-/* ---- registers, by their place ------------------------------------------------------------ */
+/* ---- registers, by their place ----------------------------------------------------- */
 
 static uint64_t x_of(const struct hart *h, int32_t place)
 {
@@ -22,7 +22,7 @@ static void set_x(struct hart *h, uint32_t place, uint64_t v)
         h->x[place / REGISTER(1)] = v;
 }
 
-/* ---- atomic memory operations ---------------------------------------------------------- */
+/* ---- atomic memory operations ------------------------------------------------------ */
 
 static uint64_t changed_w(enum vm_op op, uint32_t old, uint32_t by)
 {
@@ -133,7 +133,7 @@ static bool atomic(struct hart *h, const struct slot *s)
     return true;
 }
 
-/* ---- the system's ------------------------------------------------------------------------ */
+/* ---- the system's ------------------------------------------------------------------ */
 
 /* What follows the instruction at h->pc, which ended well. */
 static void pass(struct hart *h, const struct slot *s)
@@ -210,7 +210,7 @@ static void system_op(struct hart *h, const struct slot *s)
     trap(h, CAUSE_ILLEGAL, (uint32_t)s->imm);
 }
 
-/* ---- memory ------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------ */
 
 /* How many bytes, and whether a load extends the sign. */
 struct width {

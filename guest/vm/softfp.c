@@ -276,7 +276,7 @@ uint64_t fp_fma(const struct fp_format *f, uint64_t x, uint64_t y, uint64_t z,
                (wide)c.significand << 63, r, flags);
 }
 
-/* ---- quotients and roots -------------------------------------------------------------- */
+/* ---- quotients and roots ----------------------------------------------------------- */
 
 uint64_t fp_div(const struct fp_format *f, uint64_t x, uint64_t y, enum fp_rounding r,
                 uint32_t *flags)
@@ -342,7 +342,7 @@ uint64_t fp_sqrt(const struct fp_format *f, uint64_t x, enum fp_rounding r,
                     r, flags);
 }
 
-/* ---- order ------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------- */
 
 static bool is_below(struct parts a, struct parts b, uint64_t x, uint64_t y)
 {
@@ -428,7 +428,7 @@ uint32_t fp_class(const struct fp_format *f, uint64_t x)
     return a.negative ? (normal ? 1u << 1 : 1u << 2) : (normal ? 1u << 6 : 1u << 5);
 }
 
-/* ---- other numbers ------------------------------------------------------------------------ */
+/* ---- other numbers ----------------------------------------------------------------- */
 
 uint64_t fp_convert(const struct fp_format *to, const struct fp_format *from, uint64_t x,
                     enum fp_rounding r, uint32_t *flags)

@@ -23,7 +23,7 @@ void virtio_put(void *at, uint32_t size, uint64_t value)
         p[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* ---- rings ----------------------------------------------------------------------------- */
+/* ---- rings ------------------------------------------------------------------------- */
 
 static uint16_t get16(const uint8_t *at)
 {
@@ -59,7 +59,7 @@ static bool is_wanted(const struct virtio *v, const struct virtio_queue *q)
     return q->used == (uint16_t)(get16(q->at[AVAILABLE] + 4 + 2 * q->size) + 1);
 }
 
-/* ---- chains ---------------------------------------------------------------------------- */
+/* ---- chains ------------------------------------------------------------------------ */
 
 struct descriptor {
     uint64_t address;
@@ -146,7 +146,7 @@ void virtio_give(struct virtio *v, uint32_t number, const struct chain *c)
         mmio_interrupt(v, INTERRUPT_USED);
 }
 
-/* ---- their bytes ----------------------------------------------------------------------- */
+/* ---- their bytes ------------------------------------------------------------------- */
 
 const uint8_t *chain_next_read(struct chain *c, uint32_t *n)
 {

@@ -21,7 +21,7 @@
 #define VIRTIO_QUEUE_SIZE 256u /* descriptors, at most; also of a chain */
 #define VIRTIO_CONFIG_BYTES 64u
 
-/* ---- devices ------------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------- */
 
 struct virtio;
 
@@ -76,7 +76,7 @@ void virtio_reconfigured(struct virtio *v);
 uint64_t virtio_get(const void *at, uint32_t size);
 void virtio_put(void *at, uint32_t size, uint64_t value);
 
-/* ---- chains -------------------------------------------------------------------------------- */
+/* ---- chains ------------------------------------------------------------------------ */
 
 /* The buffers of one request: what the device may read, then what it may write. */
 struct chain {

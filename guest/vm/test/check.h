@@ -37,7 +37,7 @@ enum {
 enum { SOFTWARE = 1, TIMER = 5, EXTERNAL = 9 };
 #define INTERRUPT (1ull << 63)
 
-/* ---- what happens ------------------------------------------------------------------------- */
+/* ---- what happens ------------------------------------------------------------------ */
 
 void say(const char *text);
 void say_number(uint64_t n);
@@ -55,7 +55,7 @@ void tests(void);
 uint64_t seed(void);
 uint64_t any(void); /* the next random number of it */
 
-/* ---- traps --------------------------------------------------------------------------------- */
+/* ---- traps ------------------------------------------------------------------------- */
 
 extern struct taken {
     uint64_t cause, value, pc, status;
@@ -68,7 +68,7 @@ extern uint64_t given; /* what f gave, if it returned */
 /* Goes to `pc` in U mode with these in a0 and a1; comes back when it traps. */
 void attempt_user(uint64_t pc, uint64_t a, uint64_t b);
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------ */
 
 enum { V = 1, R = 2, W = 4, X = 8, U = 16, G = 32, A = 64, D = 128 };
 
@@ -89,7 +89,7 @@ static inline void flush(void)
 }
 void map(uint64_t va, const void *page, uint64_t flags); /* 4 KB, and flushes */
 
-/* ---- the SBI -------------------------------------------------------------------------------- */
+/* ---- the SBI ----------------------------------------------------------------------- */
 
 struct sbi_answer {
     int64_t error;

@@ -5,7 +5,7 @@
 #define SECTORS 2048u
 #define ALL (F_VERSION_1 | F_INDIRECT | F_EVENT_IDX)
 
-/* ---- registers ---------------------------------------------------------------------------------- */
+/* ---- registers --------------------------------------------------------------------- */
 
 static void registers(void)
 {
@@ -41,14 +41,7 @@ static void wrong_queue(const char *name, unsigned size, uint64_t table,
 {
     test(name);
     virtio_begin(RNG, ALL);
-    const uint64_t parts[] = {table, available, used};
-    put(RNG, QUEUE, 0);
-    put(RNG, QUEUE_SIZE, size);
-    for (unsigned i = 0; i < 3; i++) {
-        put(RNG, PARTS + 16 * i, (uint32_t)parts[i]);
-        put(RNG, PARTS + 16 * i + 4, (uint32_t)(parts[i] >> 32));
-    }
-    put(RNG, QUEUE_READY, 1);
+    queue_tell(RNG, 0, size, (uint64_t[]){table, available, used});
     CHECK(get(RNG, QUEUE_READY), 0);
     CHECK(get(RNG, STATUS) & NEEDS_RESET, NEEDS_RESET);
 }
@@ -70,7 +63,7 @@ static void wrong_queues(void)
     wrong_queue("a ring at the end of addresses", 8, good, ~1ull, good + 2 * PAGE);
 }
 
-/* ---- chains --------------------------------------------------------------------------------------- */
+/* ---- chains ------------------------------------------------------------------------ */
 
 static struct queue rng;
 
@@ -207,7 +200,7 @@ static void good_chains(void)
     CHECK(((uint64_t (*)(void))code)(), 43);
 }
 
-/* ---- disks ----------------------------------------------------------------------------------------- */
+/* ---- disks ------------------------------------------------------------------------- */
 
 static struct queue disk;
 static uint64_t *request;
@@ -340,7 +333,7 @@ static void disks(void)
     CHECK(get(DISK_0, STATUS) & NEEDS_RESET, NEEDS_RESET);
 }
 
-/* ---- console ----------------------------------------------------------------------------------------- */
+/* ---- console ----------------------------------------------------------------------- */
 
 static void hear(struct queue *q, unsigned i, uint32_t port, uint32_t event,
                  uint64_t *message)
@@ -440,7 +433,7 @@ static void console(void)
     CHECK(get(CONSOLE, STATUS) & NEEDS_RESET, NEEDS_RESET);
 }
 
-/* ---- balloon ------------------------------------------------------------------------------------------ */
+/* ---- balloon ----------------------------------------------------------------------- */
 
 static void balloon(void)
 {

@@ -41,7 +41,7 @@ static uint64_t address(void)
     return in;
 }
 
-/* ---- chains ---------------------------------------------------------------------------------------- */
+/* ---- chains ------------------------------------------------------------------------ */
 
 static uint32_t length(void)
 {
@@ -91,7 +91,7 @@ static void nearly_right(struct queue *q)
     ((volatile uint64_t *)head)[1] = any() % 2100;
 }
 
-/* ---- registers -------------------------------------------------------------------------------------- */
+/* ---- registers --------------------------------------------------------------------- */
 
 static void touch_register(unsigned place)
 {
@@ -153,16 +153,10 @@ static void round_of(unsigned place)
     uint64_t parts[] = {(uint64_t)q.table, (uint64_t)q.available, (uint64_t)q.used};
     if (one_in(20))
         parts[any() % 3] = address();
-    for (unsigned number = 0; number < 6; number++) {
-        put(place, QUEUE, one_in(50) ? (uint32_t)odd_number() : number);
-        put(place, QUEUE_SIZE, one_in(50) ? (uint32_t)odd_number() : size);
-        for (unsigned i = 0; i < 3; i++) {
-            put(place, PARTS + 16 * i, (uint32_t)parts[i]);
-            put(place, PARTS + 16 * i + 4, (uint32_t)(parts[i] >> 32));
-        }
-        q.available->index = 0;
-        put(place, QUEUE_READY, 1);
-    }
+    q.available->index = 0;
+    for (unsigned number = 0; number < 6; number++)
+        queue_tell(place, one_in(50) ? (unsigned)odd_number() : number,
+                   one_in(50) ? (unsigned)odd_number() : size, parts);
     virtio_ready(place);
     for (unsigned i = 0; i < 16; i++) {
         fill_heads();

@@ -5,7 +5,7 @@
 enum access { LOAD, STORE, FETCH };
 static const uint64_t page_fault[] = {13, 15, 12}, access_fault[] = {5, 7, 1};
 
-/* ---- ways to touch memory: s of S mode here, u of U mode on a page of its own ----------------- */
+/* ---- ways to touch memory: s of S mode here, u of U mode on a page of its own ------ */
 
 static uint64_t load(uint64_t at, uint64_t unused)
 {
@@ -74,7 +74,7 @@ static void as_user(enum access how, uint64_t at)
     attempt_user(CODE_PAGE + 8 * how, at, 0x0000007300000073); /* two `ecall`s */
 }
 
-/* ---- rights ----------------------------------------------------------------------------------- */
+/* ---- rights ------------------------------------------------------------------------ */
 
 /* The manual's rules, once more. */
 static bool may(uint64_t flags, enum access how, bool user, bool sum, bool mxr)
@@ -130,7 +130,7 @@ static void rights(void)
     }
 }
 
-/* ---- entries that are wrong ------------------------------------------------------------------- */
+/* ---- entries that are wrong -------------------------------------------------------- */
 
 /* With no causes, nothing goes wrong. */
 static void expect(const char *name, uint64_t at, const uint64_t *causes)
@@ -190,7 +190,7 @@ static void addresses(void)
     CHECK(page[0], 77);
 }
 
-/* ---- large pages ------------------------------------------------------------------------------ */
+/* ---- large pages ------------------------------------------------------------------- */
 
 #define LARGE 0x160000000ull
 
@@ -222,7 +222,7 @@ static void large_pages(void)
     CHECK(load(LARGE + 0x12345 * 8, 0), 5);
 }
 
-/* ---- flushing --------------------------------------------------------------------------------- */
+/* ---- flushing ---------------------------------------------------------------------- */
 
 static void flushing(void)
 {
@@ -270,7 +270,7 @@ static void flushing(void)
     CHECK(one[0], 1);
 }
 
-/* ---- over a page's end ------------------------------------------------------------------------- */
+/* ---- over a page's end ------------------------------------------------------------- */
 
 static void page_ends(void)
 {
@@ -321,7 +321,7 @@ static void page_ends(void)
     CHECK(given, 58);
 }
 
-/* ---- atomic operations -------------------------------------------------------------------------- */
+/* ---- atomic operations ------------------------------------------------------------- */
 
 static void atomics(void)
 {
@@ -371,7 +371,7 @@ static void atomics(void)
     CHECK(taken.cause, 7);
 }
 
-/* ---- code that is written ------------------------------------------------------------------------ */
+/* ---- code that is written ---------------------------------------------------------- */
 
 static void written_code(void)
 {

@@ -23,6 +23,17 @@ void virtio_ready(unsigned place)
     put(place, STATUS, ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK);
 }
 
+void queue_tell(unsigned place, unsigned number, unsigned size, const uint64_t parts[3])
+{
+    put(place, QUEUE, number);
+    put(place, QUEUE_SIZE, size);
+    for (unsigned i = 0; i < 3; i++) {
+        put(place, PARTS + 16 * i, (uint32_t)parts[i]);
+        put(place, PARTS + 16 * i + 4, (uint32_t)(parts[i] >> 32));
+    }
+    put(place, QUEUE_READY, 1);
+}
+
 struct queue queue_make(unsigned place, unsigned number, unsigned size)
 {
     struct queue q = {.place = place,
@@ -31,14 +42,8 @@ struct queue queue_make(unsigned place, unsigned number, unsigned size)
                       .table = fresh_pages(1),
                       .available = fresh_pages(1),
                       .used = fresh_pages(1)};
-    const uint64_t parts[] = {(uint64_t)q.table, (uint64_t)q.available, (uint64_t)q.used};
-    put(place, QUEUE, number);
-    put(place, QUEUE_SIZE, size);
-    for (unsigned i = 0; i < 3; i++) {
-        put(place, PARTS + 16 * i, (uint32_t)parts[i]);
-        put(place, PARTS + 16 * i + 4, (uint32_t)(parts[i] >> 32));
-    }
-    put(place, QUEUE_READY, 1);
+    queue_tell(place, number, size,
+               (uint64_t[]){(uint64_t)q.table, (uint64_t)q.available, (uint64_t)q.used});
     return q;
 }
 

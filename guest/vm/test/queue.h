@@ -63,6 +63,8 @@ struct queue {
 /* Resets the device, and takes of its features those of `wanted`. */
 uint64_t virtio_begin(unsigned place, uint64_t wanted);
 void virtio_ready(unsigned place);
+/* Says where a queue's three parts are, and that it is ready. */
+void queue_tell(unsigned place, unsigned number, unsigned size, const uint64_t parts[3]);
 struct queue queue_make(unsigned place, unsigned number, unsigned size);
 void queue_set(struct queue *q, unsigned i, const volatile void *at, uint32_t n,
                uint16_t flags, uint16_t next);

@@ -5,7 +5,7 @@
 #define ECALL 0x73u
 #define HERE(text) __asm__ volatile(text::: "memory")
 
-/* ---- one instruction, in S and in U mode ------------------------------------------------------ */
+/* ---- one instruction, in S and in U mode ------------------------------------------- */
 
 static uint32_t *text; /* a page that both may see, by two addresses */
 #define SUPERVISOR_CODE 0x151000000ull
@@ -50,7 +50,7 @@ static void set_up(void)
     map(SUPERVISOR_CODE, text, V | R | X | A);
 }
 
-/* ---- CSRs -------------------------------------------------------------------------------------- */
+/* ---- CSRs -------------------------------------------------------------------------- */
 
 static bool is_one_of(uint32_t n, const uint16_t *list, unsigned count)
 {
@@ -143,7 +143,7 @@ static void floating_point(void)
     CHECK(csr_read(sstatus) & STATUS_FS, STATUS_FS);
 }
 
-/* ---- exceptions --------------------------------------------------------------------------------- */
+/* ---- exceptions -------------------------------------------------------------------- */
 
 static void exceptions(void)
 {
@@ -196,7 +196,7 @@ static void exceptions(void)
     CHECK(after & (STATUS_SIE | STATUS_SPIE | STATUS_SPP), STATUS_SPIE);
 }
 
-/* ---- interrupts --------------------------------------------------------------------------------- */
+/* ---- interrupts -------------------------------------------------------------------- */
 
 #define UART 0x10000000ull
 #define PLIC 0x0c000000ull
@@ -285,7 +285,7 @@ static void interrupts(void)
     external(false);
 }
 
-/* ---- time ------------------------------------------------------------------------------------------ */
+/* ---- time -------------------------------------------------------------------------- */
 
 static void timer(void)
 {
@@ -311,7 +311,7 @@ static void timer(void)
     CHECK(csr_read(STIMECMP), ~0ull);
 }
 
-/* ---- the SBI ---------------------------------------------------------------------------------------- */
+/* ---- the SBI ----------------------------------------------------------------------- */
 
 #define SBI_CHECK(extension, function, a, b, error_, value_)      \
     do {                                                          \
