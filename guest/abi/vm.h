@@ -77,7 +77,9 @@ enum vm_verb {
     VM_REFUSED,     /* id; text: it was not begun. Last frame of that id */
     VM_PONG,
 };
-/* VM_INPUT, VM_SIGNAL, VM_RESIZE and VM_CREDIT for an id that has ended are ignored: they
+/* A command that was sent SIGTERM or SIGKILL leaves nothing in the background: what there
+ * is of it then is killed within a second.
+ * VM_INPUT, VM_SIGNAL, VM_RESIZE and VM_CREDIT for an id that has ended are ignored: they
  * may have crossed its last frame. */
 
 struct vm_resume {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "abi/vm.h"
+#include "vm/init/file.h"
 #include "vm/init/leaf.h"
 #include "vm/init/log.h"
 
@@ -22,21 +23,11 @@ enum { LEAVES = 4 * (VM_SESSIONS_MAX + VM_EXECS_MAX) };
 static struct leaf leaves[LEAVES];
 static bool with_cgroups;
 
-static bool put(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool done = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    close(fd);
-    return done;
-}
-
 static void put_number(const char *path, uint64_t number)
 {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-    if (!put(path, text))
+    if (!file_put(path, text))
         log_line("%s stays without a limit: %m", path);
 }
 
@@ -57,7 +48,7 @@ void leaves_open(bool limits)
     for (int i = 0; i < LEAVES; i++)
         leaves[i] = (struct leaf){.events.fd = -1, .procs = -1, .number = (uint32_t)i};
     if (limits)
-        put("/sys/fs/cgroup/cgroup.subtree_control", "+memory +pids");
+        file_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory +pids");
     bool made = mkdir(TOP, 0755) == 0;
     with_cgroups = access(TOP "/cgroup.procs", W_OK) == 0;
     if (!with_cgroups)
@@ -67,7 +58,7 @@ void leaves_open(bool limits)
     if (!with_cgroups || !limits)
         return;
     set_limits();
-    put(TOP "/cgroup.subtree_control", "+memory +pids");
+    file_put(TOP "/cgroup.subtree_control", "+memory +pids");
 }
 
 /* ---- who is in it ------------------------------------------------------------------------ */
@@ -255,7 +246,7 @@ static void kill_cgroup(struct leaf *l)
 {
     char path[64];
     path_of(l, "/cgroup.kill", path);
-    put(path, "1");
+    file_put(path, "1");
 }
 
 struct leaf *leaf_kill(struct leaf *l)

@@ -14,17 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "vm/init/file.h"
 #include "vm/init/log.h"
 #include "vm/init/setup.h"
-
-static void put(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        log_line("%s: %m", path);
-    if (fd >= 0)
-        close(fd);
-}
 
 static void set_clock(uint64_t wall_ns)
 {
@@ -56,7 +48,7 @@ static void name_it(uint64_t machine)
     if (sethostname(text, (size_t)n) < 0)
         log_line("no host name: %m");
     snprintf(text, sizeof text, "%016llx%016llx\n", m, (m ^ 0x5851f42d4c957f2d) * 3);
-    put("/run/machine-id", text);
+    file_set("/run/machine-id", text);
     uint64_t r[2] = {0, 0};
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     ssize_t got = read(fd, r, sizeof r);
@@ -65,7 +57,7 @@ static void name_it(uint64_t machine)
     snprintf(text, sizeof text, "%08x-%04x-4%03x-8%03x-%012llx\n", (unsigned)r[0],
              (unsigned)(r[0] >> 32) & 0xffff, (unsigned)(r[0] >> 48) & 0xfff,
              (unsigned)(r[1] >> 48) & 0xfff, (unsigned long long)r[1] & 0xffffffffffff);
-    put("/run/boot-id", text);
+    file_set("/run/boot-id", text);
 }
 
 void resume(const struct vm_resume *r)
@@ -81,7 +73,7 @@ static void fill_with_zeros(void)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        put("/proc/self/oom_score_adj", "1000");
+        file_set("/proc/self/oom_score_adj", "1000");
         struct sysinfo s;
         sysinfo(&s);
         size_t piece = 1 << 20, leave = 4 << 20;
@@ -100,6 +92,6 @@ static void fill_with_zeros(void)
 void quiesce(void)
 {
     sync();
-    put("/proc/sys/vm/compact_memory", "1");
+    file_set("/proc/sys/vm/compact_memory", "1");
     fill_with_zeros();
 }

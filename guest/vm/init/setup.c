@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "vm/init/file.h"
 #include "vm/init/log.h"
 #include "vm/init/setup.h"
 
@@ -24,16 +25,6 @@ static bool mounted(const char *what, const char *where, const char *type,
         return true;
     log_line("%s is not mounted at %s: %m", what, where);
     return false;
-}
-
-static void put(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (!done)
-        log_line("%s: %m", path);
-    if (fd >= 0)
-        close(fd);
 }
 
 /* The disk lies below /mnt of the read-only root, and is seen no more once the overlay is
@@ -109,7 +100,7 @@ static void set_limits(void)
     setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_max = RLIM_INFINITY});
     setrlimit(RLIMIT_NOFILE, &(struct rlimit){1024, 65536});
     /* Not for want of memory, and not behind what runs in sessions: shells set their own. */
-    put("/proc/self/oom_score_adj", "-1000");
+    file_set("/proc/self/oom_score_adj", "-1000");
     setpriority(PRIO_PROCESS, 0, -20);
     umask(022);
 }
@@ -117,10 +108,10 @@ static void set_limits(void)
 /* Names that each machine has of its own lie in files of /run, over those of the image. */
 static void own_names(void)
 {
-    put("/run/machine-id", "00000000000000000000000000000000\n");
-    put("/run/boot-id", "00000000-0000-0000-0000-000000000000\n");
+    file_set("/run/machine-id", "00000000000000000000000000000000\n");
+    file_set("/run/boot-id", "00000000-0000-0000-0000-000000000000\n");
     if (access("/etc/machine-id", F_OK) < 0)
-        put("/etc/machine-id", "");
+        file_set("/etc/machine-id", "");
     mounted("/run/machine-id", "/etc/machine-id", NULL, MS_BIND, NULL);
     mounted("/run/boot-id", "/proc/sys/kernel/random/boot_id", NULL, MS_BIND, NULL);
 }
