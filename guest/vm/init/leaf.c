@@ -32,15 +32,16 @@ static void put_number(const char *path, uint64_t number)
 }
 
 /* So much is left to init, the kernel and the first shell that a fork in them succeeds
- * while commands have used up all that they may. */
+ * while commands have used up all that they may: each process takes some 0.4 MB, of which
+ * the kernel does not count all. */
 static void set_limits(void)
 {
     struct sysinfo s;
     sysinfo(&s);
     uint64_t total = (uint64_t)s.totalram * s.mem_unit;
-    put_number(TOP "/memory.max", total - total / 16 - (12u << 20));
-    uint64_t processes = total >> 18; /* each takes a quarter of a megabyte or less */
-    put_number(TOP "/pids.max", processes < 256 ? 256 : processes);
+    put_number(TOP "/memory.max", total - total / 8 - (8u << 20));
+    uint64_t processes = total >> 19;
+    put_number(TOP "/pids.max", processes < 128 ? 128 : processes);
 }
 
 void leaves_open(bool limits)
