@@ -196,7 +196,7 @@ $(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o $(OUT)/cloc
 	$(call link)
 $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
-$(OUT)/cloche-vm-bake: $(OUT)/src/vm/bake_main.o \
+$(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/vm/%_main.o \
         $(foreach r,base os json crypto engine vm,$(filter $(OUT)/src/$r/%,$(OBJ))) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
 	$(call link)
@@ -325,10 +325,10 @@ install: all              ## program, library and what they need beneath PREFIX 
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
 program: build/cloche     ## the program of this MODE
-conformance: build/cloche-conformance build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
+conformance: build/cloche-conformance build/cloche-vm-core build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
 guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm typescript.bare.wasm vm.wasm)  ## compiled to Wasm and baked
 
-build/cloche build/cloche-bake build/cloche-vm-bake build/cloche-conformance: build/%: $(OUT)/%
+build/cloche build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 
 # The bake runs the guest's start once and writes script.wasm and what belongs to it.

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import riscv as rv
 
-TOHOST, BARE = 0x80000000, 0x80000008
-CURSOR, SINK, PTR = 0x80000010, 0x80000018, 0x80000020
-ACTION, STACK_T = 0x80000040, 0x80000060
-SAVE = 0x80000100                      # as Linux keeps it: pc, x1 to x31, f, fcsr
+TOHOST, BARE, CURSOR, PTR = 0x80000400, 0x80000408, 0x80000410, 0x80000420
+ACTION, STACK_T = 0x80000440, 0x80000460
+SAVE = 0x80000500                      # as Linux keeps it: pc, x1 to x31, f, fcsr
 REGISTERS = 0x80001000                 # x and f at the beginning
 STACK = 0x80010000
 TABLE, OUT = 0x80100000, 0x80300000
@@ -151,7 +150,7 @@ def write(path, encodings, bare):
     end = OUT + 8 * len(encodings)
     assert len(table) <= OUT - TABLE and end <= PRISTINE
     Path(path).write_bytes(rv.elf(CODE, [
-        (TOHOST, words, 0x1000), (REGISTERS, registers(), 512), (STACK, b"", 0x10000),
+        (TOHOST, words, 0xc00), (REGISTERS, registers(), 512), (STACK, b"", 0x10000),
         (TABLE, table, len(table)), (OUT, b"", end - OUT), (PRISTINE, memory(), SPAN),
         (MEMORY, memory(), SPAN), (CODE, program(), END - CODE)],
         {"tohost": TOHOST, "begin_signature": OUT, "end_signature": end}))

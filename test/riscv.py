@@ -255,3 +255,25 @@ def elf(entry, segments, symbols):
     file = (file + heads).ljust(start, b"\0") + body + names
     return file.ljust(table_at, b"\0") + table + section(0, 0, 0, 0, 0) + \
         section(3, names_at, len(names), 0, 0) + section(2, table_at, len(table), 1, 24)
+
+
+def pieces(file):
+    """What cloche-vm-core takes, of a linked program's ELF file."""
+    entry, heads, sections = struct.unpack_from("<QQQ", file, 24)
+    count, section_count = struct.unpack_from("<H", file, 56)[0], struct.unpack_from("<H", file, 60)[0]
+    parts = [struct.unpack_from("<QQ8xQ", file, heads + 56 * k + 8) for k in range(count)
+             if struct.unpack_from("<I", file, heads + 56 * k)[0] == 1]
+    values = {}
+    for k in range(section_count):
+        kind, at, size, link = struct.unpack_from("<4xI16xQQI", file, sections + 64 * k)
+        if kind != 2:
+            continue
+        names, = struct.unpack_from("<Q", file, sections + 64 * link + 24)
+        for symbol in range(at, at + size, 24):
+            name, value = struct.unpack_from("<I4xQ", file, symbol)
+            values[file[names + name:file.index(b"\0", names + name)].decode()] = value
+    made = struct.pack("<5Q", entry, values["tohost"], values.get("begin_signature", 0x80000000),
+                       values.get("end_signature", 0x80000000), len(parts))
+    for offset, address, size in parts:
+        made += struct.pack("<QQ", address, size) + file[offset:offset + size]
+    return made

@@ -43,6 +43,16 @@ def ours(write, folder):
         int(done.stderr.split()[0])
 
 
+def in_wasm(write, folder):
+    """The signature as the emulator leaves it that ships: the same sources in Wasm."""
+    path = folder / "bare"
+    write(path, 1)
+    done = subprocess.run([ROOT / "build/cloche-vm-core"], input=rv.pieces(path.read_bytes()),
+                          capture_output=True, timeout=600, cwd=ROOT)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
 def theirs(write, folder):
     path = folder / "user"
     write(path, 0)
@@ -106,6 +116,15 @@ def test_random_streams_end_as_the_peers_do(mix, tmp_path):
                 pytest.fail(first_difference(units, seed, tmp_path / "one"))
     # Ten millions in all five of them, at least.
     assert total >= 2_000_000 * min(STREAMS, 500) // 500
+
+
+@pytest.mark.parametrize("mix", streams.MIXES)
+def test_random_streams_end_the_same_in_wasm(mix, tmp_path):
+    rows = [(streams.make_units(f"wasm {mix} {k}", mix, 250), f"{mix} {k}")
+            for k in range(min(STREAMS, 200))]
+    write = streams.Program(rows, "pool").write
+    made, _ = ours(write, tmp_path)
+    assert in_wasm(write, tmp_path) == made
 
 
 # ---- every encoding -----------------------------------------------------------------------------
@@ -192,6 +211,15 @@ def test_floating_point_gives_the_same_results_and_flags(tmp_path):
             over = half if differ([one], half) else over[len(over) // 2:]
         told.append(f"{one[0]} of {', '.join(hex(v) for v in over[0])}")
     assert not wrong, f"{len(wrong)} of {len(tried)} instructions: {'; '.join(told)}"
+
+
+def test_floating_point_and_every_short_instruction_are_the_same_in_wasm(tmp_path):
+    tried, rows = arithmetic.instructions(), arithmetic.operands(1000, "operands")
+    every = [bits for bits in range(1, 0x10000) if bits & 3 != 3 and not jumps_to_itself(bits)]
+    for write in (lambda path, flag: arithmetic.write(path, tried, rows, flag),
+                  lambda path, flag: probes.write(path, every[::7], flag)):
+        made, _ = ours(write, tmp_path)
+        assert in_wasm(write, tmp_path) == made
 
 
 # ---- bare programs --------------------------------------------------------------------------------
