@@ -286,3 +286,11 @@ void leaves_kill(uint32_t session)
         }
     }
 }
+
+bool leaves_are_empty(void)
+{
+    for (int i = 0; i < LEAVES; i++)
+        if (leaves[i].procs >= 0 && !empty_but(&leaves[i], 0))
+            return false;
+    return true;
+}

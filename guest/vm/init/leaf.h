@@ -46,3 +46,4 @@ void leaf_signal(struct leaf *l, int number);
 struct leaf *leaf_kill(struct leaf *l);
 /* Kills all that commands of a session left, shells included; 0: of all. */
 void leaves_kill(uint32_t session);
+bool leaves_are_empty(void);

@@ -93,6 +93,18 @@ static void take_resume(const struct vm_frame *f, const uint8_t *payload)
     port_say(0, VM_READY, NULL, 0);
 }
 
+/* What was killed is to be gone, not to lie in the image of a machine as it ends. */
+static void take_quiesce(void)
+{
+    execs_end_all();
+    for (int ms = 0; ms < 5000 && !leaves_are_empty(); ms++)
+        usleep(1000);
+    reap();
+    if (own_machine)
+        quiesce();
+    port_say(0, VM_READY, NULL, 0);
+}
+
 static void take_frame(const struct vm_frame *f, const uint8_t *payload)
 {
     switch (f->verb) {
@@ -100,11 +112,7 @@ static void take_frame(const struct vm_frame *f, const uint8_t *payload)
         take_resume(f, payload);
         break;
     case VM_QUIESCE:
-        execs_end_all();
-        reap();
-        if (own_machine)
-            quiesce();
-        port_say(0, VM_READY, NULL, 0);
+        take_quiesce();
         break;
     case VM_PING:
         port_say(0, VM_PONG, payload, f->length);
