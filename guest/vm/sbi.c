@@ -182,7 +182,8 @@ static struct answer console(struct hart *h, uint64_t function)
     const uint8_t *at = h->x[12] ? 0 : ram_at(h->x[11], n);
     if (!at)
         return failed(INVALID);
-    host_write(VM_LOG, at, (uint32_t)n);
+    if (n)
+        host_write(VM_LOG, at, (uint32_t)n);
     return done(n);
 }
 

@@ -349,6 +349,7 @@ static void calls(void)
     SBI_CHECK(0x4442434e, 0, 10, 0, -3, 0);
     SBI_CHECK(0x4442434e, 0, 0x100000, 0x83f80000, -3, 0);
     SBI_CHECK(0x4442434e, 1, 10, 0x80200000, 0, 0);
+    SBI_CHECK(0x4442434e, 0, 0, 0x80200000, 0, 0);
     test("a reset of no known kind");
     SBI_CHECK(0x53525354, 0, 9, 0, -3, 0);
 }
