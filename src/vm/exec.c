@@ -343,7 +343,7 @@ static bool run(struct call *c, struct err *e)
         ran = tell_result(c, e);
     }
     if (c->session)
-        session_leave(m, c->session);
+        session_leave(c->session);
     return ran;
 }
 

@@ -140,10 +140,10 @@ bool port_over(struct vm *m, bool ran, struct err *e);
 
 /* Waits for the session of that name to be free, making it where there is none. NULL and
  * ERR_INVALID (the name), ERR_LIMIT, ERR_BUSY (not by then), or why the machine ended.
- * ERR_CANCELLED once *cancelled, whose setter calls session_wake(). */
+ * ERR_CANCELLED once `cancel` has fired, of which session_wake() tells. */
 struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
                               struct cancel *cancel, struct err *e);
-void session_leave(struct vm *m, struct session *s);
+void session_leave(struct session *s);
 void session_wake(struct vm *m); /* all that wait look again */
 void session_free_all(struct vm *m);
 

@@ -127,9 +127,8 @@ struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
     return mine ? s : NULL;
 }
 
-void session_leave(struct vm *m, struct session *s)
+void session_leave(struct session *s)
 {
-    (void)m;
     s->taken = false;
     next_turn(s);
 }

@@ -121,8 +121,8 @@ struct vm_keyboard;
 struct vm_keyboard *vm_keyboard_new(void);
 void vm_keyboard_free(struct vm_keyboard *k); /* after its command; NULL is fine */
 SCOPED(vm_keyboard, vm_keyboard_free);
-/* Waits while the command takes nothing and 256 KB wait for it. false: the command has
- * ended, or reads no more. */
+/* Waits until the command has begun, and while it takes nothing and 256 KB wait for it.
+ * false: the command has ended, or reads no more. */
 bool vm_keyboard_type(struct vm_keyboard *k, struct str bytes);
 /* As many of the bytes as there is room for now, without waiting; 0 too once it ended. */
 size_t vm_keyboard_offer(struct vm_keyboard *k, struct str bytes);
@@ -133,28 +133,31 @@ void vm_keyboard_signal(struct vm_keyboard *k, int number); /* Linux's, to all o
 /* A command. Zero and NULL mean the default. All is borrowed for the call. */
 struct vm_exec {
     struct str command; /* given to bash: any bytes without a NUL */
-    struct str
-        session;     /* a name: letters, digits, "._-"; empty: "default". The long-lived
-                           shell that it runs in; commands of one wait for each other */
-    bool apart;      /* in a process of its own instead, which knows no session */
-    const char *cwd; /* for this command alone */
-    const char *const *env; /* "NAME=value", for this command alone */
+    /* A name of letters, digits, "._-"; empty: "default". The long-lived shell that it runs
+     * in; commands of one wait for each other. */
+    struct str session;
+    bool apart; /* in a process of its own instead, which knows no session */
+    /* For this command alone. */
+    const char *cwd;
+    const char *const *env; /* "NAME=value" */
     size_t env_count;
     struct str input; /* standard input; without a pointer: /dev/null. Or by `keyboard` */
-    uint64_t timeout_ns;   /* its turn in the session included; at most VM_TIMEOUT_MAX_NS;
-                              UINT64_MAX: none, for a person's terminal */
-    uint64_t output_bytes; /* kept of stdout, and of stderr: of more, the first and the
-                              last part with a mark between */
-    bool unkept;           /* nothing is kept: `output` gets it all */
+    /* Its turn in the session included; at most VM_TIMEOUT_MAX_NS. UINT64_MAX: none, for a
+     * person's terminal. */
+    uint64_t timeout_ns;
+    /* Kept of stdout, and of stderr: of more, the first and the last part with a mark
+     * between. Or, `unkept`, nothing: `output` gets it all. */
+    uint64_t output_bytes;
+    bool unkept;
     bool pty; /* a terminal: stdin, stdout and stderr are one. Implies apart */
     uint16_t rows, columns; /* of it; 24 and 80 */
     /* What it prints, as it does, on the caller's thread. One that is slow holds up this
      * command alone. */
     void (*output)(void *arg, enum vm_stream which, struct str bytes);
     void *output_arg;
-    struct cancel
-        *cancel; /* SIGTERM for all of it, SIGKILL a second later; may be NULL */
-    struct vm_keyboard *keyboard; /* may be NULL */
+    /* SIGTERM for all of it, SIGKILL a second later. Nobody else waits for it meanwhile. */
+    struct cancel *cancel;
+    struct vm_keyboard *keyboard;
 };
 
 struct vm_result {
@@ -162,11 +165,10 @@ struct vm_result {
     uint64_t stdout_lost, stderr_lost;     /* bytes that are not kept */
     int exit_code;                         /* 128+n of signal n, as a shell says */
     bool timed_out, cancelled;
-    bool
-        shell_ended; /* the session's shell ended with it: the next command has a new one */
-    bool held;       /* something in the background kept its outputs, and was let go */
-    bool out_of_memory; /* the machine's memory ran out meanwhile */
-    bool fresh; /* the first command of this machine, though the owner had one before */
+    bool shell_ended; /* the session's: the next command has a new one */
+    bool held; /* what it left in the background kept its outputs, and was let go */
+    bool out_of_memory;       /* the machine's memory ran out meanwhile */
+    bool fresh;               /* first of its machine, though the owner had one before */
     char before[256];         /* when fresh: how that one ended */
     uint64_t wall_ns, cpu_ns; /* as the machine tells */
 };
@@ -175,9 +177,10 @@ void vm_result_done(struct vm_result *r); /* one of zeros is fine */
 /* Runs it, and waits. true: it ran, whatever its exit code, also when it was out of time or
  * cancelled while it ran. false and *e: ERR_INVALID, ERR_LIMIT (size of the command, too
  * many sessions or commands at once: nothing ran), ERR_BUSY (its session was not free
- * within the time: nothing ran), ERR_CANCELLED (before it ran, or the machine was stopped),
- * ERR_GUEST, ERR_LIMIT (the machine failed, or used up what it may: what happened; it has
- * ended). The result is to be ended in any case, and holds what was printed until then. */
+ * within the time, or the machine has no room for it: nothing ran), ERR_CANCELLED (before
+ * it ran, or the machine was stopped), ERR_GUEST, ERR_LIMIT (the machine failed, or used up
+ * what it may: what happened; it has ended). The result is to be ended in any case, and
+ * holds what was printed until then. */
 bool vm_exec(struct vm *m, const struct vm_exec *x, struct vm_result *r, struct err *e);
 /* Ends the session's shell and all that runs in it. ERR_NOT_FOUND, or as vm_exec(). */
 bool vm_session_close(struct vm *m, struct str session, struct err *e);
