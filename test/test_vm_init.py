@@ -165,6 +165,8 @@ def test_cwd_and_env_are_for_one_command(init):
                  env=["A=it's", "B=$x \\ \"q\"\n2", "C="])
     assert r.out == (b"/proc\nit's $x \\ \"q\" 2\nit's $x \\ \"q\" 2\n")
     assert init.run("pwd; echo $A $B ${C-unset}").out == b"/\nsession exported unset\n"
+    assert init.run("pwd; echo $PWD; cd ..", cwd="usr/lib").out == b"/usr/lib\n" * 2
+    assert init.run("pwd; echo $PWD").out == b"/\n/\n"
     assert init.run("exit 4", env=["A=1"]).status == 4
 
 

@@ -237,8 +237,8 @@ static void drop_streams(void)
     for (int i = 0; i < 3; i++) {
         if (dup2(null, i) == i)
             continue;
-        int fd =
-            open("/dev/null", O_RDWR | O_CLOEXEC); /* the first time, or it was closed */
+        /* It is the first time, or it was closed. */
+        int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         null = fd < 0 ? -1 : keep_away(fd);
         dup2(null, i);
     }
@@ -289,12 +289,17 @@ static char *with_variables(const char *text, const char *env, uint32_t length)
     return whole;
 }
 
-static void go_to(const char *path)
+/* What `cd` does, without its words. false and errno: it is not there. */
+static bool go_to(const char *path)
 {
     if (chdir(path) < 0)
-        return;
-    set_working_directory(path);
-    bind_variable("PWD", path, 0);
+        return false;
+    char *real = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    const char *now = real != NULL ? real : path;
+    set_working_directory(now);
+    bind_variable("PWD", now, 0);
+    free(real);
+    return true;
 }
 
 /* What an evaluation that is left by a jump leaves behind: commands over commands, their
@@ -329,8 +334,8 @@ static int evaluate(char *text)
 
 static void run(const int passed[PASSED_MAX])
 {
-    static char *made,
-        *was_in; /* of the last command, which may have been left by a jump */
+    /* Of the last command, which may not have come back here. */
+    static char *made, *was_in;
     const struct order o = heard.order;
     char *env = heard.rest + o.cwd_length, *text = env + o.env_length;
     pid_t made_before = last_made_pid;
@@ -349,16 +354,17 @@ static void run(const int passed[PASSED_MAX])
         ioctl(0, TIOCSCTTY, 0);
         tcsetpgrp(0, getpid());
     }
-    if (text != NULL && o.env_length > 0)
-        text = made = with_variables(text, env, o.env_length);
+    if (text != NULL && o.env_length > 0) {
+        text = with_variables(text, env, o.env_length);
+        free(made);
+        made = text;
+    }
     int failure = text == NULL ? ENOMEM : 0;
     if (failure == 0 && o.cwd_length > 0) {
         was_in = strdup(
             the_current_working_directory != NULL ? the_current_working_directory : "/");
-        if (chdir(heard.rest) < 0)
+        if (!go_to(heard.rest))
             failure = errno;
-        else
-            go_to(heard.rest);
     }
     int status = failure == 0 ? evaluate(text) : failure;
     if (was_in != NULL && failure == 0)
