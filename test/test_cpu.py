@@ -18,7 +18,7 @@ import riscv as rv
 import streams
 
 ROOT = Path(__file__).resolve().parent.parent
-EMULATOR = os.environ.get("CLOCHE_VM", str(ROOT / "build/vm-native"))
+EMULATOR = os.environ.get("CLOCHE_VM_NATIVE", str(ROOT / "build/vm-native"))
 # RV64GC and nothing else. The peer has one defect of its own: it runs the vector extension's
 # loads and stores of whole registers even where that extension is off.
 QEMU = [os.environ.get("QEMU", str(ROOT / "build/deps/machine-peers/native/usr/bin/qemu-riscv64")),
