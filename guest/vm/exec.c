@@ -135,6 +135,37 @@
     OP(name##_d, AMO(uint64_t, 8, PLAIN, new))
 #define PLAIN(v) (v)
 
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+#define DO_addi RD = RS1 + IMM
+#define DO_c_addi DO_addi
+#define DO_add RD = RS1 + RS2
+#define DO_c_add DO_add
+#define DO_slli RD = RS1 << (s->imm & 63)
+#define DO_c_slli DO_slli
+#define DO_andi RD = RS1 & IMM
+#define DO_lui RD = IMM
+#define DO_auipc RD = PC + IMM
+#define DO_lbu LOAD(uint8_t, 1, PLAIN)
+#define DO_ld LOAD(uint64_t, 8, PLAIN)
+#define DO_c_ld DO_ld
+#define DO_sd STORE(uint64_t, 8)
+#define DO_c_sd DO_sd
+
+/* The first one of so many bytes, and on to the second. */
+#define FIRST(first, bytes) \
+    {                       \
+        DO_##first;         \
+    }                       \
+    left--;                 \
+    s += (bytes) / 2
+#define PAIR(first, bytes, second, bytes_of_second) \
+    case OP_##first##_##second: {                   \
+        FIRST(first, bytes);                        \
+        DO_##second;                                \
+    }                                               \
+        NEXT(bytes_of_second)
+
 /* ---- floating point ---------------------------------------------------------------- */
 
 /* Where the result is all there is to say of it (fast.h); else the operation is performed. */
@@ -170,18 +201,18 @@ __attribute__((noinline)) static const struct slot *run_fast(const struct slot *
         switch ((enum vm_op)s->op) {
             OPS(nop, );
             OP(fence, );
-            OPS(lui, RD = IMM);
-            OP(auipc, RD = PC + IMM);
-            OPS(addi, RD = RS1 + IMM);
+            OPS(lui, DO_lui);
+            OP(auipc, DO_auipc);
+            OPS(addi, DO_addi);
             OP(slti, RD = (int64_t)RS1 < (int64_t)IMM);
             OP(sltiu, RD = RS1 < IMM);
             OP(xori, RD = RS1 ^ IMM);
             OP(ori, RD = RS1 | IMM);
-            OPS(andi, RD = RS1 & IMM);
-            OPS(slli, RD = RS1 << (s->imm & 63));
+            OPS(andi, DO_andi);
+            OPS(slli, DO_slli);
             OPS(srli, RD = RS1 >> (s->imm & 63));
             OPS(srai, RD = (uint64_t)((int64_t)RS1 >> (s->imm & 63)));
-            OPS(add, RD = RS1 + RS2);
+            OPS(add, DO_add);
             OPS(sub, RD = RS1 - RS2);
             OP(sll, RD = RS1 << (RS2 & 63));
             OP(slt, RD = (int64_t)RS1 < (int64_t)RS2);
@@ -217,14 +248,14 @@ __attribute__((noinline)) static const struct slot *run_fast(const struct slot *
             OP(lb, LOAD(uint8_t, 1, sign_8));
             OP(lh, LOAD(uint16_t, 2, sign_16));
             OPS(lw, LOAD(uint32_t, 4, sign_32));
-            OPS(ld, LOAD(uint64_t, 8, PLAIN));
-            OP(lbu, LOAD(uint8_t, 1, PLAIN));
+            OPS(ld, DO_ld);
+            OP(lbu, DO_lbu);
             OP(lhu, LOAD(uint16_t, 2, PLAIN));
             OP(lwu, LOAD(uint32_t, 4, PLAIN));
             OP(sb, STORE(uint8_t, 1));
             OP(sh, STORE(uint16_t, 2));
             OPS(sw, STORE(uint32_t, 4));
-            OPS(sd, STORE(uint64_t, 8));
+            OPS(sd, DO_sd);
             OP(flw, FP_LOAD(uint32_t, 4, boxed));
             OPS(fld, FP_LOAD(uint64_t, 8, PLAIN));
             OP(fsw, FP_STORE(uint32_t, 4));
@@ -313,6 +344,29 @@ __attribute__((noinline)) static const struct slot *run_fast(const struct slot *
             OP(fmv_d_x, MOVE(FD, RS1));
             OP(fmv_x_w, MOVE(RD, sign_32(F1)));
             OP(fmv_w_x, MOVE(FD, boxed(RS1)));
+            PAIR(c_ld, 2, c_ld, 2);
+            PAIR(c_sd, 2, c_sd, 2);
+            PAIR(ld, 4, ld, 4);
+            PAIR(sd, 4, sd, 4);
+            PAIR(lbu, 4, lbu, 4);
+            PAIR(c_ld, 2, c_addi, 2);
+            PAIR(c_ld, 2, c_add, 2);
+            PAIR(c_add, 2, c_ld, 2);
+            PAIR(c_addi, 2, c_sd, 2);
+            PAIR(c_addi, 2, c_addi, 2);
+            PAIR(c_add, 2, c_add, 2);
+            PAIR(c_slli, 2, c_add, 2);
+            PAIR(slli, 4, c_add, 2);
+            PAIR(andi, 4, c_slli, 2);
+            PAIR(auipc, 4, ld, 4);
+            PAIR(auipc, 4, addi, 4);
+            PAIR(lui, 4, addi, 4);
+        case OP_c_addi_c_jr:
+            FIRST(c_addi, 2);
+            JALR(false, 0)
+        case OP_c_addi_bltu_near:
+            FIRST(c_addi, 2);
+            NEAR(RS1 < AT(x, s->rd), 4)
         default:
             break;
         }
@@ -359,7 +413,8 @@ static const struct slot *handle(struct hart *h, const struct slot *s)
     if (s->op == OP_across)
         return alone(h);
     /* Its own, for a store may scratch the very slot that it is run from. */
-    const struct slot now = *s;
+    struct slot now = *s;
+    now.op = (uint8_t)place_first(now.op);
     bool straight = perform(h, &now);
     h->retired++;
     return straight ? s + now.size / 2 : 0;

@@ -79,6 +79,13 @@ enum vm_format { NONE, R, I, S, B, U, J, CSR, F2, F3 };
     OP(nop, NONE) OP(idle, NONE) OP(jr, I) OP(j_near, J) OP(jal_near, J)                                \
     OP(beq_near, B) OP(bne_near, B) OP(blt_near, B) OP(bge_near, B) OP(bltu_near, B)     \
     OP(bgeu_near, B)
+/* Two instructions that often follow each other, run as one: the first one's slot says so, the
+ * second one's is as it would be alone, for whoever jumps there. */
+#define VM_PAIRED_OPS(OP)                                                                \
+    OP(c_ld, c_ld) OP(c_sd, c_sd) OP(ld, ld) OP(sd, sd) OP(lbu, lbu) OP(c_ld, c_addi)    \
+    OP(c_ld, c_add) OP(c_add, c_ld) OP(c_addi, c_sd) OP(c_addi, c_addi)                  \
+    OP(c_slli, c_add) OP(slli, c_add) OP(auipc, ld) OP(auipc, addi) OP(lui, addi)        \
+    OP(c_add, c_add) OP(andi, c_slli) OP(c_addi, c_jr) OP(c_addi, bltu_near)
 /* clang-format on */
 
 enum vm_op {
@@ -88,7 +95,10 @@ enum vm_op {
 #define VM_OP_NUMBER(name) OP_c_##name,
         VM_SHORT_OPS(VM_OP_NUMBER)
 #undef VM_OP_NUMBER
-            VM_OP_COUNT
+#define VM_OP_NUMBER(first, second) OP_##first##_##second,
+            VM_PAIRED_OPS(VM_OP_NUMBER)
+#undef VM_OP_NUMBER
+                VM_OP_COUNT
 };
 _Static_assert(VM_OP_COUNT <= 256, "an operation's number is a byte");
 

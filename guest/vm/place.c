@@ -62,6 +62,33 @@ struct slot place(struct slot s, uint32_t index)
     return s;
 }
 
+static const struct {
+    uint8_t first, second, both;
+} pairs[] = {
+#define VM_PAIR(first, second) {OP_##first, OP_##second, OP_##first##_##second},
+    VM_PAIRED_OPS(VM_PAIR)
+#undef VM_PAIR
+};
+
+static const uint8_t first_of[256] = {
+#define VM_PAIR(first, second) [OP_##first##_##second] = OP_##first,
+    VM_PAIRED_OPS(VM_PAIR)
+#undef VM_PAIR
+};
+
+enum vm_op place_first(enum vm_op op)
+{
+    return first_of[op] ? first_of[op] : op;
+}
+
+static uint8_t joined(enum vm_op first, enum vm_op second)
+{
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].first == first && pairs[i].second == second)
+            return pairs[i].both;
+    return (uint8_t)first;
+}
+
 static bool ends_row(enum vm_op op)
 {
     return op == OP_jal || op == OP_jalr || op == OP_sret || op == OP_illegal;
@@ -69,6 +96,7 @@ static bool ends_row(enum vm_op op)
 
 void place_from(struct code_page *page, uint32_t index)
 {
+    struct slot *before = 0;
     page->writes = 0;
     for (uint32_t n = 0; n < ROW && index < HALVES; n++) {
         if (page->slots[index].op != OP_undecoded)
@@ -81,7 +109,11 @@ void place_from(struct code_page *page, uint32_t index)
         }
         struct slot s =
             vm_decode(whole ? low | (uint32_t)page->code[index + 1] << 16 : low);
-        page->slots[index] = place(s, index);
+        struct slot *at = &page->slots[index];
+        *at = place(s, index);
+        if (before)
+            before->op = joined(before->op, at->op);
+        before = at;
         if (ends_row(s.op))
             return;
         index += s.size / 2u;

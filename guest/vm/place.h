@@ -9,3 +9,5 @@ struct slot place(struct slot s, uint32_t index);
 
 /* Decodes the instruction at slot `index` and those behind it, until one that jumps for sure. */
 void place_from(struct code_page *page, uint32_t index);
+/* Of a pair, its first operation; all others are themselves. */
+enum vm_op place_first(enum vm_op op);
