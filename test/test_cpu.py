@@ -318,6 +318,7 @@ def test_what_cannot_be_run_is_said(tmp_path):
     assert "its entry" in refused(program(tmp_path, ends_with(0), entry=0x1000))[1]
     assert refused(tmp_path / "none")[0] == 126
     assert refused(program(tmp_path, ends_with(0)), "--max", "-1")[0] == 126
+    assert refused(program(tmp_path, ends_with(0)), "--signature")[0] == 126
 
 
 def test_damaged_files_are_refused_or_run_and_nothing_else(tmp_path):

@@ -1,4 +1,5 @@
-/* Floating-point instructions, in all generality. Those that matter for speed are mostly done by the executor (fast.h). */
+/* Floating-point instructions, in all generality: registers, boxes, modes and flags around
+ * softfp. Where the result is all there is to say, the executor has done it (fast.h). */
 #include "vm/fp.h"
 #include "vm/csr.h"
 #include "vm/softfp.h"

@@ -1,5 +1,4 @@
-/* guest/vm/fp.h - the hart's floating-point instructions: registers, rounding, flags; the
- * machine's own arithmetic where that is exact, else softfp. */
+/* guest/vm/fp.h - the hart's floating-point instructions: registers, rounding, flags. */
 #pragma once
 #include "vm/hart.h"
 

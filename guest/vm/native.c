@@ -70,9 +70,11 @@ int main(int argc, char **argv)
             whole.counted = true;
         else if (!strcmp(option, "--bare"))
             b.path = argv[++i];
-        else if (!strcmp(option, "--signature"))
+        else if (!strcmp(option, "--signature")) {
             b.signature = argv[++i];
-        else if (!strcmp(option, "--max")) {
+            if (!b.signature)
+                return refuse("--signature takes the path of a file", "");
+        } else if (!strcmp(option, "--max")) {
             if (!number(argv[++i], 1, UINT64_MAX, &b.most))
                 return refuse("--max takes a number of instructions from 1", "");
         } else if (!strcmp(option, "--ram")) {

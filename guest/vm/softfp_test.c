@@ -104,12 +104,19 @@ static uint32_t raised(void)
            (e & FE_INVALID ? FP_NV : 0u);
 }
 
+/* Other processors tell tininess before they round. */
+#ifdef __x86_64__
+#define COMPARED UINT32_MAX
+#else
+#define COMPARED (~(uint32_t)FP_UF)
+#endif
+
 static unsigned wrong;
 
 static void tell(const char *what, enum fp_rounding r, const uint64_t *of, uint64_t got,
                  uint32_t flags, uint64_t want, uint32_t want_flags)
 {
-    if (got == want && flags == want_flags)
+    if (got == want && (flags & COMPARED) == (want_flags & COMPARED))
         return;
     if (wrong++ < 10)
         print_error("%s, mode %d, of %#jx %#jx %#jx: %#jx with %#x, not %#jx with %#x\n",
@@ -136,57 +143,37 @@ static bool is_open(double a, double b, double c)
     return isnan(c) && ((isinf(a) && b == 0) || (a == 0 && isinf(b)));
 }
 
-static void doubles_are_those_of_the_fpu(void **unused)
-{
-    (void)unused;
-    const struct fp_format *f = &fp_double;
-    wrong = 0;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        unsigned m = i % 4;
-        enum fp_rounding mode = modes[m].ours;
-        const uint64_t of[3] = {pattern(f), pattern(f), pattern(f)};
-        volatile double a = as_double(of[0]), b = as_double(of[1]), c = as_double(of[2]),
-                        r;
-        SAME("add", of_double, fp_add(f, of[0], of[1], mode, &flags), a + b);
-        SAME("sub", of_double, fp_sub(f, of[0], of[1], mode, &flags), a - b);
-        SAME("mul", of_double, fp_mul(f, of[0], of[1], mode, &flags), a * b);
-        SAME("div", of_double, fp_div(f, of[0], of[1], mode, &flags), a / b);
-        SAME("sqrt", of_double, fp_sqrt(f, of[0], mode, &flags), sqrt(a));
-        if (!is_open(a, b, c))
-            SAME("fma", of_double, fp_fma(f, of[0], of[1], of[2], mode, &flags),
-                 fma(a, b, c));
-        volatile int64_t whole = (int64_t)any() >> any() % 64;
-        SAME("from integer", of_double,
-             fp_from_int(f, (uint64_t)whole, true, mode, &flags), (double)whole);
+/* A test of one format's arithmetic. */
+#define OF_FORMAT(name, format, real, as_real, of_real, root, fused)                     \
+    static void name(void **unused)                                                      \
+    {                                                                                    \
+        (void)unused;                                                                    \
+        const struct fp_format *f = &(format);                                           \
+        wrong = 0;                                                                       \
+        for (unsigned i = 0; i < ROUNDS; i++) {                                          \
+            unsigned m = i % 4;                                                          \
+            enum fp_rounding mode = modes[m].ours;                                       \
+            const uint64_t of[3] = {pattern(f), pattern(f), pattern(f)};                 \
+            volatile real a = as_real(of[0]), b = as_real(of[1]), c = as_real(of[2]), r; \
+            SAME("add", of_real, fp_add(f, of[0], of[1], mode, &flags), a + b);          \
+            SAME("sub", of_real, fp_sub(f, of[0], of[1], mode, &flags), a - b);          \
+            SAME("mul", of_real, fp_mul(f, of[0], of[1], mode, &flags), a * b);          \
+            SAME("div", of_real, fp_div(f, of[0], of[1], mode, &flags), a / b);          \
+            SAME("sqrt", of_real, fp_sqrt(f, of[0], mode, &flags), root(a));             \
+            if (!is_open(a, b, c))                                                       \
+                SAME("fma", of_real, fp_fma(f, of[0], of[1], of[2], mode, &flags),       \
+                     fused(a, b, c));                                                    \
+            volatile int64_t whole = (int64_t)any() >> any() % 64;                       \
+            SAME("from integer", of_real,                                                \
+                 fp_from_int(f, (uint64_t)whole, true, mode, &flags), (real)whole);      \
+        }                                                                                \
+        assert_int_equal(wrong, 0);                                                      \
     }
-    assert_int_equal(wrong, 0);
-}
 
-static void singles_are_those_of_the_fpu(void **unused)
-{
-    (void)unused;
-    const struct fp_format *f = &fp_single;
-    wrong = 0;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        unsigned m = i % 4;
-        enum fp_rounding mode = modes[m].ours;
-        const uint64_t of[3] = {pattern(f), pattern(f), pattern(f)};
-        volatile float a = as_single(of[0]), b = as_single(of[1]), c = as_single(of[2]),
-                       r;
-        SAME("add", of_single, fp_add(f, of[0], of[1], mode, &flags), a + b);
-        SAME("sub", of_single, fp_sub(f, of[0], of[1], mode, &flags), a - b);
-        SAME("mul", of_single, fp_mul(f, of[0], of[1], mode, &flags), a * b);
-        SAME("div", of_single, fp_div(f, of[0], of[1], mode, &flags), a / b);
-        SAME("sqrt", of_single, fp_sqrt(f, of[0], mode, &flags), sqrtf(a));
-        if (!is_open(a, b, c))
-            SAME("fma", of_single, fp_fma(f, of[0], of[1], of[2], mode, &flags),
-                 fmaf(a, b, c));
-        volatile int64_t whole = (int64_t)any() >> any() % 64;
-        SAME("from integer", of_single,
-             fp_from_int(f, (uint64_t)whole, true, mode, &flags), (float)whole);
-    }
-    assert_int_equal(wrong, 0);
-}
+OF_FORMAT(doubles_are_those_of_the_fpu, fp_double, double, as_double, of_double, sqrt,
+          fma)
+OF_FORMAT(singles_are_those_of_the_fpu, fp_single, float, as_single, of_single, sqrtf,
+          fmaf)
 
 static void conversions_are_those_of_the_fpu(void **unused)
 {
