@@ -83,7 +83,7 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* guest/vm/* bench fuzz,$d/*.c 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program vm-native vm-init conformance guests tools checker library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
@@ -148,6 +148,8 @@ $(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.
 $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
                   $(wildcard guest/tools/*/go.mod guest/tools/*/go.sum)
 	@deps/fetch tools && touch $@
+$(DEPS)/vm.ok: $(DEPS)/build.ok deps/debian deps/debian-kernel.txt deps/debian-root.txt
+	@deps/fetch vm
 $(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
 	@deps/fetch checker && touch $@
 $(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json deps/debian-machine.txt
@@ -452,6 +454,30 @@ build/guest/checker.raw.wasm: $(CHECKER_GO) guest/checker/go.mod guest/checker/g
 	    dev/kept $@ $(filter guest/%,$^) deps/python-go.txt -- sh -ec 'cd $(DEPS)/go-checker/typescript; \
 	        GOOS=wasip1 GOARCH=wasm GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off nice -n 10 "$$GO" build \
 	        -mod=readonly -trimpath -buildvcs=false -buildmode=c-shared -ldflags="-s -w" -o "$$OVER" ./cmd/cloche'
+
+# The Linux machine: kernel, root and an empty disk, of Debian's packages (docs/machine-image.md),
+# and its memory as it is once it has started, which is written beside them.
+vm: build/vm/machine-512.mem  ## the Linux machine, ready in build/vm (minutes, once)
+build/vm/Image: $(addprefix guest/vm/image/,kernel kernel.config) deps/debian-kernel.txt dev/kept $(DEPS)/vm.ok
+	@echo "  linux $@"
+	@mkdir -p $(@D)
+	@dev/kept $@ $(filter-out %/kept %.ok,$^) -- guest/vm/image/kernel $@
+build/vm/root.erofs: $(addprefix guest/vm/image/,root debian.py libraries.py excluded.conf rare.hints) build/guest/vm-init \
+                     deps/debian-root.txt dev/kept $(DEPS)/vm.ok
+	@echo "  root  $@"
+	@mkdir -p $(@D)
+	@dev/kept $@ $(filter-out %/kept %.ok,$^) -- guest/vm/image/root build/guest/vm-init $@
+build/vm/disk.ext4: guest/vm/image/disk $(DEPS)/vm.ok
+	@mkdir -p $(@D)
+	@guest/vm/image/disk $@
+ifeq ($(MODE),release)
+build/vm/machine-512.mem: $(addprefix build/vm/,Image root.erofs disk.ext4) build/guest/vm.wasm build/cloche-vm-bake
+	@echo "  bake  $@"
+	@build/cloche-vm-bake build/vm
+else
+build/vm/machine-512.mem:
+	$(again) MODE=release $@
+endif
 
 # The page of `cloche serve`: one script, by the same esbuild on this machine.
 build/web/esbuild: guest/typescript/go.mod guest/typescript/go.sum dev/kept $(DEPS)/build.ok

@@ -1,0 +1,114 @@
+"""The Linux machine's image (guest/vm/image): what its dpkg believes, what runs, that a person can
+add packages, and that it is made the same each time.
+
+The machine is our own as a program of this computer (build/vm-native), with the real init.
+"""
+import filecmp
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machine import IMAGE, ROOT, Native
+
+RECIPE = ROOT / "guest/vm/image"
+
+# On a bare machine the image is there before its tests are: ./check makes it.
+pytestmark = pytest.mark.skipif(not (IMAGE / "root.erofs").exists(), reason="there is no image: make vm")
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    with Native(tmp_path_factory.mktemp("machine")) as m:
+        yield m
+
+
+def said(machine, command):
+    done = machine.exec(command)
+    assert done.exit == 0, (command, done)
+    return done.stdout.decode()
+
+
+def pinned():
+    lines = (ROOT / "deps/debian-root.txt").read_text().splitlines()
+    return {tuple(line.split()[2:4]) for line in lines if line.startswith("root ")}
+
+
+def test_dpkg_lists_exactly_the_pinned_packages(machine):
+    told = said(machine, "dpkg-query -W -f '${Package} ${Version} ${db:Status-Abbrev}\\n'").splitlines()
+    assert {tuple(line.split()[:2]) for line in told} == pinned()
+    assert {line.split()[2] for line in told} == {"ii"}
+    assert said(machine, "dpkg --audit") == ""
+
+
+def test_what_dpkg_misses_is_what_was_left_out(machine):
+    """`dpkg -V` compares files with their hashes: none is altered, and none missing but those."""
+    sys.path.insert(0, str(RECIPE))
+    try:
+        spec = importlib.util.spec_from_file_location("debian", RECIPE / "debian.py")
+        debian = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(debian)
+    finally:
+        sys.path.remove(str(RECIPE))
+    wanted = debian.Filter((RECIPE / "excluded.conf").read_text())
+    for line in machine.exec("dpkg -V base-files bash libc6 libpython3.13-stdlib perl-base git").stdout.decode().splitlines():
+        kind, path = line.split()[0], line.split()[-1]
+        assert kind == "missing" and not wanted.takes(path), line
+
+
+def test_a_package_is_added_and_removed_with_dpkg(machine):
+    said(machine, """set -e; mkdir -p /tmp/p/DEBIAN /tmp/p/usr/bin /tmp/p/usr/share/man/man1
+        printf '%s\\n' 'Package: hello-x' 'Version: 1' 'Architecture: riscv64' 'Depends: bash, libc6 (>= 2.36)' \\
+            'Maintainer: nobody <nobody@localhost>' 'Description: says hello' >/tmp/p/DEBIAN/control
+        printf '#!/bin/sh\\necho configured >/tmp/configured\\n' >/tmp/p/DEBIAN/postinst
+        printf '#!/bin/sh\\necho hello\\n' >/tmp/p/usr/bin/hello-x; echo >/tmp/p/usr/share/man/man1/hello-x.1
+        chmod 755 /tmp/p/DEBIAN/postinst /tmp/p/usr/bin/hello-x; dpkg-deb -b /tmp/p /tmp/x.deb; dpkg -i /tmp/x.deb""")
+    assert said(machine, "hello-x; cat /tmp/configured; dpkg -S /usr/bin/hello-x") == \
+        "hello\nconfigured\nhello-x: /usr/bin/hello-x\n"
+    assert machine.exec("ls /usr/share/man/man1/hello-x.1").exit != 0
+    said(machine, "dpkg -P hello-x")
+    assert machine.exec("hello-x").exit == 127
+
+
+@pytest.mark.parametrize("command, beginning", [
+    ("python3 -m pip --version", "pip 2"),
+    ("python3 -c 'import ssl, sqlite3, ctypes, curses, lzma, zlib, readline; print(1 + 1)'", "2\n"),
+    ("python3 -m venv --without-pip /tmp/v && /tmp/v/bin/python -c 'import sys; print(sys.prefix)'", "/tmp/v\n"),
+    ("ls /usr/share/python-wheels", "pip-"),
+    ("python3 -c 'import ssl; print(len(ssl.create_default_context().get_ca_certs()) > 100)'", "True"),
+    ("python3 -c 'import json; print(json.__cached__)'", "/usr/lib/python3.13/json/__pycache__/"),
+    ("cd $(mktemp -d) && git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m hi "
+     "&& git log --format=%s%d", "hi (HEAD -> main)"),
+    ("locale -k charmap", 'charmap="UTF-8"'),
+    ("awk -W version 2>&1 | head -1", "GNU Awk"),
+    ("readlink -f $(which vi) $(which pager) $(which editor)", "/usr/bin/vim.tiny\n/usr/bin/less\n/usr/bin/nano\n"),
+    ("echo 2^10 | bc", "1024"),
+    ("perl -MJSON::PP -MPOSIX -e 'print encode_json([floor(1.5)])'", "[1]"),
+    ("openssl version -d; ls -L /etc/ssl/certs/*.0 | wc -l", "OPENSSLDIR"),
+    ("su nobody -s /bin/sh -c 'id -un'", "nobody"),
+    ("jq -n '[1,2]|add'; tree --version; make --version | head -1; nano --version | head -1", "3\n"),
+    ("stat -c %a:%U /tmp /var/tmp /etc/shadow /root | tr '\\n' ' '", "1777:root 1777:root 640:root 700:root"),
+])
+def test_what_one_expects_in_a_shell(machine, command, beginning):
+    assert said(machine, command).startswith(beginning)
+
+
+def test_the_linker_knows_what_ldconfig_finds(machine):
+    said(machine, "ldconfig -p | sort >/tmp/ours; ldconfig; ldconfig -p | sort >/tmp/theirs")
+    lines = said(machine, "diff /tmp/ours /tmp/theirs | grep '^[<>]' || true").splitlines()
+    # The dynamic linker itself, and what says who made the cache.
+    assert all(line.startswith((">", "< 1")) and "lib/riscv64" not in line for line in lines), lines
+
+
+def test_no_byte_of_the_image_is_written(machine):
+    assert "ro" in said(machine, "cat /sys/block/vda/ro").replace("1\n", "ro")
+    said(machine, "echo x >>/etc/hostname; rm /usr/bin/jq; mkdir /usr/share/new")
+
+
+def test_root_and_disk_are_made_the_same_again(tmp_path):
+    for name, program in (("root.erofs", ["root", ROOT / "build/guest/vm-init"]), ("disk.ext4", ["disk"])):
+        subprocess.run([RECIPE / program[0], *program[1:], tmp_path / name], check=True)
+        assert filecmp.cmp(tmp_path / name, IMAGE / name, shallow=False), name
+    shutil.rmtree(tmp_path)
