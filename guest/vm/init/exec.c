@@ -238,8 +238,7 @@ static struct exec *first_queued(const struct session *s)
 
 static bool give_order(struct exec *x)
 {
-    static const char person[] =
-        "exec bash -i"; /* a terminal without a command is for one */
+    static const char person[] = "exec bash -i"; /* who types what else there is to do */
     struct session *s = x->session;
     bool terminal = x->head.flags & VM_EXEC_PTY;
     if (terminal && x->text_length == 0)
@@ -270,10 +269,12 @@ static bool give_order(struct exec *x)
 static void start(struct exec *x)
 {
     struct session *s = x->session;
-    struct leaf *leaf =
-        leaf_enter(s->leaf, s->pid, s->number == 0 ? UINT32_MAX : s->number);
+    struct leaf *leaf = s->leaf;
+    if (leaf == NULL || s->forked) /* else nothing else can be in it */
+        leaf = leaf_enter(leaf, s->pid, s->number == 0 ? UINT32_MAX : s->number);
     if (leaf != NULL)
         s->leaf = leaf;
+    s->forked = false;
     if (leaf == NULL || !give_order(x)) {
         source_close(&x->out.source);
         source_close(&x->err.source);
