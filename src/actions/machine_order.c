@@ -188,19 +188,6 @@ static void put_output(struct json_writer *w, const char *key, const char *encod
     json_pair_cstr(w, encoding, "base64");
 }
 
-static void put_error(const struct err *e, struct json_writer *w)
-{
-    const struct err_kind *kind = err_kind(e->code);
-    json_pair_cstr(w, "error", e->msg);
-    json_key(w, "errorDetails");
-    json_open_object(w);
-    json_pair_cstr(w, "type", kind->name);
-    json_pair_cstr(w, "code", kind->code);
-    json_pair_cstr(w, "message", e->msg);
-    json_pair_bool(w, "retry", kind->retry);
-    json_close(w);
-}
-
 static void put_lost(const struct vm_result *r, struct json_writer *w)
 {
     if (!r->stdout_lost && !r->stderr_lost)
@@ -242,7 +229,7 @@ bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
     put_output(out, "stderr", "stderrEncoding", &r->stderr_bytes);
     json_pair_int(out, "exitCode", ended || r->exit_code ? r->exit_code : 137);
     if (!ended)
-        put_error(failed, out);
+        tool_error_write(failed, NULL, out);
     put_marks(r, out);
     put_lost(r, out);
     json_pair_cstr(out, "machine", m->handle);

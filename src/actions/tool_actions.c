@@ -6,7 +6,7 @@
 #define FOUND_USUAL 5
 #define FOUND_MAX 25
 
-static struct tool_call call_of(const struct action_call *c)
+struct tool_call tool_call_of(const struct action_call *c)
 {
     return (struct tool_call){.actions = c->actions,
                               .who = c->who,
@@ -21,7 +21,7 @@ static bool run(const struct action_call *c, const struct tool_order *orders,
                 size_t count, const struct json *shared, struct answer *out,
                 struct err *e)
 {
-    struct tool_call call = call_of(c);
+    struct tool_call call = tool_call_of(c);
     struct json_writer w = json_writer(&out->json);
     bool success = false;
     if (!tooling_run(&call, orders, count, shared, &w, &success, e))

@@ -57,6 +57,9 @@ struct tool_call {
     struct evaluation *code; /* that calls it; NULL: nobody's */
 };
 
+/* Of an action, which can be run again. */
+struct tool_call tool_call_of(const struct action_call *c);
+
 /* One stage as it was asked for: a tool's name, and an object with its parameters and the
  * words below. */
 struct tool_order {

@@ -1,20 +1,9 @@
 /* Linux machines as actions: vm_start, vm_exec, vm_stop, vm_list. */
 #include "actions/machines.h"
 
-static struct tool_call call_of(const struct action_call *c)
-{
-    return (struct tool_call){.actions = c->actions,
-                              .who = c->who,
-                              .place = c->place,
-                              .account = c->account,
-                              .arena = c->arena,
-                              .cancel = c->who->cancel,
-                              .again = true};
-}
-
 bool action_vm_exec(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct tool_call call = call_of(c);
+    struct tool_call call = tool_call_of(c);
     struct json_writer w = json_writer(&out->json);
     bool ended = false;
     if (!machines_exec(&call, c->arguments, &w, &ended, e))
@@ -25,21 +14,21 @@ bool action_vm_exec(const struct action_call *c, struct answer *out, struct err 
 
 bool action_vm_start(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct tool_call call = call_of(c);
+    struct tool_call call = tool_call_of(c);
     struct json_writer w = json_writer(&out->json);
     return machines_start(&call, c->arguments, &w, e);
 }
 
 bool action_vm_stop(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct tool_call call = call_of(c);
+    struct tool_call call = tool_call_of(c);
     struct json_writer w = json_writer(&out->json);
     return machines_stop(&call, c->arguments, &w, e);
 }
 
 bool action_vm_list(const struct action_call *c, struct answer *out, struct err *e)
 {
-    struct tool_call call = call_of(c);
+    struct tool_call call = tool_call_of(c);
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
     json_key(&w, "machines");

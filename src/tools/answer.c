@@ -312,7 +312,7 @@ static bool put_result(const struct tool_result *r, const struct tool *last,
     return v || err_wrap(e, "%s should have written JSON", last->name);
 }
 
-static void put_error(const struct err *e, const struct tool *t, struct json_writer *w)
+void tool_error_write(const struct err *e, const char *tool, struct json_writer *w)
 {
     const struct err_kind *kind = err_kind(e->code);
     json_pair_cstr(w, "error", e->msg);
@@ -321,7 +321,8 @@ static void put_error(const struct err *e, const struct tool *t, struct json_wri
     json_pair_cstr(w, "type", kind->name);
     json_pair_cstr(w, "code", kind->code);
     json_pair_cstr(w, "message", e->msg);
-    json_pair_cstr(w, "tool", t->name);
+    if (tool)
+        json_pair_cstr(w, "tool", tool);
     json_pair_bool(w, "retry", kind->retry);
     json_close(w);
 }
@@ -352,7 +353,7 @@ bool tool_result_write(const struct tool_result *r, const struct tool_stage *sta
     put_errors(r, &sums, out);
     json_pair_int(out, "exitCode", ended_well ? 0 : r->stages[r->failed].exit_code);
     if (why.code)
-        put_error(&why, failed, out);
+        tool_error_write(&why, failed->name, out);
     put_files(r, out);
     put_stats(out, sums.wall_ms, sums.compute_ms, sums.memory_peak);
     put_truncated(r, &sums, out);

@@ -139,6 +139,9 @@ bool argument_bytes(const struct json *v, const char *place, struct arena *a,
 bool tool_call_read(const struct tool *t, const struct json *arguments, struct arena *a,
                     struct tool_world *world, struct tool_stage *stage, struct err *e);
 
+/* "error" and "errorDetails", pairs of an open object; `tool`: NULL is none. */
+void tool_error_write(const struct err *e, const char *tool, struct json_writer *w);
+
 /* {success, stdout, stderr, exitCode, result?, error?, errorDetails?, stdoutEncoding?,
  * files, stats, truncated?, stages?}, as the writer's next value. `stages` as they were
  * given to tools_run(). Text that was cut says so at its end. true: success. */
