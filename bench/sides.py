@@ -93,12 +93,13 @@ class Lines:
     """The lines that a program prints. Its unbuffered pipe is read in large pieces: an
     io.RawIOBase would read a line byte by byte, and measure that."""
 
-    def __init__(self, process):
+    def __init__(self, process, patience_s=PATIENCE_S):
         self.process, self.fd, self.text = process, process.stdout.fileno(), b""
+        self.patience_s = patience_s
 
     def next(self):
         while b"\n" not in self.text:
-            if not select.select([self.fd], [], [], PATIENCE_S)[0]:
+            if not select.select([self.fd], [], [], self.patience_s)[0]:
                 raise Failure(f"{self.process.args[0]} does not answer")
             part = os.read(self.fd, 1 << 20)
             if not part:

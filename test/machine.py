@@ -38,7 +38,8 @@ class Done:
 def native(program, *args):
     """A program of deps/debian-machine.txt for this machine, by the loader that came with it."""
     root = (PEERS / "native").resolve()
-    loader = next(root.glob("usr/lib64/ld-linux-*.so.*"), None) or next(root.glob("usr/lib/ld-linux-*.so.*"))
+    loader = next(root.glob("usr/lib64/ld-linux-*.so.*"), None) or \
+        next(root.glob("usr/lib/ld-linux-*.so.*"))
     libraries = ":".join(str(p.parent) for p in root.glob("usr/lib/*/libc.so.6"))
     return [str(loader), "--argv0", program, "--library-path", libraries,
             str(root / "usr" / "bin" / program), *map(str, args)]
@@ -65,7 +66,8 @@ def libraries_of(program):
 def needed_by(path):
     """DT_NEEDED of an ELF file of 64 bits."""
     data = Path(path).read_bytes()
-    at, size, count = struct.unpack_from("<Q10xHH", data, 0x20)[0], *struct.unpack_from("<HH", data, 0x36)
+    at, = struct.unpack_from("<Q", data, 0x20)
+    size, count = struct.unpack_from("<HH", data, 0x36)
     headers = [struct.unpack_from("<IIQQQQ", data, at + i * size) for i in range(count)]
     offset = lambda address: next(h[2] + address - h[3] for h in headers
                                   if h[0] == 1 and h[3] <= address < h[3] + h[5])
@@ -183,18 +185,21 @@ class Qemu(Port):
 
     def command(self):
         root = (PEERS / "native").resolve()
-        drives = [x for n, (file, more) in enumerate(((IMAGE / "root.erofs", ",readonly=on"), (self.disk(), "")))
+        disks = (IMAGE / "root.erofs", ",readonly=on"), (self.disk(), "")
+        drives = [x for n, (file, more) in enumerate(disks)
                   for x in ("-drive", f"file={file},if=none,format=raw,id=d{n}{more}", "-device",
                             f"virtio-blk-device,drive=d{n},bus=virtio-mmio-bus.{2 - n}")]
         return native("qemu-system-riscv64", "-M", "virt", "-m", f"{self.ram_mb}M", "-nographic",
-                      "-no-reboot", "-global", "virtio-mmio.force-legacy=false", "-L", root / "usr/share/qemu", "-bios",
+                      "-no-reboot", "-global", "virtio-mmio.force-legacy=false", "-L",
+                      root / "usr/share/qemu", "-bios",
                       next(root.glob("usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.bin")),
                       "-kernel", IMAGE / "Image", "-append", command_line(), "-monitor", "none",
                       "-serial", f"file:{self.place / 'serial'}", "-device",
                       "virtio-serial-device,bus=virtio-mmio-bus.0", "-chardev",
                       f"file,id=tty,path={self.place / 'console'}", "-device",
                       "virtconsole,chardev=tty", "-chardev",
-                      f"socket,id=control,path={self.place / 'control'},server=on,wait=on", "-device",
+                      f"socket,id=control,path={self.place / 'control'},server=on,wait=on",
+                      "-device",
                       "virtserialport,chardev=control,name=cloche.control", *drives, "-device",
                       "virtio-rng-device,bus=virtio-mmio-bus.3")
 

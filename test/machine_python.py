@@ -8,10 +8,9 @@ FOLDER = SYSROOT / "usr/lib/python3.13/test"
 # Data that only a test has which is not in a list below, or that is given with its name.
 LARGE = {"decimaltestdata": "test_decimal", "wheeldata": None, "tkinterdata": None,
          "levenshtein_examples.json": None, "certdata": "test_ssl", "crashers": None}
-# What ./check runs: arithmetic, text, compression, processes, threads and signals.
-FEW = ["test_struct", "test_cmath", "test_float", "test_zlib", "test_signal", "test_wait4"]
-MANY = FEW + """
-    test_int test_math test_long test_json test_re test_hashlib test_threading test_subprocess
+MODULES = """
+    test_struct test_cmath test_int test_float test_math test_zlib test_signal test_long
+    test_json test_re test_hashlib test_threading test_subprocess test_wait4
     test_array test_ast test_atexit test_audit test_base64 test_binascii test_bisect test_bool
     test_bufio test_bytes test_bz2 test_calendar test_cmd_line test_codecs test_collections
     test_compile test_complex test_configparser test_context test_contextlib test_copy
