@@ -46,7 +46,7 @@ def test_options_are_for_the_command(cloche):
               "sh", "-c", 'pwd; echo "$A-$D-"')
     assert done.stdout == b"/tmp\nb c--\n"
     done = vm(cloche, "exec", "--timeout", "500", "--", "sleep", "100")
-    assert done.returncode == 124
+    assert done.returncode == 124 and b"out of time after 500 ms" in done.stderr
 
 
 @pytest.mark.parametrize("words, says", [

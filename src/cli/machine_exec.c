@@ -46,6 +46,9 @@ static int run(const struct machine_words *w, struct typing *typing,
     struct vm_result r = {0};
     typing_command(typing, box->machine);
     bool ran = vm_exec(box->machine, &x, &r, &e);
+    if (ran && r.timed_out)
+        fprintf(stderr, "cloche: the command was out of time after %llu ms\n",
+                (unsigned long long)(w->timeout_ns / 1000000));
     int exit = !ran          ? fail(&e)
                : r.timed_out ? MACHINE_EXIT_TIMEOUT
                : r.cancelled ? 128 + SIGPIPE

@@ -241,8 +241,11 @@ static bool check_head(const struct images *i, int fd, uint32_t ram_mb,
                        "the image of a machine with %u MB is damaged or cut short",
                        ram_mb);
     if (memcmp(h->key, i->key, sizeof h->key) != 0)
-        return err_set(e, ERR_INVALID,
-                       "the image of a machine with %u MB is another build's", ram_mb);
+        return err_set(
+            e, ERR_INVALID,
+            "the image of a machine with %u MB is another build's; `make vm` makes it "
+            "anew",
+            ram_mb);
     return true;
 }
 
