@@ -138,11 +138,6 @@ void outside_wait(uint64_t until_ns)
     ppoll(p, 3, until_ns == UINT64_MAX ? NULL : &t, NULL);
 }
 
-bool outside_ended(void)
-{
-    return outside.input_ended;
-}
-
 /* ---- the terminal ------------------------------------------------------------------ */
 
 static void restore(void)

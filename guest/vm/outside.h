@@ -16,5 +16,3 @@ void outside_terminal(void);
 /* Waits until something comes in, what was refused may be taken, or it is `until_ns` on
  * host_now_ns(). */
 void outside_wait(uint64_t until_ns);
-/* Standard input has ended, and all of it was read. */
-bool outside_ended(void);

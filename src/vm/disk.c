@@ -14,7 +14,6 @@ struct disk {
     uint8_t *own;        /* a bit a block: it is in the nameless file, */
     uint8_t *takes_room; /* and no hole there */
     uint64_t used;       /* bytes */
-    bool was_full;
 };
 
 struct disk *disk_open(const struct disk_options *o)
@@ -45,11 +44,6 @@ uint64_t disk_bytes(const struct disk *d)
 uint64_t disk_used(const struct disk *d)
 {
     return d->used;
-}
-
-bool disk_was_full(const struct disk *d)
-{
-    return d->was_full;
 }
 
 /* ---- blocks ------------------------------------------------------------------ */
@@ -183,10 +177,8 @@ static bool make_room(struct disk *d, uint64_t block)
 {
     if (has_bit(d->takes_room, block))
         return true;
-    if (d->used + DISK_BLOCK > d->o.quota_bytes) {
-        d->was_full = true;
+    if (d->used + DISK_BLOCK > d->o.quota_bytes)
         return false;
-    }
     d->used += DISK_BLOCK;
     set_bit(d->takes_room, block, true);
     return true;

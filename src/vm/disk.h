@@ -45,6 +45,5 @@ bool disk_write(struct disk *d, uint64_t at, const void *from, uint64_t n);
 bool disk_zero(struct disk *d, uint64_t at, uint64_t n);
 
 uint64_t disk_used(const struct disk *d); /* bytes of room that what was written takes */
-bool disk_was_full(const struct disk *d); /* has the quota refused a write? */
 /* Appends the numbers of all blocks that differ from the base, ascending. */
 void disk_changed(const struct disk *d, struct buf *blocks);
