@@ -133,6 +133,9 @@ static inline void say_rogue(struct machine *d, struct job *j)
                           .flags = str_is(text, "status") ? 0 : VM_EXIT_SIGNAL};
     if (str_is(text, "refuse"))
         frame_put(&d->out, j->id, VM_REFUSED, STR("no process\nleft \x7f\xff"));
+    else if (str_is(text, "spent"))
+        frame_put(&d->out, j->id, VM_REFUSED,
+                  STR("the machine has no files left for it"));
     else if (str_is(text, "overrun"))
         for (int i = 0; i < 20;
              i++) /* in pieces, the last of which is too much at once */

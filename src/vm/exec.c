@@ -283,9 +283,26 @@ static void end(struct call *c)
     c->begun = false;
 }
 
-/* A directory that is not there is the caller's; else the machine has no room just now. */
-static bool tell_refusal(const struct exec *x, struct err *e)
+/* It could not so much as begin, though nothing else was under way: root inside has taken
+ * from init what it needs for that, and the next command would fare no better. Init says
+ * so with these words, of which guest/vm/init/exec.c has the rest. */
+static bool is_spent(const struct vm *m, const struct exec *x)
 {
+    return m->exec_count == 0 && (str_starts(str_of(x->refusal), "the machine has no ") ||
+                                  str_starts(str_of(x->refusal), "the session's shell"));
+}
+
+/* A directory that is not there is the caller's; else the machine has no room just now. */
+static bool tell_refusal(struct vm *m, const struct exec *x, struct err *e)
+{
+    if (is_spent(m, x)) {
+        struct err why = {0};
+        (void)err_set(&why, ERR_GUEST,
+                      "the machine could begin no command any more (%s), and was stopped",
+                      x->refusal);
+        port_end(m, false, &why);
+        return port_over(m, false, e);
+    }
     enum err_code code = x->cancelled                             ? ERR_CANCELLED
                          : str_starts(str_of(x->refusal), "cwd ") ? ERR_INVALID
                                                                   : ERR_BUSY;
@@ -299,7 +316,7 @@ static bool tell_result(struct call *c, struct err *e)
     if (!c->exec.ended)
         return port_over(c->vm, true, e);
     if (c->exec.refused)
-        return tell_refusal(&c->exec, e);
+        return tell_refusal(c->vm, &c->exec, e);
     bool by_signal = exit->flags & VM_EXIT_SIGNAL;
     r->exit_code = (int)exit->status + (by_signal ? 128 : 0);
     r->timed_out = exit->flags & VM_EXIT_TIMEOUT;

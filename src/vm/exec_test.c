@@ -449,6 +449,24 @@ static void a_panic_is_told_of_and_the_next_machine_is_fresh(void **state)
     vm_release(next);
 }
 
+/* Beside another command it may be for want of room, which that one's end will make. */
+static void a_machine_that_can_begin_nothing_is_dropped(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct vm_exec x = COMMAND("echo next");
+    struct vm_result r;
+    expect_error(COMMAND("refuse"), ERR_BUSY, "nothing was run");
+    expect_out(COMMAND("echo as before"), "as before\n");
+    expect_error(COMMAND("spent"), ERR_GUEST, "(the machine has no files left for it)");
+    struct vm *next = vm_find(all, STR("ann"), STR(""), NULL, &e);
+    assert_non_null(next);
+    assert_true(vm_exec(next, &x, &r, &e));
+    assert_true(r.fresh);
+    vm_result_done(&r);
+    vm_release(next);
+}
+
 static void a_machine_that_breaks_the_rules_is_dropped(void **state)
 {
     (void)state;
@@ -577,6 +595,7 @@ int main(void)
         TEST(a_machine_that_does_not_answer_is_dropped),
         TEST(a_silent_command_is_no_fault),
         TEST(a_panic_is_told_of_and_the_next_machine_is_fresh),
+        TEST(a_machine_that_can_begin_nothing_is_dropped),
         TEST(a_machine_that_breaks_the_rules_is_dropped),
         TEST(all_commands_of_a_machine_hear_of_its_end),
         TEST(what_is_typed_reaches_the_command),

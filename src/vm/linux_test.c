@@ -217,6 +217,26 @@ static void a_fork_bomb_leaves_the_others_alone(void **state)
     vm_release(other);
 }
 
+/* Without its root init finds nothing that it needs to begin a command. */
+static void a_machine_taken_apart_from_within_is_replaced(void **state)
+{
+    (void)state;
+    struct vm *m = find("apart", NULL);
+    struct vm_exec x = {.command = STR("echo more")};
+    struct vm_result r;
+    struct err e = {0};
+    run_on(m, "umount -l /; exit", 30 * SECOND_NS, &r);
+    vm_result_done(&r);
+    assert_false(vm_exec(m, &x, &r, &e));
+    assert_int_equal(e.code, ERR_GUEST);
+    assert_non_null(strstr(e.msg, "could begin no command any more"));
+    vm_result_done(&r);
+    vm_release(m);
+    m = find("apart", NULL);
+    expect(m, "echo fresh", "fresh\n");
+    vm_release(m);
+}
+
 /* ---- many ------------------------------------------------------------------------------ */
 
 static void count_up(unsigned number, unsigned i, char out[static 80])
@@ -272,6 +292,7 @@ int main(void)
         TEST(a_clock_that_is_set_concerns_the_machine_alone),
         TEST(the_control_port_is_not_for_what_runs_inside),
         TEST(a_fork_bomb_leaves_the_others_alone),
+        TEST(a_machine_taken_apart_from_within_is_replaced),
         TEST(eight_sessions_run_fifty_commands_each_at_once),
         TEST(machines_that_end_leave_no_thread_and_no_descriptor),
     };
