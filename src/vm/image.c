@@ -10,6 +10,7 @@
 #include "os/os.h"
 #include "vm/bake.h"
 #include "vm/computer.h"
+#include "vm/tidy.h"
 
 #define FORMAT "cloche-machine1" /* with its NUL 16 bytes */
 #define KERNEL "Image"
@@ -134,7 +135,11 @@ struct images *images_open_raw(struct engine *g, const char *folder, const char 
     i->cache = cache ? mem_strdup(cache) : NULL;
     pthread_mutex_init(&i->lock, NULL);
     pthread_mutex_init(&i->baking, NULL);
-    return choose_engine(i, g, e) && open_parts(i, folder, e) ? take(i) : NULL;
+    if (!choose_engine(i, g, e) || !open_parts(i, folder, e))
+        return NULL;
+    struct err none = {0}; /* what machines write is in memory then */
+    i->cache_fd = cache ? os_dir_make(cache, 0700, &none) : -1;
+    return take(i);
 }
 
 static void baked_free(struct baked *b)
@@ -424,13 +429,6 @@ bool images_bake(struct images *i, uint32_t ram_mb, struct err *e)
 
 /* ---- those that are made when they are asked for -------------------------------------- */
 
-static bool open_cache(struct images *i, struct err *e)
-{
-    if (i->cache_fd < 0)
-        i->cache_fd = os_dir_make(i->cache, 0700, e);
-    return i->cache_fd >= 0;
-}
-
 /* One process bakes; the others wait for what it makes. */
 static int wait_for_turn(struct images *i, uint32_t ram_mb, struct cancel *cancel,
                          struct err *e)
@@ -453,18 +451,24 @@ static struct baked *load_or_bake(struct images *i, uint32_t ram_mb,
 {
     char name[64];
     struct err unfit = {0};
-    if (!open_cache(i, e))
+    if (i->cache_fd < 0) {
+        err_set(e, ERR_IO, "'%.200s' cannot be opened, where it would be kept", i->cache);
         return NULL;
+    }
     scoped_fd int lock = wait_for_turn(i, ram_mb, cancel, e);
     if (lock < 0)
         return NULL;
     struct baked *b = load_from(i, i->cache_fd, ram_mb, true, &unfit);
-    if (b)
+    if (b) {
+        tidy_used(b->fd);
         return b;
+    }
     file_name(i, ram_mb, true, name);
-    return bake_as(i, ram_mb, i->cache_fd, name, cancel, e)
-               ? load_from(i, i->cache_fd, ram_mb, true, e)
-               : NULL;
+    tidy_drafts(i->cache_fd, ram_mb);
+    if (!bake_as(i, ram_mb, i->cache_fd, name, cancel, e))
+        return NULL;
+    tidy_images(i->cache_fd, IMAGE_SIZES_MAX);
+    return load_from(i, i->cache_fd, ram_mb, true, e);
 }
 
 /* ---- asking --------------------------------------------------------------------------- */
@@ -475,6 +479,22 @@ static struct baked *find(struct images *i, uint32_t ram_mb)
     while (b && b->ram_mb != ram_mb)
         b = b->next;
     return b;
+}
+
+/* Each that is open holds descriptors and a compiled module. */
+static bool is_room(struct images *i, struct err *e)
+{
+    unsigned count = 0;
+    pthread_mutex_lock(&i->lock);
+    for (const struct baked *b = i->first; b; b = b->next)
+        count++;
+    pthread_mutex_unlock(&i->lock);
+    return count < IMAGE_SIZES_MAX ||
+           err_set(
+               e, ERR_LIMIT,
+               "machines of %u different sizes of memory were started already, as many "
+               "as may be: choose a size that was used before, or none",
+               count);
 }
 
 /* What is there already. NULL without *e: nothing of that size. */
@@ -497,7 +517,7 @@ static const struct baked *make(struct images *i, uint32_t ram_mb, struct cancel
     pthread_mutex_lock(&i->lock);
     struct baked *b = find(i, ram_mb);
     pthread_mutex_unlock(&i->lock);
-    if (!b && (b = load_or_bake(i, ram_mb, cancel, e))) {
+    if (!b && is_room(i, e) && (b = load_or_bake(i, ram_mb, cancel, e))) {
         pthread_mutex_lock(&i->lock);
         b->next = i->first;
         i->first = b;

@@ -2,7 +2,8 @@
  *
  * The folder that `make vm` filled: Image (the kernel), root.erofs, disk.ext4, and
  * machine-N.mem for one size of RAM. The emulator lies in ../guest. Other sizes are baked
- * when first asked for, and kept in the cache folder under a name that tells of what.
+ * when first asked for, and kept in the cache folder under a name that tells of what; of
+ * those, the sixteen that were used last.
  *
  * A .mem file: a page that tells what it is, then the emulator's linear memory, sparse, then
  * the blocks of the writable disk that differ from disk.ext4: their numbers, and they.
@@ -15,6 +16,7 @@
 #include "vm/machine.h"
 
 #define IMAGE_PAGE 4096u
+#define IMAGE_SIZES_MAX 16u /* that one process uses, and that the cache keeps */
 
 struct image_head {
     char magic[16];
@@ -36,7 +38,8 @@ struct baked {
     uint32_t *numbers;
 };
 
-/* NULL and ERR_NOT_FOUND, ERR_CANCELLED, ERR_TIMEOUT, ERR_GUEST, ERR_IO. */
+/* NULL and ERR_NOT_FOUND, ERR_LIMIT (of sizes), ERR_CANCELLED, ERR_TIMEOUT, ERR_GUEST,
+ * ERR_IO. */
 const struct baked *images_get(struct images *i, uint32_t ram_mb, struct cancel *cancel,
                                struct err *e);
 /* The disks of a machine over them; `delta` may be NULL. The caller closes them. */

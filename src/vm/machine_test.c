@@ -318,6 +318,29 @@ static void what_may_be_written_to_the_disk_is_limited(void **state)
     assert_string_equal(ask(s, "print on"), "on");
 }
 
+static bool has_nameless_file_in(const char *folder)
+{
+    bool has = false;
+    for (int fd = 0; fd < 256 && !has; fd++) {
+        char name[64], path[512];
+        (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(name, path, sizeof path - 1);
+        path[n > 0 ? n : 0] = '\0';
+        has = !strncmp(path, folder, strlen(folder)) && strstr(path, " (deleted)");
+    }
+    return has;
+}
+
+static void what_is_written_to_the_disk_takes_no_memory(void **state)
+{
+    (void)state;
+    scoped(images_close) struct images *i = open_images();
+    scoped(speaker_free) struct speaker *s = speaker_new(i);
+    assert_false(has_nameless_file_in(in_top("cache/")));
+    assert_string_equal(ask(s, "write 20 65"), "ok");
+    assert_true(has_nameless_file_in(in_top("cache/")));
+}
+
 static void many_machines_run_at_once(void **state)
 {
     (void)state;
@@ -455,6 +478,21 @@ static void an_image_that_is_cut_short_costs_its_machines_alone(void **state)
     assert_string_equal(ask(whole, "print hello"), "hello");
 }
 
+static void sizes_are_so_many_and_no_more(void **state)
+{
+    (void)state;
+    unsigned count;
+    scoped(images_close) struct images *i = open_images();
+    for (uint32_t k = 0; k < IMAGE_SIZES_MAX; k++)
+        speaker_free(speaker_with(i, (struct machine_options){.ram_mb = 128 + k}));
+    assert_no_machine(i, 256, ERR_LIMIT);
+    scoped(speaker_free) struct speaker *known =
+        speaker_with(i, (struct machine_options){.ram_mb = 128});
+    assert_string_equal(ask(known, "print hello"), "hello");
+    (void)cached_file(&count);
+    assert_int_equal(count, IMAGE_SIZES_MAX);
+}
+
 static void baking_can_be_cancelled(void **state)
 {
     (void)state;
@@ -480,12 +518,14 @@ int main(void)
         cmocka_unit_test(a_machine_that_computes_is_stopped_at_once),
         cmocka_unit_test(computing_time_is_limited),
         cmocka_unit_test(what_may_be_written_to_the_disk_is_limited),
+        cmocka_unit_test(what_is_written_to_the_disk_takes_no_memory),
         cmocka_unit_test(many_machines_run_at_once),
         cmocka_unit_test(another_size_is_baked_once_and_kept),
         cmocka_unit_test(sizes_that_no_machine_has_are_refused),
         cmocka_unit_test(an_image_that_is_damaged_or_anothers_is_refused),
         cmocka_unit_test(an_image_that_is_cut_short_costs_its_machines_alone),
         cmocka_unit_test(baking_can_be_cancelled),
+        cmocka_unit_test(sizes_are_so_many_and_no_more),
     };
     return cmocka_run_group_tests(tests, make_image, remove_image);
 }

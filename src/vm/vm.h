@@ -64,9 +64,10 @@ struct vm_options {
 struct vm;
 
 /* A new machine that is ready, held for the caller. NULL and ERR_NOT_FOUND (no image is
- * installed), ERR_INVALID (an option), ERR_LIMIT (the owner has per_owner machines),
- * ERR_BUSY (no place, though machines that nobody had used for a while were stopped),
- * ERR_CANCELLED, ERR_TIMEOUT or ERR_GUEST (it did not come up), ERR_IO. */
+ * installed), ERR_INVALID (an option), ERR_LIMIT (the owner has per_owner machines, or
+ * there were 16 sizes of RAM already), ERR_BUSY (no place, though machines that nobody had
+ * used for a while were stopped), ERR_CANCELLED, ERR_TIMEOUT or ERR_GUEST (it did not come
+ * up), ERR_IO. */
 struct vm *vm_start(struct vms *s, struct str owner, const struct vm_options *o,
                     struct err *e);
 /* The owner's machine of that handle, held for the caller. Empty: the owner's default one,
