@@ -77,6 +77,8 @@ def test_a_package_is_added_and_removed_with_dpkg(machine):
     ("python3 -c 'import ssl, sqlite3, ctypes, curses, lzma, zlib, readline; print(1 + 1)'", "2\n"),
     ("python3 -m venv --without-pip /tmp/v && /tmp/v/bin/python -c 'import sys; print(sys.prefix)'", "/tmp/v\n"),
     ("ls /usr/share/python-wheels", "pip-"),
+    # Without a network it says so, and does not try for a minute.
+    ("python3 -m pip install nothing-of-this-name 2>&1 | grep -c 'failure in name resolution'", "1\n"),
     ("python3 -c 'import ssl; print(len(ssl.create_default_context().get_ca_certs()) > 100)'", "True"),
     ("python3 -c 'import json; print(json.__cached__)'", "/usr/lib/python3.13/json/__pycache__/"),
     ("cd $(mktemp -d) && git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m hi "
