@@ -108,7 +108,7 @@ int boot_run(const struct boot *b)
         wrong = add_disks(b, &which);
     if (wrong)
         return unfit(which, wrong);
-    const volatile uint64_t *tohost;
+    const volatile uint64_t *tohost = NULL;
     if ((wrong = load(b, &tohost)))
         return unfit(b->kernel, wrong);
 
