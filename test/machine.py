@@ -148,7 +148,7 @@ class Port(vm_init.Init):
         self.selector = selectors.DefaultSelector()
         self.selector.register(connection, selectors.EVENT_READ)
         self.until(lambda: self.readies > 0)
-        self.send(vm_init.RESUME, payload=struct.pack("<Q64sQ", time.time_ns(), os.urandom(64), 1))
+        self.send(vm_init.RESUME, payload=struct.pack("<Q64sQQ", time.time_ns(), os.urandom(64), 1, 0))
         self.until(lambda: self.readies > 1)
 
     def said(self):

@@ -41,6 +41,18 @@ def test_python_answers(cloche):
     assert vm(cloche, "exec", "--", "python3", "-c", "print(1+1)").stdout == b"2\n"
 
 
+def test_a_full_disk_says_so_and_keeps_what_it_has(cloche):
+    """Within the limit, not within the two gigabytes that are formatted; what is deleted counts
+    no more."""
+    done = vm(cloche, "exec", "--disk", "32", """
+        for i in 1 2 3; do head -c 20M /dev/zero > ~/a && sync || exit 9; rm ~/a; done
+        head -c 25M /dev/urandom > ~/b; md5sum < ~/b; sync; echo 3 > /proc/sys/vm/drop_caches; md5sum < ~/b
+        head -c 25M /dev/zero > ~/c""")
+    one, again = done.stdout.splitlines()
+    assert one == again
+    assert done.returncode == 1 and b"No space left on device" in done.stderr
+
+
 def test_options_are_for_the_command(cloche):
     done = vm(cloche, "exec", "--cwd", "/tmp", "--env", "A=b c", "--env=D=", "--",
               "sh", "-c", 'pwd; echo "$A-$D-"')

@@ -685,7 +685,7 @@ def said_ready(m, verb, payload=b""):
 
 
 def resume(m, number=0xabcdef):
-    said_ready(m, RESUME, struct.pack("<Q64sQ", 1_700_000_000 * 10**9, os.urandom(64), number))
+    said_ready(m, RESUME, struct.pack("<Q64sQQ", 1_700_000_000 * 10**9, os.urandom(64), number, 0))
 
 
 def test_in_the_machine_a_command_gives_what_bash_gives(machine):

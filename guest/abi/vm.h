@@ -87,6 +87,7 @@ struct vm_resume {
     uint8_t entropy[64];
     uint64_t
         machine; /* a number of this machine's own, for its host name and machine id */
+    uint64_t disk_bytes; /* that it may write to its disk; 0: all that is there */
 };
 
 enum vm_exec_flags {

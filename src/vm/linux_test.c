@@ -160,7 +160,8 @@ static void a_full_disk_is_no_end(void **state)
     struct vm *m = find("full", &(struct vm_options){.disk_bytes = 32 << 20});
     struct vm_result r;
     run_on(m, "dd if=/dev/urandom of=/root/big bs=1M count=64 conv=fsync", 0, &r);
-    assert_int_not_equal(r.exit_code, 0);
+    assert_int_equal(r.exit_code, 1);
+    assert_non_null(strstr(buf_cz(&r.stderr_bytes), "No space left on device"));
     vm_result_done(&r);
     expect(m, "echo still here", "still here\n");
     vm_release(m);

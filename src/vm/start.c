@@ -128,7 +128,8 @@ static struct vm *claim_waiting(struct vms *s, struct str owner,
 
 static void tell_resume(struct vm *m)
 {
-    struct vm_resume r = {.wall_ns = (uint64_t)os_real_ms() * 1000000};
+    struct vm_resume r = {.wall_ns = (uint64_t)os_real_ms() * 1000000,
+                          .disk_bytes = m->made_of.disk_bytes};
     os_random(r.entropy, sizeof r.entropy);
     os_random(&r.machine, sizeof r.machine);
     m->unready++;

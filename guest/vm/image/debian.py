@@ -117,6 +117,8 @@ def install(debs, root, wanted):
         paths = package.unpack(root, wanted)
         (info / f"{package.key}.list").write_text("\n".join(paths) + "\n")
         for name, data in package.parts.items():
+            if name in ("shlibs", "symbols", "templates"):  # for who builds packages, for debconf
+                continue
             (info / f"{package.key}.{name}").write_bytes(data)
             if name in ("preinst", "postinst", "prerm", "postrm", "config"):
                 os.chmod(info / f"{package.key}.{name}", 0o755)

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -60,11 +61,28 @@ static void name_it(uint64_t machine)
     file_set("/run/boot-id", text);
 }
 
+/* The host takes so much and no more: whoever writes beyond it is to hear that the disk is
+ * full, as the disk itself could only say when it is too late. A sixteenth is for what the
+ * file system keeps of its own. Of an overlay, statvfs() tells what its disk has. */
+static void limit_disk(uint64_t bytes)
+{
+    struct statvfs s;
+    if (bytes == 0 || statvfs("/", &s) < 0 || s.f_bsize == 0)
+        return;
+    uint64_t may = (bytes - bytes / 16) / s.f_bsize;
+    if (may >= s.f_bfree)
+        return;
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)(s.f_bfree - may));
+    file_set("/sys/fs/ext4/vdb/reserved_clusters", text);
+}
+
 void resume(const struct vm_resume *r)
 {
     set_clock(r->wall_ns);
     refresh_random(r->entropy, sizeof r->entropy);
     name_it(r->machine);
+    limit_disk(r->disk_bytes);
 }
 
 /* A page is zeroed when it is given out: so the free ones are, once somebody has had them

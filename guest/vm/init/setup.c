@@ -28,10 +28,11 @@ static bool mounted(const char *what, const char *where, const char *type,
 }
 
 /* The disk lies below /mnt of the read-only root, and is seen no more once the overlay is
- * the root: an overlay keeps what it is made of. Without a disk, changes are in memory. */
+ * the root: an overlay keeps what it is made of. Without a disk, changes are in memory.
+ * What is deleted is told to the host, which counts what the disk holds. */
 static void overlay_root(void)
 {
-    if (!mounted("/dev/vdb", "/mnt", "ext4", MS_NOATIME, NULL) &&
+    if (!mounted("/dev/vdb", "/mnt", "ext4", MS_NOATIME, "discard") &&
         !mounted("none", "/mnt", "tmpfs", 0, "mode=755"))
         return;
     mkdir("/mnt/upper", 0755);
