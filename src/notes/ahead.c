@@ -103,6 +103,7 @@ void reading_take(struct reading *r, struct vault *v, const char *path)
     r->path = path;
     r->why = (struct err){0};
     r->st = (struct os_stat){0};
+    r->note = (struct note){0}; /* the last one's lay in the arena that is gone */
     buf_clear(&r->bytes);
     r->ok = vault_read(v, path, &r->bytes, &r->st, &r->found, &r->why);
     if (r->ok && r->found)
