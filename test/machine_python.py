@@ -8,6 +8,8 @@ FOLDER = SYSROOT / "usr/lib/python3.13/test"
 # Data that only a test has which is not in a list below, or that is given with its name.
 LARGE = {"decimaltestdata": "test_decimal", "wheeldata": None, "tkinterdata": None,
          "levenshtein_examples.json": None, "certdata": "test_ssl", "crashers": None}
+# Those of `./check`; all the others take minutes.
+SOON = ["test_struct", "test_int", "test_float"]
 MODULES = """
     test_struct test_cmath test_int test_float test_math test_zlib test_signal test_long
     test_json test_re test_hashlib test_threading test_subprocess test_wait4
