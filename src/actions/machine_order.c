@@ -7,18 +7,6 @@
 
 /* ---- reading -------------------------------------------------------------------- */
 
-/* One word, as bash reads it back unaltered. */
-static void put_quoted(struct str word, struct buf *out)
-{
-    buf_char(out, '\'');
-    for (size_t i = 0; i < word.n; i++)
-        if (word.at[i] == '\'')
-            buf_cstr(out, "'\\''");
-        else
-            buf_char(out, word.at[i]);
-    buf_char(out, '\'');
-}
-
 static bool quote(const struct json *words, struct str *out, struct arena *a,
                   struct err *e)
 {
@@ -31,9 +19,7 @@ static bool quote(const struct json *words, struct str *out, struct arena *a,
                            "command holds %s; an array of strings is accepted, nothing "
                            "ran",
                            json_type_name(json_type(it.value)));
-        if (text.n)
-            buf_char(&text, ' ');
-        put_quoted(json_str(it.value), &text);
+        vm_put_word(&text, json_str(it.value));
     }
     if (!buf_check(&text, "the command", e))
         return false;

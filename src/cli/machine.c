@@ -55,18 +55,6 @@ static bool read_numbers(struct machine_words *w, struct err *e)
     return true;
 }
 
-/* As bash reads it back, whatever is in it. */
-static void put_quoted(const char *word, struct buf *out)
-{
-    buf_cstr(out, out->n ? " '" : "'");
-    for (; *word; word++)
-        if (*word == '\'')
-            buf_cstr(out, "'\\''");
-        else
-            buf_char(out, *word);
-    buf_char(out, '\'');
-}
-
 bool machine_read(struct machine_words *w, const char *usage, bool timeout, int argc,
                   char **argv, int *exit)
 {
@@ -85,7 +73,7 @@ bool machine_read(struct machine_words *w, const char *usage, bool timeout, int 
         buf_cstr(&w->command, "trap : INT TERM HUP QUIT USR1 USR2;");
     if (argc - first > 1 || as_words)
         for (int i = first; i < argc; i++)
-            put_quoted(argv[i], &w->command);
+            vm_put_word(&w->command, str_of(argv[i]));
     if (buf_check(&w->command, "the command", &e) && read_numbers(w, &e))
         return true;
     *exit = cli_fail(&e);

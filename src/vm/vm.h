@@ -161,6 +161,10 @@ struct vm_exec {
     struct vm_keyboard *keyboard;
 };
 
+/* Appends a word, behind a space where it is not the first, so that bash reads it back as it
+ * is, whatever is in it. */
+void vm_put_word(struct buf *command, struct str word);
+
 struct vm_result {
     struct buf stdout_bytes, stderr_bytes; /* unaltered, but for the mark of a cut */
     uint64_t stdout_lost, stderr_lost;     /* bytes that are not kept */
