@@ -63,6 +63,10 @@ func settle() {
 	asked, kept, told, files.now = nil, nil, [2]uint32{}, nil
 }
 
+// Free memory, all zeros, that every world begins with. A frozen memory may not have grown,
+// and how much of it the declarations need is not the same from bake to bake.
+const headroom = 16 << 20
+
 //go:wasmexport bake
 func bake() {
 	away(func() {
@@ -73,6 +77,8 @@ func bake() {
 		for range 8 {
 			runtime.GC()
 		}
+		runtime.KeepAlive(make([]byte, headroom))
+		runtime.GC()
 		// A question rarely needs as much; one that does has its garbage collected.
 		debug.SetMemoryLimit(256 << 20)
 	})

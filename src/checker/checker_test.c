@@ -182,6 +182,27 @@ static void what_was_not_asked_for_is_not_there(void **state)
     assert_non_null(nth(ask(q), 0));
 }
 
+/* A frozen memory may not have grown: the guest has room for many more than Cloche's own. */
+static void many_declarations_have_room(void **state)
+{
+    (void)state;
+    char *text = arena_get(arena, 200 << 10, &(struct err){0});
+    size_t n = 0;
+    for (int i = 0; i < 2000; i++)
+        n += (size_t)snprintf(
+            text + n, 100,
+            "declare function f%d(a: string, o?: {all: number}): number;\n", i);
+    scoped(checker_free) struct checker *many =
+        checker_new(g, "build/guest", &(struct str){text, n}, 1);
+    struct checker_question q = {.code = STR("f7('a') + f1999('b', {all: 1})"),
+                                 .declared = 1};
+    struct err e = {0};
+    scoped_checked const struct checker_answer *a = checker_check(many, &q, &e);
+    if (!a)
+        fail_msg("%s", e.msg);
+    assert_int_equal(checker_errors(a), 0);
+}
+
 static void javascript_is_javascript(void **state)
 {
     (void)state;
@@ -486,6 +507,7 @@ int main(void)
         TEST(code_that_fits_is_sound),
         TEST(a_mistake_is_told_in_the_codes_own_places),
         TEST(what_was_not_asked_for_is_not_there),
+        TEST(many_declarations_have_room),
         TEST(javascript_is_javascript),
         TEST(a_function_that_is_what_it_says_is_sound),
         TEST(what_differs_from_the_definition_is_told_by_field),
