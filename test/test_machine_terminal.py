@@ -64,6 +64,7 @@ def test_options_are_for_the_command(cloche):
 @pytest.mark.parametrize("words, says", [
     (["exec"], b"give a command"),
     (["exec", "--ram", "63", "--", "true"], b"64 to 1024"),
+    (["exec", "--disk", "2049", "--", "true"], b"1 to 2048"),
     (["exec", "--env", "x", "--", "true"], b"NAME=VALUE"),
     (["exec", "--timeout", "0", "--", "true"], b"--timeout"),
     (["exec", "--nope", "true"], b"--nope"),

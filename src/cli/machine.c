@@ -19,7 +19,7 @@ size_t machine_rows(struct machine_words *w, bool timeout,
 {
     const struct option_row rows[MACHINE_ROWS] = {
         {"--ram", &w->ram, NULL, "MB", "its memory, 64 to 1024 instead of 512"},
-        {"--disk", &w->disk, NULL, "MB", "what it may write to its disk"},
+        {"--disk", &w->disk, NULL, "MB", "what it may write to its disk, at most 2048"},
         {"--cwd", &w->cwd, NULL, "DIR", "where the command begins"},
         {"--env", w->env, NULL, "NAME=VALUE...", "a variable of its environment"},
         {"--help", NULL, &w->help, NULL, "this list"},

@@ -21,9 +21,9 @@ static bool fill_options(const struct vm_options *from, struct vm_options *o,
                        VM_RAM_MIN_MB, VM_RAM_MAX_MB, o->ram_mb);
     if (o->disk_bytes > VM_DISK_MAX)
         return err_set(e, ERR_INVALID,
-                       "a machine's disk has at most %" PRIu64 " bytes, not %" PRIu64
+                       "a machine's disk has at most %" PRIu64 " MB, not %" PRIu64
                        "; none was started",
-                       VM_DISK_MAX, o->disk_bytes);
+                       VM_DISK_MAX >> 20, o->disk_bytes >> 20);
     return true;
 }
 

@@ -48,8 +48,9 @@ bool vms_ready(struct vms *s, struct err *e);
 
 /* ---- one machine ---------------------------------------------------------- */
 
-#define VM_DISK_DEFAULT ((uint64_t)2 << 30) /* bytes that it may write */
-#define VM_DISK_MAX ((uint64_t)64 << 30)
+#define VM_DISK_MAX \
+    ((uint64_t)2 << 30) /* bytes that it may write: so large it is formatted */
+#define VM_DISK_DEFAULT VM_DISK_MAX
 #define VM_CPU_DEFAULT_NS ((uint64_t)3600 * 1000000000) /* computing time in all */
 #define VM_HANDLE 26u /* "vm_", 22 characters of base64url, and a NUL */
 

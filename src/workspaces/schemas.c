@@ -178,7 +178,7 @@ const struct schema schemas[] = {
     {"MachineOptions",
      "{\"type\":\"object\",\"properties\":{\"ramMB\":{\"type\":\"integer\",\"minimum\":64,"
      "\"maximum\":1024,\"default\":512},\"diskMB\":{\"type\":\"integer\",\"minimum\":1,"
-     "\"description\":\"that it may write\"},\"cpuSeconds\":{\"type\":\"integer\","
+     "\"maximum\":2048,\"description\":\"that it may write\"},\"cpuSeconds\":{\"type\":\"integer\","
      "\"minimum\":1,\"description\":\"computing time, in all\"}},"
      "\"additionalProperties\":false}"},
     {"Machine",
