@@ -138,6 +138,26 @@ def test_the_first_that_is_started_is_the_one_that_commands_use(agent):
                                                                      second["machine"]]
 
 
+def test_one_that_was_stopped_has_no_sessions(agent):
+    vm(agent, command="true", session="work")
+    vm(agent, "stop")
+    (stopped,) = vm(agent, "list")["machines"]
+    assert stopped["state"] == "stopped"
+    assert [stopped[k] for k in ("sessions", "commands", "memory_bytes", "disk_bytes")] == [0] * 4
+
+
+def test_the_largest_disk_that_may_be_asked_for_is_there(cloche, vault, tmp_path):
+    """And no larger one is promised, by the policy, an option or a server."""
+    done = subprocess.run([cloche, "policy", "set", "vm.diskMB", "2049"], capture_output=True)
+    assert done.returncode and b"1 to 2048" in done.stderr
+    run(cloche, "policy", "set", "vm.diskMB", "2048")
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        assert "1 to 2048" in refusal(agent, "start", diskMB=2049)
+        vm(agent, "start", diskMB=2048)
+        free = int(vm(agent, command="df --output=avail -B1M / | tail -n 1")["stdout"])
+        assert 2048 * 15 // 16 - 8 <= free <= 2048
+
+
 def test_what_is_stopped_is_gone_and_the_next_command_finds_a_new_one(agent):
     assert vm(agent, "stop") == {"stopped": False}
     old = vm(agent, command="touch /tmp/lost")["machine"]

@@ -256,8 +256,8 @@ static void tell(struct vm *m, struct vm_info *out)
         .cpu_max_ns = m->made_of.cpu_ns,
         .memory_bytes = usage.memory_bytes,
         .disk_bytes = usage.disk_bytes,
-        .execs = m->exec_count,
-        .sessions = m->session_count,
+        .execs = m->over ? 0 : m->exec_count, /* whoever waits for one has yet to hear */
+        .sessions = m->over ? 0 : m->session_count,
     };
     memcpy(out->handle, m->handle, sizeof out->handle);
     (void)snprintf(out->reason, sizeof out->reason, "%.250s", m->why.msg);

@@ -194,8 +194,8 @@ static void options_have_limits(void **state)
     expect_no_start("ann", (struct vm_options){.ram_mb = 63}, ERR_INVALID,
                     "from 64 to 1024");
     expect_no_start("ann", (struct vm_options){.ram_mb = 1025}, ERR_INVALID, "not 1025");
-    expect_no_start("ann", (struct vm_options){.disk_bytes = VM_DISK_MAX + 1},
-                    ERR_INVALID, "at most 68719476736 bytes");
+    expect_no_start("ann", (struct vm_options){.disk_bytes = VM_DISK_MAX + (1 << 20)},
+                    ERR_INVALID, "at most 2048 MB");
     expect_no_start(owner, (struct vm_options){0}, ERR_INVALID, "at most 512 bytes");
     assert_int_equal(doubles.opened, 0);
 }
@@ -356,6 +356,8 @@ static void an_owner_sees_his_machines_in_the_order_of_their_start(void **state)
     struct told t = {0};
     struct vm *a = find("ann", ""), *b = start("ann"), *c = start("bob"),
               *d = start("ann");
+    expect_echo(b);
+    expect_echo(d);
     crash(b);
     vm_stop(d);
     expect_echo(a);
@@ -373,6 +375,7 @@ static void an_owner_sees_his_machines_in_the_order_of_their_start(void **state)
     assert_int_equal(t.info[1].state, VM_STATE_FAILED);
     assert_string_equal(t.info[1].reason, "Kernel panic: as was asked for");
     assert_int_equal(t.info[2].state, VM_STATE_STOPPED);
+    assert_int_equal(t.info[1].sessions + t.info[2].sessions, 0);
     vm_release(a);
     vm_release(b);
     vm_release(c);
