@@ -409,9 +409,13 @@ static const struct slot *handle(struct hart *h, const struct slot *s)
         place_from(code_page_of(h->page_slots), (uint32_t)(s - h->page_slots));
         return s;
     }
+    if (s->op == OP_across) {
+        /* It pays for itself; or a budget of one would end before it, again and again. */
+        const struct slot *whole = alone(h);
+        h->left -= !whole;
+        return whole;
+    }
     h->left--;
-    if (s->op == OP_across)
-        return alone(h);
     /* Its own, for a store may scratch the very slot that it is run from. */
     struct slot now = *s;
     now.op = (uint8_t)place_first(now.op);

@@ -184,6 +184,34 @@ static void data_may_stand_beside_code(void **unused)
     assert_int_equal(h->x[8], 1000 * 1001 / 2);
 }
 
+/* ---- budgets ------------------------------------------------------------------------- */
+
+/* Also where an instruction lies over a page's end: whoever runs a hart with what is left of
+ * a budget would else wait for ever. */
+static void a_run_with_a_budget_of_one_gets_on(void **unused)
+{
+    (void)unused;
+    static const uint32_t code[] = {
+        ADDI(7, 7, 1), /* */
+        ADDI(8, 8, 1), /* */
+        0xff9ff06f,    /* j -8 */
+    };
+    struct hart *h = &the_hart;
+    for (uint32_t at = 4096 - 14; at <= 4096; at += 2) {
+        code_forget();
+        tlb_flush(h);
+        memcpy(ram + at, code, sizeof code);
+        h->pc = RAM_BASE + at;
+        for (unsigned i = 0; i < 300; i++) {
+            uint64_t before = h->retired;
+            hart_run(h, 1);
+            assert_in_range(h->retired - before, 1, 3);
+        }
+        assert_in_range(h->x[7] - h->x[8], 0, 1);
+        h->x[7] = h->x[8];
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +221,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(code_follows_what_is_written_over_it, make, end),
         cmocka_unit_test_setup_teardown(data_may_stand_beside_code, make, end),
+        cmocka_unit_test_setup_teardown(a_run_with_a_budget_of_one_gets_on, make, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

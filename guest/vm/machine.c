@@ -28,7 +28,9 @@ static const uint8_t disk_places[MACHINE_DISKS] = {PLACE_DISK_0, PLACE_DISK_1,
 
 /* Between two looks at the timer: a tenth of a millisecond or so. */
 #define SLICE 20000u
-#define STUCK 1000u      /* traps with no instruction performed between them */
+/* Traps with no instruction performed between them. No round has a smaller budget, or one
+ * that is at its limit would never be found out. */
+#define STUCK 1000u
 #define TREE_AT RAM_BASE /* the kernel is behind it */
 
 static struct {
@@ -114,10 +116,9 @@ bool machine_boot(uint64_t bytes, const char *arguments)
 
 /* Whether the SBI was asked for an end, or the hart can never go on. The last instructions
  * of a slice may all have trapped, which is no sign of that. */
-static enum vm_pause look(uint64_t limit, uint64_t retired_before)
+static enum vm_pause look(uint64_t retired_before)
 {
-    bool stuck =
-        limit >= STUCK && the_hart.left <= 0 && the_hart.retired == retired_before;
+    bool stuck = the_hart.left <= 0 && the_hart.retired == retired_before;
     if (sbi_ended() != SBI_RUNS)
         machine.end = sbi_ended() == SBI_REBOOT ? VM_REBOOT : VM_OFF;
     else if (the_hart.waiting && !the_hart.sie)
@@ -151,8 +152,8 @@ enum vm_pause machine_run(uint64_t limit)
         }
         uint64_t before = the_hart.retired, left = limit - done;
         left = left < SLICE ? left : SLICE;
-        hart_run(&the_hart, left);
-        pause = look(left, before);
+        hart_run(&the_hart, left > STUCK ? left : STUCK);
+        pause = look(before);
         if (pause != VM_RAN)
             break;
     }

@@ -231,6 +231,20 @@ static void a_processor_that_can_never_go_on_is_a_failure(void **state)
     assert_non_null(strstr(machine_reason(), "handler"));
 }
 
+/* However few instructions a run has left when it comes to that. */
+static void it_is_found_out_at_every_moment(void **state)
+{
+    (void)state;
+    static const uint32_t nowhere[] = {0x10501073, 0}; /* csrw stvec, zero; illegal */
+    for (uint64_t limit = 1; limit < 40; limit++) {
+        start_code(nowhere, sizeof nowhere);
+        enum vm_pause p = VM_RAN;
+        for (unsigned i = 0; i < 100 && p == VM_RAN; i++)
+            p = machine_run(limit);
+        assert_int_equal(p, VM_FAILED);
+    }
+}
+
 static void what_is_no_kernel_is_refused(void **state)
 {
     (void)state;
@@ -383,6 +397,7 @@ int main(void)
         cmocka_unit_test(devices_do_what_virtio_says),
         cmocka_unit_test(a_hostile_driver_harms_nobody),
         cmocka_unit_test(a_processor_that_can_never_go_on_is_a_failure),
+        cmocka_unit_test(it_is_found_out_at_every_moment),
         cmocka_unit_test(what_is_no_kernel_is_refused),
         cmocka_unit_test(a_sleeping_machine_is_idle_until_its_timer),
         cmocka_unit_test(a_copy_of_a_machine_goes_on_where_it_stood),
