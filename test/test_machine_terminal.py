@@ -1,10 +1,13 @@
 """`cloche vm exec` and `cloche vm shell`: the machine as a person's program."""
 import os
+import re
 import signal
 import subprocess
+import time
 
 import pytest
 
+from conftest import ROOT
 from machine_doors import Terminal, needs_image
 
 pytestmark = needs_image
@@ -30,6 +33,15 @@ def test_behind_two_dashes_words_are_words_and_one_alone_is_shell(cloche):
     assert vm(cloche, "exec", "echo", "-n", "$HOME").stdout == b"$HOME"
     done = vm(cloche, "exec", "--", "echo a | wc")
     assert done.returncode == 127 and b"not found" in done.stderr
+
+
+def test_a_program_is_in_the_shells_place_and_what_the_shell_does_needs_none(cloche):
+    assert vm(cloche, "exec", "--", "sh", "-c", "ps -o ppid= -p $$").stdout.strip() == b"1"
+    names = vm(cloche, "exec", "compgen -b").stdout.decode().split()
+    text = (ROOT / "src/cli/machine.c").read_text().split("names[] = {")[1].split("}")[0]
+    assert re.findall(r'"([^"]+)"', text) == sorted(set(names) - {"cloche"})
+    assert vm(cloche, "exec", "--", "type", "cd").stdout == b"cd is a shell builtin\n"
+    assert vm(cloche, "exec", "--", "exit", "3").returncode == 3
 
 
 def test_bytes_pass_unaltered(cloche):
@@ -86,6 +98,42 @@ def test_signals_reach_the_command(cloche, number):
         assert p.stdout.read() == b"heard\n" and p.wait(60) == 9
 
 
+# Before there is a machine, while it starts, while its command begins, and later: 8 ms apart.
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_as_any_program_at_whatever_moment(cloche, tmp_path, number):
+    def begin():
+        p = subprocess.Popen([cloche, "vm", "exec", "--", "sleep", "1000"], env=env, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not blocked(p.pid) >> number - 1 & 1:
+            assert p.poll() is None  # until then it is the system that ends it
+        return p
+
+    def blocked(pid):
+        return int(open(f"/proc/{pid}/status").read().split("SigBlk:")[1].split()[0], 16)
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    shared = sorted(os.listdir("/dev/shm"))
+    for moment in range(20):
+        with begin() as p:
+            time.sleep(moment * .008)
+            p.send_signal(number)
+            said = p.communicate(timeout=60)
+            assert (p.returncode, said) == (128 + number, (b"", b"")), moment
+    assert sorted(os.listdir("/dev/shm")) == shared
+    assert not [f for _, _, names in os.walk(tmp_path / "cache") for f in names]
+
+
+def test_a_signal_while_a_size_is_made_ready_leaves_nothing_of_it(cloche, tmp_path):
+    machines = tmp_path / "cache" / "cloche" / "machines"
+    with subprocess.Popen([cloche, "vm", "exec", "--ram", "80", "--", "true"], stdin=subprocess.DEVNULL,
+                          env=os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}) as p:
+        while not list(machines.glob(".machine-80-*.tmp")):
+            assert p.poll() is None
+            time.sleep(.001)
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(60) == 128 + signal.SIGTERM
+    assert [f.name for f in machines.iterdir()] == ["machines.lock"]
+
+
 def test_who_will_not_hear_is_ended_at_the_third_signal(cloche):
     script = "trap '' INT TERM; echo up; while :; do sleep .1; done"
     with subprocess.Popen([cloche, "vm", "exec", "--", "bash", "-c", script],
@@ -99,7 +147,7 @@ def test_who_will_not_hear_is_ended_at_the_third_signal(cloche):
                 p.wait(0.2)
             except subprocess.TimeoutExpired:
                 pass
-        assert p.returncode not in (0, None)
+        assert p.returncode == 128 + signal.SIGTERM
 
 
 def test_a_reader_that_has_read_enough_ends_it(cloche):
@@ -168,7 +216,7 @@ def test_pythons_prompt_works(terminal):
 def test_the_terminal_is_put_back_when_it_is_ended(terminal, number):
     assert not terminal.is_as_before()
     terminal.process.send_signal(number)
-    assert terminal.end() != 0 and terminal.is_as_before()
+    assert terminal.end() == 128 + number and terminal.is_as_before()
 
 
 def test_three_times_the_escape_ends_the_machine(terminal):

@@ -55,6 +55,34 @@ static bool read_numbers(struct machine_words *w, struct err *e)
     return true;
 }
 
+/* What bash does itself, without another program (compgen -b). */
+static bool is_builtin(const char *word)
+{
+    static const char *const names[] = {
+        ".",         ":",        "[",       "alias",   "bg",      "bind",     "break",
+        "builtin",   "caller",   "cd",      "command", "compgen", "complete", "compopt",
+        "continue",  "declare",  "dirs",    "disown",  "echo",    "enable",   "eval",
+        "exec",      "exit",     "export",  "false",   "fc",      "fg",       "getopts",
+        "hash",      "help",     "history", "jobs",    "kill",    "let",      "local",
+        "logout",    "mapfile",  "popd",    "printf",  "pushd",   "pwd",      "read",
+        "readarray", "readonly", "return",  "set",     "shift",   "shopt",    "source",
+        "suspend",   "test",     "times",   "trap",    "true",    "type",     "typeset",
+        "ulimit",    "umask",    "unalias", "unset",   "wait"};
+    for (size_t i = 0; i < LENGTH(names); i++)
+        if (!strcmp(word, names[i]))
+            return true;
+    return false;
+}
+
+/* A program stands in the shell's place: it alone decides what a signal does. */
+static void put_words(struct buf *out, char **words, int count)
+{
+    if (count > 0 && !is_builtin(words[0]))
+        buf_cstr(out, "exec --");
+    for (int i = 0; i < count; i++)
+        vm_put_word(out, str_of(words[i]));
+}
+
 bool machine_read(struct machine_words *w, const char *usage, bool timeout, int argc,
                   char **argv, int *exit)
 {
@@ -69,11 +97,8 @@ bool machine_read(struct machine_words *w, const char *usage, bool timeout, int 
         return false;
     if (argc - first == 1 && !as_words)
         buf_cstr(&w->command, argv[first]);
-    else if (first < argc) /* of signals the command alone decides, not the shell */
-        buf_cstr(&w->command, "trap : INT TERM HUP QUIT USR1 USR2;");
-    if (argc - first > 1 || as_words)
-        for (int i = first; i < argc; i++)
-            vm_put_word(&w->command, str_of(argv[i]));
+    else
+        put_words(&w->command, argv + first, argc - first);
     if (buf_check(&w->command, "the command", &e) && read_numbers(w, &e))
         return true;
     *exit = cli_fail(&e);

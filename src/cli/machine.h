@@ -52,8 +52,12 @@ struct typing;
 struct typing *typing_begin(bool terminal, struct err *e);
 struct cancel *typing_cancel(struct typing *t); /* of the start */
 struct vm_keyboard *typing_keyboard(struct typing *t);
-/* The command is about to run in `m`, which a person can have ended from now on. */
-void typing_command(struct typing *t, struct vm *m);
+/* The command is about to run in `m`, which a person can have ended from now on. false and
+ * ERR_CANCELLED: it was asked to end before that. */
+bool typing_command(struct typing *t, struct vm *m, struct err *e);
+/* The exit code where no command came to its own end: what a shell says of one that died of
+ * the signal that asked to end, or MACHINE_EXIT_FAILED. */
+int typing_failed(struct typing *t);
 void typing_end(struct typing *t); /* NULL is fine */
 SCOPED(typing, typing_end);
 

@@ -18,11 +18,13 @@ static void write_output(void *arg, enum vm_stream which, struct str bytes)
         cancel_fire(&s->cancel);
 }
 
-/* The exit code of what the machine failed of. */
-static int fail(const struct err *e)
+/* The exit code. Whoever asked to end is told nothing more. */
+static int fail(struct typing *t, const struct err *e)
 {
-    fprintf(stderr, "cloche: %s\n", e->msg);
-    return e->code == ERR_CANCELLED ? 130 : MACHINE_EXIT_FAILED;
+    int exit = typing_failed(t);
+    if (exit == MACHINE_EXIT_FAILED)
+        fprintf(stderr, "cloche: %s\n", e->msg);
+    return exit;
 }
 
 static int run(const struct machine_words *w, struct typing *typing,
@@ -44,12 +46,12 @@ static int run(const struct machine_words *w, struct typing *typing,
     while (w->env[x.env_count])
         x.env_count++;
     struct vm_result r = {0};
-    typing_command(typing, box->machine);
-    bool ran = vm_exec(box->machine, &x, &r, &e);
+    bool ran =
+        typing_command(typing, box->machine, &e) && vm_exec(box->machine, &x, &r, &e);
     if (ran && r.timed_out)
         fprintf(stderr, "cloche: the command was out of time after %llu ms\n",
                 (unsigned long long)(w->timeout_ns / 1000000));
-    int exit = !ran          ? fail(&e)
+    int exit = !ran          ? fail(typing, &e)
                : r.timed_out ? MACHINE_EXIT_TIMEOUT
                : r.cancelled ? 128 + SIGPIPE
                              : r.exit_code;
@@ -78,10 +80,10 @@ int machine_exec(int argc, char **argv)
     }
     scoped(typing_end) struct typing *typing = typing_begin(false, &e);
     if (!typing)
-        return fail(&e);
+        return cli_fail(&e);
     struct machine_box box = {0};
     w.options.cancel = typing_cancel(typing);
-    exit = machine_box_open(&box, &w, &e) ? run(&w, typing, &box) : fail(&e);
+    exit = machine_box_open(&box, &w, &e) ? run(&w, typing, &box) : fail(typing, &e);
     typing_end(take(typing));
     machine_box_close(&box);
     return exit;

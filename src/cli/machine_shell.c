@@ -104,11 +104,11 @@ static int run(const struct machine_words *w, struct typing *typing,
     struct vm_result r = {0};
     fputs("Ctrl-] three times within a second ends the machine.\n", stderr);
     go_raw();
-    typing_command(typing, box->machine);
-    bool ran = vm_exec(box->machine, &x, &r, e);
+    bool ran =
+        typing_command(typing, box->machine, e) && vm_exec(box->machine, &x, &r, e);
     put_back();
     vm_result_done(&r);
-    return ran ? r.exit_code : MACHINE_EXIT_FAILED;
+    return ran ? r.exit_code : typing_failed(typing);
 }
 
 int machine_shell(int argc, char **argv)
@@ -130,8 +130,9 @@ int machine_shell(int argc, char **argv)
     exit = MACHINE_EXIT_FAILED;
     if (typing)
         w.options.cancel = typing_cancel(typing);
-    if (typing && machine_box_open(&box, &w, &e))
-        exit = run(&w, typing, &box, &e);
+    if (typing)
+        exit = machine_box_open(&box, &w, &e) ? run(&w, typing, &box, &e)
+                                              : typing_failed(typing);
     if (e.code)
         fprintf(stderr, "cloche: %s\n", e.msg);
     typing_end(take(typing));

@@ -20,8 +20,9 @@
 
 struct typing {
     pthread_t thread;
-    pthread_mutex_t lock; /* guards the machine */
+    pthread_mutex_t lock; /* guards these two */
     struct vm *machine;   /* NULL: there is no command yet */
+    int ended_by;         /* the last signal that may have ended it; 0: none */
     struct vm_keyboard *keyboard;
     struct cancel cancel;
     bool terminal;
@@ -70,6 +71,17 @@ static void resize(struct typing *t)
         vm_keyboard_resize(t->keyboard, w.ws_row, w.ws_col);
 }
 
+/* Is there a command that can be told? From then on it will be. */
+static bool note_signal(struct typing *t, int number)
+{
+    pthread_mutex_lock(&t->lock);
+    bool there = t->machine != NULL;
+    if (there || asks_to_end(number))
+        t->ended_by = number;
+    pthread_mutex_unlock(&t->lock);
+    return there;
+}
+
 /* Of a terminal that is gone nobody can be asked anything more. */
 static void take_signal(struct typing *t)
 {
@@ -79,7 +91,7 @@ static void take_signal(struct typing *t)
     int number = (int)si.ssi_signo;
     if (number == SIGWINCH) {
         resize(t);
-    } else if (!has_command(t)) {
+    } else if (!note_signal(t, number)) {
         if (asks_to_end(number))
             cancel_fire(&t->cancel);
     } else if (asks_to_end(number) && (t->terminal || ++t->asked >= IMPATIENT)) {
@@ -203,12 +215,22 @@ struct vm_keyboard *typing_keyboard(struct typing *t)
     return t->keyboard;
 }
 
-void typing_command(struct typing *t, struct vm *m)
+bool typing_command(struct typing *t, struct vm *m, struct err *e)
 {
     pthread_mutex_lock(&t->lock);
-    t->machine = m;
+    bool goes_on = !t->ended_by;
+    t->machine = goes_on ? m : NULL;
     pthread_mutex_unlock(&t->lock);
     wake(t, 1);
+    return goes_on || err_set(e, ERR_CANCELLED, "cancelled before it began");
+}
+
+int typing_failed(struct typing *t)
+{
+    pthread_mutex_lock(&t->lock);
+    int exit = t->ended_by ? 128 + t->ended_by : MACHINE_EXIT_FAILED;
+    pthread_mutex_unlock(&t->lock);
+    return exit;
 }
 
 void typing_end(struct typing *t)
