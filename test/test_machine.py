@@ -3,6 +3,7 @@ policy makes of it. What happens inside of it is for test_machine_inside.py and 
 import base64
 import json
 import os
+import re
 import subprocess
 import threading
 
@@ -384,6 +385,53 @@ def test_a_policys_ceilings_hold(cloche, vault, tmp_path):
         assert said.startswith("LimitExceeded") and "vm.machines" in said
         vm(agent, "stop")
         vm(agent, "start")
+
+
+def test_a_new_machine_is_no_new_budget(cloche, vault, tmp_path):
+    """Neither for another session of the same caller, nor in code or over REST."""
+    policy_in(tmp_path, {"vm": {"cpuSeconds": 2, "machines": 3, "totalRamMB": 1024}})
+    with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]) as server:
+        def ask(path, **body):
+            return server.http.post(path, json=body)
+        session = server.post(initialize()).headers["Mcp-Session-Id"]
+        with_session = {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-11-25"}
+
+        def start():
+            return server.post(call("vm_start", {}), with_session).json()["result"]
+        assert ask("/vm/exec", command="true").json()["success"]
+        assert not start()["isError"]
+        said = start()
+        assert said["isError"] and "1024 MB of RAM (1 of 2" in said["content"][0]["text"]
+        assert "vm.totalRamMB" in said["content"][0]["text"]
+        text = server.http.get("/metrics").text
+        assert "\ncloche_machines 2\n" in text and f"\ncloche_machine_ram_bytes {1024 << 20}\n" in text
+        own = float(re.search(r"\ncloche_machine_memory_bytes (\S+)\n", text)[1])
+        assert 1e6 < own < 1e9
+        spent = ask("/vm/exec", command="while :; do :; done").json()
+        assert "2 seconds of computing time" in spent["error"] and not spent["success"]
+        assert 1000 < spent["stats"]["compute_ms"] < 4000
+        for said in (ask("/vm/exec", command="true").text, ask("/vm").text, start()["content"][0]["text"],
+                     structured(server.post(call("evaluate_note_code", {"code": "await vm.start()"}),
+                                            with_session).json())["error"]):
+            assert "2 seconds of computing time" in said and "vm.cpuSeconds" in said, said
+        run(cloche, "policy", "set", "vm.cpuSeconds", "100")
+        assert ask("/vm/exec", command="true").json()["success"]
+
+
+def test_computing_time_is_told_the_same_everywhere(agent, vault):
+    """What this computer spent, not what the machine's clock says on a busy one."""
+    busy = [subprocess.Popen(["python3", "-c", "while 1: pass"]) for _ in range(os.cpu_count())]
+    try:
+        got = vm(agent, command="for ((i = 0; i < 10000; i++)); do :; done")
+    finally:
+        for b in busy:
+            b.kill()
+            b.wait()
+    (machine,) = vm(agent, "list")["machines"]
+    (deed,) = next(r for r in trail(vault) if r.get("action") == "vm_exec")["machines"]
+    said = got["stats"]["compute_ms"]
+    assert said > 0 and abs(deed["compute_ms"] - said) < 1
+    assert said <= machine["compute_ms"] + 1 <= said + 200  # its start is the machine's, too
 
 
 def test_less_than_full_trust_has_no_machine(cloche, vault):

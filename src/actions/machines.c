@@ -11,8 +11,6 @@
 #include "crypto/crypto.h"
 #include "os/os.h"
 
-#define PER_OWNER_MAX 64u /* what the policy's vm.machines may be at most */
-
 /* ---- all of them -------------------------------------------------------------- */
 
 /* One whose default machine is being started. */
@@ -56,8 +54,7 @@ static struct machines *open_machines(struct actions *a, struct err *e)
     scoped(free) char *cache = image_cache();
     if (!image)
         return NULL;
-    struct vms_options o = {
-        .engine = engine, .image = image, .cache = cache, .per_owner = PER_OWNER_MAX};
+    struct vms_options o = {.engine = engine, .image = image, .cache = cache};
     struct machines *m = mem_new(sizeof *m);
     pthread_mutex_init(&m->lock, NULL);
     m->all = vms_open(&o);
@@ -102,19 +99,37 @@ bool machines_ready(struct actions *a, struct err *e)
     return all && vms_ready(all, e);
 }
 
-void machine_owner(const struct caller *who, char out[static MACHINE_OWNER])
+struct vms_totals machines_total(struct actions *a)
+{
+    struct machines *m = atomic_load_explicit(&a->machines, memory_order_acquire);
+    return m ? vms_total(m->all) : (struct vms_totals){0};
+}
+
+static void hash_names(const char *const *names, size_t n, char out[static MACHINE_OWNER])
 {
     scoped_buf struct buf text;
     buf_init(&text, (size_t)64 << 10);
     struct json_writer w = json_writer(&text);
     json_open_array(&w);
-    json_put_cstr(&w, who->grant ? who->grant->principal : "");
-    json_put_cstr(&w, who->name ? who->name : "");
-    json_put_cstr(&w, who->session ? who->session : "");
+    for (size_t i = 0; i < n; i++)
+        json_put_cstr(&w, names[i] ? names[i] : "");
     json_close(&w);
     char hex[CRYPTO_HASH_HEX];
     crypto_hash_hex(buf_view(&text), hex);
     (void)snprintf(out, MACHINE_OWNER, "%s", hex);
+}
+
+void machine_owner(const struct caller *who, char out[static MACHINE_OWNER])
+{
+    const char *names[] = {who->grant ? who->grant->principal : "", who->name,
+                           who->session};
+    hash_names(names, LENGTH(names), out);
+}
+
+void machine_payer(const struct caller *who, char out[static MACHINE_OWNER])
+{
+    const char *names[] = {who->grant ? who->grant->principal : "", who->name};
+    hash_names(names, LENGTH(names), out);
 }
 
 /* ---- one, for a call -------------------------------------------------------------- */
@@ -124,7 +139,7 @@ struct use {
     const struct tool_call *call;
     const struct policy *policy;
     struct machines *machines;
-    char owner[MACHINE_OWNER];
+    char owner[MACHINE_OWNER], payer[MACHINE_OWNER];
 };
 
 static bool use_begin(struct use *u, const struct tool_call *c, const char *call,
@@ -132,76 +147,66 @@ static bool use_begin(struct use *u, const struct tool_call *c, const char *call
 {
     *u = (struct use){.call = c, .policy = c->place->permit.policy};
     machine_owner(c->who, u->owner);
+    machine_payer(c->who, u->payer);
     if (!permit_machine(&c->place->permit, call, word, e))
         return false;
     u->machines = machines_of(c->actions, e);
     return u->machines != NULL;
 }
 
-struct running {
-    unsigned count;
-    char first[VM_HANDLE]; /* the default one; "": there is none */
+/* The one that commands use which name none; "": none runs. */
+struct first {
+    char handle[VM_HANDLE];
 };
 
-static void count_one(void *arg, const struct vm_info *m)
+static void note_first(void *arg, const struct vm_info *m)
 {
-    struct running *r = arg;
-    if (m->state != VM_STATE_RUNNING)
-        return;
-    r->count++;
-    if (m->is_default)
-        memcpy(r->first, m->handle, VM_HANDLE);
+    struct first *first = arg;
+    if (m->state == VM_STATE_RUNNING && m->is_default)
+        memcpy(first->handle, m->handle, VM_HANDLE);
 }
 
-static struct running running_of(const struct use *u)
+static struct first first_of(const struct use *u)
 {
-    struct running r = {0};
-    vm_list(u->machines->all, str_of(u->owner), count_one, &r);
-    return r;
+    struct first first = {0};
+    vm_list(u->machines->all, str_of(u->owner), note_first, &first);
+    return first;
 }
 
-static bool too_many(const struct use *u, unsigned count, struct err *e)
+static uint32_t least(uint32_t a, uint32_t b)
 {
-    return err_set(e, ERR_LIMIT,
-                   "%u machines of yours run, and the policy allows %u (vm.machines); "
-                   "stop one (vm_stop), or let a person raise it; nothing was started",
-                   count, u->policy->vm.machines);
+    return a < b ? a : b;
 }
 
 static struct vm_options usual(const struct use *u)
 {
     const struct policy *p = u->policy;
     return (struct vm_options){
-        .ram_mb = p->vm.ram_mb < VM_RAM_DEFAULT_MB ? p->vm.ram_mb : VM_RAM_DEFAULT_MB,
+        .ram_mb = least(VM_RAM_DEFAULT_MB, least(p->vm.ram_mb, p->vm.total_ram_mb)),
         .disk_bytes = (uint64_t)p->vm.disk_mb << 20,
-        .cpu_ns = (uint64_t)p->vm.cpu_seconds * 1000000000,
+        .cpu_ns = UINT64_MAX, /* of one alone; together they have a budget */
+        .budget = {.payer = str_of(u->payer),
+                   .machines = p->vm.machines,
+                   .ram_mb = p->vm.total_ram_mb,
+                   .cpu_ns = (uint64_t)p->vm.cpu_seconds * 1000000000,
+                   .hint = "a person says in the policy how much (vm.machines, "
+                           "vm.totalRamMB, vm.cpuSeconds)"},
         .cancel = u->call->cancel};
 }
 
-/* What was made at the same time by another call of this caller counts, too. */
-static struct vm *within_limit(const struct use *u, struct vm *made, struct err *e)
+static bool may_any(const struct use *u, struct err *e)
 {
-    struct running now = running_of(u);
-    if (!made || now.count <= u->policy->vm.machines)
-        return made;
-    vm_stop(made);
-    vm_release(made);
-    too_many(u, now.count - 1, e);
-    return NULL;
+    return u->policy->vm.machines > 0 ||
+           err_set(e, ERR_LIMIT, "the policy allows no machines (vm.machines is 0)");
 }
 
 /* The one that is meant, held. */
 static struct vm *find(const struct use *u, struct str handle, struct err *e)
 {
     struct vm_options o = usual(u);
-    struct running now = handle.n ? (struct running){0} : running_of(u);
-    if (handle.n || *now.first)
-        return vm_find(u->machines->all, str_of(u->owner), handle, &o, e);
-    if (now.count >= u->policy->vm.machines) {
-        too_many(u, now.count, e);
+    if (!handle.n && !*first_of(u).handle && !may_any(u, e))
         return NULL;
-    }
-    return within_limit(u, vm_find(u->machines->all, str_of(u->owner), handle, &o, e), e);
+    return vm_find(u->machines->all, str_of(u->owner), handle, &o, e);
 }
 
 static void put_machine(const struct vm_info *m, struct json_writer *w)
@@ -275,7 +280,7 @@ static bool read_options(const struct use *u, const struct json *options,
 static bool claim_first(struct use *u, struct starting *mine)
 {
     pthread_mutex_lock(&u->machines->lock);
-    bool taken = *running_of(u).first != '\0';
+    bool taken = *first_of(u).handle != '\0';
     for (struct starting *s = u->machines->starting; s && !taken; s = s->next)
         taken = !strcmp(s->owner, u->owner);
     if (!taken) {
@@ -299,18 +304,15 @@ static void give_first(struct use *u, struct starting *mine)
 static struct vm *start(struct use *u, const struct vm_options *o, struct err *e)
 {
     struct starting mine;
-    struct running now = running_of(u);
-    if (now.count >= u->policy->vm.machines) {
-        too_many(u, now.count, e);
+    if (!may_any(u, e))
         return NULL;
-    }
     bool first = claim_first(u, &mine);
     struct vms *all = u->machines->all;
     struct vm *m = first ? vm_find(all, str_of(u->owner), STR(""), o, e)
                          : vm_start(all, str_of(u->owner), o, e);
     if (first)
         give_first(u, &mine);
-    return within_limit(u, m, e);
+    return m;
 }
 
 bool machines_start(const struct tool_call *c, const struct json *options,
@@ -383,9 +385,9 @@ static bool stop(const struct use *u, const struct json *options, struct json_wr
                            STR_ARGS(str_cut(it.key, 60)));
         *(is_machine ? &handle : &session) = json_str(it.value);
     }
-    struct running now = running_of(u);
+    struct first first = first_of(u);
     if (!handle.n)
-        handle = str_of(now.first);
+        handle = str_of(first.handle);
     if (handle.n)
         return session.n ? end_session(u, handle, session, out, e)
                          : end_machine(u, handle, out, e);

@@ -18,9 +18,14 @@ void machines_close(struct actions *a);
 /* Is an image installed? false and why not. */
 bool machines_ready(struct actions *a, struct err *e);
 
-/* The owner of what this caller starts, as src/vm knows it. */
+/* All that run now. */
+struct vms_totals machines_total(struct actions *a);
+
+/* The owner of what this caller starts, as src/vm knows it, and who pays for it: the
+ * credential, whatever its sessions. */
 #define MACHINE_OWNER 65u
 void machine_owner(const struct caller *who, char out[static MACHINE_OWNER]);
+void machine_payer(const struct caller *who, char out[static MACHINE_OWNER]);
 
 /* Each reads the options of its host call (docs/machine.md) and writes one object. false
  * and *e: nothing ran, and no machine was made that is not told of. Keys that it does not

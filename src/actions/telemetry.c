@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "actions/account.h"
+#include "actions/machines.h"
 #include "actions/tooling.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
@@ -191,6 +192,19 @@ static void put_alerts(const struct guard *g, struct buf *out)
                  "Records that could not be appended.", NULL, (double)n.lost);
 }
 
+static void put_machines(struct actions *a, struct buf *out)
+{
+    struct vms_totals n = machines_total(a);
+    metric_write(out, "cloche_machines", "gauge", "Linux machines that run.", NULL,
+                 n.machines);
+    metric_write(out, "cloche_machine_ram_bytes", "gauge",
+                 "RAM of the machines that run, which they may take.", NULL,
+                 (double)n.ram_bytes);
+    metric_write(out, "cloche_machine_memory_bytes", "gauge",
+                 "Memory of this computer that is theirs alone.", NULL,
+                 (double)n.memory_bytes);
+}
+
 bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
 {
     const struct telemetry *t = a->telemetry;
@@ -204,6 +218,7 @@ bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
     metric_family_write(t->machines, out);
     if (atomic_load(&a->telemetry->runs))
         metric_family_write(atomic_load(&a->telemetry->runs), out);
+    put_machines(a, out);
     put_alerts(a->guard, out);
     put_process(out);
     return buf_check(out, "the metrics", e);

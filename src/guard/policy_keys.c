@@ -165,10 +165,12 @@ const struct key policy_keys[] = {
      "machines that one caller may have at a time; 0: none"},
     {"vm.ramMB", KEY_INT, RULE_LOWER, AT(vm.ram_mb), 64, 1024, NULL, "1024",
      "memory that a machine may have, in MB"},
+    {"vm.totalRamMB", KEY_INT, RULE_LOWER, AT(vm.total_ram_mb), 64, 65536, NULL, "4096",
+     "memory that all machines of one caller may have together, in MB"},
     {"vm.diskMB", KEY_INT, RULE_LOWER, AT(vm.disk_mb), 1, 2048, NULL, "1024",
      "what a machine may write to its disk, in MB"},
     {"vm.cpuSeconds", KEY_INT, RULE_LOWER, AT(vm.cpu_seconds), 1, 604800, NULL, "3600",
-     "computing time of one machine, from its start to its end, in seconds"},
+     "computing time of all machines of one caller together, within 24 hours, in seconds"},
     {"vm.timeoutMs", KEY_INT, RULE_LOWER, AT(vm.timeout_ms), 1, 3600000, NULL, "600000",
      "time that one command in a machine may ask for, in ms"},
 };

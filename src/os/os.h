@@ -203,6 +203,11 @@ int os_watch_fd(const struct os_watch *w);
 bool os_watch_drain(struct os_watch *w, void (*changed)(void *arg, const char *name),
                     void *arg);
 
+/* ---- memory --------------------------------------------------------------- */
+
+/* The computer's, or what this process' control group may have of it when it is asked. */
+uint64_t os_memory_bytes(void);
+
 /* ---- threads ------------------------------------------------------------ */
 
 /* Gives the pages of the calling thread's stack that were used, and are not any

@@ -340,10 +340,18 @@ static void a_file_is_no_folder(void **state)
     assert_int_equal(e.code, ERR_NOT_FOUND);
 }
 
+static void a_process_has_no_more_memory_than_the_computer(void **state)
+{
+    (void)state;
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_in_range(os_memory_bytes(), 1 << 20, all);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
     const struct CMUnitTest tests[] = {
+        T(a_process_has_no_more_memory_than_the_computer),
         T(times_are_written_in_utc_with_milliseconds),
         T(clocks_go_forward),
         T(randomness_does_not_repeat),

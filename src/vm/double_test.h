@@ -9,6 +9,7 @@
  *   size            prints each resize, until its input ends
  *   deaf            for ever, whatever the signal; pings are answered
  *   mute            nothing is said any more    panic     the machine ends
+ *   compute MS      has computed for so long    (all: for 2 ms)
  * The rest stands in `rogues`. With a timeout, what would wait is out of time at once.
  */
 #pragma once
@@ -52,6 +53,7 @@ struct machine {
     struct job *jobs;
     struct buf out;
     bool mute;
+    atomic_ullong cpu_ns; /* 2 ms a command, and what `compute` says */
 };
 
 struct images {
@@ -80,7 +82,8 @@ static inline void job_free(struct machine *d, struct job *j)
 static inline void say_exit(struct machine *d, struct job *j, uint32_t status,
                             uint32_t flags)
 {
-    struct vm_exit exit = {status, flags, 3000000, 2000000};
+    struct vm_exit exit = {status, flags, 3000000, 1000000};
+    atomic_fetch_add(&d->cpu_ns, 2000000);
     frame_put(&d->out, j->id, VM_EXIT, (struct str){(const char *)&exit, sizeof exit});
     job_free(d, j);
 }
@@ -179,6 +182,9 @@ static inline void do_job(struct machine *d, struct job *j)
         say_line(d, j, VM_ERR, arg);
     } else if ((arg = word_behind(j, "exit")).at) {
         say_exit(d, j, (uint32_t)atoi(arg.at), VM_EXIT_SHELL);
+    } else if ((arg = word_behind(j, "compute")).at) {
+        atomic_fetch_add(&d->cpu_ns, strtoull(arg.at, NULL, 10) * 1000000);
+        say_line(d, j, VM_OUT, arg);
     } else if ((arg = word_behind(j, "flood")).at) {
         j->flood = strtoull(arg.at, NULL, 10);
         say_flood(d, j);
@@ -336,7 +342,7 @@ static inline void *live(void *arg)
     struct machine *d = arg;
     struct buf bytes;
     struct frame f;
-    struct err e = {0};
+    struct err e = {0}, spent = {0};
     buf_init(&bytes, (size_t)64 << 20);
     while (!has_panicked(d) && next_bytes(d, &bytes)) {
         struct str rest = buf_view(&bytes);
@@ -344,9 +350,11 @@ static inline void *live(void *arg)
             hear(d, &f);
         buf_clear(&bytes);
         speak(d);
+        if (!d->events.computed(d->events.arg, d->cpu_ns, &spent))
+            break;
     }
     pthread_mutex_lock(&d->lock);
-    struct err why = d->why;
+    struct err why = spent.code ? spent : d->why;
     pthread_mutex_unlock(&d->lock);
     if (!why.code)
         (void)err_set(&why, ERR_GUEST, "Kernel panic: as was asked for");
@@ -432,6 +440,6 @@ void machine_close(struct machine *d)
 
 struct machine_usage machine_usage(struct machine *d)
 {
-    (void)d;
-    return (struct machine_usage){.cpu_ns = 5, .memory_bytes = 6, .disk_bytes = 7};
+    return (struct machine_usage){
+        .cpu_ns = d->cpu_ns, .memory_bytes = 6, .disk_bytes = 7};
 }

@@ -22,6 +22,7 @@ struct call {
     struct str input;        /* what is left of it */
     struct keep kept[2];
     uint64_t until_ns; /* the end of its time */
+    uint64_t cpu_ns;   /* of the machine when it began */
     uint32_t owed;     /* bytes handed on, for which no leave was given yet */
     bool begun, killed;
     struct batch taken; /* handed on, without the lock */
@@ -152,6 +153,10 @@ static bool begin(struct call *c, struct err *e)
     }
     x->next = m->execs;
     m->execs = x;
+    x->beside = x->next != NULL;
+    for (struct exec *other = x->next; other; other = other->next)
+        other->beside = true;
+    c->cpu_ns = port_cpu_ns(m);
     c->begun = true;
     port_send(m, &out);
     return true;
@@ -309,10 +314,18 @@ static bool tell_refusal(struct vm *m, const struct exec *x, struct err *e)
     return err_set(e, code, "%s; nothing was run", x->refusal);
 }
 
+static uint64_t cpu_of(struct call *c)
+{
+    uint64_t now = port_cpu_ns(c->vm), all = now > c->cpu_ns ? now - c->cpu_ns : 0;
+    bool shared = c->exec.beside && c->exec.exit.cpu_ns < all;
+    return shared ? c->exec.exit.cpu_ns : all;
+}
+
 static bool tell_result(struct call *c, struct err *e)
 {
     const struct vm_exit *exit = &c->exec.exit;
     struct vm_result *r = c->result;
+    r->cpu_ns = cpu_of(c);
     if (!c->exec.ended)
         return port_over(c->vm, true, e);
     if (c->exec.refused)
@@ -325,7 +338,6 @@ static bool tell_result(struct call *c, struct err *e)
     r->held = exit->flags & VM_EXIT_HELD;
     r->out_of_memory = exit->flags & VM_EXIT_OOM;
     r->wall_ns = exit->wall_ns;
-    r->cpu_ns = exit->cpu_ns;
     return true;
 }
 

@@ -570,6 +570,24 @@ static void a_keyboard_of_a_command_that_is_refused_lets_go(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_machine, close_machine)
 
+static void computing_time_is_the_machines_but_not_others(void **state)
+{
+    (void)state;
+    struct other o;
+    struct vm_result r;
+    struct err e;
+    assert_true(run_it(COMMAND("compute 70"), &r, &e));
+    assert_int_equal(r.cpu_ns, 72000000); /* the machine told of one */
+    vm_result_done(&r);
+    begin_other(&o, COMMAND("wait", .session = STR("other")));
+    await_execs(1);
+    assert_true(run_it(COMMAND("compute 70"), &r, &e));
+    assert_int_equal(r.cpu_ns, 1000000);
+    vm_result_done(&r);
+    vm_stop(machine);
+    end_other(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -602,6 +620,7 @@ int main(void)
         TEST(resizes_and_signals_reach_it_also_from_before),
         TEST(who_types_is_let_go_when_the_machine_ends),
         TEST(a_keyboard_of_a_command_that_is_refused_lets_go),
+        TEST(computing_time_is_the_machines_but_not_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "abi/vm.h"
+#include "vm/account.h"
 #include "vm/frames.h"
 #include "vm/keep.h"
 #include "vm/machine.h"
@@ -51,6 +52,7 @@ struct exec {
     struct batch printed;
     uint32_t
         uncredited;   /* bytes printed for which no credit was given: at most VM_WINDOW */
+    bool beside;      /* another command ran in the machine at the same time */
     uint32_t untaken; /* bytes of input sent and not taken: at most VM_INPUT_WINDOW */
     bool takes_input; /* it was begun with VM_EXEC_INPUT, and input has not ended */
     bool cancelled;   /* its cancel has fired, and SIGTERM is sent */
@@ -85,7 +87,9 @@ struct vm {
     char handle[VM_HANDLE];
     char *owner;
     bool is_default;
-    struct vm_options made_of; /* with the defaults filled in; `cancel` is NULL */
+    struct vm_options made_of; /* with the defaults filled in; no `cancel`, no `payer` */
+    struct account *account;   /* the payer's */
+    uint64_t charged_ns;       /* to it; of the machine's thread alone */
     int64_t started_ms;
     char before[256]; /* how the owner's default machine before it ended; "" none */
 
@@ -133,6 +137,9 @@ uint64_t port_check(struct vm *m);
 /* Waits for as many VM_READY as are to come. ERR_TIMEOUT, ERR_CANCELLED, or why it ended. */
 bool port_await_ready(struct vm *m, uint64_t until_ns, struct cancel *cancel,
                       struct err *e);
+bool port_computed(void *vm, uint64_t cpu_ns,
+                   struct err *why); /* machine_events, without the lock */
+uint64_t port_cpu_ns(struct vm *m);  /* that it computed so far */
 /* Fails with why it ended; `ran`: something of the caller's may have run. */
 bool port_over(struct vm *m, bool ran, struct err *e);
 
@@ -155,6 +162,11 @@ void keyboard_detach(struct vm_keyboard *k);
 /* With vm.lock held: as much as there is room for, at most. */
 size_t input_send(struct vm *m, struct exec *x, struct str bytes);
 void input_end(struct vm *m, struct exec *x);
+
+/* ---- table.c ------------------------------------------------------------------------ */
+
+/* Adds the hint to why a budget is used up. Answers false. */
+bool budget_refuse(const struct vm_budget *b, struct err *e);
 
 /* ---- machines.c ------------------------------------------------------------------ */
 

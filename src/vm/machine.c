@@ -27,6 +27,8 @@ struct machine {
     bool stopping;
     struct err why; /* when it is stopping */
     struct machine_usage usage;
+    bool lives; /* its thread does, of which `clock` tells what it computed */
+    clockid_t clock;
 
     uint64_t looked_ns; /* its thread's */
     bool took;          /* it heard something in the slice that runs */
@@ -58,13 +60,16 @@ static void said(void *arg, struct str bytes)
     m->events.said(m->events.arg, bytes);
 }
 
-static void look(struct machine *m)
+/* false and *why: it may not go on. */
+static bool look(struct machine *m, struct err *why)
 {
     struct computer_usage u = computer_usage(m->computer);
+    uint64_t cpu_ns = os_thread_cpu_ns();
     pthread_mutex_lock(&m->lock);
-    m->usage = (struct machine_usage){u.cpu_ns, u.memory_bytes, disk_used(m->disks[1])};
+    m->usage = (struct machine_usage){cpu_ns, u.memory_bytes, disk_used(m->disks[1])};
     pthread_mutex_unlock(&m->lock);
     m->looked_ns = os_mono_ns();
+    return !m->events.computed || m->events.computed(m->events.arg, cpu_ns, why);
 }
 
 /* The clock of `wake`. */
@@ -82,8 +87,6 @@ static void sleep_until(struct machine *m, uint64_t wake_ns)
 static void rest(struct machine *m, uint64_t wake_ns)
 {
     uint64_t now = os_mono_ns();
-    if (now - m->looked_ns > LOOK_NS)
-        look(m);
     pthread_mutex_lock(&m->lock);
     size_t known = m->inbox.n;
     bool deaf = known > 0 && !m->took;
@@ -110,20 +113,24 @@ static void run(struct machine *m, struct err *why)
     while (runs && !is_stopping(m)) {
         m->took = false;
         runs = computer_run(m->computer, SLICE, &wake_ns, why);
+        if (runs && os_mono_ns() - m->looked_ns > LOOK_NS)
+            runs = look(m, why);
         if (runs && wake_ns != COMPUTER_RUNS)
             rest(m, wake_ns);
-        else if (os_mono_ns() - m->looked_ns > LOOK_NS)
-            look(m);
     }
 }
 
 static void *live(void *arg)
 {
     struct machine *m = arg;
-    struct err why = {0};
-    run(m, &why);
-    look(m);
+    struct err why = {0}, late = {0};
     pthread_mutex_lock(&m->lock);
+    m->lives = pthread_getcpuclockid(pthread_self(), &m->clock) == 0;
+    pthread_mutex_unlock(&m->lock);
+    run(m, &why);
+    (void)look(m, &late);
+    pthread_mutex_lock(&m->lock);
+    m->lives = false;
     if (m->stopping)
         why = m->why;
     m->stopping = true; /* nobody is heard any more */
@@ -237,8 +244,11 @@ void machine_close(struct machine *m)
 
 struct machine_usage machine_usage(struct machine *m)
 {
+    struct timespec t;
     pthread_mutex_lock(&m->lock);
     struct machine_usage u = m->usage;
+    if (m->lives && clock_gettime(m->clock, &t) == 0)
+        u.cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     pthread_mutex_unlock(&m->lock);
     return u;
 }

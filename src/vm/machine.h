@@ -33,6 +33,9 @@ struct machine_events {
      * agent. ERR_GUEST (panic, powered off, halted, a trap), ERR_LIMIT (computing time,
      * disk), ERR_MEMORY, or what machine_stop() was given. */
     void (*ended)(void *arg, const struct err *why);
+    /* Now and then while it computes, and at its end: how long it did so far. false and
+     * *why: it may not go on. May be NULL. */
+    bool (*computed)(void *arg, uint64_t cpu_ns, struct err *why);
     void *arg;
 };
 
@@ -61,7 +64,7 @@ void machine_stop(struct machine *m, const struct err *why);
 void machine_close(struct machine *m);
 
 struct machine_usage {
-    uint64_t cpu_ns;       /* that its thread computed */
+    uint64_t cpu_ns;       /* that its thread computed, up to this moment */
     uint64_t memory_bytes; /* pages of its own */
     uint64_t disk_bytes;   /* written, less what was discarded */
 };

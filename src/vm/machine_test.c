@@ -108,6 +108,7 @@ struct speaker {
     struct buf out;
     struct err end;
     int ended;
+    uint64_t computed_ns; /* the machine's thread's */
 };
 
 static void said(void *arg, struct str bytes)
@@ -136,6 +137,16 @@ static void ended(void *arg, const struct err *why)
     s->ended++;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
+}
+
+static uint64_t most_ns = UINT64_MAX; /* that a machine may compute */
+
+static bool computed(void *arg, uint64_t cpu_ns, struct err *why)
+{
+    struct speaker *s = arg;
+    assert_true(cpu_ns >= s->computed_ns);
+    s->computed_ns = cpu_ns;
+    return cpu_ns < most_ns || err_set(why, ERR_LIMIT, "others have used it up");
 }
 
 static void send_frame(struct speaker *s, uint32_t id, uint16_t verb, struct str payload)
@@ -167,7 +178,7 @@ static struct speaker *speaker_with(struct images *i, struct machine_options o)
     o.ram_mb = o.ram_mb ? o.ram_mb : RAM_MB;
     o.disk_bytes = o.disk_bytes ? o.disk_bytes : 1 << 20;
     o.cpu_ns = o.cpu_ns ? o.cpu_ns : UINT64_MAX;
-    struct machine_events events = {said, ended, s};
+    struct machine_events events = {said, ended, computed, s};
     s->machine = machine_open(i, &o, &events, &e);
     if (!s->machine)
         fail_msg("%s", e.msg);
@@ -305,6 +316,22 @@ static void computing_time_is_limited(void **state)
     assert_true(machine_usage(s->machine).cpu_ns >= 100000000);
 }
 
+static void whoever_counts_computing_time_can_end_it(void **state)
+{
+    (void)state;
+    scoped(images_close) struct images *i = open_images();
+    most_ns = 100000000;
+    scoped(speaker_free) struct speaker *s = speaker_new(i);
+    tell(s, "spin");
+    assert_ends(s, ERR_LIMIT, "others have used it up");
+    assert_true(s->computed_ns >= most_ns);
+    assert_int_equal(machine_usage(s->machine).cpu_ns, s->computed_ns);
+    most_ns = UINT64_MAX;
+    scoped(speaker_free) struct speaker *idle = speaker_new(i);
+    assert_string_equal(ask(idle, "read 19"), "0");
+    assert_true(machine_usage(idle->machine).cpu_ns > 0); /* at this moment, not later */
+}
+
 static void what_may_be_written_to_the_disk_is_limited(void **state)
 {
     (void)state;
@@ -407,7 +434,7 @@ static void another_size_is_baked_once_and_kept(void **state)
 static void assert_no_machine(struct images *i, uint32_t ram_mb, enum err_code code)
 {
     struct err e = {0};
-    struct machine_events none = {said, ended, NULL};
+    struct machine_events none = {.said = said, .ended = ended};
     struct machine_options o = {
         .ram_mb = ram_mb, .disk_bytes = 4096, .cpu_ns = UINT64_MAX};
     assert_null(machine_open(i, &o, &none, &e));
@@ -501,7 +528,7 @@ static void baking_can_be_cancelled(void **state)
     cancel_init(&cancel);
     cancel_fire(&cancel);
     scoped(images_close) struct images *i = open_images();
-    struct machine_events none = {said, ended, NULL};
+    struct machine_events none = {.said = said, .ended = ended};
     struct machine_options o = {
         .ram_mb = 112, .disk_bytes = 4096, .cpu_ns = UINT64_MAX, .cancel = &cancel};
     assert_null(machine_open(i, &o, &none, &e));
@@ -517,6 +544,7 @@ int main(void)
         cmocka_unit_test(how_a_machine_ended_is_told),
         cmocka_unit_test(a_machine_that_computes_is_stopped_at_once),
         cmocka_unit_test(computing_time_is_limited),
+        cmocka_unit_test(whoever_counts_computing_time_can_end_it),
         cmocka_unit_test(what_may_be_written_to_the_disk_is_limited),
         cmocka_unit_test(what_is_written_to_the_disk_takes_no_memory),
         cmocka_unit_test(many_machines_run_at_once),

@@ -106,6 +106,8 @@ struct vms *vms_open(const struct vms_options *o)
         s->o.machines_max = VM_MACHINES_DEFAULT;
     if (!s->o.per_owner)
         s->o.per_owner = VM_PER_OWNER_DEFAULT;
+    if (!s->o.ram_bytes)
+        s->o.ram_bytes = os_memory_bytes() / 4 * 3;
     if (!s->o.idle_ns)
         s->o.idle_ns = VM_IDLE_DEFAULT_NS;
     if (!s->o.wait_ns)
@@ -115,6 +117,7 @@ struct vms *vms_open(const struct vms_options *o)
     cond_init(&s->changed);
     cond_init(&s->work);
     s->last = &s->first;
+    s->accounts = accounts_new();
     return s;
 }
 
@@ -142,6 +145,7 @@ void vms_close(struct vms *s)
         (void)pthread_join(s->keeper, NULL);
     while (s->first)
         table_forget(s, s->first);
+    accounts_free(s->accounts);
     images_close(s->images);
     pthread_cond_destroy(&s->work);
     pthread_cond_destroy(&s->changed);
@@ -281,4 +285,21 @@ void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg)
         each(arg, &info);
     }
     pthread_mutex_unlock(&s->lock);
+}
+
+struct vms_totals vms_total(struct vms *s)
+{
+    struct vms_totals all = {0};
+    struct vm_info info;
+    pthread_mutex_lock(&s->lock);
+    for (struct vm *m = s->first; m; m = m->next) {
+        vm_look(m, &info);
+        if (info.state != VM_STATE_RUNNING)
+            continue;
+        all.machines++;
+        all.ram_bytes += (uint64_t)info.ram_mb << 20;
+        all.memory_bytes += info.memory_bytes;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return all;
 }

@@ -305,6 +305,132 @@ static void a_machine_that_nobody_uses_makes_place(void **state)
     vm_release(held);
 }
 
+/* ---- what they may cost ------------------------------------------------------------------ */
+
+/* One of ann's clients, all of which pay together. */
+static struct vm_options of_ann(struct vm_budget budget)
+{
+    budget.payer = STR("ann");
+    return (struct vm_options){.ram_mb = 512, .budget = budget};
+}
+
+static struct vm *start_of(const char *owner, struct vm_options o)
+{
+    struct err e = {0};
+    struct vm *m = vm_start(all, str_of(owner), &o, &e);
+    if (!m)
+        fail_msg("%s", e.msg);
+    return m;
+}
+
+static void a_payers_machines_count_together_whoever_owns_them(void **state)
+{
+    (void)state;
+    struct vm_options two = of_ann((struct vm_budget){.machines = 2});
+    open_all((struct vms_options){.per_owner = 3});
+    struct vm *a = start_of("ann 1", two), *b = start_of("ann 2", two);
+    expect_no_start("ann 2", two, ERR_LIMIT,
+                    "2 machines run for you (1 for other sessions");
+    vm_release(start("ann 2")); /* who pays for himself is another */
+    vm_release(start("ann 2"));
+    vm_release(start("ann 2"));
+    expect_no_start("ann 2", (struct vm_options){0}, ERR_LIMIT, "3 machines run for you");
+    vm_stop(a);
+    vm_release(start_of("ann 3", two));
+    vm_release(a);
+    vm_release(b);
+}
+
+static void what_another_session_of_the_payer_does_not_use_makes_place(void **state)
+{
+    (void)state;
+    struct vm_options one = of_ann((struct vm_budget){.machines = 1});
+    struct patience no_spare = short_patience;
+    no_spare.start_ns = 10 * SECOND_NS;
+    no_spare.spare_ns = 1;
+    vms_hurry(all, &no_spare);
+    struct vm *m = start_of("ann 1", one);
+    char handle[VM_HANDLE];
+    memcpy(handle, vm_handle(m), sizeof handle);
+    expect_no_start("ann 2", one, ERR_LIMIT, "1 machines run for you"); /* it is held */
+    vm_release(m);
+    expect_no_start("ann 1", one, ERR_LIMIT, "0 for other sessions"); /* its own */
+    vm_release(start_of("ann 2", one));
+    expect_none("ann 1", handle, ERR_NOT_FOUND, "another needed its place");
+}
+
+static void a_payers_machines_have_so_much_ram_together(void **state)
+{
+    (void)state;
+    struct vm_options o = of_ann((struct vm_budget){.machines = 9, .ram_mb = 1100});
+    struct vm *a = start_of("ann 1", o), *b = start_of("ann 2", o);
+    expect_no_start("ann 2", o, ERR_LIMIT, "1024 MB of RAM");
+    o.ram_mb = 64;
+    vm_release(start_of("ann 2", o));
+    vm_release(a);
+    vm_release(b);
+}
+
+static void all_machines_have_so_much_ram_together(void **state)
+{
+    (void)state;
+    open_all((struct vms_options){.ram_bytes = (uint64_t)1000 << 20,
+                                  .wait_ns = SECOND_NS / 50});
+    struct vm *a = start("ann");
+    expect_no_start("bob", (struct vm_options){.ram_mb = 512}, ERR_BUSY,
+                    "machines with 512 MB of RAM run");
+    vm_release(start_of("bob", (struct vm_options){.ram_mb = 256}));
+    vm_stop(a);
+    vm_release(a);
+    vm_release(start("cis"));
+    assert_int_equal(vms_total(all).machines, 2);
+    assert_int_equal(vms_total(all).ram_bytes >> 20, 768);
+    assert_int_equal(vms_total(all).memory_bytes, 12);
+}
+
+static void one_machine_alone_has_always_room(void **state)
+{
+    (void)state;
+    open_all((struct vms_options){.ram_bytes = 1, .wait_ns = SECOND_NS / 50});
+    struct vm *m = start("ann");
+    expect_no_start("ann", (struct vm_options){0}, ERR_BUSY, "start a smaller one");
+    vm_release(m);
+}
+
+static void compute(struct vm *m, const char *command, bool right)
+{
+    struct vm_result r;
+    struct err e = {0};
+    assert_int_equal(vm_exec(m, &(struct vm_exec){.command = str_of(command)}, &r, &e),
+                     right);
+    if (!right && (e.code != ERR_LIMIT || !strstr(e.msg, "computing time")))
+        fail_msg("%s", e.msg);
+    vm_result_done(&r);
+}
+
+static void computing_time_is_the_payers_and_not_new_with_each_machine(void **state)
+{
+    (void)state;
+    struct vm_options o =
+        of_ann((struct vm_budget){.machines = 3, .cpu_ns = 10 * SECOND_NS});
+    struct vm *a = start_of("ann 1", o);
+    compute(a, "compute 6000", true);
+    vm_stop(a);
+    vm_release(a);
+    struct vm *b = start_of("ann 1", o), *c = start_of("ann 2", o);
+    compute(b, "compute 3000", true);
+    compute(c, "compute 2000", true); /* and is then stopped */
+    compute(c, "mute", false);
+    compute(b, "echo x", true);
+    compute(b, "mute", false);
+    expect_no_start("ann 3", o, ERR_LIMIT, "10 seconds of computing time");
+    o.budget.cpu_ns = 20 * SECOND_NS; /* the policy says more */
+    vm_release(start_of("ann 3", o));
+    vm_release(start("ann 1")); /* another payer */
+    vm_release(b);
+    vm_release(c);
+}
+
 /* ---- idle ones ------------------------------------------------------------------------------ */
 
 static void an_idle_machine_is_stopped_and_its_owner_told(void **state)
@@ -368,7 +494,7 @@ static void an_owner_sees_his_machines_in_the_order_of_their_start(void **state)
     assert_true(t.info[0].is_default);
     assert_int_equal(t.info[0].ram_mb, VM_RAM_DEFAULT_MB);
     assert_int_equal(t.info[0].cpu_ns + t.info[0].memory_bytes + t.info[0].disk_bytes,
-                     18);
+                     2000013);
     assert_int_equal(t.info[0].cpu_max_ns, VM_CPU_DEFAULT_NS);
     assert_int_equal(t.info[0].sessions, 1);
     assert_string_equal(t.info[0].reason, "");
@@ -437,6 +563,12 @@ int main(void)
         TEST(a_process_has_so_many_machines_at_once),
         TEST(who_waits_gets_the_place_that_becomes_free),
         TEST(a_machine_that_nobody_uses_makes_place),
+        TEST(a_payers_machines_count_together_whoever_owns_them),
+        TEST(what_another_session_of_the_payer_does_not_use_makes_place),
+        TEST(a_payers_machines_have_so_much_ram_together),
+        TEST(all_machines_have_so_much_ram_together),
+        TEST(one_machine_alone_has_always_room),
+        TEST(computing_time_is_the_payers_and_not_new_with_each_machine),
         TEST(an_idle_machine_is_stopped_and_its_owner_told),
         TEST(a_machine_in_use_is_not_idle),
         TEST(an_owner_sees_his_machines_in_the_order_of_their_start),

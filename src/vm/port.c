@@ -77,6 +77,21 @@ void port_ended(void *vm, const struct err *why)
     vms_notice(m->in);
 }
 
+bool port_computed(void *vm, uint64_t cpu_ns, struct err *why)
+{
+    struct vm *m = vm;
+    uint64_t now = os_mono_ns();
+    account_add(m->account, cpu_ns - m->charged_ns, now);
+    m->charged_ns = cpu_ns;
+    const struct vm_budget *b = &m->made_of.budget;
+    return account_check(m->account, b->cpu_ns, now, why) || budget_refuse(b, why);
+}
+
+uint64_t port_cpu_ns(struct vm *m)
+{
+    return m->machine ? machine_usage(m->machine).cpu_ns : m->usage.cpu_ns;
+}
+
 bool port_over(struct vm *m, bool ran, struct err *e)
 {
     if (!m->over)

@@ -63,15 +63,64 @@ static struct vm *begin_start(struct vms *s, struct str owner, const struct vm_o
     return m;
 }
 
-static bool check_count(struct vms *s, struct str owner, struct err *e)
+/* Does the payer have room for one more? */
+static bool check_room(struct vms *s, const struct account *k, struct str owner,
+                       const struct vm_options *o, struct err *e)
 {
-    if (table_count(s, owner) < s->o.per_owner)
-        return true;
-    return err_set(
-        e, ERR_LIMIT,
-        "%u machines run for you, as many as may; none was started: stop one, or "
-        "use one that runs",
-        s->o.per_owner);
+    struct table_sum has = table_sum(s, k, owner);
+    unsigned most = o->budget.machines ? o->budget.machines : s->o.per_owner;
+    uint64_t ram_mb = has.ram_bytes >> 20, max_mb = o->budget.ram_mb;
+    if (has.machines >= most)
+        return err_set(e, ERR_LIMIT,
+                       "%u machines run for you (%u for other sessions of yours), of %u "
+                       "that may; none was started: stop one, or use one that runs",
+                       has.machines, has.others, most);
+    return !max_mb || ram_mb + o->ram_mb <= max_mb ||
+           err_set(e, ERR_LIMIT,
+                   "your machines have %" PRIu64 " MB of RAM (%u of %u run for other "
+                   "sessions of yours), and may have %" PRIu64
+                   " together, so not %" PRIu32
+                   " more; none was started: stop one, or start a smaller one",
+                   ram_mb, has.others, has.machines, max_mb, o->ram_mb);
+}
+
+/* As check_room(), but machines of the payer's other owners that nobody uses make place. */
+static bool check_budget(struct vms *s, struct str owner, const struct vm_options *o,
+                         struct err *e)
+{
+    struct account *k = account_enter(s->accounts, payer_of(owner, o), os_mono_ns());
+    bool fits = account_check(k, o->budget.cpu_ns, os_mono_ns(), e);
+    while (fits && !(fits = check_room(s, k, owner, o, e)) &&
+           table_make_place(s, k, owner)) {
+        *e = (struct err){0};
+        fits = true;
+    }
+    account_leave(k);
+    return fits || budget_refuse(&o->budget, e);
+}
+
+/* Is there a place for it among all? One machine alone has always room. */
+static bool has_place(struct vms *s, const struct vm_options *o)
+{
+    uint64_t ram = table_sum(s, NULL, STR("")).ram_bytes + ((uint64_t)o->ram_mb << 20);
+    return s->running == 0 || (s->running < s->o.machines_max && ram <= s->o.ram_bytes);
+}
+
+static void tell_full(struct vms *s, const struct vm_options *o, struct err *e)
+{
+    uint64_t ram = table_sum(s, NULL, STR("")).ram_bytes;
+    if (s->running >= s->o.machines_max)
+        err_set(e, ERR_BUSY,
+                "%u machines run, as many as may, and none was idle; none was started: "
+                "try again later",
+                s->o.machines_max);
+    else
+        err_set(e, ERR_BUSY,
+                "machines with %" PRIu64 " MB of RAM run, and none was idle; %" PRIu32
+                " MB more are not to be had of the %" PRIu64
+                " that this computer has for them; none was started: try again later, or "
+                "start a smaller one",
+                ram >> 20, o->ram_mb, s->o.ram_bytes >> 20);
 }
 
 /* A new machine with starting set, or the default one that is there, held. */
@@ -89,19 +138,15 @@ static struct vm *claim(struct vms *s, struct str owner, const struct vm_options
             err_set(e, ERR_CANCELLED, "cancelled before a machine was started");
             return NULL;
         }
-        if (!there && !check_count(s, owner, e))
+        if (!there && !check_budget(s, owner, o, e))
             return NULL;
-        if (!there && s->running < s->o.machines_max)
+        if (!there && has_place(s, o))
             return begin_start(s, owner, o, is_default, e);
         if (!there)
-            table_make_place(s);
+            (void)table_make_place(s, NULL, owner);
         bool late = !cond_wait_until(&s->changed, &s->lock, there ? UINT64_MAX : until);
         if (late && !there && os_mono_ns() >= until) {
-            err_set(
-                e, ERR_BUSY,
-                "%u machines run, as many as may, and none was idle; none was started: "
-                "try again later",
-                s->o.machines_max);
+            tell_full(s, o, e);
             return NULL;
         }
     }
@@ -159,7 +204,7 @@ static bool come_up(struct vm *m, struct cancel *cancel, struct err *e)
                                 .disk_bytes = m->made_of.disk_bytes,
                                 .cpu_ns = m->made_of.cpu_ns,
                                 .cancel = cancel};
-    struct machine_events events = {port_said, port_ended, m};
+    struct machine_events events = {port_said, port_ended, port_computed, m};
     struct machine *machine = machine_open(m->in->images, &o, &events, e);
     pthread_mutex_lock(&m->lock);
     m->machine = machine;

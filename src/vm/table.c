@@ -25,6 +25,20 @@ static void make_handle(char out[static VM_HANDLE])
     (void)snprintf(out, VM_HANDLE, "vm_%s", buf_cz(&text));
 }
 
+bool budget_refuse(const struct vm_budget *b, struct err *e)
+{
+    struct err why = *e;
+    if (!b->hint)
+        return false;
+    *e = (struct err){0};
+    return err_set(e, why.code, "%.280s; %s", why.msg, b->hint);
+}
+
+struct str payer_of(struct str owner, const struct vm_options *o)
+{
+    return o->budget.payer.n ? o->budget.payer : owner;
+}
+
 struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o)
 {
     struct vm *m = mem_new(sizeof *m);
@@ -35,6 +49,8 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
     memcpy(m->owner, owner.at, owner.n);
     m->made_of = *o;
     m->made_of.cancel = NULL;
+    m->made_of.budget.payer = (struct str){0};
+    m->account = account_enter(s->accounts, payer_of(owner, o), os_mono_ns());
     m->started_ms = os_real_ms();
     m->used_ns = os_mono_ns();
     m->holds = 1;
@@ -51,6 +67,7 @@ struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o
 static void vm_free(struct vm *m)
 {
     session_free_all(m);
+    account_leave(m->account);
     frames_done(&m->frames);
     pthread_cond_destroy(&m->ready);
     pthread_mutex_destroy(&m->lock);
@@ -63,6 +80,8 @@ void table_reap(struct vm *m)
     struct vms *s = m->in;
     pthread_mutex_lock(&m->lock);
     struct machine *machine = take(m->machine);
+    if (machine)
+        m->usage.cpu_ns = machine_usage(machine).cpu_ns;
     pthread_mutex_unlock(&m->lock);
     if (!machine)
         return;
@@ -146,12 +165,17 @@ struct vm *table_default(struct vms *s, struct str owner, bool over)
     return found;
 }
 
-unsigned table_count(struct vms *s, struct str owner)
+struct table_sum table_sum(struct vms *s, const struct account *of, struct str owner)
 {
-    unsigned n = 0;
-    for (struct vm *m = s->first; m; m = m->next)
-        n += table_owns(m, owner) && !table_is_over(m);
-    return n;
+    struct table_sum all = {0};
+    for (struct vm *m = s->first; m; m = m->next) {
+        if (of ? m->account != of || table_is_over(m) : is_ended(m))
+            continue;
+        all.machines++;
+        all.others += !table_owns(m, owner);
+        all.ram_bytes += (uint64_t)m->made_of.ram_mb << 20;
+    }
+    return all;
 }
 
 uint64_t table_unused_ns(struct vm *m, uint64_t now)
@@ -177,15 +201,17 @@ void table_stop_unused(struct vms *s, struct vm *m, const char *why, uint64_t ns
     pthread_cond_signal(&s->work);
 }
 
-void table_make_place(struct vms *s)
+bool table_make_place(struct vms *s, const struct account *of, struct str owner)
 {
     uint64_t now = os_mono_ns(), most = s->patience.spare_ns;
     struct vm *which = NULL;
     for (struct vm *m = s->first; m; m = m->next)
-        if (table_unused_ns(m, now) >= most) {
+        if ((!of || (m->account == of && !table_owns(m, owner))) && !table_is_over(m) &&
+            table_unused_ns(m, now) >= most) {
             most = table_unused_ns(m, now);
             which = m;
         }
     if (which)
         table_stop_unused(s, which, "without use, since another needed its place", most);
+    return which != NULL;
 }

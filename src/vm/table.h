@@ -10,6 +10,7 @@ struct vms {
     struct vms_options o;
     struct patience patience;
     char *image, *cache; /* behind o's */
+    struct accounts *accounts;
     pthread_mutex_t images_lock;
     struct images *images; /* NULL: not looked for yet */
 
@@ -22,6 +23,7 @@ struct vms {
     pthread_t keeper;
 };
 
+struct str payer_of(struct str owner, const struct vm_options *o);
 /* A machine that is starting, held by its maker, in the table. */
 struct vm *table_add(struct vms *s, struct str owner, const struct vm_options *o);
 /* Out of the table, and freed. */
@@ -32,13 +34,19 @@ bool table_owns(const struct vm *m, struct str owner);
 bool table_is_over(struct vm *m);
 /* The owner's last default machine of those that are over, or not; or NULL. */
 struct vm *table_default(struct vms *s, struct str owner, bool over);
-unsigned table_count(struct vms *s, struct str owner); /* that run */
+/* What runs, of an account, or (NULL) of all; then also what is just being ended. */
+struct table_sum {
+    unsigned machines, others; /* of them, of other owners */
+    uint64_t ram_bytes;
+};
+struct table_sum table_sum(struct vms *s, const struct account *of, struct str owner);
 /* How long nothing has run in it; 0 where something does, or may at once. */
 uint64_t table_unused_ns(struct vm *m, uint64_t now);
 /* Says why, with the seconds in it. */
 void table_stop_unused(struct vms *s, struct vm *m, const char *why, uint64_t ns);
-/* Stops the machine that was not used for longest. */
-void table_make_place(struct vms *s);
+/* Stops the machine that was not used for longest: of all, or (not NULL) of an account's
+ * other owners. false: there is none. */
+bool table_make_place(struct vms *s, const struct account *of, struct str owner);
 /* Joins the thread of a machine that is over. Without a lock; somebody holds it. */
 void table_reap(struct vm *m);
 

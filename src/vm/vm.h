@@ -33,7 +33,10 @@ struct vms_options {
     const char *cache;     /* where images of other sizes of RAM are kept; NULL: such
                               machines are refused */
     unsigned machines_max; /* at once, of all owners */
-    unsigned per_owner;    /* at once */
+    unsigned per_owner;    /* at once, where no budget says otherwise */
+    uint64_t ram_bytes;    /* of those that run together: a further one that would pass it
+                              waits for a place. By itself three quarters of what this
+                              computer, or this process' group, has */
     uint64_t idle_ns; /* one that ran nothing for so long is stopped; UINT64_MAX: never */
     uint64_t wait_ns; /* how long a start waits for a place before ERR_BUSY; 5 s */
 };
@@ -54,21 +57,32 @@ bool vms_ready(struct vms *s, struct err *e);
 #define VM_CPU_DEFAULT_NS ((uint64_t)3600 * 1000000000) /* computing time in all */
 #define VM_HANDLE 26u /* "vm_", 22 characters of base64url, and a NUL */
 
+/* Who pays for a machine, which may be several owners together, and what all machines of
+ * that payer may be and do. Zero: no limit. */
+struct vm_budget {
+    struct str payer;  /* empty: the owner */
+    unsigned machines; /* at once */
+    uint32_t ram_mb;   /* at once, together */
+    uint64_t cpu_ns;   /* computing time together, within 24 hours, counted by the hour */
+    const char *hint;  /* a constant, told with what was used up; may be NULL */
+};
+
 /* What a new machine is like. Zero means the default. */
 struct vm_options {
     uint32_t ram_mb;     /* another than the image's is booted at first use, and kept */
     uint64_t disk_bytes; /* of its own: over the image, gone with it */
     uint64_t cpu_ns; /* computing time in all; then it is stopped. UINT64_MAX: no limit */
+    struct vm_budget budget;
     struct cancel *cancel; /* of the start; may be NULL */
 };
 
 struct vm;
 
 /* A new machine that is ready, held for the caller. NULL and ERR_NOT_FOUND (no image is
- * installed), ERR_INVALID (an option), ERR_LIMIT (the owner has per_owner machines, or
- * there were 16 sizes of RAM already), ERR_BUSY (no place, though machines that nobody had
- * used for a while were stopped), ERR_CANCELLED, ERR_TIMEOUT or ERR_GUEST (it did not come
- * up), ERR_IO. */
+ * installed), ERR_INVALID (an option), ERR_LIMIT (the budget, of which machines of the
+ * payer's other owners that were not used for a while make place, or there were 16 sizes of
+ * RAM already), ERR_BUSY (no place, though machines that nobody had used for a while were
+ * stopped), ERR_CANCELLED, ERR_TIMEOUT or ERR_GUEST (it did not come up), ERR_IO. */
 struct vm *vm_start(struct vms *s, struct str owner, const struct vm_options *o,
                     struct err *e);
 /* The owner's machine of that handle, held for the caller. Empty: the owner's default one,
@@ -105,6 +119,14 @@ void vm_look(struct vm *m, struct vm_info *out);
  * `each` must not call into this room. */
 typedef void vm_info_fn(void *arg, const struct vm_info *info);
 void vm_list(struct vms *s, struct str owner, vm_info_fn *each, void *arg);
+
+/* All that run, of all owners. */
+struct vms_totals {
+    unsigned machines;
+    uint64_t ram_bytes;    /* that they may take */
+    uint64_t memory_bytes; /* that they have taken of the host */
+};
+struct vms_totals vms_total(struct vms *s);
 
 /* ---- commands -------------------------------------------------------------- */
 
@@ -173,10 +195,13 @@ struct vm_result {
     bool timed_out, cancelled;
     bool shell_ended; /* the session's: the next command has a new one */
     bool held; /* what it left in the background kept its outputs, and was let go */
-    bool out_of_memory;       /* the machine's memory ran out meanwhile */
-    bool fresh;               /* first of its machine, though the owner had one before */
-    char before[256];         /* when fresh: how that one ended */
-    uint64_t wall_ns, cpu_ns; /* as the machine tells */
+    bool out_of_memory; /* the machine's memory ran out meanwhile */
+    bool fresh;         /* first of its machine, though the owner had one before */
+    char before[256];   /* when fresh: how that one ended */
+    uint64_t wall_ns;   /* as the machine tells */
+    /* That this computer spent on the machine meanwhile. Where others ran in it at the same
+     * time, no more of it than the machine says that its processes had. */
+    uint64_t cpu_ns;
 };
 void vm_result_done(struct vm_result *r); /* one of zeros is fine */
 

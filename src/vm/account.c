@@ -1,0 +1,146 @@
+/* A ring of hours for each name, under one lock: it is asked each half second by a machine. */
+#include "vm/account.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+
+struct account {
+    struct account *next;
+    struct accounts *in;
+    char *name;
+    unsigned holds;
+    uint64_t hour;                /* the last in which something was looked at */
+    uint64_t used[ACCOUNT_HOURS]; /* by hour, modulo: of the last 24 */
+};
+
+struct accounts {
+    pthread_mutex_t lock; /* of all; nothing is called with it held */
+    struct account *first;
+};
+
+struct accounts *accounts_new(void)
+{
+    struct accounts *a = mem_new(sizeof *a);
+    pthread_mutex_init(&a->lock, NULL);
+    return a;
+}
+
+static void forget(struct account **at)
+{
+    struct account *k = *at;
+    *at = k->next;
+    free(k->name);
+    free(k);
+}
+
+void accounts_free(struct accounts *a)
+{
+    if (!a)
+        return;
+    while (a->first)
+        forget(&a->first);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+/* ---- with the lock -------------------------------------------------------------- */
+
+/* Lets go of hours that are over for a day. */
+static void pass_time(struct account *k, uint64_t now_ns)
+{
+    uint64_t hour = now_ns / ACCOUNT_HOUR_NS;
+    for (unsigned n = 0; k->hour < hour && n < ACCOUNT_HOURS; n++)
+        k->used[++k->hour % ACCOUNT_HOURS] = 0;
+    if (k->hour < hour)
+        k->hour = hour;
+}
+
+static uint64_t sum(const struct account *k)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < ACCOUNT_HOURS; i++)
+        all += k->used[i];
+    return all;
+}
+
+/* Those that are as if they had never been. */
+static void tidy(struct accounts *a, uint64_t now_ns)
+{
+    for (struct account **at = &a->first; *at;) {
+        pass_time(*at, now_ns);
+        if ((*at)->holds == 0 && sum(*at) == 0)
+            forget(at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+static struct account *add(struct accounts *a, struct str name)
+{
+    struct account *k = mem_new(sizeof *k);
+    k->in = a;
+    k->name = mem_new(name.n + 1);
+    if (name.n)
+        memcpy(k->name, name.at, name.n);
+    k->next = a->first;
+    return a->first = k;
+}
+
+/* How long until less than `max_ns` counts: hours end one by one. */
+static uint64_t wait_ns(const struct account *k, uint64_t max_ns, uint64_t now_ns)
+{
+    uint64_t left = sum(k);
+    unsigned hours = 0;
+    while (left >= max_ns && hours < ACCOUNT_HOURS)
+        left -= k->used[(k->hour + ++hours) % ACCOUNT_HOURS];
+    return hours * ACCOUNT_HOUR_NS - now_ns % ACCOUNT_HOUR_NS;
+}
+
+/* ---- for all -------------------------------------------------------------------- */
+
+struct account *account_enter(struct accounts *a, struct str name, uint64_t now_ns)
+{
+    pthread_mutex_lock(&a->lock);
+    tidy(a, now_ns);
+    struct account *k = a->first;
+    while (k && !str_is(name, k->name))
+        k = k->next;
+    if (!k)
+        k = add(a, name);
+    k->holds++;
+    pthread_mutex_unlock(&a->lock);
+    return k;
+}
+
+void account_leave(struct account *k)
+{
+    if (!k)
+        return;
+    struct accounts *a = k->in;
+    pthread_mutex_lock(&a->lock);
+    k->holds--;
+    pthread_mutex_unlock(&a->lock);
+}
+
+void account_add(struct account *k, uint64_t cpu_ns, uint64_t now_ns)
+{
+    pthread_mutex_lock(&k->in->lock);
+    pass_time(k, now_ns);
+    k->used[k->hour % ACCOUNT_HOURS] += cpu_ns;
+    pthread_mutex_unlock(&k->in->lock);
+}
+
+bool account_check(struct account *k, uint64_t max_ns, uint64_t now_ns, struct err *e)
+{
+    pthread_mutex_lock(&k->in->lock);
+    pass_time(k, now_ns);
+    bool spent = max_ns > 0 && sum(k) >= max_ns;
+    uint64_t wait = spent ? wait_ns(k, max_ns, now_ns) : 0;
+    pthread_mutex_unlock(&k->in->lock);
+    return !spent ||
+           err_set(e, ERR_LIMIT,
+                   "your machines have used the %" PRIu64
+                   " seconds of computing time that they have in 24 hours; in %" PRIu64
+                   " minutes there is more",
+                   max_ns / 1000000000u, wait / 60000000000u + 1);
+}
