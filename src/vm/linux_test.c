@@ -111,11 +111,32 @@ static void a_kernel_that_panics_is_told_of(void **state)
 static void a_machine_may_be_switched_off_from_within(void **state)
 {
     (void)state;
-    expect_its_end("off", NULL, "kill -TERM 1; sleep 100", ERR_GUEST, "switched off");
+    expect_its_end("off", NULL, "poweroff; sleep 100", ERR_GUEST, "switched off");
+    expect_its_end("off", NULL, "halt; sleep 100", ERR_GUEST, "switched off");
     expect_its_end("off", NULL, "echo o >/proc/sysrq-trigger; sleep 100", ERR_GUEST,
                    "switched off");
+    expect_its_end("reset", NULL, "reboot; sleep 100", ERR_GUEST,
+                   "restarted from within");
+    expect_its_end("reset", NULL, "kill -TERM 1; sleep 100", ERR_GUEST,
+                   "restarted from within");
     expect_its_end("reset", NULL, "echo b >/proc/sysrq-trigger; sleep 100", ERR_GUEST,
                    "restarted from within");
+}
+
+/* What was printed before is not lost. */
+static void a_machine_that_is_switched_off_ends_in_order(void **state)
+{
+    (void)state;
+    struct vm *m = find("orderly", NULL);
+    struct vm_result r;
+    struct err e = {0};
+    struct vm_exec x = {.command = STR("seq 20000; echo last >&2; poweroff; sleep 100")};
+    assert_false(vm_exec(m, &x, &r, &e));
+    assert_non_null(strstr(e.msg, "switched off"));
+    assert_string_equal(buf_cz(&r.stderr_bytes), "last\n");
+    assert_non_null(strstr(buf_cz(&r.stdout_bytes), "\n20000\n"));
+    vm_result_done(&r);
+    vm_release(m);
 }
 
 static void computing_time_has_an_end(void **state)
@@ -288,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_kernel_that_panics_is_told_of),
         TEST(a_machine_may_be_switched_off_from_within),
+        TEST(a_machine_that_is_switched_off_ends_in_order),
         TEST(computing_time_has_an_end),
         TEST(a_program_that_takes_all_memory_is_ended),
         TEST(endless_output_is_cut_and_ends_in_time),

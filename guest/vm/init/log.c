@@ -40,12 +40,12 @@ void log_line(const char *format, ...)
     va_end(arguments);
 }
 
-static void end(int status)
+static void end(int status, enum log_end how)
 {
     sync();
     if (as_a_program)
         _exit(status);
-    reboot(RB_POWER_OFF);
+    reboot(how == END_REBOOT ? RB_AUTOBOOT : RB_POWER_OFF);
     for (;;)
         pause();
 }
@@ -56,7 +56,7 @@ void die(const char *format, ...)
     va_start(arguments, format);
     say(format, arguments);
     va_end(arguments);
-    end(70);
+    end(70, END_POWER_OFF);
     __builtin_unreachable();
 }
 
@@ -75,11 +75,11 @@ static void end_processes(void)
     kill(-1, SIGKILL);
 }
 
-void power_off(void)
+void end_machine(enum log_end how)
 {
-    log_line("powering off");
+    log_line(how == END_REBOOT ? "restarting" : "powering off");
     if (!as_a_program || getpid() == 1)
         end_processes();
-    end(0);
+    end(0, how);
     __builtin_unreachable();
 }

@@ -39,6 +39,7 @@ __asm__(".section .rodata\n"
         ".previous");
 
 static bool own_machine; /* and not a program among others, for tests */
+static enum log_end wanted_end;
 
 /* ---- children and signals ---------------------------------------------------------------- */
 
@@ -53,6 +54,12 @@ static void reap(void)
     }
 }
 
+/* As those of busybox, which `poweroff`, `halt` and `reboot` are, signal their init. */
+static enum log_end end_of_signal(int number)
+{
+    return number == SIGTERM || number == SIGINT ? END_REBOOT : END_POWER_OFF;
+}
+
 static void told(struct source *s, uint32_t events)
 {
     (void)events;
@@ -61,8 +68,8 @@ static void told(struct source *s, uint32_t events)
         return;
     if (i.ssi_signo == SIGCHLD)
         reap();
-    else /* what `poweroff`, `halt` and `reboot` send to PID 1 */
-        power_off();
+    else if (wanted_end == END_NONE)
+        wanted_end = end_of_signal((int)i.ssi_signo);
 }
 
 static void hear_signals(void)
@@ -118,7 +125,7 @@ static void take_frame(const struct vm_frame *f, const uint8_t *payload)
         port_say(0, VM_PONG, payload, f->length);
         break;
     case VM_POWER_OFF:
-        power_off();
+        end_machine(END_POWER_OFF);
     default:
         execs_frame(f, payload);
         break;
@@ -162,10 +169,13 @@ int main(int n, char **words)
     execs_open(library);
     port_open(port, take_frame);
     port_say(0, VM_READY, NULL, 0);
-    for (;;) {
+    while (wanted_end == END_NONE) {
         port_flush();
         uint64_t due = execs_due(), then = port_due();
         sources_wait(due < then ? due : then);
         execs_tick();
     }
+    sources_wait(0); /* what was printed before */
+    port_flush();
+    end_machine(wanted_end);
 }
