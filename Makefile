@@ -313,7 +313,8 @@ endif
 
 PREFIX ?= /usr/local
 INTO = $(DESTDIR)$(PREFIX)
-install: all              ## program, library and what they need beneath PREFIX (and DESTDIR)
+INSTALLED_VM := $(wildcard build/vm/machine-512.mem) # what an older one was made of has changed, perhaps
+install: all $(INSTALLED_VM) ## program, library and what they need beneath PREFIX (and DESTDIR)
 	@install -d $(addprefix $(INTO)/,bin include lib/pkgconfig lib/cloche/guest/ahead)
 	@install -m 755 build/cloche $(INTO)/bin/
 	@install -m 644 include/cloche.h $(INTO)/include/
@@ -325,6 +326,10 @@ install: all              ## program, library and what they need beneath PREFIX 
 	@install -m 644 build/guest/*.bare.wasm build/guest/*.img $(INTO)/lib/cloche/guest/
 	@install -m 644 build/guest/ahead/* $(INTO)/lib/cloche/guest/ahead/
 	@[ ! -d build/guest/tools ] || cp -R build/guest/tools $(INTO)/lib/cloche/guest/
+	@[ -z "$(INSTALLED_VM)" ] || { install -d $(INTO)/lib/cloche/vm && cd build/vm && \
+	    install -m 644 Image root.erofs $(INTO)/lib/cloche/vm/ && \
+	    cp --sparse=always --remove-destination disk.ext4 machine-512.mem $(INTO)/lib/cloche/vm/ && \
+	    chmod 644 $(INTO)/lib/cloche/vm/*; }
 
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)

@@ -103,9 +103,19 @@ def test_an_mcp_client_finds_what_the_example_adds(example, tmp_path):
 
 def test_an_installed_program_finds_its_guests(installed, tmp_path):
     """Moved as a whole, too: nothing in it knows where it was built."""
-    moved = shutil.copytree(installed, tmp_path / "moved", symlinks=True)
+    moved = shutil.copytree(installed, tmp_path / "moved", symlinks=True,
+                            ignore=shutil.ignore_patterns("vm"))
     answer = output(str(moved / "bin" / "cloche"), "eval", "-e", "6 * 7")
     assert json.loads(answer)["result"] == 42
+
+
+@pytest.mark.skipif(not (ROOT / "build/vm/machine-512.mem").exists(), reason="there is no image: make vm")
+def test_an_installed_program_finds_its_machine(installed):
+    program = str(installed / "bin" / "cloche")
+    assert output(program, "vm", "exec", "--", "echo", "hi") == "hi\n"
+    image = [f.stat() for f in (installed / "lib/cloche/vm").iterdir()]
+    assert sum(f.st_blocks for f in image) * 512 <= 110_000_000  # holes stay holes
+    assert all(f.st_mode & 0o777 == 0o644 for f in image)
 
 
 def test_the_page_about_it_tells_of_functions_that_are_there():
