@@ -110,8 +110,8 @@ deep: all tools $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of
 	    test/test_crash.py test/test_power.py
 	@CLOCHE_FUNCTION_ROUNDS=500 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_functions_stress.py
-	@CLOCHE_PROGRAMS=deep CLOCHE_MACHINES=100 $(DEPS)/venv-test/bin/python -m pytest -q \
-	    test/test_vm_programs.py test/test_machine_chance.py
+	@CLOCHE_PROGRAMS=deep CLOCHE_MACHINES=100 CLOCHE_STREAMS=20000 $(DEPS)/venv-test/bin/python -m \
+	    pytest -q test/test_vm_programs.py test/test_machine_chance.py test/test_cpu.py
 	$(again) MODE=asan program conformance build/asan/fuzz/message build/asan/fuzz/endpoint
 	@CLOCHE_BIN=build/asan/cloche CLOCHE_CHAOS=100 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_chaos.py

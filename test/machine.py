@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 IMAGE = Path(os.environ.get("CLOCHE_VM", ROOT / "build" / "vm"))
 PEERS = ROOT / "build" / "deps" / "machine-peers"
 SYSROOT = PEERS / "riscv64"
-PATIENCE_S = 600  # that anything may take before a test gives up on it
+# That anything may take before a test gives up on it.
+PATIENCE_S = 7200 if os.environ.get("CLOCHE_PROGRAMS") == "deep" else 600
 
 
 @dataclass

@@ -114,8 +114,7 @@ bool machine_boot(uint64_t bytes, const char *arguments)
 
 /* ---- running it -------------------------------------------------------------------- */
 
-/* Whether the SBI was asked for an end, or the hart can never go on. The last instructions
- * of a slice may all have trapped, which is no sign of that. */
+/* Whether the SBI was asked for an end, or the hart can never go on. */
 static enum vm_pause look(uint64_t retired_before)
 {
     bool stuck = the_hart.left <= 0 && the_hart.retired == retired_before;
