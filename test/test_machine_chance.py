@@ -39,7 +39,8 @@ def drawn_in_a_new_machine(server):
         got = server.http.post("/vm/exec", json=command).json()
         assert got["success"] and not got["stderr"], got
         return [tuple(line.split(" ", 1)) for line in got["stdout"].splitlines()]
-    assert server.http.post("/vm", json={}).status_code == 201
+    made = server.http.post("/vm", json={})
+    assert made.status_code == 201, made.text
     drawn = run(command=IN_ONE)
     assert len(drawn) == 13 and all(len(line) == 2 for line in drawn), drawn
     for session in ("one", "two"):
