@@ -47,7 +47,9 @@ def test_no_acknowledged_write_is_lost_and_none_is_half_done(cloche, tmp_path):
     before = after = Work()
     before.write_first(root)
     cut = 0
-    for kill in range(KILLS + 1):
+    for kill in range(4 * KILLS):  # more of them where the program gets little processor
+        if kill > KILLS and before.done > KILLS:
+            break
         with Stdio([cloche, "mcp", "--vault", str(root)]) as client:
             assert "result" in client.ask(initialize())
             # Any call that reads ends what the one before left.
@@ -61,4 +63,4 @@ def test_no_acknowledged_write_is_lost_and_none_is_half_done(cloche, tmp_path):
                 f"kill {kill}: {difference(found, before.notes)}, or "
                 f"{difference(found, after.notes)}")
             before, after = run_until_killed(client, before, rng)
-    assert before.done > KILLS // 4, "too little was done between the kills to say anything"
+    assert before.done > KILLS, "too little was done between the kills to say anything"
