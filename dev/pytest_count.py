@@ -1,9 +1,34 @@
-"""A pytest plugin: writes "PASSED FAILED" to build/pytest.count, for ./check to add up."""
+"""A pytest plugin for ./check: writes "PASSED FAILED SKIPPED" to build/pytest.count, and
+prints each reason for a skip with the number of tests that it concerns. A skip that is not a
+fact of this computer (test/needs.py) counts as a failure.
+"""
+from collections import Counter
 from pathlib import Path
+
+SYSTEM = "this system: "
+
+
+def reason(report):
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ")
 
 
 def pytest_terminal_summary(terminalreporter):
     seen = {name: len(terminalreporter.stats.get(name, []))
             for name in ("passed", "failed", "error")}
-    Path("build/pytest.count").write_text(
-        f"{seen['passed']} {seen['failed'] + seen['error']}\n")
+    reasons = Counter(map(reason, terminalreporter.stats.get("skipped", [])))
+    unfounded = {why: n for why, n in reasons.items() if not why.startswith(SYSTEM)}
+    for why, n in sorted(reasons.items()):
+        word = "FAILED, not run" if why in unfounded else "skipped"
+        terminalreporter.write_line(f"{n} {word}: {why}")
+    failed = seen["failed"] + seen["error"] + sum(unfounded.values())
+    skipped = sum(reasons.values()) - sum(unfounded.values())
+    Path("build/pytest.count").write_text(f"{seen['passed']} {failed} {skipped}\n")
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """The run fails, too."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and exitstatus == 0 and any(
+            not reason(r).startswith(SYSTEM) for r in reporter.stats.get("skipped", [])):
+        session.exitstatus = 1

@@ -20,6 +20,7 @@ import functools
 import hashlib
 import importlib.util
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -74,19 +75,44 @@ def stdout_only(result):
 
 # --- native programs -------------------------------------------------------------------
 
-def debian(program, *args, env=None):
-    """A program of deps/debian-references.txt, run by the loader that came with it."""
+def debian(program, *args, env=None, runs=()):
+    """A program of deps/debian-references.txt, run by the loader that came with it. `runs`:
+    the programs that it runs itself, of the same list; it then finds no others."""
     def command():
-        root = REFERENCES.resolve()
-        # Where the loader and the libraries stand depends on the machine's kind.
-        loader = next(root.glob("usr/lib64/ld-linux-*.so.*"), None) or \
-            next(root.glob("usr/lib/ld-linux-*.so.*"))
-        libraries = ":".join(str(p.parent) for p in root.glob("usr/lib/*/libc.so.6"))
-        binary = root / "usr" / "bin" / program
-        own = {k: v.replace("ROOT", str(root)) for k, v in (env or {}).items()}
-        return [str(loader), "--argv0", program, "--library-path", libraries, str(binary),
-                *args], own
+        own = {k: v.replace("ROOT", str(REFERENCES.resolve())) for k, v in (env or {}).items()}
+        if runs:
+            own["PATH"] = path_with(tuple(runs))
+        return [*loaded(program), *args], own
     return command
+
+
+def loaded(program):
+    """The words that run a program of the references; a failure where it is missing."""
+    root = REFERENCES.resolve()
+    binary = root / "usr" / "bin" / program
+    if not binary.exists():
+        raise FileNotFoundError(f"the reference's {program} is missing: deps/debian-references.txt "
+                                "names its package, and deps/fetch test brings it")
+    # Where the loader and the libraries stand depends on the machine's kind.
+    loader = next(root.glob("usr/lib64/ld-linux-*.so.*"), None) or \
+        next(root.glob("usr/lib/ld-linux-*.so.*"))
+    libraries = ":".join(str(p.parent) for p in root.glob("usr/lib/*/libc.so.6"))
+    return [str(loader), "--argv0", program, "--library-path", libraries, str(binary)]
+
+
+@functools.cache
+def path_with(programs):
+    """A folder for $PATH in which these programs of the references are found."""
+    folder = tempfile.TemporaryDirectory(prefix="cloche-path-")
+    KEPT_FOLDERS.append(folder)
+    for name in programs:
+        script = Path(folder.name) / name
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(loaded(name))} "$@"\n')
+        script.chmod(0o755)
+    return folder.name
+
+
+KEPT_FOLDERS = []  # until this process ends
 
 
 def program(*command, env=None):

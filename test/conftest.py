@@ -13,8 +13,18 @@ sys.path.insert(0, str(ROOT / "test"))
 # All traffic is to this machine, whatever proxies the environment names.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
 
+import needs  # noqa: E402
 import spec  # noqa: E402
 from wire import Server, Stdio  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "installed(*paths, by): test/needs.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    needs.require_marked(item)
 
 
 def pytest_report_header():

@@ -9,14 +9,12 @@ import termios
 import time
 from fcntl import ioctl
 
-import pytest
-
+import needs
 from conftest import ROOT
 from test_permissions import link
 
 WAIT_S = 60  # for what should come soon; only a failing test waits so long
-BUILT = any((ROOT / "build" / "vm").glob("*.mem"))
-needs_image = pytest.mark.skipif(not BUILT, reason="no machine is built: make vm")
+needs_image = needs.installed(ROOT / "build" / "vm" / "machine-512.mem", by="make vm")
 
 
 def without_image(cloche, place):

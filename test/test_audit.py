@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import needs
 from wire import Server, Stdio, call, notification, structured
 
 
@@ -260,7 +261,7 @@ def test_what_cannot_be_recorded_is_not_written(run, vault, monkeypatch):
     assert json.loads(run("eval", "--vault", vault, "-e", create).stdout)["success"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@needs.system(os.geteuid() != 0, "root may write anywhere")
 def test_a_vault_that_may_not_be_written_is_audited_aside(run, vault):
     vault.chmod(0o555)
     run("eval", "--vault", vault, "-e", "return 1")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import needs
 from conftest import ROOT, folders_in, policy_in, sample_vault
 
 sys.path.insert(0, str(ROOT / "test" / "clients"))
@@ -29,8 +30,7 @@ MANY = 1100  # notes, over stdio: more than one page holds
 WATCHED = "test://watched-resource"
 
 pytestmark = [
-    pytest.mark.skipif(not INSPECTOR.exists() or not NODE.exists(),
-                       reason="the clients are not installed: deps/fetch test"),
+    needs.installed(INSPECTOR, NODE, by="deps/fetch test"),
     # What it warns of is what the newer revision gives up, and we want to see it work.
     pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
@@ -104,7 +104,7 @@ def test_structured_content_is_what_its_schema_says(run):
     assert run("structured")["id"] == "project/greenhouse"
 
 
-@pytest.mark.skipif(not (ROOT / "build/guest/tools/jq").exists(), reason="make tools")
+@needs.installed(ROOT / "build/guest/tools/jq", by="make tools")
 def test_command_line_tools_are_listed_and_called(run):
     """One that the policy lists, among the actions; it is in a world of its own."""
     assert "wasm_jq" in run("tools")["names"]

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import needs
+
 DEPS = Path(__file__).resolve().parent.parent / "build" / "deps"
 PACKAGE = Path(os.environ.get("CLOCHE_CONFORMANCE") or
                DEPS / "npm-test/node_modules/@modelcontextprotocol/conformance")
@@ -21,9 +23,7 @@ NODE = Path(os.environ.get("CLOCHE_NODE") or DEPS / "node")
 REQUIRED = {"2025-11-25": 30, "2026-07-28": 37}  # scenarios, as the suite's release says
 TIMEOUT_S = 240
 
-pytestmark = pytest.mark.skipif(
-    not PACKAGE.exists() or not NODE.exists(),
-    reason="the conformance suite is not installed: deps/fetch test brings it")
+pytestmark = needs.installed(PACKAGE, NODE, by="deps/fetch test")
 
 
 def listed(version):

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import needs
 from wire import request
 
 STREAMS = 10_000
@@ -91,7 +92,7 @@ def kilobytes(server, what="Pss_Anon"):
         for line in f:
             if line.startswith(what + ":"):
                 return int(line.split()[1])
-    pytest.skip("this system does not tell a process's memory")
+    needs.skip("does not tell a process's memory")
 
 
 # ---- how requests arrive ------------------------------------------------------------

@@ -10,6 +10,7 @@ import time
 import pytest
 from mcp import Client, MCPError
 
+import needs
 from wire import (LEGACY, META, MODERN, WAIT_S, Server, call, initialize, notification,
                   request, structured, validate)
 
@@ -154,11 +155,11 @@ def test_other_machines_are_not_listened_to(cloche):
 
 def test_the_newer_kind_of_address_is_served(cloche):
     if not socket.has_ipv6:
-        pytest.skip("no IPv6 here")
+        needs.skip("no IPv6")
     try:
         socket.socket(socket.AF_INET6).bind(("::1", 0))
     except OSError:
-        pytest.skip("no IPv6 loopback here")
+        needs.skip("no IPv6 loopback")
     with Server([cloche, "serve", "--listen", "[::1]:0"]) as server:
         assert server.post(request("ping")).json()["result"] == {}
 

@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+import needs
 from wire import Server, Stdio, call
 
 from conftest import ROOT
@@ -20,8 +22,7 @@ CHROMIUM = Path(os.environ.get("CLOCHE_CHROMIUM") or "/usr/bin/chromium")
 
 def test_the_pages_script_has_the_types_it_says():
     tsc = PACKAGES / "typescript/bin/tsc"
-    if not tsc.exists():
-        pytest.skip("the TypeScript compiler is not installed: deps/fetch test brings it")
+    needs.require(tsc, by="deps/fetch test")
     done = subprocess.run([NODE, tsc, "-p", ROOT / "web"], capture_output=True, text=True,
                           timeout=300)
     assert done.returncode == 0, done.stdout
@@ -102,8 +103,8 @@ def program(cloche, tmp_path):
 
 @pytest.fixture
 def browser(tmp_path):
-    if not CHROMIUM.exists() or not (PACKAGES / "playwright-core").exists():
-        pytest.skip("there is no browser: deps/apt test and deps/fetch test bring it")
+    needs.require(CHROMIUM, by="deps/apt test")
+    needs.require(PACKAGES / "playwright-core", by="deps/fetch test")
     with Browser(tmp_path) as b:
         yield b
 

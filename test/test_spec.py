@@ -1,12 +1,13 @@
 """The check of messages against the specification's schemas can fail."""
 import pytest
 
+import needs
 import spec
 from spec import LEGACY, MODERN, Conversation
 from wire import call, initialize, request
 
-pytestmark = pytest.mark.skipif(not all(map(spec.path_of, [MODERN, *LEGACY[:2]])),
-                                reason="the specification's schemas are not beside us")
+pytestmark = needs.system(all(map(spec.path_of, [MODERN, *LEGACY[:2]])),
+                          "the specification's schemas are not beside this checkout")
 
 
 def answer(result, id=1):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import needs
 import seed_programs
 from surface import SURFACE
 
@@ -61,7 +62,7 @@ def test_a_method_answers_as_the_seed_says(answers, name):
 
 # ---- types ---------------------------------------------------------------------------
 
-needs_tsc = pytest.mark.skipif(not TSC.exists(), reason="deps/fetch test brings TypeScript")
+needs_tsc = needs.installed(TSC, by="deps/fetch test")
 OPTIONS = {"target": "es2023", "lib": ["es2023"], "module": "es2022", "strict": True, "types": [],
            "noEmit": True, "moduleDetection": "force"}
 

@@ -8,14 +8,14 @@ import time
 import httpx
 import pytest
 
+import needs
 from conftest import ROOT, policy_in
 from test_access import bearer, closed, make_token  # noqa: F401
 from test_permissions import trail
 from wire import Server, Stdio, call, initialize, request, structured
 
-pytestmark = pytest.mark.skipif(
-    not all((ROOT / "build/guest/tools" / name).exists() for name in ("jq", "brotli")),
-    reason="the tools are not built: make tools")
+pytestmark = needs.installed(*(ROOT / "build/guest/tools" / name for name in ("jq", "brotli")),
+                             by="make tools")
 
 ALWAYS = {"tools": {"default": "always"}}
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+import needs
 from checker_snippets import SNIPPETS
 from wire import Stdio, call, structured
 
 ROOT = Path(__file__).resolve().parent.parent
 DEPS = ROOT / "build/deps"
 TSC = DEPS / "npm-test/node_modules/typescript/bin/tsc"
-BUILT = (ROOT / "build/guest/checker.bare.wasm").exists()
-needs_checker = pytest.mark.skipif(not BUILT, reason="'make checker' builds the type checker")
+needs_checker = needs.installed(ROOT / "build/guest/checker.bare.wasm", by="make checker")
 
 # The same as in guest/checker/program.go and check.go.
 LIBRARIES = ["es2025", "esnext.array", "esnext.collection", "esnext.disposable", "esnext.error",
@@ -107,7 +107,7 @@ def test_there_are_enough_snippets():
 
 
 @needs_checker
-@pytest.mark.skipif(not TSC.exists(), reason="deps/fetch test brings TypeScript")
+@needs.installed(TSC, by="deps/fetch test")
 def test_verdicts_are_those_of_npm_typescript(agent, peers):
     different = {}
     sound = 0

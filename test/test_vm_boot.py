@@ -4,10 +4,11 @@ import difflib
 import re
 
 import pytest
+
+import needs
 from machine import IMAGE, Native, Qemu
 
-pytestmark = pytest.mark.skipif(not (IMAGE / "root.erofs").exists(),
-                                reason="there is no image: make vm")
+pytestmark = needs.installed(IMAGE / "root.erofs", by="make vm")
 
 # Numbers that say how large or how fast something is, or where it lies.
 NUMBERS = [

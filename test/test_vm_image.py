@@ -11,12 +11,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import needs
 from machine import IMAGE, ROOT, Native
 
 RECIPE = ROOT / "guest/vm/image"
 
 # On a bare machine the image is there before its tests are: ./check makes it.
-pytestmark = pytest.mark.skipif(not (IMAGE / "root.erofs").exists(), reason="there is no image: make vm")
+pytestmark = needs.installed(IMAGE / "root.erofs", by="make vm")
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import needs
 import vm_init
 from vm_init import (APART, BY_SIGNAL, CLOSE, CREDIT, EXEC, HELD, INPUT, OOM, PING, PTY, QUIESCE,
                      RESIZE, RESUME, ROOT, SHELL, SIGNAL, TEXT, TIMEOUT, WINDOW, WITH_INPUT,
                      Ended, Init, exec_payload, frame)
 
 WHY_NOT = vm_init.why_not()
-pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+pytestmark = needs.system(WHY_NOT is None, str(WHY_NOT))
 
 BINARY = Path(os.environ.get("CLOCHE_VM_INIT", ROOT / "build" / "vm-init"))
 LIBRARY = ROOT / "build" / "vm-session.so"
@@ -324,7 +325,7 @@ def sleepers(init):
 
 def needs_cgroups(init, command):
     if init.group is None and "setsid" in command:
-        pytest.skip("without cgroups, what leaves a session is lost sight of")
+        needs.skip("without cgroups, what leaves a session is lost sight of")
 
 
 @pytest.mark.parametrize("command", TAKES_LONG)
@@ -352,7 +353,7 @@ def test_who_does_not_listen_is_killed(init, command):
 
 def test_what_is_left_of_a_command_that_was_ended_is_killed(init):
     if init.group is None:
-        pytest.skip("without cgroups, what leaves a session is lost sight of")
+        needs.skip("without cgroups, what leaves a session is lost sight of")
     for how in (0, PTY, APART):
         left = "setsid sh -c 'trap \"\" TERM HUP; sleep 1000' & sleep 0.1; "
         r = init.run(left + "sleep 1000", timeout_ms=400, flags=how)
@@ -371,7 +372,7 @@ def test_a_trap_for_the_end_runs(init):
 
 def test_the_background_of_earlier_commands_survives_a_timeout(init):
     if init.group is None:
-        pytest.skip("without cgroups all of a session is one")
+        needs.skip("without cgroups all of a session is one")
     init.run("sleep 500 >/dev/null 2>&1 &")
     assert init.run("sleep 1000 & sleep 1000", timeout_ms=100).flags & TIMEOUT
     assert init.run("jobs -r | grep -c 'sleep 500'; jobs -r | grep -c 'sleep 1000'").out == b"1\n0\n"
@@ -665,8 +666,7 @@ IMAGE = ROOT / "build" / "vm"
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
     needed = [ROOT / "build" / "vm-native", *(IMAGE / f for f in ("Image", "root.erofs", "disk.ext4"))]
-    if missing := [str(f) for f in needed if not f.exists()]:
-        pytest.skip(f"no machine: {', '.join(missing)}")
+    needs.require(*needed, by="make vm-native vm")
     folder = tmp_path_factory.mktemp("machine")
     subprocess.run(["cp", "--sparse=always", needed[3], folder / "disk"], check=True)
     with vm_init.Machine(*needed[:3], folder / "disk", folder,

@@ -1,5 +1,7 @@
 #include "http/client_test.h"
 
+#include "base/skip_test.h"
+
 /* ---- routes ------------------------------------------------------------- */
 
 static void echo(void *arg, struct http_request *rq, void *work, struct http_response *rs)
@@ -223,7 +225,7 @@ static void an_address_of_the_newer_kind_serves_too(void **state)
     struct http_options o = {.listen = "[::1]:0", .routes = routes, .n_routes = 1};
     struct http_server *s = http_open(&o, &e);
     if (!s && e.code == ERR_IO)
-        skip(); /* a machine without IPv6 */
+        skip_system("no IPv6");
     assert_non_null(s);
     assert_memory_equal(http_url(s), "http://[::1]:", 13);
     http_close(s, 0);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
+#include "base/skip_test.h"
 #include "notes/fixture_test.h"
 
 /* ---- create and get ----------------------------------------------------- */
@@ -453,7 +454,7 @@ static void a_note_stays_as_old_as_it_is(void **state)
     scoped_fd int fd = open(full("Plan.md"), O_RDONLY);
     assert_true(os_stat_fd(fd, &st, &e));
     if (st.birth_ns / 1000000 == st.mtime_ns / 1000000)
-        skip(); /* the file system keeps no attributes */
+        skip_system("the file system keeps no attributes");
     assert_string_equal(text(call(notes_get, "'Plan.md'"), "created"), created);
     assert_string_equal(text(json_at(call(notes_list, "null"), 0), "created"), created);
 }

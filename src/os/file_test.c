@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/skip_test.h"
 #include "os/beneath.h"
 
 static char root[64];
@@ -104,7 +105,7 @@ static void a_replaced_file_hands_on_what_is_not_its_bytes(void **state)
     if (geteuid() == 0)
         assert_true(st.st_uid == 1234 && st.st_gid == 5678);
     if (!attributes)
-        skip();
+        skip_system("the file system keeps no attributes");
     char colour[8];
     assert_int_equal(fgetxattr(after, "user.colour", colour, sizeof colour), 3);
     assert_true(os_stat_fd(after, &now, &e));
@@ -262,7 +263,7 @@ static void inner_links_are_followed_only_without_nofollow(void **state)
     struct err e = {0};
     scoped_fd int followed = os_open_beneath(dir, "link/a", O_RDONLY, 0, &e);
     if (followed < 0 && e.code == ERR_DENIED)
-        skip(); /* a kernel without openat2: see the next test */
+        skip_system("the kernel has no openat2");
     assert_holds("link/a", "one");
     assert_int_equal(os_open_beneath(dir, "link/a", O_RDONLY | O_NOFOLLOW, 0, &e), -1);
     assert_int_equal(e.code, ERR_DENIED);

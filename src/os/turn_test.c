@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/skip_test.h"
 #include "os/os.h"
 
 #define SHORT 200000u
@@ -25,7 +26,7 @@ static void turns_are_as_asked_also_in_threads_begun_since_and_then_as_before(
     (void)state;
     uint64_t inherited = 0, before = os_thread_turn(SHORT);
     if (before == 0)
-        skip(); /* a system that knows no such thing */
+        skip_system("threads have no time slices of their own");
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, change_turn, &inherited), 0);
     pthread_join(thread, NULL);

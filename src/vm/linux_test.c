@@ -299,7 +299,7 @@ static void machines_that_end_leave_no_thread_and_no_descriptor(void **state)
 static void there_is_an_image(void **state)
 {
     (void)state;
-    skip(); /* make vm */
+    fail_msg("%s", "the Linux machine is missing: make vm builds it");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)

@@ -1,7 +1,7 @@
 import io
 import tarfile
 
-from compare import case, stdout_only
+from compare import case, debian, stdout_only
 
 TREE = {"d/a": "first\n" * 100, "d/b/c": bytes(range(256)), "d/empty/": "", "top": "t\n"}
 SAME = ("--owner=0", "--group=0", "--numeric-owner", "--mode=a=r,u+wX", "--sort=name")
@@ -37,6 +37,8 @@ def contents(result):
 
 
 PLAIN, GZ, XZ, BZ2 = (archive(m) for m in ("w", "w:gz", "w:xz", "w:bz2"))
+
+REFERENCE = {"tar": debian("tar", runs=("bzip2", "gzip", "xz"))}
 
 CASES = {
     "tar": [
