@@ -107,8 +107,10 @@ void place_from(struct code_page *page, uint32_t index)
             page->slots[index] = (struct slot){.op = OP_across};
             return;
         }
-        struct slot s =
-            vm_decode(whole ? low | (uint32_t)page->code[index + 1] << 16 : low);
+        uint32_t word = low;
+        if (whole) /* no `?:`: gcc 14 would read the next half in any case (STYLE.md) */
+            word |= (uint32_t)page->code[index + 1] << 16;
+        struct slot s = vm_decode(word);
         struct slot *at = &page->slots[index];
         *at = place(s, index);
         if (before)
