@@ -135,7 +135,10 @@ def test_chunks_may_be_cut_in_any_way(server):
     extended = b"%x;name=value\r\n%s\r\n0\r\nTrailer: x\r\n\r\n" % (len(PING), PING)
     zeros = b"%020x\r\n%s\r\n000\r\n\r\n" % (len(PING), PING)
     assert b'"result":{}' in ask(server, start + ones)
-    assert b'"result":{}' in ask(server, start + extended)
+    # libmicrohttpd 1.0.1 counts one byte too few of a line with an extension, and refuses it
+    # then; the body is never another one (docs/decisions.md).
+    heard = ask(server, start + extended)
+    assert b'"result":{}' in heard or heard.startswith(b"HTTP/1.1 400 "), heard
     # More digits than any size needs: either reading is fine, a crash is not.
     assert ask(server, start + zeros)[:12] in (b"HTTP/1.1 200", b"HTTP/1.1 400", b"")
     still_serves(server)
@@ -170,6 +173,12 @@ def test_who_has_said_all_is_hung_up_on(server):
                 head(server, "GET", "/metrics")[:-2]] * 20
     for text, heard in ask_all(server, requests):
         assert heard == b"" or heard[9:10] in b"245", (text[:200], heard)
+    still_serves(server)
+
+
+def test_two_blanks_before_the_target_are_refused(server):
+    text = head(server, "GET", "/healthz", "Connection: close")
+    assert ask(server, text.replace(b"GET ", b"GET  ", 1)).startswith(b"HTTP/1.1 400 ")
     still_serves(server)
 
 

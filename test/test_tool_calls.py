@@ -3,6 +3,7 @@ what the native program does is test_tool_cases.py."""
 import base64
 import json
 import os
+import random
 import time
 
 import httpx
@@ -368,16 +369,17 @@ def test_what_the_policy_keeps_from_code_a_tool_cannot_do_either(cloche, vault, 
 
 
 def test_a_tool_that_is_stopped_has_changed_nothing(agent, vault):
-    (vault / "large.bin").write_bytes(os.urandom(1 << 20) * 8)
-    slow = {"args": ["-j", "-q", "9", "large.bin"], "cwd": "/vault"}
+    words = random.Random(1).choices([f"word{n} " for n in range(5000)], k=1_000_000)
+    (vault / "large.txt").write_text("".join(words))  # minutes, at the highest quality
+    slow = {"args": ["-j", "-q", "11", "large.txt"], "cwd": "/vault"}
     stopped = agent.ask(call("wasm_brotli", slow | {"timeout": 50}))["result"]
     assert stopped["isError"]
     assert stopped["structuredContent"]["errorDetails"]["type"] == "Timeout"
     agent.send(call("wasm_brotli", slow, id=2))
     agent.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
     assert answer(agent, "wasm_jq", {"args": ["-n", "1"]}, id=3)["result"] == "1"
-    assert (vault / "large.bin").stat().st_size == 8 << 20
-    assert not (vault / "large.bin.br").exists()
+    assert (vault / "large.txt").read_text() == "".join(words)
+    assert not (vault / "large.txt.br").exists()
 
 
 def test_a_file_that_changed_meanwhile_is_a_conflict(agent, vault):

@@ -358,13 +358,23 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
     return MHD_YES;
 }
 
+/* A request line has one blank before its target. libmicrohttpd refuses two from 1.0 on;
+ * what came before skips them, and its buffer still tells. */
+static bool has_two_blanks(const char *uri)
+{
+    return MHD_VERSION < 0x01000000 && *uri && uri[-1] == ' ';
+}
+
 void *connection_target(void *cls, const char *uri, struct MHD_Connection *c)
 {
     struct http_server *s = cls;
     struct http_request *rq = mem_new(sizeof *rq);
     rq->server = s;
     rq->connection = c;
-    rq->target = target_parse(uri, &rq->bad_target);
+    if (has_two_blanks(uri))
+        rq->bad_target = "two blanks stand before it";
+    else
+        rq->target = target_parse(uri, &rq->bad_target);
     cancel_init(&rq->cancel);
     cancel_init(&rq->expelled);
     buf_init(&rq->body, s->o.body_max);
