@@ -119,7 +119,8 @@ def checkout_with(parts, place):
     for entry in ROOT.iterdir():
         if entry.name != "build":
             (place / entry.name).symlink_to(entry)
-    shutil.copytree(ROOT / "build", place / "build", symlinks=True, copy_function=link,
+    shutil.copytree(ROOT / "build", place / "build", symlinks=True,
+                    copy_function=lambda a, b: link(Path(a), Path(b)),
                     ignore=lambda folder, _: NOT_INSTALLED if folder == str(ROOT / "build") else ())
     for part in PARTS.keys() - parts:
         for found in (place / "build").glob(PARTS[part][0]):
