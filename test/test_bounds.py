@@ -61,6 +61,20 @@ def test_a_dry_run_is_not_recorded_as_a_change(cloche, evaluate, vault):
     assert last_record(cloche, vault)["changed"] is True
 
 
+def test_a_dry_run_shows_notes_only_to_whom_may_read_them(evaluate, config):
+    code = ("const note = {identifier: 'meeting/council-2026-09-03', content: 'x', force: true};"
+            "return notes.update({...note, dry_run: true})")
+    [shown] = evaluate(code)["result"]["changes"]
+    assert "-" in shown["diff"]
+    for options in (["--allow", "notes.update"], []):
+        if not options:
+            set_policy(config, {"deniedAPIs": ["notes.get"]})
+        answer = evaluate(code, *options)["result"]
+        assert answer == {"dry_run": True, "hidden": "needs notes.get", "others": 0,
+                          "changes": [{"id": shown["id"], "path": shown["path"],
+                                       "action": "update", "diff": ""}]}
+
+
 def test_a_dry_run_of_a_plain_tool_is_none_either(cloche, stdio, vault):
     stdio.ask(call("create_note", {"title": "X", "type": "meeting", "dry_run": True}))
     record = last_record(cloche, vault)

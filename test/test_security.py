@@ -403,6 +403,41 @@ def test_s15_code_has_no_more_scopes_than_its_token(cloche, tenants):
     assert "plan/alpha-note" in runner.get("/workspaces/alpha/notes").text
 
 
+def test_s15_who_may_write_and_not_read_learns_nothing_of_a_note(cloche, tenants, folders):
+    a, _ = tenants
+    (folders["alpha"] / "plan" / "alpha-note.md").write_text(
+        "---\ntitle: QUINCE\n---\n# QUINCE\n\n## QUINCE\n\nQUINCE\n")
+    (folders["alpha"] / "plan" / "QUINCE.md").write_text("see [[plan/alpha-note]]")
+    writer = Tenant(a.server, make_token(cloche, "writer", "--scope", "write,evaluate",
+                                         "--vault", "alpha"))
+    note = {"identifier": "plan/alpha-note", "content": "x", "force": True}
+    asked = [
+        call("evaluate_note_code", {"code": f"""
+            const out = [];
+            const tries = [['update', {{content: 'x'}}], ['rename', {{new_title: 'y'}}],
+                ['move', {{new_type: 'z'}}], ['delete', {{confirm: undefined}}],
+                ['updateSection', {{heading: 'no', content: 'x'}}]];
+            for (const dry_run of [true, false])
+                for (const [name, more] of tries)
+                    try {{
+                        out.push(await notes[name]({{identifier: 'plan/alpha-note', dry_run,
+                            ...(name == 'delete' ? {{}} : {{force: true}}), ...more}}));
+                    }} catch (e) {{ out.push(e.message); }}
+            return out;"""}, modern=True),
+        call("update_note", {**note, "dry_run": True}, modern=True),
+        call("update_note", {"identifier": "plan/alpha-note", "content": "x"}, modern=True),
+        call("rename_note", {"identifier": "plan/alpha-note", "new_title": "y",
+                             "force": True, "dry_run": True}, modern=True),
+    ]
+    for message in asked:
+        answer = writer.ask(message)
+        assert answer.status_code == 200 and "QUINCE" not in answer.text, answer.text
+    answer = writer.server.http.patch(
+        "/workspaces/alpha/notes/plan%2Falpha-note", json={"content": "new"},
+        headers={**writer.headers, "If-Match": "*"})
+    assert "QUINCE" not in answer.text, answer.text
+
+
 def test_s11_a_change_of_rights_is_a_new_token(cloche, tenants):
     a, _ = tenants
     revoke(cloche, "a")

@@ -131,8 +131,10 @@ const struct api_type api_types[] = {
     {"DryRun",
      "{dry_run: true, changes: {id: string, path: string, action: 'create' | 'update' | "
      "'rename' | 'move' | 'delete', new_path?: string, diff: string, "
-     "diff_truncated?: boolean}[]}",
-     "what a call with dry_run: true would have done; diff is a unified diff"},
+     "diff_truncated?: boolean}[], hidden?: string, others?: number}",
+     "what a call with dry_run: true would have done; diff is a unified diff. Where notes.get "
+     "is not allowed diffs are empty: hidden says so, and others is how many notes would "
+     "change besides"},
     {"RequestOptions",
      "{method?: string, headers?: Headers | [string, string][] | {[name: string]: string}, "
      "body?: string | Uint8Array | ArrayBuffer | URLSearchParams | null, "

@@ -20,7 +20,7 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
 struct vault *writing_vault(struct evaluation *v, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);
-    return vault ? vault_as(vault, v->who->name) : NULL;
+    return place_writes(v->here, v->who, vault);
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)

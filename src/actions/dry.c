@@ -101,24 +101,29 @@ char *dry_folder(struct evaluation *v, unsigned number, bool writes, struct err 
     return path ? mem_strdup(path) : vault_set_path(v->actions->vaults, number);
 }
 
-bool dry_put_changes(struct dry *d, struct json_writer *out, struct err *e)
+bool dry_put_changes(struct dry *d, bool told, struct json_writer *out, struct err *e)
 {
     size_t all = 0;
     bool ok = true;
-    json_key(out, "changes");
+    scoped_buf struct buf list;
+    buf_init(&list, (size_t)64 << 20);
+    struct json_writer w = json_writer(&list);
     /* Nearly always it is one vault: its list is the list. */
-    if (d->count == 1) {
-        ok = vault_copy_changes(d->at[0].copy, &all, out, e);
-    } else {
-        json_open_array(out);
-        for (size_t i = 0; ok && i < d->count; i++) {
-            size_t count = 0;
-            ok = vault_copy_changes(d->at[i].copy, &count, out, e);
-            all += count;
-        }
-        json_close(out);
+    bool one = d->count == 1;
+    if (!one)
+        json_open_array(&w);
+    for (size_t i = 0; ok && i < d->count; i++) {
+        size_t count = 0;
+        ok = vault_copy_changes(d->at[i].copy, &count, &w, e);
+        all += count;
     }
-    if (ok)
-        json_pair_int(out, "changeCount", (int64_t)all);
-    return ok;
+    if (!one)
+        json_close(&w);
+    if (!ok || !buf_check(&list, "the changes", e))
+        return false;
+    json_pair_raw(out, "changes", told ? buf_view(&list) : STR("[]"));
+    json_pair_int(out, "changeCount", (int64_t)all);
+    if (!told)
+        json_pair_cstr(out, "hidden", "needs notes.get");
+    return true;
 }

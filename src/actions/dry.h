@@ -21,5 +21,6 @@ bool dry_begin(struct evaluation *v, const struct host_call *c, struct err *e);
  * and nothing was written yet, the vault's own. To be freed. NULL and *e. */
 char *dry_folder(struct evaluation *v, unsigned number, bool writes, struct err *e);
 /* "changes": [{path, action, id? ...}], "changeCount": what would have been changed, as
- * pairs of an open object. */
-bool dry_put_changes(struct dry *d, struct json_writer *out, struct err *e);
+ * pairs of an open object. Without the list, and "hidden", where it may not be `told`:
+ * notes change that the call did not name. */
+bool dry_put_changes(struct dry *d, bool told, struct json_writer *out, struct err *e);

@@ -228,7 +228,8 @@ bool function_try(const struct action_call *c, const struct function *fn,
         account_script(c->account, &t.o);
         evaluation_put_aside(c, &t.v, &t.o);
     }
-    ok = ok && put_report(&t, out, e) && (!dry || dry_put_changes(t.v.dry, out, e));
+    ok = ok && put_report(&t, out, e) &&
+         (!dry || dry_put_changes(t.v.dry, place_sees_notes(c->place), out, e));
     *success = t.o.success;
     trial_done(&t);
     return ok;

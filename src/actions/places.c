@@ -43,6 +43,25 @@ void place_close(struct place *p)
     permit_close(&p->permit);
 }
 
+static bool may_see(const struct place *p, const char *name)
+{
+    struct err none = {0};
+    const struct host_call *c = host_call_named(name);
+    return permit_call(&p->permit, c->row.name, c->level, false, &none);
+}
+
+bool place_sees_notes(const struct place *p)
+{
+    return may_see(p, "notes.get");
+}
+
+struct vault *place_writes(const struct place *p, const struct caller *who,
+                           struct vault *v)
+{
+    return v ? vault_as(v, who->name, place_sees_notes(p), may_see(p, "noteTypes.get"))
+             : NULL;
+}
+
 /* ---- an evaluation ------------------------------------------------------ */
 
 void evaluation_init(struct evaluation *v, const struct action_call *c)

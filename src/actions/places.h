@@ -65,3 +65,8 @@ bool place_permit(struct place *p, const struct caller *who, const struct json *
 bool place_open(struct place *p, struct actions *a, unsigned vault,
                 const struct caller *who, const struct json *allowed, struct err *e);
 void place_close(struct place *p);
+bool place_sees_notes(const struct place *p); /* may notes.get be called there? */
+/* The vault as `who` writes to it here: the history names him, and what he may not read is
+ * told by no change of his. To be ended with vault_close(); NULL stays NULL. */
+struct vault *place_writes(const struct place *p, const struct caller *who,
+                           struct vault *v);

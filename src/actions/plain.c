@@ -54,7 +54,7 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
 static struct vault *action_writing_vault(const struct action_call *c, struct err *e)
 {
     struct vault *vault = action_vault(c, e);
-    return vault ? vault_as(vault, c->who->name) : NULL;
+    return place_writes(c->place, c->who, vault);
 }
 
 bool action_create_note(const struct action_call *c, struct answer *out, struct err *e)

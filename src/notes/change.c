@@ -1,4 +1,4 @@
-#include "notes/change.h"
+#include "notes/entry.h"
 
 #include <stdio.h>
 
@@ -8,42 +8,6 @@
 
 #define ARENA_MAX \
     (CHANGE_BYTES_MAX + ((size_t)256 << 20)) /* bytes; what is parsed, too */
-
-/* One note: what it was and what it shall be. */
-struct entry {
-    const char *from; /* "": it was not there */
-    const char *to;   /* where it is now; in the trash when it is removed */
-    uint64_t to_sum, from_sum;
-    bool removed;
-    bool opaque; /* too large, or not readable: moved and removed only */
-    char old_hash[HASH_SIZE], new_hash[HASH_SIZE];
-    struct os_stat st;
-    struct str old, now;
-    struct note *note; /* of `now`; parsed when asked for */
-    unsigned order;    /* 0: merely read */
-    const char *action, *summary;
-    const char *known; /* where the index has it, in a session; NULL: nowhere */
-    bool is_news;      /* changed since it was told there */
-    struct entry *next_news;
-    int64_t key; /* in the history; 0: not asked yet */
-};
-
-struct change {
-    struct vault *v;
-    struct change_options options;
-    struct db *db;    /* NULL: a dry run */
-    struct db *index; /* of a session, or NULL */
-    struct entry *news;
-    struct arena *arena;
-    struct entry **entries;
-    size_t count, capacity;
-    unsigned order;
-    size_t bytes; /* that shall be written */
-    int64_t now_ms;
-    int64_t last_revision; /* before the commit */
-    struct step *steps;    /* of the commit */
-    size_t step_count;
-};
 
 struct change *change_begin(struct vault *v, const struct change_options *o,
                             struct err *e)
@@ -68,6 +32,7 @@ void change_end(struct change *c)
         history_unlock(c->v->history);
     arena_free(c->arena);
     free(c->entries);
+    free(c->named);
     free(c);
 }
 
@@ -106,8 +71,7 @@ void change_told(struct change *c)
 
 /* ---- the notes of a change ----------------------------------------------- */
 
-/* Many paths are compared: mostly by this alone. */
-static uint64_t sum_of(const char *path)
+uint64_t entry_sum(const char *path)
 {
     uint64_t sum = 14695981039346656037u;
     for (; *path; path++)
@@ -117,7 +81,7 @@ static uint64_t sum_of(const char *path)
 
 static struct entry *find_to(const struct change *c, const char *path)
 {
-    uint64_t sum = sum_of(path);
+    uint64_t sum = entry_sum(path);
     for (size_t i = 0; i < c->count; i++) {
         struct entry *n = c->entries[i];
         if (n->to_sum == sum && !n->removed && !strcmp(n->to, path))
@@ -129,7 +93,7 @@ static struct entry *find_to(const struct change *c, const char *path)
 /* Was a note there that the change has moved away or removed? */
 static bool has_left(const struct change *c, const char *path)
 {
-    uint64_t sum = sum_of(path);
+    uint64_t sum = entry_sum(path);
     for (size_t i = 0; i < c->count; i++) {
         const struct entry *n = c->entries[i];
         if (n->from_sum == sum && !strcmp(n->from, path) && strcmp(n->to, path) != 0)
@@ -141,7 +105,7 @@ static bool has_left(const struct change *c, const char *path)
 static void set_to(struct entry *n, const char *to)
 {
     n->to = to;
-    n->to_sum = sum_of(to);
+    n->to_sum = entry_sum(to);
 }
 
 static struct entry *add_entry(struct change *c, const char *from, const char *to,
@@ -169,7 +133,7 @@ static struct entry *add_entry(struct change *c, const char *from, const char *t
     if (!to_copy)
         return NULL;
     n->from = from_copy;
-    n->from_sum = sum_of(from_copy);
+    n->from_sum = entry_sum(from_copy);
     set_to(n, to_copy);
     n->known = name_is_path(str_of(from)) ? from_copy : NULL;
     c->entries[c->count++] = n;
@@ -246,6 +210,7 @@ bool change_read(struct change *c, const char *path, struct note *out, bool *fou
     *found = n != NULL;
     if (!n)
         return true;
+    change_looks(c);
     if (n->opaque) { /* once more, for its reason */
         scoped_buf struct buf bytes;
         buf_init(&bytes, NOTE_SIZE_MAX + 4096);
@@ -458,7 +423,7 @@ static int by_order(const void *a, const void *b)
 }
 
 /* What is to be done, in its order. */
-static size_t sort_entries(struct change *c)
+size_t change_sort(struct change *c)
 {
     size_t count = 0;
     for (size_t i = 0; i < c->count; i++)
@@ -648,7 +613,7 @@ static bool list_steps(struct change *c, struct err *e)
 bool change_commit(struct change *c, struct err *e)
 {
     must(!c->options.dry_run);
-    if (sort_entries(c) == 0)
+    if (change_sort(c) == 0)
         return true;
     if (!list_steps(c, e))
         return false;
@@ -666,48 +631,4 @@ bool change_commit(struct change *c, struct err *e)
     /* Where this fails, the next to write finds that all is done already. */
     (void)apply_done(c->v->history, c->db, &ignored);
     return true;
-}
-
-/* ---- a dry run ----------------------------------------------------------- */
-
-static const char *kind_of(const struct entry *n)
-{
-    if (n->removed)
-        return "delete";
-    if (!*n->from)
-        return "create";
-    if (!strcmp(n->from, n->to))
-        return "update";
-    struct str from = str_of(n->from), to = str_of(n->to);
-    size_t folder = from.n - name_file(from).n;
-    bool renamed = folder == to.n - name_file(to).n && !memcmp(from.at, to.at, folder);
-    return renamed ? "rename" : "move";
-}
-
-void change_put(struct change *c, struct json_writer *w)
-{
-    (void)sort_entries(c);
-    json_open_array(w);
-    for (size_t i = 0; i < c->count; i++) {
-        const struct entry *n = c->entries[i];
-        struct str path = str_of(*n->from ? n->from : n->to);
-        bool moved = *n->from && !n->removed && strcmp(n->from, n->to) != 0;
-        scoped_buf struct buf id, diff;
-        buf_init(&id, PATH_MAX + 8);
-        buf_init(&diff, CHANGE_DIFF_MAX + 4096);
-        vault_put_id(c->v, path, &id);
-        bool whole = n->opaque || diff_put(n->old, n->removed ? STR("") : n->now,
-                                           CHANGE_DIFF_MAX, &diff);
-        json_open_object(w);
-        json_pair_str(w, "id", buf_view(&id));
-        json_pair_str(w, "path", path);
-        json_pair_cstr(w, "action", kind_of(n));
-        if (moved)
-            json_pair_cstr(w, "new_path", n->to);
-        json_pair_str(w, "diff", buf_view(&diff));
-        if (!whole)
-            json_pair_bool(w, "diff_truncated", true);
-        json_close(w);
-    }
-    json_close(w);
 }

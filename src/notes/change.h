@@ -47,6 +47,13 @@ typedef bool change_new(void *arg, const char *known, const char *now, struct er
 bool change_news(struct change *c, change_new *tell, void *arg, struct err *e);
 void change_told(struct change *c);
 
+/* The caller itself named the note of this path: a dry run tells of it by its name also
+ * to whom may not read notes. */
+bool change_name(struct change *c, const char *path, struct err *e);
+/* Notes that what a failure says from now on may come from a note's content; did it? */
+void change_looks(struct change *c);
+bool change_looked(const struct change *c);
+
 /* Is a note there, as the change has it so far? */
 bool change_has(struct change *c, const char *path);
 /* Reads and parses the note. Everything is borrowed until change_end(). */
@@ -76,6 +83,8 @@ void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE]
 
 bool change_commit(struct change *c, struct err *e);
 
-/* Of a dry run: [{id, path, action, diff, new_path?, diff_truncated?}] as the value of
- * the key "changes"; the action is create, update, move, rename or delete. */
+/* Of a dry run, as pairs of the open object: "changes": [{id, path, action, diff,
+ * new_path?, diff_truncated?}]; the action is create, update, move, rename or delete. To
+ * whom may not read notes those that the call named or makes, diffs empty, and "hidden",
+ * "others": how many notes would change besides. */
 void change_put(struct change *c, struct json_writer *w);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "notes/session.h"
+#include "notes/sight.h"
 #include "notes/write.h"
 
 #define WARNINGS_MAX 20
@@ -50,12 +51,16 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
     if (!q)
         return false;
     query_bind_str(q, 1, r->path);
+    size_t named = sight_hides(r->v, SIGHT_NOTES) ? 0 : WARNINGS_MAX;
     while (query_next(q, e))
-        if (r->count++ < WARNINGS_MAX)
+        if (r->count++ < named)
             put_warning(r, q);
-    if (r->count > WARNINGS_MAX) {
-        char more[60];
-        (void)snprintf(more, sizeof more, "and %zu more notes", r->count - WARNINGS_MAX);
+    if (r->count > named) {
+        char more[100];
+        (void)snprintf(more, sizeof more,
+                       named ? "and %zu more notes"
+                             : "%zu notes link to it, or are its subnotes",
+                       r->count - named);
         json_put_cstr(&r->w, more);
     }
     json_put_cstr(&r->w, "nothing was deleted; confirm: true deletes it all the same");

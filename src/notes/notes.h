@@ -32,9 +32,9 @@ void vault_close(struct vault *v); /* NULL is fine; no call may be running */
 bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
 
-/* The same vault, as one caller writes to it: the history keeps `author` with each of
- * its changes. Closed by vault_close(), before the vault itself. */
-struct vault *vault_as(struct vault *v, const char *author);
+/* The same vault, as one caller writes to it; the history keeps `author`. Of notes (types)
+ * that it may not read no answer or failure tells. Closed by vault_close(), before it. */
+struct vault *vault_as(struct vault *v, const char *author, bool notes, bool types);
 
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
  * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind. */

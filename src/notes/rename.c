@@ -5,6 +5,7 @@
 #include "notes/markdown.h"
 #include "notes/name.h"
 #include "notes/relink.h"
+#include "notes/sight.h"
 #include "notes/types.h"
 #include "notes/write.h"
 
@@ -294,7 +295,8 @@ static bool run_move(struct change *c, struct vault *v, void *state,
     json_pair_str(out, "old_type", old_type);
     json_pair_str(out, "new_type", r->type);
     json_pair_str(out, "filename", name_file(str_of(n.path)));
-    json_pair_str(out, "title", n.title[0] ? str_of(n.title) : n.old.title);
+    if (!sight_hides(v, SIGHT_NOTES))
+        json_pair_str(out, "title", n.title[0] ? str_of(n.title) : n.old.title);
     write_pair_time(out, "timestamp", os_real_ms());
     json_pair_int(out, "links_updated", (int64_t)n.links);
     json_pair_int(out, "notes_with_updated_links", (int64_t)n.notes);

@@ -10,6 +10,7 @@
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
 #include "notes/name.h"
+#include "notes/sight.h"
 #include "notes/write.h"
 
 struct item {
@@ -300,7 +301,8 @@ static bool rewrite_end(struct rewrite *r, struct change *c, struct json_writer 
     write_pair_time(out, "timestamp", os_real_ms());
     json_pair_bool(out, "hierarchyUpdated", !same);
     json_pair_cstr(out, "content_hash", same ? f->parent.hash : hash);
-    json_pair_cstr(out, "previous_hash", f->parent.hash);
+    if (!sight_hides(f->v, SIGHT_NOTES))
+        json_pair_cstr(out, "previous_hash", f->parent.hash);
     json_close(out);
     return true;
 }

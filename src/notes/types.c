@@ -9,6 +9,7 @@
 #include "notes/name.h"
 #include "notes/schema.h"
 #include "notes/session.h"
+#include "notes/sight.h"
 #include "notes/typefile.h"
 #include "notes/write.h"
 
@@ -499,12 +500,17 @@ bool note_types_update(struct vault *v, const struct json *options,
         return err_set(e, ERR_INVALID,
                        "nothing to update: give description, instructions or "
                        "metadata_schema");
-    if (!write_description(v, &o, &text, e))
-        return false;
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
     struct typefile t;
-    if (!typefile_read(buf_view(&text), a, &t, e))
-        return false;
+    if (!write_description(v, &o, &text, e) || !typefile_read(buf_view(&text), a, &t, e))
+        return sight_refuse(v, SIGHT_TYPES, "noteTypes.update", e);
+    if (sight_hides(v, SIGHT_TYPES)) {
+        json_open_object(out);
+        json_pair_bool(out, "updated", true);
+        sight_put_hidden(SIGHT_TYPES, out);
+        json_close(out);
+        return true;
+    }
     json_open_object(out);
     json_pair_str(out, "raw", buf_view(&text));
     json_key(out, "parsed");
@@ -687,7 +693,9 @@ bool note_types_delete(struct vault *v, const struct json *options,
                        CHANGE_NOTES_MAX);
     if (r.count && str_is(d.action, "error"))
         return refuse_notes(&r, e);
-    if (!remove_notes(&r, e) || !put_aside(v, d.type, e))
+    if (!remove_notes(&r, e))
+        return sight_refuse(v, SIGHT_NOTES, "noteTypes.delete", e);
+    if (!put_aside(v, d.type, e))
         return false;
     remove_folders(v, d.type, a);
     json_open_object(out);

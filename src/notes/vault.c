@@ -18,6 +18,7 @@ struct vault *vault_open(const char *path, struct err *e)
 {
     scoped(vault_close) struct vault *v = mem_new(sizeof *v);
     v->path = mem_strdup(path);
+    v->sees.notes = v->sees.types = true;
     v->dir = os_dir_open(path, e);
     if (v->dir < 0)
         return NULL;
@@ -26,11 +27,13 @@ struct vault *vault_open(const char *path, struct err *e)
     return take(v);
 }
 
-struct vault *vault_as(struct vault *v, const char *author)
+struct vault *vault_as(struct vault *v, const char *author, bool notes, bool types)
 {
     struct vault *view = mem_new(sizeof *view);
     *view = *v;
     view->author = mem_strdup(author);
+    view->sees.notes = notes;
+    view->sees.types = types;
     view->is_a_view = true;
     return view;
 }

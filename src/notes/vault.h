@@ -21,8 +21,11 @@ struct vault {
     char *path;
     struct index *index;
     struct history *history;
-    char *author;   /* of what is written through it; NULL: nobody said */
-    bool is_a_view; /* of vault_as(): all but the author is another's */
+    char *author; /* of what is written through it; NULL: nobody said */
+    struct {
+        bool notes, types;
+    } sees;         /* what the author may read; all, where nobody said */
+    bool is_a_view; /* of vault_as(): all but these two is another's */
 };
 
 /* ---- one note, read ----------------------------------------------------- */

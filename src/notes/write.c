@@ -5,6 +5,7 @@
 
 #include "notes/index.h"
 #include "notes/name.h"
+#include "notes/sight.h"
 
 #define ANSWER_MAX ((size_t)64 << 20) /* bytes */
 
@@ -163,13 +164,16 @@ bool write_find(struct change *c, struct vault *v, struct str identifier,
         bool folder = memchr(identifier.at, '/', identifier.n) != NULL;
         if ((folder && try_path(c, "", identifier, ".md", path)) ||
             try_path(c, "", identifier, "", path))
-            return true;
+            return change_name(c, path, e);
         file.at += 5, file.n -= 5;
         if (str_starts(identifier, "note/") && !memchr(file.at, '/', file.n) &&
             try_path(c, "", file, ".md", path))
-            return true;
+            return change_name(c, path, e);
     }
-    return vault_look_up(v, c, identifier, path, found, e);
+    if (vault_look_up(v, c, identifier, path, found, e))
+        return !*found || change_name(c, path, e);
+    change_looks(c); /* it may list those that have the title */
+    return false;
 }
 
 bool write_resolve(struct change *c, struct vault *v, struct str identifier,
@@ -196,6 +200,12 @@ static bool needs_index(struct vault *v, const struct json *o)
     return options_identifier(o, &identifier, &none) && !vault_is_path(v, identifier);
 }
 
+static bool refused(const struct change *c, const struct vault *v,
+                    const struct operation *op, struct err *e)
+{
+    return change_looked(c) ? sight_refuse(v, SIGHT_NOTES, op->name, e) : false;
+}
+
 bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
                       void *state, struct json_writer *out, struct err *e)
 {
@@ -208,20 +218,21 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
     scoped_buf struct buf answer;
     buf_init(&answer, ANSWER_MAX);
     struct json_writer w = json_writer(&answer);
-    if (!c || !op->run(c, v, state, &w, e))
+    if (!c)
         return false;
+    if (!op->run(c, v, state, &w, e))
+        return refused(c, v, op, e);
     if (options.dry_run) {
         buf_clear(&answer);
         w = json_writer(&answer);
         json_open_object(&w);
         json_pair_bool(&w, "dry_run", true);
-        json_key(&w, "changes");
         change_put(c, &w);
         json_close(&w);
     }
     if (!buf_check(&answer, "the answer", e) ||
         (!options.dry_run && !change_commit(c, e)))
-        return false;
+        return refused(c, v, op, e);
     json_put_raw(out, buf_view(&answer));
     return true;
 }
