@@ -285,7 +285,7 @@ def test_a_trial_neither_makes_nor_leaves_vaults(agent, vault):
             "f", f"async function f() {{ return await {name}; }}", returns="Promise<any>"))
         assert told["success"] is False
         assert told["errorDetails"]["type"] == "PermissionDenied"
-        assert "dry run" in told["error"]
+        assert "not for custom functions" in told["error"]
 
 
 def test_a_trial_has_no_network(agent):

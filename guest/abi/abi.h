@@ -19,7 +19,7 @@
  *                       of what only this evaluation needed
  * start and resume run until nothing is left to do but wait for the host. A world that
  * was saved goes on with another start. */
-#define SCRIPT_ABI 6
+#define SCRIPT_ABI 7
 
 /*   logs_view() -> at     where a struct script_logs stands, kept up to date: also of
  *                         a guest that was stopped
@@ -75,6 +75,9 @@ struct script_logs {
     uint32_t dropped;
 };
 
+/* In the number of a row: the call is made by code of a further source. */
+#define SCRIPT_WITHIN 0x80000000u
+
 /* Each followed by its bytes, padded to 8. */
 struct script_log {
     uint32_t level; /* 0 log, 1 info, 2 warn, 3 error, 4 debug */
@@ -82,7 +85,7 @@ struct script_log {
 };
 struct script_call {
     uint32_t id;   /* the guest's, given back when it is settled */
-    uint32_t row;  /* of the table */
+    uint32_t row;  /* of the table; SCRIPT_WITHIN */
     uint32_t size; /* of the arguments: a JSON array */
     uint32_t line; /* where it was made, with SCRIPT_TRACE; else 0: */
     uint32_t from; /* in which source; 0: the code itself */

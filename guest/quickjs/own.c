@@ -1,4 +1,4 @@
-/* QuickJS, with what a session needs of its insides.
+/* QuickJS, with what sessions and further sources need of its insides.
  *
  * A session's code is a script whose top-level names are the context's, so that they
  * outlive it. A script cannot `return` and cannot declare a name twice; here it can:
@@ -12,7 +12,19 @@
 static bool own_session;
 #define OWN_COMPLETION JS_ATOM_Private_brand /* no code can spell it */
 
+/* Once the built-ins are frozen: what an object inherits from a frozen one does not keep it
+ * from having a property of that name of its own. The language refuses the assignment, and
+ * `error.name = ...` or `Point.prototype.toString = ...` would fail. */
+static bool own_frozen;
+struct JSObject;
+static bool own_is_frozen(const struct JSObject *p);
+
 #include "changed.c"
+
+static bool own_is_frozen(const struct JSObject *p)
+{
+    return own_frozen && !p->extensible;
+}
 
 #include "quickjs/own.h"
 
@@ -85,4 +97,121 @@ JSValue own_global(JSContext *ctx, const char *name)
     JSValue v = JS_GetGlobalVar(ctx, atom, false);
     JS_FreeAtom(ctx, atom);
     return v;
+}
+
+/* ---- another global object ------------------------------------------------ */
+
+static void copy_values(JSContext *to, const JSContext *from)
+{
+    JSRuntime *rt = from->rt;
+    for (uint32_t i = 0; i < rt->class_count; i++)
+        to->class_proto[i] = js_dup(from->class_proto[i]);
+    for (int i = 0; i < JS_NATIVE_ERROR_COUNT; i++)
+        to->native_error_proto[i] = js_dup(from->native_error_proto[i]);
+    to->function_proto = js_dup(from->function_proto);
+    to->function_ctor = js_dup(from->function_ctor);
+    to->array_ctor = js_dup(from->array_ctor);
+    to->regexp_ctor = js_dup(from->regexp_ctor);
+    to->promise_ctor = js_dup(from->promise_ctor);
+    to->error_ctor = js_dup(from->error_ctor);
+    to->error_back_trace = JS_UNDEFINED;
+    to->error_prepare_stack = JS_UNDEFINED;
+    to->error_stack_trace_limit = js_dup(from->error_stack_trace_limit);
+    to->iterator_ctor = js_dup(from->iterator_ctor);
+    to->iterator_ctor_getset = js_dup(from->iterator_ctor_getset);
+    to->iterator_proto = js_dup(from->iterator_proto);
+    to->async_iterator_proto = js_dup(from->async_iterator_proto);
+    to->array_proto_values = js_dup(from->array_proto_values);
+    to->throw_type_error = js_dup(from->throw_type_error);
+    to->eval_obj = js_dup(from->eval_obj);
+}
+
+static JSShape *copy_shape(JSShape *s)
+{
+    return s ? js_dup_shape(s) : NULL;
+}
+
+JSContext *own_realm(JSContext *ctx, JSValueConst global)
+{
+    JSRuntime *rt = ctx->rt;
+    JSContext *r = js_mallocz_rt(rt, sizeof *r);
+    if (!r)
+        return NULL;
+    JS_REF_COUNT(r) = 1;
+    add_gc_object(rt, &r->header, JS_GC_OBJ_TYPE_JS_CONTEXT);
+    r->rt = rt;
+    r->class_proto = js_malloc_rt(rt, sizeof r->class_proto[0] * rt->class_count);
+    if (!r->class_proto)
+        return NULL;
+    list_add_tail(&r->link, &rt->context_list);
+    init_list_head(&r->loaded_modules);
+    copy_values(r, ctx);
+    r->std_array_prototype = ctx->std_array_prototype;
+    r->array_shape = copy_shape(ctx->array_shape);
+    r->arguments_shape = copy_shape(ctx->arguments_shape);
+    r->mapped_arguments_shape = copy_shape(ctx->mapped_arguments_shape);
+    r->regexp_shape = copy_shape(ctx->regexp_shape);
+    r->regexp_result_shape = copy_shape(ctx->regexp_result_shape);
+    r->time_origin = ctx->time_origin;
+    r->random_state = ctx->random_state;
+    r->hash_seed = ctx->hash_seed;
+    r->compile_regexp = ctx->compile_regexp;
+    r->eval_internal = ctx->eval_internal;
+    r->global_obj = js_dup(global);
+    r->global_var_obj = JS_NewObjectProto(ctx, JS_NULL);
+    return r;
+}
+
+/* ---- what is everybody's ---------------------------------------------------- */
+
+static void put_object(JSContext *ctx, JSValueConst list, uint32_t *n, JSValueConst v)
+{
+    if (JS_VALUE_GET_TAG(v) == JS_TAG_OBJECT)
+        JS_SetPropertyUint32(ctx, list, (*n)++, js_dup(v));
+}
+
+JSValue own_intrinsics(JSContext *ctx)
+{
+    JSValue list = JS_NewArray(ctx);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ctx->rt->class_count; i++)
+        put_object(ctx, list, &n, ctx->class_proto[i]);
+    for (int i = 0; i < JS_NATIVE_ERROR_COUNT; i++)
+        put_object(ctx, list, &n, ctx->native_error_proto[i]);
+    const JSValue others[] = {ctx->function_proto, ctx->iterator_proto,
+                              ctx->async_iterator_proto, ctx->array_proto_values,
+                              ctx->throw_type_error};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        put_object(ctx, list, &n, others[i]);
+    return list;
+}
+
+/* As Object.freeze(), of ordinary objects, without a list of their properties. */
+static bool freeze(JSContext *ctx, JSObject *p)
+{
+    if (p->class_id == JS_CLASS_PROXY || js_shape_prepare_update(ctx, p, NULL) != 0)
+        return false;
+    JSShapeProperty *prs = get_shape_prop(p->shape);
+    for (int i = 0; i < p->shape->prop_count; i++) {
+        if (prs[i].atom == JS_ATOM_NULL)
+            continue;
+        unsigned fixed = JS_PROP_CONFIGURABLE;
+        if ((prs[i].flags & JS_PROP_TMASK) == JS_PROP_NORMAL)
+            fixed |= JS_PROP_WRITABLE;
+        prs[i].flags &= ~fixed;
+    }
+    p->extensible = false;
+    return true;
+}
+
+void own_freeze(JSContext *ctx, JSValueConst list)
+{
+    JSValue *at;
+    uint32_t n;
+    own_frozen = true;
+    if (!js_get_fast_array(ctx, list, &at, &n))
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        if (JS_VALUE_GET_TAG(at[i]) == JS_TAG_OBJECT)
+            (void)freeze(ctx, JS_VALUE_GET_OBJ(at[i]));
 }

@@ -1,4 +1,4 @@
-/* quickjs/own.h - what a session needs of QuickJS beyond its own header. */
+/* quickjs/own.h - what sessions and further sources need of QuickJS beyond its own header. */
 #pragma once
 #include "quickjs.h"
 
@@ -14,3 +14,12 @@ bool own_free_names(JSContext *ctx, JSValueConst function, const char *wanted);
 void own_free_name(JSContext *ctx, const char *name);
 /* The value of a top-level name, declared in whatever way. */
 JSValue own_global(JSContext *ctx, const char *name);
+
+/* A context of the same built-ins with a global object of its own, and no names declared.
+ * NULL: no memory. Lives as long as the runtime. */
+JSContext *own_realm(JSContext *ctx, JSValueConst global);
+/* An array of the built-ins that no name leads to: prototypes of iterators and the like. */
+JSValue own_intrinsics(JSContext *ctx);
+/* Freezes each object of the array. From now on an assignment makes a property of the
+ * object's own where a frozen prototype has one of that name. */
+void own_freeze(JSContext *ctx, JSValueConst list);

@@ -333,7 +333,7 @@
   }
 
   // What the JavaScript around a host call may use (script.h, `wrap`).
-  const KIT = Object.freeze({
+  const kit = () => Object.freeze({
     error: (name, message) => ours(typed(name, message)),
     shared: {},
     source(number, name, text) {
@@ -353,7 +353,10 @@
     show: (value, text) => { shows.set(value, text); },
     onRest: (forget) => { restings.push(forget); },
   });
+  const KIT = kit();
 
+  // Rows as the evaluation's own code calls them; as further sources do, with WITHIN added.
+  const WITHIN = 0x80000000;
   const asynchronous = (row) =>
     function (...args) {
       const calledAt = new Error();
@@ -371,22 +374,28 @@
       return value;
     };
 
-  function makeCall({ sync, source, wrap }, row) {
-    if (source) return natives.compile(`(${source})`);
-    if (wrap) return natives.compile(`(${wrap})`)(asynchronous(row), sync ? synchronous(row) : undefined, KIT);
-    return sync ? synchronous(row) : asynchronous(row);
+  function makeCall({ name, sync, source, wrap }, row, tools) {
+    const make = () => {
+      if (source) return natives.compile(`(${source})`);
+      if (wrap) return natives.compile(`(${wrap})`)(asynchronous(row), sync ? synchronous(row) : undefined, tools);
+      return sync ? synchronous(row) : asynchronous(row);
+    };
+    const made = make();
+    const { call, globals = {} } = typeof made === 'function' ? { call: made } : made;
+    define(call, 'name', name.slice(name.lastIndexOf('.') + 1));
+    return [[name, call], ...Object.entries(globals)];
   }
 
   // Puts `call` where its name says: 'notes.get', or 'fetch' for a global.
-  function place(name, call) {
+  function place(global, name, call) {
     const parts = name.split('.');
     const last = parts.pop();
-    let target = world;
+    let target = global;
     for (const part of parts) {
       if (!Object.hasOwn(target, part)) define(target, part, {});
       target = target[part];
     }
-    if (target === world) define(world, last, call);
+    if (target === global) define(global, last, call);
     else target[last] = call;
   }
 
@@ -406,23 +415,121 @@
     }
   }
 
+  // ---- further sources -------------------------------------------------------
+  //
+  // Their code has a global object of its own: the same built-ins, an API of its own whose
+  // calls the host tells from the evaluation's, and nothing that the evaluation has declared
+  // or was given. The built-ins are frozen before the first of them runs. The object itself
+  // is at nobody's hand, and strict code makes no properties of it; so it needs no freezing.
+
+  const apart = {};
+  const theirTimers = new Set();
+  const theirs = (every) => (run, ms, ...args) => {
+    const id = addTimer(run, ms, args, every);
+    theirTimers.add(id);
+    return id;
+  };
+  const clearTheirs = (id) => { if (theirTimers.delete(id)) timers.delete(id); };
+
+  const fix = (name, value) =>
+    Object.defineProperty(apart, name, { value, writable: false, configurable: true, enumerable: false });
+
+  // Setters go on working on what is frozen.
+  function guardSetter(name) {
+    const { get, set } = Object.getOwnPropertyDescriptor(Error, name);
+    Object.defineProperty(Error, name, {
+      get, set(value) { if (!natives.isFrozen()) apply(set, this, [value]); }, configurable: true,
+    });
+  }
+
+  // All that the built-ins lead to, [functions that are only called, everything else].
+  function reachable(further) {
+    const functions = [];
+    const others = [];
+    const seen = new Set([world]);
+    const stack = [...natives.intrinsics(), ...further];
+    for (const name of Object.getOwnPropertyNames(apart)) stack.push(apart[name]);
+    while (stack.length) {
+      const v = stack.pop();
+      if ((typeof v !== 'object' || v === null) && typeof v !== 'function') continue;
+      if (seen.has(v)) continue;
+      seen.add(v);
+      stack.push(Object.getPrototypeOf(v));
+      for (const key of Reflect.ownKeys(v)) {
+        const own = Object.getOwnPropertyDescriptor(v, key);
+        stack.push(own.value, own.get, own.set);
+      }
+      (typeof v === 'function' && !Object.hasOwn(v, 'prototype') ? functions : others).push(v);
+    }
+    return [functions, others];
+  }
+
+  // Namespaces and calls, as they are from then on.
+  function fixAll(members) {
+    for (const name of Object.getOwnPropertyNames(members)) {
+      const member = members[name];
+      fix(name, member);
+      if (name === 'customFunctions') continue; // it refuses all changes by itself
+      if (typeof member === 'object') for (const part of Object.values(member)) Object.freeze(part);
+      Object.freeze(member);
+    }
+  }
+
+  const theirOptional = [];
+  let enabled = {};
+  function enableApart(features) {
+    for (const { name, feature, call } of theirOptional) if (features & feature) place(enabled, name, call);
+    fixAll(enabled);
+  }
+  function disableApart() {
+    for (const name of Object.getOwnPropertyNames(enabled)) delete apart[name];
+    fix('fetch', undefined);
+    enabled = {};
+  }
+
+  function setApart(builtIns, table, made) {
+    for (const name of builtIns) if (!name.startsWith('__')) fix(name, world[name]);
+    fix('console', { ...console });
+    fix('setTimeout', theirs(false));
+    fix('setInterval', theirs(true));
+    fix('clearTimeout', clearTheirs);
+    fix('clearInterval', clearTheirs);
+    for (const name of ['prepareStackTrace', 'stackTraceLimit']) guardSetter(name);
+    const shared = table.flatMap((entry, row) => (entry.shared ? made[row].map(([, call]) => call) : []));
+    const [functions, others] = reachable(shared.filter((call) => typeof call === 'function'));
+    for (const f of functions) Object.freeze(f);
+    const tools = kit();
+    const always = {};
+    const parts = table.map((entry, row) => (entry.shared ? made[row] : makeCall(entry, row + WITHIN, tools)));
+    table.forEach((entry, row) => {
+      for (const [name, call] of parts[row]) {
+        if (!entry.shared && typeof call === 'function') Object.freeze(call);
+        if (entry.feature) theirOptional.push({ name, feature: entry.feature, call });
+        else place(always, name, call);
+      }
+    });
+    fixAll(always);
+    natives.apart(apart, others);
+  }
+
   // table: [{name: 'notes.get', sync: false}, ...]; a row is its index. One with
   // a source is done in here; one with a feature is kept until a run asks for it.
   const optional = [];
   function install(table) {
-    table.forEach((entry, row) => {
-      const made = makeCall(entry, row);
-      const { call, globals = {} } = typeof made === 'function' ? { call: made } : made;
-      define(call, 'name', entry.name.slice(entry.name.lastIndexOf('.') + 1));
-      for (const [name, value] of [[entry.name, call], ...Object.entries(globals)])
-        if (entry.feature) optional.push({ name, feature: entry.feature, call: value });
-        else place(name, value);
+    const builtIns = Object.getOwnPropertyNames(world);
+    const made = table.map((entry, row) => makeCall(entry, row, KIT));
+    table.forEach(({ feature }, row) => {
+      for (const [name, call] of made[row])
+        if (feature) optional.push({ name, feature, call });
+        else place(world, name, call);
     });
+    setApart(builtIns, table, made);
   }
 
   function enable(features) {
     for (const { name, feature, call } of optional)
-      if (features & feature) place(name, call);
+      if (features & feature) place(world, name, call);
+    enableApart(features);
   }
 
   function settle(id, failed, value) {
@@ -576,6 +683,8 @@
     calls.enter = natives.enter;
     sources.clear();
     for (const forget of restings) forget();
+    theirTimers.clear();
+    disableApart();
     for (const { name, call } of optional) displace(name, call);
   }
 

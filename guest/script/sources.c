@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "quickjs/own.h"
 #include "script/guest.h"
 
 #define OPEN_MAX 4096 /* calls under way that are timed */
@@ -212,6 +213,39 @@ static JSValue leave(JSContext *ctx, JSValueConst self, int argc, JSValueConst *
     return JS_UNDEFINED;
 }
 
+/* Where their code runs: its global object is not that of the evaluation. */
+static JSContext *apart;
+static JSValue everybodys; /* what is frozen before the first of them runs */
+static bool is_frozen;     /* a session goes on so */
+
+/* intrinsics(): built-ins that no name leads to. */
+static JSValue intrinsics(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    (void)argv;
+    return own_intrinsics(ctx);
+}
+
+/* isFrozen(): are the built-ins? */
+static JSValue ask_frozen(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    (void)argv;
+    return JS_NewBool(ctx, is_frozen);
+}
+
+/* apart(global, everybodys): called once, when the table is installed. */
+static JSValue set_apart(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    (void)argc;
+    apart = own_realm(ctx, argv[0]);
+    everybodys = JS_DupValue(ctx, argv[1]);
+    return apart ? JS_UNDEFINED : JS_ThrowOutOfMemory(ctx);
+}
+
 /* source(file, text): a function whose body is the text. */
 static JSValue source(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -220,7 +254,11 @@ static JSValue source(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
     size_t n;
     const char *file = JS_ToCString(ctx, argv[0]);
     const char *text = file ? JS_ToCStringLen(ctx, &n, argv[1]) : NULL;
-    JSValue made = text ? code_source(ctx, text, n, file) : JS_EXCEPTION;
+    if (text && !is_frozen) {
+        own_freeze(ctx, everybodys);
+        is_frozen = true;
+    }
+    JSValue made = text ? code_source(apart, text, n, file) : JS_EXCEPTION;
     JS_FreeCString(ctx, file);
     JS_FreeCString(ctx, text);
     return made;
@@ -234,6 +272,11 @@ void sources_define(JSContext *ctx, JSValueConst natives)
     for (uint32_t i = 0; i < SCRIPT_KINDS; i++)
         names[i] = JS_NewString(ctx, kinds[i]);
     JS_SetPropertyStr(ctx, natives, "kinds", JS_NewArrayFrom(ctx, SCRIPT_KINDS, names));
+    JS_SetPropertyStr(ctx, natives, "intrinsics",
+                      JS_NewCFunction(ctx, intrinsics, "intrinsics", 0));
+    JS_SetPropertyStr(ctx, natives, "isFrozen",
+                      JS_NewCFunction(ctx, ask_frozen, "isFrozen", 0));
+    JS_SetPropertyStr(ctx, natives, "apart", JS_NewCFunction(ctx, set_apart, "apart", 2));
     JS_SetPropertyStr(ctx, natives, "source", JS_NewCFunction(ctx, source, "source", 2));
     JS_SetPropertyStr(ctx, natives, "enter", JS_NewCFunction(ctx, enter, "enter", 1));
     JS_SetPropertyStr(ctx, natives, "leave", JS_NewCFunction(ctx, leave, "leave", 1));

@@ -178,10 +178,28 @@ static bool perform(struct evaluation *v, const struct host_call *c, uint32_t ro
     return true;
 }
 
+/* A custom function was written by others, who may see less than its caller: it works in
+ * the vault that it is of, where the evaluation began, and cannot leave it. */
+static bool stays(const struct evaluation *v, const struct host_call *c, struct err *e)
+{
+    if (c->outward)
+        return err_set(e, ERR_DENIED,
+                       "%s is not for custom functions: they work in their own vault and "
+                       "know no other; let the code that calls the function do it",
+                       c->row.name);
+    return v->here == v->places ||
+           err_set(e, ERR_DENIED,
+                   "%s: a custom function works in its own vault alone, and the code has "
+                   "gone on to another; go back before it is called",
+                   c->row.name);
+}
+
 bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
                   struct err *e)
 {
     struct evaluation *v = arg;
+    bool within = row & SCRIPT_WITHIN;
+    row &= ~SCRIPT_WITHIN;
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
     must(row < count);
@@ -190,7 +208,7 @@ bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
         return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
     uint64_t begun_ns = os_mono_ns();
     pthread_rwlock_rdlock(&v->moving);
-    bool ok = perform(v, c, row, args, out, e);
+    bool ok = (!within || stays(v, c, e)) && perform(v, c, row, args, out, e);
     pthread_rwlock_unlock(&v->moving);
     enum err_code outcome = ok ? ERR_NONE : e->code;
     if (!c->row.sync)

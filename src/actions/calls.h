@@ -125,6 +125,7 @@ struct host_call {
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
+    bool outward; /* it leads out of the vault: not for custom functions */
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
 

@@ -244,7 +244,8 @@ static const struct host_call rows[] = {
       .sync = true, /* to call it off: that does not wait in a row of slow calls */
       .slow = true,
       .wrap = fetch_js,
-      .feature = FEATURE_NETWORK},
+      .feature = FEATURE_NETWORK,
+      .shared = true}, /* its classes are the same for all; it reaches no vault */
      "(input: string | URL | Request, init?: RequestOptions): Promise<Response>",
      "sends an HTTP request; only with enableNetwork, to hosts that the policy allows",
      call_fetch,

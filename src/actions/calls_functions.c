@@ -90,7 +90,7 @@ static bool call_functions(struct evaluation *v, const struct json *args,
 }
 
 static const struct host_call rows[] = {
-    {{.name = "customFunctions", .sync = true, .wrap = functions_js},
+    {{.name = "customFunctions", .sync = true, .wrap = functions_js, .shared = true},
      "(name?: string): any",
      "answers what customFunctions knows",
      call_functions,

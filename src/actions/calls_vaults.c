@@ -155,6 +155,7 @@ static const struct host_call rows[] = {
      "the vaults that can be reached",
      call_list,
      LEVEL_FULL,
+     .outward = true,
      .details = "Those given to this program with --vault and those that code has made "
                 "since; or else all that the user has registered.",
      .example = "(await vaults.list()).map((v) => v.id)",
@@ -165,6 +166,7 @@ static const struct host_call rows[] = {
      "registers a folder as a vault, and makes it",
      call_create,
      LEVEL_FULL,
+     .outward = true,
      .details =
          "A relative path lies in the user's folder of vaults. Other folders are a "
          "person's to register (cloche vault add DIR). initialize: false takes only a "
@@ -179,6 +181,7 @@ static const struct host_call rows[] = {
      "goes on in another vault",
      call_switch,
      LEVEL_FULL,
+     .outward = true,
      .details =
          "Holds for all calls made after it, and for later evaluations of the same "
          "session. Nobody else's vault changes.",
@@ -190,6 +193,7 @@ static const struct host_call rows[] = {
      "changes a vault's name or description",
      call_update,
      LEVEL_FULL,
+     .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.update({id: 'work', description: 'what I am paid for'})",
      .words = "rename describe edit updateVault"},
@@ -198,6 +202,7 @@ static const struct host_call rows[] = {
      "takes a vault from the list; its files stay as they are",
      call_remove,
      LEVEL_FULL,
+     .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.remove('work')",
      .words = "delete unregister forget detach removeVault"},

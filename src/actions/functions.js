@@ -298,7 +298,7 @@
     }[name];
     if (!entry.refused)
       Object.defineProperty(bound, 'length', { value: entry.parameters.filter((p) => !p.optional && !p.rest).length, configurable: true });
-    return bound;
+    return Object.freeze(bound);
   }
 
   const names = () => (listed ??= new Set(callSync()));

@@ -17,12 +17,13 @@
 bool call_perform(struct run *r, uint32_t row, struct str args, struct buf *out,
                   struct err *e)
 {
-    if (row >= r->script->row_count)
-        return err_set(e, ERR_NOT_FOUND, "there is no host call number %u", row);
-    uint32_t feature = r->script->rows[row].feature;
+    uint32_t number = row & ~SCRIPT_WITHIN;
+    if (number >= r->script->row_count)
+        return err_set(e, ERR_NOT_FOUND, "there is no host call number %u", number);
+    uint32_t feature = r->script->rows[number].feature;
     if (feature && !(r->q->features & feature))
         return err_set(e, ERR_DENIED, "%s is not enabled in this call",
-                       r->script->rows[row].name);
+                       r->script->rows[number].name);
     if (!r->q->perform(r->q->perform_arg, row, args, out, e) ||
         !buf_check(out, "the answer", e))
         return false;
@@ -51,8 +52,8 @@ void run_perform(struct errand *errand)
     if (atomic_load(&errand->run->over))
         return;
     errand->times.start_ns = os_mono_ns();
-    errand->ok =
-        call_perform(errand->run, errand->row, errand->args, &errand->out, &errand->err);
+    errand->ok = call_perform(errand->run, errand->row | errand->within, errand->args,
+                              &errand->out, &errand->err);
     errand->times.end_ns = os_mono_ns();
 }
 
@@ -77,7 +78,8 @@ static struct errand *errand_new(struct run *r, const struct script_call *c,
     memcpy(x + 1, args, c->size);
     *x = (struct errand){.run = r,
                          .id = c->id,
-                         .row = c->row,
+                         .row = c->row & ~SCRIPT_WITHIN,
+                         .within = c->row & SCRIPT_WITHIN,
                          .args = {(char *)(x + 1), c->size},
                          .made = made_add(r, c, (struct str){args, c->size})};
     buf_init(&x->out, CALL_ANSWER_MAX);
@@ -129,7 +131,8 @@ bool run_take_calls(struct run *r, struct world *w, const struct script_answer *
             return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
                            r->q->calls_max);
         }
-        bool slow = c.row < r->script->row_count && r->script->rows[c.row].slow;
+        uint32_t number = c.row & ~SCRIPT_WITHIN;
+        bool slow = number < r->script->row_count && r->script->rows[number].slow;
         queue_put(slow ? &r->slow : &r->quick, x);
     }
     return true;

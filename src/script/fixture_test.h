@@ -173,6 +173,7 @@ static inline void pause_ms(int64_t ms)
 static inline bool perform(void *arg, uint32_t row, struct str args, struct buf *out,
                            struct err *e)
 {
+    row &= ~SCRIPT_WITHIN;
     (void)arg;
     scoped(arena_free) struct arena *a = arena_new(args.n * 24 + 65536);
     const struct json *values = json_read(args, a, e), *first = json_at(values, 0);

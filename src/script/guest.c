@@ -19,9 +19,10 @@ static bool import_call(struct world *w, uint64_t *cells, struct err *e)
         return err_set(e, ERR_GUEST, "a host call's arguments lie outside the memory");
     buf_clear(&r->sync_answer);
     struct err why = {0};
-    bool sync = row < r->script->row_count && r->script->rows[row].sync;
+    uint32_t number = row & ~SCRIPT_WITHIN;
+    bool sync = number < r->script->row_count && r->script->rows[number].sync;
     if (!sync)
-        return err_set(e, ERR_GUEST, "host call %u cannot be made so", row);
+        return err_set(e, ERR_GUEST, "host call %u cannot be made so", number);
     /* The guest counts too, and better; the host does not rely on it. */
     if (++r->out->stats.host_calls > r->q->calls_max)
         return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
@@ -174,6 +175,8 @@ static bool install_table(struct script *s, struct world *w, struct err *e)
             json_pair_cstr(&j, "wrap", s->rows[i].wrap);
         if (s->rows[i].feature)
             json_pair_int(&j, "feature", s->rows[i].feature);
+        if (s->rows[i].shared)
+            json_pair_bool(&j, "shared", true);
         json_close(&j);
     }
     json_close(&j);

@@ -31,6 +31,7 @@ struct errand {
     struct errand *next;
     struct run *run;
     uint32_t id, row;
+    uint32_t within; /* SCRIPT_WITHIN, or 0 */
     struct str args; /* in the errand's own memory, behind it */
     struct buf out;
     struct err err;

@@ -39,7 +39,7 @@ uint32_t made_add(struct run *r, const struct script_call *c, struct str args)
     }
     struct script_made *m = &o->made[o->made_count];
     struct str shown = str_cut(args, sizeof m->args);
-    *m = (struct script_made){.row = c->row,
+    *m = (struct script_made){.row = c->row & ~SCRIPT_WITHIN,
                               .line = c->line,
                               .from = c->from,
                               .round = r->round,

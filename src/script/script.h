@@ -37,6 +37,9 @@ struct script_row {
      * answer is what console tells of the value. */
     /* 0: always there. A bit: there in runs that ask for it, and else not at all. */
     uint32_t feature;
+    /* Further sources see the very call that the code sees, and the host cannot tell theirs
+     * from it; of all others they have a call of their own, with SCRIPT_WITHIN. */
+    bool shared;
 };
 
 struct script;
@@ -67,7 +70,8 @@ void script_resume(struct script *s);
 /* Performs host call `row`: `args` is a JSON array as text, the answer is JSON
  * text appended to `out` (nothing reads as null). false and *e: the promise is
  * rejected with an error of that kind. Threads: `slow` rows run on others,
- * several at once; none runs any more when script_run() returns. */
+ * several at once; none runs any more when script_run() returns. `row` has SCRIPT_WITHIN
+ * (abi.h) besides where code of a further source makes the call. */
 typedef bool script_perform_fn(void *arg, uint32_t row, struct str args, struct buf *out,
                                struct err *e);
 
