@@ -1,11 +1,10 @@
 /* Secrets: what the policy says of them, their values, how these get into a request's
- * headers and out of everything that comes back. */
+ * headers. How they are taken out of everything that comes back stands in scrub.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <strings.h>
 
-#include "crypto/crypto.h"
 #include "egress/internal.h"
 #include "os/os.h"
 
@@ -13,7 +12,6 @@
 #define NAME_MAX_BYTES 64u
 #define VALUE_MIN 8u /* a shorter one would be found in everything that comes back */
 #define VALUE_MAX ((size_t)4096)
-#define FORMS_MAX (8 * VALUE_MAX)
 
 #define OPENING "{{secret:"
 #define CLOSING "}}"
@@ -289,101 +287,4 @@ bool keys_add(const struct keys *k, const struct target *to, struct buf *lines,
                    buf_cz(&k->values[i]), hole + 2);
     }
     return buf_check(lines, "the headers", e);
-}
-
-/* ---- out of what comes back --------------------------------------------- */
-
-static bool replace_all(struct buf *text, struct str what, const char *with)
-{
-    struct str rest = buf_view(text);
-    const char *hit = what.n ? memmem(rest.at, rest.n, what.at, what.n) : NULL;
-    if (!hit)
-        return true;
-    struct buf clean;
-    buf_init(&clean, text->ceiling);
-    for (; hit; hit = memmem(rest.at, rest.n, what.at, what.n)) {
-        buf_put(&clean, rest.at, (size_t)(hit - rest.at));
-        buf_cstr(&clean, with);
-        rest.n -= (size_t)(hit - rest.at) + what.n;
-        rest.at = hit + what.n;
-    }
-    buf_str(&clean, rest);
-    bool ok = !clean.failed;
-    buf_done(text);
-    *text = clean;
-    return ok;
-}
-
-static void percent_encode(struct str s, struct buf *out)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789-._~";
-    for (size_t i = 0; i < s.n; i++)
-        if (strchr(plain, s.at[i]))
-            buf_char(out, s.at[i]);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)s.at[i]);
-}
-
-/* As a string inside JSON, without its quotes. */
-static void json_encode(struct str s, struct buf *out)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.at[i] == '"' || s.at[i] == '\\')
-            buf_char(out, '\\');
-        buf_char(out, s.at[i]);
-    }
-}
-
-static void base64(struct str s, struct buf *out)
-{
-    size_t from = out->n;
-    crypto_base64url(s.at, s.n, out);
-    for (size_t i = from; i < out->n; i++)
-        out->at[i] = (char)(out->at[i] == '-'   ? '+'
-                            : out->at[i] == '_' ? '/'
-                                                : out->at[i]);
-}
-
-static void base64url(struct str s, struct buf *out)
-{
-    crypto_base64url(s.at, s.n, out);
-}
-
-static void plain(struct str s, struct buf *out)
-{
-    buf_str(out, s);
-}
-
-bool keys_scrub(const struct keys *k, struct buf *text)
-{
-    static void (*const forms[])(struct str, struct buf *) = {
-        plain, percent_encode, json_encode, base64, base64url};
-    bool ok = true;
-    scoped_buf struct buf form;
-    buf_init(&form, FORMS_MAX);
-    for (size_t i = 0; k->rules && i < k->rules->secret_count; i++) {
-        char with[NAME_MAX_BYTES + 16];
-        if (!k->values[i].n)
-            continue;
-        (void)snprintf(with, sizeof with, "[secret:%s]", k->rules->secrets[i].name);
-        for (size_t f = 0; f < LENGTH(forms); f++) {
-            buf_clear(&form);
-            forms[f](buf_view(&k->values[i]), &form);
-            ok &= replace_all(text, buf_view(&form), with);
-        }
-    }
-    if (form.at)
-        explicit_bzero(form.at, form.capacity);
-    return ok;
-}
-
-void keys_scrub_error(const struct keys *k, struct err *e)
-{
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * sizeof e->msg);
-    buf_cstr(&text, e->msg);
-    (void)keys_scrub(k, &text);
-    (void)snprintf(e->msg, sizeof e->msg, "%.*s",
-                   STR_ARGS(str_cut(buf_view(&text), sizeof e->msg - 1)));
 }
