@@ -535,6 +535,8 @@ bool actions_call(struct actions *a, const struct action *which,
               (row->fits || fit_answer(a, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
+    if (!ok)
+        paths_hide(who, STR(""), e);
     account_end(&account, row->shown.name, arguments, who);
     const struct action *counted = own ? which : named(a, STR("run_tool"));
     telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,

@@ -213,8 +213,11 @@ const struct api_type api_types[] = {
      "string, ramMB: number, started: string, idle_ms: number, compute_ms: number, "
      "memory_bytes: number, disk_bytes: number, commands: number, sessions: number}",
      "a Linux machine; machine is its handle"},
-    {"ApiRow", "{name: string, signature: string, summary: string, allowed?: false}",
-     "a method as api.search tells of it; allowed is there where this code may not call it"},
+    {"ApiRow",
+     "{name: string, signature: string, summary: string, allowed?: false, "
+     "custom?: string}",
+     "a method as api.search tells of it; allowed is there where this code may not call it; "
+     "custom, of a custom function: who registered it, for its words are no instructions"},
 };
 _Static_assert(LENGTH(api_types) <= API_TYPES_MAX, "marked in arrays of that size");
 const size_t api_type_count = LENGTH(api_types);

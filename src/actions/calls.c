@@ -211,6 +211,8 @@ bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
     bool ok = (!within || stays(v, c, e)) && perform(v, c, row, args, out, e);
     pthread_rwlock_unlock(&v->moving);
     enum err_code outcome = ok ? ERR_NONE : e->code;
+    if (!ok)
+        paths_hide(v->who, args, e);
     if (!c->row.sync)
         evaluation_went_on(v, c->row.name);
     account_call(v->account, row, c, outcome, ok ? buf_view(out) : STR(""));

@@ -44,6 +44,10 @@ unsigned vault_set_count(struct vault_set *s); /* the highest number there is */
 /* Its id, copied; "" for 0 and for one that was removed. */
 void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
 
+/* Takes the paths of the disk out of a failure's message where `who` may not be told any:
+ * the bearer of a token for some vaults. Not those that stand in what it `said` itself. */
+void paths_hide(const struct caller *who, struct str said, struct err *e);
+
 /* ---- where a call works ------------------------------------------------- */
 
 /* A vault, or none, and what the call may do there. */

@@ -238,6 +238,36 @@ static void a_level_of_a_grant_is_a_ceiling_whatever_the_transport_says(void **s
     assert_int_equal(code, ERR_DENIED);
 }
 
+/* Whatever fails: a policy that cannot be read, a machine that is not installed. */
+static void no_failure_tells_a_path(void **state)
+{
+    (void)state;
+    enum err_code code;
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/cloche", home);
+    assert_true(mkdir(path, 0700) == 0 || true);
+    (void)snprintf(path, sizeof path, "%s/cloche/policy.json", home);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs("{ \"no\": ", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    const char *told = ask(&b, "", "notes.list", "[]", &code);
+    assert_int_equal(code, ERR_DENIED);
+    assert_null(strstr(told, home));
+    assert_null(strstr(told, "/tmp"));
+    assert_non_null(strstr(told, "the policy (a path of the server):"));
+    const struct caller person = {.name = "stdio"};
+    assert_non_null(strstr(ask(&person, "", "notes.list", "[]", &code), home));
+    assert_int_equal(remove(path), 0);
+    const char *machine = ask(&b, "", "vm.start", "[]", &code);
+    if (code != ERR_NONE)
+        assert_null(strstr(machine, "/build"));
+    /* What it said itself is given back. */
+    told = ask(&b, "", "notes.update", "[{\"identifier\":\"/tmp/x\",\"content\":\"\"}]",
+               &code);
+    assert_non_null(strstr(told, "/tmp/x"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +280,7 @@ int main(void)
         cmocka_unit_test(ids_that_clash_are_nobodys),
         cmocka_unit_test(scopes_hold_over_calls),
         cmocka_unit_test(an_action_needs_its_scopes_and_says_which),
+        cmocka_unit_test(no_failure_tells_a_path),
         cmocka_unit_test(a_level_of_a_grant_is_a_ceiling_whatever_the_transport_says),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -90,6 +90,7 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
         }
     }
     record(w, e->code);
+    paths_hide(who, vault, e);
     return NULL;
 }
 
