@@ -151,21 +151,24 @@ static bool is_taken(struct str name, const struct name_words *taken)
 
 /* ---- identifiers --------------------------------------------------------- */
 
-/* ECMA-262 12.7, by Unicode's own properties. */
-static bool is_unicode_identifier(struct str name)
+static bool fits(struct str name, const char *rule)
 {
-    static const char rule[] =
-        "^[\\p{ID_Start}$_][\\p{ID_Continue}$\\x{200c}\\x{200d}]*\\z";
     int error;
     size_t at;
-    pcre2_code *code =
-        pcre2_compile((PCRE2_SPTR)rule, sizeof rule - 1, PCRE2_UTF, &error, &at, NULL);
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)rule, PCRE2_ZERO_TERMINATED, PCRE2_UTF,
+                                     &error, &at, NULL);
     pcre2_match_data *data = pcre2_match_data_create(1, NULL);
     must(code && data);
     int rc = pcre2_match(code, (PCRE2_SPTR)name.at, name.n, 0, 0, data, NULL);
     pcre2_match_data_free(data);
     pcre2_code_free(code);
     return rc >= 0;
+}
+
+/* ECMA-262 12.7, by Unicode's own properties. */
+static bool is_unicode_identifier(struct str name)
+{
+    return fits(name, "^[\\p{ID_Start}$_][\\p{ID_Continue}$\\x{200c}\\x{200d}]*\\z");
 }
 
 static bool is_identifier(struct str name)
@@ -197,6 +200,91 @@ static bool has_invisible(struct str name)
     return false;
 }
 
+/* ---- what it could be taken for ------------------------------------------- */
+
+/* Letters of other scripts that look like Latin ones (TR 39, confusables.txt: those whose
+ * prototype is one ASCII letter). */
+static const struct {
+    uint32_t c;
+    char like;
+} lookalikes[] = {
+    {0x430, 'a'}, {0x435, 'e'}, {0x43e, 'o'}, {0x440, 'p'}, {0x441, 'c'}, {0x443, 'y'},
+    {0x445, 'x'}, {0x455, 's'}, {0x456, 'i'}, {0x458, 'j'}, {0x475, 'v'}, {0x4bb, 'h'},
+    {0x4cf, 'l'}, {0x501, 'd'}, {0x51b, 'q'}, {0x51d, 'w'}, {0x433, 'r'}, {0x410, 'A'},
+    {0x412, 'B'}, {0x415, 'E'}, {0x41a, 'K'}, {0x41c, 'M'}, {0x41d, 'H'}, {0x41e, 'O'},
+    {0x420, 'P'}, {0x421, 'C'}, {0x422, 'T'}, {0x423, 'Y'}, {0x425, 'X'}, {0x405, 'S'},
+    {0x406, 'I'}, {0x408, 'J'}, {0x4ae, 'Y'}, {0x50c, 'G'}, {0x51a, 'Q'}, {0x51c, 'W'},
+    {0x3b1, 'a'}, {0x3b3, 'y'}, {0x3b9, 'i'}, {0x3bd, 'v'}, {0x3bf, 'o'}, {0x3c1, 'p'},
+    {0x3c3, 'o'}, {0x3c5, 'u'}, {0x3f2, 'c'}, {0x3f3, 'j'}, {0x391, 'A'}, {0x392, 'B'},
+    {0x395, 'E'}, {0x396, 'Z'}, {0x397, 'H'}, {0x399, 'I'}, {0x39a, 'K'}, {0x39c, 'M'},
+    {0x39d, 'N'}, {0x39f, 'O'}, {0x3a1, 'P'}, {0x3a4, 'T'}, {0x3a5, 'Y'}, {0x3a7, 'X'},
+    {0x566, 'q'}, {0x570, 'h'}, {0x578, 'n'}, {0x57c, 'n'}, {0x57d, 'u'}, {0x581, 'g'},
+    {0x584, 'f'}, {0x585, 'o'}, {0x54d, 'U'}, {0x555, 'O'}, {0x131, 'i'}, {0x251, 'a'},
+    {0x261, 'g'}, {0x269, 'i'}, {0x28b, 'u'}, {0x5d5, 'l'}, {0x5d8, 'v'}, {0x5df, 'l'},
+    {0x5e1, 'o'},
+};
+
+/* Other forms of letters that there are already: NFKC makes those of them. */
+static const struct {
+    uint32_t first, last;
+} forms[] = {
+    {0x1d2c, 0x1d6a},   {0x1d78, 0x1dbf},   {0x2070, 0x209f},   {0x2100, 0x218f},
+    {0x2460, 0x24ff},   {0x2c7c, 0x2c7d},   {0x3300, 0x33ff},   {0xf900, 0xfaff},
+    {0xfb00, 0xfdff},   {0xfe70, 0xfeff},   {0xff00, 0xffef},   {0x1d400, 0x1d7ff},
+    {0x1ee00, 0x1eeff}, {0x1f100, 0x1f1ff}, {0x1fbf0, 0x1fbf9}, {0x2f800, 0x2fa1f},
+};
+
+static char look_of(uint32_t c)
+{
+    if (c < 0x80)
+        return (char)c;
+    if (c >= 0xff01 && c <= 0xff5e) /* full width */
+        return (char)(c - 0xff01 + '!');
+    if (c >= 0x1d400 && c < 0x1d6a4) /* alphabets of mathematics, 52 letters each */
+        return (char)((c - 0x1d400) % 52 < 26 ? 'A' + (c - 0x1d400) % 26
+                                              : 'a' + (c - 0x1d400) % 26);
+    for (size_t i = 0; i < LENGTH(lookalikes); i++)
+        if (lookalikes[i].c == c)
+            return lookalikes[i].like;
+    return '\0';
+}
+
+static bool is_other_form(uint32_t c)
+{
+    for (size_t i = 0; i < LENGTH(forms); i++)
+        if (c >= forms[i].first && c <= forms[i].last)
+            return true;
+    return false;
+}
+
+bool name_confuses(struct str name, char like[static NAME_LIKE_MAX])
+{
+    const char *at = name.at, *end = name.at + name.n;
+    bool ascii = true, looks = true, other = false;
+    size_t n = 0;
+    like[0] = '\0';
+    while (at < end) {
+        uint32_t c = str_next_char(&at, end);
+        char look = look_of(c);
+        ascii = ascii && c < 0x80;
+        other = other || is_other_form(c);
+        looks = looks && look && n < NAME_LIKE_MAX - 1;
+        if (looks)
+            like[n++] = look;
+    }
+    like[looks ? n : 0] = '\0';
+    if (ascii || !str_is_utf8(name))
+        like[0] = '\0';
+    return !ascii &&
+           (looks || other || !str_is_utf8(name) || !fits(name, "^(*script_run:.*)\\z"));
+}
+
+static bool confuses(struct str name)
+{
+    char like[NAME_LIKE_MAX];
+    return name_confuses(name, like);
+}
+
 static size_t length_of(struct str name)
 {
     size_t n = 0;
@@ -217,6 +305,8 @@ enum name_fault name_look(struct str name, const struct name_words *taken)
         return NAME_NO_WORD;
     if (has_invisible(name))
         return NAME_INVISIBLE;
+    if (confuses(name))
+        return NAME_CONFUSING;
     if (is_one(name, reserved, LENGTH(reserved)))
         return NAME_RESERVED;
     return is_one(name, globals, LENGTH(globals)) || is_taken(name, taken) ? NAME_GLOBAL

@@ -20,6 +20,7 @@ enum name_fault {
     NAME_LONG,
     NAME_NO_WORD,   /* no identifier */
     NAME_INVISIBLE, /* an identifier with signs that nobody sees */
+    NAME_CONFUSING, /* name_confuses() */
     NAME_RESERVED,  /* a word of the language */
     NAME_OBJECTS,   /* what every object has, or promises are known by */
     NAME_GLOBAL,    /* what code finds already */
@@ -30,6 +31,11 @@ struct name_words {
     size_t count;
 };
 enum name_fault name_look(struct str name, const struct name_words *taken);
+/* Could it be taken for another (Unicode TR 39)? Its letters are of several scripts, of
+ * forms that only look different ("\uff4eotes"), or all of them look like Latin ones.
+ * ASCII never does. `like`: as it looks, in ASCII, or "". */
+#define NAME_LIKE_MAX 65u
+bool name_confuses(struct str name, char like[static NAME_LIKE_MAX]);
 bool name_is_camel(struct str name); /* as names of the API are written? */
 /* Makes one of it that is fine and free (`is_used` may be NULL). */
 typedef bool name_used_fn(const void *arg, struct str name);

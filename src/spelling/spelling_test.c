@@ -24,8 +24,8 @@ static void names_are_told_apart(void **state)
         {"$x9", NAME_FINE},
         {"tagesübersicht", NAME_FINE},
         {"日記", NAME_FINE},
-        {"\xe1\xa2\x85x", NAME_FINE}, /* U+1885 is of Other_ID_Start */
-        {"a\xcc\x88", NAME_FINE},     /* a mark behind a letter */
+        {"\xe1\xa2\x85", NAME_FINE}, /* U+1885 is of Other_ID_Start */
+        {"a\xcc\x88", NAME_FINE},    /* a mark behind a letter */
         {"noteGet", NAME_FINE},
         {"getNotes", NAME_FINE},
         {"", NAME_EMPTY},
@@ -204,6 +204,36 @@ static void a_default_is_of_its_type(void **state)
     }
 }
 
+static void what_could_be_taken_for_another_name_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *like; /* NULL: it is fine */
+    } names[] = {
+        {"notes", NULL},
+        {"gr\u00f6\u00dfe", NULL},
+        {"\u0434\u043d\u0435\u0432\u043d\u0438\u043a", NULL}, /* Russian */
+        {"\u65e5\u6b21\u30ce\u30fc\u30c8", NULL},             /* Japanese */
+        {"\u03c0\u03b5\u03c1\u03af", NULL},                   /* Greek */
+        {"n\u043etes", "notes"},                              /* a Cyrillic o */
+        {"\u0441\u043e\u0440\u0443", "copy"},                 /* Cyrillic, all of it */
+        {"\uff4eotes", "notes"},                              /* full width */
+        {"\U0001d427\U0001d428tes", "notes"},                 /* bold */
+        {"n\u0434x", ""},
+        {"\u212bngstrom", ""},
+    };
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        char like[NAME_LIKE_MAX];
+        bool confuses = name_confuses(str_of(names[i].name), like);
+        if (confuses != (names[i].like != NULL))
+            fail_msg("%s", names[i].name);
+        if (confuses)
+            assert_string_equal(like, names[i].like);
+        assert_int_equal(name_look(str_of(names[i].name), NULL) == NAME_CONFUSING,
+                         confuses);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_suggestion_is_fine_and_free),
         cmocka_unit_test(a_type_is_whole_or_it_is_refused),
         cmocka_unit_test(nested_types_end),
+        cmocka_unit_test(what_could_be_taken_for_another_name_is_told),
         cmocka_unit_test(a_default_is_of_its_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,8 @@ static const struct fault_words faults[] = {
                       "it is no identifier of TypeScript: letters, digits, "
                       "_ and $, and no digit first"},
     [NAME_INVISIBLE] = {"INVALID_NAME", "it has signs that nobody sees"},
+    [NAME_CONFUSING] = {"CONFUSING_NAME", "its letters are of several scripts, or look "
+                                          "like those of another"},
     [NAME_RESERVED] = {"RESERVED_NAME", "it is a word of the language"},
     [NAME_OBJECTS] = {"RESERVED_NAME",
                       "every object has this name already, or is known by "
@@ -95,6 +97,17 @@ static void check_other(struct validation *v, const struct function *other)
              "a function '%.*s' is there", STR_ARGS(other->name));
 }
 
+static void tell_fault(struct validation *v, const char *field, const char *suggestion,
+                       const char *what, struct str name, enum name_fault fault)
+{
+    char like[NAME_LIKE_MAX] = "";
+    if (fault == NAME_CONFUSING)
+        (void)name_confuses(name, like);
+    tell(v, true, field, faults[fault].code, suggestion, "%s'%.*s': %s%s%s%s", what,
+         STR_ARGS(str_cut(name, 80)), faults[fault].message,
+         like[0] ? "; it reads as '" : "", like, like[0] ? "'" : "");
+}
+
 static void check_name(struct validation *v)
 {
     struct str name = v->fn->name;
@@ -103,8 +116,7 @@ static void check_name(struct validation *v)
         char free_name[NAME_SUGGESTION_MAX], text[160];
         name_suggest(name, v->taken, is_used, v->among, free_name);
         (void)snprintf(text, sizeof text, "'%s' is free.", free_name);
-        tell(v, true, "name", faults[fault].code, text, "'%.*s': %s",
-             STR_ARGS(str_cut(name, 80)), faults[fault].message);
+        tell_fault(v, "name", text, "", name, fault);
         return;
     }
     if (!name_is_camel(name))
@@ -136,10 +148,10 @@ static void check_parameter_name(struct validation *v, struct str name)
     else if (fault == NAME_OBJECTS && !str_is(name, "__proto__"))
         return; /* "then" and "constructor" are parameters like others */
     else if (fault != NAME_FINE && !(fault == NAME_RESERVED && str_is(name, "async")))
-        tell(v, true, field_of(v, "parameters", name, ""), faults[fault].code,
-             "A parameter is a plain identifier; for any number of values take an array.",
-             "the parameter '%.*s': %s", STR_ARGS(str_cut(name, 80)),
-             faults[fault].message);
+        tell_fault(v, field_of(v, "parameters", name, ""),
+                   "A parameter is a plain identifier; for any number of values take an "
+                   "array.",
+                   "the parameter ", name, fault);
 }
 
 static void check_default(struct validation *v, const struct function_parameter *p)
@@ -194,6 +206,11 @@ static void check_parameters(struct validation *v)
 static void check_tags(struct validation *v)
 {
     const struct function *fn = v->fn;
+    char like[NAME_LIKE_MAX];
+    for (size_t i = 0; i < fn->tag_count; i++)
+        if (name_confuses(fn->tags[i], like))
+            tell_fault(v, "tags", "Letters of one script.", "the tag ", fn->tags[i],
+                       NAME_CONFUSING);
     for (size_t i = 0; i < fn->tag_count; i++)
         for (size_t k = 0; k < i; k++)
             if (str_eq(fn->tags[i], fn->tags[k])) {
