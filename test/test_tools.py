@@ -11,7 +11,7 @@ def test_the_list_of_tools_is_short(stdio):
     assert len(tools) <= 12
     assert len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()) <= 8192
     (code,) = (t for t in tools if t["name"] == "evaluate_note_code")
-    assert len(code["description"].encode()) < 2048
+    assert len(code["description"].encode()) <= 1024
 
 
 def test_the_description_names_every_namespace(stdio):

@@ -14,7 +14,7 @@ struct actions;
 struct action {
     const char *name;         /* "evaluate_note_code" */
     const char *title;        /* for people */
-    const char *description;  /* for agents; under 2,048 bytes */
+    const char *description;  /* for agents; at most 1,024 bytes: OpenAI takes no more */
     const char *input_schema; /* JSON text, an object schema at its root */
     const char *output_schema;
     bool read_only, destructive, idempotent, open_world; /* hints for hosts */

@@ -1,28 +1,30 @@
 /* The table of actions: what each is called, takes and answers. */
 #include "actions/internal.h"
 
-/* Hosts cut descriptions at 2,048 bytes. All tools together have 8 KiB: that no argument
- * may be given that a schema does not name is not said in each (actions.c closes them). */
+/* OpenAI's API refuses a tool whose description has more than 1,024 characters. All tools
+ * together have 8 KiB: that no argument may be given that a schema does not name is not
+ * said in each (actions.c closes them).
+ *
+ * What a schema may say is what all of Anthropic, OpenAI, Gemini and VS Code take, who
+ * refuse the whole list for one that they do not: see test_schemas.py. So each value has one
+ * type, or an anyOf that stands alone; arrays say their items; an object that takes any
+ * keys names one of them; what is accepted besides, is checked but not shown (`checked`). */
 static const char evaluate_description[] =
-    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox. The code "
-    "is the body of an async function: use await, return a JSON value. One program replaces "
-    "many tool calls: filter and count in it.\n"
+    "Run JavaScript (ES2023) or TypeScript over the notes vault in a fresh sandbox: the body "
+    "of an async function. Use await, return a JSON value. One program replaces "
+    "many calls.\n"
     "\n"
-    "notes.list({typeName?, limit?}) -> [{id, title, type, created, updated, size, tags, path}]\n"
-    "notes.get(id) -> {id, title, content, metadata, content_hash, links, tags, ...} | null; id "
-    "is 'type/name', a path or a unique title\n"
-    "notes.search({query, typeFilter?, limit?, useRegex?}) -> [{id, title, excerpt, score, ...}]\n"
-    "notes.create({type, title, content, metadata?}) -> {id, path, ...}\n"
-    "notes.update({identifier, content?, metadata?}) -> {id, updated, ...}; metadata is merged, "
-    "null removes a key; Conflict if it changed since this code read it\n"
-    "Also notes.delete, rename, move, history ...; links.*, hierarchy.*, relationships.*, "
-    "noteTypes.*, vaults.*; utils.* (formatDate, parseLinks ...); command-line tools: await "
-    "tools.jq({args, stdin}) ... (find_tools); Linux: await vm.exec('ls | wc', {stdin, cwd}); "
-    "customFunctions.*: what register_custom_function kept.\n"
+    "notes.list({typeName?, limit?}) -> [{id, title, type, updated, tags, ...}]\n"
+    "notes.get('type/name', path or title) -> {id, title, content, metadata, ...} | null\n"
+    "notes.search({query, typeFilter?, limit?}) -> [{id, title, excerpt, ...}]\n"
+    "notes.create({type, title, content, metadata?}) -> {id, ...}\n"
+    "notes.update({identifier, content?, metadata?}): metadata is merged\n"
+    "Also notes.rename, delete ...; links, hierarchy, relationships, noteTypes, vaults, "
+    "utils; tools.jq({args, stdin}) (find_tools); vm.exec('ls | wc'): Linux; "
+    "customFunctions.\n"
     "\n"
-    "First ask: api.search('words') finds methods by what they do, "
-    "api.describe('links.getBacklinks') tells options, answer, errors, an example. All but "
-    "api.* and utils.* need await.\n"
+    "First ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
+    "all of one. All but api and utils need await.\n"
     "\n"
     "Example:\n"
     "const open = [];\n"
@@ -31,28 +33,44 @@ static const char evaluate_description[] =
     "return open;";
 
 #define STRING "{\"type\":\"string\"}"
+#define NAME \
+    "{\"type\":\"string\",\"minLength\":1}" /* checked, as OpenAI's strict mode
+                                                     has no minLength */
 #define NOTE_TYPE "{\"type\":\"string\",\"description\":\"'meeting'\"}"
-#define METADATA "{\"type\":\"object\",\"description\":\"frontmatter\"}"
+#define STRINGS "{\"type\":\"array\",\"items\":" STRING "}"
+/* Of an object that takes any keys one is named: Gemini takes none without. */
+#define ANY(key, what)                                         \
+    "{\"type\":\"object\",\"properties\":{\"" key "\":" STRING \
+    "},\"description\":\"" what "\"}"
+#define OBJECT "{\"type\":\"object\"}"
+#define METADATA ANY("status", "frontmatter")
+#define BYTES                                                                        \
+    "{\"anyOf\":[" STRING ",{\"type\":\"object\",\"properties\":{\"base64\":" STRING \
+    "}}]}"
+/* What is true of every answer of one action is not of those that run_tool hands on. */
+#define ANSWER(required) "{\"type\":\"object\",\"required\":[" required "]}"
 
-static const char evaluate_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"code\":" STRING ","
-    "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"
-    "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"
-    "\"description\":\"computing ms (5000)\"},"
-    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"
-    "\"allowedAPIs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-    "\"description\":\"only these: 'notes.get', 'links'\"},"
-    "\"context\":{\"type\":\"object\",\"description\":\"variables\"},"
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an earlier answer will do, if no "
-    "note changed\"},"
-    "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, in memory\"},"
-    "\"enableNetwork\":{\"type\":\"boolean\",\"description\":\"fetch\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"a name: what the code "
-    "declares stays for the next call with it\"},"
-    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls\"},"
-    "\"typesOnly\":{\"type\":\"boolean\",\"description\":\"check types, run nothing\"}},"
-    "\"required\":[\"code\"]}";
+#define EVALUATE(context)                                                                 \
+    "{\"type\":\"object\",\"properties\":{"                                               \
+    "\"code\":" STRING ","                                                                \
+    "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"        \
+    "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"                                    \
+    "\"description\":\"computing ms (5000)\"},"                                           \
+    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"  \
+    "\"allowedAPIs\":{\"type\":\"array\",\"items\":" STRING ","                           \
+    "\"description\":\"only these: 'notes.get', 'links'\"},"                              \
+    "\"context\":" context ","                                                            \
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an earlier answer, if no note "    \
+    "changed, will do\"},"                                                                \
+    "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, in memory\"},"      \
+    "\"enableNetwork\":{\"type\":\"boolean\"},"                                           \
+    "\"session\":{\"type\":\"string\",\"description\":\"a name: what code "               \
+    "declares stays for its next call\"},"                                                \
+    "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls\"},"                \
+    "\"typesOnly\":{\"type\":\"boolean\",\"description\":\"check types, run nothing\"}}," \
+    "\"required\":[\"code\"]}"
+static const char evaluate_input[] = EVALUATE(ANY("name", "variables"));
+static const char evaluate_checked[] = EVALUATE(OBJECT);
 
 /* Of outputs only what others may build on: descriptions are for reading, and are
  * read before every call. docs/ tells the rest. */
@@ -64,12 +82,13 @@ static const char script_description[] =
     "answers the parsed body; all but 2xx throws HostCallError {status, problem}. The last "
     "expression is the result.";
 
-static const char script_input[] =
-    "{\"type\":\"object\",\"properties\":{\"code\":" STRING ","
-    "\"workspace_id\":{\"type\":\"string\",\"minLength\":1},"
-    "\"fuel\":{\"type\":\"integer\",\"minimum\":1},"
-    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"}},"
-    "\"required\":[\"code\",\"workspace_id\"]}";
+#define SCRIPT(workspace)                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"code\":" STRING                               \
+    ",\"workspace_id\":" workspace ",\"fuel\":{\"type\":\"integer\",\"minimum\":1},"      \
+    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"}}," \
+    "\"required\":[\"code\",\"workspace_id\"]}"
+static const char script_input[] = SCRIPT(STRING);
+static const char script_checked[] = SCRIPT(NAME);
 
 static const char check_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -82,28 +101,32 @@ static const char check_input[] =
 static const char check_output[] =
     "{\"type\":\"object\",\"required\":[\"ok\",\"findings\"]}";
 
-static const char get_input[] =
-    "{\"type\":\"object\",\"properties\":{\"identifier\":{\"type\":\"string\",\"minLength\":1,"
-    "\"description\":\"id ('type/name'), path or unique title\"}},"
-    "\"required\":[\"identifier\"]}";
+#define GET(least)                                                                       \
+    "{\"type\":\"object\",\"properties\":{\"identifier\":{\"type\":\"string\"" least "," \
+    "\"description\":\"id ('type/name'), path or unique title\"}},"                      \
+    "\"required\":[\"identifier\"]}"
+static const char get_input[] = GET("");
+static const char get_checked[] = GET(",\"minLength\":1");
 
 static const char get_output[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"title\",\"content\",\"content_hash\"]}";
 
-static const char search_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"query\":{\"type\":\"string\",\"minLength\":1},"
-    "\"typeFilter\":" STRING ","
-    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"
-    "\"useRegex\":{\"type\":\"boolean\"}},"
-    "\"required\":[\"query\"]}";
+#define SEARCH(query)                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"query\":" query ",\"typeFilter\":" STRING \
+    ","                                                                               \
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"                \
+    "\"useRegex\":{\"type\":\"boolean\"}},\"required\":[\"query\"]}"
+static const char search_input[] = SEARCH(STRING);
+static const char search_checked[] = SEARCH(NAME);
 
 static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
 
-static const char create_input[] =
-    "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING ","
-    "\"content\":" STRING ",\"metadata\":" METADATA "},"
-    "\"required\":[\"type\",\"title\",\"content\"]}";
+#define CREATE(metadata)                                                            \
+    "{\"type\":\"object\",\"properties\":{\"type\":" NOTE_TYPE ",\"title\":" STRING \
+    ",\"content\":" STRING ",\"metadata\":" metadata "},"                           \
+    "\"required\":[\"type\",\"title\",\"content\"]}"
+static const char create_input[] = CREATE(METADATA);
+static const char create_checked[] = CREATE(OBJECT);
 
 static const char create_output[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"path\"]}";
@@ -117,14 +140,13 @@ static const char rename_input[] =
 static const char rename_output[] =
     "{\"type\":\"object\",\"required\":[\"success\",\"new_id\"]}";
 
-static const char update_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"identifier\":{\"type\":\"string\",\"minLength\":1},"
-    "\"content\":" STRING ","
-    "\"contentHash\":" STRING ","
-    "\"metadata\":" METADATA ",\"force\":{\"type\":\"boolean\","
-    "\"description\":\"whatever it is now\"}},"
-    "\"required\":[\"identifier\"]}";
+#define UPDATE(identifier, metadata)                                            \
+    "{\"type\":\"object\",\"properties\":{\"identifier\":" identifier           \
+    ",\"content\":" STRING ",\"contentHash\":" STRING ",\"metadata\":" metadata \
+    ",\"force\":{\"type\":\"boolean\","                                         \
+    "\"description\":\"whatever it is now\"}},\"required\":[\"identifier\"]}"
+static const char update_input[] = UPDATE(STRING, METADATA);
+static const char update_checked[] = UPDATE(NAME, OBJECT);
 
 static const char update_output[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"updated\"]}";
@@ -163,33 +185,36 @@ static const char close_session_output[] =
 
 static const char find_tools_input[] =
     "{\"type\":\"object\",\"properties\":{"
-    "\"query\":{\"type\":\"string\",\"description\":\"what it should do: 'yaml to "
+    "\"query\":{\"type\":\"string\",\"description\":\"'yaml to "
     "json'\"},\"category\":" STRING ","
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":25}},"
     "\"required\":[\"query\"]}";
 
+#define RUN_TOOL(arguments, stdin, files, stage)                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"arguments\":" arguments                          \
+    ",\"args\":" STRINGS ",\"stdin\":" stdin ",\"files\":" files                                                 \
+    ",\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"                            \
+    "\"timeout\":{\"type\":\"integer\",\"minimum\":1},"                                                          \
+    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, ...]\",\"items\":" stage \
+    "}}}"
 static const char run_tool_input[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"name\":" STRING ","
-    "\"arguments\":{\"type\":\"object\",\"description\":\"its parameters\"},"
-    "\"args\":{\"type\":\"array\",\"items\":" STRING "},"
-    "\"stdin\":{\"description\":\"text or {base64}\"},"
-    "\"files\":{\"description\":\"{name: text | {base64}}, in /work\"},"
-    "\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"
-    "\"timeout\":{\"type\":\"integer\",\"minimum\":1},"
-    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, "
-    "...]\",\"items\":{\"type\":\"object\"}}}}";
+    RUN_TOOL(ANY("file", "its parameters"), BYTES,
+             ANY("name", "{name: text | {base64}}, in /work"),
+             "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}");
+static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT);
 
-static const char run_tool_output[] = "{\"type\":\"object\",\"required\":[\"success\"]}";
+/* It may be any other action's. */
+static const char run_tool_output[] = OBJECT;
 
 static const char vm_exec_input[] =
     "{\"type\":\"object\",\"properties\":{"
-    "\"command\":{\"description\":\"for bash, or an array of words\"},"
-    "\"stdin\":{\"description\":\"text or {base64}\"},"
-    "\"cwd\":" STRING ",\"env\":{\"type\":\"object\"},"
-    "\"timeoutMs\":{\"type\":\"integer\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"another shell\"},"
-    "\"machine\":" STRING "},\"required\":[\"command\"]}";
+    "\"command\":{\"type\":\"string\",\"description\":\"for bash\"},"
+    "\"stdin\":" STRING ",\"cwd\":" STRING ",\"env\":" ANY(
+        "LANG",
+        "variables") ","
+                     "\"timeoutMs\":{\"type\":\"integer\"},"
+                     "\"session\":{\"type\":\"string\",\"description\":\"another shell\"},"
+                     "\"machine\":" STRING "},\"required\":[\"command\"]}";
 
 /* Checked where they are read, which has better words. */
 static const char vm_checked[] = "{\"type\":\"object\",\"additionalProperties\":true} ";
@@ -222,6 +247,7 @@ const struct action_row action_rows[] = {
                .output_schema = evaluate_output,
                .destructive = true},
      .run = action_evaluate,
+     .checked = evaluate_checked,
      .fits = true,
      .scope = SCOPE_EVALUATE,
      .refuse = action_evaluate_refused},
@@ -234,6 +260,7 @@ const struct action_row action_rows[] = {
                .read_only = true,
                .idempotent = true},
      .run = action_get_note,
+     .checked = get_checked,
      .needs = "notes.get"},
     {.shown = {.name = "search_notes",
                .title = "Search notes",
@@ -244,6 +271,7 @@ const struct action_row action_rows[] = {
                .read_only = true,
                .idempotent = true},
      .run = action_search_notes,
+     .checked = search_checked,
      .needs = "notes.search"},
     {.shown = {.name = "create_note",
                .title = "Create a note",
@@ -251,6 +279,7 @@ const struct action_row action_rows[] = {
                .input_schema = create_input,
                .output_schema = create_output},
      .run = action_create_note,
+     .checked = create_checked,
      .needs = "notes.create"},
     {.shown =
          {.name = "update_note",
@@ -263,6 +292,7 @@ const struct action_row action_rows[] = {
           .output_schema = update_output,
           .destructive = true},
      .run = action_update_note,
+     .checked = update_checked,
      .needs = "notes.update"},
     {.shown =
          {.name = "rename_note",
@@ -351,6 +381,7 @@ const struct action_row action_rows[] = {
           .output_schema = run_tool_output,
           .destructive = true},
      .run = action_run_tool,
+     .checked = run_tool_checked,
      .scope = SCOPE_EVALUATE},
     {.shown =
          {.name = "vm_exec",
@@ -410,6 +441,7 @@ const struct action_row action_rows[] = {
                .output_schema = evaluate_output,
                .destructive = true},
      .run = action_run_script,
+     .checked = script_checked,
      .seldom = true,
      .fits = true,
      .scope = SCOPE_EVALUATE,

@@ -7,6 +7,8 @@
 #include "crypto/crypto.h"
 
 #define SCHEMA_MAX ((size_t)1 << 20)
+/* OpenAI's API refuses a tool whose description has more characters. */
+#define DESCRIPTION_MAX ((size_t)1024)
 
 /* Where the caller would begin to work, and what holds there. */
 struct view {
@@ -53,7 +55,7 @@ static bool shows_action(const struct view *v, const struct action_row *row)
 
 static bool shows_tool(const struct view *v, const struct tool *t)
 {
-    return tooling_offers(v->policy, t) &&
+    return tooling_offers(v->policy, t) && tool_suits_clients(t) &&
            (exposure_of(v) == EXPOSE_ALL || is_listed(v, t->name));
 }
 
@@ -89,21 +91,28 @@ static bool show(struct showing *s, const struct action *a, struct err *e)
 static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
 {
     char name[TOOL_NAME_MAX + sizeof TOOL_PREFIX];
-    scoped_buf struct buf schema;
+    scoped_buf struct buf schema, description;
     buf_init(&schema, SCHEMA_MAX);
+    buf_init(&description, DESCRIPTION_MAX + 1);
+    struct str said = str_of(t->description);
+    if (said.n > DESCRIPTION_MAX)
+        buf_printf(&description, "%.*s...", STR_ARGS(str_cut(said, DESCRIPTION_MAX - 3)));
+    else
+        buf_str(&description, said);
     struct json_writer w = json_writer(&schema);
     tool_input_schema(t, &w);
     (void)snprintf(name, sizeof name, TOOL_PREFIX "%s", t->name);
     const struct action shown = {
         .name = name,
         .title = t->name,
-        .description = t->description,
+        .description = buf_cz(&description),
         .input_schema = buf_cz(&schema),
         .output_schema = "{\"type\":\"object\",\"required\":[\"success\",\"exitCode\"]}",
         .read_only =
             t->execution.access == TOOL_NO_FILES || t->execution.access == TOOL_READ,
         .destructive = true};
-    return buf_check(&schema, "a tool's schema", e) && show(s, &shown, e);
+    return buf_check(&schema, "a tool's schema", e) &&
+           buf_check(&description, "a tool's description", e) && show(s, &shown, e);
 }
 
 /* By name, as the catalogue has them: a page goes on wherever the last one ended, also

@@ -76,6 +76,14 @@ struct tool {
 #define TOOL_NAME_MAX 64u
 #define TOOL_ID 37 /* a UUID and a NUL */
 
+/* Do all clients take it as a function that a model calls? Those of OpenAI and VS Code take
+ * names of up to 64 bytes, of which a list of tools prepends five; Gemini takes parameters
+ * of letters, digits and '_' that do not begin with a digit. One name that is not taken
+ * makes them refuse the whole list. */
+bool tool_suits_clients(const struct tool *t);
+bool tool_parameter_suits_clients(struct str name);
+#define TOOL_CLIENTS_NAME_MAX 59u
+
 /* The enabled tool of that name which a call in this vault (an id; empty: none) means: the
  * vault's own first, then the user's, then the built-in one. NULL and ERR_NOT_FOUND,
  * suggesting the nearest, or ERR_DENIED (it is disabled). Whether policy demands a

@@ -450,6 +450,40 @@ static void check_parameter(struct check *c, const struct json *one, struct str 
         refuse_text(c, p, "has a flag and a position; one of them is accepted");
 }
 
+bool tool_parameter_suits_clients(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.at[i];
+        bool letter = c == '_' || ((c | 32) >= 'a' && (c | 32) <= 'z');
+        if (!letter && (i == 0 || c < '0' || c > '9'))
+            return false;
+    }
+    return name.n > 0 && name.n <= TOOL_NAME_MAX;
+}
+
+bool tool_suits_clients(const struct tool *t)
+{
+    for (size_t i = 0; i < t->parameter_count; i++)
+        if (!tool_parameter_suits_clients(str_of(t->parameters[i].name)))
+            return false;
+    return strlen(t->name) <= TOOL_CLIENTS_NAME_MAX;
+}
+
+/* It works all the same: by run_tool and in code. */
+static void check_clients(struct check *c, const struct json *m,
+                          const struct place *whole, const struct place *properties)
+{
+    static const char text[] =
+        "is a name that not all clients take, so the tool is never in a client's list: "
+        "find_tools finds it, run_tool runs it";
+    if (json_str(json_get(m, "name")).n > TOOL_CLIENTS_NAME_MAX)
+        warn(c, &(struct place){.outer = whole, .key = STR("name")}, text);
+    struct json_iter it = json_iter(json_get(json_get(m, "parameters"), "properties"));
+    while (json_next(&it))
+        if (it.key.n && !tool_parameter_suits_clients(it.key))
+            warn(c, &(struct place){.outer = properties, .key = it.key}, text);
+}
+
 static void check_positions(struct check *c, const struct json *properties,
                             const struct place *p)
 {
@@ -479,6 +513,7 @@ static void check_sense(struct check *c, const struct json *m)
         check_parameter(c, it.value, style,
                         &(struct place){.outer = &list, .key = it.key});
     check_positions(c, properties, &list);
+    check_clients(c, m, &whole, &list);
 }
 
 /* ---- whole -------------------------------------------------------------- */

@@ -4,6 +4,9 @@
 #include "crypto/crypto.h"
 #include "tools/internal.h"
 
+#define SAID_MAX ((size_t)65536)   /* bytes of a parameter's description */
+#define CHOICES_MAX ((size_t)7500) /* of all of its choices */
+
 /* ---- what a tool takes -------------------------------------------------- */
 
 static const char *type_name(enum tool_type t)
@@ -12,23 +15,51 @@ static const char *type_name(enum tool_type t)
     return names[t];
 }
 
+/* Clients take choices of strings alone, none of them empty, and not too much of them. */
+static bool choices_suit_clients(const struct tool_parameter *p)
+{
+    size_t n = 0;
+    struct json_iter it = json_iter(p->choices);
+    while (json_next(&it)) {
+        struct str choice = json_str(it.value);
+        n += choice.n;
+        if (!choice.n || n > CHOICES_MAX)
+            return false;
+    }
+    return p->type == TOOL_STRING && n > 0;
+}
+
+static void say_value(const char *what, const struct json *v, struct buf *said)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, SAID_MAX);
+    struct json_writer w = json_writer(&text);
+    json_put(&w, v);
+    struct str short_text = str_cut(buf_view(&text), 300);
+    buf_printf(said, "%s(%s%.*s%s)", said->n ? " " : "", what, STR_ARGS(short_text),
+               short_text.n < text.n ? " ..." : "");
+}
+
 static void put_parameter(const struct tool *t, const struct tool_parameter *p,
                           struct json_writer *w)
 {
     scoped_buf struct buf said;
-    buf_init(&said, 65536);
+    buf_init(&said, SAID_MAX);
     buf_cstr(&said, p->description ? p->description : "");
     /* Of a tool of ours, whoever writes `args` himself need not give it. */
     if (p->required && t->builtin)
         buf_printf(&said, "%s(required, unless args is given)", said.n ? " " : "");
+    bool choices = p->choices && choices_suit_clients(p);
+    if (json_length(p->choices) && !choices)
+        say_value("one of ", p->choices, &said);
+    if (p->default_value)
+        say_value("default ", p->default_value, &said);
     json_key(w, p->name);
     json_open_object(w);
     json_pair_cstr(w, "type", type_name(p->type));
     json_pair_str(w, "description", buf_view(&said));
-    if (p->choices)
+    if (choices)
         json_pair(w, "enum", p->choices);
-    if (p->default_value)
-        json_pair(w, "default", p->default_value);
     if (p->type == TOOL_ARRAY) {
         json_key(w, "items");
         json_open_object(w);
@@ -38,7 +69,8 @@ static void put_parameter(const struct tool *t, const struct tool_parameter *p,
     json_close(w);
 }
 
-/* What every call may have, as far as no parameter has that name. */
+/* What every call may have, as far as no parameter has that name. Clients take one type a
+ * value, or an anyOf that stands alone, and of an object's keys at least one by name. */
 static void put_shared(const struct tool *t, struct json_writer *w)
 {
     static const struct {
@@ -46,10 +78,12 @@ static void put_shared(const struct tool *t, struct json_writer *w)
     } rows[] = {
         {"args", "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":"
                  "\"words of its command line, as they are\"}"},
-        {"stdin", "{\"type\":[\"string\",\"object\"],\"description\":"
-                  "\"standard input: text, or {base64}\"}"},
-        {"files", "{\"type\":\"object\",\"description\":"
-                  "\"files for /work: {name: text or {base64}}\"}"},
+        {"stdin",
+         "{\"anyOf\":[{\"type\":\"string\",\"description\":\"standard input\"},"
+         "{\"type\":\"object\",\"properties\":{\"base64\":{\"type\":\"string\"}},"
+         "\"description\":\"of bytes that are no text\"}]}"},
+        {"files", "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},"
+                  "\"description\":\"files for /work: {name: text or {base64}}\"}"},
         {"cwd", "{\"type\":\"string\",\"description\":\"working directory\"}"},
         {"timeout", "{\"type\":\"integer\",\"minimum\":1,\"description\":\"ms\"}"},
     };
@@ -58,16 +92,21 @@ static void put_shared(const struct tool *t, struct json_writer *w)
             json_pair_raw(w, rows[i].name, str_of(rows[i].schema));
 }
 
+static bool must_be_given(const struct tool *t, const struct tool_parameter *p)
+{
+    return p->required && !p->default_value && !t->builtin;
+}
+
 void tool_input_schema(const struct tool *t, struct json_writer *out)
 {
     json_open_object(out);
     json_pair_cstr(out, "type", "object");
     json_key(out, "properties");
     json_open_object(out);
-    bool required = false;
+    size_t required = 0;
     for (size_t i = 0; i < t->parameter_count; i++) {
         put_parameter(t, &t->parameters[i], out);
-        required |= t->parameters[i].required && !t->builtin;
+        required += must_be_given(t, &t->parameters[i]);
     }
     put_shared(t, out);
     json_close(out);
@@ -75,11 +114,10 @@ void tool_input_schema(const struct tool *t, struct json_writer *out)
         json_key(out, "required");
         json_open_array(out);
         for (size_t i = 0; i < t->parameter_count; i++)
-            if (t->parameters[i].required && !t->parameters[i].default_value)
+            if (must_be_given(t, &t->parameters[i]))
                 json_put_cstr(out, t->parameters[i].name);
         json_close(out);
     }
-    json_pair_bool(out, "additionalProperties", false);
     json_close(out);
 }
 
