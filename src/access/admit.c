@@ -131,14 +131,32 @@ static bool refuse_token(struct access *a, struct http_request *rq,
     return refuse(rq, rs, 401, ERR_DENIED, why);
 }
 
-static bool refuse_nobody(const struct access *a, const struct http_request *rq,
+/* Why this one needs a token, though it comes from this machine. */
+static const char *why_needed(enum http_whence whence)
+{
+    switch (whence) {
+    case HTTP_OTHER_ACCOUNT:
+        return ", since this comes from another account of this computer than the "
+               "server's";
+    case HTTP_UNKNOWN_ACCOUNT:
+        return ", since the system does not tell which account of this computer this "
+               "comes from";
+    default:
+        return "";
+    }
+}
+
+static bool refuse_nobody(const struct access *a, struct http_request *rq,
                           struct http_response *rs)
 {
+    char why[320];
+    (void)snprintf(
+        why, sizeof why,
+        "a token is needed%s: Authorization: Bearer TOKEN, or X-API-Key: TOKEN; a "
+        "person makes one with: cloche token create NAME",
+        a->o.required ? "" : why_needed(http_whence(rq)));
     challenge(a, NULL, rs);
-    return refuse(
-        rq, rs, 401, ERR_DENIED,
-        "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN; a "
-        "person makes one with: cloche token create NAME");
+    return refuse(rq, rs, 401, ERR_DENIED, why);
 }
 
 static bool refuse_verdict(struct access *a, struct http_request *rq,

@@ -38,14 +38,18 @@ void person_greet(struct person *p, const char *url)
 {
     struct err e = {0};
     char link[DESK_LINK_MAX];
+    bool is_socket = !strncmp(url, "unix:", 5);
+    /* Browsers know no sockets: what forwards to it has a port of its own. */
+    const char *base = is_socket ? "http://localhost" : url;
     if (!p->desk)
         return;
-    desk_listens(p->desk, url);
-    if (desk_link(url, link, &e))
+    desk_listens(p->desk, base);
+    if (desk_link(base, link, &e))
         fprintf(stderr,
-                "cloche: approvals and tools, for you alone: %s (good once, for %u "
+                "cloche: approvals and tools, for you alone: %s (%sgood once, for %u "
                 "minutes; 'cloche approvals link' makes another)\n",
-                link, DESK_LINK_S / 60);
+                link, is_socket ? "with the port of what forwards to the socket; " : "",
+                DESK_LINK_S / 60);
     else
         log_line(LOG_WARN, "no link to the page: %s", e.msg);
 }

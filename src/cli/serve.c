@@ -208,6 +208,7 @@ static bool read_oauth(const struct service *s, struct access_oauth *out, struct
         all |= !strcmp(s->oauth_vaults[n++], "*");
     if (!s->oauth_issuer && n)
         return err_set(e, ERR_INVALID, "--oauth-vault goes with --oauth-issuer");
+    /* A socket in the file system has no URL that a token could be for. */
     bool near = !s->listen || !strncmp(s->listen, "127.", 4) ||
                 !strncmp(s->listen, "[::1]", 5) || !strncmp(s->listen, "localhost", 9);
     if (s->oauth_issuer && !s->public_url && (!near || s->behind_proxy))
@@ -248,6 +249,18 @@ static bool open_access(struct service *s, struct err *e)
         return false;
     s->access = access_open(&options, e);
     return s->access != NULL;
+}
+
+/* Then programs of this machine need a token, too, which nobody expects. */
+static void warn_of_accounts(const struct service *s, const char *url)
+{
+    struct err e = {0};
+    if (!s->require_token && !s->behind_proxy && strncmp(url, "unix:", 5) != 0 &&
+        !http_tells_accounts(&e))
+        log_line(LOG_WARN,
+                 "%s: programs of this machine need a token, or a socket "
+                 "(--listen unix:/PATH)",
+                 e.msg);
 }
 
 static bool serve(struct service *s, struct err *e)
@@ -295,6 +308,7 @@ static bool serve(struct service *s, struct err *e)
     printf("%s\n", http_url(server));
     fflush(stdout);
     person_greet(&s->person, http_url(server));
+    warn_of_accounts(s, http_url(server));
     serve_on(s, server, mcp);
     http_close(server, DRAIN_MS);
     return true;
@@ -307,7 +321,8 @@ int command_serve(int argc, char **argv, const struct cli_extras *extras)
         {"--vault", s.vaults, NULL, "DIR...", VAULT_HELP},
         {"--vault-root", s.roots, NULL, "DIR...", ROOT_HELP},
         {"--listen", &s.listen, NULL, "ADDRESS:PORT",
-         "where (127.0.0.1:7878); port 0: any; for other machines with TLS, or a proxy"},
+         "where (127.0.0.1:7878); port 0: any; for other machines with TLS, or a proxy; "
+         "or unix:/PATH, a socket for this account alone"},
         {"--tls-cert", &s.tls_cert, NULL, "FILE",
          "speak TLS: the certificate, with those that signed it (PEM)"},
         {"--tls-key", &s.tls_key, NULL, "FILE", "and its key"},

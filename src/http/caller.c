@@ -115,18 +115,35 @@ const char *http_peer(struct http_request *rq)
          write_address(rq, forwarded_for(rq))))
         return rq->peer;
     if (!write_socket_peer(rq))
-        (void)snprintf(rq->peer, sizeof rq->peer, "unknown");
+        (void)snprintf(rq->peer, sizeof rq->peer, "%s",
+                       endpoint_is_unix(&rq->server->self) ? "unix" : "unknown");
     return rq->peer;
+}
+
+enum http_whence http_whence(struct http_request *rq)
+{
+    const struct http_server *s = rq->server;
+    if (rq->detached)
+        return rq->whence;
+    bool near = endpoint_is_unix(&s->self) || (endpoint_is_loopback(&s->self.address) &&
+                                               endpoint_is_loopback(socket_peer(rq)));
+    if (!near || s->o.behind_proxy || was_forwarded(rq) ||
+        !endpoint_is_host(&s->self, http_header(rq, "Host")))
+        return HTTP_ELSEWHERE;
+    switch (link_account(rq->link)) {
+    case ACCOUNT_OWN:
+        return HTTP_OWN_ACCOUNT;
+    case ACCOUNT_OTHER:
+        return HTTP_OTHER_ACCOUNT;
+    case ACCOUNT_UNKNOWN:
+        break;
+    }
+    return HTTP_UNKNOWN_ACCOUNT;
 }
 
 bool http_is_local(struct http_request *rq)
 {
-    const struct http_server *s = rq->server;
-    if (rq->detached)
-        return rq->is_local;
-    return !s->o.behind_proxy && endpoint_is_loopback(&s->self.address) &&
-           endpoint_is_loopback(socket_peer(rq)) && !was_forwarded(rq) &&
-           endpoint_is_host(&s->self, http_header(rq, "Host"));
+    return http_whence(rq) == HTTP_OWN_ACCOUNT;
 }
 
 /* ---- may it come in -------------------------------------------------------- */
@@ -147,29 +164,45 @@ static bool check_host(struct http_request *rq)
                           "port of this server, or a name that it was told to allow");
 }
 
+/* Browsers that tell (Fetch Metadata) tell of every request, also of those without an
+ * Origin; "none" is a person's own doing, as an address that was typed in. */
+static bool is_own_site(const struct http_request *rq)
+{
+    size_t n = http_header_count(rq, "Sec-Fetch-Site");
+    struct str site = http_header(rq, "Sec-Fetch-Site");
+    return n == 0 || (n == 1 && (str_is(site, "same-origin") || str_is(site, "none")));
+}
+
 static bool check_origin(struct http_request *rq)
 {
+    const struct http_server *s = rq->server;
     size_t n = http_header_count(rq, "Origin");
-    struct str origin = http_header(rq, "Origin");
-    if (n == 0 ||
-        (n == 1 && (endpoint_is_origin(origin) ||
-                    endpoint_is_allowed_origin(origin, rq->server->o.allowed_origins))))
+    struct str origin = http_header(rq, "Origin"), host = http_header(rq, "Host");
+    if (n == 1 && endpoint_is_allowed_origin(origin, s->o.allowed_origins))
+        return true;
+    bool own = n == 0 ||
+               (n == 1 && endpoint_is_own_origin(&s->self, s->tls != NULL, origin, host));
+    if (own && is_own_site(rq))
         return true;
     return request_refuse(
         rq, MHD_HTTP_FORBIDDEN,
-        "refused: Origin must be absent, or http or https at localhost, "
-        "127.0.0.1 or [::1], or one that the server was told to allow");
+        own ? "refused: a page of another site asks (Sec-Fetch-Site); an address that is "
+              "opened by itself is accepted, and pages that the server was told to allow"
+            : "refused: Origin must be absent, or this server's own address as it stands "
+              "in Host, or one that the server was told to allow");
 }
 
 static bool admit(struct http_request *rq)
 {
     const struct http_options *o = &rq->server->o;
     if (!o->admit) {
-        if (!was_forwarded(rq))
+        /* It listens on this machine alone, then, and Host was looked at. */
+        if (link_account(rq->link) == ACCOUNT_OWN && !was_forwarded(rq))
             return true;
-        return request_refuse(rq, MHD_HTTP_FORBIDDEN,
-                              "refused: this came through a proxy, and only programs on "
-                              "this machine may come in without a token");
+        return request_refuse(
+            rq, MHD_HTTP_FORBIDDEN,
+            "refused: only programs of this account, on this machine and "
+            "through no proxy, may come in here");
     }
     struct http_response rs;
     response_init(&rs);

@@ -119,7 +119,8 @@ static void who_is_out_before_his_body_is_whole_does_nothing(void **state)
     assert_says(get("/who", ""), "who=-");
     int fd = call();
     ask(fd, "POST", "/who");
-    say(fd, "Connection: close\r\nX-Key: right\r\nContent-Length: 4\r\n\r\nbo");
+    say(fd,
+        "Connection: close\r\nX-Key: right\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nbo");
     await(&admitted_n, 1);
     say(fd, "dy");
     const char *heard = hear(fd);
@@ -179,6 +180,50 @@ static void hosts_and_origins_that_were_told_of_come_in(void **state)
     assert_status(get_as("other.example", NULL), 403);
     assert_status(get_as("notes.example", "https://other.example"), 403);
     assert_says(get_as("localhost", NULL), "local=1");
+}
+
+static void a_page_of_another_site_is_refused_unless_it_was_told_of(void **state)
+{
+    (void)state;
+    open_with((struct http_options){.allowed_hosts = hosts, .allowed_origins = origins});
+    assert_status(get("/who", "Sec-Fetch-Site: same-origin\r\n"), 200);
+    assert_status(get("/who", "Sec-Fetch-Site: none\r\n"), 200);
+    static const char *const foreign[] = {"cross-site", "same-site", "", "Same-Origin",
+                                          "none, cross-site"};
+    for (size_t i = 0; i < LENGTH(foreign); i++) {
+        char field[160];
+        (void)snprintf(field, sizeof field, "Sec-Fetch-Site: %s\r\n", foreign[i]);
+        assert_status(get("/who", field), 403);
+        (void)snprintf(field, sizeof field,
+                       "Sec-Fetch-Site: %s\r\nOrigin: http://localhost:%u\r\n",
+                       foreign[i], port);
+        assert_status(get("/who", field), 403);
+    }
+    assert_status(get("/who", "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n"),
+                  403);
+    assert_status(
+        get("/who", "Sec-Fetch-Site: cross-site\r\nOrigin: https://app.example\r\n"),
+        200);
+}
+
+static const char *post(const char *headers, const char *body)
+{
+    int fd = call();
+    ask(fd, "POST", "/who");
+    say(fd, "%sConnection: close\r\n\r\n%s", headers, body);
+    return hear(fd);
+}
+
+static void a_body_says_what_it_is(void **state)
+{
+    (void)state;
+    open_with((struct http_options){0});
+    assert_status(post("Content-Length: 4\r\n", "body"), 415);
+    assert_status(post("Content-Length: 4\r\nContent-Type:\r\n", "body"), 415);
+    assert_status(post("Transfer-Encoding: chunked\r\n", "1\r\nx\r\n0\r\n\r\n"), 415);
+    assert_status(post("Content-Length: 4\r\nContent-Type: text/plain\r\n", "body"), 200);
+    assert_status(post("Content-Length: 0\r\n", ""), 200);
+    assert_status(post("", ""), 200);
 }
 
 static void a_whole_address_has_to_name_the_same_host(void **state)
@@ -282,6 +327,8 @@ int main(void)
         test(what_a_proxy_forwards_is_for_who_admits_to_judge),
         test(behind_a_proxy_the_last_address_is_the_peer),
         test(hosts_and_origins_that_were_told_of_come_in),
+        test(a_page_of_another_site_is_refused_unless_it_was_told_of),
+        test(a_body_says_what_it_is),
         test(a_whole_address_has_to_name_the_same_host),
         test(a_route_may_own_what_is_below_it),
         test(head_is_answered_like_get),

@@ -198,6 +198,18 @@ static bool check_length(struct http_request *rq)
     return true;
 }
 
+/* A page may send a body of no type to any server without asking; one that says what it
+ * holds, only where that server lets it. */
+static bool check_type(struct http_request *rq)
+{
+    struct str length = http_header(rq, "Content-Length");
+    bool empty = !http_header(rq, "Transfer-Encoding").at &&
+                 (!length.at || strspn(length.at, "0") >= length.n);
+    return empty || http_header(rq, "Content-Type").n ||
+           request_refuse(rq, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                          "a body needs Content-Type, such as application/json");
+}
+
 static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind, const char *key,
                                   size_t key_size, const char *value, size_t value_size)
 {
@@ -243,7 +255,7 @@ static bool screen(struct http_request *rq)
         return false;
     if (atomic_load(&s->stopping))
         return request_refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping");
-    return check_path(rq) && check_length(rq);
+    return check_path(rq) && check_length(rq) && check_type(rq);
 }
 
 /* ---- the body ----------------------------------------------------------- */
@@ -440,7 +452,7 @@ void request_detach(struct http_request *rq)
         rq->fields[i].value = copy_to(&to, rq->fields[i].value);
     }
     (void)http_peer(rq);
-    rq->is_local = http_is_local(rq);
+    rq->whence = http_whence(rq);
     atomic_store(&rq->holders, 2);
     pool_detach(rq->server, rq);
     MHD_resume_connection(rq->connection);

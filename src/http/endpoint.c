@@ -83,6 +83,8 @@ bool endpoint_is_loopback(const void *sockaddr)
 
 void endpoint_set_port(struct endpoint *ep, uint16_t port)
 {
+    if (endpoint_is_unix(ep))
+        return;
     ep->port = port;
     if (ep->address.ss_family == AF_INET6)
         ((struct sockaddr_in6 *)&ep->address)->sin6_port = htons(port);
@@ -90,15 +92,34 @@ void endpoint_set_port(struct endpoint *ep, uint16_t port)
         ((struct sockaddr_in *)&ep->address)->sin_port = htons(port);
 }
 
+bool endpoint_is_unix(const struct endpoint *ep)
+{
+    return ep->path[0] != 0;
+}
+
+static bool parse_unix(struct endpoint *ep, const char *path, struct err *e)
+{
+    if (path[0] != '/' || strlen(path) >= sizeof ep->path)
+        return err_set(e, ERR_INVALID,
+                       "cannot listen on 'unix:%.80s': an absolute path is needed, such "
+                       "as unix:/run/user/1000/cloche.sock",
+                       path);
+    (void)snprintf(ep->path, sizeof ep->path, "%s", path);
+    ep->address.ss_family = AF_UNIX;
+    return true;
+}
+
 bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
 {
     *ep = (struct endpoint){0};
+    if (str_starts(str_of(text), "unix:"))
+        return parse_unix(ep, text + 5, e);
     struct str host, port;
     uint16_t number;
     if (!split(str_of(text), &host, &port) || !port.at || !read_port(port, &number))
         return err_set(e, ERR_INVALID,
                        "cannot listen on '%.80s': ADDRESS:PORT is needed, such as "
-                       "127.0.0.1:7878 or [::1]:0 (0 is any free port)",
+                       "127.0.0.1:7878 or [::1]:0 (0 is any free port), or unix:/PATH",
                        text);
 
     /* Names are not looked up: what `localhost` means is not for a resolver to
@@ -127,30 +148,52 @@ static bool is_local_name(struct str host)
            same_name(host, "[::1]");
 }
 
+/* What no name is that a page could have made to point at a forwarder: without a dot, or a
+ * path in percent codes, as clients write it. */
+static bool is_plain_name(struct str name)
+{
+    return is_local_name(name) || memchr(name.at, '%', name.n) ||
+           (!memchr(name.at, '.', name.n) && !memchr(name.at, '[', name.n));
+}
+
 bool endpoint_is_host(const struct endpoint *ep, struct str host)
 {
     struct str name, port;
     uint16_t number;
     if (!split(host, &name, &port))
         return false;
+    if (endpoint_is_unix(ep))
+        return is_plain_name(name) && (!port.at || read_port(port, &number));
     if (!is_local_name(name) && !same_name(name, ep->host))
         return false;
     return !port.at || (read_port(port, &number) && number == ep->port);
 }
 
-bool endpoint_is_origin(struct str origin)
+static uint16_t port_or(struct str port, uint16_t usual, bool *ok)
 {
-    if (str_starts(origin, "http://"))
-        origin.at += 7, origin.n -= 7;
-    else if (str_starts(origin, "https://"))
-        origin.at += 8, origin.n -= 8;
-    else
-        return false;
+    uint16_t number = usual;
+    *ok = !port.at || read_port(port, &number);
+    return number;
+}
 
-    struct str name, port;
-    uint16_t number;
-    return split(origin, &name, &port) && is_local_name(name) &&
-           (!port.at || read_port(port, &number));
+bool endpoint_is_own_origin(const struct endpoint *ep, bool tls, struct str origin,
+                            struct str host)
+{
+    struct str scheme = tls ? STR("https://") : STR("http://");
+    struct str name, port, host_name, host_port;
+    bool ok = origin.n > scheme.n && memcmp(origin.at, scheme.at, scheme.n) == 0, host_ok;
+    if (!ok)
+        return false;
+    origin.at += scheme.n, origin.n -= scheme.n;
+    if (!split(origin, &name, &port) || !split(host, &host_name, &host_port))
+        return false;
+    uint16_t usual = tls ? 443 : 80, number = port_or(port, usual, &ok),
+             host_number = port_or(host_port, usual, &host_ok);
+    /* A forwarder has a port of its own. */
+    bool ours = endpoint_is_unix(ep) ? is_local_name(name)
+                                     : number == ep->port || !is_local_name(name);
+    return ok && host_ok && ours && number == host_number && name.n == host_name.n &&
+           strncasecmp(name.at, host_name.at, name.n) == 0;
 }
 
 static bool is_numeric(struct str name)

@@ -154,40 +154,81 @@ static void other_names_and_ports_are_no_hosts(void **state)
         assert_false(is_host("127.0.0.1:0", 7878, wrong[i]));
 }
 
-static void pages_of_this_machine_are_origins(void **state)
+static bool is_own(const char *listen, bool tls, const char *origin, const char *host)
 {
-    (void)state;
-    static const char *const right[] = {
-        "http://localhost",  "http://localhost:3000", "https://127.0.0.1:8443",
-        "http://[::1]:6274", "https://localhost",     "http://LOCALHOST:1",
-    };
-    for (size_t i = 0; i < LENGTH(right); i++)
-        assert_true(endpoint_is_origin(str_of(right[i])));
+    struct endpoint ep;
+    struct err e = {0};
+    assert_true(endpoint_parse(&ep, listen, &e));
+    return endpoint_is_own_origin(&ep, tls, str_of(origin), str_of(host));
 }
 
-static void pages_from_elsewhere_are_no_origins(void **state)
+static void a_page_of_ours_is_an_own_origin(void **state)
 {
     (void)state;
+    static const char *const local = "127.0.0.1:7878";
+    assert_true(is_own(local, false, "http://localhost:7878", "localhost:7878"));
+    assert_true(is_own(local, false, "http://127.0.0.1:7878", "127.0.0.1:7878"));
+    assert_true(is_own(local, false, "http://[::1]:7878", "[::1]:7878"));
+    assert_true(is_own(local, false, "http://LOCALHOST:7878", "localhost:7878"));
+    assert_true(is_own(local, true, "https://localhost:7878", "localhost:7878"));
+    assert_true(is_own("127.0.0.1:80", false, "http://localhost", "localhost:80"));
+    assert_true(is_own("[::1]:443", true, "https://[::1]", "[::1]"));
+    assert_true(is_own("0.0.0.0:8443", true, "https://notes.example", "notes.example"));
+    assert_true(is_own("unix:/s", false, "http://localhost:9000", "localhost:9000"));
+}
+
+static void no_other_page_is_an_own_origin(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {"localhost:7878", "localhost", "127.0.0.1:7878"};
     static const char *const wrong[] = {
         "",
         "null",
         "http://",
         "http://evil.example",
-        "http://localhost.evil.example",
-        "http://localhost:80:80",
-        "http://localhost@evil.example",
-        "http://evil.example#localhost",
-        "http://localhost/path",
-        "ftp://localhost",
-        "file://localhost",
-        "localhost",
-        "HTTP//localhost",
-        "http://localhost, http://evil.example",
-        "http://127.0.0.1.nip.example",
-        "chrome-extension://localhost",
+        "http://localhost",
+        "http://localhost:1",
+        "http://localhost:3000",
+        "http://[::1]:7878",
+        "https://localhost:7878",
+        "http://localhost.evil.example:7878",
+        "http://localhost:7878:7878",
+        "http://localhost:78780",
+        "http://localhost:7878/",
+        "http://localhost:7878, http://evil.example",
+        "http://localhost:7878@evil.example",
+        "http://evil.example#localhost:7878",
+        "HTTP://localhost:7878",
+        "ftp://localhost:7878",
+        "localhost:7878",
+        "chrome-extension://localhost:7878",
     };
     for (size_t i = 0; i < LENGTH(wrong); i++)
-        assert_false(endpoint_is_origin(str_of(wrong[i])));
+        for (size_t j = 0; j < LENGTH(hosts); j++)
+            assert_false(is_own("127.0.0.1:7878", false, wrong[i], hosts[j]));
+    assert_false(
+        is_own("127.0.0.1:7878", false, "http://127.0.0.1:7878", "localhost:7878"));
+    assert_false(is_own("unix:/s", false, "http://evil.example", "evil.example"));
+    assert_false(is_own("unix:/s", false, "http://localhost:1", "localhost:2"));
+}
+
+static void a_socket_in_the_file_system_is_called_as_clients_like(void **state)
+{
+    (void)state;
+    static const char *const right[] = {
+        "localhost", "localhost:9000", "127.0.0.1",           "[::1]",
+        "unix",      "docker",         "%2Frun%2Fcloche.sock"};
+    static const char *const wrong[] = {
+        "",      "evil.example", "evil.example:80",
+        "[::2]", "10.0.0.1",     "localhost.evil.example"};
+    for (size_t i = 0; i < LENGTH(right); i++)
+        assert_true(is_host("unix:/run/cloche.sock", 0, right[i]));
+    for (size_t i = 0; i < LENGTH(wrong); i++)
+        assert_false(is_host("unix:/run/cloche.sock", 0, wrong[i]));
+    struct endpoint ep;
+    struct err e = {0};
+    assert_false(endpoint_parse(&ep, "unix:relative", &e));
+    assert_int_equal(e.code, ERR_INVALID);
 }
 
 int main(void)
@@ -199,8 +240,9 @@ int main(void)
         cmocka_unit_test(further_hosts_and_origins_are_allowed_by_name),
         cmocka_unit_test(this_machines_names_with_our_port_are_hosts),
         cmocka_unit_test(other_names_and_ports_are_no_hosts),
-        cmocka_unit_test(pages_of_this_machine_are_origins),
-        cmocka_unit_test(pages_from_elsewhere_are_no_origins),
+        cmocka_unit_test(a_page_of_ours_is_an_own_origin),
+        cmocka_unit_test(no_other_page_is_an_own_origin),
+        cmocka_unit_test(a_socket_in_the_file_system_is_called_as_clients_like),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

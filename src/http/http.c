@@ -147,12 +147,16 @@ static struct MHD_Daemon *start_library(struct http_server *s, int fd)
 static bool start_listening(struct http_server *s, struct err *e)
 {
     int family = s->self.address.ss_family;
+    bool local = endpoint_is_unix(&s->self);
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_set(e, ERR_IO, "cannot make a socket: %m");
-    if (bind_to(fd, &s->self, e)) {
-        (void)snprintf(s->url, sizeof s->url, "http%s://%s:%u", s->tls ? "s" : "",
-                       s->self.host, s->self.port);
+    if (local ? local_bind(&s->local, fd, s->self.path, e) : bind_to(fd, &s->self, e)) {
+        if (local)
+            (void)snprintf(s->url, sizeof s->url, "unix:%s", s->self.path);
+        else
+            (void)snprintf(s->url, sizeof s->url, "http%s://%s:%u", s->tls ? "s" : "",
+                           s->self.host, s->self.port);
         s->daemon = start_library(s, fd);
         if (s->daemon)
             return true;
@@ -178,7 +182,12 @@ static bool open_tls(struct http_server *s, struct err *e)
 static bool may_listen(const struct http_server *s, struct err *e)
 {
     const struct http_options *o = &s->o;
-    if (endpoint_is_loopback(&s->self.address) ||
+    if (endpoint_is_unix(&s->self) && s->tls)
+        return err_set(
+            e, ERR_INVALID,
+            "cannot listen on '%.80s' with TLS: nothing of it leaves this machine",
+            o->listen);
+    if (endpoint_is_unix(&s->self) || endpoint_is_loopback(&s->self.address) ||
         (o->admit && (s->tls || o->behind_proxy)))
         return true;
     return err_set(
@@ -204,6 +213,8 @@ struct http_server *http_open(const struct http_options *o, struct err *e)
     /* For the threads that are begun here: where others are busy, an answer would wait
      * for a whole turn of theirs at each step from thread to thread. */
     uint64_t turn = os_thread_turn(TURN_NS);
+    accounts_init(&s->accounts);
+    s->local.dir = -1;
     bool ok = endpoint_parse(&s->self, o->listen, e) && open_tls(s, e) &&
               may_listen(s, e) && pool_start(s, e) && watch_start(s, e) &&
               start_listening(s, e);
@@ -212,6 +223,15 @@ struct http_server *http_open(const struct http_options *o, struct err *e)
         return s;
     http_close(s, 0);
     return NULL;
+}
+
+bool http_tells_accounts(struct err *e)
+{
+    struct accounts a;
+    accounts_init(&a);
+    bool ok = accounts_work(&a, e);
+    accounts_done(&a);
+    return ok;
 }
 
 const char *http_url(const struct http_server *s)
@@ -275,6 +295,8 @@ void http_close(struct http_server *s, unsigned drain_ms)
     watch_stop(s);
     streams_close(s);
     tls_close(s->tls);
+    local_remove(&s->local);
+    accounts_done(&s->accounts);
     pthread_cond_destroy(&s->quiet);
     pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->lock);

@@ -8,9 +8,10 @@
  * answering, which costs a small object and no thread for as long as it is silent.
  *
  * Refused before any route sees them: a target that is ambiguous (400: NUL, "..", an
- * encoded slash where the route takes none, what is not UTF-8), a Host or an Origin that is not this machine's own
- * or allowed (403), what came through a proxy where none was told of and nobody admits
- * (403), whom `admit` refuses, bodies over the ceiling (413), unknown paths (404).
+ * encoded slash where the route takes none, what is not UTF-8), a Host or an Origin that is
+ * not this server's own or allowed, a page of another site (403), what comes from another
+ * account or through a proxy where nobody admits (403), whom `admit` refuses, bodies over
+ * the ceiling (413) or without a Content-Type (415), unknown paths (404).
  * Source: RFC 9110, RFC 9112; RFC 9457 for refusals to those who speak JSON.
  */
 #pragma once
@@ -39,8 +40,18 @@ size_t http_header_count(const struct http_request *rq, const char *name);
 struct str http_query(const struct http_request *rq, const char *name);
 /* Who sent it: "127.0.0.1", no port; behind a proxy that was told of, whom it names. */
 const char *http_peer(struct http_request *rq);
-/* Is it surely a program of this machine: listener and peer loopback, Host a name of
- * this machine, and nothing that a proxy adds? Only such may come in without a token. */
+/* Where it comes from, as far as the system tells. Not HTTP_ELSEWHERE: listener and peer
+ * are loopback, or a socket in the file system, Host is a name of this machine, and nothing
+ * is there that a proxy adds. Who connects for others, as a forwarder does, is told of as
+ * what it is itself. */
+enum http_whence {
+    HTTP_ELSEWHERE,
+    HTTP_UNKNOWN_ACCOUNT, /* of this machine; the system does not tell whose */
+    HTTP_OTHER_ACCOUNT,
+    HTTP_OWN_ACCOUNT, /* of the account that serves, or of root's */
+};
+enum http_whence http_whence(struct http_request *rq);
+/* Is it HTTP_OWN_ACCOUNT? Only such may come in without a token. */
 bool http_is_local(struct http_request *rq);
 /* What `admit` left for it; NULL: nothing. */
 const void *http_admitted(const struct http_request *rq);
@@ -144,7 +155,8 @@ struct http_route {
 /* Zero means the value in brackets. */
 struct http_options {
     /* "127.0.0.1:7878", "[::1]:0", "localhost:0", "0.0.0.0:443"; not loopback: only with
-     * `admit`, and a certificate or a proxy. */
+     * `admit`, and a certificate or a proxy. "unix:/PATH": a socket with mode 0600, in a
+     * folder that is this account's alone; removed at the end. */
     const char *listen;
     const struct http_route *routes; /* borrowed until http_close() */
     size_t n_routes;
@@ -195,7 +207,10 @@ struct http_server *http_open(const struct http_options *o, struct err *e);
  * their clients had hung up: requests that wait or run, and streams. For when what was
  * granted has ended. */
 void http_expel(struct http_server *s);
-/* Where it listens, with the real port: "http://127.0.0.1:41234", or https. */
+/* Does the system tell whose account a connection over loopback comes from? false: *e why;
+ * then all are HTTP_UNKNOWN_ACCOUNT. Makes one to find out. */
+bool http_tells_accounts(struct err *e);
+/* Where it listens, with the real port: "http://127.0.0.1:41234", https, or "unix:/PATH". */
 const char *http_url(const struct http_server *s);
 /* Stops: no new connections, 503 for new requests, up to `drain_ms` for those that run
  * and wait; then they are cancelled and waited for, streams are told gone(), and their

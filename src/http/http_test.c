@@ -166,7 +166,7 @@ static void a_request_reaches_its_route_whole(void **state)
     int fd = call();
     ask(fd, "POST", "/echo?name=a%20b");
     say(fd,
-        "X-Seen:   twice over \t\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhe");
+        "X-Seen:   twice over \t\r\nContent-Type: text/plain\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhe");
     say(fd, "llo");
     const char *heard = hear(fd);
     assert_status(heard, 200);
@@ -179,8 +179,9 @@ static void chunks_are_put_together(void **state)
     (void)state;
     int fd = call();
     ask(fd, "POST", "/echo/");
-    say(fd, "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-            "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+    say(fd,
+        "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
     assert_says(hear(fd), " abcde");
 }
 
@@ -190,8 +191,8 @@ static void one_connection_serves_request_after_request(void **state)
     int fd = call();
     for (int i = 0; i < 3; i++) {
         ask(fd, "POST", "/echo");
-        say(fd, "Content-Length: 1\r\n%s\r\n%d", i == 2 ? "Connection: close\r\n" : "",
-            i);
+        say(fd, "Content-Type: text/plain\r\nContent-Length: 1\r\n%s\r\n%d",
+            i == 2 ? "Connection: close\r\n" : "", i);
     }
     const char *heard = hear(fd);
     assert_says(heard, "seen= 0");
@@ -251,7 +252,12 @@ static void a_foreign_host_or_origin_is_refused(void **state)
     assert_status(get("/echo", "Origin: http://evil.example\r\n"), 403);
     assert_status(get("/echo", "Origin: null\r\n"), 403);
     assert_status(get("/nowhere", "Origin: http://evil.example\r\n"), 403);
-    assert_status(get("/echo", "Origin: http://localhost:1\r\n"), 200);
+    assert_status(get("/echo", "Origin: http://localhost:1\r\n"), 403);
+    char own[80];
+    (void)snprintf(own, sizeof own, "Origin: http://localhost:%u\r\n", port);
+    assert_status(get("/echo", own), 200);
+    (void)snprintf(own, sizeof own, "Origin: http://127.0.0.1:%u\r\n", port);
+    assert_status(get("/echo", own), 403); /* Host says localhost */
     assert_status(get("/echo", "Origin: http://localhost\r\n"
                                "Origin: http://evil.example\r\n"),
                   403);
@@ -290,14 +296,15 @@ static void a_body_over_the_ceiling_is_refused(void **state)
     (void)state;
     int fd = call();
     ask(fd, "POST", "/echo");
-    say(fd, "Content-Length: 1001\r\n\r\n");
+    say(fd, "Content-Type: text/plain\r\nContent-Length: 1001\r\n\r\n");
     assert_status(hear(fd), 413); /* before any of it came */
 
     char chunk[700];
     memset(chunk, 'x', sizeof chunk);
     fd = call();
     ask(fd, "POST", "/echo");
-    say(fd, "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
+    say(fd,
+        "Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
     for (int i = 0; i < 2; i++)
         say(fd, "%zx\r\n%.*s\r\n", sizeof chunk, (int)sizeof chunk, chunk);
     say(fd, "0\r\n\r\n");
@@ -323,7 +330,8 @@ static void a_refused_request_leaves_its_connection_usable(void **state)
 {
     (void)state;
     int fd = call();
-    say(fd, "POST /echo HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 4\r\n\r\nbody");
+    say(fd,
+        "POST /echo HTTP/1.1\r\nHost: evil.example\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nbody");
     ask(fd, "GET", "/echo");
     say(fd, "Connection: close\r\n\r\n");
     const char *heard = hear(fd);
@@ -344,10 +352,12 @@ static void a_full_queue_says_so(void **state)
     await(&meet.started, 1);
     /* What comes second waits; one of the next two is one too many. */
     ask(waiting, "POST", "/both");
-    say(waiting, "Connection: close\r\nContent-Length: 1\r\n\r\nx");
+    say(waiting,
+        "Connection: close\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx");
     int third = call();
     ask(third, "POST", "/both");
-    say(third, "Connection: close\r\nContent-Length: 1\r\n\r\nx");
+    say(third,
+        "Connection: close\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx");
     await(&meet.dropped, 1);
     open_gate(true);
     assert_status(hear(running), 200);
@@ -417,7 +427,7 @@ static void who_hangs_up_while_waiting_is_not_served(void **state)
     say(running, "\r\n");
     await(&meet.started, 1);
     ask(waiting, "POST", "/both");
-    say(waiting, "Content-Length: 1\r\n\r\nx");
+    say(waiting, "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx");
     assert_says(get("/both", ""), "at once"); /* it has been read by now */
     close(waiting);
     /* Both hang-ups are seen in the order of their coming, or together. */
@@ -438,13 +448,15 @@ static void large_bodies_share_a_ceiling(void **state)
     memset(body, 'x', sizeof body);
     int first = call();
     ask(first, "POST", "/both");
-    say(first, "Connection: close\r\nContent-Length: 12000\r\n\r\n");
+    say(first,
+        "Connection: close\r\nContent-Type: text/plain\r\nContent-Length: 12000\r\n\r\n");
     for (int i = 0; i < 4; i++)
         say(first, "%.*s", (int)sizeof body, body);
     await(&meet.started, 1);
     int second = call();
     ask(second, "POST", "/echo");
-    say(second, "Connection: close\r\nContent-Length: 12000\r\n\r\n");
+    say(second,
+        "Connection: close\r\nContent-Type: text/plain\r\nContent-Length: 12000\r\n\r\n");
     for (int i = 0; i < 4; i++)
         say(second, "%.*s", (int)sizeof body, body);
     assert_status(hear(second), 503);

@@ -28,6 +28,7 @@ struct link {
     int fd;
     uint8_t peer[16]; /* IPv4 as it is mapped into IPv6, IPv6 without its last half */
     bool is_local;
+    enum account account; /* of who is on this machine */
     bool is_idle, is_cut;
     bool has_ended;   /* no more comes from it, as was seen while it was idle */
     uint64_t marked;  /* bytes that had come when the head was awaited; UINT64_MAX: ask */
@@ -75,6 +76,22 @@ static void read_peer(struct link *k, const struct sockaddr *sa)
         bool mapped = at[10] == 0xff && at[11] == 0xff && at[0] == 0;
         memcpy(k->peer, at, mapped ? 16 : 8);
     }
+}
+
+/* Once a connection, and before its first byte is looked at: later its client may have
+ * gone, and nobody tells whose a closed socket was. */
+static void ask_account(struct http_server *s, struct link *k)
+{
+    k->is_local = k->is_local || endpoint_is_unix(&s->self);
+    if (endpoint_is_unix(&s->self))
+        k->account = account_of_unix(&s->accounts, k->fd);
+    else if (k->is_local && endpoint_is_loopback(&s->self.address) && !s->o.behind_proxy)
+        k->account = account_of_tcp(&s->accounts, k->fd);
+}
+
+enum account link_account(const struct link *k)
+{
+    return k ? k->account : ACCOUNT_UNKNOWN;
 }
 
 static unsigned count_peer(const struct link_list *l, const struct link *k)
@@ -126,6 +143,7 @@ static void link_begin(struct http_server *s, struct MHD_Connection *c, void **c
     k->fd = socket_of(c);
     k->is_idle = true;
     read_peer(k, address_of(c));
+    ask_account(s, k);
     *context = k;
     pthread_mutex_lock(&s->links.lock);
     make_room(s);

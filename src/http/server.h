@@ -10,8 +10,10 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
+#include "http/account.h"
 #include "http/endpoint.h"
 #include "http/http.h"
+#include "http/local.h"
 #include "http/target.h"
 #include "http/tls.h"
 
@@ -59,7 +61,8 @@ struct http_request {
     bool streamed;              /* ... there is, or was, one */
     /* A worker has it while its connection sends the stream: it has copies of what the
      * library would take away, and ends when both are done with it. */
-    bool at_worker, is_local;
+    bool at_worker;
+    enum http_whence whence; /* once it is detached */
     atomic_bool detached;
     char *copies;
     atomic_uint holders; /* once it is detached */
@@ -120,7 +123,9 @@ struct stream_hub {
 struct http_server {
     struct http_options o; /* with the defaults put in */
     struct endpoint self;
-    char url[80];
+    struct local local; /* where `self` is a socket in the file system */
+    struct accounts accounts;
+    char url[128];
     struct tls *tls; /* NULL: it speaks plainly */
     struct MHD_Daemon *daemon;
 
@@ -174,6 +179,8 @@ bool request_refuse(struct http_request *rq, int status, const char *why);
 /* A connection begins or ends; `cls` is the server. */
 void link_changed(void *cls, struct MHD_Connection *c, void **context,
                   enum MHD_ConnectionNotificationCode what);
+/* Whose account its client is of, as it was when it came in. */
+enum account link_account(const struct link *k);
 /* Its request's head is there; `n` more bytes of its body; all of it; it is done with. */
 void link_head(struct http_request *rq);
 void link_body(struct http_request *rq, size_t n);
