@@ -218,8 +218,8 @@ bool endpoint_is_allowed_host(const struct endpoint *ep, struct str host,
     for (; names && *names; names++)
         if (same_name(host, *names) || same_name(name, *names))
             return true;
-    return !endpoint_is_loopback(&ep->address) && is_numeric(name) &&
-           (!port.at || number == ep->port);
+    return !endpoint_is_unix(ep) && !endpoint_is_loopback(&ep->address) &&
+           is_numeric(name) && (!port.at || number == ep->port);
 }
 
 bool endpoint_is_allowed_origin(struct str origin, const char *const *names)
