@@ -233,12 +233,13 @@ CLOCHE_API enum cloche_code cloche_doctor(struct cloche *c, struct cloche_text *
 CLOCHE_API enum cloche_code cloche_serve_mcp(struct cloche *c, int in, int out, int stop,
                                              struct cloche_error *e);
 
-/* Serves MCP at /mcp and REST at /workspaces, on threads of its own; `listen` is a loopback address
- * ("127.0.0.1:0": any port), since nobody is asked for a credential. */
+/* Serves MCP at /mcp and REST at /workspaces, on threads of its own; `listen` is a loopback
+ * address ("127.0.0.1:0": any port) or a socket ("unix:/PATH"), since nobody is asked for a
+ * credential: programs of this process's account and of root come in, all others get 403. */
 struct cloche_server;
 CLOCHE_API struct cloche_server *cloche_serve_http(struct cloche *c, const char *listen,
                                                    struct cloche_error *e);
-/* "http://127.0.0.1:41234"; until it is closed. */
+/* "http://127.0.0.1:41234", or "unix:/PATH"; until it is closed. */
 CLOCHE_API const char *cloche_server_url(const struct cloche_server *s);
 /* Waits a few seconds for what runs, then cancels it. */
 CLOCHE_API void cloche_server_close(struct cloche_server *s);
