@@ -165,6 +165,29 @@ static void a_schema_does_not_say_all(void **state)
     assert_int_equal(notes.error_count, 4);
 }
 
+static void names_that_not_all_clients_take_are_told(void **state)
+{
+    (void)state;
+    struct tool t = filled("{'max.count':{'type':'string','description':'d'},"
+                           "'9lives':{'type':'string','description':'d'},"
+                           "'dry-run':{'type':'string','description':'d'},"
+                           "'max_count9':{'type':'string','description':'d'}}",
+                           "");
+    assert_int_equal(notes.warning_count, 3);
+    assert_note(&notes.warnings, "parameters.properties.dry-run is a name that not all");
+    assert_false(tool_suits_clients(&t));
+    t.parameters += 3;
+    t.parameter_count = 1;
+    assert_true(tool_suits_clients(&t));
+    char name[TOOL_CLIENTS_NAME_MAX + 2];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = 0;
+    t.name = name;
+    assert_false(tool_suits_clients(&t));
+    name[sizeof name - 2] = 0;
+    assert_true(tool_suits_clients(&t));
+}
+
 static void what_is_required_must_be_a_parameter(void **state)
 {
     (void)state;
@@ -225,6 +248,7 @@ int main(void)
         T(what_nobody_knows_is_left_out_with_a_warning),
         T(all_that_is_wrong_is_told_at_once_by_its_place),
         T(a_schema_does_not_say_all),
+        T(names_that_not_all_clients_take_are_told),
         T(what_is_required_must_be_a_parameter),
         T(a_nul_within_a_text_is_no_end_of_it),
         T(what_is_no_json_and_what_is_too_long_is_refused),

@@ -161,9 +161,12 @@ static void the_schema_tells_what_is_accepted(void **state)
     e = (struct err){0};
     const struct json *schema = json_read(buf_view(&text), scratch, &e);
     assert_non_null(schema);
+    /* Not all clients' APIs take these; tools_check() refuses what no parameter is. */
+    assert_null(json_get(schema, "additionalProperties"));
+    assert_null(json_get(json_get(json_get(schema, "properties"), "stdin"), "type"));
     const char *fine[] = {"{'mode': 'encode', 'input': 'x'}",
                           "{'args': ['-d'], 'stdin': {'base64': ''}, 'timeout': 5}"};
-    const char *wrong[] = {"{'mode': 'up'}", "{'other': 1}", "{'args': [1]}"};
+    const char *wrong[] = {"{'mode': 'up'}", "{'stdin': 1}", "{'args': [1]}"};
     for (size_t i = 0; i < LENGTH(fine); i++)
         assert_true(json_schema_check(schema, value(fine[i]), "arguments", &e));
     for (size_t i = 0; i < LENGTH(wrong); i++)

@@ -126,7 +126,9 @@ bool tools_run(struct catalogue *c, const struct tool_world *world,
 /* ---- for whoever speaks JSON -------------------------------------------- */
 
 /* The JSON schema of what a tool takes, made of its manifest, as the writer's next value;
- * with `args`, `stdin` and the keys of tool_call_read(). */
+ * with `args`, `stdin` and the keys of tool_call_read(). Says no more than what all clients'
+ * APIs take: one type a value, or an anyOf alone; choices of strings; defaults, and other
+ * choices, in words. */
 void tool_input_schema(const struct tool *t, struct json_writer *out);
 
 /* Bytes: a string, or {base64}. `place` names them. In `a`, or of the value. ERR_INVALID. */
