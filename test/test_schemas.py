@@ -249,6 +249,49 @@ def test_one_that_cannot_be_shown_is_left_out_and_said(install, everything, chan
     assert ran["success"]
 
 
+# ---- OpenAI's strict mode -----------------------------------------------------------
+
+
+def strict(schema, optional=False):
+    """As clients convert one: every property required, those that were not may be null,
+    and nothing else is allowed."""
+    if "anyOf" in schema:
+        return {"anyOf": [strict(one) for one in schema["anyOf"]]
+                + ([{"type": "null"}] if optional else [])}
+    made = dict(schema)
+    if "items" in made:
+        made["items"] = strict(made["items"])
+    if made["type"] == "object":
+        properties, required = made.get("properties", {}), made.get("required", [])
+        made |= {"properties": {k: strict(v, k not in required) for k, v in properties.items()},
+                 "required": list(properties), "additionalProperties": False}
+    if optional:
+        made["type"] = [made["type"], "null"]
+        if "enum" in made:
+            made["enum"] = [*made["enum"], None]
+    return made
+
+
+@pytest.mark.parametrize("name, given", [
+    ("evaluate_note_code", {"code": "return 1"}), ("get_note", {"identifier": "project/greenhouse"}),
+    ("search_notes", {"query": "greenhouse"}),
+    ("create_note", {"type": "idea", "title": "Strict", "content": "x"}),
+    ("find_tools", {"query": "rename"}), ("list_custom_functions", {}),
+    ("run_tool", {"name": "search_api", "arguments": {"query": "links", "limit": None}}),
+    ("check_code", {"code": "1"}), ("run_script", {"code": "1", "workspace_id": "vault"}),
+    ("custom_function_stats", {})])
+def test_what_a_strict_model_sends_is_taken(everything, name, given):
+    """It has to name every parameter, and gives null for what it leaves out."""
+    (tool,) = [t for t in all_tools(everything) if t["name"] == name]
+    schema = strict(tool["inputSchema"])
+    Draft202012Validator.check_schema(schema)
+    whole = {key: given.get(key) for key in schema["properties"]}
+    if name != "run_tool":  # whose arguments are any
+        assert not list(Draft202012Validator(schema).iter_errors(whole))
+    answer = everything.ask(call(name, whole, id=2))["result"]
+    assert not answer.get("isError"), answer["content"]
+
+
 # ---- what else a client is shown ------------------------------------------------
 
 def test_prompts_and_templates_have_names_that_all_take(everything):

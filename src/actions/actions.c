@@ -449,6 +449,32 @@ static bool find_vault(struct action_call *c, unsigned *vault, struct err *e)
     return false;
 }
 
+/* Models that must name every parameter (OpenAI's strict mode) give null for those that they
+ * leave out. None of ours takes null; what an embedder's mean by it, is theirs. */
+static bool drop_nulls(struct action_call *c, struct err *e)
+{
+    bool any = false;
+    struct json_iter it = json_iter(c->arguments);
+    while (json_is(c->arguments, JSON_OBJECT) && json_next(&it))
+        any |= json_is(it.value, JSON_NULL);
+    if (!any || c->row->extra)
+        return true;
+    scoped_buf struct buf text;
+    buf_init(&text, CALL_MEMORY);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    for (it = json_iter(c->arguments); json_next(&it);)
+        if (!json_is(it.value, JSON_NULL)) {
+            json_key_str(&w, it.key);
+            json_put(&w, it.value);
+        }
+    json_close(&w);
+    c->arguments = buf_check(&text, "the arguments", e)
+                       ? json_read(buf_view(&text), c->arena, e)
+                       : NULL;
+    return c->arguments != NULL;
+}
+
 static bool run_row(struct actions *a, const struct action_row *row,
                     const struct json *arguments, const struct caller *who,
                     struct account *account, struct answer *out, struct err *e)
@@ -463,8 +489,8 @@ static bool run_row(struct actions *a, const struct action_row *row,
                             .account = account,
                             .arena = arena};
     unsigned vault;
-    return find_vault(&c, &vault, e) && place_find(&place, a, vault, who, e) &&
-           run_in(&place, &c, out, e);
+    return drop_nulls(&c, e) && find_vault(&c, &vault, e) &&
+           place_find(&place, a, vault, who, e) && run_in(&place, &c, out, e);
 }
 
 void actions_unknown(struct actions *a, const struct caller *who, struct str name)

@@ -47,8 +47,6 @@ static const char evaluate_description[] =
 #define BYTES                                                                        \
     "{\"anyOf\":[" STRING ",{\"type\":\"object\",\"properties\":{\"base64\":" STRING \
     "}}]}"
-/* What is true of every answer of one action is not of those that run_tool hands on. */
-#define ANSWER(required) "{\"type\":\"object\",\"required\":[" required "]}"
 
 #define EVALUATE(context)                                                                 \
     "{\"type\":\"object\",\"properties\":{"                                               \
