@@ -21,10 +21,6 @@ DEPS = ROOT / "build" / "deps"
 NODE, PACKAGES = DEPS / "node", DEPS / "npm-test" / "node_modules"
 MACHINE = (ROOT / "build/guest/machine").exists() or (ROOT / "build/guest/vm.machine").exists()
 
-pytestmark = pytest.mark.skipif(not (PACKAGES / "@modelcontextprotocol/sdk").exists() or
-                                not NODE.exists(), reason="the clients are not installed: "
-                                                          "deps/fetch test")
-
 CODE = "async function twice(n: number): Promise<number> { return 2 * n; }"
 TWICE = {"name": "twice", "description": "Twice n", "returnType": "number", "code": CODE,
          "parameters": {"n": {"type": "number", "description": "a number"}},
@@ -157,6 +153,7 @@ def answers(place, tmp_path_factory):
     @functools.cache
     def run(client, way):
         command, env = place()
+        assert NODE.exists() and PACKAGES.exists(), "deps/fetch test brings the clients"
         if client == "python":
             return make(calls_by(way), command, env)
         file = tmp_path_factory.mktemp("calls") / "calls.json"

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
 import stat
 import subprocess
@@ -20,7 +21,7 @@ from wire import WAIT_S, Server, Stdio, call, initialize, request, structured
 
 NOBODY = 65534
 RUN = {"code": "return 6 * 7"}
-root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
+root = pytest.mark.skipif(os.geteuid() != 0, reason="this system: only root can become another account")
 
 
 def as_nobody(work):
@@ -273,6 +274,7 @@ def test_all_is_there_over_a_socket(sock):
         assert answer.json()["result"]["serverInfo"]["name"] == "cloche"
 
 
+@pytest.mark.skipif(not shutil.which("curl"), reason="this system: no curl")
 def test_curl_speaks_to_it(sock):
     done = subprocess.run(["curl", "-sS", "--unix-socket", str(sock.path),
                            "http://localhost/workspaces"], capture_output=True, text=True,
