@@ -15,9 +15,8 @@ import httpx
 import pytest
 from mcp import Client
 
-from conftest import policy_in
 from test_access import bearer, make_token, serve
-from wire import WAIT_S, Server, Stdio, call, initialize, request, structured
+from wire import WAIT_S, Server, call, initialize, request, structured
 
 NOBODY = 65534
 RUN = {"code": "return 6 * 7"}
@@ -124,8 +123,7 @@ def test_doctor_says_who_needs_a_token(cloche):
 
 
 @root
-def test_an_embedded_server_lets_in_its_own_account_alone(fixtures, cloche, vault):
-    """http without anybody who admits: what `serve --require-token` never does."""
+def test_where_all_need_a_token_no_account_is_told_of(cloche, vault):
     with serve(cloche, vault, "--require-token") as s:
         status, told = as_nobody(lambda: ask(s, "GET", "/workspaces"))
         assert status == 401 and "another account" not in told

@@ -409,8 +409,10 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
     if (http_is_local(rq))
         answer(arg, rq, rs);
     else
-        say_json(rs, 403, "error",
-                 "this page is for browsers of the machine that the server runs on");
+        say_json(
+            rs, 403, "error",
+            "this page is for browsers of the account that the server runs under, on "
+            "its machine");
     put_headers(rs);
 }
 

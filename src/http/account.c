@@ -206,7 +206,10 @@ enum account account_of_tcp(struct accounts *a, int fd)
     pthread_mutex_lock(&a->lock);
     enum account account = ask(a, &peer, &self);
     pthread_mutex_unlock(&a->lock);
-    return account;
+    /* As long as ours is there, nobody else's socket can have had these addresses. */
+    other_size = sizeof other;
+    bool still = getpeername(fd, (struct sockaddr *)&other, &other_size) == 0;
+    return still ? account : ACCOUNT_UNKNOWN;
 }
 
 enum account account_of_unix(const struct accounts *a, int fd)

@@ -1,5 +1,8 @@
 #include "http/client_test.h"
 
+#include <poll.h>
+#include <sys/wait.h>
+
 /* ---- a route that says who came, and one who admits by a header ---------- */
 
 static unsigned admitted_n, released_n;
@@ -316,6 +319,100 @@ static void a_new_connection_gets_the_place_of_the_most_silent(void **state)
         close(silent[i]);
 }
 
+/* ---- another account of this computer ---------------------------------------- */
+
+#define NOBODY 65534
+
+/* A process of another account does `work`, which says by its result whether all was as it
+ * should be. */
+static pid_t as_nobody(bool (*work)(int gate), int gate)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    (void)alarm(60); /* it outlives no test that failed */
+    /* The server's ends of connections would stay open with it. */
+    for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
+        if (fd != gate)
+            close(fd);
+    _exit(setuid(NOBODY) == 0 && work(gate) ? 0 : 1);
+}
+
+static void assert_done(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void need_root(void)
+{
+    if (geteuid() == 0)
+        return;
+    print_message("# this system: only root can become another account\n");
+    skip();
+}
+
+static bool is_refused(int gate)
+{
+    (void)gate;
+    const char *heard = get("/who", "");
+    return strncmp(heard, "HTTP/1.1 403 ", 13) == 0 && strstr(heard, "of this account");
+}
+
+static void where_nobody_admits_another_account_is_refused(void **state)
+{
+    (void)state;
+    need_root();
+    open_with((struct http_options){0});
+    assert_done(as_nobody(is_refused, -1));
+    assert_says(get("/who", ""), "local=1");
+}
+
+#define CONNECTIONS 16u
+
+/* Opens more than there are, and keeps those that it may until the gate opens. */
+static bool takes_all(int gate)
+{
+    struct pollfd fds[2 * CONNECTIONS];
+    unsigned ended = 0;
+    for (unsigned i = 0; i < LENGTH(fds); i++)
+        fds[i] = (struct pollfd){.fd = call(), .events = POLLIN};
+    while (ended < LENGTH(fds) - CONNECTIONS && poll(fds, LENGTH(fds), 20000) > 0)
+        for (unsigned i = 0; i < LENGTH(fds); i++)
+            if (fds[i].fd >= 0 && fds[i].revents) {
+                close(fds[i].fd);
+                fds[i].fd = -1;
+                ended++;
+            }
+    char byte = 'x';
+    return write(gate, &byte, 1) == 1 && read(gate, &byte, 1) == 1 &&
+           ended >= LENGTH(fds) - CONNECTIONS;
+}
+
+static void another_account_does_not_take_our_connections(void **state)
+{
+    (void)state;
+    need_root();
+    open_with((struct http_options){.connections_max = CONNECTIONS});
+    int own = call(), gate[2];
+    char byte, answer[4096];
+    ask(own, "GET", "/who");
+    say(own, "\r\n");
+    assert_true(recv(own, answer, sizeof answer, 0) > 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, gate), 0);
+    pid_t child = as_nobody(takes_all, gate[1]);
+    assert_int_equal(read(gate[0], &byte, 1), 1);
+    ask(own, "GET", "/who");
+    say(own, "Connection: close\r\n\r\n");
+    assert_says(hear(own), "local=1");
+    assert_int_equal(write(gate[0], &byte, 1), 1);
+    assert_done(child);
+    close(gate[0]);
+    close(gate[1]);
+}
+
 #define test(f) cmocka_unit_test_teardown(f, closed)
 
 int main(void)
@@ -334,6 +431,8 @@ int main(void)
         test(head_is_answered_like_get),
         test(other_machines_need_admission_and_a_secret_way),
         test(a_new_connection_gets_the_place_of_the_most_silent),
+        test(where_nobody_admits_another_account_is_refused),
+        test(another_account_does_not_take_our_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,8 @@
 #define BODY_RATE 2048u /* bytes a second at least */
 #define CLOSE_WAIT \
     8u /* TCP_CLOSE_WAIT of netinet/tcp.h, which does not go with linux/tcp.h */
-/* Off loopback, one address may have this part of all connections. */
+/* One address, or the other accounts of this computer, may have this part of all
+ * connections. */
 #define PEER_SHARE 4u
 
 struct link {
@@ -66,6 +67,8 @@ static void cut(struct link *k)
 static void read_peer(struct link *k, const struct sockaddr *sa)
 {
     k->is_local = endpoint_is_loopback(sa);
+    if (k->is_local) /* one peer, whichever of its addresses it comes from */
+        return;
     if (sa && sa->sa_family == AF_INET) {
         memset(k->peer + 10, 0xff, 2);
         memcpy(k->peer + 12, &((const struct sockaddr_in *)(const void *)sa)->sin_addr,
@@ -98,14 +101,16 @@ static unsigned count_peer(const struct link_list *l, const struct link *k)
 {
     unsigned n = 0;
     for (const struct link *other = l->first; other; other = other->later)
-        n += !other->is_cut && memcmp(other->peer, k->peer, sizeof k->peer) == 0;
+        n += !other->is_cut && other->account == k->account &&
+             memcmp(other->peer, k->peer, sizeof k->peer) == 0;
     return n;
 }
 
 static bool is_greedy(const struct http_server *s, const struct link *k)
 {
     unsigned share = s->o.connections_max / PEER_SHARE;
-    return !k->is_local && !s->o.behind_proxy &&
+    bool may_be = k->is_local ? k->account == ACCOUNT_OTHER : !s->o.behind_proxy;
+    return may_be &&
            count_peer(&s->links.idle, k) + count_peer(&s->links.busy, k) >= share;
 }
 
