@@ -19,7 +19,7 @@ from calls import make  # noqa: E402
 
 DEPS = ROOT / "build" / "deps"
 NODE, PACKAGES = DEPS / "node", DEPS / "npm-test" / "node_modules"
-MACHINE = (ROOT / "build/guest/machine").exists() or (ROOT / "build/guest/vm.machine").exists()
+MACHINE = (ROOT / "build/vm/machine-512.mem").exists()
 
 CODE = "async function twice(n: number): Promise<number> { return 2 * n; }"
 TWICE = {"name": "twice", "description": "Twice n", "returnType": "number", "code": CODE,
