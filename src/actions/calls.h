@@ -31,9 +31,14 @@ struct evaluation {
     const struct caller *who;
     const struct json *allowed; /* allowedAPIs; NULL: no list was given */
     atomic_uint vault;          /* the number of the one it works in; 0: none yet */
-    /* Held for reading by every call from its check to its end, for writing by who goes
-     * to another vault: no call is checked against one vault and done in another. */
-    pthread_rwlock_t moving;
+    /* Every call is inside from its check to its end, also while it waits without a
+     * thread; who goes to another vault waits until none is: no call is checked against
+     * one vault and done in another. */
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t empty;
+        unsigned calls;
+    } inside;
     struct place *here, *places; /* where it works now; all that it went to */
     struct account *account;
     struct script *script; /* whose threads make its slow calls; NULL: its own does */
@@ -111,6 +116,39 @@ const struct json *seen_complete(struct evaluation *v, const struct json *o,
 typedef bool host_call_fn(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e);
 
+struct host_call;
+/* One host call on its way. Those that may wait begin it by a function of their own, which
+ * calls calling_wait() and returns, and go on in `again`, on another thread. */
+struct calling {
+    struct evaluation *v;
+    const struct host_call *c;
+    struct script_task *task; /* NULL: it has to answer when its function returns */
+    const struct json *args;  /* until its end */
+    void *state;              /* of its functions */
+
+    /* calling.c's own. */
+    uint32_t row;
+    struct arena *arena;
+    uint64_t begun_ns, until_ns, patient_ns;
+    unsigned attempt;
+    struct err busy; /* of the last attempt */
+    bool (*again)(struct calling *x, struct buf *out, struct err *e);
+    enum script_wait_kind kind;
+    bool waits, inside, kept;
+    bool made; /* else it was not permitted */
+};
+typedef bool calling_fn(struct calling *x, struct buf *out, struct err *e);
+/* As script_wait(). `x` may be another when `again` is called; what wakes it knows its
+ * task. Not where there is no task. */
+void calling_wait(struct calling *x, calling_fn *again, enum script_wait_kind kind,
+                  uint64_t until_ns);
+/* Does nobody want its answer any more? Then `again` has to end it. */
+bool calling_over(const struct calling *x);
+/* Fired then. One call alone registers with it. */
+struct cancel *calling_cancel(struct calling *x);
+/* It needs nothing of the vault any more: others may go to another one while it waits. */
+void calling_leave_vault(struct calling *x);
+
 /* A row of the one table from which the namespaces in code, what agents read and
  * the names of permissions come. */
 struct host_call {
@@ -127,6 +165,9 @@ struct host_call {
     bool steady;
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
+
+    /* In the place of `call` where it may wait without a thread; NULL: it need not. */
+    calling_fn *begin;
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */
     const char *details; /* defaults, limits, what is not obvious */
@@ -174,6 +215,9 @@ script_perform_fn host_perform;
 bool call_patiently(struct evaluation *v, const struct host_call *c,
                     const struct json *args, struct buf *out, struct err *e);
 
+/* A call begins, and ends, in the vault where the code works now. Threads: any. */
+void evaluation_enter(struct evaluation *v);
+void evaluation_leave(struct evaluation *v);
 /* Goes to another vault, for all calls that begin from now on, and for the caller's
  * later ones. From within a call. false and *e: it stays. */
 bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e);

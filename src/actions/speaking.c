@@ -62,7 +62,7 @@ void evaluation_said(struct evaluation *v, double done, double total, struct str
 
 bool evaluation_awaits(struct evaluation *v, struct err *e)
 {
-    if (v->script && !script_rest(v->script, e))
+    if (v->script && !script_rest(v->script, caller_principal(v->who), e))
         return false;
     pthread_mutex_lock(&v->lock);
     if (v->persons.waiting++ == 0)
@@ -78,7 +78,7 @@ void evaluation_awaited(struct evaluation *v)
         v->persons.waited_ns += os_mono_ns() - v->persons.since_ns;
     pthread_mutex_unlock(&v->lock);
     if (v->script)
-        script_resume(v->script);
+        script_resume(v->script, caller_principal(v->who));
 }
 
 uint64_t evaluation_stood(void *arg)
