@@ -166,7 +166,8 @@ struct host_call {
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
 
-    /* In the place of `call` where it may wait without a thread; NULL: it need not. */
+    /* In the place of `call` where there is a task: it may wait without a thread, or is
+     * stopped by a cancel of its own; NULL: neither. */
     calling_fn *begin;
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */

@@ -25,6 +25,7 @@ struct machines;
 struct place;
 struct action_call;
 struct catalogue;
+struct egress_loop;
 struct tool;
 struct tool_action;
 struct tool_stage;
@@ -80,6 +81,7 @@ struct actions {
     struct approvals *approvals;         /* made when first needed, under the lock */
     struct granted *granted;             /* what persons allowed for sessions; own lock */
     struct catalogue *_Atomic catalogue; /* of command-line tools (tooling.h) */
+    struct egress_loop *loop;            /* that drives all fetches; made at the start */
     struct machines *_Atomic machines;   /* Linux machines (machines.h) */
     struct tool_action *tool_actions;    /* made when first called, under the lock */
     size_t tool_action_count;
