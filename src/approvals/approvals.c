@@ -405,7 +405,8 @@ static bool find_or_make(struct approvals *a, const struct approval_wish *w,
         if (!out->id[0])
             (void)snprintf(out->id, sizeof out->id, "%.*s", STR_ARGS(x->id));
     }
-    if (!out->id[0] && (all->n >= APPROVALS_MAX || of_asker >= APPROVALS_ASKER_MAX))
+    if (!out->id[0] &&
+        (of_asker >= APPROVALS_ASKER_MAX || !share_fits(of_asker, all->n, APPROVALS_MAX)))
         return err_set(
             e, ERR_BUSY,
             "too many requests wait for a person's word (%u of one asker may, %u "

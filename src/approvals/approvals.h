@@ -18,7 +18,7 @@
 #define APPROVAL_ID 9u                        /* "k7qm2fxd" and a NUL */
 #define APPROVAL_SHOWN_MAX ((size_t)64 << 10) /* bytes of what a person is shown */
 #define APPROVALS_MAX 256u                    /* that wait, in all */
-#define APPROVALS_ASKER_MAX 16u               /* and of one asker */
+#define APPROVALS_ASKER_MAX 16u               /* and of one asker (and share_fits) */
 #define APPROVAL_KEEP_MS \
     ((int64_t)600000) /* that a word, or an entry nobody waits for, stays */
 #define APPROVAL_TOOLS_MAX 16u

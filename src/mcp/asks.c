@@ -17,6 +17,7 @@
 struct ask {
     char id[2 * ID_BYTES + 1];
     unsigned char session[16];
+    char owner[PRINCIPAL_MAX + 1];
     bool answered;
     bool abandoned;      /* nobody is there to answer */
     struct buf response; /* as it came */
@@ -72,11 +73,26 @@ static unsigned of_session(const struct asks *a, const unsigned char session[sta
     return n;
 }
 
+static unsigned of_owner(const struct asks *a, const char *owner)
+{
+    unsigned n = 0;
+    for (const struct ask *q = a->first; q; q = q->after)
+        n += strcmp(q->owner, owner) == 0;
+    return n;
+}
+
+/* Of a principal's sessions together, and of each. */
+static bool has_room(const struct asks *a, const struct ask *list, size_t n)
+{
+    size_t mine = of_owner(a, list->owner), session = of_session(a, list->session);
+    return session + n <= ASKS_SESSION_MAX &&
+           share_fits(mine + n - 1, a->count + n - 1, ASKS_MAX);
+}
+
 static bool enter_all(struct asks *a, struct ask *list, size_t n, struct err *e)
 {
     pthread_mutex_lock(&a->lock);
-    bool room =
-        a->count + n <= ASKS_MAX && of_session(a, list->session) + n <= ASKS_SESSION_MAX;
+    bool room = has_room(a, list, n);
     for (size_t i = 0; room && i < n; i++) {
         list[i].before = NULL;
         list[i].after = a->first;
@@ -270,6 +286,7 @@ bool asks_ask(struct asks *a, struct talk *t, const struct client_question *ques
     for (size_t i = 0; i < n; i++) {
         ask_name(&list[i]);
         memcpy(list[i].session, session->id, sizeof list[i].session);
+        memcpy(list[i].owner, session->owner, sizeof list[i].owner);
         buf_init(&list[i].response, ASK_ANSWER_MAX);
     }
     bool ok = enter_all(a, list, n, e) && ask_all(a, t, list, questions, n, stop, e) &&

@@ -107,7 +107,7 @@ void put_log(struct buf *out, enum client_level level, const char *logger,
 
 /* ---- questions to clients of the older era ------------------------------ */
 
-#define ASKS_MAX 1024u                           /* that wait, in all */
+#define ASKS_MAX 1024u                           /* that wait, in all (share_fits) */
 #define ASKS_SESSION_MAX 16u                     /* and of one session */
 #define ASK_WAIT_S 600u                          /* for a person to answer */
 #define ASK_ANSWER_MAX ((size_t)4 * 1024 * 1024) /* bytes */
