@@ -74,6 +74,19 @@ bool approvals_ask(struct approvals *a, const struct approval_wish *w,
                    const struct approval_wait *wait, struct approval_word *out,
                    struct err *e);
 
+/* The same without a thread that waits. NULL and *e: nothing is to be ended. `wait->cancel`
+ * is not looked at. All is copied. */
+struct approval_ticket;
+struct approval_ticket *approvals_begin(struct approvals *a,
+                                        const struct approval_wish *w,
+                                        const struct approval_wait *wait, struct err *e);
+/* true: a word was said, or it is too late; else look again when os_mono_ns() is
+ * *look_ns. Cheap. */
+bool approvals_look(struct approval_ticket *t, uint64_t *look_ns);
+/* As approvals_ask(), and frees it; also before it is over: then nothing is said, and the
+ * entry stays for a while. */
+bool approvals_end(struct approval_ticket *t, struct approval_word *out, struct err *e);
+
 /* ---- deciding: for persons ------------------------------------------------- */
 
 /* Those that are not decided, the oldest first, as a JSON array of [{id, kind, caller,

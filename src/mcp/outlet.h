@@ -125,6 +125,14 @@ void asks_done(struct asks *a);
 bool asks_ask(struct asks *a, struct talk *t, const struct client_question *questions,
               size_t n, const struct cancel *stop, struct arena *arena,
               const struct json **answers, struct err *e);
+/* As client_ask_begin() and so on. */
+struct asked;
+struct asked *asks_begin(struct asks *a, struct talk *t,
+                         const struct client_question *questions, size_t n,
+                         void (*wake)(void *arg), void *arg, struct err *e);
+bool asks_look(struct asked *x, uint64_t *look_ns);
+bool asks_end(struct asked *x, const struct client_question *questions,
+              struct arena *arena, const struct json **answers, struct err *e);
 /* A response that this session's client sent. What answers no question that waits is
  * passed over. */
 struct session;
