@@ -386,7 +386,8 @@ static bool confirmed(const struct action_call *c, const char *name, struct err 
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(c->actions->vaults, c->place->vault, vault);
-    return confirm_call(permit, name, c->arguments, vault, true, NULL, c->account, e);
+    return confirm_call(permit, name, c->arguments, vault, true, NULL, NULL, c->account,
+                        e);
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)

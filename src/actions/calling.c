@@ -78,6 +78,15 @@ void calling_leave_vault(struct calling *x)
     x->inside = false;
 }
 
+struct consent *calling_consent(struct calling *x)
+{
+    if (!x->task)
+        return NULL;
+    x->consent.v = x->v;
+    x->consent.task = x->task;
+    return &x->consent;
+}
+
 struct cancel *calling_cancel(struct calling *x)
 {
     return x->task ? script_task_cancel(x->task) : x->v->cancel;
@@ -87,12 +96,12 @@ struct cancel *calling_cancel(struct calling *x)
 
 static calling_fn make;
 
-/* What is busy has done nothing yet. */
+/* What is busy has done nothing yet, and was permitted. */
 static bool make_again(struct calling *x, struct buf *out, struct err *e)
 {
     struct err why = *e;
-    if (why.code != ERR_BUSY || x->attempt == RETRIES || os_mono_ns() > x->patient_ns ||
-        calling_over(x))
+    if (!x->made || why.code != ERR_BUSY || x->attempt == RETRIES ||
+        os_mono_ns() > x->patient_ns || calling_over(x))
         return false;
     *e = (struct err){0};
     out->n = 0;
@@ -104,6 +113,33 @@ static bool make_again(struct calling *x, struct buf *out, struct err *e)
     x->busy = why;
     calling_wait(x, make, SCRIPT_WAIT_LIGHT, os_mono_ns() + ms * 1000000);
     return false;
+}
+
+/* A person's word: the call begins anew when it is there. */
+static bool await_consent(struct calling *x, struct buf *out, struct err *e)
+{
+    uint64_t look_ns;
+    calling_fn *then = x->then;
+    if (calling_over(x)) {
+        consent_drop(&x->consent);
+        return err_set(e, ERR_CANCELLED, "cancelled while it waited for a person's word");
+    }
+    if (consent_is_there(&x->consent, &look_ns)) {
+        x->consent.waits = false;
+        return then(x, out, e);
+    }
+    calling_wait(x, await_consent, SCRIPT_WAIT_LIGHT, look_ns);
+    return false;
+}
+
+/* `then` is the beginning of what asks. */
+static void wait_for_word(struct calling *x, calling_fn *then, struct buf *out,
+                          struct err *e)
+{
+    *e = (struct err){0};
+    out->n = 0;
+    x->then = then;
+    calling_wait(x, await_consent, SCRIPT_WAIT_LIGHT, os_mono_ns());
 }
 
 /* Or goes on with it. */
@@ -122,8 +158,12 @@ static bool make(struct calling *x, struct buf *out, struct err *e)
     }
     if (x->attempt)
         atomic_fetch_add(&x->v->retries, 1);
-    if (x->c->begin)
-        return x->c->begin(x, out, e);
+    if (x->c->begin) {
+        bool ok = x->c->begin(x, out, e);
+        if (!ok && x->consent.waits)
+            wait_for_word(x, make, out, e);
+        return ok;
+    }
     struct json_writer w = json_writer(out);
     return x->c->call(x->v, x->args, &w, e);
 }
@@ -138,20 +178,31 @@ static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
 }
 
 /* By a person, where the policy wants that. */
-static bool confirmed(struct evaluation *v, const struct host_call *c,
-                      const struct json *args, struct err *e)
+static bool confirmed(struct calling *x, struct err *e)
 {
+    struct evaluation *v = x->v;
     const struct permit *permit = &v->here->permit;
-    if (v->dry || !permit_asks(permit, c->row.name))
+    if (v->dry || !permit_asks(permit, x->c->row.name))
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
-    if (!evaluation_awaits(v, e))
+    struct consent *consent = calling_consent(x);
+    if (!consent_begin(consent, v, e))
         return false;
-    bool ok = confirm_call(permit, c->row.name, args, vault, false, &v->stopping,
-                           v->account, e);
-    evaluation_awaited(v);
+    bool ok = confirm_call(permit, x->c->row.name, x->args, vault, false, &v->stopping,
+                           consent, v->account, e);
+    consent_end(consent, v);
     return ok;
+}
+
+static bool confirm(struct calling *x, struct buf *out, struct err *e)
+{
+    x->waits = false;
+    if (confirmed(x, e))
+        return make_patiently(x, out, e);
+    if (x->consent.waits)
+        wait_for_word(x, confirm, out, e);
+    return false;
 }
 
 /* ---- from beginning to end ------------------------------------------------- */
@@ -168,7 +219,7 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
         return err_wrap(e, "%s", c->row.name);
     if (!c->steady)
         atomic_store(&v->unsteady, true);
-    return confirmed(v, c, x->args, e) && make_patiently(x, out, e);
+    return confirm(x, out, e);
 }
 
 static void give_advice(struct calling *x, bool ok, struct str answer,
@@ -202,6 +253,7 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
         script_wait(kept->task, go_on, kept, kept->kind, kept->until_ns);
         return false;
     }
+    consent_drop(&x->consent); /* it was not needed after all */
     give_advice(x, ok, buf_view(out), e);
     calling_leave_vault(x);
     enum err_code outcome = ok ? ERR_NONE : e->code;

@@ -1,6 +1,7 @@
 /* actions/calls.h - evaluations, and the table of what their code may call. Private to
  * actions. */
 #pragma once
+#include "actions/consent.h"
 #include "actions/internal.h"
 
 /* ---- the host calls ----------------------------------------------------- */
@@ -131,8 +132,10 @@ struct calling {
     struct arena *arena;
     uint64_t begun_ns, until_ns, patient_ns;
     unsigned attempt;
-    struct err busy; /* of the last attempt */
+    struct err busy;        /* of the last attempt */
+    struct consent consent; /* a person's, that it waits for */
     bool (*again)(struct calling *x, struct buf *out, struct err *e);
+    bool (*then)(struct calling *x, struct buf *out, struct err *e);
     enum script_wait_kind kind;
     bool waits, inside, kept;
     bool made; /* else it was not permitted */
@@ -144,6 +147,9 @@ void calling_wait(struct calling *x, calling_fn *again, enum script_wait_kind ki
                   uint64_t until_ns);
 /* Does nobody want its answer any more? Then `again` has to end it. */
 bool calling_over(const struct calling *x);
+/* For whoever asks a person before anything is done; the call is made anew when the word
+ * is there. NULL: it has to block. */
+struct consent *calling_consent(struct calling *x);
 /* Fired then. One call alone registers with it. */
 struct cancel *calling_cancel(struct calling *x);
 /* It needs nothing of the vault any more: others may go to another one while it waits. */
@@ -248,8 +254,8 @@ void evaluation_wrote(void *v, const char *level, struct str message); /* consol
 /* A host call was made; the code said itself how far it is. Threads: safe. */
 void evaluation_went_on(struct evaluation *v, const char *call);
 void evaluation_said(struct evaluation *v, double done, double total, struct str message);
-/* A person is waited for, or no more: the time does not count, and the thread does not.
- * false and ERR_BUSY: too many wait so. Threads: safe, as is evaluation_stood(). */
-bool evaluation_awaits(struct evaluation *v, struct err *e);
-void evaluation_awaited(struct evaluation *v);
+/* A person is waited for, or no more: the time does not count, nor the thread, if there is
+ * one. false and ERR_BUSY: too many wait so. Threads: safe, as is evaluation_stood(). */
+bool evaluation_awaits(struct evaluation *v, bool thread, struct err *e);
+void evaluation_awaited(struct evaluation *v, bool thread);
 uint64_t evaluation_stood(void *v); /* ns that persons took so far */

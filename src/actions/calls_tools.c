@@ -16,9 +16,9 @@ extern const char tools_js[] __attribute__((visibility("hidden")));
 
 /* ---- running ----------------------------------------------------------------- */
 
-static bool run(struct evaluation *v, struct cancel *cancel,
-                const struct tool_order *orders, size_t count, const struct json *shared,
-                struct json_writer *out, struct err *e)
+static bool run(struct evaluation *v, struct calling *x, const struct tool_order *orders,
+                size_t count, const struct json *shared, struct json_writer *out,
+                struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(ARENA_MAX);
     struct tool_call call = {.actions = v->actions,
@@ -26,13 +26,14 @@ static bool run(struct evaluation *v, struct cancel *cancel,
                              .place = v->here,
                              .account = v->account,
                              .arena = arena,
-                             .cancel = cancel,
+                             .cancel = x ? calling_cancel(x) : v->cancel,
+                             .consent = x ? calling_consent(x) : NULL,
                              .code = v};
     bool success;
     return tooling_run(&call, orders, count, shared, out, &success, e);
 }
 
-static bool run_one(struct evaluation *v, struct cancel *cancel, const struct json *args,
+static bool run_one(struct evaluation *v, struct calling *x, const struct json *args,
                     struct json_writer *out, struct err *e)
 {
     struct str name = json_str(json_at(args, 0));
@@ -40,22 +41,22 @@ static bool run_one(struct evaluation *v, struct cancel *cancel, const struct js
         return err_set(e, ERR_INVALID,
                        "tools.run needs the name of a tool, such as 'jq'; tools.list() "
                        "tells them");
-    return run(v, cancel, &(struct tool_order){name, json_at(args, 1)}, 1, NULL, out, e);
+    return run(v, x, &(struct tool_order){name, json_at(args, 1)}, 1, NULL, out, e);
 }
 
 static bool call_run(struct evaluation *v, const struct json *args,
                      struct json_writer *out, struct err *e)
 {
-    return run_one(v, v->cancel, args, out, e);
+    return run_one(v, NULL, args, out, e);
 }
 
 static bool begin_run(struct calling *x, struct buf *out, struct err *e)
 {
     struct json_writer w = json_writer(out);
-    return run_one(x->v, calling_cancel(x), x->args, &w, e);
+    return run_one(x->v, x, x->args, &w, e);
 }
 
-static bool run_pipe(struct evaluation *v, struct cancel *cancel, const struct json *args,
+static bool run_pipe(struct evaluation *v, struct calling *x, const struct json *args,
                      struct json_writer *out, struct err *e)
 {
     struct tool_order orders[TOOL_STAGES_MAX];
@@ -66,19 +67,19 @@ static bool run_pipe(struct evaluation *v, struct cancel *cancel, const struct j
     if (!json_is(shared, JSON_OBJECT))
         shared = json_read(STR("{}"), arena, &none);
     return tooling_orders(json_at(args, 0), orders, &count, e) &&
-           run(v, cancel, orders, count, shared, out, e);
+           run(v, x, orders, count, shared, out, e);
 }
 
 static bool call_pipe(struct evaluation *v, const struct json *args,
                       struct json_writer *out, struct err *e)
 {
-    return run_pipe(v, v->cancel, args, out, e);
+    return run_pipe(v, NULL, args, out, e);
 }
 
 static bool begin_pipe(struct calling *x, struct buf *out, struct err *e)
 {
     struct json_writer w = json_writer(out);
-    return run_pipe(x->v, calling_cancel(x), x->args, &w, e);
+    return run_pipe(x->v, x, x->args, &w, e);
 }
 
 /* ---- telling ------------------------------------------------------------------- */

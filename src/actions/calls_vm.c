@@ -43,6 +43,7 @@ static bool begin_exec(struct calling *x, struct buf *out, struct err *e)
 {
     struct tool_call call = call_of(x->v, NULL);
     call.cancel = calling_cancel(x);
+    call.consent = calling_consent(x);
     const struct json *options = call_options(x->args, "vm.exec", e);
     return options && machines_exec_begin(x, &call, options, out, e);
 }

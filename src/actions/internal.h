@@ -30,6 +30,7 @@ struct tool;
 struct tool_action;
 struct tool_stage;
 struct tool_outcome;
+struct consent;
 typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
 
 struct action_row {
@@ -166,8 +167,9 @@ void kept_done(struct kept *k);
 
 /* Asks a person, where the policy wants that, before `call` is made with these arguments
  * (an object, or an array of them). `again`: what this is part of can be run again from
- * its beginning. `stop`: as in struct client. false and ERR_DENIED (no; or nobody could
+ * its beginning. `stop`: as in struct client. `consent`: how it waits without a
+ * thread (consent.h); NULL: it blocks. false and ERR_DENIED (no; or nobody could
  * be asked), ERR_INPUT where it is to be run again, or as client_ask(). */
 bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
                   const char *vault, bool again, const struct cancel *stop,
-                  struct account *account, struct err *e);
+                  struct consent *consent, struct account *account, struct err *e);

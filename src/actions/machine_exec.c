@@ -23,7 +23,8 @@ static bool permitted(const struct machine_use *u, const struct json *request,
                                .place = c->place,
                                .who = c->who,
                                .account = c->account,
-                               .evaluation = c->code};
+                               .evaluation = c->code,
+                               .consent = c->consent};
     struct tool_wish wish = {
         .tools = &one, .count = 1, .request = request, .machine = true};
     return tools_permitted(&asker, &wish, e);
@@ -97,7 +98,7 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     if ((word == PERMISSION_ALWAYS || permitted(&r->use, options, e)) &&
         fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);
-    if (!r->machine)
+    if (!r->machine && !(r->call.consent && r->call.consent->waits))
         account_for(&r->use, o, &none, &(struct vm_result){0}, e->code);
     r->live.call = &r->call;
     o->exec.output = machine_live_output;

@@ -81,13 +81,13 @@ void script_wake(struct script_task *t);
 /* Fired when the call's answer is not wanted any more. Lives as long as the task. */
 struct cancel *script_task_cancel(struct script_task *t);
 
-/* A host call that is being performed only waits for a person from now on, which may take
- * minutes: its thread does not count among those for slow calls until script_resume().
+/* A host call only waits for a person from now on, which may take minutes. `thread`: on one
+ * that does not count among those for slow calls until script_resume().
  * `principal` as in the request. Threads: safe. false and ERR_BUSY: SCRIPT_RESTING_MAX
  * calls wait so, or too many of that principal's (share_fits). */
 #define SCRIPT_RESTING_MAX 64u
-bool script_rest(struct script *s, const char *principal, struct err *e);
-void script_resume(struct script *s, const char *principal);
+bool script_rest(struct script *s, const char *principal, bool thread, struct err *e);
+void script_resume(struct script *s, const char *principal, bool thread);
 
 /* ---- an evaluation ------------------------------------------------------ */
 

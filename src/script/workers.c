@@ -24,7 +24,8 @@ struct share {
     struct run *first, *last; /* that have something to do, in turn */
     unsigned running;
     unsigned runs;    /* that were entered */
-    unsigned resting; /* threads that wait for a person */
+    unsigned resting; /* calls that wait for a person */
+    unsigned lent;    /* and threads */
 };
 
 struct workers {
@@ -32,7 +33,7 @@ struct workers {
     pthread_cond_t work;
     struct share *shares; /* in turn */
     pthread_t threads[THREADS_MAX + SCRIPT_RESTING_MAX];
-    size_t count, idle, running, resting;
+    size_t count, idle, running, resting, lent;
     bool ending;
 
     pthread_cond_t due;
@@ -204,8 +205,8 @@ static void unlist_run(struct run *r)
 static bool may_run(const struct workers *p, const struct share *s)
 {
     /* Those that wait for a person do not count. */
-    size_t running = p->running > p->resting ? p->running - p->resting : 0;
-    size_t mine = s->running > s->resting ? s->running - s->resting : 0;
+    size_t running = p->running > p->lent ? p->running - p->lent : 0;
+    size_t mine = s->running > s->lent ? s->running - s->lent : 0;
     size_t idle = running < THREADS_MAX ? THREADS_MAX - running : 0;
     return s->first && idle &&
            (mine < FEW || (mine < THREADS_MAX / 2 && idle > THREADS_MAX / 4));
@@ -266,7 +267,7 @@ static void call_worker(struct workers *p)
         pthread_cond_signal(&p->work);
         return;
     }
-    if (p->count >= THREADS_MAX + p->resting)
+    if (p->count >= THREADS_MAX + p->lent)
         return;
     pthread_attr_t attr;
     pthread_attr_init(&attr);
@@ -541,7 +542,7 @@ struct cancel *script_task_cancel(struct script_task *t)
 
 /* ---- persons -------------------------------------------------------------------------- */
 
-bool script_rest(struct script *s, const char *principal, struct err *e)
+bool script_rest(struct script *s, const char *principal, bool thread, struct err *e)
 {
     struct workers *p = s->workers;
     pthread_mutex_lock(&p->lock);
@@ -549,6 +550,8 @@ bool script_rest(struct script *s, const char *principal, struct err *e)
     bool ok = share_fits(mine->resting, p->resting, SCRIPT_RESTING_MAX);
     mine->resting += ok;
     p->resting += ok;
+    mine->lent += ok && thread;
+    p->lent += ok && thread;
     tidy_share(p, mine);
     call_worker(p);
     pthread_mutex_unlock(&p->lock);
@@ -558,7 +561,7 @@ bool script_rest(struct script *s, const char *principal, struct err *e)
                          SCRIPT_RESTING_MAX);
 }
 
-void script_resume(struct script *s, const char *principal)
+void script_resume(struct script *s, const char *principal, bool thread)
 {
     struct workers *p = s->workers;
     pthread_mutex_lock(&p->lock);
@@ -566,6 +569,8 @@ void script_resume(struct script *s, const char *principal)
     must(mine && mine->resting);
     mine->resting--;
     p->resting--;
+    mine->lent -= thread;
+    p->lent -= thread;
     tidy_share(p, mine);
     pthread_mutex_unlock(&p->lock);
 }
