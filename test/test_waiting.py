@@ -9,6 +9,7 @@ import pytest
 from machine_doors import needs_image
 from test_access import bearer, evaluate, make_token, serve
 from test_network import policy, web  # noqa: F401 (fixtures)
+from test_permissions import host, program, run, wait_for  # noqa: F401 (fixtures)
 from wire import call
 
 AT_ONCE = 12  # calls that answer much at once, of one evaluation
@@ -114,6 +115,20 @@ def test_long_queries_of_one_token_hold_up_no_other(cloche, vault, tokens):
         finally:
             for connection in slow:
                 connection.close()
+
+
+def test_code_that_waits_for_persons_has_no_thread(host, program):
+    """More of one evaluation than its calls that are performed at once."""
+    code = ("const all = await Promise.allSettled(Array.from({length: 16}, (x, i) => "
+            "tools.reader({args: [String(i)]}))); return all.map((a) => a.reason?.name)")
+    before = threads(host)
+    waiting = begin(host, code, {})
+    entries = wait_for(program, 16)
+    assert threads(host) - before < 24
+    for entry in entries:
+        run(program, "approvals", "deny", entry["id"])
+    assert answer_of(waiting).count(b"PermissionDenied") >= 16
+    waiting.close()
 
 
 @needs_image

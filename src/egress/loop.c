@@ -247,6 +247,8 @@ static bool start(struct egress_loop *l)
     pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, STACK_SIZE);
     l->has_thread = pthread_create(&l->thread, &attr, drive_all, l) == 0;
+    if (l->has_thread)
+        (void)pthread_setname_np(l->thread, "egress");
     pthread_attr_destroy(&attr);
     return l->has_thread;
 }

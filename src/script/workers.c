@@ -34,6 +34,7 @@ struct workers {
     struct share *shares; /* in turn */
     pthread_t threads[THREADS_MAX + SCRIPT_RESTING_MAX];
     size_t count, idle, running, resting, lent;
+    bool starting; /* one that was made has not come yet */
     bool ending;
 
     pthread_cond_t due;
@@ -106,6 +107,8 @@ static bool has_timer(struct workers *p)
     pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, TIMER_STACK);
     p->has_timer = pthread_create(&p->timer, &attr, keep_time, p) == 0;
+    if (p->has_timer)
+        (void)pthread_setname_np(p->timer, "host-timer");
     pthread_attr_destroy(&attr);
     return p->has_timer;
 }
@@ -261,8 +264,8 @@ static void *work(void *arg);
 /* Somebody shall come, where there is something to do for one more. */
 static void call_worker(struct workers *p)
 {
-    if (!next_share(p))
-        return;
+    if (p->starting || !next_share(p))
+        return; /* who starts calls the next */
     if (p->idle) {
         pthread_cond_signal(&p->work);
         return;
@@ -272,7 +275,9 @@ static void call_worker(struct workers *p)
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_SIZE);
-    p->count += pthread_create(&p->threads[p->count], &attr, work, p) == 0;
+    p->starting = pthread_create(&p->threads[p->count], &attr, work, p) == 0;
+    if (p->starting)
+        (void)pthread_setname_np(p->threads[p->count++], "host-call");
     pthread_attr_destroy(&attr);
 }
 
@@ -315,6 +320,7 @@ static void *work(void *arg)
 {
     struct workers *p = arg;
     pthread_mutex_lock(&p->lock);
+    p->starting = false;
     while (!p->ending) {
         struct script_task *t = next_task(p);
         if (!t) {
