@@ -61,7 +61,8 @@ void asks_done(struct asks *a)
 void asks_wake(struct asks *a)
 {
     pthread_mutex_lock(&a->lock);
-    pthread_cond_broadcast(&a->changed);
+    for (struct ask *q = a->first; q; q = q->after)
+        tell_changed(a, q);
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -124,9 +125,9 @@ static bool enter_all(struct asks *a, struct ask *list, size_t n, struct err *e)
     }
     pthread_mutex_unlock(&a->lock);
     return room || err_set(e, ERR_BUSY,
-                           "too many questions wait for your client's answer (%u may); "
-                           "nothing was changed",
-                           ASKS_SESSION_MAX);
+                           "too many questions wait for answers (%u of one session may, "
+                           "and of one caller %u); nothing was changed",
+                           ASKS_SESSION_MAX, ASKS_MAX / 4);
 }
 
 static void leave_all(struct asks *a, struct ask *list, size_t n)
