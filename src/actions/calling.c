@@ -133,8 +133,8 @@ static bool await_consent(struct calling *x, struct buf *out, struct err *e)
 }
 
 /* `then` is the beginning of what asks. */
-static void wait_for_word(struct calling *x, calling_fn *then, struct buf *out,
-                          struct err *e)
+static void put_off_for_consent(struct calling *x, calling_fn *then, struct buf *out,
+                                struct err *e)
 {
     *e = (struct err){0};
     out->n = 0;
@@ -161,7 +161,7 @@ static bool make(struct calling *x, struct buf *out, struct err *e)
     if (x->c->begin) {
         bool ok = x->c->begin(x, out, e);
         if (!ok && x->consent.waits)
-            wait_for_word(x, make, out, e);
+            put_off_for_consent(x, make, out, e);
         return ok;
     }
     struct json_writer w = json_writer(out);
@@ -201,7 +201,7 @@ static bool confirm(struct calling *x, struct buf *out, struct err *e)
     if (confirmed(x, e))
         return make_patiently(x, out, e);
     if (x->consent.waits)
-        wait_for_word(x, confirm, out, e);
+        put_off_for_consent(x, confirm, out, e);
     return false;
 }
 

@@ -56,6 +56,7 @@ enum row {
     BEAM,        /* a global of FEATURE_BEAM */
     QUICK_SLEEP, /* (ms): answers after this time, and has no thread meanwhile */
     SLOW_SLEEP,  /* the same */
+    SLOW_STOP,   /* answers when its cancel fires */
     LATER,       /* (number, file, text): the function that the text returns, counted */
 };
 #define FEATURE_EXTRA 1u
@@ -104,6 +105,7 @@ static const struct script_row rows[] = {
                   " return async (...a) => new Reply(callSync ?? await call(...a)); }"},
     [QUICK_SLEEP] = {.name = "waits.quick"},
     [SLOW_SLEEP] = {.name = "waits.slow", .slow = true},
+    [SLOW_STOP] = {.name = "waits.stop", .slow = true},
     [LATER] = {.name = "later",
                .wrap =
                    "(call, callSync, kit) => {"
@@ -175,6 +177,27 @@ static inline void pause_ms(int64_t ms)
 {
     struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     nanosleep(&t, NULL);
+}
+
+static inline void note_stop(void *stopped)
+{
+    pthread_mutex_lock(&table.lock);
+    *(bool *)stopped = true;
+    pthread_cond_broadcast(&table.change);
+    pthread_mutex_unlock(&table.lock);
+}
+
+static inline bool wait_to_be_stopped(struct cancel *c, struct err *e)
+{
+    bool stopped = !cancel_on(c, note_stop, &stopped);
+    pthread_mutex_lock(&table.lock);
+    table.holding++;
+    while (!stopped)
+        pthread_cond_wait(&table.change, &table.lock);
+    table.holding--;
+    pthread_mutex_unlock(&table.lock);
+    cancel_off(c);
+    return err_set(e, ERR_CANCELLED, "stopped");
 }
 
 /* (ms): answers after this time, and has no thread meanwhile. */
@@ -265,6 +288,8 @@ static inline bool perform(void *arg, struct script_task *t, uint32_t row,
         atomic_fetch_add(&table.sleeping, 1);
         return has_slept((void *)(uintptr_t)until, t, out, e);
     }
+    case SLOW_STOP:
+        return wait_to_be_stopped(script_task_cancel(t), e);
     case QUICK_NOTHING:
     case TOP:
     case LATER:

@@ -190,6 +190,19 @@ static void calls_that_wait_end_with_their_run_whoever_has_the_threads(void **st
     script_outcome_done(&late.o);
 }
 
+static void each_call_is_stopped_by_a_cancel_of_its_own(void **state)
+{
+    (void)state;
+    struct beside b;
+    begin_beside(&b, "a",
+                 "await Promise.all(Array.from({length: 12}, () => waits.stop()))");
+    await(many_are_held);
+    cancel_fire(&b.cancel);
+    end_beside(&b, false);
+    assert_int_equal(b.o.type, ERR_CANCELLED);
+    assert_int_equal(held(), 0);
+}
+
 static void calls_that_wait_go_on_in_time(void **state)
 {
     (void)state;
@@ -223,6 +236,7 @@ int main(void)
         test(who_is_out_of_time_does_not_wait_for_calls_that_have_not_begun),
         test(calls_that_wait_have_no_thread),
         test(calls_that_wait_end_with_their_run_whoever_has_the_threads),
+        test(each_call_is_stopped_by_a_cancel_of_its_own),
         test(calls_that_wait_go_on_in_time),
         test(quick_calls_keep_their_order_behind_one_that_waits),
     };
