@@ -103,13 +103,15 @@ static bool make_again(struct calling *x, struct buf *out, struct err *e)
     if (!x->made || why.code != ERR_BUSY || x->attempt == RETRIES ||
         os_mono_ns() > x->patient_ns || calling_over(x))
         return false;
+    if (!x->inside) { /* it left the vault, where it would begin anew */
+        evaluation_enter(x->v);
+        x->inside = true;
+        if (x->v->here != x->here)
+            return false; /* it was permitted in another one */
+    }
     *e = (struct err){0};
     out->n = 0;
     uint64_t ms = pause_ms(x->attempt++);
-    if (!x->inside) { /* it left the vault, and begins anew */
-        evaluation_enter(x->v);
-        x->inside = true;
-    }
     x->busy = why;
     calling_wait(x, make, SCRIPT_WAIT_LIGHT, os_mono_ns() + ms * 1000000);
     return false;
@@ -287,5 +289,6 @@ bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str arg
     struct calling x = {
         .v = v, .c = c, .row = row, .task = t, .inside = true, .begun_ns = os_mono_ns()};
     evaluation_enter(v);
+    x.here = v->here;
     return leave(&x, begin(&x, args, out, e), out, e);
 }

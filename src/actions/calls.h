@@ -129,6 +129,7 @@ struct calling {
 
     /* calling.c's own. */
     uint32_t row;
+    struct place *here; /* where it was permitted */
     struct arena *arena;
     uint64_t begun_ns, until_ns, patient_ns;
     unsigned attempt;
