@@ -14,6 +14,7 @@
 #include "actions/tooling.h"
 #include "actions/watching.h"
 #include "approvals/approvals.h"
+#include "egress/egress.h"
 #include "lint/lint.h"
 #include "os/os.h"
 
@@ -123,6 +124,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     a->cache = cache_new();
     a->granted = granted_new();
     a->repeating = repeating_new();
+    a->loop = egress_loop_new();
     if (!add_rows(a, o, e))
         return NULL;
     if (o->guest_dir)
@@ -180,6 +182,7 @@ void actions_close(struct actions *a)
     approvals_close(a->approvals);
     granted_free(a->granted);
     repeating_free(a->repeating);
+    egress_loop_free(a->loop);
     results_free(a->results);
     cache_free(a->cache);
     free(a->guest_dir);
@@ -383,7 +386,8 @@ static bool confirmed(const struct action_call *c, const char *name, struct err 
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(c->actions->vaults, c->place->vault, vault);
-    return confirm_call(permit, name, c->arguments, vault, true, NULL, c->account, e);
+    return confirm_call(permit, name, c->arguments, vault, true, NULL, NULL, c->account,
+                        e);
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)

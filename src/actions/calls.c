@@ -1,14 +1,6 @@
-/* The table of host calls, joined from its groups, and how one is performed. To add a
- * call: a row in its group's file (calls_<namespace>.c), and its function. */
-#include <stdio.h>
-#include <time.h>
-
-#include "actions/account.h"
+/* The table of host calls, joined from its groups. To add a call: a row in its group's
+ * file (calls_<namespace>.c), and its function. calling.c performs them. */
 #include "actions/calls.h"
-#include "actions/dry.h"
-#include "actions/places.h"
-#include "actions/report.h"
-#include "os/os.h"
 
 static const struct host_call_group *const groups[] = {
     /* One namespace's stand together. */
@@ -64,7 +56,7 @@ const struct json *call_options(const struct json *args, const char *call, struc
     return NULL;
 }
 
-/* ---- performing --------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
 /* How many there are: there is none. */
 static size_t number_of(const char *name, const struct host_call *const **calls,
@@ -92,130 +84,4 @@ uint32_t host_call_number(const char *name)
     size_t i = number_of(name, &calls, &count);
     must(i < count);
     return (uint32_t)i;
-}
-
-/* ---- patience ------------------------------------------------------------ */
-
-#define RETRIES 4u
-#define FIRST_PAUSE_MS 20u
-#define PATIENCE_NS 2000000000u /* who has waited so long was patient by himself */
-
-static bool is_over(const struct evaluation *v)
-{
-    return cancel_fired(v->who->cancel) || cancel_fired(&v->stopping);
-}
-
-/* Twice as long each time, and not the same for all who wait for one thing. false:
- * nobody waits for it any more. */
-static bool wait_a_little(const struct evaluation *v, unsigned attempt)
-{
-    uint8_t chance;
-    os_random(&chance, sizeof chance);
-    unsigned ms = (FIRST_PAUSE_MS << attempt) + chance % FIRST_PAUSE_MS;
-    for (; ms && !is_over(v); ms -= ms < 10 ? ms : 10)
-        (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    return !is_over(v);
-}
-
-bool call_patiently(struct evaluation *v, const struct host_call *c,
-                    const struct json *args, struct buf *out, struct err *e)
-{
-    uint64_t until = os_mono_ns() + PATIENCE_NS;
-    for (unsigned attempt = 0;; attempt++) {
-        struct err why = {0};
-        struct json_writer w = json_writer(out);
-        size_t from = out->n;
-        if (c->call(v, args, &w, &why))
-            return true;
-        if (why.code != ERR_BUSY || attempt == RETRIES || os_mono_ns() > until ||
-            !wait_a_little(v, attempt))
-            return err_set(e, why.code, "%s", why.msg);
-        atomic_fetch_add(&v->retries, 1);
-        out->n = from;
-    }
-}
-
-/* By a person, where the policy wants that. */
-static bool confirmed(struct evaluation *v, const struct host_call *c,
-                      const struct json *args, struct err *e)
-{
-    const struct permit *permit = &v->here->permit;
-    if (v->dry || !permit_asks(permit, c->row.name))
-        return true;
-    char vault[VAULT_ID_MAX + 1];
-    vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
-    if (!evaluation_awaits(v, e))
-        return false;
-    bool ok = confirm_call(permit, c->row.name, args, vault, false, &v->stopping,
-                           v->account, e);
-    evaluation_awaited(v);
-    return ok;
-}
-
-static bool perform(struct evaluation *v, const struct host_call *c, uint32_t row,
-                    struct str args, struct buf *out, struct err *e)
-{
-    if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e)))
-        return false;
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *values = json_read(args, a, e);
-    if (!values)
-        return err_wrap(e, "%s", c->row.name);
-    if (!c->steady)
-        atomic_store(&v->unsteady, true);
-    if (!confirmed(v, c, values, e))
-        return false;
-    if (!call_patiently(v, c, values, out, e)) {
-        advice_failed(v, c, values, e);
-        return false;
-    }
-    advice_done(v, c, row, values, buf_view(out));
-    /* Not at the end of the evaluation: an alert may have to stop it. */
-    bool deletes =
-        !strcmp(c->row.name, "notes.delete") || !strcmp(c->row.name, "noteTypes.delete");
-    if (deletes && !v->dry)
-        ward_observe(v->here->ward, v->who, &(struct deed){.deletes = 1});
-    return true;
-}
-
-/* A custom function was written by others, who may see less than its caller: it works in
- * the vault that it is of, where the evaluation began, and cannot leave it. */
-static bool stays(const struct evaluation *v, const struct host_call *c, struct err *e)
-{
-    if (c->outward)
-        return err_set(e, ERR_DENIED,
-                       "%s is not for custom functions: they work in their own vault and "
-                       "know no other; let the code that calls the function do it",
-                       c->row.name);
-    return v->here == v->places ||
-           err_set(e, ERR_DENIED,
-                   "%s: a custom function works in its own vault alone, and the code has "
-                   "gone on to another; go back before it is called",
-                   c->row.name);
-}
-
-bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
-                  struct err *e)
-{
-    struct evaluation *v = arg;
-    bool within = row & SCRIPT_WITHIN;
-    row &= ~SCRIPT_WITHIN;
-    size_t count;
-    const struct host_call *const *calls = host_calls(&count);
-    must(row < count);
-    const struct host_call *c = calls[row];
-    if (!c->call)
-        return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
-    uint64_t begun_ns = os_mono_ns();
-    pthread_rwlock_rdlock(&v->moving);
-    bool ok = (!within || stays(v, c, e)) && perform(v, c, row, args, out, e);
-    pthread_rwlock_unlock(&v->moving);
-    enum err_code outcome = ok ? ERR_NONE : e->code;
-    if (!ok)
-        paths_hide(v->who, args, e);
-    if (!c->row.sync)
-        evaluation_went_on(v, c->row.name);
-    account_call(v->account, row, c, outcome, ok ? buf_view(out) : STR(""));
-    telemetry_call(v->actions->telemetry, row, outcome, os_mono_ns() - begun_ns);
-    return ok;
 }

@@ -1,6 +1,7 @@
 /* actions/calls.h - evaluations, and the table of what their code may call. Private to
  * actions. */
 #pragma once
+#include "actions/consent.h"
 #include "actions/internal.h"
 
 /* ---- the host calls ----------------------------------------------------- */
@@ -31,9 +32,14 @@ struct evaluation {
     const struct caller *who;
     const struct json *allowed; /* allowedAPIs; NULL: no list was given */
     atomic_uint vault;          /* the number of the one it works in; 0: none yet */
-    /* Held for reading by every call from its check to its end, for writing by who goes
-     * to another vault: no call is checked against one vault and done in another. */
-    pthread_rwlock_t moving;
+    /* Every call is inside from its check to its end, also while it waits without a
+     * thread; who goes to another vault waits until none is: no call is checked against
+     * one vault and done in another. */
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t empty;
+        unsigned calls;
+    } inside;
     struct place *here, *places; /* where it works now; all that it went to */
     struct account *account;
     struct script *script; /* whose threads make its slow calls; NULL: its own does */
@@ -111,6 +117,47 @@ const struct json *seen_complete(struct evaluation *v, const struct json *o,
 typedef bool host_call_fn(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e);
 
+struct host_call;
+/* One host call on its way. Those that may wait begin it by a function of their own, which
+ * calls calling_wait() and returns, and go on in `again`, on another thread. */
+struct calling {
+    struct evaluation *v;
+    const struct host_call *c;
+    struct script_task *task; /* NULL: it has to answer when its function returns */
+    const struct json *args;  /* until its end */
+    void *state;              /* of its functions */
+
+    /* calling.c's own. */
+    uint32_t row;
+    struct str asked;   /* its arguments as they came, until its end */
+    struct place *here; /* where it was permitted */
+    struct arena *arena;
+    uint64_t begun_ns, until_ns, patient_ns;
+    unsigned attempt;
+    struct err busy;        /* of the last attempt */
+    struct consent consent; /* a person's, that it waits for */
+    bool (*again)(struct calling *x, struct buf *out, struct err *e);
+    bool (*then)(struct calling *x, struct buf *out, struct err *e);
+    enum script_wait_kind kind;
+    bool waits, inside, kept;
+    bool within; /* code of a custom function makes it */
+    bool made;   /* else it was not permitted */
+};
+typedef bool calling_fn(struct calling *x, struct buf *out, struct err *e);
+/* As script_wait(). `x` may be another when `again` is called; what wakes it knows its
+ * task. Not where there is no task. */
+void calling_wait(struct calling *x, calling_fn *again, enum script_wait_kind kind,
+                  uint64_t until_ns);
+/* Does nobody want its answer any more? Then `again` has to end it. */
+bool calling_over(const struct calling *x);
+/* For whoever asks a person before anything is done; the call is made anew when the word
+ * is there. NULL: it has to block. */
+struct consent *calling_consent(struct calling *x);
+/* Fired then. One call alone registers with it. */
+struct cancel *calling_cancel(struct calling *x);
+/* It needs nothing of the vault any more: others may go to another one while it waits. */
+void calling_leave_vault(struct calling *x);
+
 /* A row of the one table from which the namespaces in code, what agents read and
  * the names of permissions come. */
 struct host_call {
@@ -128,6 +175,10 @@ struct host_call {
     bool outward; /* it leads out of the vault: not for custom functions */
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
+
+    /* In the place of `call` where there is a task: it may wait without a thread, or is
+     * stopped by a cancel of its own; NULL: neither. */
+    calling_fn *begin;
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */
     const char *details; /* defaults, limits, what is not obvious */
@@ -175,6 +226,9 @@ script_perform_fn host_perform;
 bool call_patiently(struct evaluation *v, const struct host_call *c,
                     const struct json *args, struct buf *out, struct err *e);
 
+/* A call begins, and ends, in the vault where the code works now. Threads: any. */
+void evaluation_enter(struct evaluation *v);
+void evaluation_leave(struct evaluation *v);
 /* Goes to another vault, for all calls that begin from now on, and for the caller's
  * later ones. From within a call. false and *e: it stays. */
 bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e);
@@ -204,8 +258,8 @@ void evaluation_wrote(void *v, const char *level, struct str message); /* consol
 /* A host call was made; the code said itself how far it is. Threads: safe. */
 void evaluation_went_on(struct evaluation *v, const char *call);
 void evaluation_said(struct evaluation *v, double done, double total, struct str message);
-/* A person is waited for, or no more: the time does not count, and the thread does not.
- * false and ERR_BUSY: too many wait so. Threads: safe, as is evaluation_stood(). */
-bool evaluation_awaits(struct evaluation *v, struct err *e);
-void evaluation_awaited(struct evaluation *v);
+/* A person is waited for, or no more: the time does not count, nor the thread, if there is
+ * one. false and ERR_BUSY: too many wait so. Threads: safe, as is evaluation_stood(). */
+bool evaluation_awaits(struct evaluation *v, bool thread, struct err *e);
+void evaluation_awaited(struct evaluation *v, bool thread);
 uint64_t evaluation_stood(void *v); /* ns that persons took so far */

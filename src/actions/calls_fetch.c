@@ -126,6 +126,7 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
         &(struct egress_options){.rules = rules,
                                  .own_port = atomic_load(&v->actions->own_port),
                                  .cancel = &v->stopping,
+                                 .loop = v->actions->loop,
                                  .tell = tell_host,
                                  .tell_arg = v});
     v->networks = n;
@@ -213,6 +214,15 @@ static bool put_response(const struct egress_response *r, struct json_writer *ou
     return true;
 }
 
+/* Is it called off? Answered at once. */
+static bool is_abort(struct egress *session, const struct json *o)
+{
+    const struct json *id = json_get(o, "abort");
+    if (id)
+        egress_abort(session, (uint32_t)json_int(id, 0));
+    return id != NULL;
+}
+
 static bool call_fetch(struct evaluation *v, const struct json *args,
                        struct json_writer *out, struct err *e)
 {
@@ -220,10 +230,8 @@ static bool call_fetch(struct evaluation *v, const struct json *args,
     struct egress *session = o ? session_here(v, e) : NULL;
     if (!session)
         return false;
-    if (json_get(o, "abort")) {
-        egress_abort(session, (uint32_t)json_int(json_get(o, "abort"), 0));
+    if (is_abort(session, o))
         return true;
-    }
     struct egress_request q;
     struct egress_header headers[EGRESS_HEADERS_MAX];
     struct egress_response r;
@@ -235,6 +243,61 @@ static bool call_fetch(struct evaluation *v, const struct json *args,
     bool ok = egress_fetch(session, &q, &r, e) && put_response(&r, out, e);
     egress_response_done(&r);
     return ok;
+}
+
+/* ---- without a thread --------------------------------------------------- */
+
+struct fetching {
+    struct egress_header headers[EGRESS_HEADERS_MAX];
+    struct egress_response response;
+    struct buf body; /* that is sent */
+    struct egress_trip *trip;
+};
+
+static void fetching_free(struct fetching *f)
+{
+    buf_done(&f->body);
+    egress_response_done(&f->response);
+    free(f);
+}
+
+static void wake(void *task)
+{
+    script_wake(task);
+}
+
+static bool look(struct calling *x, struct buf *out, struct err *e)
+{
+    struct fetching *f = x->state;
+    if (!calling_over(x) && !egress_look(f->trip)) {
+        calling_wait(x, look, SCRIPT_WAIT_HEAVY, UINT64_MAX);
+        return false;
+    }
+    struct json_writer w = json_writer(out);
+    bool ok = egress_end(f->trip, e) && put_response(&f->response, &w, e);
+    fetching_free(f);
+    return ok;
+}
+
+static bool begin_fetch(struct calling *x, struct buf *out, struct err *e)
+{
+    const struct json *o = call_options(x->args, "fetch", e);
+    struct egress *session = o ? session_here(x->v, e) : NULL;
+    if (!session || is_abort(session, o))
+        return session != NULL;
+    struct egress_request q;
+    struct fetching *f = mem_new(sizeof *f);
+    buf_init(&f->body, BODY_MAX);
+    egress_response_init(&f->response);
+    if (read_request(o, &q, f->headers, &f->body, e) && check_reading(x->v, q.method, e))
+        f->trip = egress_begin(session, &q, &f->response, wake, x->task, e);
+    if (!f->trip) {
+        fetching_free(f);
+        return false;
+    }
+    calling_leave_vault(x);
+    x->state = f;
+    return look(x, out, e);
 }
 
 /* ---- the row ------------------------------------------------------------ */
@@ -250,6 +313,7 @@ static const struct host_call rows[] = {
      "sends an HTTP request; only with enableNetwork, to hosts that the policy allows",
      call_fetch,
      LEVEL_FULL,
+     .begin = begin_fetch,
      .details =
          "As in browsers and Node.js, with Headers, Request and Response. A secret of the "
          "policy is written {{secret:NAME}} in a header's value, and put in on the way out. "

@@ -22,6 +22,15 @@ static bool call_sql(struct evaluation *v, const struct json *args,
     return vault && notes_search_sql(vault, json_at(args, 0), v->who->cancel, out, e);
 }
 
+/* With a cancel of its own: others of the evaluation run beside it. */
+static bool begin_sql(struct calling *x, struct buf *out, struct err *e)
+{
+    struct json_writer w = json_writer(out);
+    struct vault *vault = actions_vault(x->v, e);
+    return vault &&
+           notes_search_sql(vault, json_at(x->args, 0), calling_cancel(x), &w, e);
+}
+
 static const struct host_call rows[] = {
     {{.name = "notes.searchAdvanced", .slow = true},
      "(options?: {query?: string, type?: string | string[], tags?: string | string[], "
@@ -68,6 +77,7 @@ static const struct host_call rows[] = {
      "one SELECT (SQLite) over views of the vault; it can change nothing",
      call_sql,
      LEVEL_FULL,
+     .begin = begin_sql,
      .steady = true,
      .details =
          "Views: notes(id, uid, title, type, path, filename, created, updated, size, "

@@ -16,8 +16,9 @@ extern const char tools_js[] __attribute__((visibility("hidden")));
 
 /* ---- running ----------------------------------------------------------------- */
 
-static bool run(struct evaluation *v, const struct tool_order *orders, size_t count,
-                const struct json *shared, struct json_writer *out, struct err *e)
+static bool run(struct evaluation *v, struct calling *x, const struct tool_order *orders,
+                size_t count, const struct json *shared, struct json_writer *out,
+                struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(ARENA_MAX);
     struct tool_call call = {.actions = v->actions,
@@ -25,25 +26,38 @@ static bool run(struct evaluation *v, const struct tool_order *orders, size_t co
                              .place = v->here,
                              .account = v->account,
                              .arena = arena,
-                             .cancel = v->cancel,
+                             .cancel = x ? calling_cancel(x) : v->cancel,
+                             .consent = x ? calling_consent(x) : NULL,
                              .code = v};
     bool success;
     return tooling_run(&call, orders, count, shared, out, &success, e);
 }
 
-static bool call_run(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool run_one(struct evaluation *v, struct calling *x, const struct json *args,
+                    struct json_writer *out, struct err *e)
 {
     struct str name = json_str(json_at(args, 0));
     if (!name.n)
         return err_set(e, ERR_INVALID,
                        "tools.run needs the name of a tool, such as 'jq'; tools.list() "
                        "tells them");
-    return run(v, &(struct tool_order){name, json_at(args, 1)}, 1, NULL, out, e);
+    return run(v, x, &(struct tool_order){name, json_at(args, 1)}, 1, NULL, out, e);
 }
 
-static bool call_pipe(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_run(struct evaluation *v, const struct json *args,
+                     struct json_writer *out, struct err *e)
+{
+    return run_one(v, NULL, args, out, e);
+}
+
+static bool begin_run(struct calling *x, struct buf *out, struct err *e)
+{
+    struct json_writer w = json_writer(out);
+    return run_one(x->v, x, x->args, &w, e);
+}
+
+static bool run_pipe(struct evaluation *v, struct calling *x, const struct json *args,
+                     struct json_writer *out, struct err *e)
 {
     struct tool_order orders[TOOL_STAGES_MAX];
     size_t count;
@@ -53,7 +67,19 @@ static bool call_pipe(struct evaluation *v, const struct json *args,
     if (!json_is(shared, JSON_OBJECT))
         shared = json_read(STR("{}"), arena, &none);
     return tooling_orders(json_at(args, 0), orders, &count, e) &&
-           run(v, orders, count, shared, out, e);
+           run(v, x, orders, count, shared, out, e);
+}
+
+static bool call_pipe(struct evaluation *v, const struct json *args,
+                      struct json_writer *out, struct err *e)
+{
+    return run_pipe(v, NULL, args, out, e);
+}
+
+static bool begin_pipe(struct calling *x, struct buf *out, struct err *e)
+{
+    struct json_writer w = json_writer(out);
+    return run_pipe(x->v, x, x->args, &w, e);
 }
 
 /* ---- telling ------------------------------------------------------------------- */
@@ -138,6 +164,7 @@ static const struct host_call rows[] = {
      "runs a command-line tool; tools.jq(options) is tools.run('jq', options)",
      call_run,
      LEVEL_FULL,
+     .begin = begin_run,
      .details =
          "Every enabled tool is a method by its own name: tools.jq, tools['clang-format'] or "
          "tools.clangFormat. options are its parameters by name, args (strings, as on a "
@@ -164,6 +191,7 @@ static const struct host_call rows[] = {
      "runs tools side by side, each one's standard output the next one's input",
      call_pipe,
      LEVEL_FULL,
+     .begin = begin_pipe,
      .details =
          "At most 16. The result is the last one's; stages tells how each ended, and "
          "failed names the first that did not end with 0.",

@@ -39,6 +39,15 @@ static bool call_exec(struct evaluation *v, const struct json *args,
     return options && machines_exec(&call, options, out, &ended, e);
 }
 
+static bool begin_exec(struct calling *x, struct buf *out, struct err *e)
+{
+    struct tool_call call = call_of(x->v, NULL);
+    call.cancel = calling_cancel(x);
+    call.consent = calling_consent(x);
+    const struct json *options = call_options(x->args, "vm.exec", e);
+    return options && machines_exec_begin(x, &call, options, out, e);
+}
+
 static bool perform(struct evaluation *v, const struct json *args, const char *name,
                     machine_fn *fn, struct json_writer *out, struct err *e)
 {
@@ -77,6 +86,7 @@ static const struct host_call rows[] = {
      "runs a command in a Linux machine (Debian: bash, python3, git), which is there at once",
      call_exec,
      LEVEL_FULL,
+     .begin = begin_exec,
      .details =
          "A text goes to a long-lived bash, so that cd, variables and background jobs are "
          "there for the next command of the same session ('default'); an array of words is "

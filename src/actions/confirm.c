@@ -2,6 +2,7 @@
  * shows what would be done, in full: who says yes has seen it.
  */
 #include "actions/account.h"
+#include "actions/consent.h"
 
 #define SHOWN_MAX ((size_t)64 * 1024) /* bytes of the arguments */
 #define WORKING_MAX ((size_t)8 << 20)
@@ -40,13 +41,14 @@ static bool refuse(const char *call, const char *why, const char *instead, struc
                    call, why, instead);
 }
 
-static bool ask(const struct client *c, struct str question, bool *allowed, struct err *e)
+static bool ask(const struct client *c, struct consent *consent, struct str question,
+                bool *allowed, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
     struct client_question q = {
         .key = "confirm", .method = "elicitation/create", .params = question};
     const struct json *answer;
-    if (!client_ask(c, &q, 1, arena, &answer, e))
+    if (!consent_ask_client(consent, "confirm", c, &q, arena, &answer, e))
         return false;
     *allowed = str_is(json_str(json_get(answer, "action")), "accept") &&
                json_bool(json_get(json_get(answer, "content"), "allow"), false);
@@ -55,7 +57,7 @@ static bool ask(const struct client *c, struct str question, bool *allowed, stru
 
 bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
                   const char *vault, bool again, const struct cancel *stop,
-                  struct account *account, struct err *e)
+                  struct consent *consent, struct account *account, struct err *e)
 {
     if (!permit_asks(p, call))
         return true;
@@ -73,7 +75,7 @@ bool confirm_call(const struct permit *p, const char *call, const struct json *a
     struct client here = *c;
     here.stop = stop;
     bool allowed = false;
-    if (!ask(&here, buf_view(&question), &allowed, e))
+    if (!ask(&here, consent, buf_view(&question), &allowed, e))
         return false;
     account_asked(account, allowed);
     return allowed || err_set(e, ERR_DENIED,

@@ -83,6 +83,7 @@ static bool read_request(const struct action_call *c, struct script_request *q,
     q->logs_max = LOGS_MAX;
     q->calls_max = c->place->permit.policy->host_calls;
     q->cancel = c->who->cancel;
+    q->principal = caller_principal(c->who);
     q->trace = json_bool(json_get(c->arguments, "trace"), false);
     return true;
 }

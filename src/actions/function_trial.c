@@ -157,6 +157,7 @@ static bool read_limits(const struct trial *t, struct script_request *q, struct 
     q->logs_max = LOGS_MAX;
     q->calls_max = p->host_calls;
     q->cancel = c->who->cancel;
+    q->principal = caller_principal(c->who);
     if (!limit_read(c->arguments, "timeout", 1, TRY_MS,
                     permit_timeout_ms(&c->place->permit), "ms", &q->compute_ms, e) ||
         !limit_memory(c, &q->memory_bytes, e))

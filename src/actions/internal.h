@@ -25,10 +25,12 @@ struct machines;
 struct place;
 struct action_call;
 struct catalogue;
+struct egress_loop;
 struct tool;
 struct tool_action;
 struct tool_stage;
 struct tool_outcome;
+struct consent;
 typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
 
 struct action_row {
@@ -80,6 +82,7 @@ struct actions {
     struct approvals *approvals;         /* made when first needed, under the lock */
     struct granted *granted;             /* what persons allowed for sessions; own lock */
     struct catalogue *_Atomic catalogue; /* of command-line tools (tooling.h) */
+    struct egress_loop *loop;            /* that drives all fetches; made at the start */
     struct machines *_Atomic machines;   /* Linux machines (machines.h) */
     struct tool_action *tool_actions;    /* made when first called, under the lock */
     size_t tool_action_count;
@@ -164,8 +167,9 @@ void kept_done(struct kept *k);
 
 /* Asks a person, where the policy wants that, before `call` is made with these arguments
  * (an object, or an array of them). `again`: what this is part of can be run again from
- * its beginning. `stop`: as in struct client. false and ERR_DENIED (no; or nobody could
+ * its beginning. `stop`: as in struct client. `consent`: how it waits without a
+ * thread (consent.h); NULL: it blocks. false and ERR_DENIED (no; or nobody could
  * be asked), ERR_INPUT where it is to be run again, or as client_ask(). */
 bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
                   const char *vault, bool again, const struct cancel *stop,
-                  struct account *account, struct err *e);
+                  struct consent *consent, struct account *account, struct err *e);

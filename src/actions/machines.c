@@ -1,12 +1,11 @@
-/* Linux machines: whose they are, what the policy lets them be, starting and ending them,
- * and running a command in one. */
-#include "actions/machines.h"
+/* Linux machines: whose they are, what the policy lets them be, starting and ending
+ * them. */
+#include "actions/machine_use.h"
 
 #include <stdio.h>
 
 #include "actions/account.h"
 #include "actions/calls.h"
-#include "actions/permission.h"
 #include "actions/places.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
@@ -134,18 +133,10 @@ void machine_payer(const struct caller *who, char out[static MACHINE_OWNER])
 
 /* ---- one, for a call -------------------------------------------------------------- */
 
-/* The call and all that has to do with machines in it. */
-struct use {
-    const struct tool_call *call;
-    const struct policy *policy;
-    struct machines *machines;
-    char owner[MACHINE_OWNER], payer[MACHINE_OWNER];
-};
-
-static bool use_begin(struct use *u, const struct tool_call *c, const char *call,
-                      enum permission *word, struct err *e)
+bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const char *call,
+                       enum permission *word, struct err *e)
 {
-    *u = (struct use){.call = c, .policy = c->place->permit.policy};
+    *u = (struct machine_use){.call = c, .policy = c->place->permit.policy};
     machine_owner(c->who, u->owner);
     machine_payer(c->who, u->payer);
     if (!permit_machine(&c->place->permit, call, word, e))
@@ -166,7 +157,7 @@ static void note_first(void *arg, const struct vm_info *m)
         memcpy(first->handle, m->handle, VM_HANDLE);
 }
 
-static struct first first_of(const struct use *u)
+static struct first first_of(const struct machine_use *u)
 {
     struct first first = {0};
     vm_list(u->machines->all, str_of(u->owner), note_first, &first);
@@ -178,7 +169,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static struct vm_options usual(const struct use *u)
+static struct vm_options usual(const struct machine_use *u)
 {
     const struct policy *p = u->policy;
     return (struct vm_options){
@@ -194,14 +185,13 @@ static struct vm_options usual(const struct use *u)
         .cancel = u->call->cancel};
 }
 
-static bool may_any(const struct use *u, struct err *e)
+static bool may_any(const struct machine_use *u, struct err *e)
 {
     return u->policy->vm.machines > 0 ||
            err_set(e, ERR_LIMIT, "the policy allows no machines (vm.machines is 0)");
 }
 
-/* The one that is meant, held. */
-static struct vm *find(const struct use *u, struct str handle, struct err *e)
+struct vm *machine_use_find(const struct machine_use *u, struct str handle, struct err *e)
 {
     struct vm_options o = usual(u);
     if (!handle.n && !*first_of(u).handle && !may_any(u, e))
@@ -244,7 +234,7 @@ static bool read_size(const char *key, const struct json *v, uint64_t min, uint6
                    key, (unsigned long long)min, (unsigned long long)max);
 }
 
-static bool read_options(const struct use *u, const struct json *options,
+static bool read_options(const struct machine_use *u, const struct json *options,
                          struct vm_options *o, struct err *e)
 {
     const struct policy *p = u->policy;
@@ -277,7 +267,7 @@ static bool read_options(const struct use *u, const struct json *options,
 
 /* Who starts the first machine gets the one that vm_exec uses by itself; of two that do so
  * at the same time, one does. */
-static bool claim_first(struct use *u, struct starting *mine)
+static bool claim_first(struct machine_use *u, struct starting *mine)
 {
     pthread_mutex_lock(&u->machines->lock);
     bool taken = *first_of(u).handle != '\0';
@@ -291,7 +281,7 @@ static bool claim_first(struct use *u, struct starting *mine)
     return !taken;
 }
 
-static void give_first(struct use *u, struct starting *mine)
+static void give_first(struct machine_use *u, struct starting *mine)
 {
     pthread_mutex_lock(&u->machines->lock);
     struct starting **at = &u->machines->starting;
@@ -301,7 +291,7 @@ static void give_first(struct use *u, struct starting *mine)
     pthread_mutex_unlock(&u->machines->lock);
 }
 
-static struct vm *start(struct use *u, const struct vm_options *o, struct err *e)
+static struct vm *start(struct machine_use *u, const struct vm_options *o, struct err *e)
 {
     struct starting mine;
     if (!may_any(u, e))
@@ -318,10 +308,10 @@ static struct vm *start(struct use *u, const struct vm_options *o, struct err *e
 bool machines_start(const struct tool_call *c, const struct json *options,
                     struct json_writer *out, struct err *e)
 {
-    struct use u;
+    struct machine_use u;
     enum permission word;
     uint64_t begun_ns = os_mono_ns();
-    bool ok = use_begin(&u, c, "vm.start", &word, e);
+    bool ok = machine_use_begin(&u, c, "vm.start", &word, e);
     struct vm_options o = ok ? usual(&u) : (struct vm_options){0};
     scoped(vm_release) struct vm *m =
         ok && read_options(&u, options, &o, e) ? start(&u, &o, e) : NULL;
@@ -340,8 +330,8 @@ bool machines_start(const struct tool_call *c, const struct json *options,
 
 /* ---- ending ------------------------------------------------------------------------ */
 
-static bool end_session(const struct use *u, struct str handle, struct str session,
-                        struct json_writer *out, struct err *e)
+static bool end_session(const struct machine_use *u, struct str handle,
+                        struct str session, struct json_writer *out, struct err *e)
 {
     scoped(vm_release) struct vm *m =
         vm_find(u->machines->all, str_of(u->owner), handle, NULL, e);
@@ -355,8 +345,8 @@ static bool end_session(const struct use *u, struct str handle, struct str sessi
     return true;
 }
 
-static bool end_machine(const struct use *u, struct str handle, struct json_writer *out,
-                        struct err *e)
+static bool end_machine(const struct machine_use *u, struct str handle,
+                        struct json_writer *out, struct err *e)
 {
     scoped(vm_release) struct vm *m =
         vm_find(u->machines->all, str_of(u->owner), handle, NULL, e);
@@ -370,8 +360,8 @@ static bool end_machine(const struct use *u, struct str handle, struct json_writ
     return true;
 }
 
-static bool stop(const struct use *u, const struct json *options, struct json_writer *out,
-                 struct err *e)
+static bool stop(const struct machine_use *u, const struct json *options,
+                 struct json_writer *out, struct err *e)
 {
     struct str handle = {0}, session = {0};
     struct json_iter it = json_iter(options);
@@ -400,10 +390,10 @@ static bool stop(const struct use *u, const struct json *options, struct json_wr
 bool machines_stop(const struct tool_call *c, const struct json *options,
                    struct json_writer *out, struct err *e)
 {
-    struct use u;
+    struct machine_use u;
     enum permission word;
     uint64_t begun_ns = os_mono_ns();
-    bool ok = use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
+    bool ok = machine_use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
     account_machine(c->account, &(struct account_machine_deed){
                                     .call = "vm.stop",
                                     .machine = json_str(json_get(options, "machine")).at,
@@ -421,138 +411,12 @@ static void list_one(void *arg, const struct vm_info *m)
 
 bool machines_list(const struct tool_call *c, struct json_writer *out, struct err *e)
 {
-    struct use u;
+    struct machine_use u;
     enum permission word;
-    if (!use_begin(&u, c, "vm.list", &word, e))
+    if (!machine_use_begin(&u, c, "vm.list", &word, e))
         return false;
     json_open_array(out);
     vm_list(u.machines->all, str_of(u.owner), list_one, out);
     json_close(out);
     return buf_check(out->out, "the answer", e);
-}
-
-/* ---- a command ---------------------------------------------------------------------- */
-
-/* What a person sees and permission.c minds of a machine. */
-static const struct tool shown = {.id = "vm",
-                                  .name = "vm",
-                                  .version = "(Linux machine)",
-                                  .sha256 = "",
-                                  .builtin = true};
-
-static bool permitted(const struct use *u, const struct json *request, struct err *e)
-{
-    const struct tool_call *c = u->call;
-    const struct tool *one = &shown;
-    struct tool_asker asker = {.actions = c->actions,
-                               .place = c->place,
-                               .who = c->who,
-                               .account = c->account,
-                               .evaluation = c->code};
-    struct tool_wish wish = {
-        .tools = &one, .count = 1, .request = request, .machine = true};
-    return tools_permitted(&asker, &wish, e);
-}
-
-/* Code has until its evaluation ends; a person's time does not count. */
-static bool fit_time(const struct tool_call *c, struct vm_exec *x, struct err *e)
-{
-    if (!c->code || !c->code->until_ns)
-        return true;
-    uint64_t now = os_mono_ns(), until = c->code->until_ns + evaluation_stood(c->code);
-    if (until <= now)
-        return err_set(e, ERR_TIMEOUT, "the evaluation is out of time; nothing ran");
-    if (x->timeout_ns > until - now)
-        x->timeout_ns = until - now;
-    return true;
-}
-
-/* What stopped it, in words; no code: it ended by itself. */
-static void tell_end(const struct machine_order *o, const struct vm_result *r,
-                     struct err *e)
-{
-    if (r->timed_out)
-        err_set(e, ERR_TIMEOUT,
-                "the command was out of time after %llu ms, and was ended with all that "
-                "it had begun; the machine and its files are as it left them",
-                (unsigned long long)(o->exec.timeout_ns / 1000000));
-    else if (r->cancelled)
-        err_set(e, ERR_CANCELLED, "the command was cancelled, and ended");
-}
-
-static void account_for(const struct use *u, const struct machine_order *o,
-                        const struct vm_info *m, const struct vm_result *r,
-                        enum err_code outcome)
-{
-    account_machine(u->call->account,
-                    &(struct account_machine_deed){
-                        .call = "vm.exec",
-                        .machine = m->handle,
-                        .command = o->exec.command,
-                        .outcome = outcome,
-                        .exit_code = r->exit_code,
-                        .wall_ns = r->wall_ns,
-                        .cpu_ns = r->cpu_ns,
-                        .input_bytes = o->exec.input.n,
-                        .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
-                        .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
-}
-
-/* In the machine `m`. A machine that ended meanwhile is an answer: what was printed until
- * then is worth having. */
-static bool run_in(const struct use *u, struct machine_order *o, struct vm *m,
-                   struct json_writer *out, bool *success, struct err *e)
-{
-    struct machine_live live = {.call = u->call};
-    struct vm_result r = {0};
-    struct vm_info info;
-    struct err end = {0};
-    o->exec.output = machine_live_output;
-    o->exec.output_arg = &live;
-    o->exec.cancel = u->call->cancel;
-    /* It may take minutes: where that can be, its worker is for others meanwhile. */
-    struct err busy = {0};
-    const struct client *carrier = u->call->code ? NULL : u->call->who->client;
-    bool rests = carrier && client_rest(carrier, &busy);
-    bool ran = vm_exec(m, &o->exec, &r, &end);
-    if (rests)
-        client_resume(carrier);
-    machine_live_end(&live);
-    if (ran)
-        tell_end(o, &r, &end);
-    vm_look(m, &info);
-    account_for(u, o, &info, &r, end.code);
-    bool told = ran || info.state != VM_STATE_RUNNING;
-    if (told)
-        *success = machine_result_write(&r, &info, &end, out);
-    else
-        *e = end;
-    vm_result_done(&r);
-    return told && buf_check(out->out, "the answer", e);
-}
-
-static bool exec(struct use *u, const struct json *options, enum permission word,
-                 struct json_writer *out, bool *success, struct err *e)
-{
-    struct machine_order o = {0};
-    struct vm_info none = {0};
-    if (!machine_order_read(&o, u->call, options, e))
-        return false;
-    scoped(vm_release) struct vm *m = NULL;
-    if ((word == PERMISSION_ALWAYS || permitted(u, options, e)) &&
-        fit_time(u->call, &o.exec, e))
-        m = find(u, o.machine, e);
-    if (m)
-        return run_in(u, &o, m, out, success, e);
-    account_for(u, &o, &none, &(struct vm_result){0}, e->code);
-    return false;
-}
-
-bool machines_exec(const struct tool_call *c, const struct json *options,
-                   struct json_writer *out, bool *success, struct err *e)
-{
-    struct use u;
-    enum permission word;
-    return use_begin(&u, c, "vm.exec", &word, e) &&
-           exec(&u, options, word, out, success, e);
 }

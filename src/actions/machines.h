@@ -36,6 +36,11 @@ machine_fn machines_start, machines_stop;
 /* The same for a command; *success: it ran to its own end, whatever its exit code. */
 bool machines_exec(const struct tool_call *c, const struct json *options,
                    struct json_writer *out, bool *success, struct err *e);
+struct calling;
+/* The same for code, as calling_wait() wants it: waits without a thread. `c` is copied, but for
+ * its arena. */
+bool machines_exec_begin(struct calling *x, const struct tool_call *c,
+                         const struct json *options, struct buf *out, struct err *e);
 /* An array. */
 bool machines_list(const struct tool_call *c, struct json_writer *out, struct err *e);
 

@@ -3,6 +3,7 @@
 #include "actions/permission.h"
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/consent.h"
 #include "actions/places.h"
 
 #include <stdio.h>
@@ -378,7 +379,7 @@ static bool ask_client(const struct question *q, struct err *e)
     const struct json *answer;
     struct client_question one = {
         .key = key, .method = "elicitation/create", .params = buf_view(&form)};
-    if (!client_ask(&here, &one, 1, arena, &answer, e)) {
+    if (!consent_ask_client(q->by->consent, q->digest, &here, &one, arena, &answer, e)) {
         if (e->code == ERR_TIMEOUT)
             record(q, "unanswered", "client", APPROVAL_CALL);
         return false;
@@ -415,8 +416,9 @@ static const char *vault_of(const struct question *q)
     return *q->path ? q->path : NULL;
 }
 
-static bool wait_for_word(struct question *q, struct approvals *store,
-                          struct approval_word *word, struct err *e)
+static bool wait_for_word(struct question *q, const struct client *carrier,
+                          struct approvals *store, struct approval_word *word,
+                          struct err *e)
 {
     const char *tools[TOOL_STAGES_MAX];
     const struct tool_asker *by = q->by;
@@ -439,7 +441,7 @@ static bool wait_for_word(struct question *q, struct approvals *store,
                                  .arg = q};
     if (by->evaluation)
         wait.cancel[1] = &by->evaluation->stopping;
-    return approvals_ask(store, &wish, &wait, word, e);
+    return consent_ask_store(by->consent, carrier, store, &wish, &wait, word, e);
 }
 
 static bool ask_store(struct question *q, struct err *e)
@@ -450,11 +452,7 @@ static bool ask_store(struct question *q, struct err *e)
     struct approvals *store = actions_approvals(q->by->actions, e);
     const struct client *carrier =
         q->by->evaluation ? q->by->evaluation->who->client : q->by->who->client;
-    if (!store || !client_rest(carrier, e))
-        return false;
-    bool ok = wait_for_word(q, store, &word, e);
-    client_resume(carrier);
-    if (!ok)
+    if (!store || !wait_for_word(q, carrier, store, &word, e))
         return false;
     if (word.said)
         return heard(q, word.allowed, word.memory, word.by, e);
@@ -513,12 +511,11 @@ static bool ask(struct question *q, struct err *e)
               make_shown(q, e);
     if (ok) {
         make_digest(q);
-        ok = !v || evaluation_awaits(v, e);
+        ok = consent_begin(q->by->consent, v, e);
     }
     if (ok) {
         ok = can_ask_client(q) ? ask_client(q, e) : ask_store(q, e);
-        if (v)
-            evaluation_awaited(v);
+        consent_end(q->by->consent, v);
     }
     buf_done(&q->shown);
     return ok;

@@ -28,11 +28,12 @@ struct tool_asker {
     struct account *account;
     struct evaluation *evaluation; /* whose code asks; NULL: a plain call, which can be */
                                    /* run again from its beginning (client_ask) */
+    struct consent *consent;       /* how it waits without a thread; NULL: it blocks */
 };
 
 /* Asks for all that the policy does not simply allow, once for all stages; nothing may
  * have run before. What a person takes to answer is no time of the evaluation's, and no
- * worker's. false and ERR_DENIED ("Permission denied: ..."), ERR_BUSY, ERR_CANCELLED, or
+ * worker's. false with consent->waits: the call is to be made anew (consent.h). false and ERR_DENIED ("Permission denied: ..."), ERR_BUSY, ERR_CANCELLED, or
  * ERR_INPUT, on which a plain call returns at once. In a dry run nobody is asked: what
  * would take a person's word is ERR_DENIED. */
 bool tools_permitted(const struct tool_asker *who, const struct tool_wish *wish,

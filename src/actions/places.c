@@ -79,7 +79,8 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
     pthread_mutex_init(&v->lock, NULL);
     buf_init(&v->warnings, (size_t)128 << 10);
     buf_init(&v->again, 2000);
-    pthread_rwlock_init(&v->moving, NULL);
+    pthread_mutex_init(&v->inside.lock, NULL);
+    pthread_cond_init(&v->inside.empty, NULL);
 }
 
 void evaluation_done(struct evaluation *v)
@@ -92,7 +93,8 @@ void evaluation_done(struct evaluation *v)
     functions_forget(v);
     buf_done(&v->warnings);
     buf_done(&v->again);
-    pthread_rwlock_destroy(&v->moving);
+    pthread_cond_destroy(&v->inside.empty);
+    pthread_mutex_destroy(&v->inside.lock);
     pthread_mutex_destroy(&v->lock);
     arena_free(v->arena);
 }
@@ -118,27 +120,43 @@ static struct place *find_place(struct evaluation *v, unsigned vault, struct err
     return p->next = made;
 }
 
+void evaluation_enter(struct evaluation *v)
+{
+    pthread_mutex_lock(&v->inside.lock);
+    v->inside.calls++;
+    pthread_mutex_unlock(&v->inside.lock);
+}
+
+void evaluation_leave(struct evaluation *v)
+{
+    pthread_mutex_lock(&v->inside.lock);
+    if (--v->inside.calls == 0)
+        pthread_cond_broadcast(&v->inside.empty);
+    pthread_mutex_unlock(&v->inside.lock);
+}
+
 bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e)
 {
-    pthread_rwlock_wrlock(&v->moving);
+    pthread_mutex_lock(&v->inside.lock);
+    while (v->inside.calls)
+        pthread_cond_wait(&v->inside.empty, &v->inside.lock);
     struct place *to = find_place(v, vault, e);
     if (to) {
         v->here = to;
         atomic_store(&v->vault, vault);
     }
-    pthread_rwlock_unlock(&v->moving);
+    pthread_mutex_unlock(&v->inside.lock);
     return to != NULL;
 }
 
-/* Called from within a call, which holds the lock for reading, and does so again when
- * this returns. */
+/* Called from within a call, which is inside again when this returns. */
 bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e)
 {
-    pthread_rwlock_unlock(&v->moving);
+    evaluation_leave(v);
     bool gone = evaluation_visit(v, vault, e);
     if (gone && v->who->vault)
         *v->who->vault = vault;
-    pthread_rwlock_rdlock(&v->moving);
+    evaluation_enter(v);
     return gone;
 }
 

@@ -112,9 +112,10 @@ static void request(struct evaluation *v, const struct json *args,
         put_problem(&why, reply);
 }
 
-static bool perform(void *arg, uint32_t row, struct str args, struct buf *out,
-                    struct err *e)
+static bool perform(void *arg, struct script_task *t, uint32_t row, struct str args,
+                    struct buf *out, struct err *e)
 {
+    (void)t;
     (void)row; /* there is one */
     scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
     const struct json *values = json_read(args, arena, e);
@@ -145,6 +146,7 @@ static bool read_script(const struct action_call *c, struct script_request *q,
                                  .calls_max = policy->host_calls,
                                  .logs_max = LOGS_MAX,
                                  .cancel = c->who->cancel,
+                                 .principal = caller_principal(c->who),
                                  .perform = perform,
                                  .over = evaluation_over,
                                  .wrote = evaluation_wrote,

@@ -60,9 +60,9 @@ void evaluation_said(struct evaluation *v, double done, double total, struct str
 
 /* ---- a person's time ---------------------------------------------------- */
 
-bool evaluation_awaits(struct evaluation *v, struct err *e)
+bool evaluation_awaits(struct evaluation *v, bool thread, struct err *e)
 {
-    if (v->script && !script_rest(v->script, e))
+    if (v->script && !script_rest(v->script, caller_principal(v->who), thread, e))
         return false;
     pthread_mutex_lock(&v->lock);
     if (v->persons.waiting++ == 0)
@@ -71,14 +71,14 @@ bool evaluation_awaits(struct evaluation *v, struct err *e)
     return true;
 }
 
-void evaluation_awaited(struct evaluation *v)
+void evaluation_awaited(struct evaluation *v, bool thread)
 {
     pthread_mutex_lock(&v->lock);
     if (--v->persons.waiting == 0)
         v->persons.waited_ns += os_mono_ns() - v->persons.since_ns;
     pthread_mutex_unlock(&v->lock);
     if (v->script)
-        script_resume(v->script);
+        script_resume(v->script, caller_principal(v->who), thread);
 }
 
 uint64_t evaluation_stood(void *arg)

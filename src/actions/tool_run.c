@@ -287,7 +287,8 @@ static bool permitted(const struct tool_run *r, const struct json *request, stru
                                .place = c->place,
                                .who = c->who,
                                .account = c->account,
-                               .evaluation = c->code};
+                               .evaluation = c->code,
+                               .consent = c->consent};
     struct tool_wish wish = {.tools = tools,
                              .count = r->count,
                              .request = request,
@@ -340,7 +341,9 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
     bool may = request && permitted(&r, request, e);
     if (may && r.world.until_ns)
         r.world.until_ns += os_mono_ns() - asked_ns;
-    if (request && !may) {
+    if (request && !may && c->consent && c->consent->waits) {
+        ok = false;
+    } else if (request && !may) {
         account_all(&r, &(struct tool_result){0}, e->code);
         ok = false;
     } else {

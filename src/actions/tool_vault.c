@@ -250,7 +250,7 @@ static bool check(const struct tool_vault *t, const struct json *shown, struct e
             any |= t->files[i].change == k;
         if (any && (!lets(c->place, calls[k], true, e) ||
                     !confirm_call(&c->place->permit, calls[k], shown, vault, c->again,
-                                  c->cancel, c->account, e)))
+                                  c->cancel, NULL, c->account, e)))
             return err_wrap(e, "what the tool %s in the vault was not kept", words[k]);
     }
     return true;

@@ -55,6 +55,7 @@ struct tool_call {
     struct cancel *cancel; /* NULL: it cannot be cancelled */
     bool again; /* it can be run again from its beginning, once a person said yes */
     struct evaluation *code; /* that calls it; NULL: nobody's */
+    struct consent *consent; /* how it waits for a person; NULL: it blocks */
 };
 
 /* Of an action, which can be run again. */

@@ -101,7 +101,7 @@ bool work_call(struct work *w, const char *name, struct str args, struct buf *ou
     if (w->number && w->number != atomic_load(&w->evaluation->vault) &&
         !evaluation_visit(w->evaluation, w->number, e))
         return false;
-    return host_perform(w->evaluation, host_call_number(name), args, out, e) &&
+    return host_perform(w->evaluation, NULL, host_call_number(name), args, out, e) &&
            buf_check(out, "the answer", e);
 }
 

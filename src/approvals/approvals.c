@@ -405,7 +405,8 @@ static bool find_or_make(struct approvals *a, const struct approval_wish *w,
         if (!out->id[0])
             (void)snprintf(out->id, sizeof out->id, "%.*s", STR_ARGS(x->id));
     }
-    if (!out->id[0] && (all->n >= APPROVALS_MAX || of_asker >= APPROVALS_ASKER_MAX))
+    if (!out->id[0] &&
+        (of_asker >= APPROVALS_ASKER_MAX || !share_fits(of_asker, all->n, APPROVALS_MAX)))
         return err_set(
             e, ERR_BUSY,
             "too many requests wait for a person's word (%u of one asker may, %u "
@@ -458,29 +459,68 @@ static void wait_a_look(struct approvals *a)
     pthread_mutex_unlock(&a->lock);
 }
 
+struct approval_ticket {
+    struct approvals *in;
+    struct approval_word word;
+    int waits; /* the lock that tells of who waits */
+    uint64_t until_ns;
+    struct err why;
+};
+
+struct approval_ticket *approvals_begin(struct approvals *a,
+                                        const struct approval_wish *w,
+                                        const struct approval_wait *wait, struct err *e)
+{
+    struct approval_ticket *t = mem_new(sizeof *t);
+    *t = (struct approval_ticket){.in = a, .waits = -1};
+    if (!find_or_make(a, w, wait->ms, &t->word, &t->waits, e)) {
+        free(t);
+        return NULL;
+    }
+    t->until_ns = os_mono_ns() + (uint64_t)wait->ms * 1000000u;
+    if (!t->word.said && wait->ms && wait->begins)
+        wait->begins(wait->arg, t->word.id);
+    return t;
+}
+
+bool approvals_look(struct approval_ticket *t, uint64_t *look_ns)
+{
+    uint64_t now = os_mono_ns();
+    *look_ns = now + LOOK_MS * 1000000u;
+    if (t->word.said || t->why.code || t->waits < 0)
+        return true;
+    return !look_for_word(t->in, &t->word, &t->why) || t->word.said || now >= t->until_ns;
+}
+
+bool approvals_end(struct approval_ticket *t, struct approval_word *out, struct err *e)
+{
+    bool ok = t->why.code == ERR_NONE;
+    *out = t->word;
+    if (!ok)
+        *e = t->why;
+    os_close(t->waits);
+    free(t);
+    return ok;
+}
+
 bool approvals_ask(struct approvals *a, const struct approval_wish *w,
                    const struct approval_wait *wait, struct approval_word *out,
                    struct err *e)
 {
+    uint64_t look_ns;
     *out = (struct approval_word){0};
-    scoped_fd int waits = -1;
-    if (!find_or_make(a, w, wait->ms, out, &waits, e))
+    struct approval_ticket *t = approvals_begin(a, w, wait, e);
+    if (!t)
         return false;
-    if (out->said || !wait->ms)
-        return true;
-    if (wait->begins)
-        wait->begins(wait->arg, out->id);
-    uint64_t until = os_mono_ns() + (uint64_t)wait->ms * 1000000u;
-    for (;;) {
-        if (!look_for_word(a, out, e))
-            return false;
-        if (out->said || os_mono_ns() >= until)
-            return true;
-        if (is_cancelled(wait))
-            return err_set(e, ERR_CANCELLED,
-                           "cancelled while it waited for a person's word; nothing ran");
+    while (!approvals_look(t, &look_ns)) {
+        if (is_cancelled(wait)) {
+            err_set(&t->why, ERR_CANCELLED,
+                    "cancelled while it waited for a person's word; nothing ran");
+            break;
+        }
         wait_a_look(a);
     }
+    return approvals_end(t, out, e);
 }
 
 /* ---- deciding -------------------------------------------------------------- */

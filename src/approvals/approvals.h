@@ -18,7 +18,7 @@
 #define APPROVAL_ID 9u                        /* "k7qm2fxd" and a NUL */
 #define APPROVAL_SHOWN_MAX ((size_t)64 << 10) /* bytes of what a person is shown */
 #define APPROVALS_MAX 256u                    /* that wait, in all */
-#define APPROVALS_ASKER_MAX 16u               /* and of one asker */
+#define APPROVALS_ASKER_MAX 16u               /* and of one asker (and share_fits) */
 #define APPROVAL_KEEP_MS \
     ((int64_t)600000) /* that a word, or an entry nobody waits for, stays */
 #define APPROVAL_TOOLS_MAX 16u
@@ -73,6 +73,19 @@ struct approval_wait {
 bool approvals_ask(struct approvals *a, const struct approval_wish *w,
                    const struct approval_wait *wait, struct approval_word *out,
                    struct err *e);
+
+/* The same without a thread that waits. NULL and *e: nothing is to be ended. `wait->cancel`
+ * is not looked at. All is copied. */
+struct approval_ticket;
+struct approval_ticket *approvals_begin(struct approvals *a,
+                                        const struct approval_wish *w,
+                                        const struct approval_wait *wait, struct err *e);
+/* true: a word was said, or it is too late; else look again when os_mono_ns() is
+ * *look_ns. Cheap. */
+bool approvals_look(struct approval_ticket *t, uint64_t *look_ns);
+/* As approvals_ask(), and frees it; also before it is over: then nothing is said, and the
+ * entry stays for a while. */
+bool approvals_end(struct approval_ticket *t, struct approval_word *out, struct err *e);
 
 /* ---- deciding: for persons ------------------------------------------------- */
 

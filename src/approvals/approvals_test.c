@@ -300,6 +300,27 @@ static void all_together_can_only_have_so_many(void **state)
     assert_int_equal(e.code, ERR_BUSY);
 }
 
+static void the_last_places_are_for_those_who_have_none(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    char asker[16], digest[16];
+    struct approval_word word;
+    for (unsigned i = 0; i < APPROVALS_MAX - APPROVALS_MAX / 8; i++) {
+        (void)snprintf(asker, sizeof asker, "asker %u", i / APPROVALS_ASKER_MAX);
+        (void)snprintf(digest, sizeof digest, "%u", i);
+        struct approval_wish w = wish(digest);
+        w.asker = asker;
+        assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    }
+    struct approval_wish w = wish("more");
+    w.asker = "a new one";
+    assert_true(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    w.digest = "and more";
+    assert_false(approvals_ask(store, &w, &(struct approval_wait){0}, &word, &e));
+    assert_int_equal(e.code, ERR_BUSY);
+}
+
 static void what_cannot_be_shown_whole_is_not_asked(void **state)
 {
     (void)state;
@@ -428,6 +449,7 @@ int main(void)
         test(who_was_killed_leaves_an_entry_that_the_same_request_takes_on),
         test(one_asker_can_only_have_so_many),
         test(all_together_can_only_have_so_many),
+        test(the_last_places_are_for_those_who_have_none),
         test(what_cannot_be_shown_whole_is_not_asked),
         test(damaged_and_forged_files_are_passed_over),
         test(what_is_old_is_forgotten),

@@ -212,6 +212,13 @@ void cancel_off(struct cancel *c);
 void cancel_fire(struct cancel *c);
 bool cancel_fired(const struct cancel *c);
 
+/* ---- shares ------------------------------------------------------------- */
+
+/* May one caller, who has `mine` of the `all` places that are taken, have one more of
+ * `max`? Nobody has more than a quarter of them, and the last eighth is for those who have
+ * none. */
+bool share_fits(size_t mine, size_t all, size_t max);
+
 /* ---- log ---------------------------------------------------------------- */
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };

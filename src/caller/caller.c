@@ -109,3 +109,8 @@ bool caller_may(const struct caller *who, unsigned scope, const char *what, stru
                    "changed",
                    what, scope_name(scope));
 }
+
+const char *caller_principal(const struct caller *who)
+{
+    return who->grant ? who->grant->principal : "";
+}

@@ -95,6 +95,10 @@ void caller_http_name(char out[static CALLER_NAME], const struct grant *g,
 enum way { WAY_STDIO, WAY_HTTP, WAY_TERMINAL, WAY_OTHER };
 enum way caller_way(const struct caller *who);
 
+/* Whose calls these are, by which what all use together is shared out: the credential's
+ * principal, or "" for the person of this machine. */
+const char *caller_principal(const struct caller *who);
+
 /* Does its credential allow this? `scope` is one of SCOPE_*, `what` is named in the
  * message ("evaluate_note_code"). false and ERR_DENIED. */
 bool caller_may(const struct caller *who, unsigned scope, const char *what,

@@ -69,3 +69,26 @@ void client_resume(const struct client *c)
     if (c && c->ways->resume)
         c->ways->resume(c->arg);
 }
+
+bool client_asks_apart(const struct client *c)
+{
+    return c && c->ways->ask_begin;
+}
+
+void *client_ask_begin(const struct client *c, const struct client_question *questions,
+                       size_t n, void (*wake)(void *arg), void *arg, struct err *e)
+{
+    return c->ways->ask_begin(c->arg, questions, n, wake, arg, e);
+}
+
+bool client_ask_look(const struct client *c, void *asked, uint64_t *look_ns)
+{
+    return c->ways->ask_look(c->arg, asked, look_ns);
+}
+
+bool client_ask_end(const struct client *c, void *asked,
+                    const struct client_question *questions, struct arena *a,
+                    const struct json **answers, struct err *e)
+{
+    return c->ways->ask_end(c->arg, asked, questions, a, answers, e);
+}

@@ -40,6 +40,12 @@ struct client_ways {
     bool (*ask)(void *arg, const struct client_question *questions, size_t n,
                 const struct cancel *stop, struct arena *a, const struct json **answers,
                 struct err *e);
+    /* client_ask_begin() and so on; all or none. */
+    void *(*ask_begin)(void *arg, const struct client_question *questions, size_t n,
+                       void (*wake)(void *wake_arg), void *wake_arg, struct err *e);
+    bool (*ask_look)(void *arg, void *asked, uint64_t *look_ns);
+    bool (*ask_end)(void *arg, void *asked, const struct client_question *questions,
+                    struct arena *a, const struct json **answers, struct err *e);
     void (*let_go)(void *arg);
     bool (*waits)(void *arg);
     bool (*later)(void *arg, struct err *e);
@@ -91,6 +97,19 @@ void client_resume(const struct client *c);
  * person's refusal is no failure: it is in the answer ("action": "decline"). */
 bool client_ask(const struct client *c, const struct client_question *questions, size_t n,
                 struct arena *a, const struct json **answers, struct err *e);
+
+/* The same without a thread that waits, where client_asks_apart(): `wake` is called
+ * whenever it is time to look, with locks held: it calls nothing of the client. NULL and
+ * *e: nothing is to be ended. */
+bool client_asks_apart(const struct client *c);
+void *client_ask_begin(const struct client *c, const struct client_question *questions,
+                       size_t n, void (*wake)(void *arg), void *arg, struct err *e);
+/* true: it is over; else look again when it wakes, or when os_mono_ns() is *look_ns. */
+bool client_ask_look(const struct client *c, void *asked, uint64_t *look_ns);
+/* As client_ask(), and frees it. One that is not over is taken back: ERR_CANCELLED. */
+bool client_ask_end(const struct client *c, void *asked,
+                    const struct client_question *questions, struct arena *a,
+                    const struct json **answers, struct err *e);
 
 /* This will take long. true: from now on nobody waits for it, the client comes back for
  * the answer, and client_ask() waits for answers; the call goes on by itself. false: the

@@ -92,11 +92,18 @@ struct egress_hop {
     enum err_code outcome; /* ERR_NONE: answered */
 };
 
+/* One thread that drives requests on their way, of any sessions; begun with the first.
+ * Threads: safe. Freed when no session that has it is open. */
+struct egress_loop;
+struct egress_loop *egress_loop_new(void);
+void egress_loop_free(struct egress_loop *l); /* NULL is fine */
+
 struct egress_options {
     const struct egress_rules *rules; /* outlives it; NULL: all is refused */
     uint16_t own_port; /* where this program listens: never reached. 0: nowhere */
     const struct cancel *cancel; /* looked at while waiting; may be NULL */
-    /* Called on the thread of the fetch; `hop` holds until it returns. */
+    struct egress_loop *loop;    /* for egress_begin(); NULL: it waits itself */
+    /* Called on the thread of the fetch, or that looks at it; `hop` holds until it returns. */
     void (*tell)(void *arg, const struct egress_hop *hop);
     void *tell_arg;
     /* 0: the defaults behind them. */
@@ -124,5 +131,16 @@ SCOPED(egress, egress_close);
  * A status such as 404 is an answer. */
 bool egress_fetch(struct egress *g, const struct egress_request *q,
                   struct egress_response *out, struct err *e);
+/* The same without a thread that waits: `wake` is called whenever it is time to look, with
+ * locks of this room held: it calls nothing here. The texts of `q` are borrowed until
+ * egress_end(). NULL and *e: nothing is to be ended. */
+struct egress_trip;
+struct egress_trip *egress_begin(struct egress *g, const struct egress_request *q,
+                                 struct egress_response *out, void (*wake)(void *arg),
+                                 void *arg, struct err *e);
+/* Goes on with it; true: it is over. */
+bool egress_look(struct egress_trip *t);
+/* As egress_fetch(), and frees it. One that is not over is called off. */
+bool egress_end(struct egress_trip *t, struct err *e);
 /* Ends the fetch of this id, or the one that will come with it. */
 void egress_abort(struct egress *g, uint32_t id);

@@ -23,6 +23,26 @@ struct egress {
     struct keys keys;  /* only read, once they are there */
     uint32_t *aborted; /* fetches_max ids */
     uint32_t aborted_count;
+    struct egress_trip *trips; /* that are waited for without a thread */
+};
+
+struct egress_trip {
+    struct egress_trip *next; /* of its session's */
+    struct egress *g;
+    struct egress_request q;
+    struct egress_response *out;
+    struct target to;
+    char method[40];
+    bool has_body, crossed;
+    uint64_t until_ns;
+    uint32_t redirects_left;
+    struct buf lines, received;
+    struct line *line;
+    struct hop hop;
+    void (*wake)(void *arg); /* NULL: its own thread waits */
+    void *wake_arg;
+    bool over, ok; /* `why` tells why not */
+    struct err why;
 };
 
 struct egress *egress_open(const struct egress_options *o)
@@ -112,34 +132,26 @@ void egress_abort(struct egress *g, uint32_t id)
     pthread_mutex_lock(&g->lock);
     if (g->aborted_count < g->options.fetches_max)
         g->aborted[g->aborted_count++] = id;
+    for (struct egress_trip *t = g->trips; t; t = t->next)
+        if (t->q.id == id)
+            t->wake(t->wake_arg);
     pthread_mutex_unlock(&g->lock);
 }
 
 /* ---- one fetch ---------------------------------------------------------- */
 
-struct trip {
-    struct egress *g;
-    const struct egress_request *q;
-    struct egress_response *out;
-    struct target to;
-    char method[40];
-    bool has_body, crossed;
-    uint64_t until_ns;
-    struct buf lines, received;
-};
-
 static bool is_stopped(void *arg)
 {
-    const struct trip *t = arg;
+    const struct egress_trip *t = arg;
     struct egress *g = t->g;
     if (g->options.cancel && cancel_fired(g->options.cancel))
         return true;
-    if (!t->q->id)
+    if (!t->q.id)
         return false;
     pthread_mutex_lock(&g->lock);
     bool aborted = false;
     for (uint32_t i = 0; i < g->aborted_count; i++)
-        aborted |= g->aborted[i] == t->q->id;
+        aborted |= g->aborted[i] == t->q.id;
     pthread_mutex_unlock(&g->lock);
     return aborted;
 }
@@ -168,7 +180,7 @@ static bool check_request(const struct egress *g, const struct egress_request *q
     return true;
 }
 
-static void tell(const struct trip *t, const struct hop *h, enum err_code outcome)
+static void tell(const struct egress_trip *t, const struct hop *h, enum err_code outcome)
 {
     const struct egress_options *o = &t->g->options;
     struct egress_hop told = {.method = t->method,
@@ -183,31 +195,36 @@ static void tell(const struct trip *t, const struct hop *h, enum err_code outcom
         o->tell(o->tell_arg, &told);
 }
 
-static bool send_hop(struct trip *t, struct line *l, struct err *e)
+/* The next request of it is on its way, or its answer is there. */
+static bool send_hop(struct egress_trip *t, struct err *e)
 {
     buf_clear(&t->lines);
     buf_clear(&t->received);
     buf_clear(&t->out->body);
     if (!rules_allow_name(t->g->options.rules, &t->to, e) ||
-        !write_headers(t->q, &t->g->keys, &t->to, t->crossed, t->has_body, &t->lines,
+        !write_headers(&t->q, &t->g->keys, &t->to, t->crossed, t->has_body, &t->lines,
                        e)) {
         tell(t, NULL, e->code);
         return false;
     }
-    struct hop h = {.options = &t->g->options,
-                    .to = &t->to,
-                    .method = t->method,
-                    .lines = &t->lines,
-                    .body = t->q->body,
-                    .has_body = t->has_body,
-                    .until_ns = t->until_ns,
-                    .stopped = is_stopped,
-                    .stopped_arg = t,
-                    .out = t->out,
-                    .received = &t->received};
-    bool ok = hop_run(&h, l, e);
-    tell(t, &h, ok ? ERR_NONE : e->code);
-    return ok;
+    t->hop = (struct hop){.options = &t->g->options,
+                          .to = &t->to,
+                          .method = t->method,
+                          .lines = &t->lines,
+                          .body = t->q.body,
+                          .has_body = t->has_body,
+                          .until_ns = t->until_ns,
+                          .stopped = is_stopped,
+                          .stopped_arg = t,
+                          .out = t->out,
+                          .received = &t->received,
+                          .wake = t->wake,
+                          .wake_arg = t->wake_arg};
+    if (t->wake)
+        return loop_submit(t->g->options.loop, &t->hop, t->line, e);
+    (void)hop_run(&t->hop, t->line, &(struct err){0});
+    t->hop.state = HOP_DONE;
+    return true;
 }
 
 /* ---- the answer's headers ----------------------------------------------- */
@@ -254,7 +271,7 @@ static void put_name(struct json_writer *w, struct str name)
 }
 
 /* "HTTP/1.1 404 Not Found" and the lines below it. */
-static void write_head(struct trip *t)
+static void write_head(struct egress_trip *t)
 {
     struct str rest = buf_view(&t->received), name, value;
     struct str status = next_line(&rest);
@@ -287,7 +304,7 @@ static bool is_redirect(int status)
 }
 
 /* Fetch standard, HTTP-redirect fetch: what becomes of the method and the body. */
-static void change_method(struct trip *t)
+static void change_method(struct egress_trip *t)
 {
     int status = t->out->status;
     bool post = !strcmp(t->method, "POST");
@@ -298,7 +315,7 @@ static void change_method(struct trip *t)
     }
 }
 
-static bool go_on(struct trip *t, struct str location, struct err *e)
+static bool go_on(struct egress_trip *t, struct str location, struct err *e)
 {
     struct target next;
     if (!target_read(&next, &t->to, location, e))
@@ -312,30 +329,26 @@ static bool go_on(struct trip *t, struct str location, struct err *e)
     return true;
 }
 
-static bool follow(struct trip *t, struct line *l, struct err *e)
+static bool must_follow(const struct egress_trip *t, struct str location)
 {
-    for (uint32_t left = t->g->options.redirects_max;; left--) {
-        if (!send_hop(t, l, e))
-            return false;
-        struct str location = find_header(&t->received, "Location");
-        if (!is_redirect(t->out->status) || !location.n ||
-            t->q->redirect == EGRESS_MANUAL)
-            return true;
-        if (t->q->redirect == EGRESS_ERROR)
-            return err_set(e, ERR_IO,
-                           "%s answers with a redirect, and redirect is 'error'",
-                           t->to.host);
-        if (left == 0)
-            return err_set(e, ERR_LIMIT, "more than %u redirects",
-                           t->g->options.redirects_max);
-        if (!go_on(t, location, e))
-            return false;
-    }
+    return is_redirect(t->out->status) && location.n && t->q.redirect != EGRESS_MANUAL;
+}
+
+static bool follow(struct egress_trip *t, struct str location, struct err *e)
+{
+    if (t->q.redirect == EGRESS_ERROR)
+        return err_set(e, ERR_IO, "%s answers with a redirect, and redirect is 'error'",
+                       t->to.host);
+    if (t->redirects_left == 0)
+        return err_set(e, ERR_LIMIT, "more than %u redirects",
+                       t->g->options.redirects_max);
+    t->redirects_left--;
+    return go_on(t, location, e) && send_hop(t, e);
 }
 
 /* ---- the whole ---------------------------------------------------------- */
 
-static bool finish(struct trip *t, struct err *e)
+static bool finish(struct egress_trip *t, struct err *e)
 {
     write_head(t);
     (void)target_write(&t->to, &t->out->url);
@@ -347,38 +360,121 @@ static bool finish(struct trip *t, struct err *e)
     return ok || err_set(e, ERR_LIMIT, "the answer is larger than it may be");
 }
 
-static bool travel(struct trip *t, struct err *e)
+static void end_trip(struct egress_trip *t, bool ok)
 {
-    struct line *l = take_line(t->g, e);
-    bool ok = l && follow(t, l, e) && finish(t, e);
-    give_line(t->g, l);
+    t->over = true;
+    t->ok = ok;
+}
+
+/* With the answer of a hop. */
+static void take_answer(struct egress_trip *t)
+{
+    bool ok = hop_outcome(&t->hop, &t->why);
+    tell(t, &t->hop, ok ? ERR_NONE : t->why.code);
+    struct str location = ok ? find_header(&t->received, "Location") : (struct str){0};
+    if (!ok)
+        end_trip(t, false);
+    else if (!must_follow(t, location))
+        end_trip(t, finish(t, &t->why));
+    else if (!follow(t, location, &t->why))
+        end_trip(t, false);
+}
+
+static void list_trip(struct egress_trip *t)
+{
+    pthread_mutex_lock(&t->g->lock);
+    t->next = t->g->trips;
+    t->g->trips = t;
+    pthread_mutex_unlock(&t->g->lock);
+}
+
+static void unlist_trip(struct egress_trip *t)
+{
+    struct egress *g = t->g;
+    pthread_mutex_lock(&g->lock);
+    for (struct egress_trip **at = &g->trips; *at; at = &(*at)->next)
+        if (*at == t) {
+            *at = t->next;
+            break;
+        }
+    pthread_mutex_unlock(&g->lock);
+}
+
+struct egress_trip *egress_begin(struct egress *g, const struct egress_request *q,
+                                 struct egress_response *out, void (*wake)(void *arg),
+                                 void *arg, struct err *e)
+{
+    struct target to;
+    if (!check_request(g, q, e) || !begin_fetch(g, e) ||
+        !target_read(&to, NULL, q->url, e))
+        return NULL;
+    struct egress_trip *t = mem_new(sizeof *t);
+    *t = (struct egress_trip){.g = g,
+                              .q = *q,
+                              .out = out,
+                              .to = to,
+                              .has_body = q->has_body,
+                              .until_ns = os_mono_ns() + g->options.fetch_ms * 1000000u,
+                              .redirects_left = g->options.redirects_max,
+                              .wake = g->options.loop ? wake : NULL,
+                              .wake_arg = arg};
+    (void)snprintf(t->method, sizeof t->method, "%.*s", STR_ARGS(q->method));
+    buf_init(&t->lines, 4 * g->options.headers_max);
+    buf_init(&t->received, g->options.headers_max);
+    out->body.ceiling = g->options.response_max;
+    if (t->wake)
+        list_trip(t);
+    t->line = take_line(g, &t->why);
+    if (!t->line || !send_hop(t, &t->why))
+        end_trip(t, false);
+    return t;
+}
+
+bool egress_look(struct egress_trip *t)
+{
+    struct egress_loop *loop = t->wake ? t->g->options.loop : NULL;
+    while (!t->over && (!loop || loop_is_done(loop, &t->hop)))
+        take_answer(t);
+    if (!t->over && is_stopped(t))
+        loop_call_off(loop, &t->hop);
+    return t->over;
+}
+
+bool egress_end(struct egress_trip *t, struct err *e)
+{
+    struct egress *g = t->g;
+    if (t->wake)
+        unlist_trip(t);
+    if (!t->over) {
+        loop_call_off(g->options.loop, &t->hop);
+        loop_await(g->options.loop, &t->hop);
+        while (!t->over && loop_is_done(g->options.loop, &t->hop)) {
+            t->redirects_left = 0; /* it goes nowhere from here */
+            take_answer(t);
+        }
+    }
+    bool ok = t->ok;
+    if (!ok) {
+        *e = t->why;
+        keys_scrub_error(&g->keys, e);
+        buf_clear(&t->out->body);
+    }
+    give_line(g, t->line);
+    if (t->lines.at)
+        explicit_bzero(t->lines.at, t->lines.capacity);
+    buf_done(&t->lines);
+    buf_done(&t->received);
+    target_done(&t->to);
+    free(t);
     return ok;
 }
 
 bool egress_fetch(struct egress *g, const struct egress_request *q,
                   struct egress_response *out, struct err *e)
 {
-    struct trip t = {.g = g,
-                     .q = q,
-                     .out = out,
-                     .has_body = q->has_body,
-                     .until_ns = os_mono_ns() + g->options.fetch_ms * 1000000u};
-    if (!check_request(g, q, e) || !begin_fetch(g, e) ||
-        !target_read(&t.to, NULL, q->url, e))
+    struct egress_trip *t = egress_begin(g, q, out, NULL, NULL, e);
+    if (!t)
         return false;
-    (void)snprintf(t.method, sizeof t.method, "%.*s", STR_ARGS(q->method));
-    buf_init(&t.lines, 4 * g->options.headers_max);
-    buf_init(&t.received, g->options.headers_max);
-    out->body.ceiling = g->options.response_max;
-    bool ok = travel(&t, e);
-    if (!ok) {
-        keys_scrub_error(&g->keys, e);
-        buf_clear(&out->body);
-    }
-    if (t.lines.at)
-        explicit_bzero(t.lines.at, t.lines.capacity);
-    buf_done(&t.lines);
-    buf_done(&t.received);
-    target_done(&t.to);
-    return ok;
+    (void)egress_look(t);
+    return egress_end(t, e);
 }

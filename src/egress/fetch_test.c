@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -109,6 +110,9 @@ static void server_end(struct server *s)
 
 /* ---- a session ---------------------------------------------------------- */
 
+/* How all are made: by a thread that waits, or by the loop's. */
+static struct egress_loop *loop;
+
 struct trial {
     struct server server;
     struct egress_rules *rules;
@@ -144,6 +148,7 @@ static void begin(struct trial *t, const char *network)
     t->options.rules = t->rules;
     t->options.tell = note_hop;
     t->options.tell_arg = t;
+    t->options.loop = loop;
     t->session = egress_open(&t->options);
     egress_response_init(&t->out);
     server_run(&t->server);
@@ -157,6 +162,49 @@ static void end(struct trial *t)
     server_end(&t->server);
 }
 
+struct bell {
+    pthread_mutex_t lock;
+    pthread_cond_t rings;
+    bool rang;
+};
+
+static void ring(void *arg)
+{
+    struct bell *b = arg;
+    pthread_mutex_lock(&b->lock);
+    b->rang = true;
+    pthread_cond_signal(&b->rings);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* Now and then it looks, whether a cancel has fired: that rings nothing here. */
+static void listen_for(struct bell *b)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    pthread_mutex_lock(&b->lock);
+    while (!b->rang &&
+           pthread_cond_clockwait(&b->rings, &b->lock, CLOCK_MONOTONIC, &until) == 0)
+        ;
+    b->rang = false;
+    pthread_mutex_unlock(&b->lock);
+}
+
+static bool fetch_by(struct egress *g, const struct egress_request *q,
+                     struct egress_response *out, struct err *e)
+{
+    struct bell b = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    if (!loop)
+        return egress_fetch(g, q, out, e);
+    struct egress_trip *trip = egress_begin(g, q, out, ring, &b, e);
+    if (!trip)
+        return false;
+    while (!egress_look(trip))
+        listen_for(&b);
+    return egress_end(trip, e);
+}
+
 static bool fetch_with(struct trial *t, struct egress_request q, const char *path)
 {
     char url[300];
@@ -167,7 +215,7 @@ static bool fetch_with(struct trial *t, struct egress_request q, const char *pat
     egress_response_done(&t->out);
     egress_response_init(&t->out);
     t->e = (struct err){0};
-    return egress_fetch(t->session, &q, &t->out, &t->e);
+    return fetch_by(t->session, &q, &t->out, &t->e);
 }
 
 static bool fetch(struct trial *t, const char *path)
@@ -664,6 +712,56 @@ static void a_fetch_can_be_called_off(void **state)
     end(&t);
 }
 
+/* ---- without a thread -------------------------------------------------------- */
+
+#define MANY 12u /* connections that the server takes, one after the other */
+
+static unsigned threads(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/task");
+    assert_non_null(d);
+    for (struct dirent *x; (x = readdir(d));)
+        n += x->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static void fetches_that_wait_have_one_thread_together(void **state)
+{
+    (void)state;
+    if (!loop)
+        return;
+    struct trial t = {.server.silent = true};
+    struct egress_trip *trips[MANY];
+    struct egress_response out[MANY];
+    struct bell b = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    char url[100];
+    server_begin(&t.server);
+    answer(&t.server, "");
+    begin(&t, GRANTED);
+    unsigned before = threads();
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/", t.server.port);
+    for (unsigned i = 0; i < MANY; i++) {
+        struct egress_request q = {.method = STR("GET"), .url = str_of(url), .id = i + 1};
+        egress_response_init(&out[i]);
+        trips[i] = egress_begin(t.session, &q, &out[i], ring, &b, &t.e);
+        assert_non_null(trips[i]);
+        assert_false(egress_look(trips[i]));
+    }
+    assert_true(threads() <= before + 1);
+    egress_abort(t.session, 1); /* it rings, and is over */
+    while (!egress_look(trips[0]))
+        listen_for(&b);
+    for (unsigned i = 0; i < MANY; i++) {
+        t.e = (struct err){0};
+        assert_false(egress_end(trips[i], &t.e));
+        assert_int_equal(t.e.code, ERR_CANCELLED);
+        egress_response_done(&out[i]);
+    }
+    end(&t);
+}
+
 int main(void)
 {
     /* A proxy that there is not: nobody may ask it. */
@@ -690,6 +788,11 @@ int main(void)
         cmocka_unit_test(the_number_of_fetches_is_limited),
         cmocka_unit_test(a_server_that_says_nothing_is_not_waited_for),
         cmocka_unit_test(a_fetch_can_be_called_off),
+        cmocka_unit_test(fetches_that_wait_have_one_thread_together),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("alone", tests, NULL, NULL);
+    loop = egress_loop_new();
+    failed += cmocka_run_group_tests_name("by the loop", tests, NULL, NULL);
+    egress_loop_free(loop);
+    return failed;
 }

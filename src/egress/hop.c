@@ -244,35 +244,51 @@ static void count_bytes(struct hop *h, CURL *c)
 }
 
 /* A connection that was refused, or that broke off, is not kept. */
-bool hop_run(struct hop *h, struct line *l, struct err *e)
+bool hop_begin(struct hop *h, struct line *l)
 {
-    char detail[CURL_ERROR_SIZE] = "";
-    struct curl_slist *headers = list_headers(h), *resolve = NULL;
+    h->line = l;
+    h->headers = list_headers(h);
+    h->resolve = NULL;
+    h->code = CURLE_OUT_OF_MEMORY;
     curl.easy_reset(l->easy);
     set_safety(l->easy);
     set_callbacks(l->easy, h);
-    set_request(l->easy, h, headers);
-    curl.easy_setopt(l->easy, CURLOPT_ERRORBUFFER, detail);
+    set_request(l->easy, h, h->headers);
+    h->detail[0] = '\0';
+    curl.easy_setopt(l->easy, CURLOPT_ERRORBUFFER, h->detail);
     uint64_t now = os_mono_ns();
     long left_ms = h->until_ns > now ? (long)((h->until_ns - now) / 1000000u) + 1 : 1;
     curl.easy_setopt(l->easy, CURLOPT_TIMEOUT_MS, left_ms);
     curl.easy_setopt(l->easy, CURLOPT_CONNECTTIMEOUT_MS,
                      left_ms < CONNECT_MS ? left_ms : CONNECT_MS);
     for (const char *const *r = h->options->resolve; r && *r; r++)
-        resolve = add_line(resolve, *r);
-    curl.easy_setopt(l->easy, CURLOPT_RESOLVE, resolve);
+        h->resolve = add_line(h->resolve, *r);
+    curl.easy_setopt(l->easy, CURLOPT_RESOLVE, h->resolve);
+    return curl.multi_add_handle(l->multi, l->easy) == CURLM_OK;
+}
 
-    CURLcode code = CURLE_OUT_OF_MEMORY;
-    if (curl.multi_add_handle(l->multi, l->easy) == CURLM_OK) {
-        code = drive(h, l);
-        curl.multi_remove_handle(l->multi, l->easy);
-    }
+void hop_end(struct hop *h)
+{
+    struct line *l = h->line;
     long status = 0;
+    curl.multi_remove_handle(l->multi, l->easy);
     curl.easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &status);
     h->out->status = (int)status;
     count_bytes(h, l->easy);
     curl.easy_reset(l->easy);
-    list_free(headers);
-    curl.slist_free_all(resolve);
-    return code == CURLE_OK || explain(h, code, detail, e);
+    list_free(h->headers);
+    curl.slist_free_all(h->resolve);
+}
+
+bool hop_outcome(struct hop *h, struct err *e)
+{
+    return h->code == CURLE_OK || explain(h, h->code, h->detail, e);
+}
+
+bool hop_run(struct hop *h, struct line *l, struct err *e)
+{
+    if (hop_begin(h, l))
+        h->code = drive(h, l);
+    hop_end(h);
+    return hop_outcome(h, e);
 }

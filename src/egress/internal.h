@@ -12,7 +12,8 @@
     X(global_init) X(free) X(easy_init) X(easy_cleanup) X(easy_reset) X(easy_setopt) \
     X(easy_getinfo) X(easy_strerror) X(multi_init) X(multi_cleanup) \
     X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) \
-    X(multi_info_read) X(slist_append) X(slist_free_all) X(url) X(url_dup) \
+    X(multi_info_read) X(multi_setopt) X(multi_assign) X(multi_socket_action) \
+    X(slist_append) X(slist_free_all) X(url) X(url_dup) \
     X(url_cleanup) X(url_get) X(url_set) X(url_strerror)
 /* clang-format on */
 
@@ -145,6 +146,8 @@ struct line {
     struct line *next;
     CURLM *multi;
     CURL *easy;
+    struct egress_loop *loop; /* that drives its hop; else NULL */
+    uint64_t due_ns;          /* when curl wants to be called */
 };
 struct line *line_open(struct err *e);
 void line_close(struct line *l);
@@ -165,6 +168,33 @@ struct hop {
     size_t header_bytes;         /* over all answers, 1xx too */
     struct err why;              /* from inside curl's callbacks */
     uint64_t sent_bytes, received_bytes;
+
+    /* While it is under way. */
+    struct line *line;
+    struct curl_slist *headers, *resolve;
+    char detail[CURL_ERROR_SIZE];
+    CURLcode code; /* what became of it */
+
+    /* The loop's: the state is under its lock. */
+    enum hop_state { HOP_NEW, HOP_UNDER_WAY, HOP_DONE } state;
+    bool called_off;
+    void (*wake)(void *arg); /* with the loop's lock held */
+    void *wake_arg;
+    struct hop *next;
 };
 /* One request and its answer; redirects are answers. */
 bool hop_run(struct hop *h, struct line *l, struct err *e);
+/* Its parts: ready to be driven by curl; with `code` known, its end on the same thread; and
+ * what came of it, on any. */
+bool hop_begin(struct hop *h, struct line *l);
+void hop_end(struct hop *h);
+bool hop_outcome(struct hop *h, struct err *e);
+
+/* ---- the loop ----------------------------------------------------------- */
+
+/* false and ERR_IO: there is no thread, or no descriptor, to be had. */
+bool loop_submit(struct egress_loop *l, struct hop *h, struct line *line, struct err *e);
+bool loop_is_done(struct egress_loop *l, struct hop *h);
+/* It is done soon; called off unless it is done already. */
+void loop_call_off(struct egress_loop *l, struct hop *h);
+void loop_await(struct egress_loop *l, struct hop *h);

@@ -16,7 +16,8 @@ struct line {
     uint64_t share; /* whose it is */
     struct http_request *first, *last;
     unsigned queued, running;
-    size_t held; /* bytes of large bodies */
+    unsigned parked; /* that wait for a person */
+    size_t held;     /* bytes of large bodies */
 };
 
 static struct line **find(struct http_server *s, uint64_t share)
@@ -41,7 +42,7 @@ static struct line *need(struct http_server *s, uint64_t share)
 static void tidy(struct line **at)
 {
     struct line *x = *at;
-    if (x->running || x->queued || x->held)
+    if (x->running || x->queued || x->held || x->parked)
         return;
     *at = x->next;
     free(x);
@@ -123,6 +124,29 @@ void fair_again(struct http_server *s, uint64_t share)
 {
     s->running++;
     need(s, share)->running++;
+}
+
+/* ---- places for those who wait for a person ------------------------------ */
+
+bool fair_park(struct http_server *s, uint64_t share)
+{
+    struct line **at = find(s, share), *x = *at;
+    must(x && x->running);
+    if (!share_fits(x->parked, s->parked, HTTP_PARKED_MAX))
+        return false;
+    x->parked++;
+    s->parked++;
+    fair_done(s, share);
+    return true;
+}
+
+void fair_unpark(struct http_server *s, uint64_t share)
+{
+    struct line *x = *find(s, share);
+    must(x && x->parked);
+    x->parked--;
+    s->parked--;
+    fair_again(s, share);
 }
 
 /* ---- memory for bodies --------------------------------------------------- */

@@ -184,6 +184,39 @@ static void what_the_person_sends_is_not_halved(void **state)
     assert_false(hold(0, 17 * KB));
 }
 
+/* ---- places for those who wait for a person --------------------------------- */
+
+static bool park_one_of(uint64_t share)
+{
+    assert_true(put(share));
+    assert_int_equal(next(), share);
+    bool parked = fair_park(&server, share);
+    if (!parked)
+        fair_done(&server, share);
+    running[share]--;
+    return parked;
+}
+
+static void nobody_has_more_than_a_quarter_of_the_places_for_persons(void **state)
+{
+    (void)state;
+    unsigned mine = 0;
+    while (mine < HTTP_PARKED_MAX && park_one_of(1))
+        mine++;
+    assert_int_equal(mine, HTTP_PARKED_MAX / 4);
+    assert_true(park_one_of(2));
+    fair_unpark(&server, 1);
+    running[1]++;
+    end_of(1, 1);
+    assert_true(park_one_of(1));
+    for (; mine; mine--) {
+        fair_unpark(&server, 1);
+        fair_done(&server, 1);
+    }
+    fair_unpark(&server, 2);
+    fair_done(&server, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +228,7 @@ int main(void)
         test(the_person_of_the_machine_has_what_is_there),
         test(one_caller_does_not_fill_the_queue),
         test(large_bodies_leave_room_for_others_and_for_small_ones),
+        test(nobody_has_more_than_a_quarter_of_the_places_for_persons),
         test(what_the_person_sends_is_not_halved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,8 @@ struct cancel *http_expelled(struct http_request *rq);
 
 /* Whoever works on it only waits for a person from now on, which may take minutes: another
  * worker takes its worker's place until http_unpark(). Pairs, which may overlap; from any
- * thread, while the handler runs. false and ERR_BUSY: HTTP_PARKED_MAX requests wait so. */
+ * thread, while the handler runs. false and ERR_BUSY: HTTP_PARKED_MAX requests wait so, or
+ * too many of its caller (share_fits). */
 #define HTTP_PARKED_MAX 64u
 bool http_park(struct http_request *rq, struct err *e);
 void http_unpark(struct http_request *rq);

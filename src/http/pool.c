@@ -250,20 +250,15 @@ bool http_park(struct http_request *rq, struct err *e)
     struct http_server *s = rq->server;
     pthread_mutex_lock(&s->lock);
     bool ok =
-        rq->parks > 0 || (!s->ending && s->parked < HTTP_PARKED_MAX && has_substitute(s));
+        rq->parks > 0 || (!s->ending && has_substitute(s) && fair_park(s, rq->share));
     rq->parks += ok;
-    bool wake = false;
-    if (ok && rq->parks == 1) {
-        s->parked++;
-        fair_done(s, rq->share);
-        wake = fair_is_ready(s) && may_wake(s);
-    }
+    bool wake = ok && rq->parks == 1 && fair_is_ready(s) && may_wake(s);
     pthread_mutex_unlock(&s->lock);
     if (wake)
         pthread_cond_signal(&s->work);
     return ok || err_set(e, ERR_BUSY,
-                         "too many calls wait for a person (%u may); nothing ran; ask "
-                         "again when some are decided",
+                         "too many calls wait for a person (%u may, and of one caller a "
+                         "quarter of that); nothing ran; ask again when some are decided",
                          HTTP_PARKED_MAX);
 }
 
@@ -271,10 +266,8 @@ void http_unpark(struct http_request *rq)
 {
     struct http_server *s = rq->server;
     pthread_mutex_lock(&s->lock);
-    if (--rq->parks == 0) {
-        s->parked--;
-        fair_again(s, rq->share);
-    }
+    if (--rq->parks == 0)
+        fair_unpark(s, rq->share);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -17,11 +17,32 @@
 struct ask {
     char id[2 * ID_BYTES + 1];
     unsigned char session[16];
+    char owner[PRINCIPAL_MAX + 1];
     bool answered;
     bool abandoned;      /* nobody is there to answer */
     struct buf response; /* as it came */
+    struct asked *of;
     struct ask *before, *after;
 };
+
+/* Questions that were asked at once. */
+struct asked {
+    struct asks *in;
+    struct talk *talk;
+    size_t n, sent;
+    uint64_t until_ns;
+    void (*wake)(void *arg); /* NULL: its own thread waits */
+    void *wake_arg;
+    struct ask list[];
+};
+
+/* The lock is held. */
+static void tell_changed(struct asks *a, const struct ask *q)
+{
+    pthread_cond_broadcast(&a->changed);
+    if (q->of->wake)
+        q->of->wake(q->of->wake_arg);
+}
 
 void asks_init(struct asks *a)
 {
@@ -40,7 +61,8 @@ void asks_done(struct asks *a)
 void asks_wake(struct asks *a)
 {
     pthread_mutex_lock(&a->lock);
-    pthread_cond_broadcast(&a->changed);
+    for (struct ask *q = a->first; q; q = q->after)
+        tell_changed(a, q);
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -48,9 +70,10 @@ void asks_abandon(struct asks *a, const struct session *session)
 {
     pthread_mutex_lock(&a->lock);
     for (struct ask *q = a->first; q; q = q->after)
-        q->abandoned =
-            q->abandoned || !memcmp(q->session, session->id, sizeof q->session);
-    pthread_cond_broadcast(&a->changed);
+        if (!memcmp(q->session, session->id, sizeof q->session)) {
+            q->abandoned = true;
+            tell_changed(a, q);
+        }
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -72,11 +95,26 @@ static unsigned of_session(const struct asks *a, const unsigned char session[sta
     return n;
 }
 
+static unsigned of_owner(const struct asks *a, const char *owner)
+{
+    unsigned n = 0;
+    for (const struct ask *q = a->first; q; q = q->after)
+        n += strcmp(q->owner, owner) == 0;
+    return n;
+}
+
+/* Of a principal's sessions together, and of each. */
+static bool has_room(const struct asks *a, const struct ask *list, size_t n)
+{
+    size_t mine = of_owner(a, list->owner), session = of_session(a, list->session);
+    return session + n <= ASKS_SESSION_MAX &&
+           share_fits(mine + n - 1, a->count + n - 1, ASKS_MAX);
+}
+
 static bool enter_all(struct asks *a, struct ask *list, size_t n, struct err *e)
 {
     pthread_mutex_lock(&a->lock);
-    bool room =
-        a->count + n <= ASKS_MAX && of_session(a, list->session) + n <= ASKS_SESSION_MAX;
+    bool room = has_room(a, list, n);
     for (size_t i = 0; room && i < n; i++) {
         list[i].before = NULL;
         list[i].after = a->first;
@@ -87,9 +125,9 @@ static bool enter_all(struct asks *a, struct ask *list, size_t n, struct err *e)
     }
     pthread_mutex_unlock(&a->lock);
     return room || err_set(e, ERR_BUSY,
-                           "too many questions wait for your client's answer (%u may); "
-                           "nothing was changed",
-                           ASKS_SESSION_MAX);
+                           "too many questions wait for answers (%u of one session may, "
+                           "and of one caller %u); nothing was changed",
+                           ASKS_SESSION_MAX, ASKS_MAX / 4);
 }
 
 static void leave_all(struct asks *a, struct ask *list, size_t n)
@@ -117,7 +155,7 @@ void asks_answer(struct asks *a, const struct session *from, const struct json *
         struct json_writer w = json_writer(&q->response);
         json_put(&w, response);
         q->answered = true;
-        pthread_cond_broadcast(&a->changed);
+        tell_changed(a, q);
     }
     pthread_mutex_unlock(&a->lock);
 }
@@ -181,27 +219,28 @@ static void wait_a_look(struct asks *a)
     (void)pthread_cond_clockwait(&a->changed, &a->lock, CLOCK_MONOTONIC, &until);
 }
 
-static bool wait_for(struct asks *a, const struct ask *list, size_t n,
-                     const struct cancel *cancel, const struct cancel *stop,
-                     struct err *e)
+/* With the lock: is there nothing to wait for any more? *e: why not. */
+static bool is_over(const struct asked *x, struct err *e)
 {
-    uint64_t until = os_mono_ns() + a->wait_ms * 1000000ull;
-    bool ok = true;
-    pthread_mutex_lock(&a->lock);
-    while (ok && !all_answered(list, n)) {
-        if (cancel_fired(cancel) || cancel_fired(stop))
-            ok = err_set(e, ERR_CANCELLED, "cancelled while it waited for an answer");
-        else if (list->abandoned)
-            ok = err_set(e, ERR_CANCELLED, "your client went away without an answer");
-        else if (os_mono_ns() >= until)
-            ok = err_set(e, ERR_TIMEOUT,
-                         "nobody answered the question within %u s; nothing was changed",
-                         a->wait_ms / 1000);
-        else
-            wait_a_look(a);
-    }
-    pthread_mutex_unlock(&a->lock);
-    return ok;
+    if (all_answered(x->list, x->n))
+        return true;
+    if (x->list->abandoned)
+        return !err_set(e, ERR_CANCELLED, "your client went away without an answer");
+    if (os_mono_ns() < x->until_ns)
+        return false;
+    return !err_set(e, ERR_TIMEOUT,
+                    "nobody answered the question within %u s; nothing was changed",
+                    x->in->wait_ms / 1000);
+}
+
+static void wait_for(struct asked *x, const struct cancel *cancel,
+                     const struct cancel *stop)
+{
+    struct err none = {0};
+    pthread_mutex_lock(&x->in->lock);
+    while (!is_over(x, &none) && !cancel_fired(cancel) && !cancel_fired(stop))
+        wait_a_look(x->in);
+    pthread_mutex_unlock(&x->in->lock);
 }
 
 static const struct json *read_answer(const struct ask *q, struct arena *arena,
@@ -233,30 +272,18 @@ static bool read_answers(const struct ask *list, const struct client_question *q
     return true;
 }
 
-static bool ask_all(struct asks *a, struct talk *t, struct ask *list,
-                    const struct client_question *questions, size_t n,
-                    const struct cancel *stop, struct err *e)
+static void asked_free(struct asked *x)
 {
-    const struct cancel *cancel = t->call->cancel;
-    size_t sent = 0;
-    while (sent < n && send(t, &list[sent], &questions[sent], e))
-        sent++;
-    bool ok = sent == n && wait_for(a, list, n, cancel, stop, e);
-    leave_all(a, list, n);
-    for (size_t i = 0; !ok && i < sent; i++)
-        if (!list[i].answered)
-            take_back(t, &list[i],
-                      e->code == ERR_TIMEOUT ? "nobody answered" : "cancelled");
-    return ok;
+    for (size_t i = 0; i < x->n; i++)
+        buf_done(&x->list[i].response);
+    free(x);
 }
 
-bool asks_ask(struct asks *a, struct talk *t, const struct client_question *questions,
-              size_t n, const struct cancel *stop, struct arena *arena,
-              const struct json **answers, struct err *e)
+static bool check_questions(const struct session *session,
+                            const struct client_question *questions, size_t n,
+                            struct err *e)
 {
-    const struct session *session = &t->call->session;
-    if (n == 0)
-        return true;
+    scoped(arena_free) struct arena *arena = arena_new(2 * n * ASK_ANSWER_MAX);
     if (n > ASKS_SESSION_MAX)
         return err_set(e, ERR_LIMIT, "%zu questions at once; %u may be asked", n,
                        ASKS_SESSION_MAX);
@@ -266,15 +293,79 @@ bool asks_ask(struct asks *a, struct talk *t, const struct client_question *ques
             !can_answer_this(session->can, str_of(questions[i].method), params, e))
             return false;
     }
-    scoped(free) struct ask *list = mem_new(n * sizeof *list);
+    return true;
+}
+
+static void end_asking(struct asked *x, const struct err *e)
+{
+    leave_all(x->in, x->list, x->n);
+    for (size_t i = 0; e->code && i < x->sent; i++)
+        if (!x->list[i].answered)
+            take_back(x->talk, &x->list[i],
+                      e->code == ERR_TIMEOUT ? "nobody answered" : "cancelled");
+}
+
+struct asked *asks_begin(struct asks *a, struct talk *t,
+                         const struct client_question *questions, size_t n,
+                         void (*wake)(void *arg), void *arg, struct err *e)
+{
+    const struct session *session = &t->call->session;
+    if (!check_questions(session, questions, n, e))
+        return NULL;
+    struct asked *x = mem_new(sizeof *x + n * sizeof x->list[0]);
+    *x = (struct asked){.in = a, .talk = t, .n = n, .wake = wake, .wake_arg = arg};
+    x->until_ns = os_mono_ns() + a->wait_ms * 1000000ull;
     for (size_t i = 0; i < n; i++) {
-        ask_name(&list[i]);
-        memcpy(list[i].session, session->id, sizeof list[i].session);
-        buf_init(&list[i].response, ASK_ANSWER_MAX);
+        ask_name(&x->list[i]);
+        x->list[i].of = x;
+        memcpy(x->list[i].session, session->id, sizeof x->list[i].session);
+        memcpy(x->list[i].owner, session->owner, sizeof x->list[i].owner);
+        buf_init(&x->list[i].response, ASK_ANSWER_MAX);
     }
-    bool ok = enter_all(a, list, n, e) && ask_all(a, t, list, questions, n, stop, e) &&
-              read_answers(list, questions, n, arena, answers, e);
-    for (size_t i = 0; i < n; i++)
-        buf_done(&list[i].response);
+    bool entered = enter_all(a, x->list, n, e);
+    while (entered && x->sent < n && send(t, &x->list[x->sent], &questions[x->sent], e))
+        x->sent++;
+    if (entered && x->sent == n)
+        return x;
+    if (entered)
+        end_asking(x, e);
+    asked_free(x);
+    return NULL;
+}
+
+bool asks_look(struct asked *x, uint64_t *look_ns)
+{
+    struct err none = {0};
+    *look_ns = x->until_ns;
+    pthread_mutex_lock(&x->in->lock);
+    bool over = is_over(x, &none);
+    pthread_mutex_unlock(&x->in->lock);
+    return over;
+}
+
+bool asks_end(struct asked *x, const struct client_question *questions,
+              struct arena *arena, const struct json **answers, struct err *e)
+{
+    pthread_mutex_lock(&x->in->lock);
+    bool over = is_over(x, e);
+    pthread_mutex_unlock(&x->in->lock);
+    if (!over)
+        err_set(e, ERR_CANCELLED, "cancelled while it waited for an answer");
+    end_asking(x, e);
+    bool ok = !e->code && read_answers(x->list, questions, x->n, arena, answers, e);
+    asked_free(x);
     return ok;
+}
+
+bool asks_ask(struct asks *a, struct talk *t, const struct client_question *questions,
+              size_t n, const struct cancel *stop, struct arena *arena,
+              const struct json **answers, struct err *e)
+{
+    if (n == 0)
+        return true;
+    struct asked *x = asks_begin(a, t, questions, n, NULL, NULL, e);
+    if (!x)
+        return false;
+    wait_for(x, t->call->cancel, stop);
+    return asks_end(x, questions, arena, answers, e);
 }

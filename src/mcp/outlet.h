@@ -107,7 +107,7 @@ void put_log(struct buf *out, enum client_level level, const char *logger,
 
 /* ---- questions to clients of the older era ------------------------------ */
 
-#define ASKS_MAX 1024u                           /* that wait, in all */
+#define ASKS_MAX 1024u                           /* that wait, in all (share_fits) */
 #define ASKS_SESSION_MAX 16u                     /* and of one session */
 #define ASK_WAIT_S 600u                          /* for a person to answer */
 #define ASK_ANSWER_MAX ((size_t)4 * 1024 * 1024) /* bytes */
@@ -125,6 +125,14 @@ void asks_done(struct asks *a);
 bool asks_ask(struct asks *a, struct talk *t, const struct client_question *questions,
               size_t n, const struct cancel *stop, struct arena *arena,
               const struct json **answers, struct err *e);
+/* As client_ask_begin() and so on. */
+struct asked;
+struct asked *asks_begin(struct asks *a, struct talk *t,
+                         const struct client_question *questions, size_t n,
+                         void (*wake)(void *arg), void *arg, struct err *e);
+bool asks_look(struct asked *x, uint64_t *look_ns);
+bool asks_end(struct asked *x, const struct client_question *questions,
+              struct arena *arena, const struct json **answers, struct err *e);
 /* A response that this session's client sent. What answers no question that waits is
  * passed over. */
 struct session;

@@ -248,6 +248,40 @@ static bool legacy_ask(void *arg, const struct client_question *questions, size_
     return ok;
 }
 
+static void *legacy_ask_begin(void *arg, const struct client_question *questions,
+                              size_t n, void (*wake)(void *wake_arg), void *wake_arg,
+                              struct err *e)
+{
+    struct talk *t = arg;
+    if (!t->outlet || !t->call->session.there) {
+        err_set(e, ERR_CAPABILITY,
+                "this needs a client that can be asked, in a session; nothing was "
+                "changed");
+        return NULL;
+    }
+    if (!talk_rest(t, e))
+        return NULL;
+    struct asked *x = asks_begin(&t->call->m->asks, t, questions, n, wake, wake_arg, e);
+    if (!x)
+        talk_resume(t);
+    return x;
+}
+
+static bool legacy_ask_look(void *arg, void *asked, uint64_t *look_ns)
+{
+    (void)arg;
+    return asks_look(asked, look_ns);
+}
+
+static bool legacy_ask_end(void *arg, void *asked,
+                           const struct client_question *questions, struct arena *a,
+                           const struct json **answers, struct err *e)
+{
+    bool ok = asks_end(asked, questions, a, answers, e);
+    talk_resume(arg);
+    return ok;
+}
+
 static bool legacy_waits(void *arg)
 {
     (void)arg;
@@ -259,6 +293,9 @@ static const struct client_ways legacy_ways = {.progress = talk_progress,
                                                .log = talk_log,
                                                .answers = legacy_answers,
                                                .ask = legacy_ask,
+                                               .ask_begin = legacy_ask_begin,
+                                               .ask_look = legacy_ask_look,
+                                               .ask_end = legacy_ask_end,
                                                .let_go = talk_let_go,
                                                .rest = talk_rest,
                                                .resume = talk_resume,

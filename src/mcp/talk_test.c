@@ -403,6 +403,87 @@ static void a_session_has_so_many_questions_and_no_more(void **state)
     }
 }
 
+/* ---- questions that no thread waits for ------------------------------------------ */
+
+#define QUARTER (ASKS_MAX / 4)
+
+struct asking {
+    struct call call;
+    struct talk talk;
+    struct asked *asked;
+};
+
+static void count_wake(void *arg)
+{
+    atomic_fetch_add((atomic_uint *)arg, 1);
+}
+
+static const struct client_question question = {
+    .key = "q",
+    .method = "elicitation/create",
+    .params = STR("{\"mode\":\"form\",\"message\":\"?\",\"requestedSchema\":"
+                  "{\"type\":\"object\",\"properties\":{}}}")};
+
+/* From the number-th of a principal's sessions. */
+static bool ask_apart(struct asking *x, const char *owner, unsigned number,
+                      atomic_uint *woken, struct err *e)
+{
+    x->call =
+        (struct call){.m = m,
+                      .session = {.there = true,
+                                  .id = {(unsigned char)owner[6], (unsigned char)number},
+                                  .can = CAN_FORM}};
+    (void)snprintf(x->call.session.owner, sizeof x->call.session.owner, "%s", owner);
+    talk_begin(&x->talk, &x->call, &outlet, NULL);
+    x->asked = asks_begin(&m->asks, &x->talk, &question, 1, count_wake, woken, e);
+    if (!x->asked)
+        talk_end(&x->talk);
+    return x->asked != NULL;
+}
+
+static void end_apart(struct asking *x, enum err_code code)
+{
+    struct err e = {0};
+    const struct json *answered;
+    scoped(arena_free) struct arena *a = arena_new(1 << 20);
+    assert_false(asks_end(x->asked, &question, a, &answered, &e));
+    assert_int_equal(e.code, code);
+    talk_end(&x->talk);
+}
+
+static void a_principal_has_a_quarter_of_the_places_for_questions(void **state)
+{
+    (void)state;
+    static struct asking all[QUARTER], more, other;
+    atomic_uint woken = 0;
+    struct err e = {0};
+    for (unsigned i = 0; i < QUARTER; i++)
+        if (!ask_apart(&all[i], "token a", i / ASKS_SESSION_MAX, &woken, &e))
+            fail_msg("%s", e.msg);
+    assert_false(ask_apart(&more, "token a", 200, &woken, &e));
+    assert_int_equal(e.code, ERR_BUSY);
+    e = (struct err){0};
+    assert_true(ask_apart(&other, "token b", 0, &woken, &e));
+    for (unsigned i = 0; i < QUARTER; i++)
+        end_apart(&all[i], ERR_CANCELLED);
+    end_apart(&other, ERR_CANCELLED);
+}
+
+static void whoever_waits_apart_is_woken(void **state)
+{
+    (void)state;
+    static struct asking one;
+    atomic_uint woken = 0;
+    uint64_t look_ns;
+    struct err e = {0};
+    assert_true(ask_apart(&one, "token a", 0, &woken, &e));
+    assert_false(asks_look(one.asked, &look_ns));
+    asks_abandon(&m->asks, &one.call.session);
+    assert_int_equal(atomic_load(&woken), 1);
+    assert_true(asks_look(one.asked, &look_ns));
+    end_apart(&one, ERR_CANCELLED);
+}
+
 static void capabilities_are_read_as_they_were_meant(void **state)
 {
     (void)state;
@@ -448,6 +529,8 @@ int main(void)
         T(a_question_is_not_waited_for_without_end),
         T(a_client_that_cannot_be_reached_fails_the_question),
         T(a_session_has_so_many_questions_and_no_more),
+        T(a_principal_has_a_quarter_of_the_places_for_questions),
+        T(whoever_waits_apart_is_woken),
         T(capabilities_are_read_as_they_were_meant),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,9 +174,12 @@ static bool has_room(const struct tasks *ts, const char *principal)
             kept++;
             running += !t->done;
         }
-    return !ts->ending && ts->count < TASKS_MAX && kept < TASKS_PRINCIPAL_MAX &&
-           ts->running < TASK_THREADS && running < TASK_THREADS_PRINCIPAL &&
-           ts->bytes < TASKS_BYTES / 2;
+    /* The last threads are for those who have none: calls may wait for persons. */
+    bool thread = ts->running < TASK_THREADS &&
+                  (running == 0 || (running < TASK_THREADS_PRINCIPAL &&
+                                    ts->running < TASK_THREADS - TASK_THREADS / 8));
+    return !ts->ending && share_fits(kept, ts->count, TASKS_MAX) &&
+           kept < TASKS_PRINCIPAL_MAX && thread && ts->bytes < TASKS_BYTES / 2;
 }
 
 /* ---- running -------------------------------------------------------------- */

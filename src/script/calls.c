@@ -1,7 +1,7 @@
 /* The host calls of one run: taken over from the guest, performed, and handed back.
  *
- * Quick ones are performed at once, in their order; slow ones at the same time, on other
- * threads. Each is noted (made.c), for the trace and for hints.
+ * Quick ones are performed at once, in their order; slow ones at the same time, on the
+ * pool's threads. Each is noted (made.c), for the trace and for hints.
  */
 #include <time.h>
 
@@ -10,12 +10,21 @@
 #include "json/json.h"
 
 #define ANSWERS_AT_ONCE ((size_t)8 << 20) /* bytes, before the guest goes on */
-#define SLOW_AT_ONCE 12u                  /* slow calls of one run on their way */
 
 /* ---- performing --------------------------------------------------------- */
 
-bool call_perform(struct run *r, uint32_t row, struct str args, struct buf *out,
-                  struct err *e)
+/* What a call's function, or what went on with it, has answered. */
+static bool check_answer(bool ok, struct buf *out, struct err *e)
+{
+    if (!ok || !buf_check(out, "the answer", e))
+        return false;
+    if (out->n == 0)
+        buf_cstr(out, "null");
+    return true;
+}
+
+bool call_perform(struct run *r, struct script_task *t, uint32_t row, struct str args,
+                  struct buf *out, struct err *e)
 {
     uint32_t number = row & ~SCRIPT_WITHIN;
     if (number >= r->script->row_count)
@@ -24,12 +33,8 @@ bool call_perform(struct run *r, uint32_t row, struct str args, struct buf *out,
     if (feature && !(r->q->features & feature))
         return err_set(e, ERR_DENIED, "%s is not enabled in this call",
                        r->script->rows[number].name);
-    if (!r->q->perform(r->q->perform_arg, row, args, out, e) ||
-        !buf_check(out, "the answer", e))
-        return false;
-    if (out->n == 0)
-        buf_cstr(out, "null");
-    return true;
+    bool ok = r->q->perform(r->q->perform_arg, t, row, args, out, e);
+    return (t && t->put_off) || check_answer(ok, out, e);
 }
 
 /* An error as the guest makes one of its own from it. */
@@ -47,67 +52,71 @@ void call_failure(const struct err *why, struct buf *out)
 
 /* ---- host calls of one run ---------------------------------------------- */
 
-void run_perform(struct errand *errand)
+bool run_perform(struct script_task *t)
 {
-    if (atomic_load(&errand->run->over))
-        return;
-    errand->times.start_ns = os_mono_ns();
-    errand->ok = call_perform(errand->run, errand->row | errand->within, errand->args,
-                              &errand->out, &errand->err);
-    errand->times.end_ns = os_mono_ns();
+    if (!t->times.start_ns)
+        t->times.start_ns = os_mono_ns();
+    t->put_off = false;
+    if (!t->again)
+        t->ok = call_perform(t->run, t, t->row | t->within, t->args, &t->out, &t->err);
+    else
+        t->ok = check_answer(t->again(t->waiter, t, &t->out, &t->err), &t->out, &t->err);
+    if (t->put_off)
+        return false;
+    t->times.end_ns = os_mono_ns();
+    return true;
 }
 
-void run_done(struct errand *errand)
+void run_done(struct script_task *t)
 {
-    struct run *r = errand->run;
+    struct run *r = t->run;
     pthread_mutex_lock(&r->lock);
-    errand->next = r->finished;
-    r->finished = errand;
-    r->finished_count++;
+    t->next = r->finished;
+    r->finished = t;
     r->away--;
     pthread_cond_signal(&r->change);
     pthread_mutex_unlock(&r->lock);
 }
 
-static struct errand *errand_new(struct run *r, const struct script_call *c,
-                                 const char *args)
+void run_poke(struct run *r)
 {
-    struct errand *x = malloc(sizeof *x + c->size);
-    if (!x)
+    pthread_mutex_lock(&r->lock);
+    r->poked = true;
+    pthread_cond_signal(&r->change);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static struct script_task *task_new(struct run *r, const struct script_call *c,
+                                    const char *args)
+{
+    struct script_task *t = malloc(sizeof *t + c->size);
+    if (!t)
         return NULL;
-    memcpy(x + 1, args, c->size);
-    *x = (struct errand){.run = r,
-                         .id = c->id,
-                         .row = c->row & ~SCRIPT_WITHIN,
-                         .within = c->row & SCRIPT_WITHIN,
-                         .args = {(char *)(x + 1), c->size},
-                         .made = made_add(r, c, (struct str){args, c->size})};
-    buf_init(&x->out, CALL_ANSWER_MAX);
-    return x;
+    memcpy(t + 1, args, c->size);
+    *t = (struct script_task){.run = r,
+                              .id = c->id,
+                              .row = c->row & ~SCRIPT_WITHIN,
+                              .within = c->row & SCRIPT_WITHIN,
+                              .args = {(char *)(t + 1), c->size},
+                              .after = r->tasks,
+                              .made = made_add(r, c, (struct str){args, c->size})};
+    cancel_init(&t->cancel);
+    buf_init(&t->out, CALL_ANSWER_MAX);
+    if (r->tasks)
+        r->tasks->before = t;
+    r->tasks = t;
+    return t;
 }
 
-static void errand_free(struct errand *x)
+static void task_free(struct script_task *t)
 {
-    made_end(x->run, x->made, &x->times, x->err.code, x->out.n);
-    buf_done(&x->out);
-    free(x);
-}
-
-static void queue_put(struct queue *q, struct errand *x)
-{
-    x->next = NULL;
-    if (q->first)
-        q->last->next = x;
-    else
-        q->first = x;
-    q->last = x;
-}
-
-static struct errand *queue_take(struct queue *q)
-{
-    struct errand *x = q->first;
-    q->first = x->next;
-    return x;
+    struct run *r = t->run;
+    made_end(r, t->made, &t->times, t->err.code, t->out.n);
+    *(t->before ? &t->before->after : &r->tasks) = t->after;
+    if (t->after)
+        t->after->before = t->before;
+    buf_done(&t->out);
+    free(t);
 }
 
 /* Takes over the calls that the guest has made, slow and quick ones apart. */
@@ -122,51 +131,63 @@ bool run_take_calls(struct run *r, struct world *w, const struct script_answer *
         memcpy(&c, all.at + at, sizeof c);
         at += sizeof c;
         size_t padded = SCRIPT_PAD((size_t)c.size);
-        struct errand *x = padded <= all.n - at ? errand_new(r, &c, all.at + at) : NULL;
-        if (!x)
+        struct script_task *t =
+            padded <= all.n - at ? task_new(r, &c, all.at + at) : NULL;
+        if (!t)
             return err_set(e, ERR_GUEST, "the guest's host calls cannot be read");
         at += padded;
         if (++r->out->stats.host_calls > r->q->calls_max) {
-            errand_free(x);
+            task_free(t);
             return err_set(e, ERR_HOST_CALLS, "made more than %u host calls",
                            r->q->calls_max);
         }
         uint32_t number = c.row & ~SCRIPT_WITHIN;
         bool slow = number < r->script->row_count && r->script->rows[number].slow;
-        queue_put(slow ? &r->slow : &r->quick, x);
+        queue_put(slow ? &r->slow : &r->quick, t);
     }
     return true;
 }
 
-/* Sends slow calls out, a few at a time: the others' turn comes too, the answers
- * that wait for the guest are bounded, and little is left to end when it ends. */
+/* The pool sends a few at a time: the others' turn comes too, the answers that wait for
+ * the guest are bounded, and little is left to end when it ends. */
 void run_send_slow(struct run *r)
 {
-    while (r->slow.first) {
-        pthread_mutex_lock(&r->lock);
-        bool room = r->away + r->finished_count < SLOW_AT_ONCE;
-        r->away += room;
-        pthread_mutex_unlock(&r->lock);
-        if (!room)
-            return;
-        hands_take(r->script->hands, queue_take(&r->slow));
+    size_t n = 0;
+    for (struct script_task *t = r->slow.first; t; t = t->next)
+        n++;
+    if (!n)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->away += n;
+    pthread_mutex_unlock(&r->lock);
+    workers_put(r->script->workers, r, &r->slow);
+}
+
+/* Those behind one that was put off wait for it: they keep their order. */
+static bool perform_one(struct run *r, struct script_task *t)
+{
+    pthread_mutex_lock(&r->lock);
+    r->away++;
+    pthread_mutex_unlock(&r->lock);
+    if (run_perform(t)) {
+        run_done(t);
+        return true;
     }
+    r->held = t;
+    workers_park(r->script->workers, t);
+    return false;
 }
 
 /* Performs quick calls, in their order, until their answers together are large
  * enough to be handed over: a thousand large notes are not held at once. */
 void run_perform_quick(struct run *r)
 {
-    for (size_t bytes = 0; r->quick.first && bytes < ANSWERS_AT_ONCE;) {
+    for (size_t bytes = 0; r->quick.first && !r->held && bytes < ANSWERS_AT_ONCE;) {
         if (os_mono_ns() > run_until(r) || cancel_fired(r->q->cancel))
             return; /* the run ends, and with it the queue */
-        struct errand *x = queue_take(&r->quick);
-        run_perform(x);
-        bytes += x->out.n;
-        pthread_mutex_lock(&r->lock);
-        r->away++;
-        pthread_mutex_unlock(&r->lock);
-        run_done(x);
+        struct script_task *t = queue_take(&r->quick);
+        if (perform_one(r, t))
+            bytes += t->out.n;
     }
 }
 
@@ -214,75 +235,114 @@ bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
 /* ---- settling ----------------------------------------------------------- */
 
 /* The finished ones, oldest first. */
-static struct errand *take_finished(struct run *r)
+static struct script_task *take_finished(struct run *r)
 {
     pthread_mutex_lock(&r->lock);
-    struct errand *list = take(r->finished);
-    r->finished_count = 0;
+    struct script_task *list = take(r->finished);
     pthread_mutex_unlock(&r->lock);
-    struct errand *ordered = NULL;
-    for (struct errand *x = list, *next; x; x = next) {
-        next = x->next;
-        x->next = ordered;
-        ordered = x;
+    struct script_task *ordered = NULL;
+    for (struct script_task *t = list, *next; t; t = next) {
+        next = t->next;
+        t->next = ordered;
+        ordered = t;
     }
     return ordered;
 }
 
-static void free_errands(struct errand *x)
+/* Answers how many of them had a place among those under way. */
+static size_t free_tasks(struct script_task *t)
 {
-    for (struct errand *next; x; x = next) {
-        next = x->next;
-        errand_free(x);
+    size_t slots = 0;
+    for (struct script_task *next; t; t = next) {
+        next = t->next;
+        slots += t->has_slot;
+        if (t->run->held == t)
+            t->run->held = NULL;
+        task_free(t);
     }
+    return slots;
 }
 
-static size_t settled_size(struct errand *list)
+static size_t settled_size(struct script_task *list)
 {
     size_t n = 0;
-    for (struct errand *x = list; x; x = x->next) {
-        if (!x->ok) {
-            buf_clear(&x->out);
-            call_failure(&x->err, &x->out);
+    for (struct script_task *t = list; t; t = t->next) {
+        if (!t->ok) {
+            buf_clear(&t->out);
+            call_failure(&t->err, &t->out);
         }
-        n += sizeof(struct script_settled) + SCRIPT_PAD(x->out.n);
+        n += sizeof(struct script_settled) + SCRIPT_PAD(t->out.n);
     }
     return n;
 }
 
 bool run_settle(struct run *r, struct world *w, struct script_answer *a, struct err *e)
 {
-    struct errand *list = take_finished(r);
+    struct script_task *list = take_finished(r);
     size_t n = settled_size(list);
     char *to = guest_room(w, n, e);
-    for (struct errand *x = list; to && x; x = x->next) {
+    for (struct script_task *t = list; to && t; t = t->next) {
         struct script_settled s = {
-            .id = x->id, .failed = !x->ok, .size = (uint32_t)x->out.n};
+            .id = t->id, .failed = !t->ok, .size = (uint32_t)t->out.n};
         memcpy(to, &s, sizeof s);
-        memcpy(to + sizeof s, x->out.at, x->out.n);
-        to += sizeof s + SCRIPT_PAD(x->out.n);
-        r->out->changed |= x->ok && r->script->rows[x->row].writes;
+        memcpy(to + sizeof s, t->out.at, t->out.n);
+        to += sizeof s + SCRIPT_PAD(t->out.n);
+        r->out->changed |= t->ok && r->script->rows[t->row].writes;
     }
     r->round++;
-    bool ok = to && guest_step(w, "resume", n, a, e);
-    free_errands(list);
-    return ok;
+    workers_settled(r->script->workers, r, free_tasks(list));
+    return to && guest_step(w, "resume", n, a, e);
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+static bool is_all_back(struct run *r)
+{
+    pthread_mutex_lock(&r->lock);
+    while (r->away && !r->poked)
+        pthread_cond_wait(&r->change, &r->lock);
+    r->poked = false;
+    bool back = r->away == 0;
+    pthread_mutex_unlock(&r->lock);
+    return back;
+}
+
+/* What waits learns that it is over, and comes to its end here: not behind what others
+ * have for the pool's threads to do. */
+static void end_waiting(struct run *r)
+{
+    struct workers *p = r->script->workers;
+    for (struct script_task *t; (t = workers_next_of(p, r));) {
+        if (run_perform(t))
+            run_done(t);
+        else
+            workers_park(p, t);
+    }
 }
 
 /* Those on other threads use this run: it does not end before them. */
 void run_end_calls(struct run *r)
 {
-    atomic_store(&r->over, true);
+    struct queue unbegun;
+    size_t n = 0;
+    workers_withdraw(r->script->workers, r, &unbegun); /* they never begin */
+    for (struct script_task *t = unbegun.first; t; t = t->next)
+        n++;
+    pthread_mutex_lock(&r->lock);
+    r->away -= n;
+    pthread_mutex_unlock(&r->lock);
     if (r->q->over)
         r->q->over(r->q->perform_arg);
-    pthread_mutex_lock(&r->lock);
-    r->ended = true; /* those that have not begun do not begin */
-    while (r->away)
-        pthread_cond_wait(&r->change, &r->lock);
-    pthread_mutex_unlock(&r->lock);
-    for (struct errand *x = r->finished; x; x = x->next)
-        r->out->changed |= x->ok && r->script->rows[x->row].writes;
-    free_errands(take(r->finished));
-    free_errands(take(r->quick.first));
-    free_errands(take(r->slow.first));
+    for (struct script_task *t = r->tasks; t; t = t->after) {
+        cancel_fire(&t->cancel);
+        script_wake(t);
+    }
+    do
+        end_waiting(r);
+    while (!is_all_back(r));
+    for (struct script_task *t = r->finished; t; t = t->next)
+        r->out->changed |= t->ok && r->script->rows[t->row].writes;
+    while (r->tasks)
+        task_free(r->tasks);
+    workers_leave(r->script->workers, r);
 }

@@ -54,6 +54,9 @@ enum row {
     EXTRA_BOTH,
     QUICK_EXTRA, /* and one more in a namespace that is always there */
     BEAM,        /* a global of FEATURE_BEAM */
+    QUICK_SLEEP, /* (ms): answers after this time, and has no thread meanwhile */
+    SLOW_SLEEP,  /* the same */
+    SLOW_STOP,   /* answers when its cancel fires */
     LATER,       /* (number, file, text): the function that the text returns, counted */
 };
 #define FEATURE_EXTRA 1u
@@ -100,6 +103,9 @@ static const struct script_row rows[] = {
                   " class Reply { constructor(v) { this.v = v } text() { return "
                   "String(this.v) } }"
                   " return async (...a) => new Reply(callSync ?? await call(...a)); }"},
+    [QUICK_SLEEP] = {.name = "waits.quick"},
+    [SLOW_SLEEP] = {.name = "waits.slow", .slow = true},
+    [SLOW_STOP] = {.name = "waits.stop", .slow = true},
     [LATER] = {.name = "later",
                .wrap =
                    "(call, callSync, kit) => {"
@@ -122,9 +128,10 @@ static const struct script_row rows[] = {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t change;
-    unsigned meeting, most_meeting, counted;
+    unsigned meeting, most_meeting, counted, holding;
     bool released;
     atomic_bool marked;
+    atomic_uint sleeping;
     struct cancel *cancel;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
 
@@ -143,8 +150,10 @@ static inline void wait_to_meet(unsigned n)
 static inline void wait_for_release(void)
 {
     pthread_mutex_lock(&table.lock);
+    table.holding++;
     while (!table.released)
         pthread_cond_wait(&table.change, &table.lock);
+    table.holding--;
     pthread_mutex_unlock(&table.lock);
 }
 
@@ -170,8 +179,46 @@ static inline void pause_ms(int64_t ms)
     nanosleep(&t, NULL);
 }
 
-static inline bool perform(void *arg, uint32_t row, struct str args, struct buf *out,
-                           struct err *e)
+static inline void note_stop(void *stopped)
+{
+    pthread_mutex_lock(&table.lock);
+    *(bool *)stopped = true;
+    pthread_cond_broadcast(&table.change);
+    pthread_mutex_unlock(&table.lock);
+}
+
+static inline bool wait_to_be_stopped(struct cancel *c, struct err *e)
+{
+    bool stopped = !cancel_on(c, note_stop, &stopped);
+    pthread_mutex_lock(&table.lock);
+    table.holding++;
+    while (!stopped)
+        pthread_cond_wait(&table.change, &table.lock);
+    table.holding--;
+    pthread_mutex_unlock(&table.lock);
+    cancel_off(c);
+    return err_set(e, ERR_CANCELLED, "stopped");
+}
+
+/* (ms): answers after this time, and has no thread meanwhile. */
+static inline bool has_slept(void *until, struct script_task *t, struct buf *out,
+                             struct err *e)
+{
+    uint64_t until_ns = (uint64_t)(uintptr_t)until;
+    if (cancel_fired(script_task_cancel(t))) {
+        atomic_fetch_sub(&table.sleeping, 1);
+        return err_set(e, ERR_CANCELLED, "woken by the end");
+    }
+    if (os_mono_ns() < until_ns) {
+        script_wait(t, has_slept, until, SCRIPT_WAIT_LIGHT, until_ns);
+        return false;
+    }
+    atomic_fetch_sub(&table.sleeping, 1);
+    return buf_str(out, STR("\"slept\""));
+}
+
+static inline bool perform(void *arg, struct script_task *t, uint32_t row,
+                           struct str args, struct buf *out, struct err *e)
 {
     row &= ~SCRIPT_WITHIN;
     (void)arg;
@@ -236,6 +283,14 @@ static inline bool perform(void *arg, uint32_t row, struct str args, struct buf 
     case SLOW_PAUSE:
         pause_ms(json_int(first, 0));
         return buf_str(out, STR("\"paused\""));
+    case QUICK_SLEEP:
+    case SLOW_SLEEP: {
+        uint64_t until = os_mono_ns() + (uint64_t)json_int(first, 0) * 1000000;
+        atomic_fetch_add(&table.sleeping, 1);
+        return has_slept((void *)(uintptr_t)until, t, out, e);
+    }
+    case SLOW_STOP:
+        return wait_to_be_stopped(script_task_cancel(t), e);
     case QUICK_NOTHING:
     case TOP:
     case LATER:

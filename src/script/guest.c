@@ -30,7 +30,7 @@ static bool import_call(struct world *w, uint64_t *cells, struct err *e)
     uint32_t made = made_add(r, &(struct script_call){.row = row}, (struct str){at, n});
     struct made_times t = {.start_ns = os_mono_ns()};
     world_pause(w);
-    bool ok = call_perform(r, row, (struct str){at, n}, &r->sync_answer, &why);
+    bool ok = call_perform(r, NULL, row, (struct str){at, n}, &r->sync_answer, &why);
     world_set_until(w, run_until(r));
     world_resume(w);
     t.end_ns = os_mono_ns();
@@ -237,7 +237,7 @@ static struct script *open_kind(struct engine *g, enum engine_kind kind,
     s->kind = kind;
     s->rows = rows;
     s->row_count = row_count;
-    s->hands = hands_new();
+    s->workers = workers_new();
     scoped_fd int dir = os_dir_open(guest_dir, e);
     if (dir < 0 || !open_module(s, g, dir, e)) {
         err_wrap(e, "the JavaScript guest");
@@ -259,21 +259,11 @@ struct script *script_open_metered(struct engine *g, const char *guest_dir,
     return open_kind(g, ENGINE_OWN_METERED, guest_dir, rows, row_count, e);
 }
 
-bool script_rest(struct script *s, struct err *e)
-{
-    return hands_rest(s->hands, e);
-}
-
-void script_resume(struct script *s)
-{
-    hands_resume(s->hands);
-}
-
 void script_close(struct script *s)
 {
     if (!s)
         return;
-    hands_free(s->hands);
+    workers_free(s->workers);
     module_close(s->module);
     free(s);
 }

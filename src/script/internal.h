@@ -13,12 +13,13 @@ struct script {
     uint64_t input_at;   /* of the INPUT_READY bytes that each world has for input */
     const struct script_row *rows;
     size_t row_count;
-    struct hands *hands;
+    struct workers *workers;
 };
 
-/* ---- hands: threads that perform slow host calls ------------------------ */
+/* ---- tasks: host calls on their way -------------------------------------- */
 
 struct run;
+struct share;
 
 /* When a call was performed; end_ns is 0 where it was not. */
 struct made_times {
@@ -26,30 +27,76 @@ struct made_times {
 };
 #define MADE_NONE UINT32_MAX
 
-/* One host call on its way. Owned by its run; `next` is the list it is in. */
-struct errand {
-    struct errand *next;
+/* In the pool's hands: under its lock. */
+enum task_state {
+    TASK_NEW,     /* not begun */
+    TASK_QUEUED,  /* waits for a thread */
+    TASK_RUNNING, /* a thread performs it */
+    TASK_WAITING, /* put off by script_wait(); no thread has it */
+};
+
+struct script_task {
+    struct script_task *next;           /* of the queue, or of the finished ones */
+    struct script_task *before, *after; /* of all of its run; of the run's thread alone */
     struct run *run;
     uint32_t id, row;
     uint32_t within; /* SCRIPT_WITHIN, or 0 */
-    struct str args; /* in the errand's own memory, behind it */
+    struct str args; /* in the task's own memory, behind it */
     struct buf out;
     struct err err;
     bool ok;
     uint32_t made; /* its note's number, or MADE_NONE */
     struct made_times times;
+    struct cancel cancel; /* fired when the run is over */
+
+    /* Set by script_wait(), on the thread that performs it. */
+    script_again_fn *again;
+    void *waiter;
+    uint64_t until_ns;
+    enum script_wait_kind kind;
+    bool put_off;
+
+    /* Under the pool's lock. */
+    enum task_state state;
+    bool woken;      /* while it was performed */
+    bool has_slot;   /* counts among the run's SLOW_AT_ONCE */
+    size_t timer_at; /* its place among the timers, from 1; 0: none */
 };
 
-struct hands *hands_new(void);
-void hands_free(struct hands *h); /* no errand may be on its way; NULL is fine */
-/* Performs it soon, on a thread of ours, then calls run_done(). */
-void hands_take(struct hands *h, struct errand *errand);
-/* As script_rest() and script_resume(). */
-bool hands_rest(struct hands *h, struct err *e);
-void hands_resume(struct hands *h);
-
 struct queue {
-    struct errand *first, *last;
+    struct script_task *first, *last;
+};
+void queue_put(struct queue *q, struct script_task *t);
+struct script_task *queue_take(struct queue *q); /* NULL: it is empty */
+
+/* Threads that perform slow calls, and timers for those that wait. Lock: a leaf. */
+struct workers *workers_new(void);
+void workers_free(struct workers *p); /* no task may be on its way; NULL is fine */
+/* A run's tasks take turns with those of others; between these two. */
+void workers_enter(struct workers *p, struct run *r);
+void workers_leave(struct workers *p, struct run *r);
+/* Performs them all, in their order as far as there are threads; each comes back by
+ * run_done(). */
+void workers_put(struct workers *p, struct run *r, struct queue *tasks);
+/* A task that the run's own thread has begun was put off. */
+void workers_park(struct workers *p, struct script_task *t);
+/* `n` answers were taken over by the guest: their places are free. */
+void workers_settled(struct workers *p, struct run *r, size_t n);
+/* The run is over: takes out those that have not begun, and from now on lets its thread
+ * have those that are to go on. */
+void workers_withdraw(struct workers *p, struct run *r, struct queue *out);
+/* With workers_withdraw() done: the next that is to go on; NULL: there is none. */
+struct script_task *workers_next_of(struct workers *p, struct run *r);
+
+/* A run as the pool knows it; under its lock. */
+struct run_tasks {
+    struct run *next; /* of its share's, in turn */
+    struct share *share;
+    struct queue fresh; /* have not begun */
+    struct queue ready; /* go on */
+    unsigned slots;     /* that are performed, wait heavily, or are not settled */
+    unsigned waiting;   /* that wait lightly */
+    bool listed, over;
 };
 
 /* ---- one evaluation ----------------------------------------------------- */
@@ -64,17 +111,16 @@ struct run {
 
     /* Answer of the last synchronous call, until the guest takes it. */
     struct buf sync_answer;
-    struct queue quick, slow; /* calls that are not performed yet, in their order */
-
-    /* Calls that have not begun are not made any more. */
-    atomic_bool over;
+    struct queue quick, slow;  /* calls that are not performed yet, in their order */
+    struct script_task *tasks; /* all that are not freed */
+    struct script_task *held;  /* a quick one that waits: those behind it do, too */
+    struct run_tasks in_workers;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t change;
-    struct errand *finished;
-    size_t away; /* errands that are being performed, or that the hands have */
-    size_t finished_count;
-    bool cancelled, ended;
+    struct script_task *finished;
+    size_t away; /* tasks that are being performed, wait, or that the pool has */
+    bool cancelled, poked;
 };
 
 /* When it ends, as things stand now. */
@@ -82,8 +128,8 @@ uint64_t run_until(const struct run *r);
 
 #define CALL_ANSWER_MAX ((size_t)64 << 20) /* bytes of one host call's answer */
 /* Performs one call, as the request's function does. */
-bool call_perform(struct run *r, uint32_t row, struct str args, struct buf *out,
-                  struct err *e);
+bool call_perform(struct run *r, struct script_task *t, uint32_t row, struct str args,
+                  struct buf *out, struct err *e);
 /* An error as the guest makes one of its own from it. */
 void call_failure(const struct err *why, struct buf *out);
 
@@ -118,10 +164,12 @@ bool guest_step(struct world *w, const char *name, size_t n, struct script_answe
                 struct err *e);
 bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struct err *e);
 
-/* Performs an errand; any thread. */
-void run_perform(struct errand *errand);
-/* An errand is back. */
-void run_done(struct errand *errand);
+/* Performs a task, or goes on with one; any thread. false: it was put off. */
+bool run_perform(struct script_task *t);
+/* A task is back. */
+void run_done(struct script_task *t);
+/* One goes on, when the run is over. */
+void run_poke(struct run *r);
 
 /* ---- errors for people -------------------------------------------------- */
 

@@ -58,22 +58,50 @@ struct script *script_open_metered(struct engine *g, const char *guest_dir,
 void script_close(struct script *s); /* NULL is fine */
 SCOPED(script, script_close);
 
-/* A host call that is being performed only waits for a person from now on, which may take
- * minutes: its thread does not count among those for slow calls until script_resume().
- * Threads: safe. false and ERR_BUSY: SCRIPT_RESTING_MAX calls wait so. */
+/* ---- calls that wait ----------------------------------------------------- */
+
+/* A host call on its way. Waiting need not hold a thread: its function begins what it waits
+ * for, calls script_wait(), and returns. Once it is woken, `again` is called on some thread
+ * of the pool and looks: it waits once more, or ends the call as its function would have.
+ * It is called as well when os_mono_ns() is until_ns, and when the run is over: then the
+ * task's cancel has fired, and it has to come to an end. Whatever wakes a task has
+ * forgotten it when `again` ends the call. */
+struct script_task;
+typedef bool script_again_fn(void *waiter, struct script_task *t, struct buf *out,
+                             struct err *e);
+enum script_wait_kind {
+    SCRIPT_WAIT_HEAVY, /* holds much meanwhile: counts among the calls under way */
+    SCRIPT_WAIT_LIGHT, /* SCRIPT_WAITING_MAX of one evaluation may */
+};
+#define SCRIPT_WAITING_MAX 1024u
+/* On the thread that performs it; what is returned then does not count. UINT64_MAX: until
+ * it is woken. */
+void script_wait(struct script_task *t, script_again_fn *again, void *waiter,
+                 enum script_wait_kind kind, uint64_t until_ns);
+/* Threads: any, as often as one likes, also before the function has returned; calls
+ * nobody, so that locks may be held. */
+void script_wake(struct script_task *t);
+/* Fired when the call's answer is not wanted any more. Lives as long as the task. */
+struct cancel *script_task_cancel(struct script_task *t);
+
+/* A host call only waits for a person from now on, which may take minutes. `thread`: on one
+ * that does not count among those for slow calls until script_resume().
+ * `principal` as in the request. Threads: safe. false and ERR_BUSY: SCRIPT_RESTING_MAX
+ * calls wait so, or too many of that principal's (share_fits). */
 #define SCRIPT_RESTING_MAX 64u
-bool script_rest(struct script *s, struct err *e);
-void script_resume(struct script *s);
+bool script_rest(struct script *s, const char *principal, bool thread, struct err *e);
+void script_resume(struct script *s, const char *principal, bool thread);
 
 /* ---- an evaluation ------------------------------------------------------ */
 
 /* Performs host call `row`: `args` is a JSON array as text, the answer is JSON
  * text appended to `out` (nothing reads as null). false and *e: the promise is
- * rejected with an error of that kind. Threads: `slow` rows run on others,
- * several at once; none runs any more when script_run() returns. `row` has SCRIPT_WITHIN
+ * rejected with an error of that kind. `t`: by which it may wait; NULL: it has to answer
+ * when it returns. Threads: `slow` rows run on others, several at once; none runs any more
+ * when script_run() returns, and those that had not begun never do. `row` has SCRIPT_WITHIN
  * (abi.h) besides where code of a further source makes the call. */
-typedef bool script_perform_fn(void *arg, uint32_t row, struct str args, struct buf *out,
-                               struct err *e);
+typedef bool script_perform_fn(void *arg, struct script_task *t, uint32_t row,
+                               struct str args, struct buf *out, struct err *e);
 
 struct script_request {
     struct str code;
@@ -87,6 +115,8 @@ struct script_request {
     uint32_t calls_max;
     uint32_t features; /* of the rows, those that are there in this run */
     uint64_t tenant;
+    /* Whose calls these are: nobody takes all threads from others. NULL is "". */
+    const char *principal;
     struct cancel *cancel; /* may be NULL */
     /* A session: what the code declares at its top level, and the object `state`, are
      * there again in the next evaluation that is given what this one has `saved`. It

@@ -1,25 +1,36 @@
-/* One command: its frames, and the wait for its end on the caller's thread, which hands on
- * what is printed and gives the machine leave to print more.
+/* One command: its frames, its turn in a session, and its end. Whoever waits for it looks
+ * at it when it is woken, which hands on what was printed, and gives the machine leave to
+ * print more. A thread of its own is not needed for that; vm_exec() has one.
  *
  * Whatever the machine does, the wait ends: init ends a command that is out of time; one
  * that is cancelled is sent signals from here; and a machine that lets those pass, or that
  * answers nothing at all, is dropped. */
-#include "vm/internal.h"
-
 #include <signal.h>
 
 #include "os/os.h"
+#include "vm/table.h"
 
 #define CWD_MAX ((size_t)4096)
 #define CREDIT_STEP (VM_WINDOW / 4) /* leave is given in steps, not for each line */
 
-struct call {
+enum stage {
+    STAGE_TURN, /* waits for it */
+    STAGE_RUNS,
+    STAGE_OVER, /* `ran` and `why` tell how */
+};
+
+struct vm_command {
+    struct vm_command *next; /* of those that nobody waits for any more */
     struct vm *vm;
-    const struct vm_exec *of;
-    struct vm_result *result;
+    struct vm_exec of; /* its texts are borrowed */
+    enum stage stage;
+    struct vm_result result;
+    struct err why;
+    bool ran;
     struct exec exec;
     struct session *session; /* NULL: apart */
-    struct str input;        /* what is left of it */
+    struct turn turn;
+    struct str input; /* what is left of it */
     struct keep kept[2];
     uint64_t until_ns; /* the end of its time */
     uint64_t cpu_ns;   /* of the machine when it began */
@@ -89,7 +100,7 @@ static bool is_apart(const struct vm_exec *of)
     return of->apart || of->pty;
 }
 
-static uint32_t timeout_ms(const struct call *c)
+static uint32_t timeout_ms(const struct vm_command *c)
 {
     if (c->until_ns == UINT64_MAX)
         return 0;
@@ -97,9 +108,9 @@ static uint32_t timeout_ms(const struct call *c)
     return c->until_ns > now ? (uint32_t)((c->until_ns - now) / 1000000 + 1) : 1;
 }
 
-static struct vm_exec_head head_of(const struct call *c, size_t env_bytes)
+static struct vm_exec_head head_of(const struct vm_command *c, size_t env_bytes)
 {
-    const struct vm_exec *of = c->of;
+    const struct vm_exec *of = &c->of;
     bool input = c->exec.takes_input;
     return (struct vm_exec_head){
         .session = c->session ? c->session->number : 0,
@@ -113,27 +124,27 @@ static struct vm_exec_head head_of(const struct call *c, size_t env_bytes)
     };
 }
 
-static void put_exec(struct call *c, struct buf *out)
+static void put_exec(struct vm_command *c, struct buf *out)
 {
     scoped_buf struct buf env, all;
     buf_init(&env, VM_ENV_BYTES);
-    for (size_t i = 0; i < c->of->env_count; i++)
-        buf_put(&env, c->of->env[i], strlen(c->of->env[i]) + 1);
+    for (size_t i = 0; i < c->of.env_count; i++)
+        buf_put(&env, c->of.env[i], strlen(c->of.env[i]) + 1);
     struct vm_exec_head head = head_of(c, env.n);
     buf_init(&all, VM_FRAME_MAX);
     buf_put(&all, &head, sizeof head);
-    buf_cstr(&all, c->of->cwd ? c->of->cwd : "");
+    buf_cstr(&all, c->of.cwd ? c->of.cwd : "");
     buf_str(&all, buf_view(&env));
     out->failed |= env.failed || all.failed;
     frame_put(out, c->exec.id, VM_EXEC, buf_view(&all));
 }
 
 /* What the machine has to hear goes out in one piece: it is woken once. */
-static bool begin(struct call *c, struct err *e)
+static bool begin(struct vm_command *c, struct err *e)
 {
     struct vm *m = c->vm;
     struct exec *x = &c->exec;
-    if (cancel_fired(c->of->cancel))
+    if (cancel_fired(c->of.cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began; nothing was run");
     if (m->exec_count >= VM_EXECS_MAX)
         return err_set(e, ERR_LIMIT,
@@ -143,7 +154,7 @@ static bool begin(struct call *c, struct err *e)
     scoped_buf struct buf out;
     buf_init(&out, 2 * (size_t)VM_COMMAND_MAX);
     x->id = ++m->last_id;
-    frame_put_all(&out, x->id, VM_TEXT, c->of->command);
+    frame_put_all(&out, x->id, VM_TEXT, c->of.command);
     put_exec(c, &out);
     if (!buf_check(&out, "the command", e))
         return false;
@@ -164,17 +175,17 @@ static bool begin(struct call *c, struct err *e)
 
 /* ---- while it runs ------------------------------------------------------------- */
 
-static void hand_on(struct call *c)
+static void hand_on(struct vm_command *c)
 {
     size_t at[2] = {0, 0};
     for (size_t i = 0; i < c->taken.count; i++) {
         enum vm_stream which = c->taken.runs[i].which;
         struct str part = {c->taken.bytes[which].at + at[which], c->taken.runs[i].n};
         at[which] += part.n;
-        if (!c->of->unkept)
+        if (!c->of.unkept)
             keep_put(&c->kept[which], part);
-        if (c->of->output)
-            c->of->output(c->of->output_arg, which, part);
+        if (c->of.output)
+            c->of.output(c->of.output_arg, which, part);
     }
     c->owed += (uint32_t)(at[0] + at[1]);
     buf_clear(&c->taken.bytes[0]);
@@ -182,7 +193,7 @@ static void hand_on(struct call *c)
     c->taken.count = 0;
 }
 
-static void give_leave(struct call *c)
+static void give_leave(struct vm_command *c)
 {
     if (c->owed < CREDIT_STEP || c->exec.ended)
         return;
@@ -191,7 +202,7 @@ static void give_leave(struct call *c)
     c->owed = 0;
 }
 
-static bool take_output(struct call *c)
+static bool take_output(struct vm_command *c)
 {
     struct batch empty = c->taken;
     if (c->exec.printed.count == 0)
@@ -205,9 +216,9 @@ static bool take_output(struct call *c)
     return true;
 }
 
-static void send_input(struct call *c)
+static void send_input(struct vm_command *c)
 {
-    if (!c->of->input.at || !c->exec.takes_input)
+    if (!c->of.input.at || !c->exec.takes_input)
         return;
     size_t n = input_send(c->vm, &c->exec, c->input);
     c->input.at += n;
@@ -216,7 +227,7 @@ static void send_input(struct call *c)
         input_end(c->vm, &c->exec);
 }
 
-static void drop_machine(struct call *c)
+static void drop_machine(struct vm_command *c)
 {
     struct err why = {0};
     (void)err_set(&why, ERR_GUEST,
@@ -225,7 +236,7 @@ static void drop_machine(struct call *c)
 }
 
 /* Sees to it that it ends; answers when to look again. */
-static uint64_t press(struct call *c)
+static uint64_t press(struct vm_command *c)
 {
     uint64_t now = os_mono_ns(), look = port_check(c->vm), end_ns = c->until_ns;
     const struct patience *p = c->vm->patience;
@@ -247,36 +258,23 @@ static uint64_t press(struct call *c)
     return look < end_ns ? look : end_ns;
 }
 
-static void wait_for_end(struct call *c)
-{
-    while (take_output(c) || (!c->exec.ended && !c->vm->over)) {
-        if (c->exec.ended || c->vm->over)
-            continue; /* what it printed last is still to be taken */
-        send_input(c);
-        uint64_t look = press(c);
-        if (c->exec.printed.count == 0 && !c->vm->over)
-            (void)cond_wait_until(&c->exec.changed, &c->vm->lock, look);
-    }
-}
-
 /* On any thread, without the lock. */
 static void cancelled(void *arg)
 {
-    struct call *c = arg;
+    struct vm_command *c = arg;
     pthread_mutex_lock(&c->vm->lock);
-    session_wake(c->vm);
     if (c->begun && !c->exec.ended) {
         c->exec.cancelled = true;
         c->exec.cancelled_ns = os_mono_ns();
         port_tell_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
-        pthread_cond_broadcast(&c->exec.changed);
     }
+    exec_wake(&c->exec);
     pthread_mutex_unlock(&c->vm->lock);
 }
 
 /* ---- its end ---------------------------------------------------------------------- */
 
-static void end(struct call *c)
+static void end(struct vm_command *c)
 {
     struct vm *m = c->vm;
     struct exec **at = &m->execs;
@@ -314,17 +312,17 @@ static bool tell_refusal(struct vm *m, const struct exec *x, struct err *e)
     return err_set(e, code, "%s; nothing was run", x->refusal);
 }
 
-static uint64_t cpu_of(struct call *c)
+static uint64_t cpu_of(struct vm_command *c)
 {
     uint64_t now = port_cpu_ns(c->vm), all = now > c->cpu_ns ? now - c->cpu_ns : 0;
     bool shared = c->exec.beside && c->exec.exit.cpu_ns < all;
     return shared ? c->exec.exit.cpu_ns : all;
 }
 
-static bool tell_result(struct call *c, struct err *e)
+static bool tell_result(struct vm_command *c, struct err *e)
 {
     const struct vm_exit *exit = &c->exec.exit;
-    struct vm_result *r = c->result;
+    struct vm_result *r = &c->result;
     r->cpu_ns = cpu_of(c);
     if (!c->exec.ended)
         return port_over(c->vm, true, e);
@@ -341,44 +339,123 @@ static bool tell_result(struct call *c, struct err *e)
     return true;
 }
 
-static void tell_fresh(struct call *c)
+static void tell_fresh(struct vm_command *c)
 {
     struct vm *m = c->vm;
-    c->result->fresh = m->before[0] && !m->told_fresh;
-    if (c->result->fresh)
-        memcpy(c->result->before, m->before, sizeof m->before);
+    c->result.fresh = m->before[0] && !m->told_fresh;
+    if (c->result.fresh)
+        memcpy(c->result.before, m->before, sizeof m->before);
     m->told_fresh = true;
 }
 
-/* With the lock, which is let go while output is handed on. */
-static bool run(struct call *c, struct err *e)
+/* ---- its stages. With the lock, which is let go while output is handed on -------- */
+
+static void finish(struct vm_command *c, bool ran)
 {
-    struct vm *m = c->vm;
-    if (!port_over(m, false, e))
-        return false;
-    if (!is_apart(c->of)) {
-        c->session = session_enter(m, c->of->session, c->until_ns, c->of->cancel, e);
-        if (!c->session)
-            return false;
-    }
-    bool ran = begin(c, e);
-    if (ran) {
-        tell_fresh(c);
-        pthread_mutex_unlock(&m->lock);
-        keyboard_attach(c->of->keyboard, m, &c->exec);
-        pthread_mutex_lock(&m->lock);
-        wait_for_end(c);
-        end(c);
-        ran = tell_result(c, e);
-    }
     if (c->session)
         session_leave(c->session);
-    return ran;
+    c->stage = STAGE_OVER;
+    c->ran = ran;
 }
 
-static void call_init(struct call *c)
+static void start(struct vm_command *c)
 {
-    const struct vm_exec *of = c->of;
+    struct vm *m = c->vm;
+    if (!begin(c, &c->why)) {
+        finish(c, false);
+        return;
+    }
+    c->stage = STAGE_RUNS;
+    tell_fresh(c);
+    if (c->of.keyboard) {
+        pthread_mutex_unlock(&m->lock);
+        keyboard_attach(c->of.keyboard, m, &c->exec);
+        pthread_mutex_lock(&m->lock);
+    }
+}
+
+/* It is over without its turn. Answers false. */
+static bool miss_turn(struct vm_command *c)
+{
+    session_unjoin(c->session, &c->turn, false);
+    c->session = NULL;
+    finish(c, false);
+    return false;
+}
+
+/* false: it has to wait, or is over. */
+static bool take_turn(struct vm_command *c)
+{
+    if (!port_over(c->vm, false, &c->why))
+        return miss_turn(c);
+    if (session_has_turn(c->session, &c->turn)) {
+        session_unjoin(c->session, &c->turn, true);
+        return true;
+    }
+    if (cancel_fired(c->of.cancel)) {
+        (void)err_set(&c->why, ERR_CANCELLED,
+                      "cancelled before its turn; nothing was run");
+        return miss_turn(c);
+    }
+    if (os_mono_ns() < c->until_ns)
+        return false;
+    (void)err_set(&c->why, ERR_BUSY,
+                  "session \"%s\" still runs another command; nothing was run: "
+                  "try again, or use another session",
+                  c->session->name);
+    return miss_turn(c);
+}
+
+static uint64_t look_at_turn(struct vm_command *c)
+{
+    if (!take_turn(c))
+        return c->stage == STAGE_OVER ? 0 : c->until_ns;
+    start(c);
+    return 0;
+}
+
+static uint64_t look_at_end(struct vm_command *c)
+{
+    if (take_output(c))
+        return 0;
+    if (c->exec.ended || c->vm->over) {
+        end(c);
+        finish(c, tell_result(c, &c->why));
+        return 0;
+    }
+    send_input(c);
+    uint64_t look = press(c);
+    return c->exec.printed.count || c->exec.ended || c->vm->over ? 0 : look;
+}
+
+/* As far as it comes now; true: it is over. Else *look is when to look again, should
+ * nothing wake before. */
+static bool go_on(struct vm_command *c, uint64_t *look)
+{
+    *look = 0;
+    while (c->stage != STAGE_OVER && *look == 0)
+        *look = c->stage == STAGE_TURN ? look_at_turn(c) : look_at_end(c);
+    return c->stage == STAGE_OVER;
+}
+
+static void enter(struct vm_command *c)
+{
+    struct vm *m = c->vm;
+    if (!port_over(m, false, &c->why)) {
+        finish(c, false);
+    } else if (is_apart(&c->of)) {
+        start(c);
+    } else {
+        c->turn.of = &c->exec;
+        c->session = session_join(m, c->of.session, &c->turn, &c->why);
+        if (!c->session)
+            finish(c, false);
+    }
+}
+
+static void command_init(struct vm_command *c)
+{
+    const struct vm_exec *of = &c->of;
     uint64_t kept = of->output_bytes ? of->output_bytes : VM_OUTPUT_DEFAULT;
     for (int i = 0; i < 2; i++)
         keep_init(&c->kept[i], kept < VM_OUTPUT_MAX ? kept : VM_OUTPUT_MAX);
@@ -393,42 +470,142 @@ static void call_init(struct call *c)
     c->until_ns = time == UINT64_MAX ? UINT64_MAX : os_mono_ns() + time;
 }
 
-static void call_done(struct call *c)
+static void command_free(struct vm_command *c)
 {
-    c->result->stdout_lost = keep_end(&c->kept[VM_STREAM_OUT], &c->result->stdout_bytes);
-    c->result->stderr_lost = keep_end(&c->kept[VM_STREAM_ERR], &c->result->stderr_bytes);
     keep_done(&c->kept[0]);
     keep_done(&c->kept[1]);
     batch_done(&c->taken);
     batch_done(&c->exec.printed);
     pthread_cond_destroy(&c->exec.changed);
+    free(c);
+}
+
+struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *of,
+                                 void (*wake)(void *arg), void *arg, struct err *e)
+{
+    if (!check(of, e)) {
+        keyboard_detach(of->keyboard);
+        return NULL;
+    }
+    struct vm_command *c = mem_new(sizeof *c);
+    *c = (struct vm_command){.vm = m, .of = *of};
+    command_init(c);
+    c->exec.wake = wake;
+    c->exec.wake_arg = arg;
+    if (!cancel_on(of->cancel, cancelled, c)) {
+        (void)err_set(&c->why, ERR_CANCELLED,
+                      "cancelled before it began; nothing was run");
+        c->stage = STAGE_OVER;
+        return c;
+    }
+    pthread_mutex_lock(&m->lock);
+    enter(c);
+    pthread_mutex_unlock(&m->lock);
+    return c;
+}
+
+bool vm_exec_look(struct vm_command *c, uint64_t *look_ns)
+{
+    pthread_mutex_lock(&c->vm->lock);
+    bool over = go_on(c, look_ns);
+    pthread_mutex_unlock(&c->vm->lock);
+    return over;
+}
+
+static void take_result(struct vm_command *c, struct vm_result *r)
+{
+    c->result.stdout_lost = keep_end(&c->kept[VM_STREAM_OUT], &c->result.stdout_bytes);
+    c->result.stderr_lost = keep_end(&c->kept[VM_STREAM_ERR], &c->result.stderr_bytes);
+    *r = c->result;
+    c->result = (struct vm_result){0};
+}
+
+/* It is called off: the keeper sees to it that it ends. */
+static void leave_behind(struct vm_command *c)
+{
+    struct vms *s = c->vm->in;
+    c->of = (struct vm_exec){.unkept = true};
+    pthread_mutex_lock(&s->lock);
+    c->vm->holds++;
+    c->next = s->left;
+    s->left = c;
+    s->noticed = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool vm_exec_end(struct vm_command *c, struct vm_result *r, struct err *e)
+{
+    cancel_off(c->of.cancel);
+    keyboard_detach(c->of.keyboard);
+    pthread_mutex_lock(&c->vm->lock);
+    c->exec.wake = NULL;
+    bool runs = c->stage == STAGE_RUNS, ran = c->ran || runs;
+    if (c->stage == STAGE_TURN) {
+        (void)err_set(&c->why, ERR_CANCELLED,
+                      "cancelled before its turn; nothing was run");
+        (void)miss_turn(c);
+    }
+    if (runs) {
+        if (!c->exec.cancelled && !c->exec.ended)
+            port_tell_u32(c->vm, c->exec.id, VM_SIGNAL, SIGTERM);
+        c->exec.cancelled_ns = c->exec.cancelled ? c->exec.cancelled_ns : os_mono_ns();
+        c->exec.cancelled = c->result.cancelled = true;
+        c->result.exit_code = 128 + SIGTERM;
+        c->result.cpu_ns = cpu_of(c);
+    }
+    pthread_mutex_unlock(&c->vm->lock);
+    *e = ran ? *e : c->why;
+    take_result(c, r);
+    if (runs)
+        leave_behind(c);
+    else
+        command_free(c);
+    return ran;
 }
 
 bool vm_exec(struct vm *m, const struct vm_exec *of, struct vm_result *r, struct err *e)
 {
+    uint64_t look;
     *r = (struct vm_result){0};
-    if (!check(of, e)) {
-        keyboard_detach(of->keyboard);
+    struct vm_command *c = vm_exec_begin(m, of, NULL, NULL, e);
+    if (!c)
         return false;
-    }
-    struct call c = {.vm = m, .of = of, .result = r};
-    call_init(&c);
-    bool ran = false;
-    if (!cancel_on(of->cancel, cancelled, &c)) {
-        (void)err_set(e, ERR_CANCELLED, "cancelled before it began; nothing was run");
-    } else {
-        pthread_mutex_lock(&m->lock);
-        ran = run(&c, e);
-        pthread_mutex_unlock(&m->lock);
-    }
-    cancel_off(of->cancel);
-    keyboard_detach(of->keyboard);
-    call_done(&c);
-    return ran;
+    pthread_mutex_lock(&m->lock);
+    while (!go_on(c, &look))
+        (void)cond_wait_until(&c->exec.changed, &m->lock, look);
+    pthread_mutex_unlock(&m->lock);
+    return vm_exec_end(c, r, e);
 }
 
 void vm_result_done(struct vm_result *r)
 {
     buf_done(&r->stdout_bytes);
     buf_done(&r->stderr_bytes);
+}
+
+/* ---- those that nobody waits for ---------------------------------------------------- */
+
+#define LOOK_NS (SECOND_NS / 50)
+
+static struct vm_command *take_ended(struct vms *s)
+{
+    uint64_t look;
+    for (struct vm_command **at = &s->left, *c; (c = *at); at = &c->next)
+        if (vm_exec_look(c, &look)) {
+            *at = c->next;
+            return c;
+        }
+    return NULL;
+}
+
+uint64_t exec_look_left(struct vms *s)
+{
+    for (struct vm_command *c; (c = take_ended(s));) {
+        struct vm *m = c->vm;
+        command_free(c);
+        m->holds--;
+        table_trim(s, m);
+    }
+    return s->left ? os_mono_ns() + LOOK_NS : UINT64_MAX;
 }

@@ -373,6 +373,85 @@ static void who_waits_for_a_turn_can_be_cancelled(void **state)
     end_other(&first);
 }
 
+/* ---- without a thread -------------------------------------------------------------------- */
+
+#define MANY 200u
+
+static void count_wake(void *arg)
+{
+    atomic_fetch_add((atomic_uint *)arg, 1);
+}
+
+static bool is_over(struct vm_command *c)
+{
+    uint64_t look;
+    return vm_exec_look(c, &look);
+}
+
+static void commands_wait_without_a_thread(void **state)
+{
+    (void)state;
+    struct vm_command *all_of_them[MANY];
+    atomic_uint woken = 0;
+    struct err e = {0};
+    size_t before = count_entries("/proc/self/task");
+    for (unsigned i = 0; i < MANY; i++) {
+        struct vm_exec x = COMMAND("echo here", .session = i % 2 ? STR("b") : STR("a"));
+        all_of_them[i] = vm_exec_begin(machine, &x, count_wake, &woken, &e);
+        assert_non_null(all_of_them[i]);
+    }
+    assert_true(count_entries("/proc/self/task") <= before);
+    for (unsigned i = 0; i < MANY; i++) {
+        struct vm_result r;
+        while (!is_over(all_of_them[i]))
+            ;
+        assert_true(vm_exec_end(all_of_them[i], &r, &e));
+        assert_string_equal(buf_cz(&r.stdout_bytes), "here\n");
+        vm_result_done(&r);
+    }
+    assert_true(atomic_load(&woken) >= MANY);
+}
+
+static void a_command_that_is_called_off_ends_without_its_caller(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct vm_result r;
+    struct vm_exec wait = COMMAND("wait"), next = COMMAND("echo never");
+    struct vm_command *runs = vm_exec_begin(machine, &wait, NULL, NULL, &e);
+    assert_false(is_over(runs));
+    struct vm_command *queued = vm_exec_begin(machine, &next, NULL, NULL, &e);
+    assert_false(is_over(queued));
+    await_execs(1);
+    assert_false(vm_exec_end(queued, &r, &e));
+    assert_int_equal(e.code, ERR_CANCELLED);
+    vm_result_done(&r);
+    e = (struct err){0};
+    assert_true(vm_exec_end(runs, &r, &e));
+    assert_true(r.cancelled);
+    vm_result_done(&r);
+    await_execs(0); /* by the keeper */
+    expect_out(COMMAND("echo fine"), "fine\n");
+}
+
+static void a_machine_that_does_not_end_what_was_called_off_is_dropped(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct vm_result r;
+    struct vm_info info;
+    hurry();
+    struct vm_exec deaf = COMMAND("deaf");
+    struct vm_command *c = vm_exec_begin(machine, &deaf, NULL, NULL, &e);
+    assert_false(is_over(c));
+    assert_true(vm_exec_end(c, &r, &e));
+    vm_result_done(&r);
+    do
+        vm_look(machine, &info);
+    while (info.state == VM_STATE_RUNNING);
+    assert_int_equal(info.state, VM_STATE_FAILED);
+}
+
 static void a_machine_that_does_not_let_go_of_a_cancelled_command_is_dropped(void **state)
 {
     (void)state;
@@ -610,6 +689,9 @@ int main(void)
         TEST(who_waits_for_a_turn_can_be_cancelled),
         TEST(a_machine_that_does_not_let_go_of_a_cancelled_command_is_dropped),
         TEST(a_machine_that_does_not_end_what_is_out_of_time_is_dropped),
+        TEST(commands_wait_without_a_thread),
+        TEST(a_command_that_is_called_off_ends_without_its_caller),
+        TEST(a_machine_that_does_not_end_what_was_called_off_is_dropped),
         TEST(a_machine_that_does_not_answer_is_dropped),
         TEST(a_silent_command_is_no_fault),
         TEST(a_panic_is_told_of_and_the_next_machine_is_fresh),

@@ -44,11 +44,13 @@ void batch_done(struct batch *b);
 /* ERR_BUSY: no memory. */
 bool batch_put(struct batch *b, enum vm_stream which, struct str bytes, struct err *e);
 
-/* On its caller's stack; under its machine's lock while it is in the list. */
+/* Under its machine's lock while it is in the list. */
 struct exec {
     struct exec *next;
     uint32_t id;
-    pthread_cond_t changed; /* anything below, or its machine ended */
+    pthread_cond_t changed;  /* anything below, its turn, or its machine ended */
+    void (*wake)(void *arg); /* the same, with the lock; NULL: nobody wants it */
+    void *wake_arg;
     struct batch printed;
     uint32_t
         uncredited;   /* bytes printed for which no credit was given: at most VM_WINDOW */
@@ -65,10 +67,10 @@ struct exec {
 
 /* ---- sessions --------------------------------------------------------------- */
 
-/* Who waits for its turn in a session; on the waiter's stack. */
+/* Who waits for its turn in a session. */
 struct turn {
     struct turn *next;
-    pthread_cond_t mine;
+    struct exec *of;
 };
 
 struct session {
@@ -143,13 +145,24 @@ uint64_t port_cpu_ns(struct vm *m);  /* that it computed so far */
 /* Fails with why it ended; `ran`: something of the caller's may have run. */
 bool port_over(struct vm *m, bool ran, struct err *e);
 
+/* With vm.lock held: whoever waits for it looks again. */
+void exec_wake(struct exec *x);
+
+/* ---- exec.c ------------------------------------------------------------------- */
+
+/* Ends those that nobody waits for any more, as far as they have ended; with vms.lock,
+ * which is let go meanwhile. Answers when to look again. */
+uint64_t exec_look_left(struct vms *s);
+
 /* ---- session.c. With vm.lock held --------------------------------------------- */
 
-/* Waits for the session of that name to be free, making it where there is none. NULL and
- * ERR_INVALID (the name), ERR_LIMIT, ERR_BUSY (not by then), or why the machine ended.
- * ERR_CANCELLED once `cancel` has fired, of which session_wake() tells. */
-struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
-                              struct cancel *cancel, struct err *e);
+/* Joins those who wait for the session of that name, making it where there is none. NULL
+ * and ERR_INVALID (the name) or ERR_LIMIT. */
+struct session *session_join(struct vm *m, struct str name, struct turn *t,
+                             struct err *e);
+bool session_has_turn(const struct session *s, const struct turn *t);
+/* It waits no more; `taken`: the session is its own until session_leave(). */
+void session_unjoin(struct session *s, struct turn *t, bool taken);
 void session_leave(struct session *s);
 void session_wake(struct vm *m); /* all that wait look again */
 void session_free_all(struct vm *m);

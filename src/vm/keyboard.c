@@ -55,7 +55,7 @@ void input_end(struct vm *m, struct exec *x)
     if (x->takes_input)
         port_tell(m, x->id, VM_INPUT, STR(""));
     x->takes_input = false;
-    pthread_cond_broadcast(&x->changed);
+    exec_wake(x);
 }
 
 static void tell_resize(struct vm *m, struct exec *x, uint16_t rows, uint16_t columns)
@@ -93,7 +93,7 @@ void keyboard_detach(struct vm_keyboard *k)
     pthread_cond_broadcast(&k->changed);
     if (k->to) {
         pthread_mutex_lock(&k->in->lock);
-        pthread_cond_broadcast(&k->to->changed);
+        exec_wake(k->to);
         pthread_mutex_unlock(&k->in->lock);
     }
     while (k->users > 0)

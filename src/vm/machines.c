@@ -61,9 +61,10 @@ static void *keep_house(void *arg)
     pthread_mutex_lock(&s->lock);
     for (;;) {
         s->noticed = false;
-        uint64_t look = stop_idle(s);
+        uint64_t left = exec_look_left(s), idle = stop_idle(s);
+        uint64_t look = left < idle ? left : idle;
         join_ended(s);
-        if (s->closing && s->running == 0)
+        if (s->closing && s->running == 0 && !s->left)
             break;
         if (!s->noticed)
             (void)cond_wait_until(&s->work, &s->lock, look);

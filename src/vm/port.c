@@ -46,12 +46,19 @@ void port_tell_u32(struct vm *m, uint32_t id, uint16_t verb, uint32_t number)
     port_tell(m, id, verb, (struct str){(const char *)&number, sizeof number});
 }
 
+void exec_wake(struct exec *x)
+{
+    pthread_cond_broadcast(&x->changed);
+    if (x->wake)
+        x->wake(x->wake_arg);
+}
+
 /* ---- its end ------------------------------------------------------------------ */
 
 static void wake_all(struct vm *m)
 {
     for (struct exec *x = m->execs; x; x = x->next)
-        pthread_cond_broadcast(&x->changed);
+        exec_wake(x);
     session_wake(m);
     pthread_cond_broadcast(&m->ready);
 }
@@ -231,7 +238,7 @@ static bool heard_of_exec(struct vm *m, const struct frame *f, struct err *e)
     struct exec *x = exec_of(m, f->id);
     if (!x)
         return broke(e, "a command that does not run", f->id);
-    pthread_cond_broadcast(&x->changed);
+    exec_wake(x);
     switch (f->verb) {
     case VM_STARTED:
         return true;

@@ -2,8 +2,6 @@
  * machine knows numbers alone, and none twice. */
 #include "vm/internal.h"
 
-#include <stdio.h>
-
 #include "os/os.h"
 
 static bool check_name(struct str name, struct err *e)
@@ -61,52 +59,16 @@ void session_wake(struct vm *m)
 {
     for (struct session *s = m->sessions; s; s = s->next)
         for (struct turn *t = s->first; t; t = t->next)
-            pthread_cond_broadcast(&t->mine);
-}
-
-static void join_queue(struct session *s, struct turn *t)
-{
-    *t = (struct turn){0};
-    cond_init(&t->mine);
-    *s->last = t;
-    s->last = &t->next;
-}
-
-static void leave_queue(struct session *s, struct turn *t)
-{
-    struct turn **at = &s->first;
-    while (*at != t)
-        at = &(*at)->next;
-    *at = t->next;
-    if (s->last == &t->next)
-        s->last = at;
-    pthread_cond_destroy(&t->mine);
+            exec_wake(t->of);
 }
 
 static void next_turn(struct session *s)
 {
     if (!s->taken && s->first)
-        pthread_cond_broadcast(&s->first->mine);
+        exec_wake(s->first->of);
 }
 
-static bool await_turn(struct vm *m, struct session *s, struct turn *t, uint64_t until_ns,
-                       struct cancel *cancel, struct err *e)
-{
-    while (!m->over && (s->taken || s->first != t)) {
-        if (cancel_fired(cancel))
-            return err_set(e, ERR_CANCELLED,
-                           "cancelled before its turn; nothing was run");
-        if (!cond_wait_until(&t->mine, &m->lock, until_ns) && os_mono_ns() >= until_ns)
-            return err_set(e, ERR_BUSY,
-                           "session \"%s\" still runs another command; nothing was run: "
-                           "try again, or use another session",
-                           s->name);
-    }
-    return port_over(m, false, e);
-}
-
-struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
-                              struct cancel *cancel, struct err *e)
+struct session *session_join(struct vm *m, struct str name, struct turn *t, struct err *e)
 {
     if (name.n == 0)
         name = STR("default");
@@ -117,14 +79,27 @@ struct session *session_enter(struct vm *m, struct str name, uint64_t until_ns,
         s = make(m, name, e);
     if (!s)
         return NULL;
-    struct turn t;
-    join_queue(s, &t);
-    bool mine = await_turn(m, s, &t, until_ns, cancel, e);
-    leave_queue(s, &t);
-    if (mine)
-        s->taken = true;
+    t->next = NULL;
+    *s->last = t;
+    s->last = &t->next;
+    return s;
+}
+
+bool session_has_turn(const struct session *s, const struct turn *t)
+{
+    return !s->taken && s->first == t;
+}
+
+void session_unjoin(struct session *s, struct turn *t, bool taken)
+{
+    struct turn **at = &s->first;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    if (s->last == &t->next)
+        s->last = at;
+    s->taken |= taken;
     next_turn(s);
-    return mine ? s : NULL;
 }
 
 void session_leave(struct session *s)

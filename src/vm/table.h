@@ -18,6 +18,7 @@ struct vms {
     pthread_cond_t changed;   /* a place is free, or a machine has come up or not */
     pthread_cond_t work;      /* for the keeper */
     struct vm *first, **last; /* in the order of their start */
+    struct vm_command *left;  /* that nobody waits for, and that have not ended */
     unsigned running;         /* that have, or will have, a machine.c */
     bool has_keeper, closing, noticed;
     pthread_t keeper;

@@ -213,5 +213,17 @@ void vm_result_done(struct vm_result *r); /* one of zeros is fine */
  * what it may: what happened; it has ended). The result is to be ended in any case, and
  * holds what was printed until then. */
 bool vm_exec(struct vm *m, const struct vm_exec *x, struct vm_result *r, struct err *e);
+/* The same without a thread that waits. `wake` is called whenever it is time to look, with
+ * locks of this room held: it calls nothing here. NULL and *e: nothing is to be ended. All
+ * of `x` is borrowed until vm_exec_end(). */
+struct vm_command;
+struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *x,
+                                 void (*wake)(void *arg), void *arg, struct err *e);
+/* Goes on with it; its output is told on this thread, one at a time. false: it is not
+ * over; look again when it wakes, or when os_mono_ns() is *look_ns. */
+bool vm_exec_look(struct vm_command *c, uint64_t *look_ns);
+/* As vm_exec(), and frees it; wakes no more. One that is not over is called off, and ends
+ * by itself soon: the result is what was printed until now. */
+bool vm_exec_end(struct vm_command *c, struct vm_result *r, struct err *e);
 /* Ends the session's shell and all that runs in it. ERR_NOT_FOUND, or as vm_exec(). */
 bool vm_session_close(struct vm *m, struct str session, struct err *e);

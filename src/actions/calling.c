@@ -1,0 +1,322 @@
+/* How a host call is performed: permitted, confirmed, made, made again where it was busy,
+ * accounted for. Where the script allows it, waiting has no thread: the call is put off,
+ * and what is here goes on with it on another one. */
+#include <time.h>
+
+#include "actions/account.h"
+#include "actions/calls.h"
+#include "actions/dry.h"
+#include "actions/places.h"
+#include "actions/report.h"
+#include "os/os.h"
+
+/* ---- patience ------------------------------------------------------------ */
+
+#define RETRIES 4u
+#define FIRST_PAUSE_MS 20u
+#define PATIENCE_NS 2000000000u /* who has waited so long was patient by himself */
+
+static bool is_over(const struct evaluation *v)
+{
+    return cancel_fired(v->who->cancel) || cancel_fired(&v->stopping);
+}
+
+/* Twice as long each time, and not the same for all who wait for one thing. */
+static unsigned pause_ms(unsigned attempt)
+{
+    uint8_t chance;
+    os_random(&chance, sizeof chance);
+    return (FIRST_PAUSE_MS << attempt) + chance % FIRST_PAUSE_MS;
+}
+
+/* On a thread of its own caller. false: nobody waits for it any more. */
+static bool pause_here(const struct evaluation *v, unsigned attempt)
+{
+    for (unsigned ms = pause_ms(attempt); ms && !is_over(v); ms -= ms < 10 ? ms : 10)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    return !is_over(v);
+}
+
+bool call_patiently(struct evaluation *v, const struct host_call *c,
+                    const struct json *args, struct buf *out, struct err *e)
+{
+    uint64_t until = os_mono_ns() + PATIENCE_NS;
+    for (unsigned attempt = 0;; attempt++) {
+        struct err why = {0};
+        struct json_writer w = json_writer(out);
+        size_t from = out->n;
+        if (c->call(v, args, &w, &why))
+            return true;
+        if (why.code != ERR_BUSY || attempt == RETRIES || os_mono_ns() > until ||
+            !pause_here(v, attempt))
+            return err_set(e, why.code, "%s", why.msg);
+        atomic_fetch_add(&v->retries, 1);
+        out->n = from;
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+void calling_wait(struct calling *x, calling_fn *again, enum script_wait_kind kind,
+                  uint64_t until_ns)
+{
+    x->again = again;
+    x->kind = kind;
+    x->until_ns = until_ns;
+    x->waits = true;
+}
+
+bool calling_over(const struct calling *x)
+{
+    return is_over(x->v) || (x->task && cancel_fired(script_task_cancel(x->task)));
+}
+
+void calling_leave_vault(struct calling *x)
+{
+    if (x->inside)
+        evaluation_leave(x->v);
+    x->inside = false;
+}
+
+struct consent *calling_consent(struct calling *x)
+{
+    if (!x->task)
+        return NULL;
+    x->consent.v = x->v;
+    x->consent.task = x->task;
+    return &x->consent;
+}
+
+struct cancel *calling_cancel(struct calling *x)
+{
+    return x->task ? script_task_cancel(x->task) : x->v->cancel;
+}
+
+/* ---- the call itself ----------------------------------------------------- */
+
+static calling_fn make;
+
+/* What is busy has done nothing yet, and was permitted. */
+static bool make_again(struct calling *x, struct buf *out, struct err *e)
+{
+    struct err why = *e;
+    if (!x->made || why.code != ERR_BUSY || x->attempt == RETRIES ||
+        os_mono_ns() > x->patient_ns || calling_over(x))
+        return false;
+    if (!x->inside) { /* it left the vault, where it would begin anew */
+        evaluation_enter(x->v);
+        x->inside = true;
+        if (x->v->here != x->here)
+            return false; /* it was permitted in another one */
+    }
+    *e = (struct err){0};
+    out->n = 0;
+    uint64_t ms = pause_ms(x->attempt++);
+    x->busy = why;
+    calling_wait(x, make, SCRIPT_WAIT_LIGHT, os_mono_ns() + ms * 1000000);
+    return false;
+}
+
+/* A person's word: the call begins anew when it is there. */
+static bool await_consent(struct calling *x, struct buf *out, struct err *e)
+{
+    uint64_t look_ns;
+    calling_fn *then = x->then;
+    if (calling_over(x)) {
+        consent_drop(&x->consent);
+        return err_set(e, ERR_CANCELLED, "cancelled while it waited for a person's word");
+    }
+    if (consent_is_there(&x->consent, &look_ns)) {
+        x->consent.waits = false;
+        return then(x, out, e);
+    }
+    calling_wait(x, await_consent, SCRIPT_WAIT_LIGHT, look_ns);
+    return false;
+}
+
+/* `then` is the beginning of what asks. */
+static void put_off_for_consent(struct calling *x, calling_fn *then, struct buf *out,
+                                struct err *e)
+{
+    *e = (struct err){0};
+    out->n = 0;
+    x->then = then;
+    calling_wait(x, await_consent, SCRIPT_WAIT_LIGHT, os_mono_ns());
+}
+
+/* Or goes on with it. */
+static bool run_it(struct calling *x, calling_fn *fn, struct buf *out, struct err *e)
+{
+    x->waits = false;
+    bool ok = fn(x, out, e);
+    return ok || (!x->waits && make_again(x, out, e));
+}
+
+static bool make(struct calling *x, struct buf *out, struct err *e)
+{
+    if (x->attempt && calling_over(x)) {
+        *e = x->busy;
+        return false;
+    }
+    if (x->attempt)
+        atomic_fetch_add(&x->v->retries, 1);
+    if (x->c->begin) {
+        bool ok = x->c->begin(x, out, e);
+        if (!ok && x->consent.waits)
+            put_off_for_consent(x, make, out, e);
+        return ok;
+    }
+    struct json_writer w = json_writer(out);
+    return x->c->call(x->v, x->args, &w, e);
+}
+
+static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
+{
+    x->made = true;
+    if (!x->task)
+        return call_patiently(x->v, x->c, x->args, out, e);
+    x->patient_ns = os_mono_ns() + PATIENCE_NS;
+    return run_it(x, make, out, e);
+}
+
+/* By a person, where the policy wants that. */
+static bool confirmed(struct calling *x, struct err *e)
+{
+    struct evaluation *v = x->v;
+    const struct permit *permit = &v->here->permit;
+    if (v->dry || !permit_asks(permit, x->c->row.name))
+        return true;
+    char vault[VAULT_ID_MAX + 1];
+    vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
+    struct consent *consent = calling_consent(x);
+    if (!consent_begin(consent, v, e))
+        return false;
+    bool ok = confirm_call(permit, x->c->row.name, x->args, vault, false, &v->stopping,
+                           consent, v->account, e);
+    consent_end(consent, v);
+    return ok;
+}
+
+static bool confirm(struct calling *x, struct buf *out, struct err *e)
+{
+    x->waits = false;
+    if (confirmed(x, e))
+        return make_patiently(x, out, e);
+    if (x->consent.waits)
+        put_off_for_consent(x, confirm, out, e);
+    return false;
+}
+
+/* ---- from beginning to end ------------------------------------------------- */
+
+/* A custom function was written by others, who may see less than its caller: it works in
+ * the vault that it is of, where the evaluation began, and cannot leave it. */
+static bool stays(const struct evaluation *v, const struct host_call *c, struct err *e)
+{
+    if (c->outward)
+        return err_set(e, ERR_DENIED,
+                       "%s is not for custom functions: they work in their own vault and "
+                       "know no other; let the code that calls the function do it",
+                       c->row.name);
+    return v->here == v->places ||
+           err_set(e, ERR_DENIED,
+                   "%s: a custom function works in its own vault alone, and the code has "
+                   "gone on to another; go back before it is called",
+                   c->row.name);
+}
+
+static bool begin(struct calling *x, struct str args, struct buf *out, struct err *e)
+{
+    struct evaluation *v = x->v;
+    const struct host_call *c = x->c;
+    if (x->within && !stays(v, c, e))
+        return false;
+    if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e)))
+        return false;
+    x->arena = arena_new(CALL_ARGS_MAX);
+    x->args = json_read(args, x->arena, e);
+    if (!x->args)
+        return err_wrap(e, "%s", c->row.name);
+    if (!c->steady)
+        atomic_store(&v->unsteady, true);
+    return confirm(x, out, e);
+}
+
+static void give_advice(struct calling *x, bool ok, struct str answer,
+                        const struct err *e)
+{
+    struct evaluation *v = x->v;
+    const char *name = x->c->row.name;
+    if (!x->made)
+        return;
+    if (!ok) {
+        advice_failed(v, x->c, x->args, e);
+        return;
+    }
+    advice_done(v, x->c, x->row, x->args, answer);
+    /* Not at the end of the evaluation: an alert may have to stop it. */
+    if (!v->dry && (!strcmp(name, "notes.delete") || !strcmp(name, "noteTypes.delete")))
+        ward_observe(v->here->ward, v->who, &(struct deed){.deletes = 1});
+}
+
+static bool go_on(void *calling, struct script_task *t, struct buf *out, struct err *e);
+
+/* It is done, or waits: then it moves to where it can. */
+static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
+{
+    struct evaluation *v = x->v;
+    if (x->waits) {
+        struct calling *kept = x->kept ? x : mem_new(sizeof *kept);
+        if (kept != x)
+            *kept = *x;
+        kept->kept = true;
+        script_wait(kept->task, go_on, kept, kept->kind, kept->until_ns);
+        return false;
+    }
+    consent_drop(&x->consent); /* it was not needed after all */
+    give_advice(x, ok, buf_view(out), e);
+    calling_leave_vault(x);
+    enum err_code outcome = ok ? ERR_NONE : e->code;
+    if (!ok)
+        paths_hide(v->who, x->asked, e);
+    if (!x->c->row.sync)
+        evaluation_went_on(v, x->c->row.name);
+    account_call(v->account, x->row, x->c, outcome, ok ? buf_view(out) : STR(""));
+    telemetry_call(v->actions->telemetry, x->row, outcome, os_mono_ns() - x->begun_ns);
+    arena_free(x->arena);
+    if (x->kept)
+        free(x);
+    return ok;
+}
+
+static bool go_on(void *calling, struct script_task *t, struct buf *out, struct err *e)
+{
+    struct calling *x = calling;
+    (void)t;
+    return leave(x, run_it(x, x->again, out, e), out, e);
+}
+
+bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str args,
+                  struct buf *out, struct err *e)
+{
+    struct evaluation *v = arg;
+    bool within = row & SCRIPT_WITHIN;
+    row &= ~SCRIPT_WITHIN;
+    size_t count;
+    const struct host_call *const *calls = host_calls(&count);
+    must(row < count);
+    const struct host_call *c = calls[row];
+    if (!c->call)
+        return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
+    struct calling x = {.v = v,
+                        .c = c,
+                        .row = row,
+                        .within = within,
+                        .asked = args,
+                        .task = t,
+                        .inside = true,
+                        .begun_ns = os_mono_ns()};
+    evaluation_enter(v);
+    x.here = v->here;
+    return leave(&x, begin(&x, args, out, e), out, e);
+}
