@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/skip_test.h"
 #include "http/account.h"
 
 #define NOBODY 65534
@@ -148,8 +149,7 @@ static void need_root(void)
 {
     if (geteuid() == 0)
         return;
-    print_message("# this system: only root can become another account\n");
-    skip();
+    skip_system("only root can become another account");
 }
 
 /* Connects as another account and stays until the test has looked. */

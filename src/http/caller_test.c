@@ -1,5 +1,7 @@
 #include "http/client_test.h"
 
+#include "base/skip_test.h"
+
 #include <poll.h>
 #include <sys/wait.h>
 
@@ -350,8 +352,7 @@ static void need_root(void)
 {
     if (geteuid() == 0)
         return;
-    print_message("# this system: only root can become another account\n");
-    skip();
+    skip_system("only root can become another account");
 }
 
 static bool is_refused(int gate)
