@@ -1,5 +1,7 @@
 /* The further searches of notes.*: by conditions, by plain text, by SQL. */
 #include "actions/calls.h"
+#include "actions/internal.h"
+#include "sql/sql.h"
 
 static bool call_advanced(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e)
@@ -19,7 +21,13 @@ static bool call_sql(struct evaluation *v, const struct json *args,
                      struct json_writer *out, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);
-    return vault && notes_search_sql(vault, json_at(args, 0), v->who->cancel, out, e);
+    const struct grant *g = v->who->grant;
+    const struct sql_caller by = {
+        .pool = vault ? actions_sql(v->actions, e) : NULL,
+        .cancels = {v->who->cancel, &v->stopping},
+        .principal = g ? g->principal : NULL,
+    };
+    return by.pool && notes_search_sql(vault, json_at(args, 0), &by, out, e);
 }
 
 static const struct host_call rows[] = {

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "crypto/crypto.h"
 #include "notes/history.h"
@@ -454,16 +455,26 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
     return ok || err_set(e, why.code, "%s", why.msg);
 }
 
-struct db *index_reader(struct index *x, struct db *db, struct err *e)
+static bool copy_memory(struct db *db, struct sql_source *out, struct err *e)
 {
+    out->copy = memfd_create("cloche-index", MFD_CLOEXEC);
+    return out->copy < 0 ? err_set(e, ERR_IO, "cannot copy the index: %m")
+                         : db_write_to(db, out->copy, e);
+}
+
+bool index_source(struct index *x, struct db *db, struct sql_source *out, struct err *e)
+{
+    out->copy = -1;
+    out->path[0] = '\0';
+    if (db == x->memory_db)
+        return copy_memory(db, out, e);
     pthread_mutex_lock(&x->pool);
-    struct db *reader = db == x->memory_db ? db_copy(db, e)
-                        : x->folder >= 0   ? db_open_reader(x->folder, x->name, e)
-                                           : NULL;
+    scoped(free) char *folder = x->folder >= 0 ? os_dir_path(x->folder, e) : NULL;
+    int n = folder ? snprintf(out->path, sizeof out->path, "%s/%s", folder, x->name) : -1;
+    out->inode = x->inode;
     pthread_mutex_unlock(&x->pool);
-    if (!reader)
-        err_set(e, ERR_BUSY, "the index is being made anew; try again");
-    return reader;
+    return (n > 0 && (size_t)n < sizeof out->path) ||
+           err_set(e, ERR_BUSY, "the index is being made anew; try again");
 }
 
 static bool forget_all(struct db *db, struct err *e)
