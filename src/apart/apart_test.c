@@ -64,7 +64,8 @@ static void try_all(void)
     TRY('d', other);
     TRY('e', env);
     TRY('R', root);
-    TRY('M', given >= 0 && mmap(NULL, 4096, PROT_READ, MAP_SHARED, given, 0) != MAP_FAILED);
+    TRY('M',
+        given >= 0 && mmap(NULL, 4096, PROT_READ, MAP_SHARED, given, 0) != MAP_FAILED);
     TRY('A', mmap(NULL, 4096, rw, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
     (void)!write(STDOUT_FILENO, done, (size_t)(at - done));
     _exit(0);
@@ -87,7 +88,8 @@ static void begin_and_stay(void)
     const char *const args[] = {"apart", "compute", NULL};
     if (pipe(ends) != 0)
         _exit(1);
-    struct apart_program p = {.path = self, .args = args, .in = -1, .out = ends[1], .given = -1};
+    struct apart_program p = {
+        .path = self, .args = args, .in = -1, .out = ends[1], .given = -1};
     if (!apart_begin(&p, &e) || read(ends[0], &ready, 1) != 1)
         _exit(1);
     scoped_fd int children = open("/proc/thread-self/children", O_RDONLY);
@@ -178,7 +180,8 @@ static void a_program_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(e.msg, "cloche-none"));
     e = (struct err){0};
     assert_null(apart_begin(
-        &(struct apart_program){.path = "/nowhere", .in = -1, .out = -1, .given = -1}, &e));
+        &(struct apart_program){.path = "/nowhere", .in = -1, .out = -1, .given = -1},
+        &e));
     assert_int_equal(e.code, ERR_IO);
 }
 

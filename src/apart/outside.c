@@ -88,10 +88,24 @@ static int spawn(const struct apart_program *p, const int fds[APART_GIVEN + 1],
     return failed;
 }
 
-struct apart *apart_begin(const struct apart_program *p, struct err *e)
+/* It begins in another folder. */
+static char *absolute(const char *path)
+{
+    scoped(free) char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    char *all = NULL;
+    if (!here)
+        return mem_strdup(path);
+    must(asprintf(&all, "%s/%s", here, path) > 0);
+    return all;
+}
+
+struct apart *apart_begin(const struct apart_program *program, struct err *e)
 {
     int ends[2] = {-1, -1};
     pid_t child = -1;
+    scoped(free) char *path = absolute(program->path);
+    struct apart_program copy = *program, *p = &copy;
+    copy.path = path;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         err_set(e, ERR_IO, "cannot begin %s: %m", p->path);
         return NULL;

@@ -14,6 +14,7 @@
 #include "sql/wire.h"
 
 #define GRACE_NS 100000000u /* in which a process ends a query by itself */
+#define ENDING_MS 200       /* from closing the socket to the end */
 #define CHECK_MEMORY ((size_t)512 << 20)
 
 struct talk {
@@ -22,6 +23,7 @@ struct talk {
     const struct sql_query *query;
     size_t received; /* bytes */
     bool is_lost;    /* the process has ended, or says what it must not */
+    bool is_over;    /* the former */
     bool is_left;    /* nobody waits for its answer */
 };
 
@@ -63,7 +65,7 @@ static bool receive(struct talk *t, void *to, size_t n, struct err *e)
     for (char *at = to; n;) {
         ssize_t got = recv(t->w->socket, at, n, 0);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-            t->is_lost = true;
+            t->is_lost = t->is_over = true;
             return false;
         }
         if (got < 0 && !wait_for(t, POLLIN, e))
@@ -178,7 +180,7 @@ static bool read_answer(struct talk *t, struct buf *out, struct err *e)
 
 static bool says_why_lost(struct talk *t, struct err *e)
 {
-    int status = apart_wait(t->w->apart, 1000);
+    int status = t->is_over ? apart_wait(t->w->apart, ENDING_MS) : -1;
     if (status != -1 && WIFSIGNALED(status))
         return err_set(e, ERR_IO,
                        "the process that ran the query was ended (signal %d); another "
@@ -192,9 +194,9 @@ static bool says_why_lost(struct talk *t, struct err *e)
 /* Had it gone by itself, as all do after a while, just when it was sent the query? */
 static bool went_before(struct talk *t)
 {
-    if (!t->is_lost || !t->w->is_used || t->received)
+    if (!t->is_over || !t->w->is_used || t->received)
         return false;
-    int status = apart_wait(t->w->apart, 1000);
+    int status = apart_wait(t->w->apart, ENDING_MS);
     return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
