@@ -628,7 +628,8 @@ static void check_sql(struct actions *a, struct check_list *l)
     char detail[100];
     (void)snprintf(detail, sizeof detail, "in a process apart; at most %u at a time",
                    sql_pool_size());
-    put_check(l, "SQL queries", p && sql_try(p, &e), e.code ? e.msg : detail);
+    bool ok = p && sql_try(p, &e);
+    put_check(l, "SQL queries", ok, ok ? detail : e.msg);
 }
 
 /* Without an image all else works: it is told, and no fault. */
