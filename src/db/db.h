@@ -57,6 +57,10 @@ bool db_remove(int dir, const char *name, struct err *e);
 /* Queries that run past this os_mono_ns() fail with ERR_TIMEOUT; 0: none. */
 void db_set_deadline(struct db *d, uint64_t until_ns);
 
+/* Gives this connection capped_bm25(), which is FTS5's bm25() within bounds of memory and
+ * time: of each phrase the first 20,000 places in a row count. */
+bool db_add_rank(struct db *d, struct err *e);
+
 /* Runs statements that have no values to bind and whose rows nobody wants. */
 bool db_exec(struct db *d, const char *sql, struct err *e);
 int64_t db_last_id(const struct db *d); /* rowid of the last INSERT */

@@ -236,9 +236,11 @@ static struct db *open_db(struct index *x, struct err *e)
         if (db_remove(x->folder, x->name, &why))
             db = db_open(x->folder, x->name, &options, &damaged, &why);
     }
-    if (!db)
-        err_set(e, why.code, "%s", why.msg);
-    return db;
+    if (db && db_add_rank(db, &why))
+        return db;
+    db_close(db);
+    err_set(e, why.code, "%s", why.msg);
+    return NULL;
 }
 
 /* The first connection decides on the place: the first that works. */
@@ -263,7 +265,7 @@ static struct db *open_anywhere(struct index *x, struct err *e)
     }
     if (!x->memory_db)
         x->memory_db = db_open_memory(&options, e);
-    return x->memory_db;
+    return x->memory_db && db_add_rank(x->memory_db, e) ? x->memory_db : NULL;
 }
 
 /* ---- connections -------------------------------------------------------- */
