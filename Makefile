@@ -317,7 +317,8 @@ endif
 
 PREFIX ?= /usr/local
 INTO = $(DESTDIR)$(PREFIX)
-INSTALLED_VM := $(wildcard build/vm/machine-512.mem) # what an older one was made of has changed, perhaps
+# What an older one was made of has changed, perhaps.
+INSTALLED_VM := $(wildcard build/vm/machine-512.mem)
 install: all $(INSTALLED_VM) ## program, library and what they need beneath PREFIX (and DESTDIR)
 	@install -d $(addprefix $(INTO)/,bin include lib/pkgconfig lib/cloche/guest/ahead)
 	@install -m 755 build/cloche $(INTO)/bin/
