@@ -200,6 +200,10 @@ $(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o $(OUT)/cloc
 	$(call link)
 $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
+# Begun for queries: with few libraries, so that it starts at once.
+$(OUT)/cloche-sql: $(OUT)/src/sql/sql_main.o $(OUT)/cloche.a
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) $(shell pkg-config --libs sqlite3) -pthread -lm
 $(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/vm/%_main.o \
         $(foreach r,base os json crypto engine vm,$(filter $(OUT)/src/$r/%,$(OBJ))) \
         $(OUT)/yyjson.o build/lib/_libwasmtime.so
@@ -320,7 +324,7 @@ install: all $(INSTALLED_VM) ## program, library and what they need beneath PREF
 	@install -m 755 build/cloche $(INTO)/bin/
 	@install -m 644 include/cloche.h $(INTO)/include/
 	@install -m 755 $(LIBRARY) $(INTO)/lib/
-	@install -m 755 build/lib/_libwasmtime.so $(INTO)/lib/cloche/
+	@install -m 755 build/lib/_libwasmtime.so build/cloche-sql $(INTO)/lib/cloche/
 	@cd $(INTO)/lib && ln -sf $(notdir $(LIBRARY)) libcloche.so.$(SOVERSION) && \
 	    ln -sf libcloche.so.$(SOVERSION) libcloche.so
 	@$(call PC,$(PREFIX),$(PREFIX)/include,$(PREFIX)/lib) > $(INTO)/lib/pkgconfig/cloche.pc
@@ -334,11 +338,11 @@ install: all $(INSTALLED_VM) ## program, library and what they need beneath PREF
 
 # --- the guests, whatever the MODE of the host ------------------------------------------
 ifeq ($(MODE),release)
-program: build/cloche     ## the program of this MODE
+program: build/cloche build/cloche-sql     ## the program of this MODE
 conformance: build/cloche-conformance build/cloche-vm-core build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
-guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm typescript.bare.wasm vm.wasm)  ## compiled to Wasm and baked
+guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm typescript.bare.wasm vm.wasm) build/cloche-sql  ## compiled to Wasm and baked
 
-build/cloche build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
+build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 
 # The bake runs the guest's start once and writes script.wasm and what belongs to it.

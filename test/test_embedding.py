@@ -106,6 +106,10 @@ def test_an_installed_program_finds_its_guests(installed, tmp_path):
                             ignore=shutil.ignore_patterns("vm"))
     answer = output(str(moved / "bin" / "cloche"), "eval", "-e", "6 * 7")
     assert json.loads(answer)["result"] == 42
+    (tmp_path / "vault").mkdir()
+    answer = output(str(moved / "bin" / "cloche"), "eval", "--vault", str(tmp_path / "vault"), "-e",
+                    "return (await notes.searchSQL('SELECT 6 * 7 AS n')).rows[0].n")
+    assert json.loads(answer)["result"] == 42
 
 
 # What `make` builds besides what is always there, and where that is installed.

@@ -17,6 +17,7 @@
 #include "egress/egress.h"
 #include "lint/lint.h"
 #include "os/os.h"
+#include "sql/sql.h"
 
 _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
 
@@ -185,6 +186,7 @@ void actions_close(struct actions *a)
     egress_loop_free(a->loop);
     results_free(a->results);
     cache_free(a->cache);
+    sql_pool_free(a->sql);
     free(a->guest_dir);
     free(a->ahead);
     pthread_mutex_destroy(&a->lock);
@@ -232,6 +234,18 @@ struct script *actions_script(struct actions *a, struct err *e)
         atomic_store_explicit(&a->script, s, memory_order_release);
     pthread_mutex_unlock(&a->lock);
     return s;
+}
+
+struct sql_pool *actions_sql(struct actions *a, struct err *e)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->guest_dir)
+        a->guest_dir = actions_guest_dir(e);
+    if (!a->sql && a->guest_dir)
+        a->sql = sql_pool_new(a->guest_dir);
+    struct sql_pool *p = a->sql;
+    pthread_mutex_unlock(&a->lock);
+    return p;
 }
 
 struct script *actions_runner(struct actions *a, struct err *e)
@@ -639,6 +653,17 @@ static void check_evaluation(struct actions *a, struct check_list *l)
     put_check(l, "memory of guests", true, detail);
 }
 
+static void check_sql(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    struct sql_pool *p = actions_sql(a, &e);
+    char detail[100];
+    (void)snprintf(detail, sizeof detail, "in a process apart; at most %u at a time",
+                   sql_pool_size());
+    bool ok = p && sql_try(p, &e);
+    put_check(l, "SQL queries", ok, ok ? detail : e.msg);
+}
+
 /* Without an image all else works: it is told, and no fault. */
 static void check_machine(struct actions *a, struct check_list *l)
 {
@@ -699,6 +724,7 @@ void actions_doctor(struct actions *a, struct buf *out)
     check_cache(&l);
     check_policy(a, &l);
     check_evaluation(a, &l);
+    check_sql(a, &l);
     check_machine(a, &l);
     check_vault(a, &l);
     json_close(&w);

@@ -1,5 +1,7 @@
 /* The further searches of notes.*: by conditions, by plain text, by SQL. */
 #include "actions/calls.h"
+#include "actions/internal.h"
+#include "sql/sql.h"
 
 static bool call_advanced(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e)
@@ -15,20 +17,30 @@ static bool call_by_text(struct evaluation *v, const struct json *args,
     return vault && notes_search_by_text(vault, json_at(args, 0), out, e);
 }
 
+/* `cancel`: of this call, besides its caller's. */
+static bool ask_sql(struct evaluation *v, const struct json *args,
+                    const struct cancel *cancel, struct json_writer *out, struct err *e)
+{
+    struct vault *vault = actions_vault(v, e);
+    const struct grant *g = v->who->grant;
+    const struct sql_caller by = {
+        .pool = vault ? actions_sql(v->actions, e) : NULL,
+        .cancels = {v->who->cancel, cancel},
+        .principal = g ? g->principal : NULL,
+    };
+    return by.pool && notes_search_sql(vault, json_at(args, 0), &by, out, e);
+}
+
 static bool call_sql(struct evaluation *v, const struct json *args,
                      struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v, e);
-    return vault && notes_search_sql(vault, json_at(args, 0), v->who->cancel, out, e);
+    return ask_sql(v, args, &v->stopping, out, e);
 }
 
-/* With a cancel of its own: others of the evaluation run beside it. */
 static bool begin_sql(struct calling *x, struct buf *out, struct err *e)
 {
     struct json_writer w = json_writer(out);
-    struct vault *vault = actions_vault(x->v, e);
-    return vault &&
-           notes_search_sql(vault, json_at(x->args, 0), calling_cancel(x), &w, e);
+    return ask_sql(x->v, x->args, calling_cancel(x), &w, e);
 }
 
 static const struct host_call rows[] = {

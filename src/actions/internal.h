@@ -83,6 +83,7 @@ struct actions {
     struct granted *granted;             /* what persons allowed for sessions; own lock */
     struct catalogue *_Atomic catalogue; /* of command-line tools (tooling.h) */
     struct egress_loop *loop;            /* that drives all fetches; made at the start */
+    struct sql_pool *sql;                /* made when first needed, under the lock */
     struct machines *_Atomic machines;   /* Linux machines (machines.h) */
     struct tool_action *tool_actions;    /* made when first called, under the lock */
     size_t tool_action_count;
@@ -106,6 +107,8 @@ struct lint *actions_lint(struct actions *a, struct err *e);
 struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e);
 /* What waits for a person's word, opened when first needed. NULL and *e. */
 struct approvals *actions_approvals(struct actions *a, struct err *e);
+/* The processes that run queries in SQL. NULL and *e: there are no guests. */
+struct sql_pool *actions_sql(struct actions *a, struct err *e);
 /* What makes JavaScript of TypeScript. NULL and *e. */
 struct typescript *actions_typescript(struct actions *a, struct err *e);
 

@@ -2,7 +2,7 @@
  * as some tool has it. */
 #include <stdio.h>
 
-#include "catalogue/apart.h"
+#include "catalogue/compile.h"
 #include "catalogue/package.h"
 #include "crypto/crypto.h"
 #include "wasi/wasi.h"
@@ -86,7 +86,7 @@ bool binary_check(struct catalogue *c, struct str wasm, struct buf *compiled,
         return err_set(e, ERR_INVALID, "the module exports no function _start");
     if (!known && why.code != ERR_NOT_FOUND)
         return err_set(e, why.code, "%s", why.msg);
-    return known || apart_compile(c, wasm, compiled, e);
+    return known || compile_apart(c, wasm, compiled, e);
 }
 
 void binary_keep(struct catalogue *c, struct str wasm, struct str compiled)

@@ -39,6 +39,8 @@ enum err_code db_code(int rc)
 
 bool db_failed(struct db *d, int rc, const char *doing, struct err *e)
 {
+    if (d->outside && (rc & 0xff) == SQLITE_NOMEM)
+        d->stopped = ERR_LIMIT;
     if (d->outside && db_was_stopped(d, e))
         return false;
     if (d->outside && ((rc & 0xff) == SQLITE_ERROR || db_code(rc) == ERR_LIMIT))
@@ -236,8 +238,7 @@ static bool has_companion(int dir, const char *name)
     return false;
 }
 
-/* SQLite's URI for a file that will not change. */
-static bool put_uri(const char *path, struct buf *out)
+bool db_put_uri(const char *path, const char *parameter, struct buf *out)
 {
     buf_cstr(out, "file:");
     for (; *path; path++)
@@ -245,7 +246,7 @@ static bool put_uri(const char *path, struct buf *out)
             buf_printf(out, "%%%02x", (unsigned char)*path);
         else
             buf_char(out, *path);
-    return buf_cstr(out, "?immutable=1");
+    return buf_printf(out, "?%s", parameter);
 }
 
 struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
@@ -269,8 +270,9 @@ struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                 SQLITE_OPEN_URI;
-    int rc = put_uri(path, &uri) ? sqlite3_open_v2(buf_cz(&uri), &d->raw, flags, NULL)
-                                 : SQLITE_NOMEM;
+    int rc = db_put_uri(path, "immutable=1", &uri)
+                 ? sqlite3_open_v2(buf_cz(&uri), &d->raw, flags, NULL)
+                 : SQLITE_NOMEM;
     if (rc != SQLITE_OK) {
         db_failed(d, rc, "open", e);
         return NULL;
@@ -304,6 +306,7 @@ void db_close(struct db *d)
         free(q);
     }
     (void)sqlite3_close_v2(d->raw);
+    db_shadow_close(d);
     buf_done(&d->tables);
     free(d);
 }

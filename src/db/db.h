@@ -57,6 +57,10 @@ bool db_remove(int dir, const char *name, struct err *e);
 /* Queries that run past this os_mono_ns() fail with ERR_TIMEOUT; 0: none. */
 void db_set_deadline(struct db *d, uint64_t until_ns);
 
+/* Gives this connection capped_bm25(), which is FTS5's bm25() within bounds of memory and
+ * time: of each phrase the first 20,000 places in a row count. */
+bool db_add_rank(struct db *d, struct err *e);
+
 /* Runs statements that have no values to bind and whose rows nobody wants. */
 bool db_exec(struct db *d, const char *sql, struct err *e);
 int64_t db_last_id(const struct db *d); /* rowid of the last INSERT */
@@ -121,13 +125,23 @@ bool db_relax(struct db *d, bool relaxed, struct err *e);
 /* A second connection to the file, which can only read. NULL and *e as db_open(); the
  * file must be there. */
 struct db *db_open_reader(int dir, const char *name, struct err *e);
-/* A copy in memory, for a database that has no file. */
-struct db *db_copy(struct db *d, struct err *e);
+/* Before the first of these two in a process that is to be shut in (apart/apart.h): SQLite
+ * then needs no file that is not open, and has DB_OUTSIDE_MEMORY_MAX in all. */
+void db_prepare_apart(void);
+/* A connection that only reads, whose files are all open and which takes part in nothing
+ * that changes them. Another has to have the file open. NULL and *e as db_open(). */
+struct db *db_open_apart(const char *path, struct err *e);
+/* Of the bytes in that file, which nobody changes any more, without its name. */
+struct db *db_open_bytes(int fd, struct err *e);
+/* Was more memory taken since this was last asked than a usual query takes? */
+bool db_is_bloated(void);
+/* Writes a database in memory, as it is now, to a file without a name. */
+bool db_write_to(struct db *d, int fd, struct err *e);
 /* All of it as the new file `name` beneath `dir`, which nobody waits for to last. */
 bool db_copy_to(struct db *d, int dir, const char *name, struct err *e);
 
 #define DB_OUTSIDE_SQL_MAX 10000u         /* bytes of a question */
-#define DB_OUTSIDE_MEMORY_MAX (256 << 20) /* bytes that SQLite may take for one */
+#define DB_OUTSIDE_MEMORY_MAX (256 << 20) /* bytes that SQLite may take */
 #define DB_OUTSIDE_VALUE_MAX (20 << 20)   /* bytes of one value */
 
 /* What a question may see. */
@@ -137,9 +151,12 @@ struct db_outside {
     /* Views that may read everything, because nobody outside can know how they are
      * called: their names begin so. It is also the name given to db_hide(). */
     const char *inner;
-    uint64_t until_ns;           /* as db_set_deadline() */
-    const struct cancel *cancel; /* NULL: cannot be cancelled */
+    uint64_t until_ns; /* as db_set_deadline() */
 };
+
+/* Sets *e as a question that was stopped for ERR_TIMEOUT, ERR_CANCELLED or ERR_LIMIT
+ * (memory) does; returns false. */
+bool db_outside_stopped(enum err_code why, struct err *e);
 
 /* From now on the schema of the tables is called so as well; used in the inner views. */
 void db_hide(struct db *d, const char *name);

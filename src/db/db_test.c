@@ -346,6 +346,37 @@ static void a_pipe_in_its_place_is_refused_and_nobody_waits(void **state)
     assert_int_equal(e.code, ERR_DENIED);
 }
 
+static void ranks_are_those_of_bm25_and_bounded(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"CREATE VIRTUAL TABLE t USING fts5(title, body)"};
+    const struct db_options o = {.migrations = texts, .migration_count = 1};
+    struct err e = {0};
+    scoped(db_close) struct db *d = db_open_memory(&o, &e);
+    assert_true(db_add_rank(d, &e));
+    run(d,
+        "INSERT INTO t WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c "
+        "WHERE i < 500) SELECT 'n' || (i % 7), 'a b ' || replace(hex(zeroblob(i % 50)), "
+        "'00', 'x y ') || (i % 11) FROM c");
+    assert_int_equal(
+        ask(d, "SELECT count(*) FROM t WHERE t MATCH 'a OR \"x y\" OR n3 OR 5' AND "
+               "abs(bm25(t, 10.0, 2.0) - capped_bm25(t, 10.0, 2.0)) > 1e-12"),
+        0);
+    assert_int_equal(
+        ask(d,
+            "SELECT count(*) FROM t WHERE t MATCH 'b' AND abs(bm25(t) - capped_bm25(t)) > 1e-12"),
+        0);
+    /* 50 times the two million places of one word: 1.2 GB, where all are gathered. */
+    run(d,
+        "DELETE FROM t; INSERT INTO t VALUES('', replace(hex(zeroblob(2000000)), '00', "
+        "'z '))");
+    char sql[800] = "SELECT capped_bm25(t) < 0 FROM t WHERE t MATCH 'z";
+    for (int i = 1; i < 50; i++)
+        strcat(sql, " AND z");
+    strcat(sql, "'");
+    assert_int_equal(ask(d, sql), 1);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
@@ -365,6 +396,7 @@ int main(void)
         T(a_query_past_its_deadline_is_stopped),
         T(a_query_may_be_asked_inside_itself),
         T(processes_that_open_and_write_at_once_all_succeed),
+        T(ranks_are_those_of_bm25_and_bounded),
         T(a_pipe_in_its_place_is_refused_and_nobody_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

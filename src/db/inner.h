@@ -26,7 +26,8 @@ struct db {
     char denied[100];      /* what it tried */
     struct buf tables;     /* that are none of its business */
     char schema[40];       /* the name of db_hide(), or empty */
-    int64_t memory_before; /* that SQLite had taken */
+    sqlite3 *shadow;       /* see shadow.c; NULL: none yet */
+    void *visible;         /* its own */
 };
 
 enum err_code db_code(int rc);
@@ -34,9 +35,23 @@ enum err_code db_code(int rc);
 bool db_failed(struct db *d, int rc, const char *doing, struct err *e);
 /* Takes away what no connection of ours may do. */
 void db_harden(struct db *d);
-/* Where the file lies, as SQLite wants it. */
 /* Is it a regular file? To open a pipe for reading would wait for whoever writes. */
 bool db_is_file(int dir, const char *name, struct err *e);
+/* Where the file lies, as SQLite wants it. */
 bool db_path_of(int dir, const char *name, char path[static PATH_MAX], struct err *e);
 /* Was the question ended by one of its limits? Then *e says which. */
 bool db_was_stopped(const struct db *d, struct err *e);
+/* SQLite's URI for the file, with one parameter. false: it does not fit. */
+bool db_put_uri(const char *path, const char *parameter, struct buf *out);
+/* The limits of questions. */
+void db_bound_outside(sqlite3 *raw);
+
+/* ---- shadow.c ------------------------------------------------------------- */
+
+/* A database of nothing but empty tables, which have the names and columns of what
+ * questions may see. false and *e. */
+bool db_shadow_open(struct db *d, const struct db_outside *o, struct err *e);
+void db_shadow_close(struct db *d);
+/* Does this one SELECT, which has been compiled, read no more than those? false: says in
+ * d->denied what it would read. */
+bool db_shadow_check(struct db *d, struct str sql);

@@ -1,15 +1,25 @@
 /* Questions that strangers ask, in SQL.
  *
  * What a question may do is decided where SQLite compiles it: the authorizer hears of
- * each name it reads and each thing it does. The tables themselves may be read by our
- * views alone, and SQLite tells by its name which view reads. As a question may call a
- * subquery of its own by any name, the views that read have names which it cannot know. */
+ * names and each thing it does. The tables themselves may be read by our views alone, and
+ * SQLite tells by its name which view reads. As a question may call a subquery of its own
+ * by any name, the views that read have names which it cannot know.
+ *
+ * That is for good messages. SQLite does not tell of all that is read: a column that two
+ * tables are joined by (USING, NATURAL) comes without a word. So what a question reads is
+ * looked at once more, in what SQLite compiles it to (shadow.c). */
+#include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "db/inner.h"
 #include "os/os.h"
 
 #define STEPS_BETWEEN_LOOKS 1000 /* of SQLite's machine */
+#define BLOATED_BYTES (16 << 20)
 
 /* ---- connections ---------------------------------------------------------- */
 
@@ -26,6 +36,90 @@ static struct db *wrap(sqlite3 *raw, int rc, struct err *e)
     if (!db_exec(d, "PRAGMA temp_store = MEMORY", e))
         return NULL;
     return take(d);
+}
+
+/* ---- in a process that can open nothing ------------------------------------ */
+
+/* The C library asks by a path, which is not allowed there. */
+static int fstat_alone(int fd, struct stat *st)
+{
+    return (int)syscall(SYS_fstat, fd, st);
+}
+
+void db_prepare_apart(void)
+{
+    unsigned char seed; /* the first look opens the kernel's randomness */
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    sqlite3_randomness(1, &seed);
+    if (vfs && vfs->xSetSystemCall)
+        (void)vfs->xSetSystemCall(vfs, "fstat", (sqlite3_syscall_ptr)fstat_alone);
+    (void)sqlite3_hard_heap_limit64(DB_OUTSIDE_MEMORY_MAX);
+}
+
+bool db_is_bloated(void)
+{
+    return sqlite3_memory_highwater(1) > BLOATED_BYTES;
+}
+
+struct db *db_open_apart(const char *path, struct err *e)
+{
+    sqlite3 *raw = NULL;
+    scoped_buf struct buf uri;
+    buf_init(&uri, 3 * PATH_MAX);
+    /* The log's index lies in memory that all processes share: this one only reads it. */
+    if (!db_put_uri(path, "readonly_shm=1", &uri)) {
+        err_set(e, ERR_IO, "the path of the database is too long");
+        return NULL;
+    }
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
+                SQLITE_OPEN_URI;
+    int rc = sqlite3_open_v2(buf_cz(&uri), &raw, flags, NULL);
+    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    /* Reading opens the files that go with it, which stay open. */
+    return d && db_exec(d, "PRAGMA mmap_size = 0; SELECT 1 FROM sqlite_schema", e)
+               ? take(d)
+               : NULL;
+}
+
+bool db_write_to(struct db *d, int fd, struct err *e)
+{
+    sqlite3_int64 size = 0;
+    unsigned char *all = sqlite3_serialize(d->raw, "main", &size, 0);
+    if (!all)
+        return err_set(e, ERR_LIMIT, "there is no memory for a copy of the database");
+    bool ok = true;
+    for (sqlite3_int64 at = 0; ok && at < size;) {
+        ssize_t put = write(fd, all + at, (size_t)(size - at));
+        ok = put > 0 || (put < 0 && errno == EINTR) ||
+             err_set(e, ERR_IO, "cannot write a copy of the database: %m");
+        at += put > 0 ? put : 0;
+    }
+    sqlite3_free(all);
+    return ok;
+}
+
+struct db *db_open_bytes(int fd, struct err *e)
+{
+    struct stat st;
+    sqlite3 *raw = NULL;
+    void *at = MAP_FAILED;
+    if (fstat(fd, &st) == 0 && st.st_size > 0)
+        at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED) {
+        err_set(e, ERR_IO, "cannot read a copy of the database: %m");
+        return NULL;
+    }
+    int rc = sqlite3_open_v2(":memory:", &raw,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    if (!d)
+        return NULL;
+    rc = sqlite3_deserialize(raw, "main", at, st.st_size, st.st_size,
+                             SQLITE_DESERIALIZE_READONLY);
+    if (rc == SQLITE_OK)
+        return take(d);
+    db_failed(d, rc, "open", e);
+    return NULL;
 }
 
 struct db *db_open_reader(int dir, const char *name, struct err *e)
@@ -49,17 +143,6 @@ static bool copy_all(struct db *from, struct db *to, struct err *e)
         return true;
     db_failed(to, rc, "copy", e);
     return false;
-}
-
-struct db *db_copy(struct db *from, struct err *e)
-{
-    sqlite3 *raw = NULL;
-    int rc = sqlite3_open_v2(":memory:", &raw,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    scoped(db_close) struct db *d = wrap(raw, rc, e);
-    if (!d)
-        return NULL;
-    return copy_all(from, d, e) ? take(d) : NULL;
 }
 
 bool db_copy_to(struct db *from, int dir, const char *name, struct err *e)
@@ -203,14 +286,10 @@ static int look(void *arg)
     const struct db_outside *o = d->outside;
     if (o->until_ns && os_mono_ns() > o->until_ns)
         d->stopped = ERR_TIMEOUT;
-    else if (cancel_fired(o->cancel))
-        d->stopped = ERR_CANCELLED;
-    else if (sqlite3_memory_used() - d->memory_before > DB_OUTSIDE_MEMORY_MAX)
-        d->stopped = ERR_LIMIT;
     return d->stopped != ERR_NONE;
 }
 
-static void bound_all(struct db *d)
+void db_bound_outside(sqlite3 *raw)
 {
     static const int limits[][2] = {
         {SQLITE_LIMIT_SQL_LENGTH, DB_OUTSIDE_SQL_MAX + 1},
@@ -227,29 +306,31 @@ static void bound_all(struct db *d)
         {SQLITE_LIMIT_WORKER_THREADS, 0},
     };
     for (size_t i = 0; i < LENGTH(limits); i++)
-        (void)sqlite3_limit(d->raw, limits[i][0], limits[i][1]);
+        (void)sqlite3_limit(raw, limits[i][0], limits[i][1]);
 }
 
 bool db_was_stopped(const struct db *d, struct err *e)
 {
-    switch (d->stopped) {
-    case ERR_NONE:
-        return false;
+    if (d->stopped)
+        db_outside_stopped(d->stopped, e);
+    return d->stopped != ERR_NONE;
+}
+
+bool db_outside_stopped(enum err_code why, struct err *e)
+{
+    switch (why) {
     case ERR_TIMEOUT:
-        err_set(e, ERR_TIMEOUT,
-                "the query took longer than it may and was stopped; "
-                "narrow it with WHERE, or join fewer rows");
-        return true;
+        return err_set(e, ERR_TIMEOUT,
+                       "the query took longer than it may and was stopped; "
+                       "narrow it with WHERE, or join fewer rows");
     case ERR_CANCELLED:
-        err_set(e, ERR_CANCELLED, "the query was cancelled");
-        return true;
+        return err_set(e, ERR_CANCELLED, "the query was cancelled");
     default:
-        err_set(
+        return err_set(
             e, ERR_LIMIT,
             "the query needs more than %d MB of memory and was stopped; sort or group "
             "fewer rows",
             DB_OUTSIDE_MEMORY_MAX >> 20);
-        return true;
     }
 }
 
@@ -257,6 +338,8 @@ bool db_was_stopped(const struct db *d, struct err *e)
 
 static bool refused(struct db *d, int rc, struct err *e)
 {
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        d->stopped = ERR_LIMIT;
     if (db_was_stopped(d, e))
         return false;
     if (d->denied[0])
@@ -303,13 +386,14 @@ struct query *db_ask(struct db *d, struct str sql, const struct db_outside *o,
         err_set(e, ERR_INVALID, "the query holds a NUL character");
         return NULL;
     }
-    if (!list_tables(d, e))
+    if (!d->tables.n && !list_tables(d, e))
+        return NULL;
+    if (!d->shadow && !db_shadow_open(d, o, e))
         return NULL;
     d->outside = o;
     d->stopped = ERR_NONE;
     d->denied[0] = '\0';
-    d->memory_before = sqlite3_memory_used();
-    bound_all(d);
+    db_bound_outside(d->raw);
     sqlite3_progress_handler(d->raw, STEPS_BETWEEN_LOOKS, look, d);
     (void)sqlite3_set_authorizer(d->raw, authorize, d);
     sqlite3_stmt *stmt = NULL;
@@ -317,6 +401,7 @@ struct query *db_ask(struct db *d, struct str sql, const struct db_outside *o,
     int rc = sqlite3_prepare_v3(d->raw, sql.n ? sql.at : "", (int)sql.n, 0, &stmt, &tail);
     bool ok = rc == SQLITE_OK ? check_statement(d, stmt, tail, sql.at + sql.n, e)
                               : refused(d, rc, e);
+    ok = ok && (db_shadow_check(d, sql) || refused(d, SQLITE_AUTH, e));
     /* It is compiled: what virtual tables do inside is theirs. */
     (void)sqlite3_set_authorizer(d->raw, NULL, NULL);
     if (!ok) {

@@ -722,9 +722,9 @@ static void put_select(struct advanced *s, struct buf *sql)
                "%s FROM (SELECT n.key AS key, %s AS score FROM %s WHERE 1%s ORDER BY %s"
                " LIMIT %lld OFFSET %lld) m JOIN notes n ON n.key = m.key ORDER BY %s",
                body ? "(SELECT t.body FROM texts t WHERE t.rowid = n.key)" : "NULL",
-               s->by_words ? "bm25(texts, 10.0, 1.0, 5.0)" : "0", from, buf_cz(&s->where),
-               buf_cz(&s->order), (long long)s->limit, (long long)s->offset,
-               buf_cz(&s->order));
+               s->by_words ? "capped_bm25(texts, 10.0, 1.0, 5.0)" : "0", from,
+               buf_cz(&s->where), buf_cz(&s->order), (long long)s->limit,
+               (long long)s->offset, buf_cz(&s->order));
 }
 
 static bool put_page(struct advanced *s, struct db *db, struct json_writer *w,

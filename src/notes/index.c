@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "crypto/crypto.h"
 #include "notes/history.h"
@@ -235,9 +236,11 @@ static struct db *open_db(struct index *x, struct err *e)
         if (db_remove(x->folder, x->name, &why))
             db = db_open(x->folder, x->name, &options, &damaged, &why);
     }
-    if (!db)
-        err_set(e, why.code, "%s", why.msg);
-    return db;
+    if (db && db_add_rank(db, &why))
+        return db;
+    db_close(db);
+    err_set(e, why.code, "%s", why.msg);
+    return NULL;
 }
 
 /* The first connection decides on the place: the first that works. */
@@ -262,7 +265,7 @@ static struct db *open_anywhere(struct index *x, struct err *e)
     }
     if (!x->memory_db)
         x->memory_db = db_open_memory(&options, e);
-    return x->memory_db;
+    return x->memory_db && db_add_rank(x->memory_db, e) ? x->memory_db : NULL;
 }
 
 /* ---- connections -------------------------------------------------------- */
@@ -454,16 +457,26 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
     return ok || err_set(e, why.code, "%s", why.msg);
 }
 
-struct db *index_reader(struct index *x, struct db *db, struct err *e)
+static bool copy_memory(struct db *db, struct sql_source *out, struct err *e)
 {
+    out->copy = memfd_create("cloche-index", MFD_CLOEXEC);
+    return out->copy < 0 ? err_set(e, ERR_IO, "cannot copy the index: %m")
+                         : db_write_to(db, out->copy, e);
+}
+
+bool index_source(struct index *x, struct db *db, struct sql_source *out, struct err *e)
+{
+    out->copy = -1;
+    out->path[0] = '\0';
+    if (db == x->memory_db)
+        return copy_memory(db, out, e);
     pthread_mutex_lock(&x->pool);
-    struct db *reader = db == x->memory_db ? db_copy(db, e)
-                        : x->folder >= 0   ? db_open_reader(x->folder, x->name, e)
-                                           : NULL;
+    scoped(free) char *folder = x->folder >= 0 ? os_dir_path(x->folder, e) : NULL;
+    int n = folder ? snprintf(out->path, sizeof out->path, "%s/%s", folder, x->name) : -1;
+    out->inode = x->inode;
     pthread_mutex_unlock(&x->pool);
-    if (!reader)
-        err_set(e, ERR_BUSY, "the index is being made anew; try again");
-    return reader;
+    return (n > 0 && (size_t)n < sizeof out->path) ||
+           err_set(e, ERR_BUSY, "the index is being made anew; try again");
 }
 
 static bool forget_all(struct db *db, struct err *e)

@@ -6,6 +6,7 @@
 #pragma once
 #include "db/db.h"
 #include "notes/vault.h"
+#include "sql/sql.h"
 
 struct index *index_new(struct vault *v); /* opens nothing yet */
 void index_free(struct index *x);         /* NULL is fine */
@@ -15,9 +16,9 @@ void index_free(struct index *x);         /* NULL is fine */
 typedef bool index_work(struct db *db, void *arg, struct err *e);
 bool index_use(struct index *x, index_work *work, void *arg, struct err *e);
 
-/* Another connection to what `db`, a connection of index_use(), shows: for questions of
- * strangers. It can only read; db_close() ends it. NULL and *e. */
-struct db *index_reader(struct index *x, struct db *db, struct err *e);
+/* Where strangers ask what `db`, a connection of index_use(), shows: its file, for as long
+ * as index_use() lasts, or, where it is in memory, a copy, which the caller closes. */
+bool index_source(struct index *x, struct db *db, struct sql_source *out, struct err *e);
 
 #define INDEX_NAME "index.db" /* where it lies in the vault */
 /* Calls `work` with the file beneath `folder`, which nobody else has open. */

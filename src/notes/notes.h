@@ -150,10 +150,10 @@ vault_call notes_search_advanced;
 vault_call notes_search_by_text;
 /* {query, params?, limit? (1000, at most 10000), timeout? (3000 ms, at most 10000)}
  * -> {columns, rows, row_count, truncated, query_time_ms}. One SELECT over views;
- * else ERR_DENIED. `cancel` may be NULL. */
+ * else ERR_DENIED. It runs in a process apart, and fails as sql_ask() (sql/sql.h). */
+struct sql_caller;
 bool notes_search_sql(struct vault *v, const struct json *options,
-                      const struct cancel *cancel, struct json_writer *out,
-                      struct err *e);
+                      const struct sql_caller *c, struct json_writer *out, struct err *e);
 /* Ids that a wrong identifier may mean, likeliest first, at most `max` (8), within 50 ms. */
 bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
                    struct err *e);

@@ -107,7 +107,7 @@ static bool search_words(struct search *s, struct db *db, bool any, struct err *
     scoped(query_end) struct query *q = db_query(
         db,
         "SELECT " ROW_COLUMNS ", m.score, texts.body FROM"
-        " (SELECT t.rowid AS key, bm25(texts, 10.0, 1.0, 5.0) AS score FROM texts t"
+        " (SELECT t.rowid AS key, capped_bm25(texts, 10.0, 1.0, 5.0) AS score FROM texts t"
         "  JOIN notes n ON n.key = t.rowid WHERE texts MATCH ?2 AND " TYPE_FILTER
         "  ORDER BY score, n.updated DESC, n.path LIMIT ?3) m"
         " JOIN notes n ON n.key = m.key JOIN texts ON texts.rowid = m.key"

@@ -5,13 +5,13 @@
 
 #include "notes/find.h"
 #include "notes/index.h"
+#include "sql/sql.h"
 
 #define ROWS_USUAL 1000
 #define ROWS_MAX 10000
 #define ANSWER_MAX (8u << 20) /* bytes of rows; more are left out */
 #define TIMEOUT_USUAL_MS 3000
 #define TIMEOUT_MAX_MS 10000
-#define EXACT_MAX ((int64_t)1 << 53) /* of whole numbers in JavaScript */
 
 /* ---- the views ---------------------------------------------------------------- */
 
@@ -22,9 +22,7 @@
     " f.path = 'note/' || " n ".path) THEN " n ".path ELSE " n ".id END"
 #define TIME_OF(column) "strftime('%Y-%m-%dT%H:%M:%fZ', " column " / 1000.0, 'unixepoch')"
 
-static const struct view {
-    const char *name, *select;
-} views[] = {
+static const struct sql_view views[] = {
     {"notes",
      "SELECT " ID_OF(
          "n") " AS id, n.uid AS uid, n.title AS title, n.type AS type, n.path AS"
@@ -56,26 +54,8 @@ static const struct view {
                   "max(n.updated)") " AS updated FROM @.notes n GROUP BY n.type"},
 };
 
-static const char *const view_names[] = {"notes",     "tags",  "metadata", "links",
-                                         "hierarchy", "types", NULL};
-_Static_assert(LENGTH(view_names) == LENGTH(views) + 1, "a name for each");
-
-/* Public views read others, whose names nobody can know: see db_ask(). */
-static bool make_views(struct db *db, const char *inner, struct err *e)
-{
-    scoped_buf struct buf sql;
-    buf_init(&sql, 64 * 1024);
-    for (size_t i = 0; i < LENGTH(views); i++) {
-        buf_printf(&sql, "CREATE TEMP VIEW %s%s AS ", inner, views[i].name);
-        for (const char *c = views[i].select; *c; c++)
-            buf_cstr(&sql, *c == '@' ? inner : ((char[2]){*c, 0}));
-        buf_printf(&sql, ";CREATE TEMP VIEW %s AS SELECT * FROM %s%s;", views[i].name,
-                   inner, views[i].name);
-    }
-    /* A virtual table is opened by its first use, and does things of its own then. */
-    buf_cstr(&sql, "SELECT 1 FROM main.texts, json_each('[]'), json_tree('[]') LIMIT 0");
-    return buf_check(&sql, "the views", e) && db_exec(db, buf_cz(&sql), e);
-}
+/* A virtual table is opened by its first use, and does things of its own then. */
+#define INNER "SELECT 1 FROM main.texts, json_each('[]'), json_tree('[]') LIMIT 0"
 
 /* ---- the question ------------------------------------------------------------------ */
 
@@ -84,7 +64,8 @@ struct asking {
     struct str sql;
     const struct json *params;
     int64_t limit, timeout_ms;
-    const struct cancel *cancel;
+    const struct sql_caller *by;
+    struct sql_source source;
     struct buf rows;
     uint64_t began_ns;
 };
@@ -122,188 +103,60 @@ static bool read_asking(const struct json *o, struct asking *a, struct err *e)
                    "metadata, links, hierarchy and types");
 }
 
-static bool bind_value(struct query *q, int i, const struct json *v, struct err *e)
+static bool ask(struct asking *s, struct err *e)
 {
-    switch (json_type(v)) {
-    case JSON_NULL:
-        query_bind_null(q, i);
-        return true;
-    case JSON_BOOL:
-        query_bind_int(q, i, json_bool(v, false));
-        return true;
-    case JSON_NUMBER:
-        if (json_is_int(v))
-            query_bind_int(q, i, json_int(v, 0));
-        else
-            query_bind_number(q, i, json_number(v, 0));
-        return true;
-    case JSON_STRING:
-        query_bind_str(q, i, json_str(v));
-        return true;
-    default:
-        return err_set(
-            e, ERR_INVALID,
-            "params: a value is a string, number, boolean or null, not of type %s",
-            json_type_name(json_type(v)));
-    }
-}
-
-static bool bind_params(struct query *q, const struct json *params, struct err *e)
-{
-    int wanted = query_parameters(q), i = 0;
-    bool list = json_is(params, JSON_ARRAY);
-    struct json_iter it = json_iter(params);
-    while (json_next(&it)) {
-        i = list ? i + 1 : query_parameter(q, it.key);
-        if (i == 0 || i > wanted)
-            return list ? err_set(e, ERR_INVALID,
-                                  "params has %zu values, but the query wants %d",
-                                  json_length(params), wanted)
-                        : err_set(e, ERR_INVALID,
-                                  "params: the query has no parameter :%.*s",
-                                  STR_ARGS(str_cut(it.key, 60)));
-        if (!bind_value(q, i, it.value, e))
-            return false;
-    }
-    return (int64_t)json_length(params) >= wanted ||
-           err_set(e, ERR_INVALID, "the query wants %d params and is given %zu", wanted,
-                   json_length(params));
-}
-
-/* ---- the answer ---------------------------------------------------------------------- */
-
-static void put_bytes(struct json_writer *w, struct str bytes)
-{
-    scoped_buf struct buf hex;
-    buf_init(&hex, ANSWER_MAX);
-    for (size_t i = 0; i < bytes.n && !hex.failed; i++)
-        buf_printf(&hex, "%02x", (unsigned char)bytes.at[i]);
-    w->out->failed |= hex.failed;
-    json_put_str(w, buf_view(&hex));
-}
-
-static void put_value(struct json_writer *w, struct query *q, int i)
-{
-    int64_t n = query_int(q, i);
-    char text[24];
-    switch (query_type(q, i)) {
-    case DB_INT:
-        (void)snprintf(text, sizeof text, "%lld", (long long)n);
-        if (n > -EXACT_MAX && n < EXACT_MAX)
-            json_put_int(w, n);
-        else
-            json_put_cstr(w, text); /* JavaScript would change it */
-        break;
-    case DB_NUMBER:
-        json_put_number(w, query_number(q, i));
-        break;
-    case DB_TEXT:
-        json_put_str(w, query_str(q, i));
-        break;
-    case DB_BYTES:
-        put_bytes(w, query_bytes(q, i));
-        break;
-    case DB_NULL:
-        json_put_null(w);
-    }
-}
-
-/* Two columns of one name would be one key: the second is called "name_2". */
-static bool name_columns(struct query *q, struct str *names, struct arena *a,
-                         struct err *e)
-{
-    int count = query_columns(q);
-    for (int i = 0; i < count; i++) {
-        struct str name = query_name(q, i);
-        const char *copy = arena_copy(a, name.at, name.n, e);
-        names[i] = (struct str){copy, name.n};
-        for (int k = 0, same = 1; copy && k < i; k++) {
-            if (!str_eq(names[k], names[i]))
-                continue;
-            copy = arena_printf(a, e, "%.*s_%d", STR_ARGS(name), ++same);
-            names[i] = str_of(copy);
-            k = -1; /* that one may be taken, too */
-        }
-        if (!copy)
-            return false;
-    }
-    return true;
-}
-
-static bool put_rows(struct asking *s, struct query *q, struct err *e)
-{
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
-    int columns = query_columns(q);
-    struct str *names = arena_get(a, (size_t)columns * sizeof *names, e);
-    if (!names || !name_columns(q, names, a, e))
-        return false;
-    struct json_writer w = json_writer(&s->rows);
-    json_open_object(&w);
-    json_key(&w, "columns");
-    json_open_array(&w);
-    for (int i = 0; i < columns; i++)
-        json_put_str(&w, names[i]);
-    json_close(&w);
-    json_key(&w, "rows");
-    json_open_array(&w);
-    int64_t count = 0;
-    bool more = false;
-    while (query_next(q, e)) {
-        more = count == s->limit || s->rows.n > ANSWER_MAX;
-        if (more)
-            break;
-        json_open_object(&w);
-        for (int i = 0; i < columns; i++) {
-            json_key_str(&w, names[i]);
-            put_value(&w, q, i);
-        }
-        json_close(&w);
-        count++;
-    }
-    json_close(&w);
-    json_pair_int(&w, "row_count", count);
-    json_pair_bool(&w, "truncated", more);
-    json_pair_number(&w, "query_time_ms", (double)(os_mono_ns() - s->began_ns) / 1e6);
-    json_close(&w);
-    return e->code == ERR_NONE && buf_check(&s->rows, "the answer", e);
-}
-
-static bool ask(struct asking *s, struct db *db, struct err *e)
-{
-    unsigned char random[8];
-    char inner[24] = "v";
-    os_random(random, sizeof random);
-    for (size_t i = 0; i < sizeof random; i++)
-        (void)snprintf(inner + 1 + 2 * i, 4, "%02x_", random[i]);
-    struct db_outside o = {
-        .names = view_names,
-        .inner = inner,
+    struct sql_query q = {
+        .sql = s->sql,
+        .params = s->params,
+        .limit = s->limit,
+        .answer_bytes = ANSWER_MAX,
         .until_ns = os_mono_ns() + (uint64_t)s->timeout_ms * 1000000u,
-        .cancel = s->cancel,
     };
-    db_hide(db, inner);
-    if (!make_views(db, inner, e))
-        return false;
-    scoped(query_end) struct query *q = db_ask(db, s->sql, &o, e);
-    return q && bind_params(q, s->params, e) && put_rows(s, q, e);
+    return sql_ask(s->by, &s->source, &q, &s->rows, e);
 }
 
-static bool ask_work(struct db *db, void *arg, struct err *e)
+/* A database in memory is one connection, which others wait for: they get it back before
+ * the query runs. */
+static bool ask_file(struct db *db, void *arg, struct err *e)
 {
     struct asking *s = arg;
     buf_clear(&s->rows);
-    scoped(db_close) struct db *reader = index_reader(s->v->index, db, e);
-    return reader && ask(s, reader, e);
+    os_close(s->source.copy);
+    return index_source(s->v->index, db, &s->source, e) &&
+           (s->source.copy >= 0 || ask(s, e));
+}
+
+static bool put_answer(const struct asking *s, struct json_writer *out, struct err *e)
+{
+    struct str rows = buf_view(&s->rows);
+    scoped_buf struct buf all;
+    buf_init(&all, FIND_ANSWER_MAX);
+    buf_put(&all, rows.at, rows.n - 1); /* but for its brace */
+    buf_printf(&all, ",\"query_time_ms\":%.3f}",
+               (double)(os_mono_ns() - s->began_ns) / 1e6);
+    if (buf_check(&all, "the answer", e))
+        json_put_raw(out, buf_view(&all));
+    return e->code == ERR_NONE && buf_check(out->out, "the answer", e);
 }
 
 bool notes_search_sql(struct vault *v, const struct json *options,
-                      const struct cancel *cancel, struct json_writer *out, struct err *e)
+                      const struct sql_caller *by, struct json_writer *out, struct err *e)
 {
-    struct asking s = {.v = v, .cancel = cancel, .began_ns = os_mono_ns()};
+    struct asking s = {
+        .v = v,
+        .by = by,
+        .source = {.copy = -1,
+                   .views = views,
+                   .view_count = LENGTH(views),
+                   .inner = INNER},
+        .began_ns = os_mono_ns(),
+    };
     if (!read_asking(options, &s, e))
         return false;
     buf_init(&s.rows, FIND_ANSWER_MAX);
-    bool ok = find_use(v, ask_work, &s, &s.rows, out, e);
+    bool ok = index_use(v->index, ask_file, &s, e) && (s.source.copy < 0 || ask(&s, e)) &&
+              put_answer(&s, out, e);
+    os_close(s.source.copy);
     buf_done(&s.rows);
     return ok;
 }

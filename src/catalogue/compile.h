@@ -1,4 +1,4 @@
-/* catalogue/apart.h - strangers' modules are compiled in a process apart, which has
+/* catalogue/compile.h - strangers' modules are compiled in a process apart, which has
  * little memory, little time, and nothing to open. Private to catalogue. */
 #pragma once
 #include "catalogue/internal.h"
@@ -6,4 +6,4 @@
 /* Appends the compiled form, for engines like this one, of a module that can run as a
  * tool: its imports are all there, and it has a start. ERR_INVALID: it is none; ERR_LIMIT:
  * compiling it takes too much; ERR_IO. */
-bool apart_compile(struct catalogue *c, struct str wasm, struct buf *out, struct err *e);
+bool compile_apart(struct catalogue *c, struct str wasm, struct buf *out, struct err *e);
