@@ -155,6 +155,14 @@ struct str str_cut(struct str s, size_t max);
 size_t str_distance(struct str a, struct str b);
 /* Reads one character of valid UTF-8 at `*at` (below `end`) and steps over it. */
 uint32_t str_next_char(const char **at, const char *end);
+/* Does this character draw nothing, draw elsewhere, or turn the direction of what follows?
+ * Control characters and line ends are among them. */
+bool str_is_unseen(uint32_t c);
+struct buf;
+/* Appends it as one line of plain text: what str_is_unseen(), piles of marks and rows of
+ * spaces are spelt out ("\\n", "\\u{1b}"); of bytes that are no UTF-8 only their number. For
+ * whatever a person shall read and a stranger wrote. */
+void str_spell(struct str text, struct buf *out);
 
 /* ---- growing buffers ---------------------------------------------------- */
 

@@ -118,7 +118,7 @@ void fn_print(struct str text)
 {
     scoped_buf struct buf safe;
     buf_init(&safe, FN_MEMORY);
-    approvals_spell(text, &safe);
+    str_spell(text, &safe);
     fputs(buf_cz(&safe), stdout);
 }
 
