@@ -401,6 +401,7 @@ static void write_record(struct account *a, const char *action,
     json_pair_cstr(&w, "time", now);
     json_pair_cstr(&w, "event", "call");
     json_pair_str(&w, "caller", str_cut(str_of(who->name), 100));
+    client_claim_put(who->claim, &w);
     put_session(who->session, &w);
     put_trace(who->trace, &w);
     if (ward_path(ward))
