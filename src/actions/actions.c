@@ -16,6 +16,7 @@
 #include "approvals/approvals.h"
 #include "lint/lint.h"
 #include "os/os.h"
+#include "reconcile/reconcile.h"
 
 _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
 
@@ -130,6 +131,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     struct guard_options guard = {0};
     guard.calls = actions_call_names(&guard.call_count);
     a->guard = guard_open(&guard);
+    audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
     a->vaults = vault_set_open(o, e);
     if (!a->vaults)
@@ -298,7 +300,7 @@ void actions_warm(struct actions *a)
     struct place place;
     struct account account;
     buf_init(&out.json, CALL_MEMORY);
-    account_begin(&account, a);
+    account_begin(&account, a, "warm-up", NULL, &nobody);
     c.place = &place;
     c.account = &account;
     if (c.arguments && place_open(&place, a, 0, &nobody, NULL, &e)) {
@@ -383,7 +385,7 @@ static bool confirmed(const struct action_call *c, const char *name, struct err 
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(c->actions->vaults, c->place->vault, vault);
-    return confirm_call(permit, name, c->arguments, vault, true, NULL, c->account, e);
+    return confirm_call(permit, name, c->arguments, vault, true, NULL, c->place->part, e);
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
@@ -400,8 +402,10 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
     if (need.name && !confirmed(c, need.name, e))
         return err_wrap(e, "%s", row->shown.name);
     bool ok = row->run(c, out, e);
-    if (ok && need.of_notes && need.writes)
-        account_change(c->account, buf_view(&out->json));
+    const struct host_call *call =
+        ok && need.of_notes ? host_call_named(need.name) : NULL;
+    if (call && need.writes)
+        account_answer(c->place->part, call, buf_view(&out->json));
     return ok;
 }
 
@@ -420,11 +424,11 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
     if (!c->arguments)
         c->arguments = json_read(STR("{}"), c->arena, e);
     if (!c->arguments || !fits(c, e)) {
-        account_ward(c->account, place->ward, NULL);
+        account_place(c->account, place, NULL);
         return false;
     }
     bool open = place_permit(place, c->who, json_get(c->arguments, "allowedAPIs"), e);
-    account_ward(c->account, place->ward, place->permit.policy);
+    account_place(c->account, place, place->permit.policy);
     if (!open)
         return false;
     c->account->level = place->permit.level;
@@ -445,7 +449,7 @@ static bool find_vault(struct action_call *c, unsigned *vault, struct err *e)
     if (*vault || !id.n)
         return true;
     if (place_find(c->place, c->actions, 0, c->who, &none))
-        account_ward(c->account, c->place->ward, NULL);
+        account_place(c->account, c->place, NULL);
     return false;
 }
 
@@ -475,13 +479,12 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
     char action[100];
     unsigned last = place_last(a, who);
     unsigned vault = last ? last : vault_set_begin(a->vaults, who->grant);
-    account_begin(&account, a);
-    account.level = who->level;
+    (void)snprintf(action, sizeof action, "unknown: %.*s", STR_ARGS(str_cut(name, 80)));
+    account_begin(&account, a, action, NULL, who);
     account.outcome = ERR_NOT_FOUND;
     if (place_find(&place, a, vault, who, &ignored))
-        account_ward(&account, place.ward, NULL);
-    (void)snprintf(action, sizeof action, "unknown: %.*s", STR_ARGS(str_cut(name, 80)));
-    account_end(&account, action, NULL, who);
+        account_place(&account, &place, NULL);
+    account_end(&account);
 }
 
 /* What is larger than its caller wants is told in part, and kept whole for a while. */
@@ -529,13 +532,12 @@ bool actions_call(struct actions *a, const struct action *which,
         return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
                        row->shown.name);
     struct account account;
-    account_begin(&account, a);
-    account.level = who->level;
+    account_begin(&account, a, row->shown.name, arguments, who);
     bool ok = run_row(a, row, arguments, who, &account, out, e) &&
               (row->fits || fit_answer(a, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
-    account_end(&account, row->shown.name, arguments, who);
+    account_end(&account);
     const struct action *counted = own ? which : named(a, STR("run_tool"));
     telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,
                    os_mono_ns() - account.begun_ns);

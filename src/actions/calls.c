@@ -147,7 +147,7 @@ static bool confirmed(struct evaluation *v, const struct host_call *c,
     if (!evaluation_awaits(v, e))
         return false;
     bool ok = confirm_call(permit, c->row.name, args, vault, false, &v->stopping,
-                           v->account, e);
+                           v->here->part, e);
     evaluation_awaited(v);
     return ok;
 }
@@ -190,12 +190,13 @@ bool host_perform(void *arg, uint32_t row, struct str args, struct buf *out,
         return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
     uint64_t begun_ns = os_mono_ns();
     pthread_rwlock_rdlock(&v->moving);
+    struct account_part *part = v->here->part;
     bool ok = perform(v, c, row, args, out, e);
     pthread_rwlock_unlock(&v->moving);
     enum err_code outcome = ok ? ERR_NONE : e->code;
     if (!c->row.sync)
         evaluation_went_on(v, c->row.name);
-    account_call(v->account, row, c, outcome, ok ? buf_view(out) : STR(""));
+    account_call(part, row, c, outcome, ok ? buf_view(out) : STR(""));
     telemetry_call(v->actions->telemetry, row, outcome, os_mono_ns() - begun_ns);
     return ok;
 }

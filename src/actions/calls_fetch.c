@@ -106,7 +106,7 @@ static void tell_host(void *arg, const struct egress_hop *hop)
     char host[300];
     bool usual = hop->port == (strcmp(hop->scheme, "https") ? 80 : 443);
     (void)snprintf(host, sizeof host, usual ? "%s" : "%s:%u", hop->host, hop->port);
-    account_host(v->account, host);
+    account_host(v->here->part, host);
 }
 
 static struct egress *session_of(struct evaluation *v, const struct place *place,

@@ -330,7 +330,7 @@ bool machines_start(const struct tool_call *c, const struct json *options,
         vm_look(m, &info);
         put_machine(&info, out);
     }
-    account_machine(c->account,
+    account_machine(c->place->part,
                     &(struct account_machine_deed){.call = "vm.start",
                                                    .machine = m ? info.handle : "",
                                                    .outcome = e->code,
@@ -404,11 +404,12 @@ bool machines_stop(const struct tool_call *c, const struct json *options,
     enum permission word;
     uint64_t begun_ns = os_mono_ns();
     bool ok = use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
-    account_machine(c->account, &(struct account_machine_deed){
-                                    .call = "vm.stop",
-                                    .machine = json_str(json_get(options, "machine")).at,
-                                    .outcome = e->code,
-                                    .wall_ns = os_mono_ns() - begun_ns});
+    account_machine(c->place->part,
+                    &(struct account_machine_deed){
+                        .call = "vm.stop",
+                        .machine = json_str(json_get(options, "machine")).at,
+                        .outcome = e->code,
+                        .wall_ns = os_mono_ns() - begun_ns});
     return ok && buf_check(out->out, "the answer", e);
 }
 
@@ -484,7 +485,7 @@ static void account_for(const struct use *u, const struct machine_order *o,
                         const struct vm_info *m, const struct vm_result *r,
                         enum err_code outcome)
 {
-    account_machine(u->call->account,
+    account_machine(u->call->place->part,
                     &(struct account_machine_deed){
                         .call = "vm.exec",
                         .machine = m->handle,

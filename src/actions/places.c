@@ -95,7 +95,7 @@ static struct place *find_place(struct evaluation *v, unsigned vault, struct err
     struct place *made = arena_get(v->arena, sizeof *made, e);
     if (!made || !place_open(made, v->actions, vault, v->who, v->allowed, e))
         return NULL;
-    account_ward(v->account, made->ward, made->permit.policy);
+    account_place(v->account, made, made->permit.policy);
     return p->next = made;
 }
 

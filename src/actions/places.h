@@ -51,7 +51,8 @@ struct place {
     unsigned vault; /* its number; 0: none */
     struct ward *ward;
     struct permit permit;
-    struct place *next; /* the evaluation's other ones */
+    struct place *next;        /* the evaluation's other ones */
+    struct account_part *part; /* what the call's account says of it; NULL: nothing */
 };
 /* The vault that the caller went to last; 0: none, or it is not his any more. */
 unsigned place_last(struct actions *a, const struct caller *who);

@@ -26,6 +26,7 @@ struct trail {
 
     pthread_mutex_t lock; /* guards what follows; held for a few microseconds */
     bool is_open;
+    bool is_aside, was_open;
     struct chain chain; /* the lane of this process */
 
     pthread_mutex_t sync_lock; /* one at a time; the others find theirs done */
@@ -33,6 +34,8 @@ struct trail {
 };
 
 struct audit {
+    audit_interrupted_fn *on_interrupted; /* NULL: nobody adds anything */
+    void *interrupted_arg;
     pthread_mutex_t lock; /* guards the opening, the list and the syncer's beginning */
     bool is_open;
     int folder, heads; /* in the user's state folder */
@@ -198,6 +201,35 @@ static bool open_chain(const struct trail *t, bool aside, unsigned lane, bool wr
     return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, write, e);
 }
 
+static bool has_head(const struct trail *t, bool aside, unsigned lane)
+{
+    char name[40], head[48];
+    struct os_stat st;
+    struct err none = {0};
+    chain_name(t, aside, name);
+    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
+    return os_stat_beneath(t->audit->heads, head, &st, &none);
+}
+
+/* Opens one lane to be read; where the folder or the head is gone, without it. */
+static bool open_to_read(const struct trail *t, bool aside, unsigned lane,
+                         struct chain *c, struct err *e)
+{
+    struct err none = {0};
+    char name[40], head[48];
+    char *path = NULL;
+    int dir = open_folder(t, aside, false, &path, &none);
+    if (dir < 0)
+        path = mem_strdup(aside ? t->audit->path : t->vault);
+    chain_name(t, aside, name);
+    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
+    if (!has_head(t, aside, lane)) {
+        /* To read is to change nothing: an empty one, that is nowhere. */
+        return chain_open_headless(c, lane, dir, path, head, t->audit->key);
+    }
+    return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, false, e);
+}
+
 /* The first lane that no other process has. */
 static bool open_lane(struct trail *t, bool aside, struct err *e)
 {
@@ -212,6 +244,59 @@ static bool open_lane(struct trail *t, bool aside, struct err *e)
                    LANES_MAX);
 }
 
+/* ---- what dead processes began -------------------------------------------- */
+
+void audit_on_interrupted(struct audit *a, audit_interrupted_fn *fn, void *arg)
+{
+    a->on_interrupted = fn;
+    a->interrupted_arg = arg;
+}
+
+static bool settle_chain(struct trail *t, struct chain *c, struct err *e)
+{
+    return chain_settle(c, t->vault, t->audit->on_interrupted, t->audit->interrupted_arg,
+                        e);
+}
+
+/* A lane that no process has, if it has left something. */
+static void settle_lane(struct trail *t, bool aside, unsigned lane)
+{
+    struct err none = {0};
+    struct chain c;
+    struct head head = {0};
+    bool damaged;
+    if (!open_to_read(t, aside, lane, &c, &none))
+        return;
+    bool left = chain_read_head(&c, &head, &damaged, &none) && head.file &&
+                (head.open || chain_grew(&c, &head));
+    chain_close(&c);
+    if (!left || !open_chain(t, aside, lane, true, &c, &none))
+        return;
+    (void)settle_chain(t, &c, &none);
+    chain_close(&c);
+}
+
+/* Lanes are taken from the lowest on: behind one that never was there is none. The lock is
+ * held. */
+static void settle_lanes(struct trail *t)
+{
+    for (unsigned place = t->vault ? 0 : 1; place < 2; place++)
+        for (unsigned lane = 0; lane < LANES_MAX && has_head(t, place, lane); lane++)
+            if (!t->is_open || t->chain.lane != lane || t->is_aside != (place == 1))
+                settle_lane(t, place == 1, lane);
+}
+
+bool trail_settle(struct trail *t, struct err *e)
+{
+    if (!make_ready(t->audit, e))
+        return false;
+    pthread_mutex_lock(&t->lock);
+    if (t->is_open || !t->was_open)
+        settle_lanes(t);
+    pthread_mutex_unlock(&t->lock);
+    return true;
+}
+
 /* In the vault; aside where that cannot be written. The lock is held, as below. */
 static bool open_trail(struct trail *t, struct err *e)
 {
@@ -220,10 +305,19 @@ static bool open_trail(struct trail *t, struct err *e)
         return true;
     if (!make_ready(t->audit, e))
         return false;
-    t->is_open = (t->vault && open_lane(t, false, &inside)) || open_lane(t, true, e);
-    if (t->is_open)
-        t->chain.rotate_at = atomic_load(&t->rotate_at);
-    return t->is_open;
+    t->is_aside = false;
+    t->is_open = t->vault && open_lane(t, false, &inside);
+    if (!t->is_open)
+        t->is_aside = t->is_open = open_lane(t, true, e);
+    if (!t->is_open)
+        return false;
+    t->chain.rotate_at = atomic_load(&t->rotate_at);
+    /* Once: later its open intents may be those of this process. */
+    struct err none = {0};
+    if (!t->was_open && settle_chain(t, &t->chain, &none))
+        settle_lanes(t);
+    t->was_open = true;
+    return true;
 }
 
 /* The lane, fit to be appended to. A folder that was removed, or moved away, is made
@@ -368,25 +462,33 @@ void audit_close(struct audit *a)
 
 /* ---- appending ---------------------------------------------------------- */
 
-bool trail_append(struct trail *t, struct str members, const char *state,
-                  struct str before, bool lasting, struct err *e)
+bool trail_put(struct trail *t, const struct trail_entry *in, struct err *e)
 {
-    struct entry entry = {.members = members, .before = before, .state = state};
+    struct entry entry = {in->members, in->before, in->state, in->kind};
     struct err full = {0};
-    if (members.n > AUDIT_RECORD_MAX - 256 || before.n > AUDIT_RECORD_MAX - 256)
-        return err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
+    bool fits =
+        in->members.n <= AUDIT_RECORD_MAX - 256 && in->before.n <= AUDIT_RECORD_MAX - 256;
     pthread_mutex_lock(&t->lock);
-    bool ok = begin_chain(t, e) && chain_append(&t->chain, &entry, e);
+    bool ok = fits ? begin_chain(t, e) && chain_append(&t->chain, &entry, e)
+                   : err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
     atomic_store(&t->ready, ok && chain_reserve(&t->chain, &full));
     uint64_t number = atomic_fetch_add(&t->written, ok) + ok;
     pthread_mutex_unlock(&t->lock);
     atomic_fetch_add(ok ? &t->audit->appended : &t->audit->lost, 1);
     if (!ok)
         return false;
-    if (lasting)
+    if (in->lasting)
         return make_lasting(t, number, e);
     sync_soon(t->audit);
     return true;
+}
+
+bool trail_append(struct trail *t, struct str members, const char *state,
+                  struct str before, bool lasting, struct err *e)
+{
+    struct trail_entry entry = {
+        .members = members, .before = before, .state = state, .lasting = lasting};
+    return trail_put(t, &entry, e);
 }
 
 uint64_t audit_lost(const struct audit *a)
@@ -445,35 +547,6 @@ static bool see_lane(void *arg, const char *name, const struct os_stat *st, stru
     return true;
 }
 _Static_assert(LANES_MAX <= 64, "a bit each");
-
-static bool has_head(const struct trail *t, bool aside, unsigned lane)
-{
-    char name[40], head[48];
-    struct os_stat st;
-    struct err none = {0};
-    chain_name(t, aside, name);
-    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
-    return os_stat_beneath(t->audit->heads, head, &st, &none);
-}
-
-/* Opens one lane to be read; where the folder or the head is gone, without it. */
-static bool open_to_read(const struct trail *t, bool aside, unsigned lane,
-                         struct chain *c, struct err *e)
-{
-    struct err none = {0};
-    char name[40], head[48];
-    char *path = NULL;
-    int dir = open_folder(t, aside, false, &path, &none);
-    if (dir < 0)
-        path = mem_strdup(aside ? t->audit->path : t->vault);
-    chain_name(t, aside, name);
-    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
-    if (!has_head(t, aside, lane)) {
-        /* To read is to change nothing: an empty one, that is nowhere. */
-        return chain_open_headless(c, lane, dir, path, head, t->audit->key);
-    }
-    return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, false, e);
-}
 
 static bool visit_place(const struct trail *t, bool aside, const struct lane_visit *v,
                         struct err *e)
@@ -649,6 +722,24 @@ bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
         if (!each(arg, order[i].line->text, e))
             return !e->code;
     return true;
+}
+
+struct walk {
+    trail_line_fn *each;
+    void *arg;
+};
+
+static bool walk_lane(void *arg, struct chain *c, bool aside, struct err *e)
+{
+    struct walk *w = arg;
+    (void)aside;
+    return c->dir < 0 || chain_last(c, 0, w->each, w->arg, e);
+}
+
+bool trail_each(struct trail *t, trail_line_fn *each, void *arg, struct err *e)
+{
+    struct walk w = {each, arg};
+    return visit(t, &(struct lane_visit){walk_lane, &w}, e) || !e->code;
 }
 
 /* ---- those that come ---- */

@@ -107,6 +107,13 @@ static bool give_lines(const struct chain *c, uint32_t file, uint64_t *offset,
     return ok;
 }
 
+bool chain_file_lines(const struct chain *c, uint32_t file, trail_line_fn *each,
+                      void *arg, struct err *e)
+{
+    uint64_t offset = 0;
+    return give_lines(c, file, &offset, 0, each, arg, e);
+}
+
 bool chain_last(const struct chain *c, uint64_t count, trail_line_fn *each, void *arg,
                 struct err *e)
 {

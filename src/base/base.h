@@ -201,6 +201,21 @@ bool buf_check(const struct buf *b, const char *what, struct err *e);
  * one block. false: it was cut behind `max` bytes, at the end of a line. */
 bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
 
+/* Names, each counted once, the first of them kept: up to TALLY_NAMES bytes, and a quarter of
+ * a million told apart; behind that each is counted. One of zeros is empty. */
+#define TALLY_NAMES ((size_t)64 << 10)
+#define TALLY_NAME_MAX 1000u /* bytes of one; a longer one ends in an ellipsis */
+struct tally {
+    struct buf names;
+    size_t kept;
+    uint64_t count, *seen;
+    size_t room, used;
+};
+void tally_add(struct tally *t, struct str name);
+/* The name kept behind this one; behind NULL the first. NULL: there is none. */
+const char *tally_next(const struct tally *t, const char *name);
+void tally_done(struct tally *t);
+
 /* ---- cancellation ------------------------------------------------------- */
 
 /* One wish to stop, shared between the thread that works and those who may

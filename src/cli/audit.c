@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "guard/guard.h"
+#include "reconcile/reconcile.h"
 #include "json/json.h"
 
 #define LIMIT_USUAL 20
@@ -20,44 +21,91 @@ struct audit_command {
     const char *words[2];
     size_t count;
     struct trail *trail;
+    const char *folder; /* of the vault; NULL: none */
 };
 
 /* ---- one record --------------------------------------------------------- */
 
-static void print_names(const char *title, const struct json *object)
+/* What others wrote moves no cursor and makes no line. */
+static void print_text(struct str text)
+{
+    scoped_buf struct buf spelt;
+    buf_init(&spelt, 12 * AUDIT_RECORD_MAX);
+    str_spell(text, &spelt);
+    fputs(buf_cz(&spelt), stdout);
+}
+
+static void print_names(const char *title, const struct json *object,
+                        const struct json *more)
 {
     struct json_iter it = json_iter(object);
-    for (bool first = true; json_next(&it); first = false)
-        printf("%s%.*s x%lld", first ? title : ", ", STR_ARGS(it.key),
-               (long long)json_int(it.value, 0));
+    for (bool first = true; json_next(&it); first = false) {
+        fputs(first ? title : ", ", stdout);
+        print_text(it.key);
+        printf(" x%lld", (long long)json_int(it.value, 0));
+    }
+    if (more)
+        printf(" and %lld more", (long long)json_int(more, 0));
+}
+
+static void print_word(struct str word)
+{
+    fputc(' ', stdout);
+    print_text(word);
+}
+
+/* The caller, and the program that it says it is. */
+static void print_caller(const struct json *r)
+{
+    struct str caller = json_str(json_get(r, "caller"));
+    const struct json *client = json_get(r, "client");
+    print_text(caller.n ? caller : STR("--"));
+    if (!client)
+        return;
+    fputs(" (", stdout);
+    print_text(json_str(json_get(client, "name")));
+    if (json_get(client, "version"))
+        print_word(json_str(json_get(client, "version")));
+    fputc(')', stdout);
+}
+
+static void print_event(const struct json *r)
+{
+    static const char *const about[] = {"kind", "why", "policy", "action", "call"};
+    print_caller(r);
+    print_word(json_str(json_get(r, "event")));
+    for (size_t i = 0; i < LENGTH(about); i++)
+        if (json_get(r, about[i]))
+            print_word(json_str(json_get(r, about[i])));
+    fputc('\n', stdout);
 }
 
 /* "12:30:01 1f2e3d4c5b6a terminal evaluate_note_code success 0.5 ms; notes.get x3" */
 static void print_readable(const struct json *r)
 {
-    struct str mac = json_str(json_get(r, "mac")), event = json_str(json_get(r, "event"));
-    printf("%.*s %.*s ", STR_ARGS(json_str(json_get(r, "time"))),
-           STR_ARGS(str_cut(mac, 12)));
-    struct str caller = json_str(json_get(r, "caller"));
-    if (!str_is(event, "call")) {
-        static const char *const about[] = {"kind", "why", "policy"};
-        printf("%.*s %.*s", STR_ARGS(caller.n ? caller : STR("--")), STR_ARGS(event));
-        for (size_t i = 0; i < LENGTH(about); i++)
-            if (json_get(r, about[i]))
-                printf(" %.*s", STR_ARGS(json_str(json_get(r, about[i]))));
-        printf("\n");
+    print_text(json_str(json_get(r, "time")));
+    print_word(str_cut(json_str(json_get(r, "mac")), 12));
+    fputc(' ', stdout);
+    if (!str_is(json_str(json_get(r, "event")), "call")) {
+        print_event(r);
         return;
     }
-    printf("%.*s %.*s %.*s %.1f ms", STR_ARGS(caller),
-           STR_ARGS(json_str(json_get(r, "action"))),
-           STR_ARGS(json_str(json_get(r, "result"))), json_number(json_get(r, "ms"), 0));
-    print_names("; ", json_get(r, "calls"));
-    print_names("; denied ", json_get(r, "denied"));
-    print_names("; failed ", json_get(r, "failed"));
+    print_caller(r);
+    print_word(json_str(json_get(r, "action")));
+    print_word(json_str(json_get(r, "result")));
+    if (json_get(r, "ms"))
+        printf(" %.1f ms", json_number(json_get(r, "ms"), 0));
+    print_names("; ", json_get(r, "calls"), json_get(r, "more_calls"));
+    print_names("; denied ", json_get(r, "denied"), json_get(r, "more_denied"));
+    print_names("; failed ", json_get(r, "failed"), json_get(r, "more_failed"));
     struct json_iter it = json_iter(json_get(r, "notes"));
-    for (bool first = true; json_next(&it); first = false)
-        printf("%s%.*s", first ? "; changed " : ", ", STR_ARGS(json_str(it.value)));
-    printf("\n");
+    for (bool first = true; json_next(&it); first = false) {
+        fputs(first ? "; changed " : ", ", stdout);
+        print_text(json_str(it.value));
+    }
+    if (json_get(r, "more_notes"))
+        printf(" and %lld more", (long long)json_int(json_get(r, "more_notes"), 0));
+    fputc('\n', stdout);
 }
 
 static bool print_line(void *arg, struct str line, struct err *e)
@@ -65,12 +113,23 @@ static bool print_line(void *arg, struct str line, struct err *e)
     const struct audit_command *c = arg;
     struct err broken = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
-    const struct json *r = c->json ? NULL : json_read(line, a, &broken);
+    const struct json *r = json_read(line, a, &broken);
     (void)e;
-    if (r)
+    if (c->json) {
+        scoped_buf struct buf text;
+        buf_init(&text, 8 * AUDIT_RECORD_MAX);
+        struct json_writer w = json_writer(&text);
+        if (r)
+            buf_str(&text, line);
+        else /* what is no record: a trail may hold anything */
+            json_put_str(&w, line);
+        printf("%s\n", buf_cz(&text));
+    } else if (r) {
         print_readable(r);
-    else
-        printf("%.*s\n", STR_ARGS(line));
+    } else {
+        print_text(line);
+        fputc('\n', stdout);
+    }
     return !ferror(stdout);
 }
 
@@ -122,6 +181,31 @@ static void print_finding(const struct json *v)
             printf("    %.*s\n", STR_ARGS(json_str(json_get(v, notes[i]))));
 }
 
+/* The history of the vault beside the audit. */
+static void print_history(const struct json *h)
+{
+    bool ok = json_bool(json_get(h, "ok"), false);
+    printf("%s the history of the notes\n", ok ? "ok " : "BAD");
+    struct json_iter it = json_iter(json_get(h, "unrecorded"));
+    while (json_next(&it)) {
+        printf("    no record names the call that made revision %lld of ",
+               (long long)json_int(json_get(it.value, "revision"), 0));
+        print_text(json_str(json_get(it.value, "id")));
+        printf(", %.*s\n", STR_ARGS(json_str(json_get(it.value, "time"))));
+    }
+    int64_t all = json_int(json_get(h, "unrecorded_count"), 0);
+    if (all > (int64_t)json_length(json_get(h, "unrecorded")))
+        printf("    %lld such changes in all\n", (long long)all);
+    if (json_get(h, "missing_revisions"))
+        printf("    %lld revisions were taken out of the history\n",
+               (long long)json_int(json_get(h, "missing_revisions"), 0));
+    if (json_get(h, "record"))
+        printf("    the history ends with change %lld; record %.*s names change %lld\n",
+               (long long)json_int(json_get(h, "history_ends"), 0),
+               STR_ARGS(json_str(json_get(h, "record"))),
+               (long long)json_int(json_get(h, "recorded_revision"), 0));
+}
+
 static bool verify(struct audit_command *c, struct err *e)
 {
     bool sound = false;
@@ -132,15 +216,22 @@ static bool verify(struct audit_command *c, struct err *e)
     json_open_object(&w);
     json_key(&w, "trails");
     bool done = trail_verify(c->trail, &w, &sound, e);
+    if (done && c->folder) {
+        json_key(&w, "history");
+        done = reconcile_verify(c->trail, c->folder, &w, &sound, e);
+    }
     json_pair_bool(&w, "ok", sound);
     json_close(&w);
     if (!done || !buf_check(&out, "the findings", e))
         return false;
-    struct json_iter it = json_iter(json_get(json_read(buf_view(&out), a, e), "trails"));
+    const struct json *found = json_read(buf_view(&out), a, e);
+    struct json_iter it = json_iter(json_get(found, "trails"));
     if (c->json)
         printf("%s\n", buf_cz(&out));
     while (!c->json && json_next(&it))
         print_finding(it.value);
+    if (!c->json && json_get(found, "history"))
+        print_history(json_get(found, "history"));
     return sound || err_set(e, ERR_CONFLICT, "the audit trail is not as it was written");
 }
 
@@ -183,6 +274,23 @@ static void show_json(struct str line, const struct buf *code)
     printf("%s\n", buf_cz(&text));
 }
 
+/* Each line of it as it stands, but for what would leave the line. */
+static void print_lines(struct str text)
+{
+    while (text.n) {
+        const char *end = memchr(text.at, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.at) : text.n;
+        size_t blank = 0;
+        while (blank < n && (text.at[blank] == ' ' || text.at[blank] == '\t'))
+            blank++;
+        printf("%.*s", (int)blank, text.at);
+        print_text((struct str){text.at + blank, n - blank});
+        fputc('\n', stdout);
+        n += end != NULL;
+        text = (struct str){text.at + n, text.n - n};
+    }
+}
+
 static void show_readable(const struct json *record, struct buf *code)
 {
     struct json_iter it = json_iter(record);
@@ -191,10 +299,15 @@ static void show_readable(const struct json *record, struct buf *code)
         buf_init(&text, TEXT_MAX);
         struct json_writer w = json_writer(&text);
         json_put(&w, it.value);
-        printf("%-18.*s %s\n", STR_ARGS(it.key), buf_cz(&text));
+        print_text(it.key);
+        printf("%*s ", it.key.n < 18 ? (int)(18 - it.key.n) : 0, "");
+        print_text(buf_view(&text));
+        fputc('\n', stdout);
     }
-    if (code)
-        printf("\n%s\n", buf_cz(code));
+    if (code) {
+        fputc('\n', stdout);
+        print_lines(buf_view(code));
+    }
 }
 
 static bool show(struct audit_command *c, struct err *e)
@@ -272,5 +385,11 @@ int command_audit(int argc, char **argv)
     if (guard && c.own)
         ward = guard_ward(guard, NULL, &e);
     c.trail = guard && ward ? ward_trail(ward) : NULL;
+    c.folder = c.trail ? ward_path(ward) : NULL;
+    if (c.trail) {
+        struct err none = {0};
+        audit_on_interrupted(guard_audit(guard), reconcile_interrupted, NULL);
+        (void)trail_settle(c.trail, &none);
+    }
     return c.trail && run(&c, &e) ? EXIT_DONE : cli_fail(&e);
 }

@@ -10,12 +10,9 @@
  */
 #pragma once
 #include "audit/audit.h"
-#include "base/base.h"
 #include "caller/caller.h"
-#include "json/json.h"
 
 /* ---- the policy --------------------------------------------------------- */
-
 struct policy_mount {
     const char *guest, *host; /* absolute paths */
     bool writable;
@@ -115,6 +112,7 @@ struct guard;
 /* Never fails: what cannot be read shows at the calls it concerns. */
 struct guard *guard_open(const struct guard_options *o);
 void guard_close(struct guard *g); /* NULL is fine; no call may be running */
+struct audit *guard_audit(struct guard *g);
 SCOPED(guard, guard_close);
 
 /* What one vault's calls are under; NULL: calls without a vault. The same answer for the same
@@ -123,10 +121,10 @@ struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
 const char *ward_path(const struct ward *w); /* its folder; NULL: none */
 struct trail *ward_trail(struct ward *w);    /* where what is done there is recorded */
-/* Appends what a call came to: the inside of a JSON object. `digest`: of the policy that
- * it was under; a change of that is told first. As trail_append(). */
-bool ward_record(struct ward *w, struct str members, const char *digest, bool lasting,
-                 struct err *e);
+/* Appends what a call will do, or came to: the inside of a JSON object. `digest`: of the policy
+ * that it was under; a change of that is told first. As trail_put(). */
+bool ward_record(struct ward *w, struct str members, const char *digest,
+                 enum trail_kind kind, bool lasting, struct err *e);
 /* The same for what is no call: {time, event, ...}, more is written to `out` between the
  * two; not to be moved meanwhile. `digest`: NULL is what is in force. ERR_LIMIT: too long. */
 struct ward_event {
@@ -143,7 +141,6 @@ const struct policy *ward_policy(struct ward *w, struct err *e);
 void policy_release(const struct policy *p); /* NULL is fine */
 
 /* ---- what one call may do ----------------------------------------------- */
-
 /* The policy, the caller's level and the call's own wish, together: every way to do
  * something asks this one place. */
 struct permit {
@@ -153,6 +150,9 @@ struct permit {
     enum level level;         /* the lowest of all that were said */
     bool read_only;           /* nothing that writes is allowed, whatever it is called */
     struct policy_names wish; /* allowedAPIs of the call itself */
+    /* Records that `call` will change something, when all else allows it; or NULL. */
+    bool (*intend)(void *arg, const char *call, struct err *e);
+    void *intend_arg;
 };
 #define PERMIT_WISH_MAX 256u /* names in one call's allowedAPIs */
 /* `allowed` is the call's own list (NULL: none), which outlives the permit; its names

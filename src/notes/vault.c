@@ -26,11 +26,11 @@ struct vault *vault_open(const char *path, struct err *e)
     return take(v);
 }
 
-struct vault *vault_as(struct vault *v, const char *author)
+struct vault *vault_as(struct vault *v, const struct vault_author *author)
 {
     struct vault *view = mem_new(sizeof *view);
     *view = *v;
-    view->author = mem_strdup(author);
+    view->author = author;
     view->is_a_view = true;
     return view;
 }
@@ -45,7 +45,6 @@ void vault_close(struct vault *v)
         os_close(v->dir);
         free(v->path);
     }
-    free(v->author);
     free(v);
 }
 
