@@ -303,6 +303,10 @@ static void record(struct account_part *p)
         (void)trail_keep(ward_trail(p->ward), a->code_hash,
                          json_str(json_get(a->arguments, "code")), &e);
     struct str members = {text.at + 1, text.n - 1};
+    /* Who has taken his share is told so, and counted: that, too, would fill the disk. */
+    if (!ward_spend(p->ward, a->who, members.n) && a->outcome == ERR_BUSY && !*p->id &&
+        !p->has_calls)
+        return;
     /* A failure shows in the counters and in doctor; the next call that would write is
      * refused. */
     e = (struct err){0};

@@ -658,6 +658,29 @@ static void check_policy(struct actions *a, struct check_list *l)
     put_check(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
 }
 
+/* Of the vault, or of the user's own trail where there is none. */
+static void check_disk(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    scoped_buf struct buf found;
+    buf_init(&found, 4096);
+    struct json_writer w = json_writer(&found);
+    scoped(free) char *path =
+        vault_set_path(a->vaults, vault_set_first(a->vaults, NULL, &e));
+    e = (struct err){0};
+    struct ward *ward = guard_ward(a->guard, path, &e);
+    if (ward)
+        ward_disk(ward, &w);
+    const struct json *v = ward ? json_read(buf_view(&found), arena, &e) : NULL;
+    char detail[300];
+    (void)snprintf(detail, sizeof detail, "%.*s%sthe audit takes %lld MB of %lld",
+                   STR_ARGS(json_str(json_get(v, "why"))), json_get(v, "why") ? "; " : "",
+                   (long long)json_int(json_get(v, "audit_bytes"), 0) >> 20,
+                   (long long)json_int(json_get(v, "audit_most"), 0) >> 20);
+    put_check(l, "disk", json_bool(json_get(v, "ok"), false), v ? detail : e.msg);
+}
+
 void actions_doctor(struct actions *a, struct buf *out)
 {
     struct json_writer w = json_writer(out);
@@ -671,6 +694,7 @@ void actions_doctor(struct actions *a, struct buf *out)
     check_evaluation(a, &l);
     check_machine(a, &l);
     check_vault(a, &l);
+    check_disk(a, &l);
     json_close(&w);
     json_pair_bool(&w, "ok", l.all_ok);
     json_close(&w);

@@ -73,11 +73,15 @@ void audit_on_interrupted(struct audit *a, audit_interrupted_fn *fn, void *arg);
 /* Ends what dead processes began; those that live are left alone. */
 bool trail_settle(struct trail *t, struct err *e);
 
+/* What the kept texts of this trail may take [256 MiB]; above, the oldest go first. */
+void trail_keep_most(struct trail *t, uint64_t bytes);
 /* Keeps a text beside the trail, once, under its SHA-256 in hexadecimal. */
 bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err *e);
 /* Appends it to `out`; ERR_NOT_FOUND where it was not kept. */
 bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err *e);
 
+/* What its files take on the disk, kept texts not counted. */
+uint64_t trail_bytes(struct trail *t);
 /* How many records could not be appended since the start, of all trails. */
 uint64_t audit_lost(const struct audit *a);
 uint64_t audit_appended(const struct audit *a);
@@ -104,6 +108,18 @@ struct trail_place {
 };
 bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
                   void *arg, struct err *e);
+
+/* Writes the records of all files that nobody appends to, and whose records are all of before
+ * `before` (a time as records state it; empty: of any time), to `fd`, chain by chain, each with
+ * a line before and one behind it that say where it belongs. `remove`: and takes the files
+ * out, once the copy is on the disk; the chain goes on from what is noted of them in the state
+ * folder. {records, files, bytes, until: the last record's time, removed, busy: a process holds the newest}. */
+bool trail_export(struct trail *t, int fd, struct str before, bool remove,
+                  struct json_writer *out, struct err *e);
+/* Checks what trail_export() wrote, of any trail of this user: [{"chain", "from", "to", "ok",
+ * "why"?, "line"?}]. */
+bool audit_verify_export(struct audit *a, int fd, struct json_writer *out, bool *sound,
+                         struct err *e);
 
 /* Checks every record: [{"folder", "lane"?, "records", "ok", "bad": {"record", "file", "line",
  * "why"}?, "missing": {"from", "to", "why"}?}], one for each place that has some.

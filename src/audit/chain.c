@@ -175,7 +175,8 @@ bool chain_open_headless(struct chain *c, unsigned lane, int dir, char *folder,
 {
     char hex[MAC_HEX];
     *c = (struct chain){
-        .lane = lane, .folder = folder, .dir = dir, .fd = -1, .head_fd = -1};
+        .lane = lane, .folder = folder, .dir = dir, .fd = -1, .head_fd = -1, .heads = -1};
+    (void)snprintf(c->name, sizeof c->name, "%s", name);
     c->rotate_at = (uint64_t)16 << 20;
     /* A key of its own: no record of one trail passes in another. */
     crypto_hmac_hex(key, STR("trail "), str_of(name), hex, c->key);
@@ -186,6 +187,7 @@ bool chain_open(struct chain *c, unsigned lane, int dir, char *folder, int heads
                 const char *name, const unsigned char key[32], bool write, struct err *e)
 {
     (void)chain_open_headless(c, lane, dir, folder, name, key);
+    c->heads = heads;
     c->head_fd = os_open_beneath(
         heads, name, write ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDONLY | O_NOFOLLOW, 0600,
         e);
@@ -524,4 +526,9 @@ bool chain_grew(const struct chain *c, const struct head *h)
     chain_file_name(c, h->file, name);
     return c->dir >= 0 && fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            (uint64_t)st.st_size > h->size;
+}
+
+bool chain_next_file(struct chain *c, const char *why, struct err *e)
+{
+    return begin_file(c, why, UINT64_MAX, e);
 }

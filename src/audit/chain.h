@@ -26,6 +26,8 @@ struct head {
  * long as it lives. */
 struct chain {
     unsigned lane;
+    char name[48];         /* of its head file */
+    int heads;             /* where that lies, borrowed; -1: not known */
     char *folder;          /* for people */
     int dir;               /* -1: not opened */
     int head_fd;           /* locked by who appends */
@@ -85,6 +87,32 @@ bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
 #define FILE_MAX 999999u /* higher numbers are none of ours */
 /* The numbers of the first and the last file; 0: there is none. */
 bool chain_files(const struct chain *c, uint32_t *first, uint32_t *last, struct err *e);
+
+/* Goes on in a new file, so that the last one can be exported. */
+bool chain_next_file(struct chain *c, const char *why, struct err *e);
+
+/* ---- export.c ------------------------------------------------------------ */
+
+/* What was taken out of a chain: noted outside of it, beside the head. */
+struct base {
+    uint32_t first;    /* the first file that is left; 0: nothing was taken out */
+    uint64_t count;    /* the number of the last record before */
+    char mac[MAC_HEX]; /* and its MAC */
+};
+bool chain_read_base(const struct chain *c, struct base *out, struct err *e);
+
+struct exporting {
+    int fd;
+    struct str before; /* a time; empty: all */
+    bool remove;
+    uint64_t records, files, bytes; /* so far */
+    char last_time[40];             /* of all records so far; "": none */
+    bool busy; /* the newest of a chain stay: a process appends to it */
+};
+/* `c` is open to write where no process has it (`own`), else to read. */
+bool chain_export(struct chain *c, bool own, struct exporting *x, struct err *e);
+bool export_verify(const unsigned char key[32], int fd, struct json_writer *out,
+                   bool *sound, struct err *e);
 
 /* ---- settle.c ------------------------------------------------------------ */
 

@@ -329,6 +329,14 @@ bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct 
         return true;
     /* Without a head: whatever is there. */
     uint32_t from = head.file ? head.first : first, to = head.file ? head.file : last;
+    struct base base;
+    if (!chain_read_base(c, &base, e))
+        return false;
+    if (base.first > from) {
+        from = base.first;
+        k.count = base.count;
+        memcpy(k.mac, base.mac, sizeof k.mac);
+    }
     for (uint32_t file = from; file && file <= to && file <= FILE_MAX; file++)
         check_file(&k, file);
     json_open_object(out);
@@ -336,6 +344,8 @@ bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct 
     if (c->lane)
         json_pair_int(out, "lane", c->lane);
     json_pair_int(out, "records", (int64_t)k.records);
+    if (base.first)
+        json_pair_int(out, "exported_to", (int64_t)base.count);
     if (head.file && first && first < head.first)
         json_pair_cstr(out, "before",
                        "files with lower numbers are of another trail, as "

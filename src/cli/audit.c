@@ -1,4 +1,6 @@
 /* cloche audit: what was done, and whether the record of it is whole. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -7,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "guard/guard.h"
+#include "os/os.h"
 #include "reconcile/reconcile.h"
 #include "json/json.h"
 
@@ -16,11 +19,13 @@
 #define TEXT_MAX ((size_t)4 << 20)
 
 struct audit_command {
-    const char *vault, *limit;
-    bool own, json, help, follow, verify;
+    const char *vault, *limit, *before, *out, *file;
+    bool own, json, help, follow, verify, remove;
     const char *words[2];
     size_t count;
     struct trail *trail;
+    struct audit *audit;
+    struct ward *ward;
     const char *folder; /* of the vault; NULL: none */
 };
 
@@ -335,17 +340,107 @@ static bool show(struct audit_command *c, struct err *e)
     return ok;
 }
 
+/* ---- export ------------------------------------------------------------------ */
+
+/* So that the trail tells of its own cut: when, how much, and where the copy was written. */
+static bool record_export(struct audit_command *c, const struct json *what, struct err *e)
+{
+    struct ward_event told;
+    ward_event_begin(&told, "export");
+    json_pair_cstr(&told.out, "caller", "terminal");
+    json_pair_str(&told.out, "file", str_cut(str_of(c->out ? c->out : "-"), 1000));
+    json_pair(&told.out, "records", json_get(what, "records"));
+    json_pair(&told.out, "bytes", json_get(what, "bytes"));
+    json_pair(&told.out, "until", json_get(what, "until"));
+    json_pair(&told.out, "removed", json_get(what, "removed"));
+    return ward_event_end(&told, c->ward, NULL, true, e);
+}
+
+static bool export(struct audit_command *c, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped_buf struct buf text;
+    buf_init(&text, 4096);
+    struct json_writer w = json_writer(&text);
+    if (c->remove && !c->out)
+        return err_set(e, ERR_INVALID, "--remove needs --out FILE, where the copy goes");
+    scoped_fd int fd = c->out
+                           ? open(c->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
+                           : dup(STDOUT_FILENO);
+    if (fd < 0)
+        return err_set(e, errno == EEXIST ? ERR_CONFLICT : ERR_IO,
+                       "cannot write %.200s: %m",
+                       c->out ? c->out : "the standard output");
+    if (!trail_export(c->trail, fd, str_of(c->before), c->remove, &w, e))
+        return false;
+    const struct json *what = json_read(buf_view(&text), a, e);
+    if (!what || (c->remove && !record_export(c, what, e)))
+        return false;
+    if (c->json && c->out)
+        printf("%s\n", buf_cz(&text));
+    else
+        fprintf(stderr, "%lld records exported%s%s\n",
+                (long long)json_int(json_get(what, "records"), 0),
+                c->remove ? ", and taken out of the trail" : "",
+                json_bool(json_get(what, "busy"), false)
+                    ? "; a running process holds the newest, which stay"
+                    : "");
+    return true;
+}
+
+static bool verify_file(struct audit_command *c, struct err *e)
+{
+    bool sound = false;
+    scoped_fd int fd = open(c->file, O_RDONLY | O_CLOEXEC);
+    scoped_buf struct buf text;
+    scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
+    buf_init(&text, TEXT_MAX);
+    struct json_writer w = json_writer(&text);
+    if (fd < 0)
+        return err_set(e, ERR_NOT_FOUND, "cannot read %.200s: %m", c->file);
+    json_open_object(&w);
+    json_key(&w, "chains");
+    bool done = audit_verify_export(c->audit, fd, &w, &sound, e);
+    json_pair_bool(&w, "ok", sound);
+    json_close(&w);
+    if (!done || !buf_check(&text, "the findings", e))
+        return false;
+    struct json_iter it = json_iter(json_get(json_read(buf_view(&text), a, e), "chains"));
+    if (c->json)
+        printf("%s\n", buf_cz(&text));
+    while (!c->json && json_next(&it)) {
+        printf("%s records %lld to %lld",
+               json_bool(json_get(it.value, "ok"), false) ? "ok " : "BAD",
+               (long long)json_int(json_get(it.value, "from"), 0),
+               (long long)json_int(json_get(it.value, "to"), 0));
+        if (json_get(it.value, "why"))
+            printf(": line %lld: %.*s",
+                   (long long)json_int(json_get(it.value, "line"), 0),
+                   STR_ARGS(json_str(json_get(it.value, "why"))));
+        printf("\n");
+    }
+    return sound || err_set(e, ERR_CONFLICT, "the export is not as it was written");
+}
+
 static bool run(struct audit_command *c, struct err *e)
 {
-    if (c->count && (strcmp(c->words[0], "show") != 0 || c->count != 2))
+    bool exports = c->count == 1 && !strcmp(c->words[0], "export");
+    if (c->count && !exports && (strcmp(c->words[0], "show") != 0 || c->count != 2))
         return err_set(e, ERR_INVALID,
-                       "'cloche audit' is followed by options, or by "
-                       "'show ID'");
+                       "'cloche audit' is followed by options, by 'show ID' or by "
+                       "'export'");
+    if (!exports && (c->before || c->out || c->remove))
+        return err_set(e, ERR_INVALID,
+                       "--before, --out and --remove belong to 'cloche audit export'");
+    if (c->file && !c->verify)
+        return err_set(e, ERR_INVALID, "--file belongs to --verify");
     if (c->own && c->vault)
         return err_set(e, ERR_INVALID, "--own and --vault do not go together");
     if (c->follow && c->verify)
         return err_set(e, ERR_INVALID, "--follow and --verify do not go together");
-    return c->count    ? show(c, e)
+    return exports     ? export(c, e)
+           : c->count  ? show(c, e)
+           : c->file   ? verify_file(c, e)
            : c->verify ? verify(c, e)
            : c->follow ? follow(c, e)
                        : list(c, e);
@@ -361,12 +456,18 @@ int command_audit(int argc, char **argv)
         {"--limit", &c.limit, NULL, "N", "the last N records (20)"},
         {"--follow", NULL, &c.follow, NULL, "and those that come"},
         {"--verify", NULL, &c.verify, NULL, "check that nothing was changed or cut"},
+        {"--file", &c.file, NULL, "FILE", "with --verify: what was exported"},
+        {"--before", &c.before, NULL, "DATE",
+         "export: files whose records are all older (2026-07-28)"},
+        {"--out", &c.out, NULL, "FILE", "export: a new file for the records (stdout)"},
+        {"--remove", NULL, &c.remove, NULL,
+         "export: and take them out of the trail, which goes on"},
         {"--json", NULL, &c.json, NULL, "print the records as they are, JSON a line"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };
     struct option_use use = {
         .usage =
-            "cloche audit [show ID] [OPTIONS]\n\n"
+            "cloche audit [show ID | export] [OPTIONS]\n\n"
             "What was done, by whom and with what result (docs/auditing.md). ID is a\n"
             "record's number, or the beginning of its mac.",
         .rows = rows,
@@ -388,6 +489,8 @@ int command_audit(int argc, char **argv)
     c.folder = c.trail ? ward_path(ward) : NULL;
     if (c.trail) {
         struct err none = {0};
+        c.ward = ward;
+        c.audit = guard_audit(guard);
         audit_on_interrupted(guard_audit(guard), reconcile_interrupted, NULL);
         (void)trail_settle(c.trail, &none);
     }

@@ -226,6 +226,8 @@ static void reload(struct ward *w, const struct os_stamp *user,
     w->state = now;
     w->why = e;
     if (now)
+        trail_keep_most(w->trail, (uint64_t)now->shown.audit.code_megabytes << 20);
+    if (now)
         trail_rotate_at(w->trail, (uint64_t)now->shown.audit.rotate_megabytes << 20);
     free(w->told);
     w->told = tell(now, &e);

@@ -54,7 +54,7 @@ bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
     bool may_write = !who->grant || who->grant->scopes & SCOPE_WRITE;
     p->read_only = p->policy->read_only || p->level == LEVEL_ZERO || !may_write;
     if (alerts_allow(w->guard->alerts, who->name, e) &&
-        read_wish(p, w->guard, allowed, e))
+        quota_allows(w, p->policy, who, e) && read_wish(p, w->guard, allowed, e))
         return true;
     permit_close(p);
     return false;
@@ -132,7 +132,8 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
             call);
     if (writes && !alerts_allow(p->ward->guard->alerts, p->who->name, e))
         return false;
-    return !writes || is_recorded(p, call, e);
+    return !writes || (quota_allows_writes(p->ward, policy, p->who, call, e) &&
+                       is_recorded(p, call, e));
 }
 
 bool permit_asks(const struct permit *p, const char *call)

@@ -148,16 +148,34 @@ static bool add_name(struct names *n, struct str name, struct err *e)
 struct comparison {
     struct names calls;
     struct json_writer *out;
-    int64_t revision; /* the highest that a record names */
-    char record[20];  /* the beginning of its MAC */
-    size_t strange;   /* changes whose call no record names */
-    size_t records;
+    int64_t revision;  /* the highest that a record names */
+    char record[20];   /* the beginning of its MAC */
+    size_t strange;    /* changes whose call no record names */
+    char exported[40]; /* the time up to which records were taken out; "": none were */
 };
+
+/* What was taken out is not missing: it is in the export. */
+static void take_export(struct comparison *c, struct str line)
+{
+    struct err broken = {0};
+    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    const struct json *r = json_read(line, arena, &broken);
+    struct str until = json_str(json_get(r, "until"));
+    if (str_is(json_str(json_get(r, "event")), "export") &&
+        json_bool(json_get(r, "removed"), false) && until.n < sizeof c->exported &&
+        str_cmp(until, str_of(c->exported)) > 0) {
+        memcpy(c->exported, until.at, until.n);
+        c->exported[until.n] = '\0';
+    }
+}
 
 static bool take_record(void *arg, struct str line, struct err *e)
 {
     struct comparison *c = arg;
     struct err broken = {0};
+    if (memmem(line.at, line.n, "\"event\":\"export\"",
+               sizeof "\"event\":\"export\"" - 1))
+        take_export(c, line);
     if (!memmem(line.at, line.n, "\"intent\":\"", sizeof "\"intent\":\"" - 1))
         return true;
     scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
@@ -170,7 +188,6 @@ static bool take_record(void *arg, struct str line, struct err *e)
         memcpy(c->record, mac.at, mac.n);
         c->record[mac.n] = '\0';
     }
-    c->records++;
     return !call.n || add_name(&c->calls, call, e);
 }
 
@@ -179,7 +196,8 @@ static bool take_record(void *arg, struct str line, struct err *e)
 static void check_change(void *arg, const struct json *change)
 {
     struct comparison *c = arg;
-    if (has_name(&c->calls, json_str(json_get(change, "call"))))
+    if (has_name(&c->calls, json_str(json_get(change, "call"))) ||
+        str_cmp(json_str(json_get(change, "time")), str_of(c->exported)) <= 0)
         return;
     if (c->strange++ < STRANGE_TOLD)
         json_put(c->out, change);
