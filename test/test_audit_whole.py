@@ -203,3 +203,165 @@ def test_what_others_wrote_makes_no_line_of_its_own(run, cloche, vault):
         assert "forged 2026 line" not in text.splitlines()
     assert len(listed.stdout.splitlines()) == len(
         [r for r in records(run, "--vault", vault) if r["event"] != "intent"])
+
+
+def test_callers_tells_the_programs_that_came_by_one_name(run, cloche, vault):
+    for name in ("One", "Two"):
+        with Stdio([cloche, "mcp", "--vault", vault]) as s:
+            hello = initialize()
+            hello["params"]["clientInfo"] = {"name": name, "version": "1"}
+            s.ask(hello)
+            s.ask(call("get_note", {"identifier": "x"}))
+    seen = json.loads(run("callers", "--vault", vault, "--json").stdout)["seen"]
+    assert {(r["caller"], r["client"]["name"], r["calls"]) for r in seen} == {
+        ("stdio", "One", 1), ("stdio", "Two", 1)}
+
+
+# ---- on the disk -------------------------------------------------------------------------------
+
+def user_policy(tmp_path, policy):
+    folder = tmp_path / "config" / "cloche"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "policy.json").write_text(json.dumps(policy))
+
+
+def test_an_agent_whose_records_took_their_share_is_refused_and_others_go_on(
+        run, cloche, vault, tmp_path):
+    user_policy(tmp_path, {"audit": {"callerMegabytes": 1}})
+    long = "a/" + "x" * 190
+    with Stdio([cloche, "mcp", "--vault", vault], stderr=subprocess.DEVNULL) as s:
+        s.ask(initialize())
+        for i in range(6000):
+            got = s.ask(call("get_note", {"identifier": long}, id=i + 1))
+            text = got["result"]["content"][0]["text"]
+            if text.startswith("Busy"):
+                break
+        assert "audit.callerMegabytes" in text
+        size = sum(p.stat().st_size for p in (vault / ".cloche/audit").glob("*.jsonl"))
+        assert 900_000 < size < 1_300_000
+        for i in range(200):
+            s.ask(call("get_note", {"identifier": long}, id=10_000 + i))
+        assert sum(p.stat().st_size for p in
+                   (vault / ".cloche/audit").glob("*.jsonl")) - size < 10_000
+    done = run("eval", "--vault", vault, "-e", "await notes.create({title: 'Mine', content: ''})")
+    assert json.loads(done.stdout)["success"]
+    alerts = [r for r in records(run, "--vault", vault, limit=100000) if r["event"] == "alert"]
+    alerts = [a for a in alerts if a["kind"] == "disk"]
+    assert len(alerts) == 1 and alerts[0]["client"]["name"] == "test"
+
+
+def test_a_full_trail_refuses_agents_until_a_person_exports_it(run, cloche, vault, tmp_path):
+    user_policy(tmp_path, {"audit": {"maxMegabytes": 1, "callerMegabytes": 100}})
+    folder = vault / ".cloche" / "audit"
+    run("eval", "--vault", vault, "-e", "1")
+    (folder / "audit-60-000001.jsonl").write_bytes(b"x" * (1 << 20))
+    with Stdio([cloche, "mcp", "--vault", vault], stderr=subprocess.DEVNULL) as s:
+        s.ask(initialize())
+        text = s.ask(call("get_note", {"identifier": "x"}))["result"]["content"][0]["text"]
+    assert text.startswith("Busy") and "cloche audit export" in text
+    doctor = json.loads(run("doctor", "--vault", vault, "--json").stdout)
+    disk = next(c for c in doctor["checks"] if c["name"] == "disk")
+    assert not disk["ok"] and "export" in disk["detail"]
+    assert json.loads(run("eval", "--vault", vault, "-e", "1").stdout)["success"]
+    (folder / "audit-60-000001.jsonl").unlink()
+    with Stdio([cloche, "mcp", "--vault", vault]) as s:
+        s.ask(initialize())
+        assert "Busy" not in json.dumps(s.ask(call("get_note", {"identifier": "x"})))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of its own, of 48 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", place],
+                          capture_output=True, text=True)
+    if made.returncode:
+        pytest.skip(f"no file system can be mounted here: {made.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_agents_leave_the_reserve_of_the_disk_and_the_person_goes_on(run, cloche, small_disk):
+    def create(title):
+        got = s.ask(call("create_note", {"type": "a", "title": title, "content": ""}))
+        return json.dumps(got)
+    with Stdio([cloche, "mcp", "--vault", small_disk]) as s:
+        s.ask(initialize())
+        assert "kept for the person" not in create("One")
+        (small_disk / "ballast").write_bytes(b"x" * (46 << 20))
+        assert "kept for the person" in create("Two")
+        assert not (small_disk / "a" / "Two.md").exists()
+        (small_disk / "ballast").unlink()
+        assert "kept for the person" not in create("Three")
+        (small_disk / "ballast").write_bytes(b"x" * (45 << 20))
+        done = run("eval", "--vault", small_disk, "-e",
+                   "await notes.create({type: 'a', title: 'Mine', content: ''})")
+        assert json.loads(done.stdout)["success"], done.stdout
+    told = [r for r in records(run, "--vault", small_disk) if r["event"] == "alert"]
+    assert [r["kind"] for r in told] == ["disk"]
+
+
+# ---- exported ------------------------------------------------------------------------------------
+
+def exported(run, vault, out, *more):
+    done = run("audit", "export", "--vault", vault, "--out", out, *more)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_exported_can_be_taken_out_and_the_chain_goes_on(run, vault, tmp_path):
+    for n in range(3):
+        run("eval", "--vault", vault, "-e",
+            f"await notes.create({{type: 'a', title: 'N{n}', content: ''}})")
+    before = records(run, "--vault", vault)
+    exported(run, vault, tmp_path / "x", "--remove")
+    assert run("audit", "--verify", "--file", tmp_path / "x").returncode == 0
+    kept = [json.loads(line) for line in (tmp_path / "x").read_text().splitlines()[1:-1]]
+    assert [r["mac"] for r in before] == [r["mac"] for r in kept][:len(before)]
+    found = verify(run, vault)
+    assert found["ok"] and found["trails"][0]["exported_to"] == len(kept)
+    run("eval", "--vault", vault, "-e", "await notes.create({type: 'a', title: 'L', content: ''})")
+    exported(run, vault, tmp_path / "y", "--remove")
+    assert run("audit", "--verify", "--file", tmp_path / "y").returncode == 0
+    assert verify(run, vault)["ok"]
+    told = [r for r in records(run, "--vault", vault) if r["event"] == "export"]
+    assert told[-1]["removed"] is True and told[-1]["records"] > 0
+    last = sorted((vault / ".cloche" / "audit").glob("*.jsonl"))[0]
+    last.unlink()
+    assert not verify(run, vault)["ok"]
+
+
+@pytest.mark.parametrize("how", ["byte", "line", "end", "exchange"])
+def test_a_change_of_an_export_shows(run, vault, tmp_path, how):
+    run("eval", "--vault", vault, "-e", "await notes.create({type: 'a', title: 'N', content: ''})")
+    exported(run, vault, tmp_path / "x")
+    lines = (tmp_path / "x").read_text().splitlines()
+    if how == "byte":
+        lines[2] = lines[2].replace("terminal", "terminaI").replace("policy", "policX", 1)
+    elif how == "line":
+        del lines[-2]
+    elif how == "end":
+        del lines[-1]
+    else:
+        lines[2], lines[3] = lines[3], lines[2]
+    (tmp_path / "x").write_text("\n".join(lines) + "\n")
+    assert run("audit", "--verify", "--file", tmp_path / "x").returncode == 1
+
+
+def test_only_files_that_are_old_enough_are_exported(run, vault, tmp_path):
+    run("eval", "--vault", vault, "-e", "1")
+    exported(run, vault, tmp_path / "x", "--before", "2000-01-01", "--remove")
+    assert (tmp_path / "x").read_text() == ""
+    assert verify(run, vault)["ok"]
+
+
+def test_kept_code_has_a_bound_and_the_oldest_goes_first(run, cloche, vault, tmp_path):
+    user_policy(tmp_path, {"keepCode": True, "audit": {"codeMegabytes": 1}})
+    with Stdio([cloche, "mcp", "--vault", vault]) as s:
+        s.ask(initialize())
+        for i in range(6):
+            s.ask(call("evaluate_note_code", {"code": f"/*{'x' * 250_000}*/{i}"}, id=i + 1))
+    kept = list((vault / ".cloche" / "audit" / "code").iterdir())
+    assert sum(p.stat().st_size for p in kept) <= 1 << 20
+    last = calls(run, "--vault", vault)[-1]["code"]
+    assert last in {p.stem for p in kept}
