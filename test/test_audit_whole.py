@@ -1,5 +1,6 @@
 """Nothing changes without a record: not where the program is killed, in many vaults, with
 long lists, or on a full disk; and a record tells of one vault alone."""
+import hashlib
 import json
 import random
 import signal
@@ -365,3 +366,20 @@ def test_kept_code_has_a_bound_and_the_oldest_goes_first(run, cloche, vault, tmp
     assert sum(p.stat().st_size for p in kept) <= 1 << 20
     last = calls(run, "--vault", vault)[-1]["code"]
     assert last in {p.stem for p in kept}
+
+
+# ---- commands that were refused ----------------------------------------------------------------
+
+@pytest.mark.parametrize("policy", [{"vm": {"permission": "never"}}, {"deniedAPIs": ["vm.exec"]},
+                                    {"level": "limited"}, {"allowedAPIs": ["notes"]}])
+def test_a_command_that_the_policy_refuses_leaves_its_hash(run, cloche, vault, tmp_path, policy):
+    user_policy(tmp_path, policy)
+    wanted = hashlib.sha256(b"rm -rf /").hexdigest()
+    with Stdio([cloche, "mcp", "--vault", vault]) as s:
+        s.ask(initialize())
+        s.ask(call("vm_exec", {"command": "rm -rf /"}, id=1))
+        s.ask(call("evaluate_note_code", {"code": "await vm.exec('rm -rf /')"}, id=2))
+    for r in calls(run, "--vault", vault):
+        (m,) = r["machines"]
+        assert m["call"] == "vm.exec" and m["command"] == wanted
+        assert m["result"] == "PermissionDenied" and m["command_bytes"] == 8

@@ -432,7 +432,13 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
     if (!open)
         return false;
     c->account->level = place->permit.level;
+    size_t told = place->part ? place->part->machine_count : 0;
     bool ok = run_permitted(c, out, e);
+    if (!ok && c->row->run == action_vm_exec && place->part &&
+        place->part->machine_count == told) {
+        struct tool_call call = tool_call_of(c);
+        machines_refused(&call, c->arguments, e->code);
+    }
     place_close(place);
     return ok;
 }

@@ -152,11 +152,25 @@ static bool confirmed(struct evaluation *v, const struct host_call *c,
     return ok;
 }
 
+/* What was asked for is of interest, too, where it was not allowed. */
+static void tell_refused(struct evaluation *v, const struct host_call *c, struct str args,
+                         enum err_code outcome)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
+    const struct json *values = json_read(args, a, &none);
+    if (values)
+        c->refused(v, values, a, outcome);
+}
+
 static bool perform(struct evaluation *v, const struct host_call *c, uint32_t row,
                     struct str args, struct buf *out, struct err *e)
 {
-    if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e)))
+    if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e))) {
+        if (c->refused)
+            tell_refused(v, c, args, e->code);
         return false;
+    }
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     const struct json *values = json_read(args, a, e);
     if (!values)

@@ -127,6 +127,9 @@ struct host_call {
     bool steady;
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
+    /* Tells the account what was asked for where it was not allowed; NULL: its name will do. */
+    void (*refused)(struct evaluation *v, const struct json *args, struct arena *arena,
+                    enum err_code outcome);
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */
     const char *details; /* defaults, limits, what is not obvious */

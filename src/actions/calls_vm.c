@@ -39,6 +39,13 @@ static bool call_exec(struct evaluation *v, const struct json *args,
     return options && machines_exec(&call, options, out, &ended, e);
 }
 
+static void exec_refused(struct evaluation *v, const struct json *args,
+                         struct arena *arena, enum err_code outcome)
+{
+    struct tool_call call = call_of(v, arena);
+    machines_refused(&call, json_at(args, 0), outcome);
+}
+
 static bool perform(struct evaluation *v, const struct json *args, const char *name,
                     machine_fn *fn, struct json_writer *out, struct err *e)
 {
@@ -77,6 +84,7 @@ static const struct host_call rows[] = {
      "runs a command in a Linux machine (Debian: bash, python3, git), which is there at once",
      call_exec,
      LEVEL_FULL,
+     .refused = exec_refused,
      .details =
          "A text goes to a long-lived bash, so that cd, variables and background jobs are "
          "there for the next command of the same session ('default'); an array of words is "

@@ -549,11 +549,38 @@ static bool exec(struct use *u, const struct json *options, enum permission word
     return false;
 }
 
+void machines_refused(const struct tool_call *c, const struct json *options,
+                      enum err_code outcome)
+{
+    struct machine_order o = {0};
+    struct err none = {0};
+    const struct json *said = json_get(options, "command");
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 20);
+    struct json_writer w = json_writer(&text);
+    struct str command = json_str(said);
+    if (machine_order_read(&o, c, options, &none)) {
+        command = o.exec.command;
+    } else if (said && !json_is(said, JSON_STRING)) {
+        json_put(&w, said);
+        command = buf_view(&text);
+    }
+    if (said)
+        account_machine(c->place->part,
+                        &(struct account_machine_deed){
+                            .call = "vm.exec", .command = command, .outcome = outcome});
+}
+
 bool machines_exec(const struct tool_call *c, const struct json *options,
                    struct json_writer *out, bool *success, struct err *e)
 {
     struct use u;
     enum permission word;
-    return use_begin(&u, c, "vm.exec", &word, e) &&
-           exec(&u, options, word, out, success, e);
+    const struct account_part *part = c->place->part;
+    size_t told = part ? part->machine_count : 0;
+    if (use_begin(&u, c, "vm.exec", &word, e) && exec(&u, options, word, out, success, e))
+        return true;
+    if (part && part->machine_count == told)
+        machines_refused(c, options, e->code);
+    return false;
 }
