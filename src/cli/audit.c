@@ -130,7 +130,9 @@ static bool print_line(void *arg, struct str line, struct err *e)
             json_put_str(&w, line);
         printf("%s\n", buf_cz(&text));
     } else if (r) {
-        print_readable(r);
+        /* What a call came to says more than that it would change something. */
+        if (!str_is(json_str(json_get(r, "event")), "intent"))
+            print_readable(r);
     } else {
         print_text(line);
         fputc('\n', stdout);
