@@ -156,7 +156,7 @@ def test_mass_deletes_pause_the_caller_in_the_middle(run, vault):
     # In every process, also for reading, until a person lifts it.
     refused = json.loads(run("eval", "--vault", vault, "-e", "return 1").stdout)
     assert "cloche callers resume 'terminal'" in refused["error"]
-    assert "terminal" in json.loads(run("callers", "--json").stdout)
+    assert "terminal" in json.loads(run("callers", "--json").stdout)["paused"]
     assert run("callers", "resume", "terminal", "--vault", vault).returncode == 0
     assert json.loads(run("eval", "--vault", vault, "-e", "return 1").stdout)["success"]
     assert [a["paused"] for a in records(run, vault, "alert") if a["kind"] == "deletes"] == [True]

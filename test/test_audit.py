@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import needs
-from wire import Server, Stdio, call, notification, structured
+from wire import Server, Stdio, call, initialize, notification, structured
 
 
 @pytest.fixture
@@ -40,6 +40,41 @@ def verify(run, vault):
 
 def trail(vault):
     return sorted((vault / ".cloche" / "audit").glob("*.jsonl"))
+
+
+# ---- who it was ------------------------------------------------------------------------
+
+def claimed(record):
+    return record["client"]["name"], record["client"]["version"], record["client"]["claimed"]
+
+
+def as_client(message, name, version):
+    """The same message, from a client of this name."""
+    message = json.loads(json.dumps(message))
+    told = {"name": name, "version": version}
+    meta = message["params"].get("_meta")
+    (meta if meta else message["params"])[
+        "io.modelcontextprotocol/clientInfo" if meta else "clientInfo"] = told
+    return message
+
+
+def test_clients_over_stdio_are_told_apart_by_what_they_claim(run, cloche, vault):
+    for name, version in (("Claude Code", "2.0"), ("Cursor\x1b[2J\n", "1" * 99)):
+        with Stdio([cloche, "mcp", "--vault", vault]) as s:
+            s.ask(as_client(initialize(), name, version))
+            s.ask(call("evaluate_note_code", {"code": "1"}))
+    first, second = calls(run, "--vault", vault)
+    assert claimed(first) == ("Claude Code", "2.0", True)
+    assert claimed(second) == ("Cursor[2J", "1" * 32, True)
+
+
+def test_clients_over_http_are_told_apart_by_what_they_claim(run, server, vault):
+    opened = server.post(as_client(initialize(), "Old", "1"))
+    session = {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
+    server.post(call("evaluate_note_code", {"code": "1"}), session)
+    server.post(as_client(call("evaluate_note_code", {"code": "2"}, modern=True), "New", "2"))
+    old, new = calls(run, "--vault", vault)
+    assert claimed(old) == ("Old", "1", True) and claimed(new) == ("New", "2", True)
 
 
 # ---- what is recorded ------------------------------------------------------------------
@@ -167,7 +202,8 @@ def test_a_switch_of_vaults_is_recorded_in_both(run, vault, tmp_path):
     run("eval", "--vault", vault, "--vault", other, "-e",
         f"await vaults.switch('{ids[1]}'); await notes.create({{type:'a',title:'B',content:''}})")
     assert calls(run, "--vault", other)[-1]["notes"] == ["a/B"]
-    assert calls(run, "--vault", vault)[-1]["notes"] == ["a/B"]
+    began = calls(run, "--vault", vault)[-1]
+    assert began["calls"] == {"vaults.switch": 1} and "notes" not in began
 
 
 # ---- tampering -------------------------------------------------------------------------

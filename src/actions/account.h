@@ -2,6 +2,7 @@
  * actions. */
 #pragma once
 #include "actions/internal.h"
+#include "notes/notes.h"
 
 /* ---- counters ----------------------------------------------------------- */
 
@@ -31,70 +32,96 @@ void telemetry_machine(struct telemetry *t, const char *call, enum err_code outc
 struct call_count {
     atomic_uint done, denied, failed;
 };
-struct account_ward {
-    struct ward *ward;
-    char digest[17];
-    bool keep_code;
+#define ACCOUNT_LISTED 32u /* rows of one kind that a record tells; the rest is counted */
+#define ACCOUNT_ID_HEX 25u /* of a call that changes something, with its NUL */
+
+struct account_tool {
+    char name[65], version[40], digest[13]; /* of its arguments */
+    uint32_t exit_code;
+    enum err_code outcome;
+    double ms;
+};
+struct account_function {
+    char name[65]; /* its beginning */
+    uint32_t version, calls, failed;
+};
+struct account_machine {
+    const char *call;              /* "vm.exec" */
+    char machine[13], command[65]; /* hashes; "": none */
+    enum err_code outcome;
+    int exit_code;
+    double ms, compute_ms;
+    uint64_t command_bytes, input_bytes, stdout_bytes, stderr_bytes;
+};
+struct account_kept {
+    char name[100];
+    const char *deed; /* "registered" */
+    uint32_t version; /* that it is now; 0: not said */
 };
 
-/* Of one call, until its record is written. */
+/* What a call did in one vault: of that, and of nothing else, the vault's record tells. */
+struct account_part {
+    struct account *of;
+    struct account_part *next;
+    struct ward *ward;
+    struct vault_author author; /* of what is written through it */
+    char digest[17];
+    bool keep_code;
+    atomic_bool has_calls; /* else all of `calls` are zeros */
+    struct call_count calls[HOST_CALLS_MAX];
+    /* The account's lock guards what follows. */
+    char id[ACCOUNT_ID_HEX]; /* "": it has not said that it will change anything */
+    bool lasting;            /* that it said so outlasts a power failure */
+    bool changed;
+    int64_t revision; /* the history's last, when it had made its last change; 0: none */
+    uint32_t asked, allowed; /* persons, and how often they said yes */
+    struct tally notes;      /* and other things that it changed */
+    struct tally hosts;      /* that it asked for something */
+    size_t tool_count, function_count, machine_count, kept_count; /* all there were */
+    /* Not cleared before the first: most calls have none. */
+    struct account_tool tools[ACCOUNT_LISTED]; /* that ran */
+    struct account_function
+        functions[ACCOUNT_LISTED];                   /* custom ones that code looked up */
+    struct account_machine machines[ACCOUNT_LISTED]; /* what it did with Linux machines */
+    struct account_kept kept[ACCOUNT_LISTED];        /* custom functions it changed */
+};
+
+/* Of one call, until its records are written. */
 struct account {
     const struct actions *actions;
     uint64_t begun_ns;
+    const char
+        *action; /* what is called, and by whom: for what is said before a change */
+    const struct json *arguments;
+    const struct caller *who;
     enum level level;
     enum err_code outcome; /* ERR_NONE: well */
-    bool changed;
-    bool dry; /* while what is done is done to a copy */
+    bool dry;              /* while what is done is done to a copy */
     bool has_stats;
     struct script_stats stats;
     char code_hash[65];
-    struct account_ward wards[16]; /* of the vaults in which it worked */
-    size_t ward_count;
-    atomic_bool has_calls; /* else all of `calls` are zeros */
-    struct call_count calls[HOST_CALLS_MAX];
-    pthread_mutex_t lock; /* guards what follows */
-    uint32_t changes;
-    uint32_t asked, allowed; /* persons, and how often they said yes */
-    size_t note_count, host_count, tool_count, tools_more, function_count, functions_more;
-    size_t kept_count, kept_more, machine_count, machines_more;
-    /* Not cleared before the first: most calls have none. */
-    char notes[32][120]; /* that it changed: the first of them */
-    struct account_tool {
-        char name[65], version[40], digest[13]; /* of its arguments */
-        uint32_t exit_code;
-        enum err_code outcome;
-        double ms;
-    } tools[32]; /* that ran: the first of them */
-    struct account_function {
-        char name[65]; /* its beginning */
-        uint32_t version, calls, failed;
-    } functions[32];         /* custom ones that its code looked up: the first of them */
-    struct account_machine { /* what it did with Linux machines: the first of it */
-        const char *call;    /* "vm.exec" */
-        char machine[13], command[65]; /* hashes; "": none */
-        enum err_code outcome;
-        int exit_code;
-        double ms, compute_ms;
-        uint64_t command_bytes, input_bytes, stdout_bytes, stderr_bytes;
-    } machines[32];
-    char hosts[32][120];  /* that it asked for something */
-    struct account_kept { /* custom functions that it changed: the first of them */
-        char name[100];
-        const char *deed; /* "registered" */
-        uint32_t version; /* that it is now; 0: not said */
-    } kept[32];
+    pthread_mutex_t lock;
+    struct account_part
+        *parts; /* of the vaults in which it worked, the first one first */
+    struct account_part first;
 };
-void account_begin(struct account *a, const struct actions *of);
-/* It works there, under this policy; NULL: one that could not be used. */
-void account_ward(struct account *a, struct ward *w, const struct policy *p);
-/* A host call was performed, or refused. Threads: safe, as is account_host(). */
-void account_call(struct account *a, uint32_t row, const struct host_call *c,
+/* The three are borrowed until account_end(); `arguments` may be NULL. */
+void account_begin(struct account *a, const struct actions *of, const char *action,
+                   const struct json *arguments, const struct caller *who);
+/* It works in this place, under its permit's policy; NULL: one that could not be used.
+ * From then on what is changed there is announced first (struct permit). */
+void account_place(struct account *a, struct place *p, const struct policy *policy);
+
+/* In all that follow a part of NULL is nobody's: nothing is counted. Threads: safe. */
+
+/* A host call was performed, or refused. */
+void account_call(struct account_part *p, uint32_t row, const struct host_call *c,
                   enum err_code outcome, struct str answer);
-void account_host(struct account *a, const char *host);
-/* A command-line tool has run (`o`; NULL: it was refused). Threads: safe. */
-void account_tool(struct account *a, const struct tool_stage *stage,
+void account_host(struct account_part *p, const char *host);
+/* A command-line tool has run (`o`; NULL: it was refused). */
+void account_tool(struct account_part *p, const struct tool_stage *stage,
                   const struct tool_outcome *o, enum err_code outcome);
-/* Something was done with a Linux machine. Threads: safe. */
+/* Something was done with a Linux machine. */
 struct account_machine_deed {
     const char *call;    /* a constant */
     const char *machine; /* its handle; "" or NULL: none, or the default one */
@@ -104,18 +131,32 @@ struct account_machine_deed {
     uint64_t wall_ns, cpu_ns;
     uint64_t input_bytes, stdout_bytes, stderr_bytes;
 };
-void account_machine(struct account *a, const struct account_machine_deed *d);
+void account_machine(struct account_part *p, const struct account_machine_deed *d);
 /* Its code has looked up a custom function, and called it so often. */
-void account_function(struct account *a, const struct account_function *f,
+void account_function(struct account_part *p, const struct account_function *f,
                       struct str name);
-/* A custom function was registered, changed ...; `deed` is a constant. Threads: safe. */
-void account_kept(struct account *a, const char *deed, struct str name, uint32_t version);
-/* Something was changed, and this says what. Threads: safe. */
-void account_change(struct account *a, struct str answer);
+/* A custom function was registered, changed ...; `deed` is a constant. */
+void account_kept(struct account_part *p, const char *deed, struct str name,
+                  uint32_t version);
+/* This was changed; what the history tells of is told by account_author() alone. */
+void account_change(struct account_part *p, struct str name);
+/* The same, by what a call answers. */
+void account_answer(struct account_part *p, const struct host_call *c, struct str answer);
+/* Who writes notes there, for vault_as(): borrowed until account_end(). NULL: nobody. */
+const struct vault_author *account_author(struct account_part *p);
+/* A person was asked, and said yes or did not. */
+void account_asked(struct account_part *p, bool allowed);
 void account_script(struct account *a, const struct script_outcome *o);
-/* A person was asked, and said yes or did not. Threads: safe. */
-void account_asked(struct account *a, bool allowed);
 /* Writes the records; when it returns they outlast this process and, where something was
  * changed, a power failure. */
-void account_end(struct account *a, const char *action, const struct json *arguments,
-                 const struct caller *who);
+void account_end(struct account *a);
+
+/* ---- account_record.c ------------------------------------------------------------ */
+
+/* The inside of a JSON object: what the call came to there, in at most AUDIT_RECORD_MAX
+ * bytes with what the trail adds. Lists are shortened, the longest first, and say how many
+ * more there were. */
+void account_write(struct account_part *p, struct buf *out);
+/* The same before its first change: that it will make one, by `call`. */
+void account_write_intent(const struct account_part *p, const char *call,
+                          struct buf *out);

@@ -17,6 +17,7 @@
 #include "egress/egress.h"
 #include "lint/lint.h"
 #include "os/os.h"
+#include "reconcile/reconcile.h"
 #include "sql/sql.h"
 
 _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
@@ -133,6 +134,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     struct guard_options guard = {0};
     guard.calls = actions_call_names(&guard.call_count);
     a->guard = guard_open(&guard);
+    audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
     a->vaults = vault_set_open(o, e);
     if (!a->vaults)
@@ -315,7 +317,7 @@ void actions_warm(struct actions *a)
     struct place place;
     struct account account;
     buf_init(&out.json, CALL_MEMORY);
-    account_begin(&account, a);
+    account_begin(&account, a, "warm-up", NULL, &nobody);
     c.place = &place;
     c.account = &account;
     if (c.arguments && place_open(&place, a, 0, &nobody, NULL, &e)) {
@@ -400,8 +402,8 @@ static bool confirmed(const struct action_call *c, const char *name, struct err 
         return true;
     char vault[VAULT_ID_MAX + 1];
     vault_set_id(c->actions->vaults, c->place->vault, vault);
-    return confirm_call(permit, name, c->arguments, vault, true, NULL, NULL, c->account,
-                        e);
+    return confirm_call(permit, name, c->arguments, vault, true, NULL, NULL,
+                        c->place->part, e);
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
@@ -418,8 +420,10 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
     if (need.name && !confirmed(c, need.name, e))
         return err_wrap(e, "%s", row->shown.name);
     bool ok = row->run(c, out, e);
-    if (ok && need.of_notes && need.writes)
-        account_change(c->account, buf_view(&out->json));
+    const struct host_call *call =
+        ok && need.of_notes ? host_call_named(need.name) : NULL;
+    if (call && need.writes)
+        account_answer(c->place->part, call, buf_view(&out->json));
     return ok;
 }
 
@@ -438,15 +442,21 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
     if (!c->arguments)
         c->arguments = json_read(STR("{}"), c->arena, e);
     if (!c->arguments || !fits(c, e)) {
-        account_ward(c->account, place->ward, NULL);
+        account_place(c->account, place, NULL);
         return false;
     }
     bool open = place_permit(place, c->who, json_get(c->arguments, "allowedAPIs"), e);
-    account_ward(c->account, place->ward, place->permit.policy);
+    account_place(c->account, place, place->permit.policy);
     if (!open)
         return false;
     c->account->level = place->permit.level;
+    size_t told = place->part ? place->part->machine_count : 0;
     bool ok = run_permitted(c, out, e);
+    if (!ok && c->row->run == action_vm_exec && place->part &&
+        place->part->machine_count == told) {
+        struct tool_call call = tool_call_of(c);
+        machines_refused(&call, c->arguments, e->code);
+    }
     place_close(place);
     return ok;
 }
@@ -463,7 +473,7 @@ static bool find_vault(struct action_call *c, unsigned *vault, struct err *e)
     if (*vault || !id.n)
         return true;
     if (place_find(c->place, c->actions, 0, c->who, &none))
-        account_ward(c->account, c->place->ward, NULL);
+        account_place(c->account, c->place, NULL);
     return false;
 }
 
@@ -519,13 +529,12 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
     char action[100];
     unsigned last = place_last(a, who);
     unsigned vault = last ? last : vault_set_begin(a->vaults, who->grant);
-    account_begin(&account, a);
-    account.level = who->level;
+    (void)snprintf(action, sizeof action, "unknown: %.*s", STR_ARGS(str_cut(name, 80)));
+    account_begin(&account, a, action, NULL, who);
     account.outcome = ERR_NOT_FOUND;
     if (place_find(&place, a, vault, who, &ignored))
-        account_ward(&account, place.ward, NULL);
-    (void)snprintf(action, sizeof action, "unknown: %.*s", STR_ARGS(str_cut(name, 80)));
-    account_end(&account, action, NULL, who);
+        account_place(&account, &place, NULL);
+    account_end(&account);
 }
 
 /* What is larger than its caller wants is told in part, and kept whole for a while. */
@@ -573,15 +582,14 @@ bool actions_call(struct actions *a, const struct action *which,
         return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
                        row->shown.name);
     struct account account;
-    account_begin(&account, a);
-    account.level = who->level;
+    account_begin(&account, a, row->shown.name, arguments, who);
     bool ok = run_row(a, row, arguments, who, &account, out, e) &&
               (row->fits || fit_answer(a, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     if (!ok)
         paths_hide(who, STR(""), e);
-    account_end(&account, row->shown.name, arguments, who);
+    account_end(&account);
     const struct action *counted = own ? which : named(a, STR("run_tool"));
     telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,
                    os_mono_ns() - account.begun_ns);
@@ -713,6 +721,29 @@ static void check_policy(struct actions *a, struct check_list *l)
     put_check(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
 }
 
+/* Of the vault, or of the user's own trail where there is none. */
+static void check_disk(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
+    scoped_buf struct buf found;
+    buf_init(&found, 4096);
+    struct json_writer w = json_writer(&found);
+    scoped(free) char *path =
+        vault_set_path(a->vaults, vault_set_first(a->vaults, NULL, &e));
+    e = (struct err){0};
+    struct ward *ward = guard_ward(a->guard, path, &e);
+    if (ward)
+        ward_disk(ward, &w);
+    const struct json *v = ward ? json_read(buf_view(&found), arena, &e) : NULL;
+    char detail[300];
+    (void)snprintf(detail, sizeof detail, "%.*s%sthe audit takes %lld MB of %lld",
+                   STR_ARGS(json_str(json_get(v, "why"))), json_get(v, "why") ? "; " : "",
+                   (long long)json_int(json_get(v, "audit_bytes"), 0) >> 20,
+                   (long long)json_int(json_get(v, "audit_most"), 0) >> 20);
+    put_check(l, "disk", json_bool(json_get(v, "ok"), false), v ? detail : e.msg);
+}
+
 void actions_doctor(struct actions *a, struct buf *out)
 {
     struct json_writer w = json_writer(out);
@@ -727,6 +758,7 @@ void actions_doctor(struct actions *a, struct buf *out)
     check_sql(a, &l);
     check_machine(a, &l);
     check_vault(a, &l);
+    check_disk(a, &l);
     json_close(&w);
     json_pair_bool(&w, "ok", l.all_ok);
     json_close(&w);

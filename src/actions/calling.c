@@ -192,7 +192,7 @@ static bool confirmed(struct calling *x, struct err *e)
     if (!consent_begin(consent, v, e))
         return false;
     bool ok = confirm_call(permit, x->c->row.name, x->args, vault, false, &v->stopping,
-                           consent, v->account, e);
+                           consent, x->here->part, e);
     consent_end(consent, v);
     return ok;
 }
@@ -225,14 +225,28 @@ static bool stays(const struct evaluation *v, const struct host_call *c, struct 
                    c->row.name);
 }
 
+/* What was asked for is of interest, too, where it was not allowed. */
+static void tell_refused(struct evaluation *v, const struct host_call *c, struct str args,
+                         enum err_code outcome)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
+    const struct json *values = json_read(args, a, &none);
+    if (values)
+        c->refused(v, values, a, outcome);
+}
+
 static bool begin(struct calling *x, struct str args, struct buf *out, struct err *e)
 {
     struct evaluation *v = x->v;
     const struct host_call *c = x->c;
     if (x->within && !stays(v, c, e))
         return false;
-    if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e)))
+    if (!evaluation_allows(v, c, e) || (v->dry && !dry_begin(v, c, e))) {
+        if (c->refused)
+            tell_refused(v, c, args, e->code);
         return false;
+    }
     x->arena = arena_new(CALL_ARGS_MAX);
     x->args = json_read(args, x->arena, e);
     if (!x->args)
@@ -281,7 +295,7 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
         paths_hide(v->who, x->asked, e);
     if (!x->c->row.sync)
         evaluation_went_on(v, x->c->row.name);
-    account_call(v->account, x->row, x->c, outcome, ok ? buf_view(out) : STR(""));
+    account_call(x->here->part, x->row, x->c, outcome, ok ? buf_view(out) : STR(""));
     telemetry_call(v->actions->telemetry, x->row, outcome, os_mono_ns() - x->begun_ns);
     arena_free(x->arena);
     if (x->kept)

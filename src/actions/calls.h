@@ -175,6 +175,9 @@ struct host_call {
     bool outward; /* it leads out of the vault: not for custom functions */
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
+    /* Tells the account what was asked for where it was not allowed; NULL: its name will do. */
+    void (*refused)(struct evaluation *v, const struct json *args, struct arena *arena,
+                    enum err_code outcome);
 
     /* In the place of `call` where there is a task: it may wait without a thread, or is
      * stopped by a cancel of its own; NULL: neither. */

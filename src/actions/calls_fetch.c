@@ -102,11 +102,11 @@ bool network_check(const struct place *place, struct err *e)
  * refused, also by a redirect. */
 static void tell_host(void *arg, const struct egress_hop *hop)
 {
-    struct evaluation *v = arg;
+    const struct network *n = arg;
     char host[300];
     bool usual = hop->port == (strcmp(hop->scheme, "https") ? 80 : 443);
     (void)snprintf(host, sizeof host, usual ? "%s" : "%s:%u", hop->host, hop->port);
-    account_host(v->account, host);
+    account_host(n->place->part, host);
 }
 
 static struct egress *session_of(struct evaluation *v, const struct place *place,
@@ -128,7 +128,7 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
                                  .cancel = &v->stopping,
                                  .loop = v->actions->loop,
                                  .tell = tell_host,
-                                 .tell_arg = v});
+                                 .tell_arg = n});
     v->networks = n;
     return n->session;
 }

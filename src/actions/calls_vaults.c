@@ -1,4 +1,5 @@
 /* The host calls vaults.*: which vaults there are, and which one the code works in. */
+#include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/dry.h"
 #include "actions/places.h"
@@ -20,7 +21,7 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
 struct vault *writing_vault(struct evaluation *v, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);
-    return place_writes(v->here, v->who, vault);
+    return place_writes(v->here, vault);
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)

@@ -48,6 +48,13 @@ static bool begin_exec(struct calling *x, struct buf *out, struct err *e)
     return options && machines_exec_begin(x, &call, options, out, e);
 }
 
+static void exec_refused(struct evaluation *v, const struct json *args,
+                         struct arena *arena, enum err_code outcome)
+{
+    struct tool_call call = call_of(v, arena);
+    machines_refused(&call, json_at(args, 0), outcome);
+}
+
 static bool perform(struct evaluation *v, const struct json *args, const char *name,
                     machine_fn *fn, struct json_writer *out, struct err *e)
 {
@@ -87,6 +94,7 @@ static const struct host_call rows[] = {
      call_exec,
      LEVEL_FULL,
      .begin = begin_exec,
+     .refused = exec_refused,
      .details =
          "A text goes to a long-lived bash, so that cd, variables and background jobs are "
          "there for the next command of the same session ('default'); an array of words is "

@@ -57,7 +57,7 @@ static bool ask(const struct client *c, struct consent *consent, struct str ques
 
 bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
                   const char *vault, bool again, const struct cancel *stop,
-                  struct consent *consent, struct account *account, struct err *e)
+                  struct consent *consent, struct account_part *part, struct err *e)
 {
     if (!permit_asks(p, call))
         return true;
@@ -77,7 +77,7 @@ bool confirm_call(const struct permit *p, const char *call, const struct json *a
     bool allowed = false;
     if (!ask(&here, consent, buf_view(&question), &allowed, e))
         return false;
-    account_asked(account, allowed);
+    account_asked(part, allowed);
     return allowed || err_set(e, ERR_DENIED,
                               "a person was asked whether %s may be called, and did not "
                               "allow it; nothing was changed by it",

@@ -344,7 +344,7 @@ void functions_account(struct evaluation *v, const struct script_outcome *o)
         struct script_tally none = {0};
         const struct script_tally *t = i < o->tally_count ? &o->tallies[i] : &none;
         struct usage_use use = count_use(o, f, (uint32_t)i + 1, t, &all[i]);
-        account_function(v->account,
+        account_function(v->places->part,
                          &(struct account_function){.version = f->fn->version,
                                                     .calls = use.calls,
                                                     .failed = use.failed},

@@ -5,6 +5,7 @@
 #include "actions/api.h"
 #include "actions/function_actions.h"
 #include "actions/function_text.h"
+#include "actions/places.h"
 #include "actions/watching.h"
 #include "crypto/crypto.h"
 
@@ -65,7 +66,7 @@ struct str function_api_version(const struct action_call *c, struct err *e)
 void function_changed(const struct action_call *c, const char *deed, struct str name,
                       uint32_t version)
 {
-    account_kept(c->account, deed, name, version);
+    account_kept(c->place->part, deed, name, version);
     watching_functions(c->actions->watching);
 }
 

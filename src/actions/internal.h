@@ -17,6 +17,7 @@
 #define HOST_CALLS_MAX 256 /* rows of the table */
 
 struct account;
+struct account_part;
 struct checker;
 struct evaluation;
 struct host_call;
@@ -175,4 +176,4 @@ void kept_done(struct kept *k);
  * be asked), ERR_INPUT where it is to be run again, or as client_ask(). */
 bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
                   const char *vault, bool again, const struct cancel *stop,
-                  struct consent *consent, struct account *account, struct err *e);
+                  struct consent *consent, struct account_part *part, struct err *e);

@@ -22,7 +22,6 @@ static bool permitted(const struct machine_use *u, const struct json *request,
     struct tool_asker asker = {.actions = c->actions,
                                .place = c->place,
                                .who = c->who,
-                               .account = c->account,
                                .evaluation = c->code,
                                .consent = c->consent};
     struct tool_wish wish = {
@@ -60,7 +59,7 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                         const struct vm_info *m, const struct vm_result *r,
                         enum err_code outcome)
 {
-    account_machine(u->call->account,
+    account_machine(u->call->place->part,
                     &(struct account_machine_deed){
                         .call = "vm.exec",
                         .machine = m->handle,
@@ -72,6 +71,28 @@ static void account_for(const struct machine_use *u, const struct machine_order 
                         .input_bytes = o->exec.input.n,
                         .stdout_bytes = r->stdout_bytes.n + r->stdout_lost,
                         .stderr_bytes = r->stderr_bytes.n + r->stderr_lost});
+}
+
+void machines_refused(const struct tool_call *c, const struct json *options,
+                      enum err_code outcome)
+{
+    struct machine_order o = {0};
+    struct err none = {0};
+    const struct json *said = json_get(options, "command");
+    scoped_buf struct buf text;
+    buf_init(&text, (size_t)64 << 20);
+    struct json_writer w = json_writer(&text);
+    struct str command = json_str(said);
+    if (machine_order_read(&o, c, options, &none)) {
+        command = o.exec.command;
+    } else if (said && !json_is(said, JSON_STRING)) {
+        json_put(&w, said);
+        command = buf_view(&text);
+    }
+    if (said)
+        account_machine(c->place->part,
+                        &(struct account_machine_deed){
+                            .call = "vm.exec", .command = command, .outcome = outcome});
 }
 
 /* ---- from beginning to end ----------------------------------------------------------- */
@@ -93,8 +114,10 @@ static bool prepare(struct machine_run *r, const struct json *options, struct er
     struct vm_info none = {0};
     struct machine_order *o = &r->order;
     if (!machine_use_begin(&r->use, &r->call, "vm.exec", &word, e) ||
-        !machine_order_read(o, &r->call, options, e))
+        !machine_order_read(o, &r->call, options, e)) {
+        machines_refused(&r->call, options, e->code);
         return false;
+    }
     if ((word == PERMISSION_ALWAYS || permitted(&r->use, options, e)) &&
         fit_time(&r->call, &o->exec, e))
         r->machine = machine_use_find(&r->use, o->machine, e);

@@ -43,6 +43,9 @@ bool machines_exec_begin(struct calling *x, const struct tool_call *c,
                          const struct json *options, struct buf *out, struct err *e);
 /* An array. */
 bool machines_list(const struct tool_call *c, struct json_writer *out, struct err *e);
+/* A command was refused before it came here: for the record. */
+void machines_refused(const struct tool_call *c, const struct json *options,
+                      enum err_code outcome);
 
 /* ---- a command (machine_order.c) ----------------------------------------------- */
 

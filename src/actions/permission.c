@@ -299,7 +299,7 @@ static bool denied(const struct question *q, struct err *e)
 static bool heard(const struct question *q, bool allowed, enum approval_memory memory,
                   const char *by, struct err *e)
 {
-    account_asked(q->by->account, allowed);
+    account_asked(q->by->place->part, allowed);
     record(q, allowed ? "allowed" : "denied", by, memory);
     if (allowed)
         keep_word(q, memory);

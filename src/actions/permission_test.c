@@ -49,7 +49,7 @@ static int begin(void **state)
     arena = arena_new((size_t)64 << 20);
     store = actions ? actions_approvals(actions, &e) : NULL;
     if (store)
-        account_begin(&account, actions);
+        account_begin(&account, actions, "run_tool", NULL, &who);
     return store ? 0 : -1;
 }
 
@@ -82,6 +82,7 @@ static bool permitted(const struct tool *const *tools, size_t count, const char 
     e = (struct err){0};
     if (!said || !place_open(&place, actions, 0, &who, NULL, &e))
         fail_msg("%s", e.msg);
+    account_place(&account, &place, place.permit.policy);
     const struct tool_asker asker = {
         .actions = actions, .place = &place, .who = &who, .account = &account};
     bool ok = tools_permitted(&asker, &wish, &e);
@@ -136,7 +137,7 @@ static void what_the_policy_allows_asks_nobody(void **state)
     assert_true(may(&jq, "{\"args\":[\".\"]}"));
     assert_true(may(&own, "{}"));
     assert_int_equal(json_length(waiting()), 0);
-    assert_int_equal(account.asked, 0);
+    assert_int_equal(account.first.asked, 0);
 }
 
 static void what_the_policy_refuses_asks_nobody(void **state)
@@ -169,8 +170,8 @@ static void a_word_is_for_the_very_same_call(void **state)
     decide(true, APPROVAL_CALL);
     assert_false(may(&jq, "{\"args\":[\".b\"]}"));
     assert_true(may(&jq, "{\"args\":[\".a\"]}"));
-    assert_int_equal(account.asked, 1);
-    assert_int_equal(account.allowed, 1);
+    assert_int_equal(account.first.asked, 1);
+    assert_int_equal(account.first.allowed, 1);
     assert_false(may(&jq, "{\"args\":[\".a\"]}")); /* used up */
 }
 
@@ -199,7 +200,7 @@ static void a_no_is_told_as_a_persons(void **state)
     assert_false(may(&jq, "{}"));
     assert_refused(ERR_DENIED,
                    "a person was asked whether jq may be run, and did not allow");
-    assert_int_equal(account.allowed, 0);
+    assert_int_equal(account.first.allowed, 0);
 }
 
 static void a_word_for_a_session_is_that_tools_in_that_session(void **state)

@@ -55,10 +55,10 @@ bool place_sees_notes(const struct place *p)
     return may_see(p, "notes.get");
 }
 
-struct vault *place_writes(const struct place *p, const struct caller *who,
-                           struct vault *v)
+struct vault *place_writes(const struct place *p, struct vault *v)
 {
-    return v ? vault_as(v, who->name, place_sees_notes(p), may_see(p, "noteTypes.get"))
+    return v ? vault_as(v, account_author(p->part), place_sees_notes(p),
+                        may_see(p, "noteTypes.get"))
              : NULL;
 }
 
@@ -116,7 +116,7 @@ static struct place *find_place(struct evaluation *v, unsigned vault, struct err
     struct place *made = arena_get(v->arena, sizeof *made, e);
     if (!made || !place_open(made, v->actions, vault, v->who, v->allowed, e))
         return NULL;
-    account_ward(v->account, made->ward, made->permit.policy);
+    account_place(v->account, made, made->permit.policy);
     return p->next = made;
 }
 

@@ -55,7 +55,8 @@ struct place {
     unsigned vault; /* its number; 0: none */
     struct ward *ward;
     struct permit permit;
-    struct place *next; /* the evaluation's other ones */
+    struct place *next;        /* the evaluation's other ones */
+    struct account_part *part; /* what the call's account says of it; NULL: nothing */
 };
 /* The vault that the caller went to last; 0: none, or it is not his any more. */
 unsigned place_last(struct actions *a, const struct caller *who);
@@ -72,5 +73,4 @@ void place_close(struct place *p);
 bool place_sees_notes(const struct place *p); /* may notes.get be called there? */
 /* The vault as `who` writes to it here: the history names him, and what he may not read is
  * told by no change of his. To be ended with vault_close(); NULL stays NULL. */
-struct vault *place_writes(const struct place *p, const struct caller *who,
-                           struct vault *v);
+struct vault *place_writes(const struct place *p, struct vault *v);

@@ -1,4 +1,5 @@
 /* The plain actions: what most callers want, without code. */
+#include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/places.h"
 
@@ -54,7 +55,7 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
 static struct vault *action_writing_vault(const struct action_call *c, struct err *e)
 {
     struct vault *vault = action_vault(c, e);
-    return place_writes(c->place, c->who, vault);
+    return place_writes(c->place, vault);
 }
 
 bool action_create_note(const struct action_call *c, struct answer *out, struct err *e)

@@ -174,8 +174,8 @@ static void put_process(struct buf *out)
 
 static void put_alerts(const struct guard *g, struct buf *out)
 {
-    static const char *const kinds[ALERT_KINDS] = {"denials", "deletes", "limits",
-                                                   "errors", "newHosts"};
+    static const char *const kinds[ALERT_KINDS] = {"denials", "deletes",  "limits",
+                                                   "errors",  "newHosts", "disk"};
     struct guard_counts n = guard_count(g);
     for (size_t i = 0; i < ALERT_KINDS; i++) {
         char label[40];
@@ -190,6 +190,8 @@ static void put_alerts(const struct guard *g, struct buf *out)
                  "Records that were appended to audit trails.", NULL, (double)n.recorded);
     metric_write(out, "cloche_audit_lost_records_total", "counter",
                  "Records that could not be appended.", NULL, (double)n.lost);
+    metric_write(out, "cloche_audit_bytes", "gauge",
+                 "What the audit trails take on the disk.", NULL, (double)n.trail_bytes);
 }
 
 static void put_machines(struct actions *a, struct buf *out)

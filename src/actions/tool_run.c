@@ -224,7 +224,7 @@ static void account_all(struct tool_run *r, const struct tool_result *result,
         const struct tool_outcome *o =
             i < result->stage_count ? &result->stages[i] : NULL;
         enum err_code outcome = failed ? failed : outcome_of(result, i);
-        account_tool(r->call->account, &r->stages[i], o, outcome);
+        account_tool(r->call->place->part, &r->stages[i], o, outcome);
         telemetry_run(r->call->actions, r->stages[i].tool, outcome,
                       o ? (uint64_t)(o->wall_ms * 1e6) : 0);
     }

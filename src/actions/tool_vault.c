@@ -250,21 +250,18 @@ static bool check(const struct tool_vault *t, const struct json *shown, struct e
             any |= t->files[i].change == k;
         if (any && (!lets(c->place, calls[k], true, e) ||
                     !confirm_call(&c->place->permit, calls[k], shown, vault, c->again,
-                                  c->cancel, NULL, c->account, e)))
+                                  c->cancel, NULL, c->place->part, e)))
             return err_wrap(e, "what the tool %s in the vault was not kept", words[k]);
     }
     return true;
 }
 
-static void account_one(struct account *a, struct str path)
+/* What became of notes the vault tells by itself. */
+static bool is_note(struct str path)
 {
-    scoped_buf struct buf one;
-    buf_init(&one, 8192);
-    struct json_writer w = json_writer(&one);
-    json_open_object(&w);
-    json_pair_str(&w, "id", path);
-    json_close(&w);
-    account_change(a, buf_view(&one));
+    const char *dot = path.n ? memchr(path.at, '.', path.n) : NULL;
+    bool hidden = dot && (dot == path.at || dot[-1] == '/');
+    return str_ends(path, ".md") && !hidden && !memmem(path.at, path.n, "/.", 2);
 }
 
 static void account(const struct tool_vault *t)
@@ -272,8 +269,8 @@ static void account(const struct tool_vault *t)
     uint32_t deletes = 0;
     for (size_t i = 0; i < t->count; i++) {
         deletes += !t->files[i].folder && t->files[i].change == NOTES_REMOVED;
-        if (!t->files[i].folder)
-            account_one(t->call->account, t->files[i].path);
+        if (!t->files[i].folder && !is_note(t->files[i].path))
+            account_change(t->call->place->part, t->files[i].path);
     }
     if (deletes && !dry_of(t->call))
         ward_observe(t->call->place->ward, t->call->who,
@@ -294,8 +291,7 @@ bool tool_vault_keep(struct tool_vault *t, struct err *e)
     struct vault *vault = !shown            ? NULL
                           : dry_of(t->call) ? dry_vault(dry_of(t->call), number)
                                             : vault_set_get(all, number, e);
-    scoped(vault_close) struct vault *own =
-        place_writes(t->call->place, t->call->who, vault);
+    scoped(vault_close) struct vault *own = place_writes(t->call->place, vault);
     if (!own || !check(t, shown, e) ||
         !notes_put_files(own, t->files, t->count, t->since_ns, e))
         return false;

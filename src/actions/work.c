@@ -39,7 +39,7 @@ static void record(struct work *w, enum err_code outcome)
 {
     if (w->account.outcome == ERR_NONE)
         w->account.outcome = outcome;
-    account_end(&w->account, w->what, NULL, w->call.who);
+    account_end(&w->account);
     arena_free(w->call.arena);
     free(w);
 }
@@ -75,12 +75,11 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
                                    .place = &w->place,
                                    .account = &w->account,
                                    .arena = arena_new((size_t)64 << 20)};
-    account_begin(&w->account, a);
-    w->account.level = who->level;
+    account_begin(&w->account, a, what, NULL, who);
     unsigned number = find_vault(a, who, vault, e);
     if (number && place_find(&w->place, a, number, who, e)) {
         bool open = place_permit(&w->place, who, NULL, e);
-        account_ward(&w->account, w->place.ward, w->place.permit.policy);
+        account_place(&w->account, &w->place, w->place.permit.policy);
         if (open) {
             vault_set_id(a->vaults, number, w->vault);
             w->account.level = w->place.permit.level;

@@ -144,7 +144,7 @@ static void warn_bad(struct approvals *a, struct str name, const char *why)
         return;
     scoped_buf struct buf text;
     buf_init(&text, 4096);
-    approvals_spell(str_cut(name, 100), &text);
+    str_spell(str_cut(name, 100), &text);
     log_line(LOG_WARN, "approvals: the file %s is passed over: %s", buf_cz(&text), why);
 }
 
@@ -563,7 +563,7 @@ static bool no_such(struct str id, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, 256);
-    approvals_spell(str_cut(id, 40), &text);
+    str_spell(str_cut(id, 40), &text);
     return err_set(e, ERR_NOT_FOUND,
                    "nothing named '%s' waits for a person's word: it is decided, or its "
                    "time is over; 'cloche approvals list' tells what does",

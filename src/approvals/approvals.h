@@ -107,6 +107,5 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
 /* An entry in lines of plain text. Whatever an agent wrote in it stays within its line:
  * control characters, line ends, and what turns or hides writing are spelt out. */
 void approvals_tell(const struct json *entry, struct buf *out);
-/* The same for one text, and for what is `shown` alone. */
-void approvals_spell(struct str text, struct buf *out);
+/* The same for what is `shown` alone. */
 void approvals_tell_shown(const struct json *shown, struct buf *out);

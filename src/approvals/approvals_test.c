@@ -396,7 +396,7 @@ static const char *spelt(const char *text)
     static struct buf out;
     buf_done(&out);
     buf_init(&out, 1 << 12);
-    approvals_spell(str_of(text), &out);
+    str_spell(str_of(text), &out);
     return buf_cz(&out);
 }
 

@@ -9,45 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "audit/chain.h"
+#include "audit/trail.h"
 #include "os/os.h"
 
 #define LASTING_MS 40u /* from a record to its being on the disk, less the sync itself */
-#define READ_MEMORY ((size_t)512 << 20)
 #define KEY_FILE "key"
-
-struct trail {
-    struct audit *audit;
-    struct trail *next;
-    char *vault; /* NULL: none */
-    atomic_uint_least64_t rotate_at;
-    atomic_bool ready;             /* nothing speaks against the next record */
-    atomic_uint_least64_t written; /* records that were appended */
-
-    pthread_mutex_t lock; /* guards what follows; held for a few microseconds */
-    bool is_open;
-    struct chain chain; /* the lane of this process */
-
-    pthread_mutex_t sync_lock; /* one at a time; the others find theirs done */
-    uint64_t synced;           /* of `written` */
-};
-
-struct audit {
-    pthread_mutex_t lock; /* guards the opening, the list and the syncer's beginning */
-    bool is_open;
-    int folder, heads; /* in the user's state folder */
-    char *path;
-    unsigned char key[CRYPTO_KEY];
-    struct trail *_Atomic trails;
-    atomic_uint_least64_t lost, appended;
-
-    pthread_t syncer;
-    bool has_syncer;
-    pthread_mutex_t sync_lock; /* guards the two below */
-    pthread_cond_t sync_wake;
-    atomic_bool dirty;
-    bool stop;
-};
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -105,7 +71,7 @@ static bool open_state(struct audit *a, struct err *e)
     return a->heads >= 0 && read_key(a, e);
 }
 
-static bool make_ready(struct audit *a, struct err *e)
+bool audit_make_ready(struct audit *a, struct err *e)
 {
     pthread_mutex_lock(&a->lock);
     bool ok = a->is_open || open_state(a, e);
@@ -135,6 +101,7 @@ struct trail *audit_trail(struct audit *a, const char *vault)
         t->audit = a;
         t->vault = vault ? mem_strdup(vault) : NULL;
         atomic_init(&t->rotate_at, (uint64_t)16 << 20);
+        atomic_init(&t->keep_most, (uint64_t)256 << 20);
         os_brief_mutex(&t->lock);
         pthread_mutex_init(&t->sync_lock, NULL);
         t->next = atomic_load(&a->trails);
@@ -150,7 +117,7 @@ void trail_rotate_at(struct trail *t, uint64_t size_bytes)
 }
 
 /* Of a vault: "v-" and, for what lies aside, "s-", each with a hash of its path. */
-static void chain_name(const struct trail *t, bool aside, char out[static 40])
+void trail_chain_name(const struct trail *t, bool aside, char out[static 40])
 {
     char hex[CRYPTO_HASH_HEX];
     if (!t->vault) {
@@ -162,12 +129,11 @@ static void chain_name(const struct trail *t, bool aside, char out[static 40])
 }
 
 /* The folder of one of the two; -1 and *e. `make`: where it is missing. */
-static int open_folder(const struct trail *t, bool aside, bool make, char **path,
-                       struct err *e)
+int trail_folder(const struct trail *t, bool aside, bool make, char **path, struct err *e)
 {
     static const char inside[] = ".cloche/audit";
     char name[40];
-    chain_name(t, aside, name);
+    trail_chain_name(t, aside, name);
     scoped_fd int vault = aside ? -1 : os_dir_open(t->vault, e);
     int base = aside ? t->audit->folder : vault;
     if (base < 0 || (make && !os_make_dirs(base, aside ? name : inside, e)))
@@ -185,17 +151,46 @@ static int open_folder(const struct trail *t, bool aside, bool make, char **path
     return dir;
 }
 
-static bool open_chain(const struct trail *t, bool aside, unsigned lane, bool write,
-                       struct chain *c, struct err *e)
+bool trail_open_chain(const struct trail *t, bool aside, unsigned lane, bool write,
+                      struct chain *c, struct err *e)
 {
     char name[40], head[48];
     char *path = NULL;
-    int dir = open_folder(t, aside, write, &path, e);
+    int dir = trail_folder(t, aside, write, &path, e);
     if (dir < 0)
         return false;
-    chain_name(t, aside, name);
+    trail_chain_name(t, aside, name);
     (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
     return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, write, e);
+}
+
+bool trail_has_head(const struct trail *t, bool aside, unsigned lane)
+{
+    char name[40], head[48];
+    struct os_stat st;
+    struct err none = {0};
+    trail_chain_name(t, aside, name);
+    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
+    return os_stat_beneath(t->audit->heads, head, &st, &none);
+}
+
+/* Opens one lane to be read; where the folder or the head is gone, without it. */
+bool trail_open_to_read(const struct trail *t, bool aside, unsigned lane, struct chain *c,
+                        struct err *e)
+{
+    struct err none = {0};
+    char name[40], head[48];
+    char *path = NULL;
+    int dir = trail_folder(t, aside, false, &path, &none);
+    if (dir < 0)
+        path = mem_strdup(aside ? t->audit->path : t->vault);
+    trail_chain_name(t, aside, name);
+    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
+    if (!trail_has_head(t, aside, lane)) {
+        /* To read is to change nothing: an empty one, that is nowhere. */
+        return chain_open_headless(c, lane, dir, path, head, t->audit->key);
+    }
+    return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, false, e);
 }
 
 /* The first lane that no other process has. */
@@ -203,7 +198,7 @@ static bool open_lane(struct trail *t, bool aside, struct err *e)
 {
     for (unsigned lane = 0; lane < LANES_MAX; lane++) {
         struct err why = {0};
-        if (open_chain(t, aside, lane, true, &t->chain, &why))
+        if (trail_open_chain(t, aside, lane, true, &t->chain, &why))
             return true;
         if (why.code != ERR_BUSY)
             return err_set(e, why.code, "%s", why.msg);
@@ -212,23 +207,86 @@ static bool open_lane(struct trail *t, bool aside, struct err *e)
                    LANES_MAX);
 }
 
+/* ---- what dead processes began -------------------------------------------- */
+
+void audit_on_interrupted(struct audit *a, audit_interrupted_fn *fn, void *arg)
+{
+    a->on_interrupted = fn;
+    a->interrupted_arg = arg;
+}
+
+bool trail_settle_chain(struct trail *t, struct chain *c, struct err *e)
+{
+    return chain_settle(c, t->vault, t->audit->on_interrupted, t->audit->interrupted_arg,
+                        e);
+}
+
+/* A lane that no process has, if it has left something. */
+static void settle_lane(struct trail *t, bool aside, unsigned lane)
+{
+    struct err none = {0};
+    struct chain c;
+    struct head head = {0};
+    bool damaged;
+    if (!trail_open_to_read(t, aside, lane, &c, &none))
+        return;
+    bool left = chain_read_head(&c, &head, &damaged, &none) && head.file &&
+                (head.open || chain_grew(&c, &head));
+    chain_close(&c);
+    if (!left || !trail_open_chain(t, aside, lane, true, &c, &none))
+        return;
+    (void)trail_settle_chain(t, &c, &none);
+    chain_close(&c);
+}
+
+/* Lanes are taken from the lowest on: behind one that never was there is none. The lock is
+ * held. */
+static void settle_lanes(struct trail *t)
+{
+    for (unsigned place = t->vault ? 0 : 1; place < 2; place++)
+        for (unsigned lane = 0; lane < LANES_MAX && trail_has_head(t, place, lane);
+             lane++)
+            if (!t->is_open || t->chain.lane != lane || t->is_aside != (place == 1))
+                settle_lane(t, place == 1, lane);
+}
+
+bool trail_settle(struct trail *t, struct err *e)
+{
+    if (!audit_make_ready(t->audit, e))
+        return false;
+    pthread_mutex_lock(&t->lock);
+    if (t->is_open || !t->was_open)
+        settle_lanes(t);
+    pthread_mutex_unlock(&t->lock);
+    return true;
+}
+
 /* In the vault; aside where that cannot be written. The lock is held, as below. */
 static bool open_trail(struct trail *t, struct err *e)
 {
     struct err inside = {0};
     if (t->is_open)
         return true;
-    if (!make_ready(t->audit, e))
+    if (!audit_make_ready(t->audit, e))
         return false;
-    t->is_open = (t->vault && open_lane(t, false, &inside)) || open_lane(t, true, e);
-    if (t->is_open)
-        t->chain.rotate_at = atomic_load(&t->rotate_at);
-    return t->is_open;
+    t->is_aside = false;
+    t->is_open = t->vault && open_lane(t, false, &inside);
+    if (!t->is_open)
+        t->is_aside = t->is_open = open_lane(t, true, e);
+    if (!t->is_open)
+        return false;
+    t->chain.rotate_at = atomic_load(&t->rotate_at);
+    /* Once: later its open intents may be those of this process. */
+    struct err none = {0};
+    if (!t->was_open && trail_settle_chain(t, &t->chain, &none))
+        settle_lanes(t);
+    t->was_open = true;
+    return true;
 }
 
 /* The lane, fit to be appended to. A folder that was removed, or moved away, is made
  * anew. */
-static bool begin_chain(struct trail *t, struct err *e)
+bool trail_begin(struct trail *t, struct err *e)
 {
     struct err why = {0};
     if (!t->is_open)
@@ -246,7 +304,7 @@ bool trail_ready(struct trail *t, struct err *e)
     if (atomic_load_explicit(&t->ready, memory_order_relaxed))
         return true;
     pthread_mutex_lock(&t->lock);
-    bool ok = begin_chain(t, e) && chain_reserve(&t->chain, e);
+    bool ok = trail_begin(t, e) && chain_reserve(&t->chain, e);
     atomic_store(&t->ready, ok);
     pthread_mutex_unlock(&t->lock);
     return ok;
@@ -368,25 +426,33 @@ void audit_close(struct audit *a)
 
 /* ---- appending ---------------------------------------------------------- */
 
-bool trail_append(struct trail *t, struct str members, const char *state,
-                  struct str before, bool lasting, struct err *e)
+bool trail_put(struct trail *t, const struct trail_entry *in, struct err *e)
 {
-    struct entry entry = {.members = members, .before = before, .state = state};
+    struct entry entry = {in->members, in->before, in->state, in->kind};
     struct err full = {0};
-    if (members.n > AUDIT_RECORD_MAX - 256 || before.n > AUDIT_RECORD_MAX - 256)
-        return err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
+    bool fits =
+        in->members.n <= AUDIT_RECORD_MAX - 256 && in->before.n <= AUDIT_RECORD_MAX - 256;
     pthread_mutex_lock(&t->lock);
-    bool ok = begin_chain(t, e) && chain_append(&t->chain, &entry, e);
+    bool ok = fits ? trail_begin(t, e) && chain_append(&t->chain, &entry, e)
+                   : err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
     atomic_store(&t->ready, ok && chain_reserve(&t->chain, &full));
     uint64_t number = atomic_fetch_add(&t->written, ok) + ok;
     pthread_mutex_unlock(&t->lock);
     atomic_fetch_add(ok ? &t->audit->appended : &t->audit->lost, 1);
     if (!ok)
         return false;
-    if (lasting)
+    if (in->lasting)
         return make_lasting(t, number, e);
     sync_soon(t->audit);
     return true;
+}
+
+bool trail_append(struct trail *t, struct str members, const char *state,
+                  struct str before, bool lasting, struct err *e)
+{
+    struct trail_entry entry = {
+        .members = members, .before = before, .state = state, .lasting = lasting};
+    return trail_put(t, &entry, e);
 }
 
 uint64_t audit_lost(const struct audit *a)
@@ -397,283 +463,4 @@ uint64_t audit_lost(const struct audit *a)
 uint64_t audit_appended(const struct audit *a)
 {
     return atomic_load(&a->appended);
-}
-
-/* ---- texts beside it ---------------------------------------------------- */
-
-static bool is_hex(const char *s)
-{
-    return strlen(s) == CRYPTO_SHA256_HEX - 1 &&
-           strspn(s, "0123456789abcdef") == CRYPTO_SHA256_HEX - 1;
-}
-
-bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err *e)
-{
-    char name[80];
-    struct err taken = {0};
-    must(is_hex(sha256));
-    (void)snprintf(name, sizeof name, "code/%s.txt", sha256);
-    pthread_mutex_lock(&t->lock);
-    scoped_fd int dir = begin_chain(t, e) ? fcntl(t->chain.dir, F_DUPFD_CLOEXEC, 0) : -1;
-    pthread_mutex_unlock(&t->lock);
-    return dir >= 0 && os_make_dirs(dir, "code", e) &&
-           (os_write_file(dir, name, text, OS_CREATE, 0600, NULL, &taken) ||
-            taken.code == ERR_CONFLICT || err_set(e, taken.code, "%s", taken.msg));
-}
-
-/* ---- reading ------------------------------------------------------------ */
-
-/* Does `each_lane` for every lane of the trail that has left something: files, or a
- * head without any. */
-struct lane_visit {
-    bool (*each)(void *arg, struct chain *c, bool aside, struct err *e);
-    void *arg;
-};
-
-struct lanes_seen {
-    uint64_t bits;
-};
-
-static bool see_lane(void *arg, const char *name, const struct os_stat *st, struct err *e)
-{
-    struct lanes_seen *s = arg;
-    unsigned lane;
-    (void)st;
-    (void)e;
-    if (chain_file_number(name, &lane))
-        s->bits |= (uint64_t)1 << lane;
-    return true;
-}
-_Static_assert(LANES_MAX <= 64, "a bit each");
-
-static bool has_head(const struct trail *t, bool aside, unsigned lane)
-{
-    char name[40], head[48];
-    struct os_stat st;
-    struct err none = {0};
-    chain_name(t, aside, name);
-    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
-    return os_stat_beneath(t->audit->heads, head, &st, &none);
-}
-
-/* Opens one lane to be read; where the folder or the head is gone, without it. */
-static bool open_to_read(const struct trail *t, bool aside, unsigned lane,
-                         struct chain *c, struct err *e)
-{
-    struct err none = {0};
-    char name[40], head[48];
-    char *path = NULL;
-    int dir = open_folder(t, aside, false, &path, &none);
-    if (dir < 0)
-        path = mem_strdup(aside ? t->audit->path : t->vault);
-    chain_name(t, aside, name);
-    (void)snprintf(head, sizeof head, lane ? "%s-%u" : "%s", name, lane);
-    if (!has_head(t, aside, lane)) {
-        /* To read is to change nothing: an empty one, that is nowhere. */
-        return chain_open_headless(c, lane, dir, path, head, t->audit->key);
-    }
-    return chain_open(c, lane, dir, path, t->audit->heads, head, t->audit->key, false, e);
-}
-
-static bool visit_place(const struct trail *t, bool aside, const struct lane_visit *v,
-                        struct err *e)
-{
-    struct lanes_seen seen = {0};
-    struct err why = {0};
-    char *path = NULL;
-    scoped_fd int dir = open_folder(t, aside, false, &path, &why);
-    free(path);
-    /* Something else stands there: no trail of ours could be in it. */
-    if (dir < 0 && why.code != ERR_NOT_FOUND && why.code != ERR_DENIED &&
-        why.code != ERR_INVALID)
-        return err_set(e, why.code, "%s", why.msg);
-    if (dir >= 0 && !os_walk(dir, see_lane, &seen, e))
-        return false;
-    for (unsigned lane = 0; lane < LANES_MAX; lane++) {
-        struct chain c;
-        if (!(seen.bits >> lane & 1) && !has_head(t, aside, lane))
-            continue;
-        if (!open_to_read(t, aside, lane, &c, e))
-            return false;
-        bool ok = v->each(v->arg, &c, aside, e);
-        chain_close(&c);
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
-static bool visit(const struct trail *t, const struct lane_visit *v, struct err *e)
-{
-    return make_ready(t->audit, e) && (!t->vault || visit_place(t, false, v, e)) &&
-           visit_place(t, true, v, e);
-}
-
-/* ---- texts ---- */
-
-struct kept_text {
-    const char *name;
-    struct buf *out;
-    bool found;
-};
-
-static bool find_kept(void *arg, struct chain *c, bool aside, struct err *e)
-{
-    struct kept_text *k = arg;
-    struct err why = {0};
-    (void)aside;
-    (void)e;
-    k->found =
-        k->found || (c->dir >= 0 && os_read_file(c->dir, k->name, k->out, NULL, &why));
-    return true;
-}
-
-bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err *e)
-{
-    char name[80];
-    struct kept_text k = {.name = name, .out = out};
-    (void)snprintf(name, sizeof name, "code/%.64s.txt", sha256);
-    if (!is_hex(sha256))
-        return err_set(e, ERR_INVALID, "'%.80s' is no SHA-256", sha256);
-    return visit(t, &(struct lane_visit){find_kept, &k}, e) &&
-           (k.found || err_set(e, ERR_NOT_FOUND, "this code was not kept"));
-}
-
-/* ---- verifying ---- */
-
-struct verification {
-    struct json_writer *out;
-    bool sound;
-};
-
-static bool verify_lane(void *arg, struct chain *c, bool aside, struct err *e)
-{
-    struct verification *v = arg;
-    (void)aside;
-    return chain_verify(c, v->out, &v->sound, e);
-}
-
-bool trail_verify(struct trail *t, struct json_writer *out, bool *sound, struct err *e)
-{
-    struct verification v = {.out = out, .sound = true};
-    json_open_array(out);
-    bool ok = visit(t, &(struct lane_visit){verify_lane, &v}, e);
-    json_close(out);
-    *sound = v.sound;
-    return ok;
-}
-
-/* ---- the last ones ---- */
-
-struct gathered_line {
-    struct str text, time;
-};
-
-struct gathered {
-    struct arena *arena;
-    struct gathered_line *lines;
-    size_t n, room;
-    uint64_t count;  /* of each lane */
-    struct str time; /* of the lane's last line */
-};
-
-/* A record's time stands at its beginning, in a form that sorts as text. */
-static struct str time_of(struct str line)
-{
-    static const char key[] = "\"time\":\"";
-    size_t n = line.n < 80 ? line.n : 80;
-    const char *at = memmem(line.at, n, key, sizeof key - 1);
-    return at ? str_cut((struct str){at, (size_t)(line.at + line.n - at)}, 32)
-              : (struct str){line.at, 0};
-}
-
-static bool gather_line(void *arg, struct str line, struct err *e)
-{
-    struct gathered *g = arg;
-    if (g->n == g->room) {
-        size_t room = g->room ? 2 * g->room : 256;
-        struct gathered_line *more = arena_get(g->arena, room * sizeof *more, e);
-        if (!more)
-            return false;
-        if (g->n)
-            memcpy(more, g->lines, g->n * sizeof *more);
-        g->lines = more;
-        g->room = room;
-    }
-    const char *copy = arena_copy(g->arena, line.at, line.n, e);
-    if (!copy)
-        return false;
-    /* Those of one lane stay in their order, whatever times they state. */
-    struct str time = time_of((struct str){copy, line.n});
-    if (str_cmp(time, g->time) > 0)
-        g->time = time;
-    g->lines[g->n++] = (struct gathered_line){{copy, line.n}, g->time};
-    return true;
-}
-
-static bool gather_lane(void *arg, struct chain *c, bool aside, struct err *e)
-{
-    struct gathered *g = arg;
-    (void)aside;
-    g->time = (struct str){"", 0};
-    return c->dir < 0 || chain_last(c, g->count, gather_line, g, e);
-}
-
-struct ordered {
-    const struct gathered_line *line;
-    size_t number;
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct ordered *x = a, *y = b;
-    int order = str_cmp(x->line->time, y->line->time);
-    return order ? order : x->number < y->number ? -1 : x->number > y->number;
-}
-
-bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
-                struct err *e)
-{
-    scoped(arena_free) struct arena *arena = arena_new(READ_MEMORY);
-    struct gathered g = {.arena = arena, .count = count};
-    if (!visit(t, &(struct lane_visit){gather_lane, &g}, e))
-        return err_wrap(e, "the audit trail");
-    struct ordered *order = arena_get(arena, (g.n + 1) * sizeof *order, e);
-    if (!order)
-        return false;
-    for (size_t i = 0; i < g.n; i++)
-        order[i] = (struct ordered){&g.lines[i], i};
-    qsort(order, g.n, sizeof *order, by_time);
-    size_t from = count && g.n > count ? g.n - count : 0;
-    for (size_t i = from; i < g.n; i++)
-        if (!each(arg, order[i].line->text, e))
-            return !e->code;
-    return true;
-}
-
-/* ---- those that come ---- */
-
-struct following {
-    struct trail_place *place;
-    trail_line_fn *each;
-    void *arg;
-};
-
-static bool follow_lane(void *arg, struct chain *c, bool aside, struct err *e)
-{
-    struct following *f = arg;
-    struct trail_spot *spot = &f->place->spots[aside][c->lane];
-    if (c->dir < 0)
-        return true;
-    return chain_follow(c, &spot->file, &spot->offset, f->place->begun, f->each, f->arg,
-                        e);
-}
-
-bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
-                  void *arg, struct err *e)
-{
-    struct following f = {place, each, arg};
-    bool ok = visit(t, &(struct lane_visit){follow_lane, &f}, e);
-    place->begun = true;
-    return ok;
 }

@@ -42,19 +42,46 @@ bool trail_ready(struct trail *t, struct err *e);
 /* Files at this size go on in a new one [16 MiB]. */
 void trail_rotate_at(struct trail *t, uint64_t size_bytes);
 
-/* Appends one record: `members` is the inside of a JSON object, without braces, to
- * which "n" and "mac" are added. `state` is noted with the record, 16 characters at
- * most; where it is another than the last record's, `before` (members, or empty) is
- * appended first. `lasting`: returns when it is on the disk. false and *e: it was not
- * appended; ERR_BUSY where 64 processes append already, ERR_LIMIT (too long), ERR_IO. */
-bool trail_append(struct trail *t, struct str members, const char *state,
-                  struct str before, bool lasting, struct err *e);
+/* An intent says that something will be done, and is answered by one end: both have the
+ * member "intent", a name that no two have. An intent whose process died without the end
+ * gets one from whoever opens the trail next to append or settles it, once: its members,
+ * less "call", with "event": "call", "result": "Interrupted", "begun": its time, and what
+ * audit_on_interrupted() adds. */
+enum trail_kind { TRAIL_PLAIN, TRAIL_INTENT, TRAIL_END };
 
+/* One record: `members` is the inside of a JSON object, without braces, to which "n" and
+ * "mac" are added. `state` is noted with it, 16 characters at most; where it is another than
+ * the last record's, `before` (members, or empty) is appended first. */
+struct trail_entry {
+    struct str members, before;
+    const char *state;
+    enum trail_kind kind;
+    bool lasting; /* it is on the disk when trail_put() returns */
+};
+/* false and *e: it was not appended; ERR_BUSY where 64 processes append already, ERR_LIMIT
+ * (too long), ERR_IO. */
+bool trail_put(struct trail *t, const struct trail_entry *entry, struct err *e);
+bool trail_append(struct trail *t, struct str members, const char *state,
+                  struct str before, bool lasting, struct err *e); /* a plain one */
+
+/* Writes more members of the record of a call that was interrupted (pairs of an open
+ * object): what it had changed in the vault of this folder (NULL: none). Nothing of this
+ * room may be called. */
+typedef void audit_interrupted_fn(void *arg, const char *vault, struct str intent,
+                                  struct json_writer *w);
+void audit_on_interrupted(struct audit *a, audit_interrupted_fn *fn, void *arg);
+/* Ends what dead processes began; those that live are left alone. */
+bool trail_settle(struct trail *t, struct err *e);
+
+/* What the kept texts of this trail may take [256 MiB]; above, the oldest go first. */
+void trail_keep_most(struct trail *t, uint64_t bytes);
 /* Keeps a text beside the trail, once, under its SHA-256 in hexadecimal. */
 bool trail_keep(struct trail *t, const char *sha256, struct str text, struct err *e);
 /* Appends it to `out`; ERR_NOT_FOUND where it was not kept. */
 bool trail_kept(struct trail *t, const char *sha256, struct buf *out, struct err *e);
 
+/* What its files take on the disk, kept texts not counted. */
+uint64_t trail_bytes(struct trail *t);
 /* How many records could not be appended since the start, of all trails. */
 uint64_t audit_lost(const struct audit *a);
 uint64_t audit_appended(const struct audit *a);
@@ -68,6 +95,8 @@ typedef bool trail_line_fn(void *arg, struct str line, struct err *e);
 /* The last `count` records by their time, oldest first; 0: all. */
 bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
                 struct err *e);
+/* All records, a chain after the other, each in its order; takes no memory for them. */
+bool trail_each(struct trail *t, trail_line_fn *each, void *arg, struct err *e);
 /* Goes on where the last call with this `place` ended; zeros before the first, which
  * begins at the end. */
 struct trail_place {
@@ -79,6 +108,18 @@ struct trail_place {
 };
 bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
                   void *arg, struct err *e);
+
+/* Writes the records of all files that nobody appends to, and whose records are all of before
+ * `before` (a time as records state it; empty: of any time), to `fd`, chain by chain, each with
+ * a line before and one behind it that say where it belongs. `remove`: and takes the files
+ * out, once the copy is on the disk; the chain goes on from what is noted of them in the state
+ * folder. {records, files, bytes, until: the last record's time, removed, busy: a process holds the newest}. */
+bool trail_export(struct trail *t, int fd, struct str before, bool remove,
+                  struct json_writer *out, struct err *e);
+/* Checks what trail_export() wrote, of any trail of this user: [{"chain", "from", "to", "ok",
+ * "why"?, "line"?}]. */
+bool audit_verify_export(struct audit *a, int fd, struct json_writer *out, bool *sound,
+                         struct err *e);
 
 /* Checks every record: [{"folder", "lane"?, "records", "ok", "bad": {"record", "file", "line",
  * "why"}?, "missing": {"from", "to", "why"}?}], one for each place that has some.

@@ -100,17 +100,22 @@ static uint64_t sum_of(const char *at, size_t n)
     return sum;
 }
 
-/* "COUNT FIRST FILE SIZE MAC STATE SUM", where the sum tells a torn place from a whole. */
+/* "COUNT FIRST FILE SIZE MAC STATE OPEN FROM SUM", where the sum tells a torn place from a
+ * whole. Older heads have neither OPEN nor FROM. */
 static void write_slot(const struct head *h, char out[static SLOT])
 {
     memset(out, ' ', SLOT);
-    int n = snprintf(out, SLOT, "%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %s %s",
+    int n = snprintf(out, SLOT,
+                     "%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %s %s %" PRIu32
+                     " %" PRIu32,
                      h->count, h->first, h->file, h->size, h->mac,
-                     h->state[0] ? h->state : "-");
+                     h->state[0] ? h->state : "-", h->open, h->open_from);
     n += snprintf(out + n, SLOT - (size_t)n, " %016" PRIx64 "\n", sum_of(out, (size_t)n));
     out[n] = ' ';
     out[SLOT - 1] = '\n';
 }
+
+#define OLD_FIELDS "%" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu64 " %64s %16s"
 
 static bool read_slot(const char slot[static SLOT], struct head *h)
 {
@@ -120,13 +125,17 @@ static bool read_slot(const char slot[static SLOT], struct head *h)
     memcpy(text, slot, SLOT);
     text[SLOT] = '\0';
     *h = (struct head){0};
-    if (sscanf(
-            text, "%" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNu64 " %64s %16s%n %" SCNx64,
-            &h->count, &h->first, &h->file, &h->size, h->mac, h->state, &n, &stated) != 7)
-        return false;
+    bool ok = sscanf(text, OLD_FIELDS " %" SCNu32 " %" SCNu32 "%n %" SCNx64, &h->count,
+                     &h->first, &h->file, &h->size, h->mac, h->state, &h->open,
+                     &h->open_from, &n, &stated) == 9;
+    if (!ok) {
+        *h = (struct head){0};
+        ok = sscanf(text, OLD_FIELDS "%n %" SCNx64, &h->count, &h->first, &h->file,
+                    &h->size, h->mac, h->state, &n, &stated) == 7;
+    }
     if (!strcmp(h->state, "-"))
         h->state[0] = '\0';
-    return sum_of(text, (size_t)n) == stated && strlen(h->mac) == MAC_HEX - 1;
+    return ok && sum_of(text, (size_t)n) == stated && strlen(h->mac) == MAC_HEX - 1;
 }
 
 bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
@@ -166,7 +175,8 @@ bool chain_open_headless(struct chain *c, unsigned lane, int dir, char *folder,
 {
     char hex[MAC_HEX];
     *c = (struct chain){
-        .lane = lane, .folder = folder, .dir = dir, .fd = -1, .head_fd = -1};
+        .lane = lane, .folder = folder, .dir = dir, .fd = -1, .head_fd = -1, .heads = -1};
+    (void)snprintf(c->name, sizeof c->name, "%s", name);
     c->rotate_at = (uint64_t)16 << 20;
     /* A key of its own: no record of one trail passes in another. */
     crypto_hmac_hex(key, STR("trail "), str_of(name), hex, c->key);
@@ -177,6 +187,7 @@ bool chain_open(struct chain *c, unsigned lane, int dir, char *folder, int heads
                 const char *name, const unsigned char key[32], bool write, struct err *e)
 {
     (void)chain_open_headless(c, lane, dir, folder, name, key);
+    c->heads = heads;
     c->head_fd = os_open_beneath(
         heads, name, write ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDONLY | O_NOFOLLOW, 0600,
         e);
@@ -258,6 +269,14 @@ static uint64_t size_of_file(struct chain *c, const char *name, struct err *e)
     return (uint64_t)st.st_size;
 }
 
+static void count_open(struct head *h, enum trail_kind kind)
+{
+    if (kind == TRAIL_INTENT && h->open++ == 0)
+        h->open_from = h->file;
+    if (kind == TRAIL_END && h->open > 0 && --h->open == 0)
+        h->open_from = 0;
+}
+
 /* Takes in the records behind the head's end, which one that died has left. false: what
  * is there are none. */
 static bool take_in(struct chain *c, uint64_t size)
@@ -280,6 +299,7 @@ static bool take_in(struct chain *c, uint64_t size)
         memcpy(h.mac, mac, sizeof h.mac);
         h.count++;
         h.size += line.n + 1;
+        count_open(&h, chain_kind(line));
     }
     records_done(&l);
     h.state[0] = '\0'; /* not known: it is told once more */
@@ -442,14 +462,18 @@ bool chain_look(struct chain *c, struct err *e)
 bool chain_reserve(struct chain *c, struct err *e)
 {
     struct stat st;
-    if (!c->failed && c->head.size + RESERVE_LEAST <= c->reserved)
+    /* Every intent is owed an end, however full the disk is by then. */
+    uint64_t owed = ((uint64_t)c->head.open + 1) * AUDIT_RECORD_MAX;
+    uint64_t least = c->head.size + RESERVE_LEAST + owed;
+    if (!c->failed && least <= c->reserved)
         return true;
     if (!c->failed && fstat(c->fd, &st) == 0)
         c->reserved = (uint64_t)st.st_blocks * 512;
-    if (!c->failed && c->head.size + RESERVE_LEAST <= c->reserved)
+    if (!c->failed && least <= c->reserved)
         return true;
-    if (fallocate(c->fd, FALLOC_FL_KEEP_SIZE, (off_t)c->head.size, (off_t)RESERVE) == 0)
-        c->reserved = c->head.size + RESERVE;
+    if (fallocate(c->fd, FALLOC_FL_KEEP_SIZE, (off_t)c->head.size,
+                  (off_t)(RESERVE + owed)) == 0)
+        c->reserved = c->head.size + RESERVE + owed;
     else if (errno == EOPNOTSUPP || errno == ENOSYS)
         c->reserved = UINT64_MAX / 2; /* a file system that cannot promise */
     else
@@ -468,6 +492,7 @@ bool chain_append(struct chain *c, const struct entry *entry, struct err *e)
     if ((changed && entry->before.n && !put_record(c, &h, entry->before, &text)) ||
         !put_record(c, &h, entry->members, &text))
         return err_set(e, ERR_LIMIT, "a record of the audit trail is too long");
+    count_open(&h, entry->kind);
     if (changed)
         (void)snprintf(h.state, sizeof h.state, "%s", entry->state);
     ssize_t n = write(c->fd, text.at, text.n);
@@ -482,4 +507,28 @@ bool chain_append(struct chain *c, const struct entry *entry, struct err *e)
     c->failed = true;
     (void)!ftruncate(c->fd, (off_t)c->head.size);
     return false;
+}
+
+bool chain_forget_open(struct chain *c, struct err *e)
+{
+    struct head h = c->head;
+    h.open = h.open_from = 0;
+    if (!write_head(c, &h, e))
+        return false;
+    c->head = h;
+    return true;
+}
+
+bool chain_grew(const struct chain *c, const struct head *h)
+{
+    struct stat st;
+    char name[FILE_NAME_MAX];
+    chain_file_name(c, h->file, name);
+    return c->dir >= 0 && fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (uint64_t)st.st_size > h->size;
+}
+
+bool chain_next_file(struct chain *c, const char *why, struct err *e)
+{
+    return begin_file(c, why, UINT64_MAX, e);
 }

@@ -18,12 +18,16 @@ struct head {
     uint64_t size;  /* of that file */
     char mac[MAC_HEX];
     char state[STATE_MAX + 1];
+    uint32_t open;      /* intents that have no end yet */
+    uint32_t open_from; /* the file of the first of them, or a lower one; 0: none */
 };
 
 /* One lane of a trail: a chain of its own, which one process at a time appends to, as
  * long as it lives. */
 struct chain {
     unsigned lane;
+    char name[48];         /* of its head file */
+    int heads;             /* where that lies, borrowed; -1: not known */
     char *folder;          /* for people */
     int dir;               /* -1: not opened */
     int head_fd;           /* locked by who appends */
@@ -42,6 +46,7 @@ struct chain {
 struct entry {
     struct str members, before;
     const char *state;
+    enum trail_kind kind;
 };
 
 /* Opens the head file `name` beneath `heads`, and takes over `dir` and `folder`, also
@@ -49,6 +54,8 @@ struct entry {
  * that died has left is taken in. */
 bool chain_open(struct chain *c, unsigned lane, int dir, char *folder, int heads,
                 const char *name, const unsigned char key[32], bool write, struct err *e);
+/* Does the file hold more than its head says? */
+bool chain_grew(const struct chain *c, const struct head *h);
 /* To read what no head is known of. */
 bool chain_open_headless(struct chain *c, unsigned lane, int dir, char *folder,
                          const char *name, const unsigned char key[32]);
@@ -81,6 +88,43 @@ bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
 /* The numbers of the first and the last file; 0: there is none. */
 bool chain_files(const struct chain *c, uint32_t *first, uint32_t *last, struct err *e);
 
+/* Goes on in a new file, so that the last one can be exported. */
+bool chain_next_file(struct chain *c, const char *why, struct err *e);
+
+/* ---- export.c ------------------------------------------------------------ */
+
+/* What was taken out of a chain: noted outside of it, beside the head. */
+struct base {
+    uint32_t first;    /* the first file that is left; 0: nothing was taken out */
+    uint64_t count;    /* the number of the last record before */
+    char mac[MAC_HEX]; /* and its MAC */
+};
+bool chain_read_base(const struct chain *c, struct base *out, struct err *e);
+
+struct exporting {
+    int fd;
+    struct str before; /* a time; empty: all */
+    bool remove;
+    uint64_t records, files, bytes; /* so far */
+    char last_time[40];             /* of all records so far; "": none */
+    bool busy; /* the newest of a chain stay: a process appends to it */
+};
+/* `c` is open to write where no process has it (`own`), else to read. */
+bool chain_export(struct chain *c, bool own, struct exporting *x, struct err *e);
+bool export_verify(const unsigned char key[32], int fd, struct json_writer *out,
+                   bool *sound, struct err *e);
+
+/* ---- settle.c ------------------------------------------------------------ */
+
+/* Appends the ends of intents whose process has died; the chain is open to write, and was
+ * not by this process before. */
+bool chain_settle(struct chain *c, const char *vault, audit_interrupted_fn *fn, void *arg,
+                  struct err *e);
+/* No intent is without its end any more, as far as can be known. */
+bool chain_forget_open(struct chain *c, struct err *e);
+/* What a record is, by its text. */
+enum trail_kind chain_kind(struct str line);
+
 /* ---- verify.c ------------------------------------------------------------ */
 
 /* The lines of one file, read in pieces of bounded size. */
@@ -97,6 +141,9 @@ void records_done(struct records *l);
  * line over AUDIT_RECORD_MAX comes in pieces, none of them whole. */
 bool records_next(struct records *l, struct str *line, bool *whole);
 
+/* Each whole line of one file; of one that is not there none. */
+bool chain_file_lines(const struct chain *c, uint32_t file, trail_line_fn *each,
+                      void *arg, struct err *e);
 bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct err *e);
 bool chain_last(const struct chain *c, uint64_t count, trail_line_fn *each, void *arg,
                 struct err *e);

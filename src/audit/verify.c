@@ -107,6 +107,13 @@ static bool give_lines(const struct chain *c, uint32_t file, uint64_t *offset,
     return ok;
 }
 
+bool chain_file_lines(const struct chain *c, uint32_t file, trail_line_fn *each,
+                      void *arg, struct err *e)
+{
+    uint64_t offset = 0;
+    return give_lines(c, file, &offset, 0, each, arg, e);
+}
+
 bool chain_last(const struct chain *c, uint64_t count, trail_line_fn *each, void *arg,
                 struct err *e)
 {
@@ -322,6 +329,14 @@ bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct 
         return true;
     /* Without a head: whatever is there. */
     uint32_t from = head.file ? head.first : first, to = head.file ? head.file : last;
+    struct base base;
+    if (!chain_read_base(c, &base, e))
+        return false;
+    if (base.first > from) {
+        from = base.first;
+        k.count = base.count;
+        memcpy(k.mac, base.mac, sizeof k.mac);
+    }
     for (uint32_t file = from; file && file <= to && file <= FILE_MAX; file++)
         check_file(&k, file);
     json_open_object(out);
@@ -329,6 +344,8 @@ bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct 
     if (c->lane)
         json_pair_int(out, "lane", c->lane);
     json_pair_int(out, "records", (int64_t)k.records);
+    if (base.first)
+        json_pair_int(out, "exported_to", (int64_t)base.count);
     if (head.file && first && first < head.first)
         json_pair_cstr(out, "before",
                        "files with lower numbers are of another trail, as "

@@ -155,6 +155,14 @@ struct str str_cut(struct str s, size_t max);
 size_t str_distance(struct str a, struct str b);
 /* Reads one character of valid UTF-8 at `*at` (below `end`) and steps over it. */
 uint32_t str_next_char(const char **at, const char *end);
+/* Does this character draw nothing, draw elsewhere, or turn the direction of what follows?
+ * Control characters and line ends are among them. */
+bool str_is_unseen(uint32_t c);
+struct buf;
+/* Appends it as one line of plain text: what str_is_unseen(), piles of marks and rows of
+ * spaces are spelt out ("\\n", "\\u{1b}"); of bytes that are no UTF-8 only their number. For
+ * whatever a person shall read and a stranger wrote. */
+void str_spell(struct str text, struct buf *out);
 
 /* ---- growing buffers ---------------------------------------------------- */
 
@@ -192,6 +200,21 @@ bool buf_check(const struct buf *b, const char *what, struct err *e);
  * equal. The shortest diff for up to some hundred differing lines; beyond, what differs is
  * one block. false: it was cut behind `max` bytes, at the end of a line. */
 bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
+
+/* Names, each counted once, the first of them kept: up to TALLY_NAMES bytes, and a quarter of
+ * a million told apart; behind that each is counted. One of zeros is empty. */
+#define TALLY_NAMES ((size_t)64 << 10)
+#define TALLY_NAME_MAX 1000u /* bytes of one; a longer one ends in an ellipsis */
+struct tally {
+    struct buf names;
+    size_t kept;
+    uint64_t count, *seen;
+    size_t room, used;
+};
+void tally_add(struct tally *t, struct str name);
+/* The name kept behind this one; behind NULL the first. NULL: there is none. */
+const char *tally_next(const struct tally *t, const char *name);
+void tally_done(struct tally *t);
 
 /* ---- cancellation ------------------------------------------------------- */
 

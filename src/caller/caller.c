@@ -80,6 +80,52 @@ void grant_challenge(const struct grant *g, unsigned needed,
                    url ? ", resource_metadata=\"" : "", url ? url : "", url ? "\"" : "");
 }
 
+/* ---- clients ------------------------------------------------------------ */
+
+static void take_claim(struct str text, unsigned most, char *out)
+{
+    const char *at = text.at, *end = text.at + text.n;
+    bool known = str_is_utf8(text);
+    for (unsigned taken = 0; known && at < end && taken < most;) {
+        const char *from = at;
+        if (str_is_unseen(str_next_char(&at, end)))
+            continue;
+        memcpy(out, from, (size_t)(at - from));
+        out += at - from;
+        taken++;
+    }
+    *out = '\0';
+}
+
+void client_claim_read(struct client_claim *c, struct str name, struct str version)
+{
+    take_claim(str_trim(name), CLIENT_NAME_MAX, c->name);
+    take_claim(str_trim(version), CLIENT_VERSION_MAX, c->version);
+}
+
+void client_claim_agent(struct client_claim *c, struct str agent)
+{
+    const char *end = agent.n ? memchr(agent.at, ' ', agent.n) : NULL;
+    struct str product = {agent.at, end ? (size_t)(end - agent.at) : agent.n};
+    const char *slash = product.n ? memchr(product.at, '/', product.n) : NULL;
+    size_t n = slash ? (size_t)(slash - product.at) : product.n;
+    struct str version = {slash ? slash + 1 : "", slash ? product.n - n - 1 : 0};
+    client_claim_read(c, (struct str){product.at, n}, version);
+}
+
+void client_claim_put(const struct client_claim *c, struct json_writer *w)
+{
+    if (!c || !*c->name)
+        return;
+    json_key(w, "client");
+    json_open_object(w);
+    json_pair_cstr(w, "name", c->name);
+    if (*c->version)
+        json_pair_cstr(w, "version", c->version);
+    json_pair_bool(w, "claimed", true);
+    json_close(w);
+}
+
 /* ---- callers ------------------------------------------------------------ */
 
 void caller_http_name(char out[static CALLER_NAME], const struct grant *g,

@@ -7,6 +7,7 @@
 #pragma once
 #include "base/base.h"
 #include "client/client.h"
+#include "json/json.h"
 
 /* How far a caller is trusted, least last: a ceiling over limits and calls.
  *   full     30 s, 256 MB, everything
@@ -63,6 +64,24 @@ bool grant_reaches(const struct grant *g, const char *vault_id);
 void grant_challenge(const struct grant *g, unsigned needed,
                      char out[static CHALLENGE_MAX]);
 
+/* ---- clients ------------------------------------------------------------ */
+
+/* The program that a call came from, as it names itself. Nobody has checked that: it is
+ * for people to tell one from another, and grants nothing. */
+#define CLIENT_NAME_MAX 64u /* characters */
+#define CLIENT_VERSION_MAX 32u
+struct client_claim {
+    char name[4 * CLIENT_NAME_MAX + 1]; /* "": it names none */
+    char version[4 * CLIENT_VERSION_MAX + 1];
+};
+/* Cut, and without what str_is_unseen(); what is no UTF-8 reads as empty. */
+void client_claim_read(struct client_claim *c, struct str name, struct str version);
+/* The same of a User-Agent: its first product, "curl/8.5". */
+void client_claim_agent(struct client_claim *c, struct str agent);
+/* The member "client": {"name", "version", "claimed": true}; none where none is named.
+ * NULL is fine. */
+void client_claim_put(const struct client_claim *c, struct json_writer *w);
+
 /* ---- callers ------------------------------------------------------------ */
 
 /* Where a call belongs among others, as its client says (W3C Trace Context, Baggage);
@@ -81,7 +100,8 @@ struct caller {
     /* The vault that it works in, kept between its calls: 0 at first, written by
      * vaults.switch. NULL: a switch holds for the one call. */
     unsigned *vault;
-    const struct trace *trace; /* for the audit; NULL: none */
+    const struct trace *trace;        /* for the audit; NULL: none */
+    const struct client_claim *claim; /* what program it says it is; NULL: nothing */
     struct evaluation *within; /* the script that this is a part of; actions sets it */
 };
 

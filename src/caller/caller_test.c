@@ -79,9 +79,32 @@ static void scopes_have_names_both_ways(void **state)
     assert_int_equal(scope_named(STR("rea")), 0);
 }
 
+static void a_client_is_what_it_says_cut_and_in_one_line(void **state)
+{
+    (void)state;
+    struct client_claim c;
+    client_claim_read(&c, STR(" Claude\x1b[2J\nok\u202e "), STR("1.0\a"));
+    assert_string_equal(c.name, "Claude[2Jok");
+    assert_string_equal(c.version, "1.0");
+    char text[600];
+    memset(text, 'x', sizeof text);
+    client_claim_read(&c, (struct str){text, sizeof text},
+                      (struct str){text, sizeof text});
+    assert_int_equal(strlen(c.name), CLIENT_NAME_MAX);
+    assert_int_equal(strlen(c.version), CLIENT_VERSION_MAX);
+    client_claim_read(&c, STR("\xff"), STR(""));
+    assert_string_equal(c.name, "");
+    client_claim_agent(&c, STR("curl/8.5.0 (x86_64)"));
+    assert_string_equal(c.name, "curl");
+    assert_string_equal(c.version, "8.5.0");
+    client_claim_agent(&c, (struct str){0});
+    assert_string_equal(c.name, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_is_what_it_says_cut_and_in_one_line),
         cmocka_unit_test(a_grant_reaches_the_vaults_it_names_and_no_other),
         cmocka_unit_test(a_scope_that_was_not_granted_is_refused_by_name),
         cmocka_unit_test(a_challenge_asks_for_what_there_is_and_what_is_lacking),

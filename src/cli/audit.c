@@ -1,4 +1,6 @@
 /* cloche audit: what was done, and whether the record of it is whole. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -7,6 +9,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "guard/guard.h"
+#include "os/os.h"
+#include "reconcile/reconcile.h"
 #include "json/json.h"
 
 #define LIMIT_USUAL 20
@@ -15,49 +19,98 @@
 #define TEXT_MAX ((size_t)4 << 20)
 
 struct audit_command {
-    const char *vault, *limit;
-    bool own, json, help, follow, verify;
+    const char *vault, *limit, *before, *out, *file;
+    bool own, json, help, follow, verify, remove;
     const char *words[2];
     size_t count;
     struct trail *trail;
+    struct audit *audit;
+    struct ward *ward;
+    const char *folder; /* of the vault; NULL: none */
 };
 
 /* ---- one record --------------------------------------------------------- */
 
-static void print_names(const char *title, const struct json *object)
+/* What others wrote moves no cursor and makes no line. */
+static void print_text(struct str text)
+{
+    scoped_buf struct buf spelt;
+    buf_init(&spelt, 12 * AUDIT_RECORD_MAX);
+    str_spell(text, &spelt);
+    fputs(buf_cz(&spelt), stdout);
+}
+
+static void print_names(const char *title, const struct json *object,
+                        const struct json *more)
 {
     struct json_iter it = json_iter(object);
-    for (bool first = true; json_next(&it); first = false)
-        printf("%s%.*s x%lld", first ? title : ", ", STR_ARGS(it.key),
-               (long long)json_int(it.value, 0));
+    for (bool first = true; json_next(&it); first = false) {
+        fputs(first ? title : ", ", stdout);
+        print_text(it.key);
+        printf(" x%lld", (long long)json_int(it.value, 0));
+    }
+    if (more)
+        printf(" and %lld more", (long long)json_int(more, 0));
+}
+
+static void print_word(struct str word)
+{
+    fputc(' ', stdout);
+    print_text(word);
+}
+
+/* The caller, and the program that it says it is. */
+static void print_caller(const struct json *r)
+{
+    struct str caller = json_str(json_get(r, "caller"));
+    const struct json *client = json_get(r, "client");
+    print_text(caller.n ? caller : STR("--"));
+    if (!client)
+        return;
+    fputs(" (", stdout);
+    print_text(json_str(json_get(client, "name")));
+    if (json_get(client, "version"))
+        print_word(json_str(json_get(client, "version")));
+    fputc(')', stdout);
+}
+
+static void print_event(const struct json *r)
+{
+    static const char *const about[] = {"kind", "why", "policy", "action", "call"};
+    print_caller(r);
+    print_word(json_str(json_get(r, "event")));
+    for (size_t i = 0; i < LENGTH(about); i++)
+        if (json_get(r, about[i]))
+            print_word(json_str(json_get(r, about[i])));
+    fputc('\n', stdout);
 }
 
 /* "12:30:01 1f2e3d4c5b6a terminal evaluate_note_code success 0.5 ms; notes.get x3" */
 static void print_readable(const struct json *r)
 {
-    struct str mac = json_str(json_get(r, "mac")), event = json_str(json_get(r, "event"));
-    printf("%.*s %.*s ", STR_ARGS(json_str(json_get(r, "time"))),
-           STR_ARGS(str_cut(mac, 12)));
-    struct str caller = json_str(json_get(r, "caller"));
-    if (!str_is(event, "call")) {
-        static const char *const about[] = {"kind", "why", "policy"};
-        printf("%.*s %.*s", STR_ARGS(caller.n ? caller : STR("--")), STR_ARGS(event));
-        for (size_t i = 0; i < LENGTH(about); i++)
-            if (json_get(r, about[i]))
-                printf(" %.*s", STR_ARGS(json_str(json_get(r, about[i]))));
-        printf("\n");
+    print_text(json_str(json_get(r, "time")));
+    print_word(str_cut(json_str(json_get(r, "mac")), 12));
+    fputc(' ', stdout);
+    if (!str_is(json_str(json_get(r, "event")), "call")) {
+        print_event(r);
         return;
     }
-    printf("%.*s %.*s %.*s %.1f ms", STR_ARGS(caller),
-           STR_ARGS(json_str(json_get(r, "action"))),
-           STR_ARGS(json_str(json_get(r, "result"))), json_number(json_get(r, "ms"), 0));
-    print_names("; ", json_get(r, "calls"));
-    print_names("; denied ", json_get(r, "denied"));
-    print_names("; failed ", json_get(r, "failed"));
+    print_caller(r);
+    print_word(json_str(json_get(r, "action")));
+    print_word(json_str(json_get(r, "result")));
+    if (json_get(r, "ms"))
+        printf(" %.1f ms", json_number(json_get(r, "ms"), 0));
+    print_names("; ", json_get(r, "calls"), json_get(r, "more_calls"));
+    print_names("; denied ", json_get(r, "denied"), json_get(r, "more_denied"));
+    print_names("; failed ", json_get(r, "failed"), json_get(r, "more_failed"));
     struct json_iter it = json_iter(json_get(r, "notes"));
-    for (bool first = true; json_next(&it); first = false)
-        printf("%s%.*s", first ? "; changed " : ", ", STR_ARGS(json_str(it.value)));
-    printf("\n");
+    for (bool first = true; json_next(&it); first = false) {
+        fputs(first ? "; changed " : ", ", stdout);
+        print_text(json_str(it.value));
+    }
+    if (json_get(r, "more_notes"))
+        printf(" and %lld more", (long long)json_int(json_get(r, "more_notes"), 0));
+    fputc('\n', stdout);
 }
 
 static bool print_line(void *arg, struct str line, struct err *e)
@@ -65,12 +118,25 @@ static bool print_line(void *arg, struct str line, struct err *e)
     const struct audit_command *c = arg;
     struct err broken = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
-    const struct json *r = c->json ? NULL : json_read(line, a, &broken);
+    const struct json *r = json_read(line, a, &broken);
     (void)e;
-    if (r)
-        print_readable(r);
-    else
-        printf("%.*s\n", STR_ARGS(line));
+    if (c->json) {
+        scoped_buf struct buf text;
+        buf_init(&text, 8 * AUDIT_RECORD_MAX);
+        struct json_writer w = json_writer(&text);
+        if (r)
+            buf_str(&text, line);
+        else /* what is no record: a trail may hold anything */
+            json_put_str(&w, line);
+        printf("%s\n", buf_cz(&text));
+    } else if (r) {
+        /* What a call came to says more than that it would change something. */
+        if (!str_is(json_str(json_get(r, "event")), "intent"))
+            print_readable(r);
+    } else {
+        print_text(line);
+        fputc('\n', stdout);
+    }
     return !ferror(stdout);
 }
 
@@ -122,6 +188,31 @@ static void print_finding(const struct json *v)
             printf("    %.*s\n", STR_ARGS(json_str(json_get(v, notes[i]))));
 }
 
+/* The history of the vault beside the audit. */
+static void print_history(const struct json *h)
+{
+    bool ok = json_bool(json_get(h, "ok"), false);
+    printf("%s the history of the notes\n", ok ? "ok " : "BAD");
+    struct json_iter it = json_iter(json_get(h, "unrecorded"));
+    while (json_next(&it)) {
+        printf("    no record names the call that made revision %lld of ",
+               (long long)json_int(json_get(it.value, "revision"), 0));
+        print_text(json_str(json_get(it.value, "id")));
+        printf(", %.*s\n", STR_ARGS(json_str(json_get(it.value, "time"))));
+    }
+    int64_t all = json_int(json_get(h, "unrecorded_count"), 0);
+    if (all > (int64_t)json_length(json_get(h, "unrecorded")))
+        printf("    %lld such changes in all\n", (long long)all);
+    if (json_get(h, "missing_revisions"))
+        printf("    %lld revisions were taken out of the history\n",
+               (long long)json_int(json_get(h, "missing_revisions"), 0));
+    if (json_get(h, "record"))
+        printf("    the history ends with change %lld; record %.*s names change %lld\n",
+               (long long)json_int(json_get(h, "history_ends"), 0),
+               STR_ARGS(json_str(json_get(h, "record"))),
+               (long long)json_int(json_get(h, "recorded_revision"), 0));
+}
+
 static bool verify(struct audit_command *c, struct err *e)
 {
     bool sound = false;
@@ -132,15 +223,22 @@ static bool verify(struct audit_command *c, struct err *e)
     json_open_object(&w);
     json_key(&w, "trails");
     bool done = trail_verify(c->trail, &w, &sound, e);
+    if (done && c->folder) {
+        json_key(&w, "history");
+        done = reconcile_verify(c->trail, c->folder, &w, &sound, e);
+    }
     json_pair_bool(&w, "ok", sound);
     json_close(&w);
     if (!done || !buf_check(&out, "the findings", e))
         return false;
-    struct json_iter it = json_iter(json_get(json_read(buf_view(&out), a, e), "trails"));
+    const struct json *found = json_read(buf_view(&out), a, e);
+    struct json_iter it = json_iter(json_get(found, "trails"));
     if (c->json)
         printf("%s\n", buf_cz(&out));
     while (!c->json && json_next(&it))
         print_finding(it.value);
+    if (!c->json && json_get(found, "history"))
+        print_history(json_get(found, "history"));
     return sound || err_set(e, ERR_CONFLICT, "the audit trail is not as it was written");
 }
 
@@ -183,6 +281,23 @@ static void show_json(struct str line, const struct buf *code)
     printf("%s\n", buf_cz(&text));
 }
 
+/* Each line of it as it stands, but for what would leave the line. */
+static void print_lines(struct str text)
+{
+    while (text.n) {
+        const char *end = memchr(text.at, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.at) : text.n;
+        size_t blank = 0;
+        while (blank < n && (text.at[blank] == ' ' || text.at[blank] == '\t'))
+            blank++;
+        printf("%.*s", (int)blank, text.at);
+        print_text((struct str){text.at + blank, n - blank});
+        fputc('\n', stdout);
+        n += end != NULL;
+        text = (struct str){text.at + n, text.n - n};
+    }
+}
+
 static void show_readable(const struct json *record, struct buf *code)
 {
     struct json_iter it = json_iter(record);
@@ -191,10 +306,15 @@ static void show_readable(const struct json *record, struct buf *code)
         buf_init(&text, TEXT_MAX);
         struct json_writer w = json_writer(&text);
         json_put(&w, it.value);
-        printf("%-18.*s %s\n", STR_ARGS(it.key), buf_cz(&text));
+        print_text(it.key);
+        printf("%*s ", it.key.n < 18 ? (int)(18 - it.key.n) : 0, "");
+        print_text(buf_view(&text));
+        fputc('\n', stdout);
     }
-    if (code)
-        printf("\n%s\n", buf_cz(code));
+    if (code) {
+        fputc('\n', stdout);
+        print_lines(buf_view(code));
+    }
 }
 
 static bool show(struct audit_command *c, struct err *e)
@@ -222,17 +342,107 @@ static bool show(struct audit_command *c, struct err *e)
     return ok;
 }
 
+/* ---- export ------------------------------------------------------------------ */
+
+/* So that the trail tells of its own cut: when, how much, and where the copy was written. */
+static bool record_export(struct audit_command *c, const struct json *what, struct err *e)
+{
+    struct ward_event told;
+    ward_event_begin(&told, "export");
+    json_pair_cstr(&told.out, "caller", "terminal");
+    json_pair_str(&told.out, "file", str_cut(str_of(c->out ? c->out : "-"), 1000));
+    json_pair(&told.out, "records", json_get(what, "records"));
+    json_pair(&told.out, "bytes", json_get(what, "bytes"));
+    json_pair(&told.out, "until", json_get(what, "until"));
+    json_pair(&told.out, "removed", json_get(what, "removed"));
+    return ward_event_end(&told, c->ward, NULL, true, e);
+}
+
+static bool export(struct audit_command *c, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped_buf struct buf text;
+    buf_init(&text, 4096);
+    struct json_writer w = json_writer(&text);
+    if (c->remove && !c->out)
+        return err_set(e, ERR_INVALID, "--remove needs --out FILE, where the copy goes");
+    scoped_fd int fd = c->out
+                           ? open(c->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
+                           : dup(STDOUT_FILENO);
+    if (fd < 0)
+        return err_set(e, errno == EEXIST ? ERR_CONFLICT : ERR_IO,
+                       "cannot write %.200s: %m",
+                       c->out ? c->out : "the standard output");
+    if (!trail_export(c->trail, fd, str_of(c->before), c->remove, &w, e))
+        return false;
+    const struct json *what = json_read(buf_view(&text), a, e);
+    if (!what || (c->remove && !record_export(c, what, e)))
+        return false;
+    if (c->json && c->out)
+        printf("%s\n", buf_cz(&text));
+    else
+        fprintf(stderr, "%lld records exported%s%s\n",
+                (long long)json_int(json_get(what, "records"), 0),
+                c->remove ? ", and taken out of the trail" : "",
+                json_bool(json_get(what, "busy"), false)
+                    ? "; a running process holds the newest, which stay"
+                    : "");
+    return true;
+}
+
+static bool verify_file(struct audit_command *c, struct err *e)
+{
+    bool sound = false;
+    scoped_fd int fd = open(c->file, O_RDONLY | O_CLOEXEC);
+    scoped_buf struct buf text;
+    scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
+    buf_init(&text, TEXT_MAX);
+    struct json_writer w = json_writer(&text);
+    if (fd < 0)
+        return err_set(e, ERR_NOT_FOUND, "cannot read %.200s: %m", c->file);
+    json_open_object(&w);
+    json_key(&w, "chains");
+    bool done = audit_verify_export(c->audit, fd, &w, &sound, e);
+    json_pair_bool(&w, "ok", sound);
+    json_close(&w);
+    if (!done || !buf_check(&text, "the findings", e))
+        return false;
+    struct json_iter it = json_iter(json_get(json_read(buf_view(&text), a, e), "chains"));
+    if (c->json)
+        printf("%s\n", buf_cz(&text));
+    while (!c->json && json_next(&it)) {
+        printf("%s records %lld to %lld",
+               json_bool(json_get(it.value, "ok"), false) ? "ok " : "BAD",
+               (long long)json_int(json_get(it.value, "from"), 0),
+               (long long)json_int(json_get(it.value, "to"), 0));
+        if (json_get(it.value, "why"))
+            printf(": line %lld: %.*s",
+                   (long long)json_int(json_get(it.value, "line"), 0),
+                   STR_ARGS(json_str(json_get(it.value, "why"))));
+        printf("\n");
+    }
+    return sound || err_set(e, ERR_CONFLICT, "the export is not as it was written");
+}
+
 static bool run(struct audit_command *c, struct err *e)
 {
-    if (c->count && (strcmp(c->words[0], "show") != 0 || c->count != 2))
+    bool exports = c->count == 1 && !strcmp(c->words[0], "export");
+    if (c->count && !exports && (strcmp(c->words[0], "show") != 0 || c->count != 2))
         return err_set(e, ERR_INVALID,
-                       "'cloche audit' is followed by options, or by "
-                       "'show ID'");
+                       "'cloche audit' is followed by options, by 'show ID' or by "
+                       "'export'");
+    if (!exports && (c->before || c->out || c->remove))
+        return err_set(e, ERR_INVALID,
+                       "--before, --out and --remove belong to 'cloche audit export'");
+    if (c->file && !c->verify)
+        return err_set(e, ERR_INVALID, "--file belongs to --verify");
     if (c->own && c->vault)
         return err_set(e, ERR_INVALID, "--own and --vault do not go together");
     if (c->follow && c->verify)
         return err_set(e, ERR_INVALID, "--follow and --verify do not go together");
-    return c->count    ? show(c, e)
+    return exports     ? export(c, e)
+           : c->count  ? show(c, e)
+           : c->file   ? verify_file(c, e)
            : c->verify ? verify(c, e)
            : c->follow ? follow(c, e)
                        : list(c, e);
@@ -248,12 +458,18 @@ int command_audit(int argc, char **argv)
         {"--limit", &c.limit, NULL, "N", "the last N records (20)"},
         {"--follow", NULL, &c.follow, NULL, "and those that come"},
         {"--verify", NULL, &c.verify, NULL, "check that nothing was changed or cut"},
+        {"--file", &c.file, NULL, "FILE", "with --verify: what was exported"},
+        {"--before", &c.before, NULL, "DATE",
+         "export: files whose records are all older (2026-07-28)"},
+        {"--out", &c.out, NULL, "FILE", "export: a new file for the records (stdout)"},
+        {"--remove", NULL, &c.remove, NULL,
+         "export: and take them out of the trail, which goes on"},
         {"--json", NULL, &c.json, NULL, "print the records as they are, JSON a line"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };
     struct option_use use = {
         .usage =
-            "cloche audit [show ID] [OPTIONS]\n\n"
+            "cloche audit [show ID | export] [OPTIONS]\n\n"
             "What was done, by whom and with what result (docs/auditing.md). ID is a\n"
             "record's number, or the beginning of its mac.",
         .rows = rows,
@@ -272,5 +488,13 @@ int command_audit(int argc, char **argv)
     if (guard && c.own)
         ward = guard_ward(guard, NULL, &e);
     c.trail = guard && ward ? ward_trail(ward) : NULL;
+    c.folder = c.trail ? ward_path(ward) : NULL;
+    if (c.trail) {
+        struct err none = {0};
+        c.ward = ward;
+        c.audit = guard_audit(guard);
+        audit_on_interrupted(guard_audit(guard), reconcile_interrupted, NULL);
+        (void)trail_settle(c.trail, &none);
+    }
     return c.trail && run(&c, &e) ? EXIT_DONE : cli_fail(&e);
 }

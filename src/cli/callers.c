@@ -1,4 +1,4 @@
-/* cloche callers: those that are paused, and letting them go on. */
+/* cloche callers: those that are paused, letting them go on, and who came at all. */
 #include <stdio.h>
 
 #include "cli/commands.h"
@@ -6,20 +6,124 @@
 #include "guard/guard.h"
 #include "json/json.h"
 
-static bool list(struct guard *g, bool as_json, struct err *e)
+#define SEEN_MAX 256u /* callers that are told apart, each with its clients */
+
+/* One program that came by one name, as the trail has it. */
+struct seen {
+    char caller[104];
+    struct client_claim client;
+    uint64_t calls;
+    char last[40];
+};
+
+struct seeing {
+    struct seen *at; /* of SEEN_MAX */
+    size_t count;
+    uint64_t more; /* calls of others */
+};
+
+static struct seen *find_seen(struct seeing *s, const struct seen *one)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->at[i].caller, one->caller) &&
+            !strcmp(s->at[i].client.name, one->client.name) &&
+            !strcmp(s->at[i].client.version, one->client.version))
+            return &s->at[i];
+    if (s->count == SEEN_MAX)
+        return NULL;
+    s->at[s->count] = *one;
+    return &s->at[s->count++];
+}
+
+static bool see(void *arg, struct str line, struct err *e)
+{
+    struct seeing *s = arg;
+    struct err broken = {0};
+    (void)e;
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    const struct json *r = json_read(line, a, &broken);
+    const struct json *client = json_get(r, "client");
+    struct seen one = {0};
+    if (!str_is(json_str(json_get(r, "event")), "call"))
+        return true;
+    (void)snprintf(one.caller, sizeof one.caller, "%.*s",
+                   STR_ARGS(str_cut(json_str(json_get(r, "caller")), 100)));
+    client_claim_read(&one.client, json_str(json_get(client, "name")),
+                      json_str(json_get(client, "version")));
+    struct seen *known = find_seen(s, &one);
+    if (!known) {
+        s->more++;
+        return true;
+    }
+    struct str time = str_cut(json_str(json_get(r, "time")), sizeof known->last - 1);
+    known->calls++;
+    if (str_cmp(time, str_of(known->last)) > 0)
+        (void)snprintf(known->last, sizeof known->last, "%.*s", STR_ARGS(time));
+    return true;
+}
+
+static void put_seen(const struct seeing *s, struct json_writer *w)
+{
+    json_open_array(w);
+    for (size_t i = 0; i < s->count; i++) {
+        json_open_object(w);
+        json_pair_cstr(w, "caller", s->at[i].caller);
+        client_claim_put(&s->at[i].client, w);
+        json_pair_int(w, "calls", (int64_t)s->at[i].calls);
+        json_pair_cstr(w, "last", s->at[i].last);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+static void print_all(const struct json *answer)
+{
+    struct json_iter it = json_iter(json_get(answer, "paused"));
+    while (json_next(&it))
+        printf("%.*s paused since %.*s: %.*s\n", SPELT_ARGS(it.key),
+               SPELT_ARGS(json_str(json_get(it.value, "since"))),
+               SPELT_ARGS(json_str(json_get(it.value, "why"))));
+    it = json_iter(json_get(answer, "seen"));
+    while (json_next(&it)) {
+        const struct json *client = json_get(it.value, "client");
+        printf("%.*s", SPELT_ARGS(json_str(json_get(it.value, "caller"))));
+        if (client)
+            printf(" (says it is %.*s %.*s)",
+                   SPELT_ARGS(json_str(json_get(client, "name"))),
+                   SPELT_ARGS(json_str(json_get(client, "version"))));
+        printf(": %lld calls, the last %.*s\n",
+               (long long)json_int(json_get(it.value, "calls"), 0),
+               SPELT_ARGS(json_str(json_get(it.value, "last"))));
+    }
+    if (json_get(answer, "more"))
+        printf("%lld calls of others\n",
+               (long long)json_int(json_get(answer, "more"), 0));
+}
+
+static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
     scoped_buf struct buf text;
+    scoped(free) struct seen *all = mem_new(SEEN_MAX * sizeof *all);
+    struct seeing s = {.at = all};
     buf_init(&text, (size_t)1 << 20);
     struct json_writer w = json_writer(&text);
+    if (!trail_each(ward_trail(ward), see, &s, e))
+        return false;
+    json_open_object(&w);
+    json_key(&w, "paused");
     guard_paused(g, &w);
+    json_key(&w, "seen");
+    put_seen(&s, &w);
+    if (s.more)
+        json_pair_int(&w, "more", (int64_t)s.more);
+    json_close(&w);
+    if (!buf_check(&text, "the callers", e))
+        return false;
     if (as_json)
         printf("%s\n", buf_cz(&text));
-    struct json_iter it = json_iter(as_json ? NULL : json_read(buf_view(&text), a, e));
-    while (json_next(&it))
-        printf("%.*s paused since %.*s: %.*s\n", STR_ARGS(it.key),
-               STR_ARGS(json_str(json_get(it.value, "since"))),
-               STR_ARGS(json_str(json_get(it.value, "why"))));
+    else
+        print_all(json_read(buf_view(&text), a, e));
     return !e->code;
 }
 
@@ -34,9 +138,11 @@ int command_callers(int argc, char **argv)
         {"--help", NULL, &help, NULL, "this list"},
     };
     struct option_use use = {
-        .usage = "cloche callers [list | pause NAME | resume NAME] [OPTIONS]\n\n"
-                 "Callers whose calls are refused until you let them go on; NAME is the\n"
-                 "caller of 'cloche audit', such as stdio or 'http 127.0.0.1'.",
+        .usage =
+            "cloche callers [list | pause NAME | resume NAME] [OPTIONS]\n\n"
+            "Callers whose calls are refused until you let them go on, and those whose\n"
+            "calls are in the audit, with the programs that they say they are. NAME is\n"
+            "the caller of 'cloche audit', such as stdio or 'http 127.0.0.1'.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &help,
@@ -52,7 +158,7 @@ int command_callers(int argc, char **argv)
     const char *verb = words[0] ? words[0] : "list";
     bool ok = g != NULL;
     if (ok && !strcmp(verb, "list") && use.given < 2)
-        ok = list(g, json, &e);
+        ok = list(g, ward, json, &e);
     else if (ok && !strcmp(verb, "pause") && use.given == 2)
         ok = ward_pause(ward, words[1], "by a person", &e);
     else if (ok && !strcmp(verb, "resume") && use.given == 2)

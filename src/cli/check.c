@@ -11,11 +11,11 @@ static void print_finding(const char *file, const struct json *f)
     printf("%s:%lld:%lld: %.*s: %.*s [%.*s]\n", file,
            (long long)json_int(json_get(f, "line"), 0),
            (long long)json_int(json_get(f, "column"), 0),
-           STR_ARGS(json_str(json_get(f, "severity"))),
-           STR_ARGS(json_str(json_get(f, "message"))),
-           STR_ARGS(json_str(json_get(f, "rule"))));
+           SPELT_ARGS(json_str(json_get(f, "severity"))),
+           SPELT_ARGS(json_str(json_get(f, "message"))),
+           SPELT_ARGS(json_str(json_get(f, "rule"))));
     if (suggestion.n)
-        printf("    %.*s\n", STR_ARGS(suggestion));
+        printf("    %.*s\n", SPELT_ARGS(suggestion));
 }
 
 /* Of JavaScript, what the checker finds are warnings; how many. */
@@ -29,12 +29,12 @@ static long long print_types(const char *file, const struct json *answer)
         warnings += str_is(severity, "warning");
         printf("%s:%lld:%lld: %.*s: %.*s [%.*s]\n", file,
                (long long)json_int(json_get(it.value, "line"), 0),
-               (long long)json_int(json_get(it.value, "column"), 0), STR_ARGS(severity),
-               STR_ARGS(json_str(json_get(it.value, "message"))),
-               STR_ARGS(json_str(json_get(it.value, "code"))));
+               (long long)json_int(json_get(it.value, "column"), 0), SPELT_ARGS(severity),
+               SPELT_ARGS(json_str(json_get(it.value, "message"))),
+               SPELT_ARGS(json_str(json_get(it.value, "code"))));
     }
     if (unchecked.n)
-        printf("%s: %.*s\n", file, STR_ARGS(unchecked));
+        printf("%s: %.*s\n", file, SPELT_ARGS(unchecked));
     return warnings;
 }
 

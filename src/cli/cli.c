@@ -56,15 +56,25 @@ static void help(void)
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }
 
+struct str cli_spelt(struct cli_text *t, struct str text)
+{
+    scoped_buf struct buf spelt;
+    buf_init(&spelt, 12 * sizeof t->at + 64);
+    str_spell(str_cut(text, sizeof t->at), &spelt);
+    struct str shown = str_cut(buf_view(&spelt), sizeof t->at);
+    memcpy(t->at, shown.n ? shown.at : "", shown.n);
+    return (struct str){t->at, shown.n};
+}
+
 int cli_fail(const struct err *e)
 {
-    fprintf(stderr, "cloche: %s\n", e->msg);
+    fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e->msg)));
     return e->code == ERR_INVALID ? EXIT_WRONG : EXIT_FAILED;
 }
 
 int cli_fail_library(const struct cloche_error *e)
 {
-    fprintf(stderr, "cloche: %s\n", cloche_error_message(e));
+    fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(cloche_error_message(e))));
     return cloche_error_code(e) == CLOCHE_INVALID ? EXIT_WRONG : EXIT_FAILED;
 }
 

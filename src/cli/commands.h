@@ -36,6 +36,13 @@ struct ward;
 /* A guard, and the ward of that vault or of none. NULL and *e. */
 struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e);
 
+/* What others wrote (str_spell()), cut, for printf: `"%.*s", SPELT_ARGS(text)`. */
+struct cli_text {
+    char at[4096];
+};
+struct str cli_spelt(struct cli_text *t, struct str text);
+#define SPELT_ARGS(text) STR_ARGS(cli_spelt(&(struct cli_text){{0}}, text))
+
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
 /* The same of a failure of the library. */

@@ -118,7 +118,7 @@ void fn_print(struct str text)
 {
     scoped_buf struct buf safe;
     buf_init(&safe, FN_MEMORY);
-    approvals_spell(text, &safe);
+    str_spell(text, &safe);
     fputs(buf_cz(&safe), stdout);
 }
 
@@ -136,7 +136,7 @@ void fn_print_findings(const char *kind, const struct json *list)
                    (long long)json_int(json_get(it.value, "column"), 1));
         printf("%s%s: ", field.n || line ? ": " : "", kind);
         fn_print(json_str(json_get(it.value, "message")));
-        printf(" [%.*s]\n", STR_ARGS(json_str(json_get(it.value, "code"))));
+        printf(" [%.*s]\n", SPELT_ARGS(json_str(json_get(it.value, "code"))));
         if (suggestion.n) {
             fputs("    ", stdout);
             fn_print(suggestion);

@@ -76,8 +76,8 @@ static int print_kept(struct fn *f, int exit)
     if (json_length(json_get(tests, "results")))
         fn_print_tests(tests);
     printf("%.*s: %.*s",
-           STR_ARGS(json_str(json_get(json_get(f->answered, "function"), "name"))),
-           STR_ARGS(json_str(json_get(f->answered, "action"))));
+           SPELT_ARGS(json_str(json_get(json_get(f->answered, "function"), "name"))),
+           SPELT_ARGS(json_str(json_get(f->answered, "action"))));
     if (json_bool(json_get(f->answered, "dryRun"), false))
         printf(" (not really: --dry-run)\n");
     else
@@ -326,7 +326,7 @@ int fn_delete(int argc, char **argv)
     fn_print_findings("warning", json_get(f.answered, "warnings"));
     struct json_iter it = json_iter(json_get(f.answered, "deleted"));
     while (json_next(&it))
-        printf("%.*s: %s\n", STR_ARGS(json_str(it.value)),
+        printf("%.*s: %s\n", SPELT_ARGS(json_str(it.value)),
                how.dry ? "would be deleted" : "deleted");
     return EXIT_DONE;
 }

@@ -57,9 +57,9 @@ static void print_import(const struct json *answer)
     while (json_next(&it)) {
         struct str renamed = json_str(json_get(it.value, "newName"));
         fn_print(json_str(json_get(it.value, "name")));
-        printf(": %.*s", STR_ARGS(json_str(json_get(it.value, "action"))));
+        printf(": %.*s", SPELT_ARGS(json_str(json_get(it.value, "action"))));
         if (renamed.n)
-            printf(" as %.*s", STR_ARGS(renamed));
+            printf(" as %.*s", SPELT_ARGS(renamed));
         putchar('\n');
         fn_print_findings("  error", json_get(it.value, "errors"));
         fn_print_findings("  warning", json_get(it.value, "warnings"));
@@ -128,7 +128,7 @@ static int backups(int argc, char **argv, bool list, const char *usage)
         printf("%.*s\n", STR_ARGS(made));
     while (list && json_next(&it))
         printf("%.*s  %lld functions%s\n",
-               STR_ARGS(json_str(json_get(it.value, "backup"))),
+               SPELT_ARGS(json_str(json_get(it.value, "backup"))),
                (long long)json_int(json_get(it.value, "functions"), 0),
                json_bool(json_get(it.value, "sound"), true) ? "" : " (damaged)");
     return EXIT_DONE;
@@ -166,7 +166,7 @@ int fn_restore(int argc, char **argv)
         json_pair_cstr(&f.w, "backup", words[0]);
     if (!fn_call(&f, "restore_custom_functions", &exit) || !fn_goes_on(&f, &exit))
         return exit;
-    printf("restored from %.*s\n", STR_ARGS(json_str(json_get(f.answered, "backup"))));
+    printf("restored from %.*s\n", SPELT_ARGS(json_str(json_get(f.answered, "backup"))));
     return EXIT_DONE;
 }
 
@@ -192,8 +192,8 @@ int fn_migrate(int argc, char **argv)
     }
     struct json_iter it = json_iter(json_get(f.answered, "functions"));
     while (json_next(&it)) {
-        printf("%.*s: %.*s\n", STR_ARGS(json_str(json_get(it.value, "name"))),
-               STR_ARGS(json_str(json_get(it.value, "action"))));
+        printf("%.*s: %.*s\n", SPELT_ARGS(json_str(json_get(it.value, "name"))),
+               SPELT_ARGS(json_str(json_get(it.value, "action"))));
         fn_print_findings("  error", json_get(it.value, "errors"));
     }
     printf("%lld checked, %lld do not fit\n",

@@ -15,9 +15,9 @@ static void print_rows(const struct json *rows)
     while (json_next(&it)) {
         const struct json *meta = json_get(it.value, "metadata");
         printf("%-28.*s v%-3lld %-5.*s %6lld calls  ",
-               STR_ARGS(json_str(json_get(it.value, "name"))),
+               SPELT_ARGS(json_str(json_get(it.value, "name"))),
                (long long)json_int(json_get(meta, "version"), 0),
-               STR_ARGS(json_str(json_get(meta, "createdBy"))),
+               SPELT_ARGS(json_str(json_get(meta, "createdBy"))),
                (long long)json_int(json_get(meta, "usageCount"), 0));
         fn_print(str_cut(json_str(json_get(it.value, "description")), 100));
         putchar('\n');
@@ -82,7 +82,7 @@ int fn_list(int argc, char **argv)
     print_rows(json_get(f.answered, "functions"));
     struct str next = json_str(json_get(f.answered, "nextCursor"));
     if (next.n)
-        printf("... and more: --cursor %.*s\n", STR_ARGS(next));
+        printf("... and more: --cursor %.*s\n", SPELT_ARGS(next));
     return EXIT_DONE;
 }
 
@@ -98,7 +98,7 @@ static void print_function(const struct json *answer)
     struct json_iter it = json_iter(json_get(fn, "parameters"));
     while (json_next(&it)) {
         struct str about = json_str(json_get(it.value, "description"));
-        printf("\n    %.*s%s", STR_ARGS(it.key), about.n ? ": " : "");
+        printf("\n    %.*s%s", SPELT_ARGS(it.key), about.n ? ": " : "");
         fn_print(about);
     }
     printf("\n    version %lld, by %.*s, of %.*s; %lld calls\n    for example: ",
@@ -164,7 +164,7 @@ int fn_versions(int argc, char **argv)
         printf("%c v%-4lld %.*s  ",
                json_bool(json_get(it.value, "current"), false) ? '*' : ' ',
                (long long)json_int(json_get(it.value, "version"), 0),
-               STR_ARGS(json_str(json_get(it.value, "at"))));
+               SPELT_ARGS(json_str(json_get(it.value, "at"))));
         fn_print(json_str(json_get(it.value, "action")));
         fputs(" by ", stdout);
         fn_print(json_str(json_get(it.value, "by")));
@@ -200,7 +200,8 @@ int fn_diff(int argc, char **argv)
 static void print_use(const struct json *row)
 {
     const struct json *times = json_get(row, "durations");
-    printf("%-28.*s %6lld calls, %lld failed", STR_ARGS(json_str(json_get(row, "name"))),
+    printf("%-28.*s %6lld calls, %lld failed",
+           SPELT_ARGS(json_str(json_get(row, "name"))),
            (long long)json_int(json_get(row, "calls"), 0),
            (long long)json_int(json_get(row, "failed"), 0));
     if (json_get(times, "p50"))
@@ -254,7 +255,7 @@ int fn_templates(int argc, char **argv)
         return exit;
     struct json_iter it = json_iter(json_get(f.answered, "templates"));
     while (json_next(&it))
-        printf("%-20.*s %.*s\n", STR_ARGS(json_str(json_get(it.value, "template"))),
-               STR_ARGS(json_str(json_get(it.value, "description"))));
+        printf("%-20.*s %.*s\n", SPELT_ARGS(json_str(json_get(it.value, "template"))),
+               SPELT_ARGS(json_str(json_get(it.value, "description"))));
     return EXIT_DONE;
 }

@@ -89,19 +89,19 @@ static void print_problems(const struct json *found)
     struct json_iter it = json_iter(json_get(found, "problems"));
     while (json_next(&it))
         printf("%.*s:%lld:%lld: %.*s: %.*s\n",
-               STR_ARGS(json_str(json_get(it.value, "file"))),
+               SPELT_ARGS(json_str(json_get(it.value, "file"))),
                (long long)json_int(json_get(it.value, "line"), 1),
                (long long)json_int(json_get(it.value, "column"), 1),
-               STR_ARGS(json_str(json_get(it.value, "severity"))),
-               STR_ARGS(json_str(json_get(it.value, "message"))));
+               SPELT_ARGS(json_str(json_get(it.value, "severity"))),
+               SPELT_ARGS(json_str(json_get(it.value, "message"))));
 }
 
 static void print_shown(const struct json *shown)
 {
     struct json_iter it = json_iter(json_get(shown, "values"));
     while (json_next(&it)) {
-        printf("%-26.*s %-8.*s ", STR_ARGS(json_str(json_get(it.value, "key"))),
-               STR_ARGS(json_str(json_get(it.value, "from"))));
+        printf("%-26.*s %-8.*s ", SPELT_ARGS(json_str(json_get(it.value, "key"))),
+               SPELT_ARGS(json_str(json_get(it.value, "from"))));
         print_value(json_get(it.value, "value"));
         if (json_get(it.value, "and")) {
             printf(" and, from the vault, ");
@@ -112,8 +112,8 @@ static void print_shown(const struct json *shown)
     printf("\n");
     it = json_iter(json_get(shown, "files"));
     while (json_next(&it))
-        printf("%-8.*s %.*s%s\n", STR_ARGS(json_str(json_get(it.value, "from"))),
-               STR_ARGS(json_str(json_get(it.value, "file"))),
+        printf("%-8.*s %.*s%s\n", SPELT_ARGS(json_str(json_get(it.value, "from"))),
+               SPELT_ARGS(json_str(json_get(it.value, "file"))),
                json_bool(json_get(it.value, "there"), false) ? "" : " (not there)");
     print_problems(shown);
 }

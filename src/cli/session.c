@@ -91,9 +91,9 @@ static bool list_sessions(const struct session_command *c, const struct found *f
         const struct session_info *x = &f->all[i];
         char used[25];
         os_format_utc(x->used_ms, used);
-        printf("%-16.*s %-14.*s %s %5llu KB  %.*s\n", STR_ARGS(x->name),
-               STR_ARGS(x->caller), used, (unsigned long long)(x->bytes >> 10),
-               STR_ARGS(x->handle));
+        printf("%-16.*s %-14.*s %s %5llu KB  %.*s\n", SPELT_ARGS(x->name),
+               SPELT_ARGS(x->caller), used, (unsigned long long)(x->bytes >> 10),
+               SPELT_ARGS(x->handle));
     }
     return true;
 }

@@ -131,7 +131,7 @@ static void print_words(const struct json *list, const char *none)
     if (!json_length(list))
         printf("%s", json_is(list, JSON_NULL) ? none : "-");
     for (bool first = true; json_next(&it); first = false)
-        printf("%s%.*s", first ? "" : ",", STR_ARGS(json_str(it.value)));
+        printf("%s%.*s", first ? "" : ",", SPELT_ARGS(json_str(it.value)));
 }
 
 static void print_token(const struct json *t)
@@ -139,9 +139,9 @@ static void print_token(const struct json *t)
     struct str expires = json_str(json_get(t, "expires")),
                revoked = json_str(json_get(t, "revoked")),
                used = json_str(json_get(t, "last_used"));
-    printf("%.*s %-16.*s %-7.*s ", STR_ARGS(json_str(json_get(t, "id"))),
-           STR_ARGS(json_str(json_get(t, "name"))),
-           STR_ARGS(json_str(json_get(t, "level"))));
+    printf("%.*s %-16.*s %-7.*s ", SPELT_ARGS(json_str(json_get(t, "id"))),
+           SPELT_ARGS(json_str(json_get(t, "name"))),
+           SPELT_ARGS(json_str(json_get(t, "level"))));
     print_words(json_get(t, "scopes"), "-");
     printf(" of ");
     print_words(json_get(t, "vaults"), "all vaults");

@@ -63,7 +63,7 @@ void tool_print_notes(const char *head, const struct buf *lines)
         size_t n = end ? (size_t)(end - rest.at) : rest.n;
         scoped_buf struct buf plain;
         buf_init(&plain, 8 * n + 64);
-        approvals_spell((struct str){rest.at, n}, &plain);
+        str_spell((struct str){rest.at, n}, &plain);
         fprintf(stderr, "%s%s\n", head, buf_cz(&plain));
         n += end != NULL;
         rest = (struct str){rest.at + n, rest.n - n};
@@ -110,7 +110,7 @@ static bool install(const struct install_command *c, struct toolbox *box,
         return false;
     scoped_buf struct buf version;
     buf_init(&version, 4096);
-    approvals_spell(str_of(t->version), &version);
+    str_spell(str_of(t->version), &version);
     printf("%s %s\n", t->name, buf_cz(&version));
     return true;
 }

@@ -92,7 +92,7 @@ static void print_cell(const char *text, int width, size_t max)
 {
     scoped_buf struct buf plain;
     buf_init(&plain, 4 * max + 64);
-    approvals_spell(str_cut(str_of(text), max), &plain);
+    str_spell(str_cut(str_of(text), max), &plain);
     printf("%-*s ", width, buf_cz(&plain));
 }
 
@@ -153,7 +153,7 @@ static void print_pair(const char *key, const char *text)
 {
     scoped_buf struct buf plain;
     buf_init(&plain, (size_t)64 << 10);
-    approvals_spell(str_of(text), &plain);
+    str_spell(str_of(text), &plain);
     printf("%-12s %s\n", key, buf_cz(&plain));
 }
 

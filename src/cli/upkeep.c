@@ -19,7 +19,7 @@ static void print_pairs(const struct json *object)
         buf_init(&value, 4096);
         struct json_writer w = json_writer(&value);
         json_put(&w, it.value);
-        printf("%-12.*s %s\n", STR_ARGS(it.key), buf_cz(&value));
+        printf("%-12.*s %s\n", SPELT_ARGS(it.key), buf_cz(&value));
     }
 }
 
@@ -69,8 +69,8 @@ static void print_checks(const struct json *checks)
     while (json_next(&it))
         printf("%-4s %-28.*s %.*s\n",
                json_bool(json_get(it.value, "ok"), false) ? "ok" : "BAD",
-               STR_ARGS(json_str(json_get(it.value, "name"))),
-               STR_ARGS(json_str(json_get(it.value, "detail"))));
+               SPELT_ARGS(json_str(json_get(it.value, "name"))),
+               SPELT_ARGS(json_str(json_get(it.value, "detail"))));
 }
 
 /* Who comes in over HTTP without a token, which the library cannot tell. It is no fault. */

@@ -58,7 +58,7 @@ static bool list_vaults(const struct vault_command *c, struct err *e)
     for (size_t i = 0; i < list.count; i++) {
         const struct vault_entry *v = &list.all[i];
         printf("%s %-16.*s %-24.*s %.*s\n", str_eq(v->id, list.current) ? "*" : " ",
-               STR_ARGS(v->id), STR_ARGS(v->name), STR_ARGS(v->path));
+               SPELT_ARGS(v->id), SPELT_ARGS(v->name), SPELT_ARGS(v->path));
     }
     return true;
 }
@@ -83,7 +83,7 @@ static bool add_vault(const struct vault_command *c, struct err *e)
     };
     if (!vaults_add(&v, c->use, e))
         return false;
-    printf("%.*s\n", STR_ARGS(v.id));
+    printf("%.*s\n", SPELT_ARGS(v.id));
     return true;
 }
 

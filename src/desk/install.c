@@ -29,7 +29,7 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
     const struct policy *p = ward_policy(w, &unusable);
     bool ok = buf_check(&text, "the record", e) &&
               ward_record(w, (struct str){text.at + 1, text.n - 2},
-                          p ? p->digest : "unusable", true, e);
+                          p ? p->digest : "unusable", TRAIL_PLAIN, true, e);
     policy_release(p);
     return ok;
 }

@@ -264,7 +264,7 @@ static void put_lines(struct json_writer *w, const char *key, const struct buf *
         size_t n = end ? (size_t)(end - rest.at) : rest.n;
         scoped_buf struct buf spelt;
         buf_init(&spelt, 8 * n + 64);
-        approvals_spell((struct str){rest.at, n}, &spelt);
+        str_spell((struct str){rest.at, n}, &spelt);
         json_put_str(w, buf_view(&spelt));
         n += end != NULL;
         rest = (struct str){rest.at + n, rest.n - n};

@@ -9,7 +9,7 @@ void put_spelt(struct json_writer *w, const char *key, struct str text)
 {
     scoped_buf struct buf spelt;
     buf_init(&spelt, TEXT_MAX);
-    approvals_spell(text, &spelt);
+    str_spell(text, &spelt);
     json_pair_str(w, key, buf_view(&spelt));
 }
 

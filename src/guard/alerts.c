@@ -18,11 +18,14 @@
 #define PAUSED_MAX ((size_t)64 << 10)
 #define LOCK_MS 5000u
 
-static const char *const kind_names[ALERT_KINDS] = {"denials", "deletes", "limits",
-                                                    "errors", "newHosts"};
-static const char *const kind_words[ALERT_KINDS] = {"refusals", "deleted notes",
-                                                    "stops by a limit", "failed calls",
-                                                    "hosts never fetched from before"};
+static const char *const kind_names[ALERT_KINDS] = {"denials", "deletes",  "limits",
+                                                    "errors",  "newHosts", "disk"};
+static const char *const kind_words[ALERT_KINDS] = {"refusals",
+                                                    "deleted notes",
+                                                    "stops by a limit",
+                                                    "failed calls",
+                                                    "hosts never fetched from before",
+                                                    NULL};
 
 struct window {
     uint64_t part; /* the number of the newest part, since the clock began */
@@ -32,8 +35,9 @@ struct window {
 struct watched {
     char name[64];
     uint64_t used_ns;
-    struct window windows[ALERT_KINDS], all;
-    uint64_t quiet_until[ALERT_KINDS]; /* one alert a window */
+    uint32_t odd_bytes;                                  /* recorded, less than a KiB */
+    struct window windows[ALERT_COUNTED], all, recorded; /* the last in KiB, of a day */
+    uint64_t quiet_until[ALERT_KINDS];                   /* one alert a window */
 };
 
 struct sink {
@@ -219,6 +223,7 @@ static void record(struct ward *w, const char *event, const char *caller,
     ward_event_begin(&told, event);
     json_pair_str(&told.out, "caller", str_cut(str_of(caller), 63));
     if (alert) {
+        client_claim_put(alert->claim, &told.out);
         json_pair_cstr(&told.out, "kind", kind_names[alert->kind]);
         json_pair_bool(&told.out, "paused", alert->paused);
     }
@@ -284,7 +289,7 @@ void guard_off_alert(struct guard *g, alert_fn *fn, void *arg)
     pthread_mutex_unlock(&a->lock);
 }
 
-static void raise_alert(struct ward *w, const struct policy *p, struct alert *alert)
+void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert)
 {
     struct alerts *a = w->guard->alerts;
     struct sink sinks[SINKS_MAX];
@@ -332,7 +337,7 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
 {
     struct err none = {0};
     struct alerts *a = w->guard->alerts;
-    struct alert raised[ALERT_KINDS];
+    struct alert raised[ALERT_COUNTED];
     size_t n = 0;
     enum way way = caller_way(who);
     /* The common call: nothing but that it was one, to be counted with the next other. */
@@ -348,23 +353,53 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
     uint64_t now_ns = os_mono_ns();
     pthread_mutex_lock(&a->lock);
     struct watched *c = find_caller(a, who->name, now_ns);
-    uint32_t counts[ALERT_KINDS] = {d->denials, d->deletes, d->limit, d->failed,
-                                    count_new_hosts(a, d)};
-    for (size_t kind = 0; kind < ALERT_KINDS; kind++) {
+    uint32_t counts[ALERT_COUNTED] = {d->denials, d->deletes, d->limit, d->failed,
+                                      count_new_hosts(a, d)};
+    for (size_t kind = 0; kind < ALERT_COUNTED; kind++) {
         uint32_t sum;
         if (!is_over(c, p, (enum alert_kind)kind, counts[kind], ended, now_ns, &sum))
             continue;
         struct alert *new = &raised[n++];
         *new = (struct alert){.kind = (enum alert_kind)kind,
                               .caller = who->name,
+                              .claim = who->claim,
                               .paused = p->alerts[kind].pause};
         (void)snprintf(new->message, sizeof new->message, "%u %s within %u s", sum,
                        kind_words[kind], p->alerts[kind].seconds);
     }
     pthread_mutex_unlock(&a->lock);
     for (size_t i = 0; i < n; i++)
-        raise_alert(w, p, &raised[i]);
+        alerts_raise(w, p, &raised[i]);
     policy_release(p);
+}
+
+/* ---- what its records take --------------------------------------------------- */
+
+#define DAY_SECONDS 86400u
+
+bool alerts_spend(struct alerts *a, const char *name, size_t bytes, uint32_t most_kib)
+{
+    uint64_t now_ns = os_mono_ns();
+    pthread_mutex_lock(&a->lock);
+    struct watched *c = find_caller(a, name, now_ns);
+    uint32_t all = c->odd_bytes + (uint32_t)(bytes < UINT32_MAX / 2 ? bytes : 0);
+    c->odd_bytes = all % 1024;
+    uint32_t sum = window_add(&c->recorded, now_ns, DAY_SECONDS, all / 1024);
+    bool over = sum >= most_kib;
+    pthread_mutex_unlock(&a->lock);
+    return !over;
+}
+
+bool alerts_first(struct alerts *a, const char *name)
+{
+    uint64_t now_ns = os_mono_ns();
+    pthread_mutex_lock(&a->lock);
+    struct watched *c = find_caller(a, name, now_ns);
+    bool first = now_ns >= c->quiet_until[ALERT_DISK];
+    if (first)
+        c->quiet_until[ALERT_DISK] = now_ns + (uint64_t)DAY_SECONDS / PARTS * 1000000000u;
+    pthread_mutex_unlock(&a->lock);
+    return first;
 }
 
 struct guard_counts guard_count(const struct guard *g)
@@ -373,5 +408,7 @@ struct guard_counts guard_count(const struct guard *g)
                              .lost = audit_lost(g->audit)};
     for (size_t i = 0; i < ALERT_KINDS; i++)
         n.alerts[i] = atomic_load(&g->alerts->raised[i]);
+    for (struct ward *w = atomic_load(&g->wards); w; w = w->next)
+        n.trail_bytes += trail_bytes(w->trail);
     return n;
 }

@@ -54,6 +54,11 @@ void guard_close(struct guard *g)
     free(g);
 }
 
+struct audit *guard_audit(struct guard *g)
+{
+    return g->audit;
+}
+
 static struct ward *find_ward(struct ward *w, const char *path)
 {
     while (w && (!w->path != !path || (path && strcmp(w->path, path) != 0)))
@@ -221,6 +226,8 @@ static void reload(struct ward *w, const struct os_stamp *user,
     w->state = now;
     w->why = e;
     if (now)
+        trail_keep_most(w->trail, (uint64_t)now->shown.audit.code_megabytes << 20);
+    if (now)
         trail_rotate_at(w->trail, (uint64_t)now->shown.audit.rotate_megabytes << 20);
     free(w->told);
     w->told = tell(now, &e);
@@ -259,13 +266,18 @@ struct trail *ward_trail(struct ward *w)
     return w->trail;
 }
 
-bool ward_record(struct ward *w, struct str members, const char *digest, bool lasting,
-                 struct err *e)
+bool ward_record(struct ward *w, struct str members, const char *digest,
+                 enum trail_kind kind, bool lasting, struct err *e)
 {
     pthread_mutex_lock(&w->lock);
     scoped(free) char *told = w->told ? mem_strdup(w->told) : NULL;
     pthread_mutex_unlock(&w->lock);
-    return trail_append(w->trail, members, digest, str_of(told), lasting, e);
+    struct trail_entry entry = {.members = members,
+                                .before = str_of(told),
+                                .state = digest,
+                                .kind = kind,
+                                .lasting = lasting};
+    return trail_put(w->trail, &entry, e);
 }
 
 void ward_event_begin(struct ward_event *v, const char *event)
@@ -287,9 +299,9 @@ bool ward_event_end(struct ward_event *v, struct ward *w, const char *digest,
     const struct policy *p = digest ? NULL : ward_policy(w, &unusable);
     if (!digest)
         digest = p ? p->digest : "unusable";
-    bool ok =
-        buf_check(&v->text, "the record", e) &&
-        ward_record(w, (struct str){v->text.at + 1, v->text.n - 2}, digest, lasting, e);
+    bool ok = buf_check(&v->text, "the record", e) &&
+              ward_record(w, (struct str){v->text.at + 1, v->text.n - 2}, digest, false,
+                          lasting, e);
     policy_release(p);
     buf_done(&v->text);
     return ok;

@@ -10,12 +10,9 @@
  */
 #pragma once
 #include "audit/audit.h"
-#include "base/base.h"
 #include "caller/caller.h"
-#include "json/json.h"
 
 /* ---- the policy --------------------------------------------------------- */
-
 struct policy_mount {
     const char *guest, *host; /* absolute paths */
     bool writable;
@@ -26,7 +23,6 @@ struct policy_secret {
     const char *name, *value, *env, *file, *header, *format;
     struct policy_names hosts;
 };
-
 enum policy_lint { POLICY_LINT_OFF, POLICY_LINT_WARN, POLICY_LINT_REFUSE };
 
 /* May an agent run a command-line tool? The later a word, the less it may. */
@@ -46,7 +42,6 @@ struct policy_permissions {
     } *at;
     size_t n;
 };
-
 enum policy_exposure { EXPOSE_SEARCH, EXPOSE_LISTED, EXPOSE_ALL };
 
 /* Of one caller, within `seconds`; 0 for `count` never raises it. */
@@ -55,7 +50,9 @@ struct policy_alert {
     bool pause; /* and the caller is refused until a person lifts it */
 };
 enum alert_kind { ALERT_DENIALS, ALERT_DELETES, ALERT_LIMITS, ALERT_ERRORS, ALERT_HOSTS };
-#define ALERT_KINDS 5
+#define ALERT_COUNTED 5 /* of which the policy says something */
+#define ALERT_DISK ((enum alert_kind)ALERT_COUNTED) /* raised at bounds of its own */
+#define ALERT_KINDS 6
 
 /* One state of the policy. Nothing in it changes while it is held. */
 struct policy {
@@ -87,9 +84,10 @@ struct policy {
     } sessions;
     struct {
         bool required;
-        uint32_t rotate_megabytes;
+        uint32_t rotate_megabytes, max_megabytes, caller_megabytes, code_megabytes;
     } audit;
-    struct policy_alert alerts[ALERT_KINDS];
+    uint32_t reserve_megabytes; /* of the disk, that agents leave free */
+    struct policy_alert alerts[ALERT_COUNTED];
     const char *webhook; /* NULL: none */
     struct {             /* command-line tools */
         enum policy_exposure exposure;
@@ -115,6 +113,7 @@ struct guard;
 /* Never fails: what cannot be read shows at the calls it concerns. */
 struct guard *guard_open(const struct guard_options *o);
 void guard_close(struct guard *g); /* NULL is fine; no call may be running */
+struct audit *guard_audit(struct guard *g);
 SCOPED(guard, guard_close);
 
 /* What one vault's calls are under; NULL: calls without a vault. The same answer for the same
@@ -123,10 +122,10 @@ struct ward;
 struct ward *guard_ward(struct guard *g, const char *vault_dir, struct err *e);
 const char *ward_path(const struct ward *w); /* its folder; NULL: none */
 struct trail *ward_trail(struct ward *w);    /* where what is done there is recorded */
-/* Appends what a call came to: the inside of a JSON object. `digest`: of the policy that
- * it was under; a change of that is told first. As trail_append(). */
-bool ward_record(struct ward *w, struct str members, const char *digest, bool lasting,
-                 struct err *e);
+/* Appends what a call will do, or came to: the inside of a JSON object. `digest`: of the policy
+ * that it was under; a change of that is told first. As trail_put(). */
+bool ward_record(struct ward *w, struct str members, const char *digest,
+                 enum trail_kind kind, bool lasting, struct err *e);
 /* The same for what is no call: {time, event, ...}, more is written to `out` between the
  * two; not to be moved meanwhile. `digest`: NULL is what is in force. ERR_LIMIT: too long. */
 struct ward_event {
@@ -143,7 +142,6 @@ const struct policy *ward_policy(struct ward *w, struct err *e);
 void policy_release(const struct policy *p); /* NULL is fine */
 
 /* ---- what one call may do ----------------------------------------------- */
-
 /* The policy, the caller's level and the call's own wish, together: every way to do
  * something asks this one place. */
 struct permit {
@@ -153,6 +151,9 @@ struct permit {
     enum level level;         /* the lowest of all that were said */
     bool read_only;           /* nothing that writes is allowed, whatever it is called */
     struct policy_names wish; /* allowedAPIs of the call itself */
+    /* Records that `call` will change something, when all else allows it; or NULL. */
+    bool (*intend)(void *arg, const char *call, struct err *e);
+    void *intend_arg;
 };
 #define PERMIT_WISH_MAX 256u /* names in one call's allowedAPIs */
 /* `allowed` is the call's own list (NULL: none), which outlives the permit; its names
@@ -160,7 +161,6 @@ struct permit {
 bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
                  const struct json *allowed, struct err *e);
 void permit_close(struct permit *p); /* one of zeros is fine */
-
 /* May it call this? `least` is the least trusted level that may, `writes` whether the
  * call changes anything: then the audit trail must be there to tell of it (else ERR_IO,
  * unless the policy does not ask for that). Wants SCOPE_WRITE of a credential where it
@@ -171,7 +171,6 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
 unsigned permit_scope(const char *call, bool writes);
 /* Shall a person be asked before it calls this? Those at the terminal are one. */
 bool permit_asks(const struct permit *p, const char *call);
-
 struct permit_tool { /* a command-line tool, as far as this minds */
     const char *name;
     bool builtin, is_signed; /* by a key that the user trusts */
@@ -194,12 +193,12 @@ uint32_t permit_timeout_ms(const struct permit *p); /* the ceilings of its level
 uint32_t permit_memory_mb(const struct permit *p);
 
 /* ---- alerts ------------------------------------------------------------- */
-
 struct alert {
     enum alert_kind kind;
     const char *caller;
-    char message[120]; /* "20 refusals within 60 s" */
-    bool paused;       /* and the caller is refused from now on */
+    const struct client_claim *claim; /* or NULL */
+    char message[120];                /* "20 refusals within 60 s" */
+    bool paused;                      /* and the caller is refused from now on */
 };
 /* Called from the thread of the call that raised it; must not wait. At most four. */
 typedef void alert_fn(void *arg, const struct alert *alert);
@@ -216,6 +215,10 @@ struct deed {
 };
 /* Raises what it has to: in the trail, to whoever listens, to the webhook. */
 void ward_observe(struct ward *w, const struct caller *who, const struct deed *d);
+/* So many bytes were recorded for it. false: its share of a day is full. */
+bool ward_spend(struct ward *w, const struct caller *who, size_t bytes);
+/* {audit_bytes, audit_most, free_bytes, reserve, ok, why?} of the disk, for people. */
+void ward_disk(struct ward *w, struct json_writer *out);
 /* Records that somebody was not let in at all. Waits for no disk. */
 void ward_refused(struct ward *w, const char *caller, const char *why);
 /* A paused caller's calls are ERR_DENIED, in all processes of the user, until a person
@@ -225,26 +228,23 @@ bool ward_resume(struct ward *w, const char *caller, struct err *e);
 void guard_paused(struct guard *g, struct json_writer *out); /* {caller: {since, why}} */
 
 struct guard_counts {
-    uint64_t alerts[ALERT_KINDS], recorded, lost;
+    uint64_t alerts[ALERT_KINDS], recorded, lost,
+        trail_bytes; /* the last of all trails */
 } guard_count(const struct guard *g);
 
 /* ---- for people --------------------------------------------------------- */
-
 /* Every key with its value and where that comes from: {"policy", "values": [{"key",
  * "value", "from": "default" | "user" | "vault"}], "files", "problems"}. */
 bool ward_show(struct ward *w, struct buf *out, struct err *e);
-
 /* What is wrong with a policy's text (`vault`: a vault's), as {"ok", "problems": [{"file",
  * "line", "column", "key", "severity": "error" | "warning", "message"}]}. */
 bool guard_check(struct guard *g, const char *file, struct str text, bool vault,
                  struct buf *out, struct err *e);
 bool ward_check(struct ward *w, struct buf *out, struct err *e); /* both, as they are */
-
 /* Sets `key` ("tools.permissions.jq" too) in the user's file, or in the vault's. `values`:
  * JSON, or plain words; several make a list; none takes it out. `by` ("terminal") is for
  * the audit. ERR_INVALID: no such key, what it accepts, or the file itself is broken. */
 bool ward_set(struct ward *w, bool in_vault, const char *key, const char *const *values,
               size_t count, const char *by, struct err *e);
-
 /* The JSON Schema (2020-12) of a policy file, made from the table that reads it. */
 bool guard_schema(struct buf *out, struct err *e);

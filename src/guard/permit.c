@@ -54,7 +54,7 @@ bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
     bool may_write = !who->grant || who->grant->scopes & SCOPE_WRITE;
     p->read_only = p->policy->read_only || p->level == LEVEL_ZERO || !may_write;
     if (alerts_allow(w->guard->alerts, who->name, e) &&
-        read_wish(p, w->guard, allowed, e))
+        quota_allows(w, p->policy, who, e) && read_wish(p, w->guard, allowed, e))
         return true;
     permit_close(p);
     return false;
@@ -84,6 +84,17 @@ unsigned permit_scope(const char *call, bool writes)
 {
     bool tells = !strncmp(call, "api.", 4) || !strncmp(call, "utils.", 6);
     return writes ? SCOPE_WRITE : tells ? 0 : SCOPE_READ;
+}
+
+/* What will be changed is told first, and there is room for what comes of it. */
+static bool is_recorded(const struct permit *p, const char *call, struct err *e)
+{
+    struct err why = {0};
+    bool ok = trail_ready(p->ward->trail, &why) &&
+              (!p->intend || p->intend(p->intend_arg, call, &why));
+    return ok || !p->policy->audit.required ||
+           err_set(e, why.code == ERR_BUSY ? ERR_BUSY : ERR_IO,
+                   "%s did nothing, because it could not be recorded: %s", call, why.msg);
 }
 
 bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
@@ -121,11 +132,8 @@ bool permit_call(const struct permit *p, const char *call, enum level least, boo
             call);
     if (writes && !alerts_allow(p->ward->guard->alerts, p->who->name, e))
         return false;
-    struct err why = {0};
-    if (writes && policy->audit.required && !trail_ready(p->ward->trail, &why))
-        return err_set(e, ERR_IO, "%s did nothing, because it could not be recorded: %s",
-                       call, why.msg);
-    return true;
+    return !writes || (quota_allows_writes(p->ward, policy, p->who, call, e) &&
+                       is_recorded(p, call, e));
 }
 
 bool permit_asks(const struct permit *p, const char *call)

@@ -178,7 +178,25 @@ struct ward {
     struct policy_state *state;  /* NULL: refused with `why` */
     struct err why;
     char *told; /* what the trail is told of the policy: members of a record */
+    uint64_t looked_ns, trail_bytes; /* of the trail; 0: not looked yet */
+    bool told_full;                  /* that it is nearly full */
 };
+
+/* ---- quota.c ------------------------------------------------------------- */
+
+/* May an agent's call run, and may it change something, as far as the disk is concerned?
+ * ERR_BUSY: its records have taken their share; ERR_IO: trail or disk are full. */
+bool quota_allows(struct ward *w, const struct policy *p, const struct caller *who,
+                  struct err *e);
+bool quota_allows_writes(struct ward *w, const struct policy *p, const struct caller *who,
+                         const char *call, struct err *e);
+
+/* ---- alerts.c ------------------------------------------------------------ */
+
+/* Adds to what was recorded for it within a day; is that below? */
+bool alerts_spend(struct alerts *a, const char *name, size_t bytes, uint32_t most_kib);
+bool alerts_first(struct alerts *a, const char *name); /* of three hours */
+void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert);
 
 #define POLICY_FILE "policy.json"
 #define VAULT_POLICY_FILE ".cloche/policy.json"

@@ -120,6 +120,20 @@ const struct key policy_keys[] = {
      "what writes is refused while the audit trail cannot be written"},
     {"audit.rotateMegabytes", KEY_INT, RULE_USER, AT(audit.rotate_megabytes), 1, 1024,
      NULL, "16", "size at which the audit trail goes on in a new file, in MB"},
+    {"audit.maxMegabytes", KEY_INT, RULE_USER, AT(audit.max_megabytes), 1, 1048576, NULL,
+     "4096",
+     "size of one vault's audit trail at which agents' calls are refused until a person "
+     "exports some of it; told at 80 %"},
+    {"audit.callerMegabytes", KEY_INT, RULE_USER, AT(audit.caller_megabytes), 1, 1048576,
+     NULL, "256",
+     "what the records of one agent's calls may take within 24 hours; then its calls are "
+     "refused"},
+    {"audit.codeMegabytes", KEY_INT, RULE_USER, AT(audit.code_megabytes), 1, 1048576,
+     NULL, "256", "size of the kept code of one vault; above, the oldest is dropped"},
+    {"disk.reserveMegabytes", KEY_INT, RULE_USER, AT(reserve_megabytes), 0, 1048576, NULL,
+     "64",
+     "below so much free disk (or a twentieth of it, where that is less) agents change "
+     "nothing; a person still does"},
     ALERT_KEY("denials", ALERT_DENIALS, "20", "60", "false", "refusals of one caller"),
     ALERT_KEY("deletes", ALERT_DELETES, "25", "60", "false",
               "notes deleted by one caller"),

@@ -152,6 +152,7 @@ void webhook_send(struct webhook *h, const char *url, const struct alert *alert,
     json_pair_cstr(&w, "time", now);
     json_pair_cstr(&w, "kind", kind);
     json_pair_str(&w, "caller", str_cut(str_of(alert->caller), 63));
+    client_claim_put(alert->claim, &w);
     json_pair_cstr(&w, "message", alert->message);
     json_pair_bool(&w, "paused", alert->paused);
     json_close(&w);

@@ -340,13 +340,18 @@ static void run_checked(struct call *c, const struct front *f, struct input *in,
     unsigned before = sessions_vault(&c->m->sessions, &c->session), vault = before;
     struct talk talk;
     struct trace trace;
-    trace_read(json_get(c->params, "_meta"), &trace);
+    const struct json *meta = json_get(c->params, "_meta");
+    struct client_claim client = c->session.client;
+    trace_read(meta, &trace);
+    if (c->era == ERA_MODERN)
+        client_read(&client, json_get(meta, META_CLIENT));
     struct caller caller = {.name = f->who,
                             .level = f->grant ? f->grant->level : LEVEL_FULL,
                             .grant = f->grant,
                             .client = &talk.client,
                             .cancel = c->cancel,
                             .trace = &trace,
+                            .claim = &client,
                             .vault = &vault};
 
     char session[SESSION_TEXT + 1];

@@ -224,6 +224,7 @@ struct json_writer unread_open(struct buf *out, const struct envelope *env, int 
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_CLIENT "io.modelcontextprotocol/clientInfo"
 #define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 #define EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 
@@ -233,6 +234,8 @@ struct json_writer unread_open(struct buf *out, const struct envelope *env, int 
 
 /* The version as a literal of ours; NULL: not one of initialize's. */
 const char *legacy_version(struct str name);
+/* What a client says of itself (an Implementation); NULL or anything else: nothing. */
+void client_read(struct client_claim *out, const struct json *info);
 /* Finds the era of a request and checks what it demands of `_meta` and headers.
  * false: answered with an error. */
 bool era_check(struct exchange *x);

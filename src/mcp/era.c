@@ -6,8 +6,6 @@
 #include "mcp/core.h"
 #include "mcp/mirror.h"
 
-#define META_CLIENT "io.modelcontextprotocol/clientInfo"
-
 const char *legacy_version(struct str name)
 {
     static const char *const known[] = {VERSION_LEGACY, "2025-06-18", VERSION_BATCHES};
@@ -15,6 +13,12 @@ const char *legacy_version(struct str name)
         if (str_is(name, known[i]))
             return known[i];
     return NULL;
+}
+
+void client_read(struct client_claim *out, const struct json *info)
+{
+    client_claim_read(out, json_str(json_get(info, "name")),
+                      json_str(json_get(info, "version")));
 }
 
 /* ---- headers ------------------------------------------------------------ */

@@ -68,8 +68,11 @@ static void answer_initialize(struct exchange *x)
     if (!version)
         version = VERSION_LEGACY;
     unsigned can = can_read(json_get(x->params, "capabilities"));
+    struct client_claim client;
+    client_read(&client, json_get(x->params, "clientInfo"));
     if (x->env->http) {
-        *x->env->session = (struct session){.version = version, .can = can};
+        *x->env->session =
+            (struct session){.version = version, .can = can, .client = client};
         (void)snprintf(x->env->session->owner, sizeof x->env->session->owner, "%s",
                        x->env->owner ? x->env->owner : "");
         sessions_add(&x->m->sessions, (int64_t)(os_mono_ns() / 1000000), x->env->session);
@@ -77,6 +80,7 @@ static void answer_initialize(struct exchange *x)
     } else {
         x->env->session->version = version;
         x->env->session->can = can;
+        x->env->session->client = client;
         atomic_store(&x->m->greeted, true);
     }
 

@@ -22,6 +22,7 @@ struct session {
     const char *version;           /* as negotiated, a literal; NULL: not yet */
     unsigned can;                  /* CAN_*: what its client answers (outlet.h) */
     char owner[PRINCIPAL_MAX + 1]; /* the principal who opened it; "": it needed none */
+    struct client_claim client;    /* as initialize named it */
 };
 
 /* In place of a level: nothing was asked for. */

@@ -148,6 +148,7 @@ void put_log_of_alert(struct buf *out, const struct alert *alert)
     json_open_object(&w);
     json_pair_cstr(&w, "message", alert->message);
     json_pair_str(&w, "caller", str_cut(str_of(alert->caller), 100));
+    client_claim_put(alert->claim, &w);
     json_pair_bool(&w, "paused", alert->paused);
     json_close(&w);
     put_log(out, alert_level(alert), "alerts", buf_view(&data));

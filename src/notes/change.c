@@ -489,7 +489,8 @@ static bool record_new(struct change *c, const struct entry *n, int64_t key,
     struct revision_note r = {
         .key = key,
         .time_ms = c->now_ms,
-        .author = c->v->author ? c->v->author : "unknown",
+        .author = c->v->author ? c->v->author->name : "unknown",
+        .call = c->v->author ? c->v->author->call : NULL,
         .action = n->action ? n->action : c->options.action,
         .summary = summary_of(c, n),
         .path = str_of(n->removed ? n->from : n->to),
@@ -610,6 +611,24 @@ static bool list_steps(struct change *c, struct err *e)
     return steps_sort(c->steps, &c->step_count, c->now_ms, c->arena, e);
 }
 
+/* Tells whoever wants to know what was changed. */
+static void tell_changed(struct change *c)
+{
+    const struct vault_author *by = c->v->author;
+    struct err none = {0};
+    int64_t before = c->last_revision;
+    if (!by || !by->changed || !last_revision(c, &none))
+        return;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *n = c->entries[i];
+        scoped_buf struct buf id;
+        buf_init(&id, PATH_MAX + 8);
+        vault_put_id(c->v, str_of(n->removed ? n->from : n->to), &id);
+        by->changed(by->arg, buf_view(&id), c->last_revision);
+    }
+    c->last_revision = before;
+}
+
 bool change_commit(struct change *c, struct err *e)
 {
     must(!c->options.dry_run);
@@ -630,5 +649,6 @@ bool change_commit(struct change *c, struct err *e)
     }
     /* Where this fails, the next to write finds that all is done already. */
     (void)apply_done(c->v->history, c->db, &ignored);
+    tell_changed(c);
     return true;
 }

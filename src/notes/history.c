@@ -52,6 +52,12 @@ static const char *const migrations[] = {
     " new_hash TEXT NOT NULL);",
 
     "ALTER TABLE pending ADD COLUMN before INTEGER NOT NULL DEFAULT 0;", /* revision */
+
+    /* The call that made it, as the audit names it; NULL: none said. How many revisions were
+     * ever dropped: what else is missing was taken by somebody. */
+    "ALTER TABLE revisions ADD COLUMN call TEXT;"
+    "ALTER TABLE totals ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE totals SET dropped = (SELECT ifnull(max(id), 0) - count(*) FROM revisions);",
 };
 
 struct history {
@@ -476,6 +482,13 @@ static bool drop_content(struct db *db, int64_t content, struct err *e)
     return query_run(q, e) && count_bytes(db, -size, e);
 }
 
+static bool count_dropped(struct db *db, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "UPDATE totals SET dropped = dropped + 1", e);
+    return q && query_run(q, e);
+}
+
 static bool drop_revision(struct db *db, int64_t id, int64_t content, struct err *e)
 {
     scoped(query_end) struct query *q =
@@ -483,7 +496,7 @@ static bool drop_revision(struct db *db, int64_t id, int64_t content, struct err
     if (!q)
         return false;
     query_bind_int(q, 1, id);
-    return query_run(q, e) && drop_content(db, content, e);
+    return query_run(q, e) && count_dropped(db, e) && drop_content(db, content, e);
 }
 
 /* Drops what the query names: (id, content) of at most DROPPED_AT_ONCE revisions. */
@@ -548,7 +561,8 @@ bool history_add(struct db *db, const struct revision_note *r, struct err *e)
     scoped(query_end) struct query *q = db_query(
         db,
         "INSERT INTO revisions(note, number, time, author, action, summary, path,"
-        " hash, content, size, backup) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " hash, content, size, backup, call)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         e);
     if (!q)
         return false;
@@ -564,6 +578,8 @@ bool history_add(struct db *db, const struct revision_note *r, struct err *e)
         query_bind_int(q, 9, r->content);
     query_bind_int(q, 10, (int64_t)r->size);
     query_bind_cstr(q, 11, r->backup);
+    if (r->call && *r->call)
+        query_bind_cstr(q, 12, r->call);
     return query_run(q, e) && prune_note(db, r, last + 1, e) && prune_all(db, e);
 }
 

@@ -90,6 +90,7 @@ struct revision_note {
     int64_t content; /* of history_keep(); 0: its bytes were not kept */
     uint64_t size;
     const char *backup; /* in the trash, or NULL */
+    const char *call;   /* struct vault_author; NULL or empty: nobody said */
 };
 /* Appends a revision and drops those that are too many. */
 bool history_add(struct db *db, const struct revision_note *r, struct err *e);

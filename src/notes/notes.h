@@ -12,9 +12,8 @@
  * changed. Unknown fields and wrong types are ERR_INVALID, which names what is accepted.
  *
  * Words: an id is "type/stem" (the path without ".md"; "note/stem" at the root of the
- * vault; where root X.md and note/X.md both exist, the root one has the id "X.md"). A type
- * is the first folder of the path, "note" at the root. The uid is the frontmatter's `id`.
- * An identifier is an id, uid, path, or a title that only one note has (else ERR_CONFLICT).
+ * vault; where root X.md and note/X.md both exist, the root one has the id "X.md"). A type is
+ * the first folder of the path, "note" at the root. The uid is the frontmatter's `id`. An identifier is an id, uid, path, or a title that only one note has (else ERR_CONFLICT).
  *
  * Threads: safe, except open and close. */
 #pragma once
@@ -22,20 +21,24 @@
 #include "json/json.h"
 
 #define NOTE_SIZE_MAX (16u << 20) /* bytes of a note's file; ERR_LIMIT above */
-
 struct vault;
-
 /* Reads and writes nothing. ERR_NOT_FOUND, ERR_DENIED, ERR_INVALID (no folder), ERR_IO. */
 struct vault *vault_open(const char *path, struct err *e);
 void vault_close(struct vault *v); /* NULL is fine; no call may be running */
 /* Was its folder deleted? Then calls fail with ERR_NOT_FOUND, or find nothing. */
 bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
-
-/* The same vault, as one caller writes to it; the history keeps `author`. Of notes (types)
- * that it may not read no answer or failure tells. Closed by vault_close(), before it. */
-struct vault *vault_as(struct vault *v, const char *author, bool notes, bool types);
-
+/* The same vault, as one caller writes to it: the history keeps `name` and `call` (of the
+ * audit, or "") with each change, and `changed` (or NULL) hears of each note that was, with
+ * the last revision then. Of notes (types) that it may not read no answer or failure tells.
+ * Closed before the vault itself; `by` is borrowed until then. */
+struct vault_author {
+    const char *name, *call;
+    void (*changed)(void *arg, struct str id, int64_t revision);
+    void *arg;
+};
+struct vault *vault_as(struct vault *v, const struct vault_author *by, bool notes,
+                       bool types);
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
  * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind. */
 struct vault_copy;
@@ -109,7 +112,6 @@ struct notes_file {
  * trash. ERR_CONFLICT: one is not what was found, or was changed since `since_ns`. */
 bool notes_put_files(struct vault *v, const struct notes_file *files, size_t count,
                      int64_t since_ns, struct err *e);
-
 /* ---- what notes held before ---------------------------------------------- */
 /* "identifier" or {identifier, limit? (100, at most 1000), cursor? (a revision)}
  * -> [{revision, updated_at, author, content_hash, summary, size, action, path,
@@ -117,6 +119,9 @@ bool notes_put_files(struct vault *v, const struct notes_file *files, size_t cou
  * what another program wrote, which is recorded when we write over it. Also of a note
  * that was deleted. */
 vault_call notes_history;
+/* {call?, after? (0)} -> {last, missing (revisions that somebody took out), next?, changes:
+ * [{call, id, revision, time}]}: what calls (or that one) changed, 10,000 rows a time. */
+vault_call notes_by_calls;
 /* {identifier, revision} -> the same fields, content, metadata, and text: the whole
  * file. ERR_NOT_FOUND: not kept (any more). */
 vault_call notes_get_revision;
@@ -168,7 +173,6 @@ bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_wri
  * A row tells of one link: {source_note_id, target_note_id | null, target, link_text,
  * link_type: wiki | markdown, line (of the content, from 1)}, and `file: true` where the
  * target is a file that is no note (an image, a PDF): such are never called broken. */
-
 /* "identifier" -> {outgoing_internal: rows, outgoing_external: [{source_note_id, url,
  * link_text, link_type: "external", line}], incoming: rows} */
 vault_call links_get_for_note;
@@ -196,7 +200,6 @@ vault_call links_migrate;
  *
  * A row is {parent_id, child_id, depth, position}, positions from 0. A note is named by
  * an identifier, or in an object as `note_id`. */
-
 vault_call hierarchy_get_children, hierarchy_get_parents;
 /* {parent_id, child_id, position? (else it stays, or comes last), dry_run?}; {parent_id,
  * child_id, dry_run?}; {parent_id, child_ids (exactly its subnotes), dry_run?}
@@ -207,7 +210,6 @@ vault_call hierarchy_add_subnote, hierarchy_remove_subnote, hierarchy_reorder;
 /* -> [ids], the topmost first, the note last; of several parents the first by path. */
 vault_call hierarchy_get_path;
 vault_call hierarchy_get_descendants; /* {note_id, max_depth?} -> rows, level by level */
-
 /* ---- relationships ------------------------------------------------------ */
 /* -> {content_links: {outgoing, incoming}, hierarchy_links: {parents, children}, external_links} */
 vault_call relationships_get;

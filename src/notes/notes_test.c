@@ -3,8 +3,9 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "base/skip_test.h"
 #include "notes/fixture_test.h"
+
+#include "base/skip_test.h"
 
 /* ---- create and get ----------------------------------------------------- */
 

@@ -27,11 +27,12 @@ struct vault *vault_open(const char *path, struct err *e)
     return take(v);
 }
 
-struct vault *vault_as(struct vault *v, const char *author, bool notes, bool types)
+struct vault *vault_as(struct vault *v, const struct vault_author *by, bool notes,
+                       bool types)
 {
     struct vault *view = mem_new(sizeof *view);
     *view = *v;
-    view->author = mem_strdup(author);
+    view->author = by;
     view->sees.notes = notes;
     view->sees.types = types;
     view->is_a_view = true;
@@ -48,7 +49,6 @@ void vault_close(struct vault *v)
         os_close(v->dir);
         free(v->path);
     }
-    free(v->author);
     free(v);
 }
 

@@ -21,7 +21,7 @@ struct vault {
     char *path;
     struct index *index;
     struct history *history;
-    char *author; /* of what is written through it; NULL: nobody said */
+    const struct vault_author *author; /* of what is written through it, or NULL */
     struct {
         bool notes, types;
     } sees;         /* what the author may read; all, where nobody said */

@@ -146,6 +146,8 @@ bool os_place(int dir, const char *from, const char *to, const struct os_stat *e
 bool os_drop(int dir, const char *name, struct err *e);
 /* Bytes that we may still write there; UINT64_MAX where nobody knows. */
 uint64_t os_free_bytes(int dir);
+uint64_t os_disk_bytes(
+    int dir); /* all that the file system holds; 0 where nobody knows */
 /* Makes all lasting that was written to the file system of `dir`. */
 bool os_sync(int dir, struct err *e);
 

@@ -432,6 +432,12 @@ uint64_t os_free_bytes(int dir)
                                                   : UINT64_MAX;
 }
 
+uint64_t os_disk_bytes(int dir)
+{
+    struct statvfs st;
+    return fstatvfs(dir, &st) == 0 ? (uint64_t)st.f_blocks * st.f_frsize : 0;
+}
+
 bool os_sync(int dir, struct err *e)
 {
     return syncfs(dir) == 0 ||

@@ -115,11 +115,14 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
     const struct grant *grant = http_admitted(rq);
     caller_http_name(name, grant, http_peer(rq));
     struct exchange x = {.rq = rq, .rs = rs};
+    struct client_claim claim;
+    client_claim_agent(&claim, field(rq, "User-Agent"));
     struct client client = {.ways = &ways, .arg = &x};
     struct caller who = {.name = name,
                          .level = grant ? grant->level : LEVEL_FULL,
                          .grant = grant,
                          .client = &client,
+                         .claim = &claim,
                          .cancel = http_cancel(rq)};
     struct route_request request = {.method = http_method(rq),
                                     .target = http_target(rq),

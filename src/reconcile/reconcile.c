@@ -1,0 +1,242 @@
+/* The audit and the history of a vault: what the one says, and the other should. The history
+ * keeps with each revision the name by which the audit knows its call. */
+#include "reconcile/reconcile.h"
+
+#include "notes/notes.h"
+
+#define LISTED 32u
+#define NAMES_MAX ((size_t)8 << 10) /* bytes of JSON */
+
+/* ---- what the history has ---------------------------------------------------- */
+
+struct history {
+    int64_t last, missing;
+    void (*each)(void *arg, const struct json *change);
+    void *arg;
+};
+
+/* One page of the changes behind `*after`, which is moved on; 0: that was the last. */
+static bool read_page(struct vault *v, struct str call, int64_t *after, struct history *h,
+                      struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new((size_t)256 << 20);
+    scoped_buf struct buf options, out;
+    buf_init(&options, 400);
+    buf_init(&out, (size_t)64 << 20);
+    struct json_writer o = json_writer(&options), w = json_writer(&out);
+    json_open_object(&o);
+    json_pair_str(&o, "call", call);
+    json_pair_int(&o, "after", *after);
+    json_close(&o);
+    const struct json *asked = json_read(buf_view(&options), arena, e);
+    if (!asked || !notes_by_calls(v, asked, &w, e) || !buf_check(&out, "the history", e))
+        return false;
+    const struct json *answer = json_read(buf_view(&out), arena, e);
+    struct json_iter it = json_iter(json_get(answer, "changes"));
+    while (json_next(&it))
+        h->each(h->arg, it.value);
+    h->last = json_int(json_get(answer, "last"), 0);
+    h->missing = json_int(json_get(answer, "missing"), 0);
+    *after = json_int(json_get(answer, "next"), 0);
+    return answer != NULL;
+}
+
+/* All changes that calls made, or that call ("": all). */
+static bool read_history(struct vault *v, struct str call, struct history *h,
+                         struct err *e)
+{
+    int64_t after = 0;
+    do
+        if (!read_page(v, call, &after, h, e))
+            return false;
+    while (after);
+    return true;
+}
+
+/* ---- what was interrupted ------------------------------------------------------ */
+
+static void add_note(void *arg, const struct json *change)
+{
+    tally_add(arg, json_str(json_get(change, "id")));
+}
+
+static void put_notes(const struct tally *notes, struct json_writer *w)
+{
+    size_t before = w->out->n;
+    uint64_t told = 0;
+    const char *name = NULL;
+    if (!notes->count)
+        return;
+    json_pair_bool(w, "changed", true);
+    json_key(w, "notes");
+    json_open_array(w);
+    for (; told < LISTED && w->out->n - before < NAMES_MAX; told++) {
+        name = tally_next(notes, name);
+        if (!name)
+            break;
+        json_put_cstr(w, name);
+    }
+    json_close(w);
+    if (notes->count > told)
+        json_pair_int(w, "more_notes", (int64_t)(notes->count - told));
+}
+
+void reconcile_interrupted(void *arg, const char *vault, struct str intent,
+                           struct json_writer *w)
+{
+    struct err e = {0};
+    struct tally notes = {0};
+    (void)arg;
+    scoped(vault_close) struct vault *v = vault ? vault_open(vault, &e) : NULL;
+    struct history h = {.each = add_note, .arg = &notes};
+    if (v && read_history(v, intent, &h, &e))
+        put_notes(&notes, w);
+    else if (e.code)
+        json_pair_str(w, "why", str_cut(str_of(e.msg), 200));
+    tally_done(&notes);
+}
+
+/* ---- the one against the other --------------------------------------------------- */
+
+/* Names of calls, told apart by 64 bits of them. */
+struct names {
+    uint64_t *at;
+    size_t room, used;
+};
+
+static uint64_t *place_of(const struct names *n, uint64_t name)
+{
+    size_t i = (name ^ name >> 32) & (n->room - 1);
+    while (n->at[i] && n->at[i] != name)
+        i = (i + 1) & (n->room - 1);
+    return &n->at[i];
+}
+
+static uint64_t number_of(struct str name)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < name.n; i++)
+        hash = (hash ^ (unsigned char)name.at[i]) * 1099511628211u;
+    return hash ? hash : 1;
+}
+
+static bool has_name(const struct names *n, struct str name)
+{
+    return n->room && *place_of(n, number_of(name));
+}
+
+static bool add_name(struct names *n, struct str name, struct err *e)
+{
+    if (2 * n->used >= n->room) {
+        struct names more = {.room = n->room ? 2 * n->room : 1024};
+        more.at = calloc(more.room, sizeof *more.at);
+        if (!more.at)
+            return err_set(e, ERR_LIMIT, "no memory for the names of %zu calls", n->used);
+        for (size_t i = 0; i < n->room; i++)
+            if (n->at[i])
+                *place_of(&more, n->at[i]) = n->at[i];
+        free(n->at);
+        n->at = more.at;
+        n->room = more.room;
+    }
+    uint64_t *place = place_of(n, number_of(name));
+    n->used += *place == 0;
+    *place = number_of(name);
+    return true;
+}
+
+struct comparison {
+    struct names calls;
+    struct json_writer *out;
+    int64_t revision;  /* the highest that a record names */
+    char record[20];   /* the beginning of its MAC */
+    size_t strange;    /* changes whose call no record names */
+    char exported[40]; /* the time up to which records were taken out; "": none were */
+};
+
+/* What was taken out is not missing: it is in the export. */
+static void take_export(struct comparison *c, struct str line)
+{
+    struct err broken = {0};
+    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    const struct json *r = json_read(line, arena, &broken);
+    struct str until = json_str(json_get(r, "until"));
+    if (str_is(json_str(json_get(r, "event")), "export") &&
+        json_bool(json_get(r, "removed"), false) && until.n < sizeof c->exported &&
+        str_cmp(until, str_of(c->exported)) > 0) {
+        memcpy(c->exported, until.at, until.n);
+        c->exported[until.n] = '\0';
+    }
+}
+
+static bool take_record(void *arg, struct str line, struct err *e)
+{
+    struct comparison *c = arg;
+    struct err broken = {0};
+    if (memmem(line.at, line.n, "\"event\":\"export\"",
+               sizeof "\"event\":\"export\"" - 1))
+        take_export(c, line);
+    if (!memmem(line.at, line.n, "\"intent\":\"", sizeof "\"intent\":\"" - 1))
+        return true;
+    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    const struct json *r = json_read(line, arena, &broken);
+    struct str call = json_str(json_get(r, "intent"));
+    int64_t revision = json_int(json_get(r, "revision"), 0);
+    if (revision > c->revision) {
+        c->revision = revision;
+        struct str mac = str_cut(json_str(json_get(r, "mac")), 12);
+        memcpy(c->record, mac.at, mac.n);
+        c->record[mac.n] = '\0';
+    }
+    return !call.n || add_name(&c->calls, call, e);
+}
+
+#define STRANGE_TOLD 100u
+
+static void check_change(void *arg, const struct json *change)
+{
+    struct comparison *c = arg;
+    if (has_name(&c->calls, json_str(json_get(change, "call"))) ||
+        str_cmp(json_str(json_get(change, "time")), str_of(c->exported)) <= 0)
+        return;
+    if (c->strange++ < STRANGE_TOLD)
+        json_put(c->out, change);
+}
+
+bool reconcile_verify(struct trail *t, const char *vault, struct json_writer *out,
+                      bool *sound, struct err *e)
+{
+    struct comparison c = {.out = out};
+    struct history h = {.each = check_change, .arg = &c};
+    scoped(vault_close) struct vault *v = vault_open(vault, e);
+    /* Intents stand there before the changes: what is read later is never behind. */
+    bool ok = v != NULL;
+    json_open_object(out);
+    if (ok) {
+        scoped_buf struct buf strange;
+        buf_init(&strange, (size_t)1 << 20);
+        struct json_writer w = json_writer(&strange);
+        ok = trail_each(t, take_record, &c, e);
+        c.out = &w;
+        json_open_array(&w);
+        ok = ok && read_history(v, STR(""), &h, e);
+        json_close(&w);
+        bool whole = ok && !c.strange && !h.missing && c.revision <= h.last;
+        if (c.strange) {
+            json_pair_raw(out, "unrecorded", buf_view(&strange));
+            json_pair_int(out, "unrecorded_count", (int64_t)c.strange);
+        }
+        if (h.missing)
+            json_pair_int(out, "missing_revisions", h.missing);
+        if (c.revision > h.last) {
+            json_pair_int(out, "history_ends", h.last);
+            json_pair_int(out, "recorded_revision", c.revision);
+            json_pair_cstr(out, "record", c.record);
+        }
+        json_pair_bool(out, "ok", whole);
+        *sound = *sound && whole;
+    }
+    json_close(out);
+    free(c.calls.at);
+    return ok;
+}
