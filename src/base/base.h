@@ -200,15 +200,23 @@ bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
 struct cancel {
     atomic_bool fired;
     atomic_flag lock;
+    struct cancel_stop *first;
+};
+/* The place of one who works, which it keeps from cancel_on() to cancel_off(). */
+struct cancel_stop {
     void (*stop)(void *arg);
     void *arg;
+    struct cancel_stop *next, *before;
+    bool on;
 };
 void cancel_init(struct cancel *c);
-/* Whoever works says how it is stopped; `stop` may be called from any thread,
- * at most once, and not after cancel_off() has returned. false: already fired,
- * and `stop` is not registered. A NULL cancel never fires. */
-bool cancel_on(struct cancel *c, void (*stop)(void *arg), void *arg);
-void cancel_off(struct cancel *c);
+/* Whoever works says how it is stopped, and several may work at the same time; `stop` may be
+ * called from any thread, at most once, and not after cancel_off() has returned. It may not
+ * call cancel_on() or cancel_off() of the same cancel. false: already fired, and `stop` is
+ * not registered; cancel_off() is fine all the same. A NULL cancel never fires. */
+bool cancel_on(struct cancel *c, struct cancel_stop *s, void (*stop)(void *arg),
+               void *arg);
+void cancel_off(struct cancel *c, struct cancel_stop *s);
 void cancel_fire(struct cancel *c);
 bool cancel_fired(const struct cancel *c);
 

@@ -414,14 +414,15 @@ bool vm_exec(struct vm *m, const struct vm_exec *of, struct vm_result *r, struct
     struct call c = {.vm = m, .of = of, .result = r};
     call_init(&c);
     bool ran = false;
-    if (!cancel_on(of->cancel, cancelled, &c)) {
+    struct cancel_stop stop;
+    if (!cancel_on(of->cancel, &stop, cancelled, &c)) {
         (void)err_set(e, ERR_CANCELLED, "cancelled before it began; nothing was run");
     } else {
         pthread_mutex_lock(&m->lock);
         ran = run(&c, e);
         pthread_mutex_unlock(&m->lock);
     }
-    cancel_off(of->cancel);
+    cancel_off(of->cancel, &stop);
     keyboard_detach(of->keyboard);
     call_done(&c);
     return ran;
