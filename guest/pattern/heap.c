@@ -42,7 +42,8 @@ static void *from_unused(size_t size)
 static struct block *from_end(size_t size)
 {
     if (!heap_end)
-        heap_end = (char *)(((uintptr_t)&__heap_base + STEP - 1) & ~(uintptr_t)(STEP - 1));
+        heap_end =
+            (char *)(((uintptr_t)&__heap_base + STEP - 1) & ~(uintptr_t)(STEP - 1));
     uintptr_t need = (uintptr_t)heap_end + STEP + size;
     uintptr_t have = (uintptr_t)__builtin_wasm_memory_size(0) * WASM_PAGE;
     if (need > have) {

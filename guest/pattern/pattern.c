@@ -13,10 +13,9 @@
 
 /* Within the host's limits these make the plain answers: a line that is too much, a pattern
  * that is nested too deeply. */
-#define TRIES_MAX 200000u  /* steps of the matcher from one place */
+#define TRIES_MAX 200000u   /* steps of the matcher from one place */
 #define MATCH_MAX_KB 16384u /* its memory */
-#define NESTED_MAX 50u     /* parentheses inside each other */
-#define ROOM_MIN ((uint32_t)64 << 10)
+#define NESTED_MAX 50u      /* parentheses inside each other */
 
 static pcre2_compile_context *compiling;
 static pcre2_match_context *matching;
@@ -48,19 +47,12 @@ EXPORT(bake) void bake(void)
     (void)pcre2_set_heap_limit(matching, MATCH_MAX_KB);
 }
 
-/* A power of two, so that a search does not ask for room for each longer text. */
+/* What was there before is gone. */
 EXPORT(input) void *input(uint32_t n)
 {
-    if (n > PATTERN_TEXT_MAX)
-        __builtin_trap();
-    if (n > room_size) {
-        uint32_t size = ROOM_MIN;
-        while (size < n)
-            size *= 2;
-        free(room);
-        room = sound(malloc(size));
-        room_size = size;
-    }
+    free(room);
+    room = sound(malloc(n));
+    room_size = n;
     return room;
 }
 

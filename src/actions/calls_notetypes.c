@@ -4,7 +4,7 @@
 static bool with_vault(struct evaluation *v, const struct json *args, vault_call *does,
                        struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     return vault && does(vault, json_at(args, 0), out, e);
 }
 

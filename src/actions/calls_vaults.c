@@ -17,10 +17,10 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
     return copy ? copy : vault_set_get(s, n, e);
 }
 
-struct vault *writing_vault(struct evaluation *v, struct err *e)
+struct vault *own_vault(struct evaluation *v, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);
-    return vault ? vault_as(vault, v->who->name) : NULL;
+    return vault ? vault_as(vault, v->who->name, v->who->cancel, &v->stopping) : NULL;
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)

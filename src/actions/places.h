@@ -8,7 +8,9 @@
 /* All vaults that can be reached, by numbers from 1 on which never change their
  * meaning. Threads: safe. */
 struct vault_set;
-struct vault_set *vault_set_open(const struct actions_options *o, struct err *e);
+struct patterns;
+struct vault_set *vault_set_open(const struct actions_options *o,
+                                 struct patterns *patterns, struct err *e);
 void vault_set_close(struct vault_set *s); /* NULL is fine */
 /* What `g` does not grant is as if it were not there; NULL grants all. */
 

@@ -5,6 +5,7 @@
 #include "notes/name.h"
 #include "notes/steps.h"
 #include "notes/trash.h"
+#include "notes/verdicts.h"
 
 #define ARENA_MAX \
     (CHANGE_BYTES_MAX + ((size_t)256 << 20)) /* bytes; what is parsed, too */
@@ -69,6 +70,11 @@ void change_end(struct change *c)
     arena_free(c->arena);
     free(c->entries);
     free(c);
+}
+
+struct verdicts *change_verdicts(const struct change *c)
+{
+    return c->options.verdicts;
 }
 
 struct db *change_db(struct change *c)
@@ -648,6 +654,7 @@ static bool list_steps(struct change *c, struct err *e)
 bool change_commit(struct change *c, struct err *e)
 {
     must(!c->options.dry_run);
+    must(!c->options.verdicts || !verdicts_wait(c->options.verdicts));
     if (sort_entries(c) == 0)
         return true;
     if (!list_steps(c, e))

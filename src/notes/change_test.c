@@ -230,7 +230,7 @@ static void every_byte_that_is_replaced_can_be_had_back(void **state)
     (void)state;
     static const char first[] = "---\nx: [\n---\r\nby hand \xff\n";
     put("a/N.md", first);
-    scoped(vault_close) struct vault *mine = vault_as(vault, "an agent");
+    scoped(vault_close) struct vault *mine = vault_as(vault, "an agent", NULL, NULL);
     struct vault *whole = vault;
     vault = mine;
     call(notes_update, "{'identifier': 'a/N', 'content': 'two', 'force': true}");

@@ -19,6 +19,7 @@
  * Threads: safe, except open and close. */
 #pragma once
 #include "base/base.h"
+#include "pattern/pattern.h"
 #include "json/json.h"
 
 #define NOTE_SIZE_MAX (16u << 20) /* bytes of a note's file; ERR_LIMIT above */
@@ -32,9 +33,15 @@ void vault_close(struct vault *v); /* NULL is fine; no call may be running */
 bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
 
-/* The same vault, as one caller writes to it: the history keeps `author` with each of
- * its changes. Closed by vault_close(), before the vault itself. */
-struct vault *vault_as(struct vault *v, const char *author);
+/* What matches the patterns of searches and types; it outlives the vault. Before the first
+ * call. Without it what needs a pattern is ERR_INVALID. */
+void vault_set_patterns(struct vault *v, struct patterns *p);
+
+/* The same vault for one call: the history keeps `author` with each of its changes; what it
+ * searches with patterns ends when either of `cancel` (NULL is fine) is fired. They outlive
+ * it. Closed by vault_close(), before the vault itself. */
+struct vault *vault_as(struct vault *v, const char *author, struct cancel *first,
+                       struct cancel *second);
 
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
  * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind. */

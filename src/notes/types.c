@@ -10,6 +10,7 @@
 #include "notes/schema.h"
 #include "notes/session.h"
 #include "notes/typefile.h"
+#include "notes/verdicts.h"
 #include "notes/write.h"
 
 #define TYPE_ARENA ((size_t)16 << 20)
@@ -45,8 +46,30 @@ static bool is_damaged(struct str type, const char *why, struct err *e)
         STR_ARGS(str_cut(type, 40)), STR_ARGS(str_cut(type, 40)), why);
 }
 
-bool types_check(struct vault *v, struct str type, const struct json *metadata,
-                 bool whole, struct err *e)
+struct known {
+    struct verdicts *verdicts;
+    struct str type;
+};
+
+static bool look_up(void *arg, const char *place, struct str pattern, struct str text,
+                    bool *yes, struct err *e)
+{
+    const struct known *k = arg;
+    return verdicts_find(k->verdicts, k->type, place, pattern, text, yes, e);
+}
+
+static bool check_known(struct change *c, struct str type, const struct json *schema,
+                        const struct json *metadata, bool whole, struct err *e)
+{
+    struct known k = {change_verdicts(c), type};
+    const struct schema_matching m = {look_up, &k};
+    bool ok = schema_check(schema, metadata, whole, &m, e);
+    verdicts_note_ends(k.verdicts);
+    return ok || err_wrap(e, "type \"%.*s\"", STR_ARGS(str_cut(type, 60)));
+}
+
+bool types_check(struct change *c, struct vault *v, struct str type,
+                 const struct json *metadata, bool whole, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, TYPEFILE_MAX);
@@ -62,8 +85,7 @@ bool types_check(struct vault *v, struct str type, const struct json *metadata,
         return false;
     if (t.damage[0])
         return is_damaged(type, t.damage, e);
-    return !t.checked || schema_check(t.checked, metadata, whole, e) ||
-           err_wrap(e, "type \"%.*s\"", STR_ARGS(str_cut(type, 60)));
+    return !t.checked || check_known(c, type, t.checked, metadata, whole, e);
 }
 
 /* ---- which types there are ------------------------------------------------------ */
@@ -219,11 +241,34 @@ static const struct json *present(const struct json *o, const char *key)
     return json_is(v, JSON_NULL) ? NULL : v;
 }
 
-static bool read_schema_option(const struct json *v, struct type_options *o,
-                               struct err *e)
+struct reading {
+    struct vault *vault;
+    struct matcher *matcher; /* made for the first pattern */
+};
+
+static bool check_pattern(void *arg, const char *field, struct str pattern, struct err *e)
+{
+    struct reading *r = arg;
+    struct err why = {0};
+    if (!r->matcher)
+        r->matcher = vault_matcher(r->vault, VERDICTS_NS_A_NOTE, 0, &why);
+    return (r->matcher && matcher_set(r->matcher, pattern, &why)) ||
+           err_set(e, why.code == ERR_TIMEOUT ? ERR_LIMIT : why.code,
+                   "metadata_schema: %.120s has a pattern that is no regular "
+                   "expression: %.240s",
+                   field, why.msg);
+}
+
+/* Without a lock. */
+static bool read_schema_option(struct vault *vault, const struct json *v,
+                               struct type_options *o, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
-    if (!schema_read(v, a, e))
+    const struct json *schema = schema_read(v, a, e);
+    struct reading r = {.vault = vault};
+    bool ok = schema && schema_each_pattern(schema, check_pattern, &r, e);
+    matcher_close(r.matcher);
+    if (!ok)
         return false;
     typefile_schema_section(v, &o->parts[PART_SCHEMA]);
     return !o->parts[PART_SCHEMA].failed ||
@@ -234,7 +279,8 @@ static bool read_schema_option(const struct json *v, struct type_options *o,
 
 /* description, instructions (or agent_instructions), metadata_schema: null leaves a part
  * as it is. */
-static bool read_parts(const struct json *json, struct type_options *o, struct err *e)
+static bool read_parts(struct vault *v, const struct json *json, struct type_options *o,
+                       struct err *e)
 {
     const struct json *purpose = present(json, "description");
     const struct json *first = present(json, "instructions");
@@ -252,15 +298,16 @@ static bool read_parts(const struct json *json, struct type_options *o, struct e
             typefile_section(purpose, "description", &o->parts[PART_PURPOSE], e)) &&
            (!first ||
             typefile_section(first, "instructions", &o->parts[PART_INSTRUCTIONS], e)) &&
-           (!schema || read_schema_option(schema, o, e));
+           (!schema || read_schema_option(v, schema, o, e));
 }
 
-static bool read_options(const struct json *json, const char *call,
+static bool read_options(struct vault *v, const struct json *json, const char *call,
                          const char *const *keys, struct type_options *o, struct err *e)
 {
     return options_check(json, call, keys, e) &&
            options_str(json, "type_name", NULL, &o->name, e) && check_name(o->name, e) &&
-           options_str(json, "content_hash", NULL, &o->hash, e) && read_parts(json, o, e);
+           options_str(json, "content_hash", NULL, &o->hash, e) &&
+           read_parts(v, json, o, e);
 }
 
 /* The text with all parts that were given put in. */
@@ -306,7 +353,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     scoped_buf struct buf head, text;
     buf_init(&head, 1000);
     buf_init(&text, TYPEFILE_MAX);
-    if (!read_options(options, "noteTypes.create", keys, &o, e))
+    if (!read_options(v, options, "noteTypes.create", keys, &o, e))
         return false;
     if (!o.given[PART_PURPOSE])
         return err_set(e, ERR_INVALID,
@@ -493,7 +540,7 @@ bool note_types_update(struct vault *v, const struct json *options,
     options_init(&o);
     scoped_buf struct buf text;
     buf_init(&text, TYPEFILE_MAX);
-    if (!read_options(options, "noteTypes.update", keys, &o, e))
+    if (!read_options(v, options, "noteTypes.update", keys, &o, e))
         return false;
     if (!o.given[PART_PURPOSE] && !o.given[PART_INSTRUCTIONS] && !o.given[PART_SCHEMA])
         return err_set(e, ERR_INVALID,
@@ -580,9 +627,8 @@ static bool remove_each(void *arg, struct err *e)
 
 static bool remove_notes(struct removal *r, struct err *e)
 {
-    bool ok = r->target.n ? session_run(r->vault, r->change, remove_each, r, e)
-                          : remove_each(r, e);
-    return ok && (r->count == 0 || change_commit(r->change, e));
+    return r->target.n ? session_run(r->vault, r->change, remove_each, r, e)
+                       : remove_each(r, e);
 }
 
 struct folders {
@@ -667,15 +713,21 @@ static bool read_deletion(const struct json *o, struct deletion *d, struct err *
                    "confirm: true; nothing was deleted");
 }
 
-bool note_types_delete(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e)
+struct deleting {
+    struct vault *vault;
+    const struct deletion *what;
+    size_t notes; /* that it had */
+};
+
+static bool delete_once(void *arg, struct verdicts *verdicts, struct err *e)
 {
-    struct deletion d = {0};
+    struct deleting *all = arg;
+    struct vault *v = all->vault;
+    const struct deletion d = *all->what;
     scoped(arena_free) struct arena *a = arena_new((size_t)128 << 20);
     struct type_rows rows = {.arena = a, .v = v};
-    if (!read_deletion(options, &d, e))
-        return false;
-    const struct change_options how = {.action = d.target.n ? "move" : "delete"};
+    const struct change_options how = {.action = d.target.n ? "move" : "delete",
+                                       .verdicts = verdicts};
     scoped(change_end) struct change *c = change_begin(v, &how, e);
     struct removal r = {
         .vault = v, .type = d.type, .target = d.target, .change = c, .arena = a};
@@ -687,12 +739,27 @@ bool note_types_delete(struct vault *v, const struct json *options,
                        CHANGE_NOTES_MAX);
     if (r.count && str_is(d.action, "error"))
         return refuse_notes(&r, e);
-    if (!remove_notes(&r, e) || !put_aside(v, d.type, e))
+    all->notes = r.count;
+    if (!remove_notes(&r, e))
+        return false;
+    if (verdicts_wait(verdicts))
+        return true;
+    if ((r.count && !change_commit(c, e)) || !put_aside(v, d.type, e))
         return false;
     remove_folders(v, d.type, a);
+    return true;
+}
+
+bool note_types_delete(struct vault *v, const struct json *options,
+                       struct json_writer *out, struct err *e)
+{
+    struct deletion d = {0};
+    struct deleting all = {.vault = v, .what = &d};
+    if (!read_deletion(options, &d, e) || !verdicts_settle(v, delete_once, &all, e))
+        return false;
     json_open_object(out);
     json_pair_bool(out, "success", true);
-    json_pair_int(out, "notesAffected", (int64_t)r.count);
+    json_pair_int(out, "notesAffected", (int64_t)all.notes);
     json_close(out);
     return true;
 }

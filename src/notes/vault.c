@@ -26,10 +26,30 @@ struct vault *vault_open(const char *path, struct err *e)
     return take(v);
 }
 
-struct vault *vault_as(struct vault *v, const char *author)
+void vault_set_patterns(struct vault *v, struct patterns *p)
+{
+    v->patterns = p;
+}
+
+struct matcher *vault_matcher(struct vault *v, uint64_t compute_ns, uint64_t until_ns,
+                              struct err *e)
+{
+    const struct matcher_limits limits = {.compute_ns = compute_ns,
+                                          .until_ns = until_ns,
+                                          .cancel = {v->cancel[0], v->cancel[1]}};
+    if (v->patterns)
+        return matcher_open(v->patterns, &limits, e);
+    err_set(e, ERR_INVALID, "regular expressions are not available here");
+    return NULL;
+}
+
+struct vault *vault_as(struct vault *v, const char *author, struct cancel *first,
+                       struct cancel *second)
 {
     struct vault *view = mem_new(sizeof *view);
     *view = *v;
+    view->cancel[0] = first;
+    view->cancel[1] = second;
     view->author = mem_strdup(author);
     view->is_a_view = true;
     return view;

@@ -21,8 +21,10 @@ struct vault {
     char *path;
     struct index *index;
     struct history *history;
-    char *author;   /* of what is written through it; NULL: nobody said */
-    bool is_a_view; /* of vault_as(): all but the author is another's */
+    struct patterns *patterns; /* NULL: there are none */
+    struct cancel *cancel[2];  /* of what is matched through it */
+    char *author;              /* of what is written through it; NULL: nobody said */
+    bool is_a_view;            /* of vault_as(): all but the author is another's */
 };
 
 /* ---- one note, read ----------------------------------------------------- */
@@ -77,6 +79,13 @@ bool vault_look_up(struct vault *v, struct change *c, struct str identifier,
 /* As vault_resolve(); that there is none is ERR_NOT_FOUND. */
 bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
                 struct err *e);
+
+/* ---- patterns ----------------------------------------------------------- */
+
+/* A world to match patterns in, for one call. NULL and *e as matcher_open(). Not while a lock
+ * is held: patterns take time. */
+struct matcher *vault_matcher(struct vault *v, uint64_t compute_ns, uint64_t until_ns,
+                              struct err *e);
 
 /* ---- option objects ----------------------------------------------------- */
 
