@@ -165,7 +165,7 @@ static inline const struct json *call_with(notes_fn *f, const struct json *o)
 /* %-formats options as JSON; ' stands for ". */
 static inline const struct json *options(const char *fmt, va_list ap)
 {
-    char text[20000];
+    char text[60000];
     (void)vsnprintf(text, sizeof text, fmt, ap);
     for (char *c = text; *c; c++)
         if (*c == '\'')
