@@ -146,7 +146,8 @@ vault_call notes_list;
  * Words are joined by AND, where that finds nothing by OR, and at last looked for
  * inside of words; "quotes" make a phrase; the last word may be unfinished. exact:
  * title or file name is the query, whatever the case. useRegex: PCRE2 over titles
- * and single lines, case matters; ERR_LIMIT when it backtracks without end. */
+ * and single lines, case matters; ERR_LIMIT when it takes too long, or backtracks too much
+ * on a line; ERR_CANCELLED (vault_as()). */
 vault_call notes_search;
 /* Fields, operators and views: docs/searching.md. {query?, type?, tags?, metadata?,
  * metadata_filters?, content_contains?, created_after/before?, updated_after/before?,
