@@ -14,3 +14,10 @@
  * is accepted; or that the description is damaged, and how to mend it. */
 bool types_check(struct change *c, struct vault *v, struct str type,
                  const struct json *metadata, bool whole, struct err *e);
+
+/* May a type have this name? false and ERR_INVALID. */
+bool types_check_name(struct str name, struct err *e);
+/* Where its description is, whether it is there or not. */
+void types_path(struct str type, char path[static PATH_MAX]);
+/* Is there such a type? false and ERR_NOT_FOUND, with the names there are. */
+bool types_need(struct vault *v, struct str type, struct err *e);
