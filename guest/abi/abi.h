@@ -166,11 +166,12 @@ enum pattern_outcome {
 #define PATTERN_MAX (64u << 10)      /* bytes of a pattern */
 #define PATTERN_TEXT_MAX (17u << 20) /* bytes of the input */
 struct pattern_answer {
-    uint32_t outcome;            /* enum pattern_outcome; PATTERN_FOUND of compile(): fine */
-    uint32_t line_at, line_size; /* the line (or the whole) that matches, within the input,
+    uint32_t outcome; /* enum pattern_outcome; PATTERN_FOUND of compile(): fine */
+    uint32_t line_at,
+        line_size;             /* the line (or the whole) that matches, within the input,
                                     without its line end */
-    uint32_t at, size;           /* the match within the line */
-    uint32_t why_at, why_size;   /* an address */
+    uint32_t at, size;         /* the match within the line */
+    uint32_t why_at, why_size; /* an address */
 };
 
 /* ---- the TypeScript guest ----------------------------------------------- */

@@ -16,6 +16,7 @@
 #include "approvals/approvals.h"
 #include "lint/lint.h"
 #include "os/os.h"
+#include "pattern/pattern.h"
 
 _Static_assert(ACTIONS_THREAD_STACK >= ENGINE_THREAD_STACK, "code runs on it");
 

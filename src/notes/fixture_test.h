@@ -16,6 +16,7 @@
 
 #include "notes/notes.h"
 #include "os/os.h"
+#include "pattern/pattern.h"
 
 static char root[64], cache[64];
 static struct arena *arena;

@@ -19,12 +19,12 @@
  * Threads: safe, except open and close. */
 #pragma once
 #include "base/base.h"
-#include "pattern/pattern.h"
 #include "json/json.h"
 
 #define NOTE_SIZE_MAX (16u << 20) /* bytes of a note's file; ERR_LIMIT above */
 
 struct vault;
+struct patterns;
 
 /* Reads and writes nothing. ERR_NOT_FOUND, ERR_DENIED, ERR_INVALID (no folder), ERR_IO. */
 struct vault *vault_open(const char *path, struct err *e);
@@ -32,14 +32,10 @@ void vault_close(struct vault *v); /* NULL is fine; no call may be running */
 /* Was its folder deleted? Then calls fail with ERR_NOT_FOUND, or find nothing. */
 bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
-
-/* What matches the patterns of searches and types; it outlives the vault. Before the first
- * call. Without it what needs a pattern is ERR_INVALID. */
+/* Before the first call: what matches patterns. Without it they are ERR_INVALID. */
 void vault_set_patterns(struct vault *v, struct patterns *p);
-
-/* The same vault for one call: the history keeps `author` with each of its changes; what it
- * searches with patterns ends when either of `cancel` (NULL is fine) is fired. They outlive
- * it. Closed by vault_close(), before the vault itself. */
+/* The same vault, for one call: the history keeps `author` with its changes, and either cancel
+ * (NULL is fine) ends what it matches. Closed by vault_close(), before the vault itself. */
 struct vault *vault_as(struct vault *v, const char *author, struct cancel *first,
                        struct cancel *second);
 
@@ -142,12 +138,8 @@ vault_call notes_list_trash;
  * content_hash, metadata, properties (properties_cut: the keys told in part). */
 vault_call notes_list;
 /* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
- * exact?} -> [{id, note_id, title, excerpt, score, type, created}], best first.
- * Words are joined by AND, where that finds nothing by OR, and at last looked for
- * inside of words; "quotes" make a phrase; the last word may be unfinished. exact:
- * title or file name is the query, whatever the case. useRegex: PCRE2 over titles
- * and single lines, case matters; ERR_LIMIT when it takes too long, or backtracks too much
- * on a line; ERR_CANCELLED (vault_as()). */
+ * exact?, fields?, cursor?} -> [{id, note_id, title, excerpt, score, type, created}], best
+ * first (docs/searching.md). useRegex: ERR_LIMIT when it takes too long; ERR_CANCELLED. */
 vault_call notes_search;
 /* Fields, operators and views: docs/searching.md. {query?, type?, tags?, metadata?,
  * metadata_filters?, content_contains?, created_after/before?, updated_after/before?,

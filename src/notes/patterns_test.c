@@ -2,8 +2,6 @@
  * what matches them. */
 #include "notes/fixture_test.h"
 
-#include "engine/engine.h"
-
 #define EVIL "a{0,300}a{0,300}(?:ab|ac)"
 
 static const char *evil_text(void)

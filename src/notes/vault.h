@@ -9,6 +9,7 @@
 #include "notes/frontmatter.h"
 #include "notes/notes.h"
 #include "os/os.h"
+#include "pattern/pattern.h"
 
 #define OWN_DIR ".cloche" /* ours, inside the vault */
 
