@@ -454,6 +454,14 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
     return ok || err_set(e, why.code, "%s", why.msg);
 }
 
+bool index_is_shared(struct index *x, const struct db *db)
+{
+    pthread_mutex_lock(&x->pool);
+    bool shared = db == x->memory_db;
+    pthread_mutex_unlock(&x->pool);
+    return shared;
+}
+
 struct db *index_reader(struct index *x, struct db *db, struct err *e)
 {
     pthread_mutex_lock(&x->pool);

@@ -210,6 +210,30 @@ static void a_search_ends_at_its_limit_whatever_the_pattern(void **state)
         "took longer than 3 s"));
 }
 
+static void another_caller_searches(void)
+{
+    assert_string_equal(ids(call(notes_search, "'two'")), "note/B");
+}
+
+/* An index in memory has one connection: whoever matches patterns does not keep it. */
+static void others_search_an_index_in_memory_meanwhile(void **state)
+{
+    (void)state;
+    put("B.md", "one\ntwo\n");
+    put(".cloche", "no folder");
+    assert_int_equal(setenv("XDG_CACHE_HOME", "/proc/none", 1), 0);
+    struct patterns *p = hooked(another_caller_searches);
+    assert_string_equal(ids(call(notes_search, "{'query': '^t.o$', 'useRegex': true}")),
+                        "note/B");
+    unhook(p);
+    struct err e = {0};
+    scoped_buf struct buf out;
+    buf_init(&out, 10000);
+    struct json_writer w = json_writer(&out);
+    assert_true(notes_status(vault, &w, &e));
+    assert_non_null(strstr(buf_cz(&out), "\"index\":\"memory\""));
+}
+
 static void lines_of_all_kinds_are_searched(void **state)
 {
     (void)state;
@@ -310,6 +334,7 @@ int main(void)
         T(a_pattern_of_a_type_that_takes_too_long_is_told),
         T(a_pattern_of_a_type_that_is_none_is_told_by_what_writes),
         T(a_search_ends_at_its_limit_whatever_the_pattern),
+        T(others_search_an_index_in_memory_meanwhile),
         T(lines_of_all_kinds_are_searched),
         T(a_cancelled_call_matches_nothing),
         T(nothing_is_loaded_for_what_matches_no_pattern),
