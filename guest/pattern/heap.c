@@ -1,6 +1,6 @@
 /* The guest's heap. A pattern and the memory to match it are a handful of blocks, mostly of
- * growing sizes: free blocks form one list, the first that fits is taken, and a block at the
- * end of the heap goes back to it.
+ * growing sizes: free blocks form one list, the first that fits and is not far too large is
+ * taken, and a block at the end of the heap goes back to it.
  *
  * Memory that the host refuses ends the world, so growing needs no second plan. */
 #include <stdint.h>
@@ -31,7 +31,7 @@ static void *from_unused(size_t size)
 {
     for (struct block **at = &unused; *at; at = &(*at)->next) {
         struct block *b = *at;
-        if (b->size < size)
+        if (b->size < size || b->size / 8 > size)
             continue;
         *at = b->next;
         return b + 1;

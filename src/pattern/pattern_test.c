@@ -287,6 +287,24 @@ static void a_text_may_be_as_large_as_a_note_and_no_larger(void **state)
     assert_int_equal(e.code, ERR_LIMIT);
 }
 
+/* Texts and patterns of all sizes, one after the other, do not use the memory up. */
+static void one_matcher_serves_many_patterns_and_texts(void **state)
+{
+    (void)state;
+    scoped(matcher_close) struct matcher *m = a_matcher(0);
+    scoped(free) char *text = repeated("0123456789abcdef", MATCHER_TEXT_MAX / 16, "");
+    scoped(free) char *large = repeated("[a-f]+\\d", 2000, "");
+    for (size_t i = 0; i < 200; i++) {
+        struct matcher_place p;
+        struct err e = {0};
+        size_t n = MATCHER_TEXT_MAX >> (7 - i % 8);
+        struct str pattern = {large, 8 * (1 + 97 * i % 1000)};
+        if (!matcher_set(m, pattern, &e) ||
+            !matcher_find(m, STR(""), (struct str){text, i < 16 ? n : 1000}, &p, &e))
+            fail_msg("%zu: %s", i, e.msg);
+    }
+}
+
 /* ---- cancelling ------------------------------------------------------------ */
 
 static void *fire(void *arg)
@@ -480,6 +498,7 @@ int main(void)
         cmocka_unit_test(catastrophic_patterns_end),
         cmocka_unit_test(patterns_of_any_size_stay_within_time_and_memory),
         cmocka_unit_test(a_text_may_be_as_large_as_a_note_and_no_larger),
+        cmocka_unit_test(one_matcher_serves_many_patterns_and_texts),
         cmocka_unit_test(either_cancel_reaches_a_match),
         cmocka_unit_test(random_patterns_match_as_natively),
         cmocka_unit_test(several_threads_match_at_the_same_time),
