@@ -72,6 +72,11 @@ LINT_SRC   := $(wildcard guest/lint/*.c)
 LINT_OBJ   := $(LINT_SRC:%.c=build/%.o) \
               $(patsubst %,build/guest/script/%.o,bytes heap memory number write) \
               $(filter build/guest/quickjs/%,$(SCRIPT_OBJ))
+PATTERN_SRC := $(wildcard guest/pattern/*.c)
+PATTERN_OBJ := $(PATTERN_SRC:%.c=build/%.o) build/guest/script/memory.o \
+              $(patsubst %,build/guest/pcre2/%.o,auto_possess chartables chkdint compile compile_class context \
+              error extuni find_bracket match match_data newline ord2utf script_run string_utils study tables \
+              ucd valid_utf xclass)
 # The machine: its core, which Wasm and this computer share, and what only the latter has.
 VM_NATIVE  := $(foreach f,bare boot elf native outside,guest/vm/$f.c)
 VM_TESTS   := $(wildcard guest/vm/*_test.c)
@@ -340,25 +345,25 @@ install: all $(INSTALLED_VM) ## program, library and what they need beneath PREF
 ifeq ($(MODE),release)
 program: build/cloche build/cloche-sql     ## the program of this MODE
 conformance: build/cloche-conformance build/cloche-vm-core build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
-guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm typescript.bare.wasm vm.wasm) build/cloche-sql  ## compiled to Wasm and baked
+guests: $(addprefix build/guest/,script.wasm script.metered lint.wasm pattern.wasm typescript.bare.wasm vm.wasm) build/cloche-sql  ## compiled to Wasm and baked
 
 build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
 	@ln -f $< $@
 
 # The bake runs the guest's start once and writes script.wasm and what belongs to it.
-build/guest/script.wasm build/guest/lint.wasm build/guest/vm.wasm: %.wasm: %.raw.wasm build/cloche-bake
+build/guest/script.wasm build/guest/lint.wasm build/guest/pattern.wasm build/guest/vm.wasm: %.wasm: %.raw.wasm build/cloche-bake
 	@echo "  bake  $@"
 	@build/cloche-bake $< -o $(@:.wasm=)
 
 # What servers and `run_script` begin with is compiled here, or the first start would do it,
 # which takes seconds and 25 MB of memory: the script guest, once more with fuel counted, and
-# the linter, the machine. The folder begins anew, so that no earlier guest's stays in it.
-build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/guest/vm.wasm \
-                            build/guest/typescript.bare.wasm
+# the linter, the patterns, the machine. The folder begins anew, so that no earlier guest's stays in it.
+build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/guest/pattern.wasm \
+                            build/guest/vm.wasm build/guest/typescript.bare.wasm
 	@echo "  ahead $@"
 	@rm -rf $(@D)/ahead && tar -xmf $(@D)/typescript.tar -C $(@D) ahead
 	@build/cloche-bake --ahead $(@D)/typescript.bare.wasm $(@D)/ahead
-	@for guest in lint vm script; do \
+	@for guest in lint pattern vm script; do \
 	    build/cloche-bake --own --ahead $(@D)/$$guest.bare.wasm $(@D)/ahead || exit; done
 	@build/cloche-bake --metered --ahead $(@:.metered=.bare.wasm) $(@D)/ahead
 	@[ ! -e $(@D)/checker.tar ] || tar -xmf $(@D)/checker.tar -C $(@D) ahead
@@ -396,7 +401,8 @@ endif
 
 build/guest/script.raw.wasm: $(SCRIPT_OBJ)
 build/guest/lint.raw.wasm: $(LINT_OBJ)
-build/guest/script.raw.wasm build/guest/lint.raw.wasm:
+build/guest/pattern.raw.wasm: $(PATTERN_OBJ)
+build/guest/script.raw.wasm build/guest/lint.raw.wasm build/guest/pattern.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
 
@@ -506,7 +512,8 @@ build/web/page.js: web/page.ts web/tsconfig.json build/web/esbuild
 
 # One object a file: one `zig cc` over many writes no usable .d file. The JavaScript beside
 # it is taken in by #embed. What a guest exports is called from outside: no prototype.
-$(sort $(SCRIPT_SRC:%.c=build/%.o) $(LINT_SRC:%.c=build/%.o)): build/%.o: %.c Makefile $(DEPS)/build.ok
+$(PATTERN_SRC:%.c=build/%.o): GUEST_CFLAGS += -isystem $(DEPS)/pcre2/include -DPCRE2_STATIC
+$(sort $(SCRIPT_SRC:%.c=build/%.o) $(LINT_SRC:%.c=build/%.o) $(PATTERN_SRC:%.c=build/%.o)): build/%.o: %.c Makefile $(DEPS)/build.ok
 	@mkdir -p $(@D)
 	@echo "  wasm  $<"
 	@$(GUEST_CC) $(GUEST_CFLAGS) $(WARN) -Wno-missing-prototypes -Iguest -isystem $(DEPS)/quickjs \
@@ -530,6 +537,13 @@ build/guest/quickjs/%.o: Makefile dev/kept $(DEPS)/build.ok
 	@dev/kept $@ deps/python-build.txt $(DEPS)/quickjs/*.[ch] -- \
 	    $(GUEST_CC) $(GUEST_CFLAGS) -w -c $(DEPS)/quickjs/$*.c -o $@
 
+build/guest/pcre2/%.o: Makefile dev/kept $(DEPS)/build.ok
+	@echo "  wasm  pcre2_$*.c"
+	@dev/kept $@ deps/python-build.txt $(DEPS)/pcre2/*/*.[ch] -- \
+	    $(GUEST_CC) $(GUEST_CFLAGS) -w -DHAVE_CONFIG_H -DHAVE_MEMMOVE -DPCRE2_STATIC -DPCRE2_CODE_UNIT_WIDTH=8 \
+	    -DSUPPORT_PCRE2_8 -DSUPPORT_UNICODE -I$(DEPS)/pcre2/include -c $(DEPS)/pcre2/src/pcre2_$*.c -o $@
+
 -include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(SCRIPT_SRC:%.c=build/%.d) $(LINT_SRC:%.c=build/%.d) \
+         $(PATTERN_SRC:%.c=build/%.d) \
          $(VM_WASM:.o=.d)
 -include $(BENCH:%.c=$(OUT)/%.d) $(FUZZ:%.c=$(OUT)/%.d) $(VM_OBJ:.o=.d) $(VM_NATIVE:%.c=$(OUT)/%.d) $(VM_INIT_OBJ:.o=.d)

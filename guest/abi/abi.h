@@ -150,6 +150,33 @@ struct lint_answer {
     uint32_t at, size; /* JSON: [{rule, severity, message, line, column, ...}] */
 };
 
+/* ---- the guest that matches patterns ------------------------------------ */
+
+/* Exports (guest/pattern/pattern.c):
+ *   bake()                   once, when it is built
+ *   input(n) -> at           room for n bytes, until the next call of it
+ *   compile(n) -> at         the input is a pattern, in the place of the one before
+ *   find(lines, whole) -> at the input is a text of so many bytes, which is searched line by
+ *                            line, and behind it one that is searched as a whole where no
+ *                            line matches
+ * compile() and find() answer a struct pattern_answer. */
+enum pattern_outcome {
+    PATTERN_FOUND,
+    PATTERN_NONE,
+    PATTERN_BAD,      /* no pattern: `why` says what is wrong, `at` where in it */
+    PATTERN_TOO_MUCH, /* it backtracks too much, on `line_size` bytes */
+};
+#define PATTERN_MAX (64u << 10)      /* bytes of a pattern */
+#define PATTERN_TEXT_MAX (17u << 20) /* bytes of the input */
+struct pattern_answer {
+    uint32_t outcome; /* enum pattern_outcome; PATTERN_FOUND of compile(): fine */
+    uint32_t line_at,
+        line_size;             /* the line (or the whole) that matches, within the input,
+                                    without its line end */
+    uint32_t at, size;         /* the match within the line */
+    uint32_t why_at, why_size; /* an address */
+};
+
 /* ---- the TypeScript guest ----------------------------------------------- */
 
 /* Exports (guest/typescript/main.go):

@@ -17,6 +17,7 @@
 #include "egress/egress.h"
 #include "lint/lint.h"
 #include "os/os.h"
+#include "pattern/pattern.h"
 #include "reconcile/reconcile.h"
 #include "sql/sql.h"
 
@@ -117,6 +118,14 @@ static bool add_rows(struct actions *a, const struct actions_options *o, struct 
     return true;
 }
 
+static struct engine *pattern_engine(void *arg, const char **guest_dir, struct err *e)
+{
+    struct actions *a = arg;
+    struct engine *g = actions_engine(a, e);
+    *guest_dir = a->guest_dir;
+    return g;
+}
+
 struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
@@ -136,7 +145,8 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
-    a->vaults = vault_set_open(o, e);
+    a->patterns = patterns_new(pattern_engine, a);
+    a->vaults = vault_set_open(o, a->patterns, e);
     if (!a->vaults)
         return NULL;
     a->watching = watching_new(a);
@@ -176,6 +186,7 @@ void actions_close(struct actions *a)
     tooling_close(a);
     functioning_close(a);
     machines_close(a);
+    patterns_free(a->patterns);
     engine_close(a->engine);
     sessions_close(a->sessions);
     vault_set_close(a->vaults);

@@ -92,9 +92,10 @@ struct evaluation {
  * ERR_NO_VAULT. Threads: safe. */
 struct vault *actions_vault(struct evaluation *v, struct err *e);
 
-/* The same, for a call that writes: the history then names the caller. The caller of
- * this ends it with vault_close(). */
-struct vault *writing_vault(struct evaluation *v, struct err *e);
+/* The same as vault_as(), for a call that writes or matches patterns: the history then names
+ * the caller, and patterns end with the call. The caller of this ends it with
+ * vault_close(). */
+struct vault *own_vault(struct evaluation *v, struct err *e);
 
 /* The content_hash that a note was read with last, by any of its names; empty: never.
  * Threads: safe. */

@@ -9,7 +9,7 @@ typedef bool change_fn(struct vault *v, const struct json *options,
 static bool change(struct evaluation *v, const struct json *args, const char *call,
                    change_fn *f, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     const struct json *o = call_options(args, call, e);
     size_t from = out->out->n;
     if (!vault || !o || !f(vault, o, out, e))

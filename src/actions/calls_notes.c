@@ -25,7 +25,7 @@ static bool call_get(struct evaluation *v, const struct json *args,
 static bool call_create(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     const struct json *o = call_options(args, "notes.create", e);
     size_t from = out->out->n;
     if (!vault || !o || !notes_create(vault, o, out, e))
@@ -38,7 +38,7 @@ static bool call_create(struct evaluation *v, const struct json *args,
 static bool call_update(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     const struct json *first = json_at(args, 0);
     const struct json *o = json_is(first, JSON_STRING) ? json_at(args, 1) : first;
     struct str name = name_of(first);
@@ -63,7 +63,7 @@ static bool call_update(struct evaluation *v, const struct json *args,
 static bool call_delete(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     return vault && notes_delete(vault, json_at(args, 0), out, e);
 }
 
@@ -77,7 +77,7 @@ static bool call_list(struct evaluation *v, const struct json *args,
 static bool call_search(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    struct vault *vault = actions_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     return vault && notes_search(vault, json_at(args, 0), out, e);
 }
 

@@ -4,21 +4,14 @@
 static bool with_vault(struct evaluation *v, const struct json *args, vault_call *does,
                        struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
-    return vault && does(vault, json_at(args, 0), out, e);
-}
-
-static bool write(struct evaluation *v, const struct json *args, vault_call *does,
-                  struct json_writer *out, struct err *e)
-{
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     return vault && does(vault, json_at(args, 0), out, e);
 }
 
 static bool call_create(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    return write(v, args, note_types_create, out, e);
+    return with_vault(v, args, note_types_create, out, e);
 }
 
 static bool call_list(struct evaluation *v, const struct json *args,
@@ -36,13 +29,13 @@ static bool call_get(struct evaluation *v, const struct json *args,
 static bool call_update(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    return write(v, args, note_types_update, out, e);
+    return with_vault(v, args, note_types_update, out, e);
 }
 
 static bool call_delete(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    return write(v, args, note_types_delete, out, e);
+    return with_vault(v, args, note_types_delete, out, e);
 }
 
 #define INSTRUCTIONS "string | string[]"

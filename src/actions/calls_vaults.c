@@ -18,10 +18,10 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
     return copy ? copy : vault_set_get(s, n, e);
 }
 
-struct vault *writing_vault(struct evaluation *v, struct err *e)
+struct vault *own_vault(struct evaluation *v, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);
-    return place_writes(v->here, vault);
+    return place_view(v->here, vault, v->who->cancel, &v->stopping);
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)

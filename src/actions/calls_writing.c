@@ -10,7 +10,7 @@ typedef bool notes_write_fn(struct vault *v, const struct json *options,
 static bool guarded(struct evaluation *v, const struct json *args, const char *name,
                     notes_write_fn *call, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     const struct json *o = call_options(args, name, e);
     if (!vault || !o)
         return false;
@@ -112,7 +112,7 @@ static void see_results(struct evaluation *v, const struct buf *out, size_t from
 static bool call_batch(struct evaluation *v, const struct json *args,
                        struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = writing_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, e);
     const struct json *o = call_options(args, "notes.batch", e);
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     size_t from = out->out->n;

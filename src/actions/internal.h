@@ -57,6 +57,7 @@ extern const size_t action_count, function_row_count;
 
 struct actions {
     struct vault_set *vaults;
+    struct patterns *patterns; /* of its vaults */
     char *guest_dir;
     struct guard *guard;
     struct telemetry *telemetry;

@@ -55,11 +55,14 @@ bool place_sees_notes(const struct place *p)
     return may_see(p, "notes.get");
 }
 
-struct vault *place_writes(const struct place *p, struct vault *v)
+struct vault *place_view(const struct place *p, struct vault *v, struct cancel *first,
+                         struct cancel *second)
 {
-    return v ? vault_as(v, account_author(p->part), place_sees_notes(p),
-                        may_see(p, "noteTypes.get"))
-             : NULL;
+    const struct vault_view view = {.author = account_author(p->part),
+                                    .notes = place_sees_notes(p),
+                                    .types = may_see(p, "noteTypes.get"),
+                                    .cancel = {first, second}};
+    return v ? vault_as(v, &view) : NULL;
 }
 
 /* ---- an evaluation ------------------------------------------------------ */

@@ -8,7 +8,9 @@
 /* All vaults that can be reached, by numbers from 1 on which never change their
  * meaning. Threads: safe. */
 struct vault_set;
-struct vault_set *vault_set_open(const struct actions_options *o, struct err *e);
+struct patterns;
+struct vault_set *vault_set_open(const struct actions_options *o,
+                                 struct patterns *patterns, struct err *e);
 void vault_set_close(struct vault_set *s); /* NULL is fine */
 /* What `g` does not grant is as if it were not there; NULL grants all. */
 
@@ -71,6 +73,8 @@ bool place_open(struct place *p, struct actions *a, unsigned vault,
                 const struct caller *who, const struct json *allowed, struct err *e);
 void place_close(struct place *p);
 bool place_sees_notes(const struct place *p); /* may notes.get be called there? */
-/* The vault as `who` writes to it here: the history names him, and what he may not read is
- * told by no change of his. To be ended with vault_close(); NULL stays NULL. */
-struct vault *place_writes(const struct place *p, struct vault *v);
+/* The vault as the place's caller sees it: the history names the caller, no change tells
+ * what it may not read, and either cancel (NULL is fine) ends what it matches. To be ended
+ * with vault_close(); NULL stays NULL. */
+struct vault *place_view(const struct place *p, struct vault *v, struct cancel *first,
+                         struct cancel *second);

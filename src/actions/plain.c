@@ -40,9 +40,16 @@ bool action_get_note(const struct action_call *c, struct answer *out, struct err
     return note_answer(out, e);
 }
 
-bool action_search_notes(const struct action_call *c, struct answer *out, struct err *e)
+/* As vault_as(): for what writes, and what matches patterns. */
+static struct vault *action_own_vault(const struct action_call *c, struct err *e)
 {
     struct vault *vault = action_vault(c, e);
+    return place_view(c->place, vault, c->who->cancel, NULL);
+}
+
+bool action_search_notes(const struct action_call *c, struct answer *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
     json_key(&w, "results");
@@ -52,22 +59,16 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
     return note_answer(out, e);
 }
 
-static struct vault *action_writing_vault(const struct action_call *c, struct err *e)
-{
-    struct vault *vault = action_vault(c, e);
-    return place_writes(c->place, vault);
-}
-
 bool action_create_note(const struct action_call *c, struct answer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = action_writing_vault(c, e);
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault && notes_create(vault, c->arguments, &w, e) && note_answer(out, e);
 }
 
 bool action_update_note(const struct action_call *c, struct answer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = action_writing_vault(c, e);
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault && notes_update(vault, c->arguments, &w, e) && note_answer(out, e);
 }
@@ -84,7 +85,7 @@ bool action_rename_note(const struct action_call *c, struct answer *out, struct 
     const struct host_call *move = host_call_named("notes.move");
     if (type && !permit_call(&c->place->permit, move->row.name, move->level, true, e))
         return false;
-    scoped(vault_close) struct vault *vault = action_writing_vault(c, e);
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     return vault &&
            (title ? notes_rename(vault, c->arguments, &w, e)

@@ -32,11 +32,12 @@ struct former {
 };
 
 struct vault_set {
-    int config;               /* the folder of the user's list; -1: there is none */
-    pthread_mutex_t creating; /* before `lock`: one makes a new vault at a time */
-    pthread_mutex_t lock;     /* guards all below; never held while a vault is opened */
-    bool bound;               /* to given folders; else the user's list */
-    bool has_first;           /* the list is still this file, and says this */
+    struct patterns *patterns; /* of all vaults */
+    int config;                /* the folder of the user's list; -1: there is none */
+    pthread_mutex_t creating;  /* before `lock`: one makes a new vault at a time */
+    pthread_mutex_t lock;      /* guards all below; never held while a vault is opened */
+    bool bound;                /* to given folders; else the user's list */
+    bool has_first;            /* the list is still this file, and says this */
     unsigned first;
     struct os_stamp listed;
     char **roots; /* ends with NULL */
@@ -228,6 +229,7 @@ static bool add_given(struct vault_set *s, const struct vaults *list, const char
         note_clash(s, k, path);
     if (st.birth_ns)
         os_format_utc(st.birth_ns / 1000000, k->created);
+    vault_set_patterns(vault, s->patterns);
     k->vault = take(vault);
     return true;
 }
@@ -245,10 +247,12 @@ static char **copy_list(const char *const *list)
 
 SCOPED(vault_set, vault_set_close);
 
-struct vault_set *vault_set_open(const struct actions_options *o, struct err *e)
+struct vault_set *vault_set_open(const struct actions_options *o,
+                                 struct patterns *patterns, struct err *e)
 {
     scoped(vault_set_close) struct vault_set *s = mem_new(sizeof *s);
     struct err none = {0};
+    s->patterns = patterns;
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->creating, NULL);
     s->config = os_config_dir(NULL, &none);
@@ -356,6 +360,7 @@ static struct vault *open_known(struct vault_set *s, struct known *k, bool *open
     pthread_mutex_unlock(&s->lock);
     if (!vault && (vault = vault_open(k->path, e))) {
         *opened = true;
+        vault_set_patterns(vault, s->patterns);
         pthread_mutex_lock(&s->lock);
         k->vault = vault;
         pthread_mutex_unlock(&s->lock);

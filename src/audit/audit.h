@@ -86,6 +86,23 @@ uint64_t trail_bytes(struct trail *t);
 uint64_t audit_lost(const struct audit *a);
 uint64_t audit_appended(const struct audit *a);
 
+/* ---- names in a record ---------------------------------------------------- */
+
+/* Names, each counted once, the first of them kept: up to TALLY_NAMES bytes, and a quarter of
+ * a million told apart; behind that each is counted. One of zeros is empty. */
+#define TALLY_NAMES ((size_t)64 << 10)
+#define TALLY_NAME_MAX 1000u /* bytes of one; a longer one ends in an ellipsis */
+struct tally {
+    struct buf names;
+    size_t kept;
+    uint64_t count, *seen;
+    size_t room, used;
+};
+void tally_add(struct tally *t, struct str name);
+/* The name kept behind this one; behind NULL the first. NULL: there is none. */
+const char *tally_next(const struct tally *t, const char *name);
+void tally_done(struct tally *t);
+
 /* ---- reading ------------------------------------------------------------ */
 
 /* One record as it stands in the file, without its line end. false ends the reading,

@@ -201,21 +201,6 @@ bool buf_check(const struct buf *b, const char *what, struct err *e);
  * one block. false: it was cut behind `max` bytes, at the end of a line. */
 bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
 
-/* Names, each counted once, the first of them kept: up to TALLY_NAMES bytes, and a quarter of
- * a million told apart; behind that each is counted. One of zeros is empty. */
-#define TALLY_NAMES ((size_t)64 << 10)
-#define TALLY_NAME_MAX 1000u /* bytes of one; a longer one ends in an ellipsis */
-struct tally {
-    struct buf names;
-    size_t kept;
-    uint64_t count, *seen;
-    size_t room, used;
-};
-void tally_add(struct tally *t, struct str name);
-/* The name kept behind this one; behind NULL the first. NULL: there is none. */
-const char *tally_next(const struct tally *t, const char *name);
-void tally_done(struct tally *t);
-
 /* ---- cancellation ------------------------------------------------------- */
 
 /* One wish to stop, shared between the thread that works and those who may
@@ -223,15 +208,23 @@ void tally_done(struct tally *t);
 struct cancel {
     atomic_bool fired;
     atomic_flag lock;
+    struct cancel_stop *first;
+};
+/* The place of one who works, which it keeps from cancel_on() to cancel_off(). */
+struct cancel_stop {
     void (*stop)(void *arg);
     void *arg;
+    struct cancel_stop *next, *before;
+    bool on;
 };
 void cancel_init(struct cancel *c);
-/* Whoever works says how it is stopped; `stop` may be called from any thread,
- * at most once, and not after cancel_off() has returned. false: already fired,
- * and `stop` is not registered. A NULL cancel never fires. */
-bool cancel_on(struct cancel *c, void (*stop)(void *arg), void *arg);
-void cancel_off(struct cancel *c);
+/* Whoever works says how it is stopped, and several may work at the same time; `stop` may be
+ * called from any thread, at most once, and not after cancel_off() has returned. It may not
+ * call cancel_on() or cancel_off() of the same cancel. false: already fired, and `stop` is
+ * not registered; cancel_off() is fine all the same. A NULL cancel never fires. */
+bool cancel_on(struct cancel *c, struct cancel_stop *s, void (*stop)(void *arg),
+               void *arg);
+void cancel_off(struct cancel *c, struct cancel_stop *s);
 void cancel_fire(struct cancel *c);
 bool cancel_fired(const struct cancel *c);
 

@@ -1,8 +1,8 @@
 #include "base/base.h"
 
-/* The lock is held only to read or change the two pointers and, once in a
- * cancel's life, during the call of `stop`: that keeps `arg` alive, because
- * cancel_off() waits for the same lock. */
+/* The lock is held only to read or change the list and, once in a cancel's life,
+ * during the calls of `stop`: that keeps each `arg` alive, because cancel_off()
+ * waits for the same lock. */
 static void lock(struct cancel *c)
 {
     while (atomic_flag_test_and_set_explicit(&c->lock, memory_order_acquire))
@@ -20,26 +20,36 @@ void cancel_init(struct cancel *c)
     atomic_init(&c->fired, false);
 }
 
-bool cancel_on(struct cancel *c, void (*stop)(void *arg), void *arg)
+bool cancel_on(struct cancel *c, struct cancel_stop *s, void (*stop)(void *arg),
+               void *arg)
 {
+    *s = (struct cancel_stop){.stop = stop, .arg = arg};
     if (!c)
         return true;
     lock(c);
-    bool open = !atomic_load(&c->fired);
-    if (open) {
-        c->stop = stop;
-        c->arg = arg;
+    s->on = !atomic_load(&c->fired);
+    if (s->on) {
+        s->next = c->first;
+        if (c->first)
+            c->first->before = s;
+        c->first = s;
     }
     unlock(c);
-    return open;
+    return s->on;
 }
 
-void cancel_off(struct cancel *c)
+void cancel_off(struct cancel *c, struct cancel_stop *s)
 {
-    if (!c)
+    if (!c || !s->on)
         return;
     lock(c);
-    c->stop = NULL;
+    if (s->before)
+        s->before->next = s->next;
+    else
+        c->first = s->next;
+    if (s->next)
+        s->next->before = s->before;
+    s->on = false;
     unlock(c);
 }
 
@@ -47,8 +57,8 @@ void cancel_fire(struct cancel *c)
 {
     lock(c);
     bool first = !atomic_exchange(&c->fired, true);
-    if (first && c->stop)
-        c->stop(c->arg);
+    for (struct cancel_stop *s = first ? c->first : NULL; s; s = s->next)
+        s->stop(s->arg);
     unlock(c);
 }
 

@@ -137,6 +137,8 @@ struct db *db_open_bytes(int fd, struct err *e);
 bool db_is_bloated(void);
 /* Writes a database in memory, as it is now, to a file without a name. */
 bool db_write_to(struct db *d, int fd, struct err *e);
+/* A copy in memory. */
+struct db *db_copy(struct db *d, struct err *e);
 /* All of it as the new file `name` beneath `dir`, which nobody waits for to last. */
 bool db_copy_to(struct db *d, int dir, const char *name, struct err *e);
 

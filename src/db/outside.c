@@ -145,6 +145,15 @@ static bool copy_all(struct db *from, struct db *to, struct err *e)
     return false;
 }
 
+struct db *db_copy(struct db *from, struct err *e)
+{
+    sqlite3 *raw = NULL;
+    int rc = sqlite3_open_v2(":memory:", &raw,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    scoped(db_close) struct db *d = wrap(raw, rc, e);
+    return d && copy_all(from, d, e) ? take(d) : NULL;
+}
+
 bool db_copy_to(struct db *from, int dir, const char *name, struct err *e)
 {
     char path[PATH_MAX];

@@ -193,7 +193,8 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
         entry.look_ns = soonest < entry.look_ns ? soonest : entry.look_ns;
     }
 
-    if (!cancel_on(w->limits.cancel, stop_cancelled, w)) {
+    struct cancel_stop stop;
+    if (!cancel_on(w->limits.cancel, &stop, stop_cancelled, w)) {
         atomic_store(&w->verdict, ERR_CANCELLED);
         return refuse_verdict(w, e);
     }
@@ -203,7 +204,7 @@ static bool watched(struct world *w, bool (*step)(struct world *, void *, struct
     bool ok = step(w, arg, e);
     watchdog_remove(dog, &entry);
     w->watching = NULL;
-    cancel_off(w->limits.cancel);
+    cancel_off(w->limits.cancel, &stop);
     w->compute_used_ns += os_thread_cpu_ns() - cpu_start - w->spared_ns;
     int none = ERR_NONE;
     if (w->slot && w->slot->guarded && guard_was_hit(w->slot->guarded))

@@ -64,14 +64,15 @@ static void endless(void *arg, struct http_request *rq, void *work,
     (void)arg;
     (void)work;
     bool stopped = false;
-    if (!cancel_on(http_cancel(rq), stop, &stopped))
+    struct cancel_stop place;
+    if (!cancel_on(http_cancel(rq), &place, stop, &stopped))
         stopped = true;
     note(&meet.started);
     pthread_mutex_lock(&meet.lock);
     while (!stopped)
         pthread_cond_wait(&meet.changed, &meet.lock);
     pthread_mutex_unlock(&meet.lock);
-    cancel_off(http_cancel(rq));
+    cancel_off(http_cancel(rq), &place);
     note(&meet.stopped);
     http_say(rs, 200, "stopped");
 }

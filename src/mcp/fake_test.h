@@ -65,14 +65,15 @@ static inline void fake_stop(void *arg)
 static inline bool fake_wait(struct cancel *cancel, struct err *e)
 {
     bool stopped = false;
-    if (!cancel_on(cancel, fake_stop, &stopped))
+    struct cancel_stop stop;
+    if (!cancel_on(cancel, &stop, fake_stop, &stopped))
         stopped = true;
     fake_count(&fake.waiting);
     pthread_mutex_lock(&fake.lock);
     while (!stopped)
         pthread_cond_wait(&fake.changed, &fake.lock);
     pthread_mutex_unlock(&fake.lock);
-    cancel_off(cancel);
+    cancel_off(cancel, &stop);
     fake_count(&fake.stopped);
     return err_set(e, ERR_CANCELLED, "stopped by its caller");
 }

@@ -457,14 +457,15 @@ bool task_run(struct call *c, const struct front *f, struct reply *r)
         task_free(t);
         return false;
     }
-    if (request && !cancel_on(request, stop_call, c))
+    struct cancel_stop stop;
+    if (request && !cancel_on(request, &stop, stop_call, c))
         cancel_fire(&c->own);
     pthread_mutex_lock(&ts->lock);
     await_outcome(ts, t);
     bool detached = t->detached;
     pthread_mutex_unlock(&ts->lock);
     if (request)
-        cancel_off(request);
+        cancel_off(request, &stop);
     stop_passing(t);
     if (detached)
         hand_over(ts, t, r);

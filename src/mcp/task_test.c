@@ -30,7 +30,8 @@ static unsigned begun, allowed; /* so many may end that wait */
 static void await_allowance(const struct caller *who, struct err *e)
 {
     bool stopped = false;
-    if (!cancel_on(who->cancel, fake_stop, &stopped))
+    struct cancel_stop stop;
+    if (!cancel_on(who->cancel, &stop, fake_stop, &stopped))
         stopped = true;
     pthread_mutex_lock(&lock);
     begun++;
@@ -43,7 +44,7 @@ static void await_allowance(const struct caller *who, struct err *e)
     if (!stopped)
         allowed--;
     pthread_mutex_unlock(&fake.lock);
-    cancel_off(who->cancel);
+    cancel_off(who->cancel, &stop);
     if (stopped)
         err_set(e, ERR_CANCELLED, "stopped");
 }

@@ -5,6 +5,7 @@
 #include "notes/name.h"
 #include "notes/steps.h"
 #include "notes/trash.h"
+#include "notes/verdicts.h"
 
 #define ARENA_MAX \
     (CHANGE_BYTES_MAX + ((size_t)256 << 20)) /* bytes; what is parsed, too */
@@ -34,6 +35,11 @@ void change_end(struct change *c)
     free(c->entries);
     free(c->named);
     free(c);
+}
+
+struct verdicts *change_verdicts(const struct change *c)
+{
+    return c->options.verdicts;
 }
 
 struct db *change_db(struct change *c)
@@ -489,8 +495,8 @@ static bool record_new(struct change *c, const struct entry *n, int64_t key,
     struct revision_note r = {
         .key = key,
         .time_ms = c->now_ms,
-        .author = c->v->author ? c->v->author->name : "unknown",
-        .call = c->v->author ? c->v->author->call : NULL,
+        .author = c->v->view.author ? c->v->view.author->name : "unknown",
+        .call = c->v->view.author ? c->v->view.author->call : NULL,
         .action = n->action ? n->action : c->options.action,
         .summary = summary_of(c, n),
         .path = str_of(n->removed ? n->from : n->to),
@@ -614,7 +620,7 @@ static bool list_steps(struct change *c, struct err *e)
 /* Tells whoever wants to know what was changed. */
 static void tell_changed(struct change *c)
 {
-    const struct vault_author *by = c->v->author;
+    const struct vault_author *by = c->v->view.author;
     struct err none = {0};
     int64_t before = c->last_revision;
     if (!by || !by->changed || !last_revision(c, &none))
@@ -632,6 +638,7 @@ static void tell_changed(struct change *c)
 bool change_commit(struct change *c, struct err *e)
 {
     must(!c->options.dry_run);
+    must(!c->options.verdicts || !verdicts_wait(c->options.verdicts));
     if (change_sort(c) == 0)
         return true;
     if (!list_steps(c, e))

@@ -18,6 +18,8 @@
 #pragma once
 #include "notes/vault.h"
 
+struct verdicts;
+
 #define CHANGE_NOTES_MAX 100000u           /* of one change; ERR_LIMIT above */
 #define CHANGE_BYTES_MAX ((size_t)1 << 30) /* of all that it writes; ERR_LIMIT above */
 #define CHANGE_DIFF_MAX 20000u             /* bytes of a dry run's diff of one note */
@@ -27,6 +29,8 @@ struct change;
 struct change_options {
     const char *action; /* what the history calls it: "update", "rename" ... */
     bool dry_run;       /* takes no lock, writes nothing; for change_put() */
+    struct verdicts
+        *verdicts; /* for types_check(); it is not committed while they wait */
 };
 
 /* NULL and *e: ERR_BUSY, ERR_DENIED (a vault that cannot be written), ERR_IO. */
@@ -35,6 +39,7 @@ struct change *change_begin(struct vault *v, const struct change_options *o,
 /* What was not committed has not happened. NULL is fine. */
 void change_end(struct change *c);
 SCOPED(change, change_end);
+struct verdicts *change_verdicts(const struct change *c);
 /* The history's store; NULL in a dry run. */
 struct db *change_db(struct change *c);
 

@@ -230,8 +230,9 @@ static void every_byte_that_is_replaced_can_be_had_back(void **state)
     (void)state;
     static const char first[] = "---\nx: [\n---\r\nby hand \xff\n";
     put("a/N.md", first);
-    scoped(vault_close) struct vault *mine =
-        vault_as(vault, &(struct vault_author){.name = "an agent"}, true, true);
+    struct vault_author author = {.name = "an agent"};
+    scoped(vault_close) struct vault *mine = vault_as(
+        vault, &(struct vault_view){.author = &author, .notes = true, .types = true});
     struct vault *whole = vault;
     vault = mine;
     call(notes_update, "{'identifier': 'a/N', 'content': 'two', 'force': true}");

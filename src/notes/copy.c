@@ -341,8 +341,10 @@ struct vault_copy *vault_copy_make(struct vault *of, struct err *e)
         copy_stores(c);
         c->vault = vault_open(c->path, e);
     }
-    if (c->vault)
+    if (c->vault) {
+        vault_set_patterns(c->vault, of->patterns);
         return c;
+    }
     err_wrap(e, "a copy to try changes on");
     vault_copy_free(c);
     return NULL;

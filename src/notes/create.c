@@ -142,19 +142,20 @@ static bool check_parts(const struct creation *c, struct str bytes, struct err *
 }
 
 /* Appends the file that shall be, and looks whether its type allows it. */
-static bool put_created(struct vault *v, const struct creation *c, struct buf *out,
-                        struct err *e)
+static bool put_created(struct change *g, struct vault *v, const struct creation *c,
+                        struct buf *out, struct err *e)
 {
     if (!c->whole.at) {
         put_parts(c, out);
-        return types_check(v, c->type, c->metadata, true, e) &&
+        return types_check(g, v, c->type, c->metadata, true, e) &&
                buf_check(out, "the note", e) && check_parts(c, buf_view(out), e);
     }
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     struct frontmatter f;
     buf_str(out, c->whole);
     return frontmatter_read(c->whole, a, &f, e) &&
-           types_check(v, c->type, f.yml.all, true, e) && buf_check(out, "the note", e);
+           types_check(g, v, c->type, f.yml.all, true, e) &&
+           buf_check(out, "the note", e);
 }
 
 static bool taken(struct vault *v, const struct creation *c, struct str path,
@@ -191,7 +192,8 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
     os_format_utc(now, c->now);
     scoped_buf struct buf bytes;
     buf_init(&bytes, NOTE_SIZE_MAX);
-    if (!put_created(v, c, &bytes, e) || !change_create(g, c->path, buf_view(&bytes), e))
+    if (!put_created(g, v, c, &bytes, e) ||
+        !change_create(g, c->path, buf_view(&bytes), e))
         return false;
 
     int64_t created = now;

@@ -5,6 +5,7 @@
 #pragma once
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,10 +16,21 @@
 
 #include "notes/notes.h"
 #include "os/os.h"
+#include "pattern/pattern.h"
 
 static char root[64], cache[64];
 static struct arena *arena;
 static struct vault *vault;
+static struct patterns *patterns; /* made once, and freed by the process's end */
+
+/* cmocka puts its own handlers before each test, in the place of wasmtime's, which
+ * turn a guest's bad access into a trap. */
+__sighandler_t signal(int number, __sighandler_t handler)
+{
+    (void)number;
+    (void)handler;
+    return SIG_DFL;
+}
 
 static inline void remove_tree(const char *path)
 {
@@ -37,6 +49,9 @@ static inline int set_up(void **state)
         return -1;
     arena = arena_new((size_t)256 << 20);
     vault = vault_open(root, &e);
+    patterns = patterns ? patterns : patterns_new_alone("build/guest");
+    if (vault)
+        vault_set_patterns(vault, patterns);
     return vault ? 0 : -1;
 }
 
@@ -57,6 +72,7 @@ static inline void reopen(void)
     vault_close(vault);
     vault = vault_open(root, &e);
     assert_non_null(vault);
+    vault_set_patterns(vault, patterns);
 }
 
 /* ---- files as another program sees them --------------------------------- */
@@ -150,7 +166,7 @@ static inline const struct json *call_with(notes_fn *f, const struct json *o)
 /* %-formats options as JSON; ' stands for ". */
 static inline const struct json *options(const char *fmt, va_list ap)
 {
-    char text[20000];
+    char text[60000];
     (void)vsnprintf(text, sizeof text, fmt, ap);
     for (char *c = text; *c; c++)
         if (*c == '\'')

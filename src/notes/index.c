@@ -457,6 +457,14 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
     return ok || err_set(e, why.code, "%s", why.msg);
 }
 
+bool index_is_shared(struct index *x, const struct db *db)
+{
+    pthread_mutex_lock(&x->pool);
+    bool shared = db == x->memory_db;
+    pthread_mutex_unlock(&x->pool);
+    return shared;
+}
+
 static bool copy_memory(struct db *db, struct sql_source *out, struct err *e)
 {
     out->copy = memfd_create("cloche-index", MFD_CLOEXEC);

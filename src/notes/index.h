@@ -20,6 +20,9 @@ bool index_use(struct index *x, index_work *work, void *arg, struct err *e);
  * as index_use() lasts, or, where it is in memory, a copy, which the caller closes. */
 bool index_source(struct index *x, struct db *db, struct sql_source *out, struct err *e);
 
+/* Is it the connection of all calls, of which one works at a time: to an index in memory? */
+bool index_is_shared(struct index *x, const struct db *db);
+
 #define INDEX_NAME "index.db" /* where it lies in the vault */
 /* Calls `work` with the file beneath `folder`, which nobody else has open. */
 bool index_edit(int folder, index_work *work, void *arg, struct err *e);

@@ -13,7 +13,8 @@
  *
  * Words: an id is "type/stem" (the path without ".md"; "note/stem" at the root of the
  * vault; where root X.md and note/X.md both exist, the root one has the id "X.md"). A type is
- * the first folder of the path, "note" at the root. The uid is the frontmatter's `id`. An identifier is an id, uid, path, or a title that only one note has (else ERR_CONFLICT).
+ * the first folder of the path, "note" at the root. The uid is the frontmatter's `id`. An
+ * identifier is an id, uid, path, or a title that only one note has (else ERR_CONFLICT).
  *
  * Threads: safe, except open and close. */
 #pragma once
@@ -22,23 +23,31 @@
 
 #define NOTE_SIZE_MAX (16u << 20) /* bytes of a note's file; ERR_LIMIT above */
 struct vault;
+struct patterns;
 /* Reads and writes nothing. ERR_NOT_FOUND, ERR_DENIED, ERR_INVALID (no folder), ERR_IO. */
 struct vault *vault_open(const char *path, struct err *e);
 void vault_close(struct vault *v); /* NULL is fine; no call may be running */
 /* Was its folder deleted? Then calls fail with ERR_NOT_FOUND, or find nothing. */
 bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
-/* The same vault, as one caller writes to it: the history keeps `name` and `call` (of the
- * audit, or "") with each change, and `changed` (or NULL) hears of each note that was, with
- * the last revision then. Of notes (types) that it may not read no answer or failure tells.
- * Closed before the vault itself; `by` is borrowed until then. */
+/* Before the first call: what matches patterns. Without it they are ERR_INVALID. */
+void vault_set_patterns(struct vault *v, struct patterns *p);
+/* Who writes: the history keeps `name` and `call` (of the audit, or "") with each change, and
+ * `changed` (or NULL) hears of each note that was, with the last revision then. */
 struct vault_author {
     const char *name, *call;
     void (*changed)(void *arg, struct str id, int64_t revision);
     void *arg;
 };
-struct vault *vault_as(struct vault *v, const struct vault_author *by, bool notes,
-                       bool types);
+/* The same vault, for one call. Of notes (types) that it may not read no answer or failure
+ * tells; either cancel (NULL is fine) ends what it matches. Closed before the vault itself;
+ * `author` is borrowed until then. */
+struct vault_view {
+    const struct vault_author *author; /* NULL: nobody said */
+    bool notes, types;                 /* may be read */
+    struct cancel *cancel[2];
+};
+struct vault *vault_as(struct vault *v, const struct vault_view *view);
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
  * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind. */
 struct vault_copy;
@@ -140,11 +149,8 @@ vault_call notes_list_trash;
  * content_hash, metadata, properties (properties_cut: the keys told in part). */
 vault_call notes_list;
 /* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
- * exact?} -> [{id, note_id, title, excerpt, score, type, created}], best first.
- * Words are joined by AND, where that finds nothing by OR, and at last looked for
- * inside of words; "quotes" make a phrase; the last word may be unfinished. exact:
- * title or file name is the query, whatever the case. useRegex: PCRE2 over titles
- * and single lines, case matters; ERR_LIMIT when it backtracks without end. */
+ * exact?, fields?, cursor?} -> [{id, note_id, title, excerpt, score, type, created}], best
+ * first (docs/searching.md). useRegex: ERR_LIMIT when it takes too long; ERR_CANCELLED. */
 vault_call notes_search;
 /* Fields, operators and views: docs/searching.md. {query?, type?, tags?, metadata?,
  * metadata_filters?, content_contains?, created_after/before?, updated_after/before?,

@@ -172,7 +172,7 @@ static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
     struct relink links = {.v = n->v, .c = n->c, .old = n->old, .path = n->path};
     if (!find_place(n, r, e) ||
         (r->type.n && !str_eq(r->type, name_type(n->old.path)) &&
-         !types_check(n->v, r->type, n->old.front.yml.all, true, e)))
+         !types_check(n->c, n->v, r->type, n->old.front.yml.all, true, e)))
         return false;
     bool stays = str_is(n->old.path, n->path);
     if (stays && (r->type.n || str_eq(r->title, n->old.title))) {

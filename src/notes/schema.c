@@ -3,10 +3,7 @@
 
 #include "notes/linkname.h"
 #include "notes/name.h"
-#include "notes/regex.h"
 #include "os/os.h"
-
-SCOPED(regex, regex_free);
 
 static bool is_own_key(struct str key)
 {
@@ -55,16 +52,6 @@ static bool check_type(const struct json *v, const char *field, struct err *e)
             break;
     }
     return ok || refuse(field, e, "has a type that is none of " TYPES);
-}
-
-static bool check_pattern(const struct json *v, const char *field, struct err *e)
-{
-    struct err why = {0};
-    scoped(regex_free) struct regex *r =
-        json_is(v, JSON_STRING) ? regex_new(json_str(v), &why) : NULL;
-    return r ||
-           err_set(e, ERR_INVALID, "metadata_schema: %.120s has a pattern that is %s",
-                   field, why.code ? why.msg : "no string");
 }
 
 static bool check_properties(const struct json *v, const char *field, unsigned depth,
@@ -136,7 +123,8 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
     if (str_is(key, "additionalProperties"))
         return true;
     if (str_is(key, "pattern"))
-        return check_pattern(v, field, e);
+        return json_is(v, JSON_STRING) ||
+               refuse(field, e, "has a pattern that is no string");
     if (str_is(key, "format"))
         return is_one_of(json_str(v), formats) ||
                refuse(field, e, "has a format that is neither date nor date-time");
@@ -368,10 +356,55 @@ const struct json *schema_read(const struct json *given, struct arena *a, struct
     return check_schema(s, "the whole", 0, e) ? s : NULL;
 }
 
+/* ---- its patterns ---------------------------------------------------------- */
+
+static void put_field_name(struct str key, struct buf *out)
+{
+    buf_printf(out, "\"%.*s\"", STR_ARGS(str_cut(key, 60)));
+}
+
+static bool each_pattern(const struct json *s, const char *field, schema_pattern *each,
+                         void *arg, struct err *e);
+
+/* Of schemas by name, or in a list. As deep as schemas go. */
+static bool each_within(const struct json *v, bool named, const char *field,
+                        schema_pattern *each, void *arg, struct err *e)
+{
+    struct json_iter it = json_iter(v);
+    while (json_next(&it)) {
+        scoped_buf struct buf name;
+        buf_init(&name, 100);
+        if (named)
+            put_field_name(it.key, &name);
+        if (!each_pattern(it.value, named ? buf_cz(&name) : field, each, arg, e))
+            return false;
+    }
+    return true;
+}
+
+static bool each_pattern(const struct json *s, const char *field, schema_pattern *each,
+                         void *arg, struct err *e)
+{
+    const struct json *pattern = json_get(s, "pattern");
+    return (!pattern || each(arg, field, json_str(pattern), e)) &&
+           each_within(json_get(s, "properties"), true, field, each, arg, e) &&
+           each_within(json_get(s, "anyOf"), false, field, each, arg, e) &&
+           (!json_get(s, "items") ||
+            each_pattern(json_get(s, "items"), field, each, arg, e)) &&
+           (!json_is(json_get(s, "additionalProperties"), JSON_OBJECT) ||
+            each_pattern(json_get(s, "additionalProperties"), field, each, arg, e));
+}
+
+bool schema_each_pattern(const struct json *schema, schema_pattern *each, void *arg,
+                         struct err *e)
+{
+    return each_pattern(schema, "the whole", each, arg, e);
+}
+
 /* ---- holding values against it -------------------------------------------- */
 
 static bool check_text(const struct json *s, struct str text, const char *place,
-                       struct err *e)
+                       const struct schema_matching *m, struct err *e)
 {
     const struct json *pattern = json_get(s, "pattern");
     struct str format = json_str(json_get(s, "format"));
@@ -383,14 +416,10 @@ static bool check_text(const struct json *s, struct str text, const char *place,
                        "%.100s is \"%.*s\"; a date such as \"%s\" is accepted", place,
                        STR_ARGS(str_cut(text, 60)),
                        str_is(format, "date") ? "2026-11-21" : "2026-11-21T05:16:00Z");
-    scoped(regex_free) struct regex *r = pattern ? regex_new(json_str(pattern), e) : NULL;
-    if (!r)
-        return !pattern;
-    bool found;
-    size_t at, length;
-    if (!regex_match(r, text, &found, &at, &length, e))
+    bool matches = true;
+    if (pattern && !m->matches(m->arg, place, json_str(pattern), text, &matches, e))
         return false;
-    return found ||
+    return matches ||
            err_set(e, ERR_INVALID,
                    "%.100s is \"%.*s\"; what matches the pattern %.*s is accepted", place,
                    STR_ARGS(str_cut(text, 60)), STR_ARGS(str_cut(json_str(pattern), 80)));
@@ -398,12 +427,12 @@ static bool check_text(const struct json *s, struct str text, const char *place,
 
 /* Patterns and formats; all else the JSON room has checked. As deep as schemas go. */
 static bool check_texts(const struct json *s, const struct json *v, const char *place,
-                        struct err *e)
+                        const struct schema_matching *m, struct err *e)
 {
     if (!s)
         return true;
     if (json_is(v, JSON_STRING))
-        return check_text(s, json_str(v), place, e);
+        return check_text(s, json_str(v), place, m, e);
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
         bool list = json_is(v, JSON_ARRAY);
@@ -416,7 +445,7 @@ static bool check_texts(const struct json *s, const struct json *v, const char *
         scoped_buf struct buf name;
         buf_init(&name, sizeof inner);
         buf_printf(&name, list ? "%.100s[]" : "%.100s.%.*s", place, STR_ARGS(key));
-        if (!check_texts(sub, it.value, buf_cz(&name), e))
+        if (!check_texts(sub, it.value, buf_cz(&name), m, e))
             return false;
     }
     return true;
@@ -467,7 +496,7 @@ static bool write_both(const struct json *schema, const struct json *metadata,
 }
 
 bool schema_check(const struct json *schema, const struct json *metadata, bool whole,
-                  struct err *e)
+                  const struct schema_matching *matching, struct err *e)
 {
     if (!check_required(schema, metadata, whole, e))
         return false;
@@ -481,5 +510,5 @@ bool schema_check(const struct json *schema, const struct json *metadata, bool w
     const struct json *s = json_read(buf_view(&loose), a, e);
     const struct json *m = json_read(buf_view(&subject), a, e);
     return s && m && json_schema_check(s, m, "metadata", e) &&
-           check_texts(s, m, "metadata", e);
+           check_texts(s, m, "metadata", matching, e);
 }

@@ -45,6 +45,19 @@ static void assert_refused(const char *schema, const char *part)
     assert_true(e.code == ERR_INVALID || e.code == ERR_LIMIT);
 }
 
+/* As far as these tests need patterns. */
+static bool matches(void *arg, const char *place, struct str pattern, struct str text,
+                    bool *yes, struct err *e)
+{
+    (void)arg, (void)place, (void)e;
+    assert_true(str_is(pattern, "^[A-Z]+$"));
+    *yes = text.n > 0;
+    for (size_t i = 0; i < text.n; i++)
+        *yes = *yes && text.at[i] >= 'A' && text.at[i] <= 'Z';
+    return true;
+}
+static const struct schema_matching matching = {matches, NULL};
+
 /* `part`: what the refusal must say; NULL: it is accepted. */
 static void assert_check(const char *schema, const char *metadata, bool whole,
                          const char *part)
@@ -53,7 +66,7 @@ static void assert_check(const char *schema, const char *metadata, bool whole,
     const struct json *s = schema_read(json(schema), arena, &e);
     if (!s)
         fail_msg("%s: %s", schema, e.msg);
-    bool ok = schema_check(s, json(metadata), whole, &e);
+    bool ok = schema_check(s, json(metadata), whole, &matching, &e);
     if (ok != !part || (part && (!strstr(e.msg, part) || e.code != ERR_INVALID)))
         fail_msg("%s against %s: %s", metadata, schema, ok ? "accepted" : e.msg);
 }
@@ -72,7 +85,7 @@ static void what_is_no_schema_is_refused_with_the_fields_name(void **state)
         {"{\"properties\":{\"n\":{\"minimum\":3,\"maximum\":1}}}",
          "\"n\" has a minimum above"},
         {"{\"properties\":{\"s\":{\"enum\":[]}}}", "\"s\" has an enum"},
-        {"{\"properties\":{\"s\":{\"pattern\":\"(\"}}}", "\"s\" has a pattern"},
+        {"{\"properties\":{\"s\":{\"pattern\":1}}}", "\"s\" has a pattern"},
         {"{\"properties\":{\"s\":{\"maxLength\":-1}}}", "\"s\" has a length"},
         {"{\"properties\":{\"s\":{\"format\":\"uuid\"}}}", "\"s\" has a format"},
         {"{\"properties\":{\"s\":{\"requird\":true}}}", "requird"},
@@ -159,6 +172,31 @@ static void a_part_may_lack_what_is_required_but_not_remove_it(void **state)
     assert_check(schema, "{\"a\":\"x\"}", false, "metadata.a");
     assert_check(schema, "{\"a\":null}", false, "needs the field \"a\"");
     assert_check(schema, "{\"a\":1}", true, NULL); /* the title is the vault's */
+}
+
+static bool take_pattern(void *arg, const char *field, struct str pattern, struct err *e)
+{
+    buf_printf(arg, "%s %.*s;", field, STR_ARGS(pattern));
+    return !str_is(pattern, "stop") || err_set(e, ERR_LIMIT, "it stops");
+}
+
+static void all_patterns_are_told_with_their_fields(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "{\"properties\":{\"a\":{\"pattern\":\"1\",\"items\":{\"pattern\":\"2\"}},"
+        "\"b\":{\"anyOf\":[{\"pattern\":\"3\"},{\"properties\":{\"c\":{\"pattern\":"
+        "\"4\"}}}]}},\"additionalProperties\":{\"pattern\":\"5\"}}";
+    struct err e = {0};
+    scoped_buf struct buf all;
+    buf_init(&all, 1000);
+    assert_true(schema_each_pattern(schema_read(json(schema), arena, &e), take_pattern,
+                                    &all, &e));
+    assert_string_equal(buf_cz(&all), "\"a\" 1;\"a\" 2;\"b\" 3;\"c\" 4;the whole 5;");
+    assert_false(schema_each_pattern(
+        json("{\"properties\":{\"a\":{\"pattern\":\"stop\"},\"b\":{\"pattern\":\"x\"}}}"),
+        take_pattern, &all, &e));
+    assert_null(strstr(buf_cz(&all), "x"));
 }
 
 static void unknown_keys_are_refused_where_the_schema_says_so(void **state)
@@ -290,6 +328,7 @@ int main(void)
         test(a_schema_has_a_bounded_number_of_fields),
         test(values_are_held_against_both_forms),
         test(a_part_may_lack_what_is_required_but_not_remove_it),
+        test(all_patterns_are_told_with_their_fields),
         test(unknown_keys_are_refused_where_the_schema_says_so),
         test(a_description_that_a_person_wrote_is_read),
         test(replacing_a_part_leaves_all_else_as_it_is),

@@ -1,13 +1,14 @@
-/* Search: words by FTS5, inside of words by comparison, patterns by PCRE2. */
+/* Search: words by FTS5, inside of words by comparison, patterns by PCRE2 in a world of
+ * their own. */
 #include <stdio.h>
 
 #include "notes/excerpt.h"
 #include "notes/find.h"
-#include "notes/regex.h"
 #include "notes/words.h"
 
 #define PAGES_MAX 10000         /* rows that pages may reach */
 #define LOOK_MAX (256u * 1024)  /* bytes of a note looked through for the excerpt */
+#define TITLE_MAX (64u * 1024)  /* bytes of a title that patterns are held against */
 #define TIME_MAX_NS 3000000000u /* for all of one search */
 
 /* Fields of a row, by their bits. */
@@ -30,11 +31,11 @@ struct search {
     int64_t limit, reach; /* rows asked for, rows looked at */
     unsigned fields;
     bool use_regex, exact, plain;
-    struct regex *regex;
     struct words words;
     struct str part; /* looked for inside of words */
     bool passed;     /* the cursor's row */
     uint64_t until_ns;
+    struct db *copy; /* of an index that others wait for, to match patterns in */
     struct buf rows;
     struct json_writer w;
     int64_t found;
@@ -168,33 +169,42 @@ static bool search_exact(struct search *s, struct db *db, struct err *e)
     return e->code == ERR_NONE;
 }
 
-/* The first line of the body that matches; else the title. */
-static bool match_note(struct search *s, struct query *q, bool *found, struct err *e)
+/* The first line of the body that matches; else the title. What a note has beyond the
+ * largest text is not looked at: invalid bytes grow when they are read. */
+static bool match_note(struct search *s, struct matcher *m, struct query *q,
+                       struct err *e)
 {
-    struct str body = query_str(q, 6), title = query_str(q, 1);
-    size_t at, length;
-    for (size_t i = 0; i < body.n;) {
-        const char *nl = memchr(body.at + i, '\n', body.n - i);
-        size_t end = nl ? (size_t)(nl - body.at) : body.n;
-        struct str line = {body.at + i, end - i};
-        if (line.n && line.at[line.n - 1] == '\r')
-            line.n--;
-        if (!regex_match(s->regex, line, found, &at, &length, e) || is_late(s, e))
-            return false;
-        if (*found) {
-            scoped_buf struct buf text;
-            buf_init(&text, 4 * EXCERPT_BYTES);
-            excerpt_put(line, at, length, &text);
-            put_row(s, q, buf_view(&text), 1);
-            return true;
-        }
-        i = end + 1;
-    }
-    if (!regex_match(s->regex, title, found, &at, &length, e))
+    struct str body = str_cut(query_str(q, 6), MATCHER_TEXT_MAX);
+    struct matcher_place p;
+    if (!matcher_find(m, body, str_cut(query_str(q, 1), TITLE_MAX), &p, e))
         return false;
-    if (*found)
-        put_row(s, q, title, 2);
+    if (!p.found)
+        return true;
+    if (p.in_whole) {
+        put_row(s, q, query_str(q, 1), 2);
+        return true;
+    }
+    scoped_buf struct buf text;
+    buf_init(&text, 4 * EXCERPT_BYTES);
+    excerpt_put(p.line, p.at, p.length, &text);
+    put_row(s, q, buf_view(&text), 1);
     return true;
+}
+
+static struct matcher *make_matcher(struct search *s, struct err *e)
+{
+    scoped(matcher_close) struct matcher *m = vault_matcher(s->v, 0, s->until_ns, e);
+    struct err why = {0};
+    if (!m || matcher_set(m, s->query, &why))
+        return take(m);
+    if (why.code == ERR_INVALID)
+        err_set(e, why.code,
+                "query is no regular expression: %.300s; for plain words leave "
+                "useRegex out",
+                why.msg);
+    else
+        err_set(e, why.code, "%s", why.msg);
+    return NULL;
 }
 
 static bool search_regex(struct search *s, struct db *db, struct err *e)
@@ -207,11 +217,10 @@ static bool search_regex(struct search *s, struct db *db, struct err *e)
     if (!q)
         return false;
     query_bind_str(q, 1, s->type);
-    while (!is_full(s) && query_next(q, e)) {
-        bool found;
-        if (is_late(s, e) || !match_note(s, q, &found, e))
+    scoped(matcher_close) struct matcher *m = make_matcher(s, e);
+    while (m && !is_full(s) && query_next(q, e))
+        if (is_late(s, e) || !match_note(s, m, q, e))
             return false;
-    }
     return e->code == ERR_NONE;
 }
 
@@ -257,6 +266,18 @@ static bool search_work(struct db *db, void *arg, struct err *e)
     if (why.code == ERR_TIMEOUT)
         return !is_late(s, e) && err_set(e, why.code, "%s", why.msg);
     return err_set(e, why.code, "%s", why.msg);
+}
+
+/* Patterns take time: an index that has one connection for all calls is left to others, and
+ * a copy searched. */
+static bool search_patterns(struct db *db, void *arg, struct err *e)
+{
+    struct search *s = arg;
+    if (!index_is_shared(s->v->index, db))
+        return search_work(db, s, e);
+    db_close(s->copy);
+    s->copy = db_copy(db, e);
+    return s->copy != NULL;
 }
 
 /* ---- the door ----------------------------------------------------------- */
@@ -313,22 +334,22 @@ static bool perform(struct search *s, struct json_writer *out, struct err *e)
 {
     s->reach = s->cursor.n ? PAGES_MAX : s->limit;
     buf_init(&s->rows, FIND_ANSWER_MAX);
-    bool ok = find_use(s->v, search_work, s, &s->rows, out, e);
+    bool ok = s->use_regex ? index_use(s->v->index, search_patterns, s, e) &&
+                                 (!s->copy || search_work(s->copy, s, e))
+                           : index_use(s->v->index, search_work, s, e);
+    db_close(s->copy);
+    ok = ok && buf_check(&s->rows, "the answer", e);
+    if (ok)
+        json_put_raw(out, buf_view(&s->rows));
     buf_done(&s->rows);
-    return ok;
+    return ok && buf_check(out->out, "the answer", e);
 }
 
 bool notes_search(struct vault *v, const struct json *options, struct json_writer *out,
                   struct err *e)
 {
     struct search s = {.v = v};
-    if (!read_search(options, &s, e))
-        return false;
-    if (s.use_regex && !(s.regex = regex_new(s.query, e)))
-        return false;
-    bool ok = perform(&s, out, e);
-    regex_free(s.regex);
-    return ok;
+    return read_search(options, &s, e) && perform(&s, out, e);
 }
 
 bool notes_search_by_text(struct vault *v, const struct json *options,

@@ -7,7 +7,7 @@ static const char *const readers[] = {"notes.get", "noteTypes.get"};
 
 bool sight_hides(const struct vault *v, enum sight_of what)
 {
-    return what == SIGHT_NOTES ? !v->sees.notes : !v->sees.types;
+    return what == SIGHT_NOTES ? !v->view.notes : !v->view.types;
 }
 
 void sight_put_hidden(enum sight_of what, struct json_writer *w)

@@ -1,16 +1,15 @@
 /* Types of notes: folders, and what .cloche/types/NAME.md says about them. */
 #include "notes/types.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "notes/find.h"
 #include "notes/index.h"
 #include "notes/name.h"
 #include "notes/schema.h"
-#include "notes/session.h"
 #include "notes/sight.h"
 #include "notes/typefile.h"
+#include "notes/verdicts.h"
 #include "notes/write.h"
 
 #define TYPE_ARENA ((size_t)16 << 20)
@@ -21,7 +20,7 @@
 
 /* ---- the description ---------------------------------------------------------- */
 
-static void path_of(struct str type, char path[static PATH_MAX])
+void types_path(struct str type, char path[static PATH_MAX])
 {
     (void)snprintf(path, PATH_MAX, TYPES_DIR "/%.*s.md", STR_ARGS(str_cut(type, 1000)));
 }
@@ -31,7 +30,7 @@ static bool read_text(struct vault *v, struct str type, struct buf *out, bool *f
                       struct os_stat *st, struct err *e)
 {
     char path[PATH_MAX];
-    path_of(type, path);
+    types_path(type, path);
     struct err why = {0};
     *found = os_read_file(v->dir, path, out, st, &why);
     return *found || why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
@@ -46,8 +45,30 @@ static bool is_damaged(struct str type, const char *why, struct err *e)
         STR_ARGS(str_cut(type, 40)), STR_ARGS(str_cut(type, 40)), why);
 }
 
-bool types_check(struct vault *v, struct str type, const struct json *metadata,
-                 bool whole, struct err *e)
+struct known {
+    struct verdicts *verdicts;
+    struct str type;
+};
+
+static bool look_up(void *arg, const char *place, struct str pattern, struct str text,
+                    bool *yes, struct err *e)
+{
+    const struct known *k = arg;
+    return verdicts_find(k->verdicts, k->type, place, pattern, text, yes, e);
+}
+
+static bool check_known(struct change *c, struct str type, const struct json *schema,
+                        const struct json *metadata, bool whole, struct err *e)
+{
+    struct known k = {change_verdicts(c), type};
+    const struct schema_matching m = {look_up, &k};
+    bool ok = schema_check(schema, metadata, whole, &m, e);
+    verdicts_note_ends(k.verdicts);
+    return ok || err_wrap(e, "type \"%.*s\"", STR_ARGS(str_cut(type, 60)));
+}
+
+bool types_check(struct change *c, struct vault *v, struct str type,
+                 const struct json *metadata, bool whole, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, TYPEFILE_MAX);
@@ -63,8 +84,7 @@ bool types_check(struct vault *v, struct str type, const struct json *metadata,
         return false;
     if (t.damage[0])
         return is_damaged(type, t.damage, e);
-    return !t.checked || schema_check(t.checked, metadata, whole, e) ||
-           err_wrap(e, "type \"%.*s\"", STR_ARGS(str_cut(type, 60)));
+    return !t.checked || check_known(c, type, t.checked, metadata, whole, e);
 }
 
 /* ---- which types there are ------------------------------------------------------ */
@@ -170,16 +190,16 @@ static bool no_such_type(struct type_rows *r, struct str type, struct err *e)
                    names.n ? "there are: " : "the vault has none", buf_cz(&names));
 }
 
-/* The type's row; NULL and ERR_NOT_FOUND. */
-static struct type_row *find_type(struct type_rows *r, struct str type, struct err *e)
+bool types_need(struct vault *v, struct str type, struct err *e)
 {
-    if (!list_types(r, e))
-        return NULL;
-    for (size_t i = 0; i < r->count; i++)
-        if (str_eq(r->all[i].name, type))
-            return &r->all[i];
-    no_such_type(r, type, e);
-    return NULL;
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    struct type_rows r = {.arena = a, .v = v};
+    if (!list_types(&r, e))
+        return false;
+    for (size_t i = 0; i < r.count; i++)
+        if (str_eq(r.all[i].name, type))
+            return true;
+    return no_such_type(&r, type, e);
 }
 
 /* ---- options ---------------------------------------------------------------------- */
@@ -205,7 +225,7 @@ static void options_done(struct type_options *o)
 }
 #define scoped_options __attribute__((cleanup(options_done)))
 
-static bool check_name(struct str name, struct err *e)
+bool types_check_name(struct str name, struct err *e)
 {
     return name_is_type(name) ||
            err_set(e, ERR_INVALID,
@@ -220,11 +240,34 @@ static const struct json *present(const struct json *o, const char *key)
     return json_is(v, JSON_NULL) ? NULL : v;
 }
 
-static bool read_schema_option(const struct json *v, struct type_options *o,
-                               struct err *e)
+struct reading {
+    struct vault *vault;
+    struct matcher *matcher; /* made for the first pattern */
+};
+
+static bool check_pattern(void *arg, const char *field, struct str pattern, struct err *e)
+{
+    struct reading *r = arg;
+    struct err why = {0};
+    if (!r->matcher)
+        r->matcher = vault_matcher(r->vault, VERDICTS_NS_A_NOTE, 0, &why);
+    return (r->matcher && matcher_set(r->matcher, pattern, &why)) ||
+           err_set(e, why.code == ERR_TIMEOUT ? ERR_LIMIT : why.code,
+                   "metadata_schema: %.120s has a pattern that is no regular "
+                   "expression: %.240s",
+                   field, why.msg);
+}
+
+/* Without a lock. */
+static bool read_schema_option(struct vault *vault, const struct json *v,
+                               struct type_options *o, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
-    if (!schema_read(v, a, e))
+    const struct json *schema = schema_read(v, a, e);
+    struct reading r = {.vault = vault};
+    bool ok = schema && schema_each_pattern(schema, check_pattern, &r, e);
+    matcher_close(r.matcher);
+    if (!ok)
         return false;
     typefile_schema_section(v, &o->parts[PART_SCHEMA]);
     return !o->parts[PART_SCHEMA].failed ||
@@ -235,7 +278,8 @@ static bool read_schema_option(const struct json *v, struct type_options *o,
 
 /* description, instructions (or agent_instructions), metadata_schema: null leaves a part
  * as it is. */
-static bool read_parts(const struct json *json, struct type_options *o, struct err *e)
+static bool read_parts(struct vault *v, const struct json *json, struct type_options *o,
+                       struct err *e)
 {
     const struct json *purpose = present(json, "description");
     const struct json *first = present(json, "instructions");
@@ -253,15 +297,17 @@ static bool read_parts(const struct json *json, struct type_options *o, struct e
             typefile_section(purpose, "description", &o->parts[PART_PURPOSE], e)) &&
            (!first ||
             typefile_section(first, "instructions", &o->parts[PART_INSTRUCTIONS], e)) &&
-           (!schema || read_schema_option(schema, o, e));
+           (!schema || read_schema_option(v, schema, o, e));
 }
 
-static bool read_options(const struct json *json, const char *call,
+static bool read_options(struct vault *v, const struct json *json, const char *call,
                          const char *const *keys, struct type_options *o, struct err *e)
 {
     return options_check(json, call, keys, e) &&
-           options_str(json, "type_name", NULL, &o->name, e) && check_name(o->name, e) &&
-           options_str(json, "content_hash", NULL, &o->hash, e) && read_parts(json, o, e);
+           options_str(json, "type_name", NULL, &o->name, e) &&
+           types_check_name(o->name, e) &&
+           options_str(json, "content_hash", NULL, &o->hash, e) &&
+           read_parts(v, json, o, e);
 }
 
 /* The text with all parts that were given put in. */
@@ -307,7 +353,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     scoped_buf struct buf head, text;
     buf_init(&head, 1000);
     buf_init(&text, TYPEFILE_MAX);
-    if (!read_options(options, "noteTypes.create", keys, &o, e))
+    if (!read_options(v, options, "noteTypes.create", keys, &o, e))
         return false;
     if (!o.given[PART_PURPOSE])
         return err_set(e, ERR_INVALID,
@@ -315,7 +361,7 @@ bool note_types_create(struct vault *v, const struct json *options,
                        "for, a string");
     buf_printf(&head, "# %.*s\n", STR_ARGS(o.name));
     char path[PATH_MAX];
-    path_of(o.name, path);
+    types_path(o.name, path);
     const struct change_options how = {.action = "type"};
     if (!put_parts(&o, buf_view(&head), &text, e))
         return false;
@@ -364,7 +410,7 @@ bool note_types_list(struct vault *v, const struct json *options, struct json_wr
     json_open_array(out);
     for (size_t i = 0; i < r.count; i++) {
         char path[PATH_MAX];
-        path_of(r.all[i].name, path);
+        types_path(r.all[i].name, path);
         json_open_object(out);
         json_pair_str(out, "name", r.all[i].name);
         put_purpose(v, &r.all[i], out);
@@ -384,7 +430,7 @@ static void put_type(struct str type, const struct typefile *t, struct str text,
                      bool found, struct json_writer *w)
 {
     char path[PATH_MAX], hash[HASH_SIZE];
-    path_of(type, path);
+    types_path(type, path);
     note_hash(text, hash);
     json_open_object(w);
     json_pair_str(w, "name", type);
@@ -412,7 +458,7 @@ static bool read_name(const struct json *json, const char *call, struct str *nam
     if (!json_is(json, JSON_STRING) && (!options_check(json, call, keys, e) ||
                                         !options_str(json, keys[0], keys[1], name, e)))
         return false;
-    return check_name(*name, e);
+    return types_check_name(*name, e);
 }
 
 bool note_types_get(struct vault *v, const struct json *name, struct json_writer *out,
@@ -429,8 +475,7 @@ bool note_types_get(struct vault *v, const struct json *name, struct json_writer
         !read_text(v, type, &text, &found, &st, e) ||
         !typefile_read(buf_view(&text), a, &t, e))
         return false;
-    struct type_rows r = {.arena = a, .v = v};
-    if (!found && !find_type(&r, type, e))
+    if (!found && !types_need(v, type, e))
         return false;
     put_type(type, &t, buf_view(&text), found, out);
     return buf_check(out->out, "the answer", e);
@@ -458,17 +503,15 @@ static bool write_description(struct vault *v, const struct type_options *o,
 {
     scoped_buf struct buf old;
     buf_init(&old, TYPEFILE_MAX);
-    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
-    struct type_rows r = {.arena = a, .v = v};
     struct os_stat st;
     bool found;
     char path[PATH_MAX];
-    path_of(o->name, path);
+    types_path(o->name, path);
     const struct change_options how = {.action = "type"};
     scoped(change_end) struct change *c = change_begin(v, &how, e);
     if (!c || !read_text(v, o->name, &old, &found, &st, e) ||
         !check_hash(o, buf_view(&old), found, e) ||
-        (!found && !find_type(&r, o->name, e)))
+        (!found && !types_need(v, o->name, e)))
         return false;
     if (!found)
         buf_printf(&old, "# %.*s\n", STR_ARGS(o->name));
@@ -494,7 +537,7 @@ bool note_types_update(struct vault *v, const struct json *options,
     options_init(&o);
     scoped_buf struct buf text;
     buf_init(&text, TYPEFILE_MAX);
-    if (!read_options(options, "noteTypes.update", keys, &o, e))
+    if (!read_options(v, options, "noteTypes.update", keys, &o, e))
         return false;
     if (!o.given[PART_PURPOSE] && !o.given[PART_INSTRUCTIONS] && !o.given[PART_SCHEMA])
         return err_set(e, ERR_INVALID,
@@ -523,184 +566,4 @@ bool note_types_update(struct vault *v, const struct json *options,
     json_close(out);
     json_close(out);
     return buf_check(out->out, "the answer", e);
-}
-
-/* ---- delete --------------------------------------------------------------------------- */
-
-struct removal {
-    struct vault *vault;
-    struct str type, target; /* empty: to the trash */
-    struct change *change;
-    struct arena *arena;
-    const char **paths;
-    size_t count;
-};
-
-/* The type's notes by their paths. */
-static bool gather_notes(struct db *db, void *arg, struct err *e)
-{
-    struct removal *r = arg;
-    r->count = 0;
-    scoped(query_end) struct query *q =
-        db_query(db, "SELECT path FROM notes WHERE type = ? ORDER BY path LIMIT ?", e);
-    r->paths = arena_get(r->arena, (CHANGE_NOTES_MAX + 1) * sizeof *r->paths, e);
-    if (!q || !r->paths)
-        return false;
-    query_bind_str(q, 1, r->type);
-    query_bind_int(q, 2, CHANGE_NOTES_MAX + 1);
-    while (query_next(q, e)) {
-        struct str path = query_str(q, 0);
-        const char *copy = arena_copy(r->arena, path.at, path.n, e);
-        if (!copy)
-            return false;
-        r->paths[r->count++] = copy;
-    }
-    return e->code == ERR_NONE;
-}
-
-static bool refuse_notes(const struct removal *r, struct err *e)
-{
-    return err_set(
-        e, ERR_CONFLICT,
-        "the type \"%.*s\" has %zu notes and was not deleted; action 'migrate' with "
-        "target_type moves them, 'delete' with confirm: true moves them to the "
-        "trash",
-        STR_ARGS(str_cut(r->type, 60)), r->count);
-}
-
-/* Every note that is still there: to another type, or to the trash. */
-static bool remove_each(void *arg, struct err *e)
-{
-    struct removal *r = arg;
-    for (size_t i = 0; i < r->count; i++) {
-        const char *path = r->paths[i];
-        if (!change_has(r->change, path))
-            continue; /* gone since the index was asked */
-        bool ok = r->target.n ? move_to_type(r->change, r->vault, path, r->target, e)
-                              : change_remove(r->change, path, NULL, e);
-        if (!ok)
-            return err_wrap(e, "\"%.100s\"", path);
-    }
-    return true;
-}
-
-static bool remove_notes(struct removal *r, struct err *e)
-{
-    bool ok = r->target.n ? session_run(r->vault, r->change, remove_each, r, e)
-                          : remove_each(r, e);
-    return ok && (r->count == 0 || change_commit(r->change, e));
-}
-
-struct folders {
-    struct arena *arena;
-    const char *all[1000];
-    size_t count;
-};
-
-static bool take_inner(void *arg, const char *name, const struct os_stat *st,
-                       struct err *e)
-{
-    (void)st;
-    struct folders *f = arg;
-    if (f->count < LENGTH(f->all) &&
-        (f->all[f->count] = arena_copy(f->arena, name, strlen(name), e)))
-        f->count++;
-    return e->code == ERR_NONE;
-}
-
-/* Takes away folders that are empty, the inner ones first; all others stay. */
-static void remove_folders(struct vault *v, struct str type, struct arena *a)
-{
-    struct folders *f = mem_new(sizeof *f);
-    struct err none = {0};
-    char name[PATH_MAX];
-    (void)snprintf(name, sizeof name, "%.*s", STR_ARGS(type));
-    f->arena = a;
-    if (take_inner(f, name, NULL, &none) &&
-        os_walk_folders(v->dir, name, take_inner, f, &none))
-        while (f->count > 0)
-            (void)os_remove_folder(v->dir, f->all[--f->count], &none);
-    free(f);
-}
-
-/* The description goes where a person finds it again. */
-static bool put_aside(struct vault *v, struct str type, struct err *e)
-{
-    char path[PATH_MAX], aside[PATH_MAX], now[25];
-    path_of(type, path);
-    os_format_utc(os_real_ms(), now);
-    (void)snprintf(aside, sizeof aside, TYPES_DIR "/deleted/%.*s %s.md",
-                   STR_ARGS(str_cut(type, 200)), now);
-    for (char *c = aside; *c; c++)
-        *c = *c == ':' ? '.' : *c;
-    struct err why = {0};
-    if (!os_make_dirs(v->dir, TYPES_DIR "/deleted", e))
-        return false;
-    return os_move(v->dir, path, aside, &why) || why.code == ERR_NOT_FOUND ||
-           err_set(e, why.code, "%s", why.msg);
-}
-
-struct deletion {
-    struct str type, action, target;
-    bool confirm;
-};
-
-static bool read_deletion(const struct json *o, struct deletion *d, struct err *e)
-{
-    static const char *const keys[] = {"type_name", "action", "target_type", "confirm",
-                                       NULL};
-    if (!options_check(o, "noteTypes.delete", keys, e) ||
-        !options_str(o, "type_name", NULL, &d->type, e) || !check_name(d->type, e) ||
-        !options_str(o, "action", NULL, &d->action, e) ||
-        !options_str(o, "target_type", NULL, &d->target, e) ||
-        !options_bool(o, "confirm", &d->confirm, e))
-        return false;
-    if (!d->action.n)
-        d->action = STR("error");
-    bool migrate = str_is(d->action, "migrate"), remove = str_is(d->action, "delete");
-    if (!migrate && !remove && !str_is(d->action, "error"))
-        return err_set(e, ERR_INVALID,
-                       "action is \"%.*s\"; 'error', 'migrate' and 'delete' are accepted",
-                       STR_ARGS(str_cut(d->action, 40)));
-    if (migrate && (!name_is_type(d->target) || str_eq(d->target, d->type)))
-        return err_set(e, ERR_INVALID,
-                       "action 'migrate' needs target_type, the name of another type");
-    if (!migrate && d->target.n)
-        return err_set(e, ERR_INVALID, "target_type belongs to action 'migrate'");
-    return !remove || d->confirm ||
-           err_set(e, ERR_INVALID,
-                   "action 'delete' moves all notes of the type to the trash and needs "
-                   "confirm: true; nothing was deleted");
-}
-
-bool note_types_delete(struct vault *v, const struct json *options,
-                       struct json_writer *out, struct err *e)
-{
-    struct deletion d = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)128 << 20);
-    struct type_rows rows = {.arena = a, .v = v};
-    if (!read_deletion(options, &d, e))
-        return false;
-    const struct change_options how = {.action = d.target.n ? "move" : "delete"};
-    scoped(change_end) struct change *c = change_begin(v, &how, e);
-    struct removal r = {
-        .vault = v, .type = d.type, .target = d.target, .change = c, .arena = a};
-    if (!c || !find_type(&rows, d.type, e) || !index_use(v->index, gather_notes, &r, e))
-        return false;
-    if (r.count > CHANGE_NOTES_MAX)
-        return err_set(e, ERR_LIMIT,
-                       "the type has more than %u notes, too many for one call",
-                       CHANGE_NOTES_MAX);
-    if (r.count && str_is(d.action, "error"))
-        return refuse_notes(&r, e);
-    if (!remove_notes(&r, e))
-        return sight_refuse(v, SIGHT_NOTES, "noteTypes.delete", e);
-    if (!put_aside(v, d.type, e))
-        return false;
-    remove_folders(v, d.type, a);
-    json_open_object(out);
-    json_pair_bool(out, "success", true);
-    json_pair_int(out, "notesAffected", (int64_t)r.count);
-    json_close(out);
-    return true;
 }

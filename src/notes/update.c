@@ -67,21 +67,21 @@ static size_t list_changes(const struct revision *r, const struct note *n,
 }
 
 /* The file's new bytes, given as a whole. */
-static bool replace(struct vault *v, const struct revision *r, const struct note *n,
-                    struct arena *a, struct buf *out, struct err *e)
+static bool replace(struct change *c, struct vault *v, const struct revision *r,
+                    const struct note *n, struct arena *a, struct buf *out, struct err *e)
 {
     struct note new;
     return write_parse_whole(r->whole, n->path, a, &new, e) &&
-           types_check(v, name_type(n->path), new.front.yml.all, true, e) &&
+           types_check(c, v, name_type(n->path), new.front.yml.all, true, e) &&
            (buf_str(out, new.bytes) || buf_check(out, "the note", e));
 }
 
 /* The file's new bytes, of what changes. */
-static bool revise(struct vault *v, const struct revision *r, const struct note *n,
-                   struct arena *a, struct buf *out, struct err *e)
+static bool revise(struct change *c, struct vault *v, const struct revision *r,
+                   const struct note *n, struct arena *a, struct buf *out, struct err *e)
 {
     if (json_is(r->metadata, JSON_OBJECT) &&
-        !types_check(v, name_type(n->path), r->metadata, false, e))
+        !types_check(c, v, name_type(n->path), r->metadata, false, e))
         return false;
     struct str body = r->content ? json_str(r->content) : n->front.body;
     size_t room = json_length(r->metadata) + 1;
@@ -116,7 +116,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
     if (!write_check_guard(&r->guard, &n, e) ||
-        !(r->whole ? replace : revise)(v, r, &n, a, &fresh, e) ||
+        !(r->whole ? replace : revise)(c, v, r, &n, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
     change_say(c, path, NULL,

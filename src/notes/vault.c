@@ -18,7 +18,7 @@ struct vault *vault_open(const char *path, struct err *e)
 {
     scoped(vault_close) struct vault *v = mem_new(sizeof *v);
     v->path = mem_strdup(path);
-    v->sees.notes = v->sees.types = true;
+    v->view.notes = v->view.types = true;
     v->dir = os_dir_open(path, e);
     if (v->dir < 0)
         return NULL;
@@ -27,14 +27,28 @@ struct vault *vault_open(const char *path, struct err *e)
     return take(v);
 }
 
-struct vault *vault_as(struct vault *v, const struct vault_author *by, bool notes,
-                       bool types)
+void vault_set_patterns(struct vault *v, struct patterns *p)
+{
+    v->patterns = p;
+}
+
+struct matcher *vault_matcher(struct vault *v, uint64_t compute_ns, uint64_t until_ns,
+                              struct err *e)
+{
+    struct cancel *const *by = v->view.cancel;
+    const struct matcher_limits limits = {
+        .compute_ns = compute_ns, .until_ns = until_ns, .cancel = {by[0], by[1]}};
+    if (v->patterns)
+        return matcher_open(v->patterns, &limits, e);
+    err_set(e, ERR_INVALID, "regular expressions are not available here");
+    return NULL;
+}
+
+struct vault *vault_as(struct vault *v, const struct vault_view *how)
 {
     struct vault *view = mem_new(sizeof *view);
     *view = *v;
-    view->author = by;
-    view->sees.notes = notes;
-    view->sees.types = types;
+    view->view = *how;
     view->is_a_view = true;
     return view;
 }

@@ -9,6 +9,7 @@
 #include "notes/frontmatter.h"
 #include "notes/notes.h"
 #include "os/os.h"
+#include "pattern/pattern.h"
 
 #define OWN_DIR ".cloche" /* ours, inside the vault */
 
@@ -21,11 +22,9 @@ struct vault {
     char *path;
     struct index *index;
     struct history *history;
-    const struct vault_author *author; /* of what is written through it, or NULL */
-    struct {
-        bool notes, types;
-    } sees;         /* what the author may read; all, where nobody said */
-    bool is_a_view; /* of vault_as(): all but these two is another's */
+    struct patterns *patterns; /* NULL: there are none */
+    struct vault_view view;    /* of its one call; of a vault as it is opened: all */
+    bool is_a_view;            /* of vault_as(): all but the view is another's */
 };
 
 /* ---- one note, read ----------------------------------------------------- */
@@ -80,6 +79,13 @@ bool vault_look_up(struct vault *v, struct change *c, struct str identifier,
 /* As vault_resolve(); that there is none is ERR_NOT_FOUND. */
 bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
                 struct err *e);
+
+/* ---- patterns ----------------------------------------------------------- */
+
+/* A world to match patterns in, for one call. NULL and *e as matcher_open(). Not while a lock
+ * is held: patterns take time. */
+struct matcher *vault_matcher(struct vault *v, uint64_t compute_ns, uint64_t until_ns,
+                              struct err *e);
 
 /* ---- option objects ----------------------------------------------------- */
 

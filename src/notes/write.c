@@ -6,6 +6,7 @@
 #include "notes/index.h"
 #include "notes/name.h"
 #include "notes/sight.h"
+#include "notes/verdicts.h"
 
 #define ANSWER_MAX ((size_t)64 << 20) /* bytes */
 
@@ -200,39 +201,76 @@ static bool needs_index(struct vault *v, const struct json *o)
     return options_identifier(o, &identifier, &none) && !vault_is_path(v, identifier);
 }
 
-static bool refused(const struct change *c, const struct vault *v,
-                    const struct operation *op, struct err *e)
+struct performance {
+    struct vault *vault;
+    const struct operation *operation;
+    const struct json *given;
+    void *state;
+    const void *begun; /* the state as it was before it was read */
+    struct change_options options;
+    struct buf *answer;
+    bool again;  /* the state was used */
+    bool looked; /* into a note that the caller did not bring */
+};
+
+static void put_dry_run(struct change *c, struct json_writer *w)
 {
-    return change_looked(c) ? sight_refuse(v, SIGHT_NOTES, op->name, e) : false;
+    json_open_object(w);
+    json_pair_bool(w, "dry_run", true);
+    change_put(c, w);
+    json_close(w);
+}
+
+/* A state that was used is read anew, for what ran may have changed it. */
+static bool perform_once(void *arg, struct verdicts *verdicts, struct err *e)
+{
+    struct performance *p = arg;
+    const struct operation *op = p->operation;
+    p->options.verdicts = verdicts;
+    if (p->again) {
+        memcpy(p->state, p->begun, op->state_size);
+        if (!op->read(p->given, p->state, e))
+            return false;
+    }
+    p->again = true;
+    scoped(change_end) struct change *c = change_begin(p->vault, &p->options, e);
+    buf_clear(p->answer);
+    struct json_writer w = json_writer(p->answer);
+    if (!c)
+        return false;
+    bool ran = op->run(c, p->vault, p->state, &w, e);
+    p->looked = p->looked || change_looked(c);
+    if (!ran || verdicts_wait(verdicts))
+        return ran;
+    if (p->options.dry_run) {
+        buf_clear(p->answer);
+        w = json_writer(p->answer);
+        put_dry_run(c, &w);
+    }
+    return buf_check(p->answer, "the answer", e) &&
+           (p->options.dry_run || change_commit(c, e));
 }
 
 bool write_perform_in(struct vault *v, const struct operation *op, const struct json *o,
                       void *state, struct json_writer *out, struct err *e)
 {
-    struct change_options options = {.action = op->action};
-    if (!op->read(o, state, e) ||
-        (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &options.dry_run, e)) ||
-        (needs_index(v, o) && !index_use(v->index, no_work, NULL, e)))
-        return false;
-    scoped(change_end) struct change *c = change_begin(v, &options, e);
+    scoped(free) void *begun = mem_new(op->state_size);
     scoped_buf struct buf answer;
     buf_init(&answer, ANSWER_MAX);
-    struct json_writer w = json_writer(&answer);
-    if (!c)
+    struct performance p = {.vault = v,
+                            .operation = op,
+                            .given = o,
+                            .state = state,
+                            .begun = begun,
+                            .options = {.action = op->action},
+                            .answer = &answer};
+    memcpy(begun, state, op->state_size);
+    if (!op->read(o, state, e) ||
+        (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &p.options.dry_run, e)) ||
+        (needs_index(v, o) && !index_use(v->index, no_work, NULL, e)))
         return false;
-    if (!op->run(c, v, state, &w, e))
-        return refused(c, v, op, e);
-    if (options.dry_run) {
-        buf_clear(&answer);
-        w = json_writer(&answer);
-        json_open_object(&w);
-        json_pair_bool(&w, "dry_run", true);
-        change_put(c, &w);
-        json_close(&w);
-    }
-    if (!buf_check(&answer, "the answer", e) ||
-        (!options.dry_run && !change_commit(c, e)))
-        return refused(c, v, op, e);
+    if (!verdicts_settle(v, perform_once, &p, e))
+        return p.looked && sight_refuse(v, SIGHT_NOTES, op->name, e);
     json_put_raw(out, buf_view(&answer));
     return true;
 }

@@ -210,7 +210,8 @@ bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
     }
     struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
                           .tv_nsec = (long)(until % 1000000000u)};
-    bool open = cancel_on(r->q->cancel, wake_cancelled, r);
+    struct cancel_stop stop;
+    bool open = cancel_on(r->q->cancel, &stop, wake_cancelled, r);
     int late = 0;
     pthread_mutex_lock(&r->lock);
     r->cancelled |= !open;
@@ -220,7 +221,7 @@ bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
         late = pthread_cond_timedwait(&r->change, &r->lock, &at);
     bool cancelled = r->cancelled;
     pthread_mutex_unlock(&r->lock);
-    cancel_off(r->q->cancel);
+    cancel_off(r->q->cancel, &stop);
     if (cancelled)
         return err_set(e, ERR_CANCELLED, "cancelled while it was waiting");
     if (hopeless && os_mono_ns() < run_until(r))

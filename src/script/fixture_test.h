@@ -189,14 +189,17 @@ static inline void note_stop(void *stopped)
 
 static inline bool wait_to_be_stopped(struct cancel *c, struct err *e)
 {
-    bool stopped = !cancel_on(c, note_stop, &stopped);
+    struct cancel_stop stop;
+    bool stopped = false;
+    if (!cancel_on(c, &stop, note_stop, &stopped))
+        stopped = true;
     pthread_mutex_lock(&table.lock);
     table.holding++;
     while (!stopped)
         pthread_cond_wait(&table.change, &table.lock);
     table.holding--;
     pthread_mutex_unlock(&table.lock);
-    cancel_off(c);
+    cancel_off(c, &stop);
     return err_set(e, ERR_CANCELLED, "stopped");
 }
 

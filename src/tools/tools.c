@@ -158,7 +158,8 @@ static bool begin_thread(struct stage *s, struct err *e)
 
 static bool run_stages(struct run *r, struct err *e)
 {
-    if (!cancel_on(r->cancel, stop_all, r))
+    struct cancel_stop stop;
+    if (!cancel_on(r->cancel, &stop, stop_all, r))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
     bool ok = true;
     for (size_t i = 0; ok && i + 1 < r->count; i++)
@@ -170,7 +171,7 @@ static bool run_stages(struct run *r, struct err *e)
     for (size_t i = 0; i < r->count; i++)
         if (r->stages[i].on_thread)
             pthread_join(r->stages[i].thread, NULL);
-    cancel_off(r->cancel);
+    cancel_off(r->cancel, &stop);
     return ok;
 }
 

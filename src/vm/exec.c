@@ -23,6 +23,7 @@ struct vm_command {
     struct vm_command *next; /* of those that nobody waits for any more */
     struct vm *vm;
     struct vm_exec of; /* its texts are borrowed */
+    struct cancel_stop stop;
     enum stage stage;
     struct vm_result result;
     struct err why;
@@ -492,7 +493,7 @@ struct vm_command *vm_exec_begin(struct vm *m, const struct vm_exec *of,
     command_init(c);
     c->exec.wake = wake;
     c->exec.wake_arg = arg;
-    if (!cancel_on(of->cancel, cancelled, c)) {
+    if (!cancel_on(of->cancel, &c->stop, cancelled, c)) {
         (void)err_set(&c->why, ERR_CANCELLED,
                       "cancelled before it began; nothing was run");
         c->stage = STAGE_OVER;
@@ -536,7 +537,7 @@ static void leave_behind(struct vm_command *c)
 
 bool vm_exec_end(struct vm_command *c, struct vm_result *r, struct err *e)
 {
-    cancel_off(c->of.cancel);
+    cancel_off(c->of.cancel, &c->stop);
     keyboard_detach(c->of.keyboard);
     pthread_mutex_lock(&c->vm->lock);
     c->exec.wake = NULL;

@@ -158,14 +158,15 @@ static struct vm *claim_waiting(struct vms *s, struct str owner,
 {
     struct vm *m = NULL;
     struct wake w = {&s->lock, &s->changed};
-    if (!cancel_on(o->cancel, wake, &w)) {
+    struct cancel_stop stop;
+    if (!cancel_on(o->cancel, &stop, wake, &w)) {
         err_set(e, ERR_CANCELLED, "cancelled before a machine was started");
         return NULL;
     }
     pthread_mutex_lock(&s->lock);
     m = claim(s, owner, o, is_default, e);
     pthread_mutex_unlock(&s->lock);
-    cancel_off(o->cancel);
+    cancel_off(o->cancel, &stop);
     return m;
 }
 
@@ -184,7 +185,8 @@ static void tell_resume(struct vm *m)
 static bool await_up(struct vm *m, struct cancel *cancel, struct err *e)
 {
     struct wake w = {&m->lock, &m->ready};
-    if (!cancel_on(cancel, wake, &w))
+    struct cancel_stop stop;
+    if (!cancel_on(cancel, &stop, wake, &w))
         return err_set(e, ERR_CANCELLED, "cancelled while the machine started");
     pthread_mutex_lock(&m->lock);
     if (m->over)
@@ -194,7 +196,7 @@ static bool await_up(struct vm *m, struct cancel *cancel, struct err *e)
     bool up =
         !e->code && port_await_ready(m, os_mono_ns() + m->patience->start_ns, cancel, e);
     pthread_mutex_unlock(&m->lock);
-    cancel_off(cancel);
+    cancel_off(cancel, &stop);
     return up;
 }
 

@@ -1,5 +1,5 @@
 /* Names, each counted once. */
-#include "base/base.h"
+#include "audit/audit.h"
 
 #define ROOM_LEAST 64u
 #define ROOM_MOST ((size_t)1 << 19)

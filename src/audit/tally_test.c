@@ -1,4 +1,4 @@
-#include "base/base.h"
+#include "audit/audit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,192 @@
+/* What patterns say of texts: a table of questions, by the hash of pattern and text. */
+#include "notes/verdicts.h"
+
+#include "crypto/crypto.h"
+
+#define ATTEMPTS_MAX 8u
+#define SLOTS_MIN 64u
+
+struct question {
+    unsigned char key[CRYPTO_BLAKE2B];
+    struct str pattern, text; /* while it waits */
+    struct str type, place;
+    bool answered, matches;
+};
+
+struct verdicts {
+    struct arena *arena; /* NULL: nothing was asked yet */
+    struct question *all;
+    size_t count, capacity;
+    uint32_t *slots; /* number + 1, 0 for a free one */
+    size_t slot_count;
+    size_t first_waiting; /* all before are answered */
+    size_t noted;         /* questions when the last note ended */
+    uint64_t compute_ns;  /* for those that wait */
+};
+
+struct verdicts *verdicts_new(void)
+{
+    return mem_new(sizeof(struct verdicts));
+}
+
+void verdicts_free(struct verdicts *s)
+{
+    if (!s)
+        return;
+    arena_free(s->arena);
+    free(s->all);
+    free(s->slots);
+    free(s);
+}
+
+static void key_of(struct str pattern, struct str text,
+                   unsigned char key[static CRYPTO_BLAKE2B])
+{
+    unsigned char both[2 * CRYPTO_BLAKE2B];
+    crypto_blake2b(pattern, both);
+    crypto_blake2b(text, both + CRYPTO_BLAKE2B);
+    crypto_blake2b((struct str){(const char *)both, sizeof both}, key);
+}
+
+/* Where the key's number is, or would be. */
+static uint32_t *slot_of(const struct verdicts *s, const unsigned char *key)
+{
+    size_t i;
+    memcpy(&i, key, sizeof i);
+    for (i &= s->slot_count - 1;; i = (i + 1) & (s->slot_count - 1)) {
+        uint32_t *slot = &s->slots[i];
+        if (!*slot || !memcmp(s->all[*slot - 1].key, key, CRYPTO_BLAKE2B))
+            return slot;
+    }
+}
+
+/* Twice the slots that are needed, at least. */
+static void grow(struct verdicts *s)
+{
+    if (s->count < s->capacity)
+        return;
+    s->capacity = s->capacity ? 2 * s->capacity : SLOTS_MIN / 2;
+    struct question *all = mem_new(s->capacity * sizeof *all);
+    if (s->count)
+        memcpy(all, s->all, s->count * sizeof *all);
+    free(s->all);
+    free(s->slots);
+    s->all = all;
+    s->slot_count = 2 * s->capacity;
+    s->slots = mem_new(s->slot_count * sizeof *s->slots);
+    for (size_t i = 0; i < s->count; i++)
+        *slot_of(s, s->all[i].key) = (uint32_t)i + 1;
+}
+
+static bool keep(struct verdicts *s, struct str from, struct str *to, struct err *e)
+{
+    const char *copy = arena_copy(s->arena, from.at, from.n, e);
+    *to = (struct str){copy, from.n};
+    return copy != NULL;
+}
+
+static bool add(struct verdicts *s, struct question q, struct err *e)
+{
+    if (s->count == VERDICTS_MAX)
+        return err_set(e, ERR_LIMIT, "more than %u texts are to match patterns of types",
+                       VERDICTS_MAX);
+    if (!s->arena)
+        s->arena = arena_new(VERDICTS_BYTES);
+    if (!keep(s, q.pattern, &q.pattern, e) || !keep(s, q.text, &q.text, e) ||
+        !keep(s, q.type, &q.type, e) || !keep(s, q.place, &q.place, e))
+        return false;
+    grow(s);
+    s->all[s->count] = q;
+    *slot_of(s, q.key) = (uint32_t)++s->count;
+    return true;
+}
+
+bool verdicts_find(struct verdicts *s, struct str type, const char *place,
+                   struct str pattern, struct str text, bool *matches, struct err *e)
+{
+    struct question q = {
+        .pattern = pattern, .text = text, .type = type, .place = str_of(place)};
+    key_of(pattern, text, q.key);
+    uint32_t number = s->slot_count ? *slot_of(s, q.key) : 0;
+    *matches = !number || !s->all[number - 1].answered || s->all[number - 1].matches;
+    return number || add(s, q, e);
+}
+
+void verdicts_note_ends(struct verdicts *s)
+{
+    if (s->count == s->noted)
+        return;
+    s->noted = s->count;
+    s->compute_ns += VERDICTS_NS_A_NOTE;
+    if (s->compute_ns > VERDICTS_NS_MAX)
+        s->compute_ns = VERDICTS_NS_MAX;
+}
+
+bool verdicts_wait(const struct verdicts *s)
+{
+    return s->first_waiting < s->count;
+}
+
+/* In words about the type, from those about the pattern. */
+static bool blame(const struct question *q, const struct err *why, struct err *e)
+{
+    struct str type = str_cut(q->type, 60), pattern = str_cut(q->pattern, 80);
+    struct str place = str_cut(q->place, 100);
+    if (why->code == ERR_INVALID)
+        return err_set(e, ERR_INVALID,
+                       "nothing was written: in the type \"%.*s\", %.*s has the pattern "
+                       "\"%.*s\", which is no regular expression (%.160s); "
+                       "noteTypes.update can give it another",
+                       STR_ARGS(type), STR_ARGS(place), STR_ARGS(pattern), why->msg);
+    if (why->code == ERR_TIMEOUT)
+        return err_set(
+            e, ERR_LIMIT,
+            "nothing was written: in the type \"%.*s\", the pattern \"%.*s\" of "
+            "%.*s takes too long; the patterns of one note have %u ms. Make it "
+            "plainer, or the text shorter",
+            STR_ARGS(type), STR_ARGS(pattern), STR_ARGS(place),
+            (unsigned)(VERDICTS_NS_A_NOTE / 1000000));
+    if (why->code == ERR_LIMIT)
+        return err_set(
+            e, ERR_LIMIT,
+            "nothing was written: in the type \"%.*s\", the pattern \"%.*s\" of "
+            "%.*s: %.200s",
+            STR_ARGS(type), STR_ARGS(pattern), STR_ARGS(place), why->msg);
+    return err_set(e, why->code, "%s", why->msg);
+}
+
+bool verdicts_ask(struct verdicts *s, struct vault *v, struct err *e)
+{
+    uint64_t compute_ns = s->compute_ns ? s->compute_ns : VERDICTS_NS_A_NOTE;
+    scoped(matcher_close) struct matcher *m = vault_matcher(v, compute_ns, 0, e);
+    struct str set = {0};
+    for (; m && s->first_waiting < s->count; s->first_waiting++) {
+        struct question *q = &s->all[s->first_waiting];
+        struct matcher_place p;
+        struct err why = {0};
+        bool again = set.at && str_eq(set, q->pattern);
+        if ((!again && !matcher_set(m, q->pattern, &why)) ||
+            !matcher_find(m, STR(""), q->text, &p, &why))
+            return blame(q, &why, e);
+        set = q->pattern;
+        q->answered = true;
+        q->matches = p.found;
+    }
+    s->compute_ns = 0;
+    return m != NULL;
+}
+
+bool verdicts_settle(struct vault *v, verdicts_attempt *once, void *arg, struct err *e)
+{
+    scoped(verdicts_free) struct verdicts *s = verdicts_new();
+    for (unsigned i = 0; i < ATTEMPTS_MAX; i++) {
+        if (!once(arg, s, e))
+            return false;
+        if (!verdicts_wait(s))
+            return true;
+        if (!verdicts_ask(s, v, e))
+            return false;
+    }
+    return err_set(e, ERR_BUSY,
+                   "the descriptions of types change all the time; try again");
+}
