@@ -20,6 +20,7 @@ needs_image = needs.installed(ROOT / "build" / "vm" / "machine-512.mem", by="mak
 def without_image(cloche, place):
     """The program where no image of a machine is installed."""
     shutil.copy(cloche, place / "cloche")
+    link(ROOT / "build" / "cloche-sql", place / "cloche-sql")
     (place / "lib").symlink_to(ROOT / "build" / "lib")
     (place / "guest").mkdir()
     for file in ("ahead", "script.bare.wasm", "script.img"):
