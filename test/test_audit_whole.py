@@ -251,6 +251,23 @@ def test_an_agent_whose_records_took_their_share_is_refused_and_others_go_on(
     assert len(alerts) == 1 and alerts[0]["client"]["name"] == "test"
 
 
+def test_an_agent_that_has_written_its_share_changes_nothing_more(run, cloche, vault, tmp_path):
+    user_policy(tmp_path, {"disk": {"callerMegabytes": 1}})
+    code = ("let n = 0; try { for (; n < 40; n++) await notes.create({title: 'N' + n, content: "
+            "'x'.repeat(100000)}) } catch (e) { return [n, e.type ?? e.name, e.message] }")
+    with Stdio([cloche, "mcp", "--vault", vault], stderr=subprocess.DEVNULL) as s:
+        s.ask(initialize())
+        n, kind, why = structured(s.ask(call("evaluate_note_code", {"code": code})))["result"]
+        assert n == 11 and "disk.callerMegabytes" in why, (n, kind, why)
+        assert len(list((vault / "note").glob("N*.md"))) == n
+        read = "return (await notes.get('note/N1')).size"
+        assert structured(s.ask(call("evaluate_note_code", {"code": read})))["result"] > 100000
+    alerts = [r for r in records(run, "--vault", vault, limit=1000) if r["event"] == "alert"]
+    assert len([a for a in alerts if a["kind"] == "disk"]) == 1
+    done = run("eval", "--vault", vault, "-e", "await notes.create({title: 'Mine', content: ''})")
+    assert json.loads(done.stdout)["success"]
+
+
 def test_a_full_trail_refuses_agents_until_a_person_exports_it(run, cloche, vault, tmp_path):
     user_policy(tmp_path, {"audit": {"maxMegabytes": 1, "callerMegabytes": 100}})
     folder = vault / ".cloche" / "audit"

@@ -97,6 +97,13 @@ static void note_changed(void *arg, struct str id, int64_t revision)
 
 /* ---- where it works ------------------------------------------------------------ */
 
+/* As vault_author.admits: what an agent writes is bounded. */
+static bool admits_notes(void *arg, size_t bytes, struct err *e)
+{
+    const struct account_part *p = arg;
+    return ward_admit(p->ward, p->of->who, bytes, e);
+}
+
 static struct account_part *add_part(struct account *a)
 {
     struct account_part **end = &a->parts;
@@ -115,7 +122,11 @@ void account_place(struct account *a, struct place *place, const struct policy *
     if (!p) {
         p = add_part(a);
         p->ward = place->ward;
-        p->author = (struct vault_author){a->who->name, p->id, note_changed, p};
+        p->author = (struct vault_author){.name = a->who->name,
+                                          .call = p->id,
+                                          .admits = admits_notes,
+                                          .changed = note_changed,
+                                          .arg = p};
         p->keep_code = policy && policy->keep_code;
         /* Calls that end before they are under a policy do not make it another one. */
         struct err unusable = {0};

@@ -35,9 +35,12 @@ struct window {
 struct watched {
     char name[64];
     uint64_t used_ns;
-    uint32_t odd_bytes;                                  /* recorded, less than a KiB */
-    struct window windows[ALERT_COUNTED], all, recorded; /* the last in KiB, of a day */
-    uint64_t quiet_until[ALERT_KINDS];                   /* one alert a window */
+    struct window windows[ALERT_COUNTED], all;
+    struct spent {
+        uint32_t odd_bytes; /* less than a KiB */
+        struct window kib;  /* of a day */
+    } spent[SPENT_KINDS];
+    uint64_t quiet_until[ALERT_KINDS]; /* one alert a window */
 };
 
 struct sink {
@@ -377,17 +380,21 @@ void ward_observe(struct ward *w, const struct caller *who, const struct deed *d
 
 #define DAY_SECONDS 86400u
 
-bool alerts_spend(struct alerts *a, const char *name, size_t bytes, uint32_t most_kib)
+bool alerts_spend(struct alerts *a, const char *name, enum spent_kind kind, size_t bytes,
+                  uint32_t most_kib)
 {
     uint64_t now_ns = os_mono_ns();
     pthread_mutex_lock(&a->lock);
-    struct watched *c = find_caller(a, name, now_ns);
-    uint32_t all = c->odd_bytes + (uint32_t)(bytes < UINT32_MAX / 2 ? bytes : 0);
-    c->odd_bytes = all % 1024;
-    uint32_t sum = window_add(&c->recorded, now_ns, DAY_SECONDS, all / 1024);
-    bool over = sum >= most_kib;
+    struct spent *s = &find_caller(a, name, now_ns)->spent[kind];
+    bool room = window_add(&s->kib, now_ns, DAY_SECONDS, 0) < most_kib;
+    if (room || kind == SPENT_RECORDS) { /* a record is written already */
+        uint32_t all = s->odd_bytes + (uint32_t)(bytes < UINT32_MAX / 2 ? bytes : 0);
+        s->odd_bytes = all % 1024;
+        uint32_t sum = window_add(&s->kib, now_ns, DAY_SECONDS, all / 1024);
+        room = kind == SPENT_RECORDS ? sum < most_kib : room;
+    }
     pthread_mutex_unlock(&a->lock);
-    return !over;
+    return room;
 }
 
 bool alerts_first(struct alerts *a, const char *name)

@@ -87,6 +87,7 @@ struct policy {
         uint32_t rotate_megabytes, max_megabytes, caller_megabytes, code_megabytes;
     } audit;
     uint32_t reserve_megabytes; /* of the disk, that agents leave free */
+    uint32_t caller_megabytes;  /* of notes, that one agent writes within 24 hours */
     struct policy_alert alerts[ALERT_COUNTED];
     const char *webhook; /* NULL: none */
     struct {             /* command-line tools */
@@ -217,6 +218,8 @@ struct deed {
 void ward_observe(struct ward *w, const struct caller *who, const struct deed *d);
 /* So many bytes were recorded for it. false: its share of a day is full. */
 bool ward_spend(struct ward *w, const struct caller *who, size_t bytes);
+/* May it write so many bytes of notes? They are counted then. ERR_LIMIT. */
+bool ward_admit(struct ward *w, const struct caller *who, size_t bytes, struct err *e);
 /* {audit_bytes, audit_most, free_bytes, reserve, ok, why?} of the disk, for people. */
 void ward_disk(struct ward *w, struct json_writer *out);
 /* Records that somebody was not let in at all. Waits for no disk. */

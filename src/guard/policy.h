@@ -193,8 +193,11 @@ bool quota_allows_writes(struct ward *w, const struct policy *p, const struct ca
 
 /* ---- alerts.c ------------------------------------------------------------ */
 
-/* Adds to what was recorded for it within a day; is that below? */
-bool alerts_spend(struct alerts *a, const char *name, size_t bytes, uint32_t most_kib);
+enum spent_kind { SPENT_RECORDS, SPENT_NOTES, SPENT_KINDS };
+/* Adds to what a caller has taken of the disk within a day. Records: is that below? Notes:
+ * was it below before? Otherwise nothing is added. */
+bool alerts_spend(struct alerts *a, const char *name, enum spent_kind kind, size_t bytes,
+                  uint32_t most_kib);
 bool alerts_first(struct alerts *a, const char *name); /* of three hours */
 void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert);
 

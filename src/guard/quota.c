@@ -68,7 +68,8 @@ bool quota_allows(struct ward *w, const struct policy *p, const struct caller *w
     bool tell;
     if (!is_agent(who) || !p->audit.required)
         return true;
-    if (!alerts_spend(w->guard->alerts, who->name, 0, p->audit.caller_megabytes << 10)) {
+    if (!alerts_spend(w->guard->alerts, who->name, SPENT_RECORDS, 0,
+                      p->audit.caller_megabytes << 10)) {
         tell_share(w, p, who);
         return err_set(e, ERR_BUSY,
                        "nothing ran: the records of this caller's calls have taken %u MB "
@@ -119,7 +120,35 @@ bool ward_spend(struct ward *w, const struct caller *who, size_t bytes)
     const struct policy *p = ward_policy(w, &none);
     uint32_t most = p ? p->audit.caller_megabytes << 10 : UINT32_MAX;
     policy_release(p);
-    return alerts_spend(w->guard->alerts, who->name, bytes, most);
+    return alerts_spend(w->guard->alerts, who->name, SPENT_RECORDS, bytes, most);
+}
+
+static bool refuse_notes(struct ward *w, const struct policy *p, const struct caller *who,
+                         struct err *e)
+{
+    struct alert alert = {.kind = ALERT_DISK, .caller = who->name, .claim = who->claim};
+    (void)snprintf(alert.message, sizeof alert.message,
+                   "it has written %u MB of notes within 24 h: it changes nothing more",
+                   p->caller_megabytes);
+    if (alerts_first(w->guard->alerts, who->name))
+        alerts_raise(w, p, &alert);
+    return err_set(
+        e, ERR_LIMIT,
+        "nothing was changed: this caller has written %u MB of notes within 24 "
+        "hours; try again later, or a person raises disk.callerMegabytes",
+        p->caller_megabytes);
+}
+
+bool ward_admit(struct ward *w, const struct caller *who, size_t bytes, struct err *e)
+{
+    struct err none = {0};
+    const struct policy *p = is_agent(who) ? ward_policy(w, &none) : NULL;
+    bool ok = !p || alerts_spend(w->guard->alerts, who->name, SPENT_NOTES, bytes,
+                                 p->caller_megabytes << 10);
+    if (!ok)
+        (void)refuse_notes(w, p, who, e);
+    policy_release(p);
+    return ok;
 }
 
 void ward_disk(struct ward *w, struct json_writer *out)

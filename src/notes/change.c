@@ -635,6 +635,16 @@ static void tell_changed(struct change *c)
     c->last_revision = before;
 }
 
+/* May its author write so much? */
+static bool is_admitted(const struct change *c, struct err *e)
+{
+    const struct vault_author *by = c->v->view.author;
+    size_t bytes = 0;
+    for (size_t i = 0; i < c->count; i++)
+        bytes += c->entries[i]->removed ? 0 : c->entries[i]->now.n;
+    return !by || !by->admits || by->admits(by->arg, bytes, e);
+}
+
 bool change_commit(struct change *c, struct err *e)
 {
     must(!c->options.dry_run);
@@ -644,7 +654,8 @@ bool change_commit(struct change *c, struct err *e)
     if (!list_steps(c, e))
         return false;
     struct err ignored = {0};
-    if (!check_space(c, e) || !history_mark(c->v->history, HISTORY_BUSY, e))
+    if (!is_admitted(c, e) || !check_space(c, e) ||
+        !history_mark(c->v->history, HISTORY_BUSY, e))
         return false;
     if (!record(c, e)) {
         (void)history_mark(c->v->history, HISTORY_IDLE, &ignored);

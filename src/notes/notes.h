@@ -32,10 +32,12 @@ bool vault_is_gone(const struct vault *v);
 SCOPED(vault, vault_close);
 /* Before the first call: what matches patterns. Without it they are ERR_INVALID. */
 void vault_set_patterns(struct vault *v, struct patterns *p);
-/* Who writes: the history keeps `name` and `call` (of the audit, or "") with each change, and
- * `changed` (or NULL) hears of each note that was, with the last revision then. */
+/* Who writes: the history keeps `name` and `call` (of the audit, or "") with each change;
+ * `admits` (or NULL) may refuse a change that writes so many bytes, and `changed` (or NULL)
+ * hears of each note that was changed, with the last revision then. */
 struct vault_author {
     const char *name, *call;
+    bool (*admits)(void *arg, size_t bytes, struct err *e);
     void (*changed)(void *arg, struct str id, int64_t revision);
     void *arg;
 };
