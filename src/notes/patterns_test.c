@@ -201,6 +201,36 @@ static void a_pattern_of_a_type_that_is_none_is_told_by_what_writes(void **state
 
 /* ---- searches ----------------------------------------------------------------- */
 
+static void patterns_of_alternatives_and_of_other_members_hold(void **state)
+{
+    (void)state;
+    call(note_types_create, "{'type_name': 'coded', 'description': 'x'}");
+    call(note_types_update,
+         "{'type_name': 'coded', 'metadata_schema': {'properties': {'code': {'anyOf': "
+         "[{'type': 'string', 'pattern': '^a+$'}, {'type': 'string', 'pattern': '^b+$'}, "
+         "{'type': 'integer'}]}, 'more': {'type': 'object', 'additionalProperties': "
+         "{'type': 'string', 'pattern': '^c+$'}}}}}");
+    static const struct {
+        const char *metadata, *blamed;
+    } rows[] = {{"'code': 'aa'", NULL},
+                {"'code': 'bb'", NULL},
+                {"'code': 3", NULL},
+                {"'code': 'ab'", "metadata.code"},
+                {"'more': {'x': 'cc'}", NULL},
+                {"'more': {'x': 'cc', 'y': 'd'}", "metadata.more.y"}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char options[200];
+        (void)snprintf(options, sizeof options,
+                       "{'type': 'coded', 'title': 'N %zu', 'metadata': {%s}}", i,
+                       rows[i].metadata);
+        if (rows[i].blamed)
+            assert_non_null(strstr(refused(ERR_INVALID, notes_create, "%s", options),
+                                   rows[i].blamed));
+        else
+            call(notes_create, "%s", options);
+    }
+}
+
 static void a_search_ends_at_its_limit_whatever_the_pattern(void **state)
 {
     (void)state;
@@ -335,6 +365,7 @@ int main(void)
         T(a_batch_is_held_to_patterns_as_a_whole),
         T(a_pattern_of_a_type_that_takes_too_long_is_told),
         T(a_pattern_of_a_type_that_is_none_is_told_by_what_writes),
+        T(patterns_of_alternatives_and_of_other_members_hold),
         T(a_search_ends_at_its_limit_whatever_the_pattern),
         T(others_search_an_index_in_memory_meanwhile),
         T(lines_of_all_kinds_are_searched),

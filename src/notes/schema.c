@@ -425,19 +425,56 @@ static bool check_text(const struct json *s, struct str text, const char *place,
                    STR_ARGS(str_cut(text, 60)), STR_ARGS(str_cut(json_str(pattern), 80)));
 }
 
+static bool check_texts(const struct json *s, const struct json *v, const char *place,
+                        const struct schema_matching *m, struct err *e);
+
+/* One of the schemas that the value fits otherwise has to fit its texts as well. All are
+ * looked at, so that all their patterns are asked for at once. */
+static bool check_any(const struct json *any, const struct json *v, const char *place,
+                      const struct schema_matching *m, struct err *e)
+{
+    bool fits = !any;
+    struct err unfit = {0};
+    struct json_iter it = json_iter(any);
+    while (json_next(&it)) {
+        struct err why = {0};
+        if (!json_schema_check(it.value, v, place, &why))
+            continue; /* that one of them fits is checked by the JSON room */
+        if (check_texts(it.value, v, place, m, &why))
+            fits = true;
+        else if (why.code != ERR_INVALID)
+            return err_set(e, why.code, "%s", why.msg);
+        else if (!unfit.code)
+            unfit = why;
+    }
+    return fits || !unfit.code || err_set(e, unfit.code, "%s", unfit.msg);
+}
+
+/* The schema of one member; NULL: it has none. */
+static const struct json *schema_of(const struct json *s, const struct json *v,
+                                    struct str key)
+{
+    if (json_is(v, JSON_ARRAY))
+        return json_get(s, "items");
+    const struct json *named = json_get_str(json_get(s, "properties"), key);
+    const struct json *other = json_get(s, "additionalProperties");
+    return named || !json_is(other, JSON_OBJECT) ? named : other;
+}
+
 /* Patterns and formats; all else the JSON room has checked. As deep as schemas go. */
 static bool check_texts(const struct json *s, const struct json *v, const char *place,
                         const struct schema_matching *m, struct err *e)
 {
     if (!s)
         return true;
+    if (!check_any(json_get(s, "anyOf"), v, place, m, e))
+        return false;
     if (json_is(v, JSON_STRING))
         return check_text(s, json_str(v), place, m, e);
     struct json_iter it = json_iter(v);
     while (json_next(&it)) {
         bool list = json_is(v, JSON_ARRAY);
-        const struct json *sub =
-            list ? json_get(s, "items") : json_get_str(json_get(s, "properties"), it.key);
+        const struct json *sub = schema_of(s, v, it.key);
         if (!sub)
             continue;
         char inner[160];
