@@ -4,13 +4,16 @@
 
 #include "driver.h"
 #include "notes/notes.h"
+#include "sql/sql.h"
 #include "workspaces/query.h"
 #include "json/json.h"
 
 static struct vault *vault;
+static struct sql_pool *pool;
 
 static void close_vault(void)
 {
+    sql_pool_free(pool);
     vault_close(vault);
 }
 
@@ -37,6 +40,7 @@ static void open_vault(void)
     put_file(folder, "C.md", "text\n");
     vault = vault_open(folder, &e);
     holds(vault);
+    pool = sql_pool_new("build/guest");
     (void)atexit(close_vault);
 }
 
@@ -54,7 +58,7 @@ static void ask(const struct query_text *q, struct arena *a)
     const struct json *o = json_read(buf_view(&options), a, &e);
     holds(o);
     w = json_writer(&out);
-    if (!notes_search_sql(vault, o, NULL, &w, &e)) {
+    if (!notes_search_sql(vault, o, &(struct sql_caller){.pool = pool}, &w, &e)) {
         holds_error(&e);
         /* Its own bounds, and no mistake of the query's. */
         holds(e.code == ERR_LIMIT || e.code == ERR_TIMEOUT);
