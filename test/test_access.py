@@ -306,6 +306,19 @@ def test_a_damaged_file_lets_no_token_in_until_it_is_mended(cloche, closed, serv
     assert closed.post(request("ping"), bearer(token)).status_code == 200
 
 
+def test_a_file_that_others_could_have_written_lets_no_token_in(cloche, closed):
+    token = make_token(cloche, "ci")
+    assert closed.post(request("ping"), bearer(token)).status_code == 200
+    for mode in (0o666, 0o620, 0o602):
+        tokens_file().chmod(mode)
+        assert closed.post(request("ping"), bearer(token)).status_code == 401
+    tokens_file().chmod(0o600)
+    assert closed.post(request("ping"), bearer(token)).status_code == 200
+    if os.geteuid() == 0:
+        os.chown(tokens_file(), 65534, 65534)
+        assert closed.post(request("ping"), bearer(token)).status_code == 401
+
+
 def test_its_use_is_noted_and_its_name_stands_in_the_audit(cloche, closed, vault):
     token = make_token(cloche, "ci")
     assert evaluate(closed, "1", bearer(token))["success"]

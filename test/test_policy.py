@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import needs
 from wire import call, structured
 
 
@@ -183,6 +184,32 @@ def test_a_policy_that_others_could_have_written_refuses_every_call(run, vault, 
         assert evaluate(run, vault, "return 1") == "PermissionDenied"
     folder.chmod(0o700)
     assert evaluate(run, vault, "return 1") == 1
+    file = folder / "policy.json"
+    for mode in (0o666, 0o620, 0o602):
+        file.chmod(mode)
+        assert evaluate(run, vault, "return 1") == "PermissionDenied"
+    file.chmod(0o644)
+    assert evaluate(run, vault, "return 1") == 1
+
+
+@needs.system(os.geteuid() == 0, "only root can give files away")
+def test_a_policy_of_another_account_refuses_every_call(run, vault, user_policy):
+    file = user_policy({})
+    os.chown(file, 65534, 65534)
+    assert evaluate(run, vault, "return 1") == "PermissionDenied"
+
+
+def test_rights_that_are_given_away_at_run_time_are_seen(stdio, user_policy):
+    file = user_policy({})
+    ask = lambda: structured(stdio.ask(call("evaluate_note_code", {"code": "1"})))
+    assert ask()["success"]
+    file.chmod(0o666)
+    assert ask()["errorDetails"]["type"] == "PermissionDenied"
+    file.chmod(0o600)
+    assert ask()["success"]
+    file.parent.chmod(0o777)
+    file.write_text('{"deniedAPIs": []}')
+    assert ask()["errorDetails"]["type"] == "PermissionDenied"
 
 
 def test_what_a_person_changes_holds_for_the_next_call(run, stdio):

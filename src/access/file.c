@@ -179,6 +179,8 @@ bool tokens_read(int dir, struct arena *a, struct tokens *out, struct err *e)
         return is_damaged(why.msg, e);
     if (!st.is_file)
         return is_damaged("it is no regular file", e);
+    if (!os_is_own(dir, ".", &why) || !os_is_own(fd, TOKENS_FILE, &why))
+        return is_damaged(why.msg, e);
     const struct json *file =
         os_read_fd(fd, &text, &why) ? json_read(buf_view(&text), a, &why) : NULL;
     return file ? read_list(file, a, out, e) : is_damaged(why.msg, e);

@@ -125,6 +125,10 @@ bool policy_load(int dir, const char *name, struct buf *out, struct err *e)
     }
     if (!st.is_file)
         return err_set(e, ERR_INVALID, "is no regular file");
+    /* A vault's only takes away, whoever wrote it. */
+    if (!strcmp(name, POLICY_FILE) &&
+        (!os_is_own(dir, ".", e) || !os_is_own(fd, name, e)))
+        return false;
     return buf_cstr(out, "") && os_read_fd(fd, out, e);
 }
 

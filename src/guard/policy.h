@@ -204,7 +204,8 @@ void alerts_raise(struct ward *w, const struct policy *p, struct alert *alert);
 #define POLICY_FILE "policy.json"
 #define VAULT_POLICY_FILE ".cloche/policy.json"
 
-/* The text of one of the files, empty where it is not there. */
+/* The text of one of the files, empty where it is not there. ERR_DENIED: others could have
+ * written the user's own. */
 bool policy_load(int dir, const char *name, struct buf *out, struct err *e);
 /* Where the file lies, for people; the caller frees. */
 char *policy_path(const struct ward *w, bool in_vault);

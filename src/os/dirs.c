@@ -25,21 +25,20 @@ static bool home_of_user(char out[static PATH_MAX])
 }
 
 /* Who may write there could change what we believe or run. */
-static bool is_ours(int fd, const char *path, struct err *e)
+bool os_is_own(int fd, const char *path, struct err *e)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
-        return err_set(e, ERR_IO, "cannot look at the folder \"%.200s\": %m", path);
-    if (st.st_uid != geteuid())
-        return err_set(e, ERR_DENIED,
-                       "the folder \"%.200s\" belongs to another user "
-                       "(%u)",
-                       path, (unsigned)st.st_uid);
+        return err_set(e, ERR_IO, "cannot look at \"%.200s\": %m", path);
+    const char *what = S_ISDIR(st.st_mode) ? "folder" : "file";
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return err_set(e, ERR_DENIED, "the %s \"%.200s\" belongs to another user (%u)",
+                       what, path, (unsigned)st.st_uid);
     if (st.st_mode & 022)
         return err_set(e, ERR_DENIED,
-                       "other users may write to the folder "
-                       "\"%.200s\"; take that right away (chmod go-w)",
-                       path);
+                       "other users may write to the %s \"%.200s\"; take that right away "
+                       "(chmod go-w)",
+                       what, path);
     return true;
 }
 
@@ -67,7 +66,7 @@ static int user_dir(const char *variable, const char *fallback, char **path,
         return -1;
     }
     scoped_fd int fd = os_dir_make(full, 0700, e);
-    if (fd < 0 || !is_ours(fd, full, e))
+    if (fd < 0 || !os_is_own(fd, full, e))
         return -1;
     if (path)
         *path = mem_strdup(full);

@@ -228,6 +228,9 @@ uint64_t os_thread_turn(uint64_t ns);
  * *e when there is no place for them or when another user could write there
  * (ERR_DENIED). `path`, if not NULL, receives the path; the caller frees it. */
 int os_config_dir(char **path, struct err *e);
+/* Could nobody else have written this open file or folder? It belongs to this account or to
+ * root, and others may not write to it. ERR_DENIED says what is wrong; `path` is for people. */
+bool os_is_own(int fd, const char *path, struct err *e);
 int os_cache_dir(char **path, struct err *e);
 int os_data_dir(char **path, struct err *e);
 int os_state_dir(char **path, struct err *e);
