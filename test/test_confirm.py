@@ -5,15 +5,20 @@ import time
 from pathlib import Path
 
 import pytest
+from test_permissions import run, trail, wait_for, waiting
 from wire import META, call, initialize, request, structured
+
+
+def put_policy(policy):
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    (folder / "policy.json").write_text(json.dumps(policy))
 
 
 @pytest.fixture(autouse=True)
 def policy():
-    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    (folder / "policy.json").write_text(json.dumps({"confirm": ["notes.create", "notes.delete"]}))
+    put_policy({"confirm": ["notes.create", "notes.delete"]})
 
 
 def hello(capabilities):
@@ -55,7 +60,7 @@ def test_a_person_who_says_yes_is_shown_all_of_it(stdio, vault, message):
     for part in ("notes.create", "Asked", "idea", "the whole of it"):
         assert part in question["params"]["message"]
     assert not (vault / "idea" / "Asked.md").exists()
-    stdio.send(answer_to(question, "accept", allow=True))
+    stdio.send(answer_to(question, "accept", decision="allow"))
     answer = heard(stdio)
     assert answer["id"] == 5 and not answer["result"]["isError"]
     record = last_record(vault)
@@ -64,7 +69,7 @@ def test_a_person_who_says_yes_is_shown_all_of_it(stdio, vault, message):
 
 
 @pytest.mark.parametrize("reply", [{"action": "decline"}, {"action": "cancel"},
-                                   {"action": "accept", "allow": False}])
+                                   {"action": "accept", "decision": "deny"}])
 def test_anything_but_yes_is_no(stdio, vault, reply):
     stdio.ask(hello({"elicitation": {}}))
     stdio.send(call("create_note", MAKE, id=5))
@@ -75,28 +80,78 @@ def test_anything_but_yes_is_no(stdio, vault, reply):
     assert not (vault / "idea" / "Asked.md").exists()
 
 
-def test_who_cannot_be_asked_is_told_what_to_do(stdio, vault):
+@pytest.mark.parametrize("message", [call("create_note", MAKE, id=5),
+                                     call("evaluate_note_code", {"code": CODE}, id=5)])
+def test_who_has_no_window_waits_for_the_terminal(cloche, stdio, vault, message):
+    stdio.ask(hello({}))
+    stdio.send(message)
+    [entry] = wait_for(cloche, 1)
+    assert entry["kind"] == "call" and entry["question"] == "May notes.create be called?"
+    assert entry["choices"] == ["call"] and entry["waiting"]
+    assert entry["client"] == {"name": "test", "version": "1", "claimed": True}
+    told = run(cloche, "approvals", "list")
+    for part in ("notes.create", "title: Asked", "content: the whole of it", str(vault),
+                 "which says it is 'test 1' (claimed)"):
+        assert part in told
+    assert not (vault / "idea" / "Asked.md").exists()
+    run(cloche, "approvals", "allow", entry["id"])
+    answer = heard(stdio)
+    assert answer["id"] == 5 and not answer["result"]["isError"]
+    assert (vault / "idea" / "Asked.md").exists()
+    said = [r for r in trail(vault) if r["event"] == "approval"]
+    assert [(r["kind"], r["calls"], r["result"], r["by"]) for r in said] == [
+        ("call", ["notes.create"], "allowed", "terminal")]
+
+
+def test_a_word_that_comes_too_late_is_found_by_the_same_call_once(cloche, stdio, vault):
+    put_policy({"confirm": ["notes.create"], "tools": {"askSeconds": 1}})
     stdio.ask(hello({}))
     answer = stdio.ask(call("create_note", MAKE, id=5))
     text = answer["result"]["content"][0]["text"]
-    assert "PermissionDenied" in text and "elicitation" in text and "terminal" in text
+    assert "no person has said within 1 s" in text and "cloche approvals allow" in text
+    [entry] = waiting(cloche)
+    run(cloche, "approvals", "allow", entry["id"])
+    other = stdio.ask(call("create_note", MAKE | {"title": "Other"}, id=6))
+    assert other["result"]["isError"] and not (vault / "idea" / "Other.md").exists()
+    assert not stdio.ask(call("create_note", MAKE, id=7))["result"]["isError"]
+    assert (vault / "idea" / "Asked.md").exists()
+    (vault / "idea" / "Asked.md").unlink()
+    assert stdio.ask(call("create_note", MAKE, id=8))["result"]["isError"]
+
+
+def test_the_policy_may_keep_the_clients_window_out_of_it(cloche, stdio, vault):
+    put_policy({"confirm": ["notes.create"], "tools": {"askClient": False}})
+    stdio.ask(hello({"elicitation": {}}))
+    stdio.send(call("create_note", MAKE, id=5))
+    [entry] = wait_for(cloche, 1)
+    run(cloche, "approvals", "deny", entry["id"])
+    answer = heard(stdio)
+    assert answer["id"] == 5 and "did not allow" in answer["result"]["content"][0]["text"]
     assert not (vault / "idea" / "Asked.md").exists()
 
 
-def modern(message):
+def modern(message, capabilities=None):
+    if capabilities is None:
+        capabilities = {"elicitation": {"form": {}}}
     message["params"]["_meta"] = META | {
-        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+        "io.modelcontextprotocol/clientCapabilities": capabilities}
     return message
+
+
+def accepted(first, **content):
+    return {"requestState": first["requestState"], "inputResponses": {
+        key: {"action": "accept", "content": content or {"decision": "allow"}}
+        for key in first["inputRequests"]}}
 
 
 def test_a_plain_tool_of_the_newer_revision_comes_back_with_the_answer(stdio, vault):
     first = stdio.ask(modern(call("create_note", MAKE, id=5)))["result"]
     assert first["resultType"] == "input_required"
-    assert "the whole of it" in first["inputRequests"]["confirm"]["params"]["message"]
+    [question] = first["inputRequests"].values()
+    assert "the whole of it" in question["params"]["message"]
     assert not (vault / "idea" / "Asked.md").exists()
     again = modern(call("create_note", MAKE, id=6))
-    again["params"] |= {"requestState": first["requestState"], "inputResponses": {
-        "confirm": {"action": "accept", "content": {"allow": True}}}}
+    again["params"] |= accepted(first)
     assert not stdio.ask(again)["result"]["isError"]
     assert (vault / "idea" / "Asked.md").exists()
 
@@ -104,18 +159,19 @@ def test_a_plain_tool_of_the_newer_revision_comes_back_with_the_answer(stdio, va
 def test_an_answer_for_one_call_is_none_for_another(stdio, vault):
     first = stdio.ask(modern(call("create_note", MAKE, id=5)))["result"]
     other = modern(call("create_note", MAKE | {"title": "Other"}, id=6))
-    other["params"] |= {"requestState": first["requestState"], "inputResponses": {
-        "confirm": {"action": "accept", "content": {"allow": True}}}}
+    other["params"] |= accepted(first)
     stdio.ask(other)
     assert not (vault / "idea" / "Other.md").exists()
 
 
-def test_code_of_the_newer_revision_is_pointed_to_the_plain_tool(stdio, vault):
-    answer = stdio.ask(modern(call("evaluate_note_code", {"code": CODE}, id=5)))
-    result = structured(answer)
-    assert result["errorDetails"]["type"] == "PermissionDenied"
-    assert "plain tool" in result["error"]
+@pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"form": {}}}])
+def test_code_of_the_newer_revision_waits_for_the_terminal(cloche, stdio, vault, capabilities):
+    stdio.send(modern(call("evaluate_note_code", {"code": CODE}, id=5), capabilities))
+    [entry] = wait_for(cloche, 1)
     assert not (vault / "idea" / "Asked.md").exists()
+    run(cloche, "approvals", "allow", entry["id"])
+    assert structured(heard(stdio))["success"]
+    assert (vault / "idea" / "Asked.md").exists()
 
 
 def test_cancelling_takes_the_question_back(stdio, vault):
@@ -127,7 +183,7 @@ def test_cancelling_takes_the_question_back(stdio, vault):
     gone = heard(stdio)
     assert gone["method"] == "notifications/cancelled"
     assert gone["params"]["requestId"] == question["id"]
-    stdio.send(answer_to(question, "accept", allow=True))
+    stdio.send(answer_to(question, "accept", decision="allow"))
     assert stdio.ask(request("ping", id=9))["result"] == {}
     assert not (vault / "idea" / "Asked.md").exists()
 
@@ -142,7 +198,7 @@ def test_over_http_the_question_comes_on_the_calls_stream(server, vault):
         heard += connection.recv(65536)
     data = [line for line in heard.split(b"\n") if line.startswith(b"data: {")][-1]
     question = json.loads(data[6:])
-    assert server.post(answer_to(question, "accept", allow=True), mine).status_code == 202
+    assert server.post(answer_to(question, "accept", decision="allow"), mine).status_code == 202
     while b'"id":5' not in heard:
         piece = connection.recv(65536)
         assert piece
@@ -156,14 +212,12 @@ def test_over_http_the_question_comes_on_the_calls_stream(server, vault):
     call("run_script", {"workspace_id": "vault", "code": "host.call('POST', "
                         "'/workspaces/vault/notes', {markdown: '# Asked'})"}, id=5)])
 def test_code_does_not_run_out_of_time_while_a_person_thinks(stdio, policy, vault, message):
-    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
-    (folder / "policy.json").write_text(json.dumps(
-        {"confirm": ["notes.create"], "limits": {"total": 1500}}))
+    put_policy({"confirm": ["notes.create"], "limits": {"total": 1500}})
     stdio.ask(hello({"elicitation": {}}))
     stdio.send(message)
     question = heard(stdio)
     assert question["method"] == "elicitation/create"
     time.sleep(1.6)  # longer than the whole may take
-    stdio.send(answer_to(question, "accept", allow=True))
+    stdio.send(answer_to(question, "accept", decision="allow"))
     answer = heard(stdio)
     assert answer["id"] == 5 and not answer["result"]["isError"], answer

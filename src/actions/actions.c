@@ -5,6 +5,7 @@
 #include "actions/cache.h"
 #include "actions/calls.h"
 #include "actions/checking.h"
+#include "actions/confirm.h"
 #include "actions/functioning.h"
 #include "actions/machines.h"
 #include "actions/permission.h"
@@ -408,13 +409,8 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
 /* By a person, where the policy wants that. */
 static bool confirmed(const struct action_call *c, const char *name, struct err *e)
 {
-    const struct permit *permit = &c->place->permit;
-    if (!permit_asks(permit, name))
-        return true;
-    char vault[VAULT_ID_MAX + 1];
-    vault_set_id(c->actions->vaults, c->place->vault, vault);
-    return confirm_call(permit, name, c->arguments, vault, true, NULL, NULL,
-                        c->place->part, e);
+    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
+    return confirm_call(&by, name, c->arguments, NULL, e);
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)

@@ -5,6 +5,7 @@
 
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/confirm.h"
 #include "actions/dry.h"
 #include "actions/places.h"
 #include "actions/report.h"
@@ -183,18 +184,14 @@ static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
 static bool confirmed(struct calling *x, struct err *e)
 {
     struct evaluation *v = x->v;
-    const struct permit *permit = &v->here->permit;
-    if (v->dry || !permit_asks(permit, x->c->row.name))
+    if (v->dry || !permit_asks(&x->here->permit, x->c->row.name))
         return true;
-    char vault[VAULT_ID_MAX + 1];
-    vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
-    struct consent *consent = calling_consent(x);
-    if (!consent_begin(consent, v, e))
-        return false;
-    bool ok = confirm_call(permit, x->c->row.name, x->args, vault, false, &v->stopping,
-                           consent, x->here->part, e);
-    consent_end(consent, v);
-    return ok;
+    const struct ask_by by = {.actions = v->actions,
+                              .place = x->here,
+                              .who = v->who,
+                              .evaluation = v,
+                              .consent = calling_consent(x)};
+    return confirm_call(&by, x->c->row.name, x->args, NULL, e);
 }
 
 static bool confirm(struct calling *x, struct buf *out, struct err *e)
