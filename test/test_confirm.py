@@ -156,6 +156,35 @@ def test_a_plain_tool_of_the_newer_revision_comes_back_with_the_answer(stdio, va
     assert (vault / "idea" / "Asked.md").exists()
 
 
+def test_a_state_runs_one_call(stdio, vault):
+    first = stdio.ask(modern(call("create_note", MAKE, id=5)))["result"]
+    answers = []
+    for id in (6, 7, 8):
+        again = modern(call("create_note", MAKE, id=id))
+        again["params"] |= accepted(first)
+        answers.append(stdio.ask(again))
+        (vault / "idea" / "Asked.md").unlink(missing_ok=True)
+    assert not answers[0]["result"]["isError"]
+    for answer in answers[1:]:
+        assert answer["error"]["code"] == -32602
+        assert "was used already" in answer["error"]["message"]
+
+
+def test_answers_to_what_was_not_asked_run_nothing(stdio, vault):
+    first = stdio.ask(modern(call("create_note", MAKE, id=5)))["result"]
+    answers = accepted(first)["inputResponses"]
+    [said] = answers.values()
+    wrong = {"requestState": first["requestState"], "inputResponses": {"approval-other": said}}
+    for id, more in enumerate(({"inputResponses": answers}, wrong), 6):
+        again = modern(call("create_note", MAKE, id=id))
+        again["params"] |= more
+        assert stdio.ask(again)["result"]["resultType"] == "input_required"
+    forged = modern(call("create_note", MAKE, id=9))
+    forged["params"] |= accepted(first) | {"requestState": first["requestState"][:-4] + "AAAA"}
+    assert stdio.ask(forged)["error"]["code"] == -32602
+    assert not (vault / "idea" / "Asked.md").exists()
+
+
 def test_an_answer_for_one_call_is_none_for_another(stdio, vault):
     first = stdio.ask(modern(call("create_note", MAKE, id=5)))["result"]
     other = modern(call("create_note", MAKE | {"title": "Other"}, id=6))

@@ -232,19 +232,34 @@ static void a_question_ends_the_call_and_its_answer_completes_it(void **s)
     assert_null(state);
 }
 
-static void an_answer_needs_no_state(void **s)
+static void an_answer_without_a_state_is_none(void **s)
 {
     (void)s;
     call("one", NAME, NULL);
+    assert_wanted("name", NULL);
+}
+
+static void a_state_is_good_once(void **s)
+{
+    (void)s;
+    call("one", NULL, NULL);
+    char *first = state;
+    call("one", NAME, first);
     assert_complete();
+    for (int i = 0; i < 2; i++) {
+        call("one", NAME, first);
+        assert_refused("was used already");
+    }
 }
 
 static void a_refusal_of_the_person_is_an_answer(void **s)
 {
     (void)s;
-    call("one", "{\"name\":{\"action\":\"decline\"}}", NULL);
+    call("one", NULL, NULL);
+    call("one", "{\"name\":{\"action\":\"decline\"}}", state);
     assert_complete();
-    call("one", "{\"name\":{\"action\":\"cancel\"}}", NULL);
+    call("one", NULL, NULL);
+    call("one", "{\"name\":{\"action\":\"cancel\"}}", state);
     assert_complete();
 }
 
@@ -304,7 +319,8 @@ static void what_is_no_answer_is_asked_again(void **s)
 static void what_nobody_asked_is_passed_over(void **s)
 {
     (void)s;
-    call("one", "{\"more\":7,\"name\":{\"action\":\"cancel\"},\"odd\":{}}", NULL);
+    call("one", NULL, NULL);
+    call("one", "{\"more\":7,\"name\":{\"action\":\"cancel\"},\"odd\":{}}", state);
     assert_complete();
     call("one", NULL, NULL);
     call("one", "{\"name\":{\"action\":\"accept\",\"content\":{\"name\":\"A\"},\"x\":1}}",
@@ -397,14 +413,17 @@ static void a_state_of_another_caller_is_refused(void **s)
     front.grant = &grant;
     call("one", NULL, NULL);
     char *of_a = state;
-    call("one", NAME, of_a);
-    assert_complete();
     grant.principal = "token b";
     call("one", NAME, of_a);
     assert_refused("was made for another caller");
     front.grant = NULL;
     call("one", NAME, of_a);
     assert_refused("was made for another caller");
+    /* which does not spend it */
+    grant.principal = "token a";
+    front.grant = &grant;
+    call("one", NAME, of_a);
+    assert_complete();
 }
 
 static void a_state_of_another_request_is_refused(void **s)
@@ -444,9 +463,11 @@ static void answers_may_only_grow_so_large(void **s)
     for (size_t i = 0; i < INPUT_STATE_MAX; i++)
         buf_char(&large, 'x');
     buf_cstr(&large, "\"}}}");
-    call("one", buf_cz(&large), NULL);
+    call("one", NULL, NULL);
+    call("one", buf_cz(&large), state);
     assert_complete(); /* it need not be kept */
-    call("rounds", buf_cz(&large), NULL);
+    call("rounds", NULL, NULL);
+    call("rounds", buf_cz(&large), state);
     assert_true(json_bool(fake_at(got, "result.isError"), false));
     assert_non_null(strstr(at("result.content.0.text").at, "larger than 256 KiB"));
 }
@@ -520,7 +541,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, opened, closed)
     const struct CMUnitTest tests[] = {
         TEST(a_question_ends_the_call_and_its_answer_completes_it),
-        TEST(an_answer_needs_no_state),
+        TEST(an_answer_without_a_state_is_none),
+        TEST(a_state_is_good_once),
         TEST(a_refusal_of_the_person_is_an_answer),
         TEST(answers_of_earlier_rounds_come_back_in_the_state),
         TEST(several_are_asked_at_once_and_answered_one_by_one),
