@@ -147,8 +147,10 @@ static bool ask_client(const struct asking *q, struct approval_word *word, bool 
     if (q->by->evaluation)
         here.stop = &q->by->evaluation->stopping;
     const struct json *answer;
-    struct client_question one = {
-        .key = key, .method = "elicitation/create", .params = buf_view(&form)};
+    struct client_question one = {.key = key,
+                                  .method = "elicitation/create",
+                                  .params = buf_view(&form),
+                                  .permits = true};
     if (!consent_ask_client(q->by->consent, q->a->digest, &here, &one, arena, &answer,
                             e)) {
         *there = e->code != ERR_CAPABILITY;

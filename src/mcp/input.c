@@ -206,7 +206,7 @@ static const struct json *find_answer(const struct input *in, const struct quest
     struct err unfit = {0};
     struct str method = str_of(q->is.method);
     const struct json *was = json_get(in->asked, q->is.key);
-    if (!was || !str_is(json_str(was), q->hash))
+    if (in->asked ? !str_is(json_str(was), q->hash) : q->is.permits)
         return NULL;
     const struct json *answer = json_get(in->given, q->is.key);
     if (answer && answer_check(method, q->params, answer, &unfit))
@@ -247,6 +247,7 @@ static struct question *take_question(struct input *in, const struct client_ques
     new.is.method = arena_copy(in->arena, q->method, strlen(q->method), e);
     if (!new.is.key || !new.is.method)
         return NULL;
+    new.is.permits = q->permits;
     question_hash(&new);
     struct question *old = find_question(in, q->key);
     if (old && strcmp(old->hash, new.hash) != 0) {

@@ -4,8 +4,9 @@
  * What was asked, and answered in earlier rounds, goes to the client and comes back in
  * `requestState`: sealed under a key that is made when the server starts and never leaves
  * it, for one principal and one request, once, within ten minutes. All that is kept here
- * is which of them came back (spent.h). Answers that come without a state, or to what it
- * does not ask, are passed over: nobody was asked. An answer holds for the very question that it was given to: when the question has
+ * is which of them came back (spent.h). Answers to what the state does not ask are passed
+ * over, and so are those without a state where something is permitted by them: nobody was
+ * asked. An answer holds for the very question that it was given to: when the question has
  * changed since, it is asked again, as is what was not answered or not as was asked for.
  * Private to the room mcp.
  * Source: 2026-07-28 basic/patterns/mrtr, basic/index (_meta).

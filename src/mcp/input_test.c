@@ -11,7 +11,7 @@
     "\":{\"type\":\"" type "\"}},\"required\":[\"" field "\"]}}"
 #define URL "{\"mode\":\"url\",\"message\":\"?\",\"url\":\"https://example.org/\"}"
 #define SAMPLE "{\"messages\":[],\"maxTokens\":10}"
-#define ASKS(key, method, params) {key, method, {params, sizeof params - 1}}
+#define ASKS(key, method, params) {key, method, {params, sizeof params - 1}, false}
 
 static struct client_question
     name[] = {ASKS("name", "elicitation/create", FORM("name", "string"))},
@@ -232,11 +232,22 @@ static void a_question_ends_the_call_and_its_answer_completes_it(void **s)
     assert_null(state);
 }
 
-static void an_answer_without_a_state_is_none(void **s)
+static void an_answer_that_permits_nothing_needs_no_state(void **s)
 {
     (void)s;
     call("one", NAME, NULL);
+    assert_complete();
+}
+
+static void an_answer_that_permits_needs_the_state_that_asked(void **s)
+{
+    (void)s;
+    name[0].permits = true;
+    call("one", NAME, NULL);
     assert_wanted("name", NULL);
+    call("one", NAME, state);
+    name[0].permits = false;
+    assert_complete();
 }
 
 static void a_state_is_good_once(void **s)
@@ -541,7 +552,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, opened, closed)
     const struct CMUnitTest tests[] = {
         TEST(a_question_ends_the_call_and_its_answer_completes_it),
-        TEST(an_answer_without_a_state_is_none),
+        TEST(an_answer_that_permits_nothing_needs_no_state),
+        TEST(an_answer_that_permits_needs_the_state_that_asked),
         TEST(a_state_is_good_once),
         TEST(a_refusal_of_the_person_is_an_answer),
         TEST(answers_of_earlier_rounds_come_back_in_the_state),
