@@ -250,3 +250,134 @@ def test_code_does_not_run_out_of_time_while_a_person_thinks(stdio, policy, vaul
     stdio.send(answer_to(question, "accept", decision="allow"))
     answer = heard(stdio)
     assert answer["id"] == 5 and not answer["result"]["isError"], answer
+
+
+# ---- what would change -------------------------------------------------------------
+
+
+def policy_of(*calls, **tools):
+    put_policy({"confirm": list(calls), "tools": tools})
+
+
+def write(vault, path, text):
+    (vault / path).parent.mkdir(parents=True, exist_ok=True)
+    (vault / path).write_text(text)
+
+
+def code_of(statement):
+    return call("evaluate_note_code", {"code": f"return await {statement}"}, id=5)
+
+
+def shown(entry):
+    return "\n".join(entry["shown"]["would change"])
+
+
+def test_the_note_is_shown_and_not_only_its_name(cloche, stdio, vault):
+    write(vault, "q/junk.md", "---\nid: u-17\ntitle: Tax papers of 2024\n---\nthe only copy\n")
+    stdio.ask(hello({}))
+    stdio.send(code_of("notes.delete({identifier: 'q/junk', confirm: true})"))
+    [entry] = wait_for(cloche, 1)
+    for part in ("delete q/junk.md", "Tax papers of 2024", "uid u-17", "sha256:",
+                 "-the only copy"):
+        assert part in shown(entry)
+    run(cloche, "approvals", "allow", entry["id"])
+    assert structured(heard(stdio))["success"]
+    assert not (vault / "q" / "junk.md").exists()
+
+
+@pytest.mark.parametrize("message", [
+    code_of("notes.delete({identifier: 'q/junk', confirm: true})"),
+    code_of("notes.update({identifier: 'q/junk', content: 'x', force: true})"),
+    code_of("notes.batch({changes: [{action: 'delete', identifier: 'q/junk', confirm: true}]})"),
+    code_of("noteTypes.delete({type_name: 'q', action: 'delete', confirm: true})"),
+    call("update_note", {"identifier": "q/junk", "content": "x", "force": True}, id=5),
+    call("rename_note", {"identifier": "q/junk", "new_title": "other", "force": True}, id=5),
+    call("rename_note", {"identifier": "q/junk", "new_type": "other", "force": True}, id=5)])
+@pytest.mark.parametrize("window", [{}, {"elicitation": {}}])
+def test_another_note_by_that_name_is_a_conflict(cloche, stdio, vault, message, window):
+    policy_of("notes", "noteTypes")
+    write(vault, "q/junk.md", "# Junk\n\nnothing\n")
+    stdio.ask(hello(window))
+    stdio.send(message)
+    if window:
+        question = heard(stdio)
+        assert "q/junk" in question["params"]["message"]
+    else:
+        [entry] = wait_for(cloche, 1)
+    write(vault, "q/junk.md", "# Treasure\n\nall that I own\n")
+    if window:
+        stdio.send(answer_to(question, "accept", decision="allow"))
+    else:
+        run(cloche, "approvals", "allow", entry["id"])
+    answer = heard(stdio)
+    assert answer["id"] == 5
+    assert "not what a person was shown" in json.dumps(answer) and "Conflict" in json.dumps(answer)
+    assert (vault / "q" / "junk.md").read_text() == "# Treasure\n\nall that I own\n"
+    assert not (vault / "other").exists()
+
+
+def test_in_the_newer_revision_another_note_is_asked_for_anew(stdio, vault):
+    policy_of("notes")
+    write(vault, "q/junk.md", "# Junk\n\nnothing\n")
+    wish = {"identifier": "q/junk", "content": "x", "force": True}
+    first = stdio.ask(modern(call("update_note", wish, id=5)))["result"]
+    write(vault, "q/junk.md", "# Treasure\n\nall that I own\n")
+    again = modern(call("update_note", wish, id=6))
+    again["params"] |= accepted(first)
+    second = stdio.ask(again)["result"]
+    assert second["resultType"] == "input_required"
+    assert "Treasure" in json.dumps(second["inputRequests"])
+    assert "Treasure" in (vault / "q" / "junk.md").read_text()
+    last = modern(call("update_note", wish, id=7))
+    last["params"] |= accepted(second)
+    assert not stdio.ask(last)["result"]["isError"]
+
+
+def test_links_that_would_follow_are_shown_and_compared(cloche, stdio, vault):
+    policy_of("notes.rename")
+    write(vault, "q/junk.md", "# Junk\n")
+    for i in range(120):
+        write(vault, f"far/{i}.md", f"# N{i}\n\nsee [[Junk]]\n")
+    stdio.ask(hello({}))
+    rename = code_of("notes.rename({identifier: 'q/junk', new_title: 'Gold', force: true})")
+    stdio.send(rename)
+    [entry] = wait_for(cloche, 1)
+    text = shown(entry)
+    assert "rename q/junk.md -> q/Gold.md" in text and "update far/" in text
+    assert "and 21 more notes" in text and "+see [[Gold]]" in text
+    write(vault, "far/119.md", "# N119\n\nno link\n")
+    run(cloche, "approvals", "allow", entry["id"])
+    assert "Conflict" in json.dumps(heard(stdio))
+    assert (vault / "q" / "junk.md").exists() and "[[Junk]]" in (vault / "far/1.md").read_text()
+    stdio.send(rename)
+    [entry] = wait_for(cloche, 1)
+    run(cloche, "approvals", "allow", entry["id"])
+    assert structured(heard(stdio))["success"]
+    assert "[[Gold]]" in (vault / "far/1.md").read_text()
+
+
+def test_what_would_fail_or_change_nothing_asks_nobody(cloche, stdio, vault):
+    policy_of("notes", askSeconds=1)
+    write(vault, "q/junk.md", "# Junk\n")
+    write(vault, "q/other.md", "see [[Junk]]\n")
+    stdio.ask(hello({}))
+    gone = structured(stdio.ask(code_of("notes.delete('q/gone')")))
+    assert gone["errorDetails"]["type"] == "NotFound"
+    linked = structured(stdio.ask(code_of("notes.delete('q/junk')")))
+    assert linked["result"]["deleted"] is False and linked["result"]["warnings"]
+    dry = structured(stdio.ask(code_of(
+        "notes.update({identifier: 'q/junk', content: 'x', force: true, dry_run: true})")))
+    assert dry["result"]["changes"]
+    assert waiting(cloche) == []
+
+
+def test_who_may_not_read_is_not_shown_notes_by_a_question(stdio, vault):
+    put_policy({"confirm": ["notes"], "deniedAPIs": ["notes.get"]})
+    write(vault, "q/junk.md", "# A secret title\n\nsecret words\n")
+    stdio.ask(hello({"elicitation": {}}))
+    stdio.send(code_of("notes.delete({identifier: 'q/junk', confirm: true})"))
+    question = heard(stdio)
+    assert "delete q/junk.md" in question["params"]["message"]
+    assert "secret" not in question["params"]["message"].lower()
+    stdio.send(answer_to(question, "decline"))
+    heard(stdio)

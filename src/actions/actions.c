@@ -10,6 +10,7 @@
 #include "actions/machines.h"
 #include "actions/permission.h"
 #include "actions/places.h"
+#include "actions/preview.h"
 #include "actions/results.h"
 #include "actions/shorten.h"
 #include "actions/tooling.h"
@@ -406,11 +407,58 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
     return last ? last : vault_set_begin(a->vaults, who->grant);
 }
 
-/* By a person, where the policy wants that. */
-static bool confirmed(const struct action_call *c, const char *name, struct err *e)
+/* What is confirmed: rename_note asks for notes.rename, and gives another type as well. */
+static const char *confirmed_name(const struct action_call *c, const char *name)
 {
+    bool moves = c->row->run == action_rename_note && json_get(c->arguments, "new_type");
+    return moves ? "notes.move" : name;
+}
+
+/* What it would change; *asks: anything at all. */
+static bool look(const struct action_call *c, struct preview *r, bool *asks,
+                 struct err *e)
+{
+    struct err why = {0};
+    struct answer nothing = {0};
+    struct action_call looking = *c;
+    looking.review = &r->of;
+    buf_init(&nothing.json, CALL_ARGS_MAX);
+    buf_init(&nothing.content, CALL_ARGS_MAX);
+    bool ok = c->row->run(&looking, &nothing, &why);
+    buf_done(&nothing.json);
+    buf_done(&nothing.content);
+    return preview_end_look(r, ok, &why, asks, e);
+}
+
+/* By a person, where the policy wants that. *review: what he was shown; NULL: nothing. */
+static bool confirmed(const struct action_call *c, const char *name, bool reviewed,
+                      struct preview **review, struct err *e)
+{
+    bool asks = true;
+    if (!permit_asks(&c->place->permit, name))
+        return true;
     const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
-    return confirm_call(&by, name, c->arguments, NULL, e);
+    *review = reviewed ? preview_new(NULL) : NULL;
+    if (reviewed && (!look(c, *review, &asks, e) || !asks))
+        return !e->code;
+    return confirm_call(&by, name, c->arguments, reviewed ? &(*review)->changes : NULL,
+                        e);
+}
+
+static bool perform(const struct action_call *c, const struct need *need,
+                    struct answer *out, struct err *e)
+{
+    scoped(preview_free) struct preview *review = NULL;
+    const struct host_call *call = need->of_notes ? host_call_named(need->name) : NULL;
+    struct action_call now = *c;
+    if (need->name &&
+        !confirmed(c, confirmed_name(c, need->name), call && call->reviewed, &review, e))
+        return err_wrap(e, "%s", c->row->shown.name);
+    now.review = review ? &review->of : NULL;
+    bool ok = c->row->run(&now, out, e);
+    if (ok && call && need->writes)
+        account_answer(c->place->part, call, buf_view(&out->json));
+    return ok;
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
@@ -424,14 +472,7 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    if (need.name && !confirmed(c, need.name, e))
-        return err_wrap(e, "%s", row->shown.name);
-    bool ok = row->run(c, out, e);
-    const struct host_call *call =
-        ok && need.of_notes ? host_call_named(need.name) : NULL;
-    if (call && need.writes)
-        account_answer(c->place->part, call, buf_view(&out->json));
-    return ok;
+    return perform(c, &need, out, e);
 }
 
 /* What a command-line tool takes is looked at with its manifest. */

@@ -150,7 +150,8 @@ static bool ask_client(const struct asking *q, struct approval_word *word, bool 
     struct client_question one = {.key = key,
                                   .method = "elicitation/create",
                                   .params = buf_view(&form),
-                                  .permits = true};
+                                  .permits = true,
+                                  .digest = q->a->digest};
     if (!consent_ask_client(q->by->consent, q->a->digest, &here, &one, arena, &answer,
                             e)) {
         *there = e->code != ERR_CAPABILITY;

@@ -8,6 +8,7 @@
 #include "actions/confirm.h"
 #include "actions/dry.h"
 #include "actions/places.h"
+#include "actions/preview.h"
 #include "actions/report.h"
 #include "os/os.h"
 
@@ -180,18 +181,39 @@ static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
     return run_it(x, make, out, e);
 }
 
+/* What it would change, once; *asks: anything at all. */
+static bool look(struct calling *x, bool *asks, struct err *e)
+{
+    *asks = true;
+    if (!x->c->reviewed || x->preview)
+        return true;
+    struct err why = {0};
+    scoped_buf struct buf nothing;
+    buf_init(&nothing, CALL_ARGS_MAX);
+    struct json_writer w = json_writer(&nothing);
+    x->preview = preview_new(x->args);
+    preview_join(x->v, x->preview);
+    bool ok = x->c->call(x->v, x->args, &w, &why);
+    x->made = !ok && !x->preview->of.known; /* its failure is the call's */
+    return preview_end_look(x->preview, ok, &why, asks, e);
+}
+
 /* By a person, where the policy wants that. */
 static bool confirmed(struct calling *x, struct err *e)
 {
+    bool asks;
     struct evaluation *v = x->v;
     if (v->dry || !permit_asks(&x->here->permit, x->c->row.name))
         return true;
+    if (!look(x, &asks, e) || !asks)
+        return !e->code;
     const struct ask_by by = {.actions = v->actions,
                               .place = x->here,
                               .who = v->who,
                               .evaluation = v,
                               .consent = calling_consent(x)};
-    return confirm_call(&by, x->c->row.name, x->args, NULL, e);
+    return confirm_call(&by, x->c->row.name, x->args,
+                        x->preview ? &x->preview->changes : NULL, e);
 }
 
 static bool confirm(struct calling *x, struct buf *out, struct err *e)
@@ -285,6 +307,7 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
         return false;
     }
     consent_drop(&x->consent); /* it was not needed after all */
+    preview_leave(v, x->preview);
     give_advice(x, ok, buf_view(out), e);
     calling_leave_vault(x);
     enum err_code outcome = ok ? ERR_NONE : e->code;

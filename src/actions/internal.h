@@ -123,7 +123,8 @@ struct action_call {
     const struct caller *who;
     struct place *place; /* where it begins, and what it may do there */
     struct account *account;
-    struct arena *arena; /* of this call */
+    struct arena *arena;         /* of this call */
+    struct vault_review *review; /* of what it changes; NULL: none (preview.h) */
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
 struct vault *action_vault(const struct action_call *c, struct err *e);

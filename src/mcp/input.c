@@ -41,7 +41,10 @@ static void question_hash(struct question *q)
     buf_cstr(&text, q->is.method);
     buf_char(&text, ' ');
     struct json_writer w = json_writer(&text);
-    json_put(&w, q->params);
+    if (q->is.digest)
+        json_put_cstr(&w, q->is.digest);
+    else
+        json_put(&w, q->params);
     crypto_hash_hex(buf_view(&text), q->hash);
 }
 
@@ -248,7 +251,9 @@ static struct question *take_question(struct input *in, const struct client_ques
     if (!new.is.key || !new.is.method)
         return NULL;
     new.is.permits = q->permits;
+    new.is.digest = q->digest; /* for the next line alone */
     question_hash(&new);
+    new.is.digest = NULL;
     struct question *old = find_question(in, q->key);
     if (old && strcmp(old->hash, new.hash) != 0) {
         err_set(e, ERR_BUG, "two questions of one call have the key %s", q->key);

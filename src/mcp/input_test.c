@@ -11,7 +11,7 @@
     "\":{\"type\":\"" type "\"}},\"required\":[\"" field "\"]}}"
 #define URL "{\"mode\":\"url\",\"message\":\"?\",\"url\":\"https://example.org/\"}"
 #define SAMPLE "{\"messages\":[],\"maxTokens\":10}"
-#define ASKS(key, method, params) {key, method, {params, sizeof params - 1}, false}
+#define ASKS(key, method, params) {key, method, {params, sizeof params - 1}, false, NULL}
 
 static struct client_question
     name[] = {ASKS("name", "elicitation/create", FORM("name", "string"))},

@@ -8,7 +8,7 @@
 #define FORM                                                                             \
     "{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"v\":" \
     "{\"type\":\"string\"}},\"required\":[\"v\"]}}"
-#define ASKS(key) {key, "elicitation/create", {FORM, sizeof FORM - 1}, false}
+#define ASKS(key) {key, "elicitation/create", {FORM, sizeof FORM - 1}, false, NULL}
 
 static const struct client_question one[] = {ASKS("one")}, two[] = {ASKS("a"), ASKS("b")};
 
