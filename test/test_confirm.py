@@ -381,3 +381,56 @@ def test_who_may_not_read_is_not_shown_notes_by_a_question(stdio, vault):
     assert "secret" not in question["params"]["message"].lower()
     stdio.send(answer_to(question, "decline"))
     heard(stdio)
+
+
+FUNCTION = {"name": "twice", "description": "Doubles a number that it is given.",
+            "parameters": {"x": {"type": "number", "description": "the number", "required": True}},
+            "returnType": "number", "code": "function twice(x: number): number {\n  return x * 2;\n}"}
+
+
+def test_a_function_is_shown_beside_what_it_becomes(cloche, stdio):
+    policy_of()
+    stdio.ask(hello({}))
+    made = stdio.ask(call("register_custom_function", FUNCTION, id=3))
+    assert not made["result"]["isError"], made
+    policy_of("customFunctions.update")
+    change = call("update_custom_function", {"name": "twice", "code": FUNCTION["code"].replace("x * 2", "x + x")}, id=5)
+    stdio.send(change)
+    [entry] = wait_for(cloche, 1)
+    for part in ("twice version 1", "twice(x: number)", "-  return x * 2;", "+  return x + x;"):
+        assert part in shown(entry)
+    policy_of("customFunctions.delete")
+    other = stdio.ask(call("update_custom_function", {
+        "name": "twice", "code": FUNCTION["code"].replace("x * 2", "2 * x")}, id=6))
+    while other["id"] != 6:
+        other = heard(stdio)
+    assert not other["result"]["isError"]
+    run(cloche, "approvals", "allow", entry["id"])
+    answer = heard(stdio)
+    assert answer["id"] == 5 and "not what a person was shown" in json.dumps(answer)
+
+
+@pytest.mark.parametrize("text", [
+    "a\u202egnp.exe", "a\u2066b\u2069", "zero\u200bwidth\ufeff", "tag\U000e0041\U000e007f",
+    "line\u2028sep\u2029", "next\u0085line", "esc\u001b[2J\u001b[H", "cr\rlf\nx", "bell\u0007",
+    "soft\u00adhyphen", "variation\ufe0f\ufe01", "hangul\u3164fill", "blank\u2800"])
+@pytest.mark.parametrize("window", [{}, {"elicitation": {}}])
+def test_nothing_in_a_question_turns_or_hides_its_text(cloche, stdio, vault, text, window):
+    policy_of("notes.update")
+    write(vault, "q/junk.md", f"# J\n\nold {text}\n")
+    stdio.ask(hello(window))
+    stdio.send(call("update_note", {"identifier": "q/junk", "content": f"new {text}",
+                                    "force": True}, id=5))
+    if window:
+        question = heard(stdio)
+        told = question["params"]["message"]
+        stdio.send(answer_to(question, "decline"))
+    else:
+        [entry] = wait_for(cloche, 1)
+        told = run(cloche, "approvals", "list")
+        run(cloche, "approvals", "deny", entry["id"])
+    assert heard(stdio)["id"] == 5
+    seen = [c for c in told if c != "\n" and (not c.isprintable() or c in text.replace(" ", "")
+                                              and not c.isascii())]
+    assert seen == [] and "\\" in told
+    assert not any(line.startswith(("x", "lf")) for line in told.splitlines())

@@ -11,6 +11,7 @@
 #include "actions/permission.h"
 #include "actions/places.h"
 #include "actions/preview.h"
+#include "actions/resolve.h"
 #include "actions/results.h"
 #include "actions/shorten.h"
 #include "actions/tooling.h"
@@ -445,13 +446,31 @@ static bool confirmed(const struct action_call *c, const char *name, bool review
                         e);
 }
 
+/* The same for what changes custom functions, which have no dry run. */
+static bool confirmed_functions(const struct action_call *c, const char *name,
+                                struct err *e)
+{
+    scoped_resolved struct resolved before, now;
+    resolved_init(&before);
+    resolved_init(&now);
+    if (!permit_asks(&c->place->permit, name))
+        return true;
+    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
+    return resolve_functions(c, &before, e) &&
+           confirm_call(&by, name, c->arguments, &before.changes, e) &&
+           resolve_functions(c, &now, e) && resolved_holds(&before, &now, e);
+}
+
 static bool perform(const struct action_call *c, const struct need *need,
                     struct answer *out, struct err *e)
 {
     scoped(preview_free) struct preview *review = NULL;
     const struct host_call *call = need->of_notes ? host_call_named(need->name) : NULL;
     struct action_call now = *c;
-    if (need->name &&
+    bool functions = need->name && functioning_is_name(str_of(need->name));
+    if (functions && !confirmed_functions(c, need->name, e))
+        return err_wrap(e, "%s", c->row->shown.name);
+    if (need->name && !functions &&
         !confirmed(c, confirmed_name(c, need->name), call && call->reviewed, &review, e))
         return err_wrap(e, "%s", c->row->shown.name);
     now.review = review ? &review->of : NULL;

@@ -10,6 +10,7 @@
 #include "actions/places.h"
 #include "actions/preview.h"
 #include "actions/report.h"
+#include "actions/resolve.h"
 #include "os/os.h"
 
 /* ---- patience ------------------------------------------------------------ */
@@ -198,6 +199,21 @@ static bool look(struct calling *x, bool *asks, struct err *e)
     return preview_end_look(x->preview, ok, &why, asks, e);
 }
 
+/* Which vault it is, once; another one by the time of the word is a conflict. */
+static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct err *e)
+{
+    scoped_resolved struct resolved now;
+    resolved_init(&now);
+    if (!x->resolved) {
+        x->resolved = mem_new(sizeof *x->resolved);
+        resolved_init(x->resolved);
+        if (!resolve_vault(x->v, x->args, x->resolved, e))
+            return false;
+    }
+    return confirm_call(by, x->c->row.name, x->args, &x->resolved->changes, e) &&
+           resolve_vault(x->v, x->args, &now, e) && resolved_holds(x->resolved, &now, e);
+}
+
 /* By a person, where the policy wants that. */
 static bool confirmed(struct calling *x, struct err *e)
 {
@@ -212,6 +228,8 @@ static bool confirmed(struct calling *x, struct err *e)
                               .who = v->who,
                               .evaluation = v,
                               .consent = calling_consent(x)};
+    if (x->c->names_vault)
+        return confirmed_vault(x, &by, e);
     return confirm_call(&by, x->c->row.name, x->args,
                         x->preview ? &x->preview->changes : NULL, e);
 }
@@ -308,6 +326,9 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
     }
     consent_drop(&x->consent); /* it was not needed after all */
     preview_leave(v, x->preview);
+    if (x->resolved)
+        resolved_done(x->resolved);
+    free(x->resolved);
     give_advice(x, ok, buf_view(out), e);
     calling_leave_vault(x);
     enum err_code outcome = ok ? ERR_NONE : e->code;

@@ -137,9 +137,10 @@ struct calling {
     struct arena *arena;
     uint64_t begun_ns, until_ns, patient_ns;
     unsigned attempt;
-    struct err busy;         /* of the last attempt */
-    struct consent consent;  /* a person's, that it waits for */
-    struct preview *preview; /* what he was shown; NULL: nothing */
+    struct err busy;           /* of the last attempt */
+    struct consent consent;    /* a person's, that it waits for */
+    struct preview *preview;   /* what he was shown; NULL: nothing */
+    struct resolved *resolved; /* the vault that it names (resolve.h); NULL: none */
     bool (*again)(struct calling *x, struct buf *out, struct err *e);
     bool (*then)(struct calling *x, struct buf *out, struct err *e);
     enum script_wait_kind kind;
@@ -178,7 +179,8 @@ struct host_call {
     bool steady;
     /* All that it writes is a change of own_vault(), and so can be told before it is made. */
     bool reviewed;
-    bool outward; /* it leads out of the vault: not for custom functions */
+    bool names_vault; /* and changes what the list of vaults says of it */
+    bool outward;     /* it leads out of the vault: not for custom functions */
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
     /* Tells the account what was asked for where it was not allowed; NULL: its name will do. */
