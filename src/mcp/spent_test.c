@@ -10,16 +10,16 @@
 
 static struct spent spent;
 
-static int opened(void **s)
+static int opened(void **state)
 {
-    (void)s;
+    (void)state;
     spent_init(&spent);
     return 0;
 }
 
-static int closed(void **s)
+static int closed(void **state)
 {
-    (void)s;
+    (void)state;
     spent_done(&spent);
     return 0;
 }
@@ -32,18 +32,18 @@ static enum err_code take_one(uint32_t number, const char *who, int64_t now)
     return spent_take(&spent, id, who, now, now + 1000, &e) ? ERR_NONE : e.code;
 }
 
-static void a_state_is_spent_once(void **s)
+static void a_state_is_spent_once(void **state)
 {
-    (void)s;
+    (void)state;
     assert_int_equal(take_one(1, "a", 0), ERR_NONE);
     assert_int_equal(take_one(1, "a", 500), ERR_INVALID);
     assert_int_equal(take_one(1, "b", 999), ERR_INVALID);
     assert_int_equal(take_one(2, "a", 999), ERR_NONE);
 }
 
-static void nobody_pushes_out_what_another_has_spent(void **s)
+static void nobody_pushes_out_what_another_has_spent(void **state)
 {
-    (void)s;
+    (void)state;
     assert_int_equal(take_one(1, "victim", 0), ERR_NONE);
     uint32_t n = 2;
     while (take_one(n, "greedy", 0) == ERR_NONE)
