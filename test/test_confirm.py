@@ -4,7 +4,10 @@ import os
 import time
 from pathlib import Path
 
+import anyio
+import mcp_types as types
 import pytest
+from mcp import Client, StdioServerParameters
 from test_permissions import run, trail, wait_for, waiting
 from wire import META, call, initialize, request, structured
 
@@ -434,3 +437,32 @@ def test_nothing_in_a_question_turns_or_hides_its_text(cloche, stdio, vault, tex
                                               and not c.isascii())]
     assert seen == [] and "\\" in told
     assert not any(line.startswith(("x", "lf")) for line in told.splitlines())
+
+
+# ---- an official client --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_an_official_client_asks_its_person(cloche, vault, mode):
+    """Of a plain tool in both revisions; code asks there in the older one alone."""
+    asked = []
+
+    async def elicit(context, params):
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"decision": "allow"})
+
+    async def use():
+        server = StdioServerParameters(command=cloche, args=["mcp", "--vault", str(vault)],
+                                       env=dict(os.environ))
+        async with Client(server, mode=mode, elicitation_callback=elicit) as client:
+            made = await client.call_tool("create_note", MAKE)
+            assert not made.is_error, made
+            if mode == "legacy":
+                code = CODE.replace("Asked", "Twice")
+                ran = await client.call_tool("evaluate_note_code", {"code": code})
+                assert ran.structured_content["success"], ran
+
+    anyio.run(use)
+    assert (vault / "idea" / "Asked.md").exists()
+    assert len(asked) == (2 if mode == "legacy" else 1)
+    assert all("May notes.create be called?" in message for message in asked)
