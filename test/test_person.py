@@ -1,8 +1,10 @@
 """The page on which a person decides: who gets in, and what is done there."""
 
 import json
+import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from packages import package
@@ -112,6 +114,32 @@ def test_a_person_decides_and_it_is_recorded(page, seat, program, vault):
         assert "Permission denied" not in text_of(client.receive())
         assert "Permission denied" not in text_of(client.ask(read_note(6, ["other"])))
     assert {"page opened", "decision", "approval"} <= {r["event"] for r in trail(vault)}
+
+
+def test_a_call_that_the_policy_keeps_is_decided_there(page, seat, program, vault):
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    (folder / "policy.json").write_text('{"confirm": ["notes.update"]}')
+    (vault / "q").mkdir()
+    (vault / "q" / "junk.md").write_text("# Old title\n\nwords\n")
+    with Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        client.ask(hello())
+        client.send(call("update_note", {"identifier": "q/junk", "content": "new",
+                                         "force": True}, id=5))
+        [entry] = wait_for(program, 1)
+        [shown] = page.http.get("/person/state", headers=seat).json()["approvals"]
+        assert shown["question"] == "May notes.update be called?" and shown["kind"] == "call"
+        assert "which says it is 'test 1' (claimed)" in shown["caller"]
+        assert "Old title" in shown["text"] and "+new" in shown["text"]
+        said = {"id": entry["id"], "allow": True, "remember": "always"}
+        assert page.http.post("/person/decide", json=said, headers=seat).status_code == 400
+        said["remember"] = "call"
+        assert page.http.post("/person/decide", json=said, headers=seat).status_code == 200
+        while (answer := client.receive()).get("id") != 5:
+            pass
+        assert not answer["result"]["isError"]
+    assert "new" in (vault / "q" / "junk.md").read_text()
 
 
 def test_a_tools_permission_is_set_there(page, seat, program):

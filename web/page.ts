@@ -3,7 +3,7 @@
 
 interface Approval {
   id: string; kind: string; caller: string; asked: string; left_ms: number; waiting: boolean;
-  choices: string[]; tools: string[]; text: string;
+  question: string; choices: string[]; tools: string[]; text: string;
 }
 interface Tool {
   name: string; version: string; category: string; description: string; license: string;
@@ -78,7 +78,8 @@ function card(a: Approval): HTMLElement {
   const box = make("article");
   box.dataset.id = a.id;
   const verb = a.kind === "install" ? "proposes to install" : "asks to run";
-  box.append(make("p", `${a.caller} ${verb} ${a.tools.join(", ")}${a.waiting ? "" : " (and does not wait any more)"}`));
+  const wish = a.kind === "call" ? `asks: ${a.question}` : `${verb} ${a.tools.join(", ")}`;
+  box.append(make("p", `${a.caller} ${wish}${a.waiting ? "" : " (and does not wait any more)"}`));
   box.append(make("pre", a.text));
   const foot = make("footer");
   const remember = choose(a.choices.map((c) => [c, WORDS[c] ?? c]), "call");

@@ -5,10 +5,13 @@
 #include "actions/cache.h"
 #include "actions/calls.h"
 #include "actions/checking.h"
+#include "actions/confirm.h"
 #include "actions/functioning.h"
 #include "actions/machines.h"
 #include "actions/permission.h"
 #include "actions/places.h"
+#include "actions/preview.h"
+#include "actions/resolve.h"
 #include "actions/results.h"
 #include "actions/shorten.h"
 #include "actions/tooling.h"
@@ -405,16 +408,76 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
     return last ? last : vault_set_begin(a->vaults, who->grant);
 }
 
-/* By a person, where the policy wants that. */
-static bool confirmed(const struct action_call *c, const char *name, struct err *e)
+/* What is confirmed: rename_note asks for notes.rename, and gives another type as well. */
+static const char *confirmed_name(const struct action_call *c, const char *name)
 {
-    const struct permit *permit = &c->place->permit;
-    if (!permit_asks(permit, name))
+    bool moves = c->row->run == action_rename_note && json_get(c->arguments, "new_type");
+    return moves ? "notes.move" : name;
+}
+
+/* What it would change; *asks: anything at all. */
+static bool look(const struct action_call *c, struct preview *r, bool *asks,
+                 struct err *e)
+{
+    struct err why = {0};
+    struct answer nothing = {0};
+    struct action_call looking = *c;
+    looking.review = &r->of;
+    buf_init(&nothing.json, CALL_ARGS_MAX);
+    buf_init(&nothing.content, CALL_ARGS_MAX);
+    bool ok = c->row->run(&looking, &nothing, &why);
+    buf_done(&nothing.json);
+    buf_done(&nothing.content);
+    return preview_end_look(r, ok, &why, asks, e);
+}
+
+/* By a person, where the policy wants that. *review: what he was shown; NULL: nothing. */
+static bool confirmed(const struct action_call *c, const char *name, bool reviewed,
+                      struct preview **review, struct err *e)
+{
+    bool asks = true;
+    if (!permit_asks(&c->place->permit, name))
         return true;
-    char vault[VAULT_ID_MAX + 1];
-    vault_set_id(c->actions->vaults, c->place->vault, vault);
-    return confirm_call(permit, name, c->arguments, vault, true, NULL, NULL,
-                        c->place->part, e);
+    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
+    *review = reviewed ? preview_new(NULL) : NULL;
+    if (reviewed && (!look(c, *review, &asks, e) || !asks))
+        return !e->code;
+    return confirm_call(&by, name, c->arguments, reviewed ? &(*review)->changes : NULL,
+                        e);
+}
+
+/* The same for what changes custom functions, which have no dry run. */
+static bool confirmed_functions(const struct action_call *c, const char *name,
+                                struct err *e)
+{
+    scoped_resolved struct resolved before, now;
+    resolved_init(&before);
+    resolved_init(&now);
+    if (!permit_asks(&c->place->permit, name))
+        return true;
+    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
+    return resolve_functions(c, &before, e) &&
+           confirm_call(&by, name, c->arguments, &before.changes, e) &&
+           resolve_functions(c, &now, e) && resolved_holds(&before, &now, e);
+}
+
+static bool perform(const struct action_call *c, const struct need *need,
+                    struct answer *out, struct err *e)
+{
+    scoped(preview_free) struct preview *review = NULL;
+    const struct host_call *call = need->of_notes ? host_call_named(need->name) : NULL;
+    struct action_call now = *c;
+    bool functions = need->name && functioning_is_name(str_of(need->name));
+    if (functions && !confirmed_functions(c, need->name, e))
+        return err_wrap(e, "%s", c->row->shown.name);
+    if (need->name && !functions &&
+        !confirmed(c, confirmed_name(c, need->name), call && call->reviewed, &review, e))
+        return err_wrap(e, "%s", c->row->shown.name);
+    now.review = review ? &review->of : NULL;
+    bool ok = c->row->run(&now, out, e);
+    if (ok && call && need->writes)
+        account_answer(c->place->part, call, buf_view(&out->json));
+    return ok;
 }
 
 static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
@@ -428,14 +491,7 @@ static bool run_permitted(const struct action_call *c, struct answer *out, struc
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    if (need.name && !confirmed(c, need.name, e))
-        return err_wrap(e, "%s", row->shown.name);
-    bool ok = row->run(c, out, e);
-    const struct host_call *call =
-        ok && need.of_notes ? host_call_named(need.name) : NULL;
-    if (call && need.writes)
-        account_answer(c->place->part, call, buf_view(&out->json));
-    return ok;
+    return perform(c, &need, out, e);
 }
 
 /* What a command-line tool takes is looked at with its manifest. */

@@ -5,9 +5,12 @@
 
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "actions/confirm.h"
 #include "actions/dry.h"
 #include "actions/places.h"
+#include "actions/preview.h"
 #include "actions/report.h"
+#include "actions/resolve.h"
 #include "os/os.h"
 
 /* ---- patience ------------------------------------------------------------ */
@@ -179,22 +182,56 @@ static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
     return run_it(x, make, out, e);
 }
 
+/* What it would change, once; *asks: anything at all. */
+static bool look(struct calling *x, bool *asks, struct err *e)
+{
+    *asks = true;
+    if (!x->c->reviewed || x->preview)
+        return true;
+    struct err why = {0};
+    scoped_buf struct buf nothing;
+    buf_init(&nothing, CALL_ARGS_MAX);
+    struct json_writer w = json_writer(&nothing);
+    x->preview = preview_new(x->args);
+    preview_join(x->v, x->preview);
+    bool ok = x->c->call(x->v, x->args, &w, &why);
+    x->made = !ok && !x->preview->of.known; /* its failure is the call's */
+    return preview_end_look(x->preview, ok, &why, asks, e);
+}
+
+/* Which vault it is, once; another one by the time of the word is a conflict. */
+static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct err *e)
+{
+    scoped_resolved struct resolved now;
+    resolved_init(&now);
+    if (!x->resolved) {
+        x->resolved = mem_new(sizeof *x->resolved);
+        resolved_init(x->resolved);
+        if (!resolve_vault(x->v, x->args, x->resolved, e))
+            return false;
+    }
+    return confirm_call(by, x->c->row.name, x->args, &x->resolved->changes, e) &&
+           resolve_vault(x->v, x->args, &now, e) && resolved_holds(x->resolved, &now, e);
+}
+
 /* By a person, where the policy wants that. */
 static bool confirmed(struct calling *x, struct err *e)
 {
+    bool asks;
     struct evaluation *v = x->v;
-    const struct permit *permit = &v->here->permit;
-    if (v->dry || !permit_asks(permit, x->c->row.name))
+    if (v->dry || !permit_asks(&x->here->permit, x->c->row.name))
         return true;
-    char vault[VAULT_ID_MAX + 1];
-    vault_set_id(v->actions->vaults, atomic_load(&v->vault), vault);
-    struct consent *consent = calling_consent(x);
-    if (!consent_begin(consent, v, e))
-        return false;
-    bool ok = confirm_call(permit, x->c->row.name, x->args, vault, false, &v->stopping,
-                           consent, x->here->part, e);
-    consent_end(consent, v);
-    return ok;
+    if (!look(x, &asks, e) || !asks)
+        return !e->code;
+    const struct ask_by by = {.actions = v->actions,
+                              .place = x->here,
+                              .who = v->who,
+                              .evaluation = v,
+                              .consent = calling_consent(x)};
+    if (x->c->names_vault)
+        return confirmed_vault(x, &by, e);
+    return confirm_call(&by, x->c->row.name, x->args,
+                        x->preview ? &x->preview->changes : NULL, e);
 }
 
 static bool confirm(struct calling *x, struct buf *out, struct err *e)
@@ -288,6 +325,10 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
         return false;
     }
     consent_drop(&x->consent); /* it was not needed after all */
+    preview_leave(v, x->preview);
+    if (x->resolved)
+        resolved_done(x->resolved);
+    free(x->resolved);
     give_advice(x, ok, buf_view(out), e);
     calling_leave_vault(x);
     enum err_code outcome = ok ? ERR_NONE : e->code;

@@ -53,6 +53,7 @@ struct evaluation {
     struct place *files_place; /* whose mounts are in it */
     struct dry *dry;           /* NULL: what it does is done (dry.h) */
     struct advice advice;
+    struct preview *previews; /* of calls that a person is asked for (preview.h) */
     struct loaded_functions {
         const struct function_set *set; /* NULL: not asked for yet */
         const struct function *draft;   /* evaluation_functions(); may be NULL */
@@ -92,10 +93,11 @@ struct evaluation {
  * ERR_NO_VAULT. Threads: safe. */
 struct vault *actions_vault(struct evaluation *v, struct err *e);
 
-/* The same as vault_as(), for a call that writes or matches patterns: the history then names
- * the caller, and patterns end with the call. The caller of this ends it with
+/* The same as vault_as(), for a call with these arguments that writes or matches patterns:
+ * the history then names the caller, patterns end with the call, and it is reviewed where a
+ * person was asked for it (preview.h). The caller of this ends it with
  * vault_close(). */
-struct vault *own_vault(struct evaluation *v, struct err *e);
+struct vault *own_vault(struct evaluation *v, const struct json *args, struct err *e);
 
 /* The content_hash that a note was read with last, by any of its names; empty: never.
  * Threads: safe. */
@@ -135,8 +137,10 @@ struct calling {
     struct arena *arena;
     uint64_t begun_ns, until_ns, patient_ns;
     unsigned attempt;
-    struct err busy;        /* of the last attempt */
-    struct consent consent; /* a person's, that it waits for */
+    struct err busy;           /* of the last attempt */
+    struct consent consent;    /* a person's, that it waits for */
+    struct preview *preview;   /* what he was shown; NULL: nothing */
+    struct resolved *resolved; /* the vault that it names (resolve.h); NULL: none */
     bool (*again)(struct calling *x, struct buf *out, struct err *e);
     bool (*then)(struct calling *x, struct buf *out, struct err *e);
     enum script_wait_kind kind;
@@ -173,7 +177,10 @@ struct host_call {
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
-    bool outward; /* it leads out of the vault: not for custom functions */
+    /* All that it writes is a change of own_vault(), and so can be told before it is made. */
+    bool reviewed;
+    bool names_vault; /* and changes what the list of vaults says of it */
+    bool outward;     /* it leads out of the vault: not for custom functions */
     bool
         asks; /* asks for permission by itself, for what it is given; here it is allowed */
     /* Tells the account what was asked for where it was not allowed; NULL: its name will do. */

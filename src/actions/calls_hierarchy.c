@@ -9,7 +9,7 @@ typedef bool change_fn(struct vault *v, const struct json *options,
 static bool change(struct evaluation *v, const struct json *args, const char *call,
                    change_fn *f, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     const struct json *o = call_options(args, call, e);
     size_t from = out->out->n;
     if (!vault || !o || !f(vault, o, out, e))
@@ -74,6 +74,7 @@ static const struct host_call rows[] = {
      "puts a note beneath another",
      call_add,
      LEVEL_FULL,
+     .reviewed = true,
      .details = "The list stands in the parent's frontmatter, under the key subnotes. "
                 "Without position it comes last, or stays where it is; positions count "
                 "from 0. A note may have several parents.",
@@ -89,6 +90,7 @@ static const struct host_call rows[] = {
      "takes a subnote away from its parent; both stay",
      call_remove,
      LEVEL_FULL,
+     .reviewed = true,
      .errors = "NotFound: it is no subnote of that parent.",
      .example = "await hierarchy.removeSubnote({parent_id: 'project/Plan', "
                 "child_id: 'meeting/Standup'})",
@@ -99,6 +101,7 @@ static const struct host_call rows[] = {
      "gives a note's subnotes another order",
      call_reorder,
      LEVEL_FULL,
+     .reviewed = true,
      .details = "child_ids must be exactly its subnotes, each once.",
      .errors = "InvalidInput: names those that are missing, and those that are none.",
      .example = "const rows = await hierarchy.getChildren('project/Plan');\n"

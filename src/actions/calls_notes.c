@@ -25,7 +25,7 @@ static bool call_get(struct evaluation *v, const struct json *args,
 static bool call_create(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     const struct json *o = call_options(args, "notes.create", e);
     size_t from = out->out->n;
     if (!vault || !o || !notes_create(vault, o, out, e))
@@ -38,7 +38,7 @@ static bool call_create(struct evaluation *v, const struct json *args,
 static bool call_update(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     const struct json *first = json_at(args, 0);
     const struct json *o = json_is(first, JSON_STRING) ? json_at(args, 1) : first;
     struct str name = name_of(first);
@@ -63,7 +63,7 @@ static bool call_update(struct evaluation *v, const struct json *args,
 static bool call_delete(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     return vault && notes_delete(vault, json_at(args, 0), out, e);
 }
 
@@ -77,7 +77,7 @@ static bool call_list(struct evaluation *v, const struct json *args,
 static bool call_search(struct evaluation *v, const struct json *args,
                         struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     return vault && notes_search(vault, json_at(args, 0), out, e);
 }
 
@@ -91,6 +91,7 @@ static const struct host_call rows[] = {
      "creates a note in the folder of its type",
      call_create,
      LEVEL_LIMITED,
+     .reviewed = true,
      .details =
          "The title becomes the file's name; type is 'note' by default. type_id is "
          "another word for type. markdown is the whole file, kept as it is: its frontmatter "
@@ -130,6 +131,7 @@ static const struct host_call rows[] = {
      "replaces a note's content, or merges its metadata, or both",
      call_update,
      LEVEL_LIMITED,
+     .reviewed = true,
      .details =
          "metadata is merged key by key, null removes a key. markdown takes the place of the "
          "whole file, frontmatter and all. Without contentHash the "
@@ -151,6 +153,7 @@ static const struct host_call rows[] = {
      "moves a note to the trash",
      call_delete,
      LEVEL_FULL,
+     .reviewed = true,
      .details = "Where other notes link to it nothing is done, and warnings lists them, "
                 "unless confirm is true. backup_path is where the file lies now. With "
                 "contentHash only that version is deleted.",

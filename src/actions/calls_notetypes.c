@@ -4,7 +4,7 @@
 static bool with_vault(struct evaluation *v, const struct json *args, vault_call *does,
                        struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     return vault && does(vault, json_at(args, 0), out, e);
 }
 
@@ -48,6 +48,7 @@ static const struct host_call rows[] = {
      "describes a type of notes: what for, how to write them, which metadata they have",
      call_create,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "metadata_schema is {type: 'object', properties: {name: {type, enum, minimum, "
          "pattern, format ...}}, required: [...]} or {fields: [{name, type, required, "
@@ -91,6 +92,7 @@ static const struct host_call rows[] = {
      "changes what is said about a type",
      call_update,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "Parts that are not given stay as they are. Notes that are there already are "
          "not checked again. With content_hash only that version is changed.",
@@ -106,6 +108,7 @@ static const struct host_call rows[] = {
      "deletes a type: only an empty one, or with its notes moved to another type or the trash",
      call_delete,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "'error' (the default) refuses where there are notes; 'migrate' moves them to "
          "target_type and rewrites links; 'delete' moves them to the trash and needs "

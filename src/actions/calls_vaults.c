@@ -3,6 +3,7 @@
 #include "actions/calls.h"
 #include "actions/dry.h"
 #include "actions/places.h"
+#include "actions/preview.h"
 
 /* ---- which one ---------------------------------------------------------- */
 
@@ -18,10 +19,10 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
     return copy ? copy : vault_set_get(s, n, e);
 }
 
-struct vault *own_vault(struct evaluation *v, struct err *e)
+struct vault *own_vault(struct evaluation *v, const struct json *args, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);
-    return place_view(v->here, vault, v->who->cancel, &v->stopping);
+    return place_view(v->here, vault, v->who->cancel, &v->stopping, preview_of(v, args));
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)
@@ -194,6 +195,7 @@ static const struct host_call rows[] = {
      "changes a vault's name or description",
      call_update,
      LEVEL_FULL,
+     .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.update({id: 'work', description: 'what I am paid for'})",
@@ -203,6 +205,7 @@ static const struct host_call rows[] = {
      "takes a vault from the list; its files stay as they are",
      call_remove,
      LEVEL_FULL,
+     .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.remove('work')",

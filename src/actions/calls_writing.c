@@ -10,7 +10,7 @@ typedef bool notes_write_fn(struct vault *v, const struct json *options,
 static bool guarded(struct evaluation *v, const struct json *args, const char *name,
                     notes_write_fn *call, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     const struct json *o = call_options(args, name, e);
     if (!vault || !o)
         return false;
@@ -112,7 +112,7 @@ static void see_results(struct evaluation *v, const struct buf *out, size_t from
 static bool call_batch(struct evaluation *v, const struct json *args,
                        struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, e);
+    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
     const struct json *o = call_options(args, "notes.batch", e);
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
     size_t from = out->out->n;
@@ -163,6 +163,7 @@ static const struct host_call rows[] = {
      "gives a note another title and file name; the links to it follow",
      call_rename,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "It stays in its folder. Links in other notes and in itself are rewritten, with "
          "their headings and labels, all or none of them; code blocks are left alone. The "
@@ -182,6 +183,7 @@ static const struct host_call rows[] = {
      "moves a note to another type, which is its first folder; the links to it follow",
      call_move,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "Links in other notes are rewritten, and the note's own relative links go on to "
          "lead where they did, all or none of them. The version that this code read last "
@@ -209,6 +211,7 @@ static const struct host_call rows[] = {
      "changes one section of a note and leaves all others as they are",
      call_update_section,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "heading is the text of a heading of level 2; where several have it, occurrence "
          "says which. mode is replace by default; create adds a section at the end, remove "
@@ -228,6 +231,7 @@ static const struct host_call rows[] = {
      "several changes of notes, all or nothing",
      call_batch,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "Each change has an action and the options of the call of that name; they are "
          "done in their order, at most 1,000. results are what the calls would answer.",
@@ -265,6 +269,7 @@ static const struct host_call rows[] = {
      "takes a note back to a revision, or out of the trash",
      call_restore,
      LEVEL_FULL,
+     .reviewed = true,
      .details =
          "The file becomes what it was then, byte for byte, as a new revision. For a note "
          "that is there, the version that this code read last must be its version now, "

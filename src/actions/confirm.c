@@ -1,85 +1,159 @@
 /* A person's word before a call that the policy keeps for it ("confirm"). The question
  * shows what would be done, in full: who says yes has seen it.
  */
-#include "actions/account.h"
-#include "actions/consent.h"
+#include "actions/confirm.h"
 
-#define SHOWN_MAX ((size_t)64 * 1024) /* bytes of the arguments */
-#define WORKING_MAX ((size_t)8 << 20)
+#include <stdio.h>
 
-static const char schema[] =
-    "{\"type\":\"object\",\"properties\":{\"allow\":{\"type\":\"boolean\",\"title\":"
-    "\"Allow it this once\",\"default\":false}},\"required\":[\"allow\"]}";
+#include "actions/places.h"
 
-/* false: it cannot be shown whole. */
-static bool put_question(struct buf *out, const char *call, const struct json *arguments,
-                         const char *vault)
+#define WHOLE_MAX ((size_t)64 << 20) /* of a request, to be hashed */
+
+/* ---- what is shown ---------------------------------------------------------- */
+
+/* A line: "title: Asked". A text stands as it is, anything else as JSON. */
+static void put_value(struct str key, const struct json *v, struct json_writer *w)
 {
-    scoped_buf struct buf shown;
+    scoped_buf struct buf line;
+    buf_init(&line, APPROVAL_SHOWN_MAX);
+    if (key.n) {
+        buf_str(&line, key);
+        buf_cstr(&line, ": ");
+    }
+    struct json_writer inner = json_writer(&line);
+    if (json_is(v, JSON_STRING))
+        buf_str(&line, json_str(v));
+    else
+        json_put(&inner, v);
+    json_put_str(w, buf_view(&line));
+    w->out->failed |= line.failed; /* it would not be shown whole */
+}
+
+static void put_object(const struct json *o, struct json_writer *w)
+{
+    struct json_iter it = json_iter(o);
+    while (json_next(&it))
+        put_value(it.key, it.value, w);
+}
+
+/* An object's members, or what stands in an array, each object there by its members. */
+static void put_arguments(const struct json *arguments, struct json_writer *w)
+{
+    json_key(w, "arguments");
+    json_open_array(w);
+    if (json_is(arguments, JSON_ARRAY)) {
+        struct json_iter it = json_iter(arguments);
+        while (json_next(&it)) {
+            if (json_is(it.value, JSON_OBJECT))
+                put_object(it.value, w);
+            else
+                put_value(STR(""), it.value, w);
+        }
+    } else {
+        put_object(arguments, w);
+    }
+    json_close(w);
+}
+
+static void put_vault(const struct ask_by *by, struct json_writer *w)
+{
+    char id[VAULT_ID_MAX + 1];
+    const char *path = ward_path(by->place->ward);
+    vault_set_id(by->actions->vaults, by->place->vault, id);
+    if (!path)
+        return;
     scoped_buf struct buf text;
-    buf_init(&shown, SHOWN_MAX);
-    buf_init(&text, 2 * SHOWN_MAX);
-    struct json_writer v = json_writer(&shown);
-    json_put(&v, arguments);
-    buf_printf(&text, "May %s be called%s%s? With: ", call,
-               *vault ? " in the vault " : "", vault);
-    buf_str(&text, buf_view(&shown));
+    buf_init(&text, (size_t)16 << 10);
+    buf_cstr(&text, path);
+    if (id[0])
+        buf_printf(&text, " (%s)", id);
+    json_pair_str(w, "vault", buf_view(&text));
+}
+
+/* What would change, as far as there is room. */
+static void put_changes(const struct confirm_changes *changes, struct json_writer *w)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
+    struct err none = {0};
+    struct json_iter it = json_iter(changes ? json_read(changes->lines, a, &none) : NULL);
+    size_t most = APPROVAL_SHOWN_MAX - 1000, left = 0;
+    bool open = false;
+    while (json_next(&it)) {
+        /* Six bytes of JSON may stand for one. */
+        if (left || w->out->n + 6 * json_str(it.value).n + 3 > most) {
+            left++;
+            continue;
+        }
+        if (!open) {
+            json_key(w, "would change");
+            json_open_array(w);
+        }
+        open = true;
+        json_put(w, it.value);
+    }
+    if (left && open) {
+        char more[60];
+        (void)snprintf(more, sizeof more, "(%zu more lines are not shown)", left);
+        json_put_cstr(w, more);
+    }
+    if (open)
+        json_close(w);
+}
+
+static bool put_shown(const struct ask_by *by, const char *call,
+                      const struct json *arguments, const struct confirm_changes *changes,
+                      struct buf *out, struct err *e)
+{
     struct json_writer w = json_writer(out);
     json_open_object(&w);
-    json_pair_cstr(&w, "mode", "form");
-    json_pair_str(&w, "message", buf_view(&text));
-    json_pair_raw(&w, "requestedSchema", str_of(schema));
+    json_pair_cstr(&w, "call", call);
+    put_vault(by, &w);
+    put_arguments(arguments, &w);
+    put_changes(changes, &w);
     json_close(&w);
-    return !out->failed && !text.failed && !shown.failed;
+    return !out->failed || ask_too_large("nothing was changed", e);
 }
 
-static bool refuse(const char *call, const char *why, const char *instead, struct err *e)
+/* Of all that was asked for, and of what it was resolved to. */
+static void make_digest(const struct ask_by *by, const char *call,
+                        const struct json *arguments,
+                        const struct confirm_changes *changes,
+                        char out[static CRYPTO_HASH_HEX])
 {
-    return err_set(e, ERR_DENIED,
-                   "%s needs a person's word (the policy's confirm), and %s; %s, or let "
-                   "a person do it at the terminal; nothing was changed by it",
-                   call, why, instead);
+    scoped_buf struct buf text;
+    buf_init(&text, WHOLE_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_array(&w);
+    const char *path = ward_path(by->place->ward);
+    json_put_cstr(&w, call);
+    json_put_cstr(&w, path ? path : "");
+    json_put(&w, arguments);
+    json_put_cstr(&w, changes ? changes->digest : "");
+    json_close(&w);
+    crypto_hash_hex(buf_view(&text), out);
 }
 
-static bool ask(const struct client *c, struct consent *consent, struct str question,
-                bool *allowed, struct err *e)
-{
-    scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
-    struct client_question q = {
-        .key = "confirm", .method = "elicitation/create", .params = question};
-    const struct json *answer;
-    if (!consent_ask_client(consent, "confirm", c, &q, arena, &answer, e))
-        return false;
-    *allowed = str_is(json_str(json_get(answer, "action")), "accept") &&
-               json_bool(json_get(json_get(answer, "content"), "allow"), false);
-    return true;
-}
+/* ---- the whole ---------------------------------------------------------------- */
 
-bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
-                  const char *vault, bool again, const struct cancel *stop,
-                  struct consent *consent, struct account_part *part, struct err *e)
+bool confirm_call(const struct ask_by *by, const char *call, const struct json *arguments,
+                  const struct confirm_changes *changes, struct err *e)
 {
-    if (!permit_asks(p, call))
+    char digest[CRYPTO_HASH_HEX];
+    struct approval_word word;
+    scoped_buf struct buf shown;
+    if (!permit_asks(&by->place->permit, call))
         return true;
-    const struct client *c = p->who->client;
-    if (!client_answers(c, "elicitation/create"))
-        return refuse(call, "your client cannot ask one",
-                      "use a client that declares elicitation", e);
-    if (!again && !client_waits(c))
-        return refuse(call, "this client cannot ask one while code runs",
-                      "use the plain tool for it", e);
-    scoped_buf struct buf question;
-    buf_init(&question, WORKING_MAX);
-    if (!put_question(&question, call, arguments, vault))
-        return refuse(call, "it is too large to be shown to one", "do less at once", e);
-    struct client here = *c;
-    here.stop = stop;
-    bool allowed = false;
-    if (!ask(&here, consent, buf_view(&question), &allowed, e))
+    buf_init(&shown, APPROVAL_SHOWN_MAX);
+    if (!put_shown(by, call, arguments, changes, &shown, e))
         return false;
-    account_asked(part, allowed);
-    return allowed || err_set(e, ERR_DENIED,
-                              "a person was asked whether %s may be called, and did not "
-                              "allow it; nothing was changed by it",
-                              call);
+    make_digest(by, call, arguments, changes, digest);
+    const struct ask a = {.kind = "call",
+                          .what = call,
+                          .verb = "be called",
+                          .undone = "nothing was changed",
+                          .names = &call,
+                          .count = 1,
+                          .shown = buf_view(&shown),
+                          .digest = digest};
+    return ask_person(by, &a, &word, e);
 }

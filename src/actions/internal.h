@@ -123,7 +123,8 @@ struct action_call {
     const struct caller *who;
     struct place *place; /* where it begins, and what it may do there */
     struct account *account;
-    struct arena *arena; /* of this call */
+    struct arena *arena;         /* of this call */
+    struct vault_review *review; /* of what it changes; NULL: none (preview.h) */
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
 struct vault *action_vault(const struct action_call *c, struct err *e);
@@ -167,14 +168,3 @@ void kept_end(struct kept *k, const struct script_outcome *o);
 /* Its part of the answer, a pair of the open object. */
 void kept_write(const struct kept *k, struct json_writer *w);
 void kept_done(struct kept *k);
-
-/* ---- persons ------------------------------------------------------------ */
-
-/* Asks a person, where the policy wants that, before `call` is made with these arguments
- * (an object, or an array of them). `again`: what this is part of can be run again from
- * its beginning. `stop`: as in struct client. `consent`: how it waits without a
- * thread (consent.h); NULL: it blocks. false and ERR_DENIED (no; or nobody could
- * be asked), ERR_INPUT where it is to be run again, or as client_ask(). */
-bool confirm_call(const struct permit *p, const char *call, const struct json *arguments,
-                  const char *vault, bool again, const struct cancel *stop,
-                  struct consent *consent, struct account_part *part, struct err *e);

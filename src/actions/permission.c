@@ -1,9 +1,8 @@
 /* May a command-line tool be run? The policy's answer, and where that is "ask" a person's.
  * The question shows what would be done, in full: who says yes has seen it. */
 #include "actions/permission.h"
-#include "actions/account.h"
+#include "actions/ask.h"
 #include "actions/calls.h"
-#include "actions/consent.h"
 #include "actions/places.h"
 
 #include <stdio.h>
@@ -13,7 +12,6 @@
 #include "os/os.h"
 #include "tools/tools.h"
 
-#define WORKING_MAX ((size_t)8 << 20)
 #define WHOLE_MAX ((size_t)64 << 20) /* of a request, to be hashed */
 /* What the tool is fed is shown so far, in bytes; its arguments are shown whole. */
 #define FED_MAX ((size_t)2000)
@@ -205,12 +203,7 @@ static bool make_shown(struct question *q, struct err *e)
     if (*q->path)
         json_pair_cstr(&w, "vault", q->path);
     json_close(&w);
-    return !q->shown.failed ||
-           err_set(e, ERR_DENIED,
-                   "Permission denied: a person has to be asked, and this is too large "
-                   "to be shown to one (%zu bytes may be); give less in the arguments, "
-                   "and long texts as stdin or files; nothing ran",
-                   APPROVAL_SHOWN_MAX);
+    return !q->shown.failed || ask_too_large("nothing ran", e);
 }
 
 /* Of all that was asked for, what is not shown included. */
@@ -231,35 +224,6 @@ static void make_digest(struct question *q)
 }
 
 /* ---- what came of it -------------------------------------------------------- */
-
-static void put_names(const struct question *q, struct json_writer *w)
-{
-    json_key(w, "tools");
-    json_open_array(w);
-    for (size_t i = 0; i < q->wish->count; i++)
-        if (q->asked[i])
-            json_put_cstr(w, q->wish->tools[i]->name);
-    json_close(w);
-}
-
-/* `result`: "allowed", "denied", "unanswered". */
-static void record(const struct question *q, const char *result, const char *by,
-                   enum approval_memory memory)
-{
-    struct err none = {0};
-    struct ward_event told;
-    ward_event_begin(&told, "approval");
-    json_pair_str(&told.out, "caller", str_cut(str_of(q->by->who->name), 100));
-    if (*q->path)
-        json_pair_str(&told.out, "vault", str_cut(str_of(q->path), 1000));
-    put_names(q, &told.out);
-    json_pair_cstr(&told.out, "request", q->digest);
-    json_pair_cstr(&told.out, "result", result);
-    json_pair_cstr(&told.out, "by", by);
-    if (!strcmp(result, "allowed"))
-        json_pair_cstr(&told.out, "remember", approval_memory_name(memory));
-    (void)ward_event_end(&told, q->by->place->ward, policy_of(q)->digest, true, &none);
-}
 
 /* Only what a client's window said is written here; who decides elsewhere writes there. */
 static void allow_always(const struct question *q)
@@ -284,184 +248,6 @@ static void keep_word(const struct question *q, enum approval_memory memory)
     for (size_t i = 0; i < q->wish->count; i++)
         if (q->asked[i] && memory == APPROVAL_SESSION && q->session[0])
             granted_add(g, q->session, q->path, q->wish->tools[i]);
-}
-
-static bool denied(const struct question *q, struct err *e)
-{
-    scoped_buf struct buf list;
-    buf_init(&list, 2048);
-    return err_set(e, ERR_DENIED,
-                   "Permission denied: a person was asked whether %.150s may be run, and "
-                   "did not allow it; nothing ran",
-                   names(q, &list));
-}
-
-static bool heard(const struct question *q, bool allowed, enum approval_memory memory,
-                  const char *by, struct err *e)
-{
-    account_asked(q->by->place->part, allowed);
-    record(q, allowed ? "allowed" : "denied", by, memory);
-    if (allowed)
-        keep_word(q, memory);
-    return allowed || denied(q, e);
-}
-
-/* ---- through the client's own window ----------------------------------------- */
-
-static void put_form(const struct question *q, struct json_writer *w)
-{
-    const bool offered[] = {true, q->session[0] != '\0',
-                            q->always && policy_of(q)->tools.elicit_always};
-    json_open_object(w);
-    json_pair_cstr(w, "type", "object");
-    json_key(w, "properties");
-    json_open_object(w);
-    json_pair_raw(w, "decision",
-                  STR("{\"type\":\"string\",\"title\":\"May it be run?\","
-                      "\"enum\":[\"allow\",\"deny\"]}"));
-    json_key(w, "remember");
-    json_open_object(w);
-    json_pair_cstr(w, "type", "string");
-    json_pair_cstr(w, "title", "For this call, this session, or always");
-    json_key(w, "enum");
-    json_open_array(w);
-    for (unsigned i = 0; i < LENGTH(offered); i++)
-        if (offered[i])
-            json_put_cstr(w, approval_memory_name((enum approval_memory)i));
-    json_close(w);
-    json_pair_cstr(w, "default", "call");
-    json_close(w);
-    json_close(w);
-    json_pair_raw(w, "required", STR("[\"decision\"]"));
-    json_close(w);
-}
-
-static bool make_form(const struct question *q, struct buf *out, struct err *e)
-{
-    scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
-    const struct json *shown = json_read(buf_view(&q->shown), arena, e);
-    scoped_buf struct buf list;
-    scoped_buf struct buf text;
-    buf_init(&list, 2048);
-    buf_init(&text, WORKING_MAX);
-    buf_printf(&text, "May %s be run?\n", names(q, &list));
-    approvals_tell_shown(shown, &text);
-    struct json_writer w = json_writer(out);
-    json_open_object(&w);
-    json_pair_cstr(&w, "mode", "form");
-    json_pair_str(&w, "message", buf_view(&text));
-    json_key(&w, "requestedSchema");
-    put_form(q, &w);
-    json_close(&w);
-    return !e->code && buf_check(&text, "the question", e) &&
-           buf_check(out, "the question", e);
-}
-
-static bool can_ask_client(const struct question *q)
-{
-    const struct client *c = q->by->who->client;
-    return policy_of(q)->tools.ask_client && client_answers(c, "elicitation/create") &&
-           (!q->by->evaluation || client_waits(c));
-}
-
-static bool ask_client(const struct question *q, struct err *e)
-{
-    scoped_buf struct buf form;
-    scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
-    buf_init(&form, WORKING_MAX);
-    if (!make_form(q, &form, e))
-        return false;
-    char key[24];
-    (void)snprintf(key, sizeof key, "approval-%.12s", q->digest);
-    struct client here = *q->by->who->client;
-    if (q->by->evaluation)
-        here.stop = &q->by->evaluation->stopping;
-    const struct json *answer;
-    struct client_question one = {
-        .key = key, .method = "elicitation/create", .params = buf_view(&form)};
-    if (!consent_ask_client(q->by->consent, q->digest, &here, &one, arena, &answer, e)) {
-        if (e->code == ERR_TIMEOUT)
-            record(q, "unanswered", "client", APPROVAL_CALL);
-        return false;
-    }
-    const struct json *content = json_get(answer, "content");
-    bool allowed = str_is(json_str(json_get(answer, "action")), "accept") &&
-                   str_is(json_str(json_get(content, "decision")), "allow");
-    enum approval_memory memory = APPROVAL_CALL;
-    (void)approval_memory_named(json_str(json_get(content, "remember")), &memory);
-    if (allowed && memory == APPROVAL_ALWAYS)
-        allow_always(q);
-    return heard(q, allowed, memory, "client", e);
-}
-
-/* ---- at the terminal, or on the page ----------------------------------------- */
-
-/* Told at once: the agent can tell its person. */
-static void tell_waiting(void *arg, const char *id)
-{
-    const struct question *q = arg;
-    const struct client *c = q->by->who->client;
-    char text[200], quoted[220];
-    (void)snprintf(text, sizeof text,
-                   "waiting for a person's word: cloche approvals allow %s", id);
-    (void)snprintf(quoted, sizeof quoted, "\"%s\"", text);
-    client_progress(c, 1e-6, 0, str_of(text));
-    client_log(c, CLIENT_NOTICE, "approvals", str_of(quoted));
-    client_let_go(c);
-    log_line(LOG_INFO, "%s", text);
-}
-
-static const char *vault_of(const struct question *q)
-{
-    return *q->path ? q->path : NULL;
-}
-
-static bool wait_for_word(struct question *q, const struct client *carrier,
-                          struct approvals *store, struct approval_word *word,
-                          struct err *e)
-{
-    const char *tools[TOOL_STAGES_MAX];
-    const struct tool_asker *by = q->by;
-    const struct grant *g = by->who->grant;
-    struct approval_wish wish = {.kind = q->wish->machine ? "machine" : "run",
-                                 .caller = by->who->name,
-                                 .asker = g ? g->principal : by->who->name,
-                                 .digest = q->digest,
-                                 .vault = vault_of(q),
-                                 .tools = tools,
-                                 .session = q->session[0] != '\0',
-                                 .always = q->always,
-                                 .shown = buf_view(&q->shown)};
-    for (size_t i = 0; i < q->wish->count; i++)
-        if (q->asked[i])
-            tools[wish.tool_count++] = q->wish->tools[i]->name;
-    struct approval_wait wait = {.ms = policy_of(q)->tools.ask_seconds * 1000,
-                                 .cancel = {by->who->cancel},
-                                 .begins = tell_waiting,
-                                 .arg = q};
-    if (by->evaluation)
-        wait.cancel[1] = &by->evaluation->stopping;
-    return consent_ask_store(by->consent, carrier, store, &wish, &wait, word, e);
-}
-
-static bool ask_store(struct question *q, struct err *e)
-{
-    struct approval_word word;
-    scoped_buf struct buf list;
-    buf_init(&list, 2048);
-    struct approvals *store = actions_approvals(q->by->actions, e);
-    const struct client *carrier =
-        q->by->evaluation ? q->by->evaluation->who->client : q->by->who->client;
-    if (!store || !wait_for_word(q, carrier, store, &word, e))
-        return false;
-    if (word.said)
-        return heard(q, word.allowed, word.memory, word.by, e);
-    record(q, "unanswered", "nobody", APPROVAL_CALL);
-    return err_set(e, ERR_DENIED,
-                   "Permission denied: no person has said within %u s whether %.100s may "
-                   "be run; nothing ran; a person can still allow it ('cloche approvals "
-                   "allow %s'): make the very same call again then, within ten minutes",
-                   policy_of(q)->tools.ask_seconds, names(q, &list), word.id);
 }
 
 /* ---- the whole ---------------------------------------------------------------- */
@@ -502,20 +288,46 @@ static bool look_at_policy(struct question *q, struct err *e)
     return true;
 }
 
+static bool ask_for(const struct question *q, struct err *e)
+{
+    const char *tools[TOOL_STAGES_MAX];
+    scoped_buf struct buf list;
+    buf_init(&list, 2048);
+    const struct ask_by by = {.actions = q->by->actions,
+                              .place = q->by->place,
+                              .who = q->by->who,
+                              .evaluation = q->by->evaluation,
+                              .consent = q->by->consent};
+    struct ask a = {.kind = q->wish->machine ? "machine" : "run",
+                    .what = names(q, &list),
+                    .verb = "be run",
+                    .undone = "nothing ran",
+                    .names = tools,
+                    .shown = buf_view(&q->shown),
+                    .digest = q->digest,
+                    .session = q->session[0] != '\0',
+                    .always = q->always};
+    for (size_t i = 0; i < q->wish->count; i++)
+        if (q->asked[i])
+            tools[a.count++] = q->wish->tools[i]->name;
+    struct approval_word word;
+    if (!ask_person(&by, &a, &word, e))
+        return false;
+    if (word.memory == APPROVAL_ALWAYS && !strcmp(word.by, "client"))
+        allow_always(q);
+    keep_word(q, word.memory);
+    return true;
+}
+
 static bool ask(struct question *q, struct err *e)
 {
-    struct evaluation *v = q->by->evaluation;
     buf_init(&q->shown, APPROVAL_SHOWN_MAX);
     /* Nobody is asked for what would be refused then, nor shown words of no meaning. */
     bool ok = (q->wish->machine || tools_check(q->wish->stages, q->wish->count, e)) &&
               make_shown(q, e);
     if (ok) {
         make_digest(q);
-        ok = consent_begin(q->by->consent, v, e);
-    }
-    if (ok) {
-        ok = can_ask_client(q) ? ask_client(q, e) : ask_store(q, e);
-        consent_end(q->by->consent, v);
+        ok = ask_for(q, e);
     }
     buf_done(&q->shown);
     return ok;

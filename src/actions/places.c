@@ -56,12 +56,13 @@ bool place_sees_notes(const struct place *p)
 }
 
 struct vault *place_view(const struct place *p, struct vault *v, struct cancel *first,
-                         struct cancel *second)
+                         struct cancel *second, struct vault_review *review)
 {
     const struct vault_view view = {.author = account_author(p->part),
                                     .notes = place_sees_notes(p),
                                     .types = may_see(p, "noteTypes.get"),
-                                    .cancel = {first, second}};
+                                    .cancel = {first, second},
+                                    .review = review};
     return v ? vault_as(v, &view) : NULL;
 }
 

@@ -13,8 +13,7 @@ struct tool_call tool_call_of(const struct action_call *c)
                               .place = c->place,
                               .account = c->account,
                               .arena = c->arena,
-                              .cancel = c->who->cancel,
-                              .again = true};
+                              .cancel = c->who->cancel};
 }
 
 static bool run(const struct action_call *c, const struct tool_order *orders,

@@ -1,5 +1,6 @@
 #include "actions/tool_vault.h"
 #include "actions/account.h"
+#include "actions/confirm.h"
 #include "actions/dry.h"
 #include "actions/places.h"
 
@@ -238,19 +239,37 @@ static void put_paths(const struct notes_file *files, size_t count, struct json_
     json_close(w);
 }
 
+/* Of what each file would hold: a word is for that, and for nothing else. */
+static void put_digest(const struct tool_vault *t, char out[static CRYPTO_HASH_HEX])
+{
+    scoped_buf struct buf text;
+    buf_init(&text, SIZE_MAX / 4);
+    for (size_t i = 0; i < t->count; i++) {
+        char hash[CRYPTO_HASH_HEX];
+        crypto_hash_hex(t->files[i].bytes, hash);
+        buf_printf(&text, "%d %s %zu ", (int)t->files[i].change, hash,
+                   t->files[i].path.n);
+        buf_str(&text, t->files[i].path);
+        buf_char(&text, '\n');
+    }
+    crypto_hash_hex(buf_view(&text), out);
+}
+
 /* Asked of the policy as if code made each change by a call of its own. */
 static bool check(const struct tool_vault *t, const struct json *shown, struct err *e)
 {
     const struct tool_call *c = t->call;
-    char vault[VAULT_ID_MAX + 1];
-    vault_set_id(c->actions->vaults, c->place->vault, vault);
+    const struct ask_by by = {
+        .actions = c->actions, .place = c->place, .who = c->who, .evaluation = c->code};
+    char digest[CRYPTO_HASH_HEX];
+    put_digest(t, digest);
+    const struct confirm_changes exact = {.lines = STR("[]"), .digest = digest};
     for (size_t k = 0; k < LENGTH(calls); k++) {
         bool any = false;
         for (size_t i = 0; i < t->count; i++)
             any |= t->files[i].change == k;
         if (any && (!lets(c->place, calls[k], true, e) ||
-                    !confirm_call(&c->place->permit, calls[k], shown, vault, c->again,
-                                  c->cancel, NULL, c->place->part, e)))
+                    (!dry_of(c) && !confirm_call(&by, calls[k], shown, &exact, e))))
             return err_wrap(e, "what the tool %s in the vault was not kept", words[k]);
     }
     return true;
@@ -291,7 +310,8 @@ bool tool_vault_keep(struct tool_vault *t, struct err *e)
     struct vault *vault = !shown            ? NULL
                           : dry_of(t->call) ? dry_vault(dry_of(t->call), number)
                                             : vault_set_get(all, number, e);
-    scoped(vault_close) struct vault *own = place_view(t->call->place, vault, NULL, NULL);
+    scoped(vault_close) struct vault *own =
+        place_view(t->call->place, vault, NULL, NULL, NULL);
     if (!own || !check(t, shown, e) ||
         !notes_put_files(own, t->files, t->count, t->since_ns, e))
         return false;

@@ -51,9 +51,8 @@ struct tool_call {
     const struct caller *who;
     const struct place *place;
     struct account *account;
-    struct arena *arena;   /* of the call */
-    struct cancel *cancel; /* NULL: it cannot be cancelled */
-    bool again; /* it can be run again from its beginning, once a person said yes */
+    struct arena *arena;     /* of the call */
+    struct cancel *cancel;   /* NULL: it cannot be cancelled */
     struct evaluation *code; /* that calls it; NULL: nobody's */
     struct consent *consent; /* how it waits for a person; NULL: it blocks */
 };

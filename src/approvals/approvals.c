@@ -335,6 +335,9 @@ static void put_entry(const struct approval_wish *w, const char *id, uint32_t wa
     json_pair_cstr(out, "id", id);
     json_pair_cstr(out, "kind", w->kind);
     json_pair_cstr(out, "caller", w->caller);
+    client_claim_put(w->claim, out);
+    if (w->question)
+        json_pair_cstr(out, "question", w->question);
     json_pair_cstr(out, "asker", w->asker);
     json_pair_cstr(out, "digest", w->digest);
     json_pair_int(out, "asked_ms", os_real_ms());
@@ -527,8 +530,8 @@ bool approvals_ask(struct approvals *a, const struct approval_wish *w,
 
 static void put_shown(const struct entry *x, struct json_writer *w)
 {
-    static const char *const keys[] = {"kind",    "caller", "vault", "tools",
-                                       "choices", "shown",  "digest"};
+    static const char *const keys[] = {"kind",  "caller",  "client", "question", "vault",
+                                       "tools", "choices", "shown",  "digest"};
     char asked[25];
     os_format_utc(x->asked_ms, asked);
     int64_t left = x->until_ms - os_real_ms();

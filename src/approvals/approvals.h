@@ -13,6 +13,7 @@
  */
 #pragma once
 #include "base/base.h"
+#include "caller/caller.h"
 #include "json/json.h"
 
 #define APPROVAL_ID 9u                        /* "k7qm2fxd" and a NUL */
@@ -38,12 +39,14 @@ const char *approval_memory_name(enum approval_memory m); /* "call" */
 bool approval_memory_named(struct str name, enum approval_memory *out);
 
 struct approval_wish {
-    const char *kind;         /* "run", "install", "machine" */
-    const char *caller;       /* as the audit names it */
-    const char *asker;        /* whose request it is: the same for nobody else */
-    const char *digest;       /* of all that is asked for, at most 64 bytes */
-    const char *vault;        /* the folder; NULL: none */
-    const char *const *tools; /* their names, at most APPROVAL_TOOLS_MAX */
+    const char *kind;                 /* "run", "install", "machine", "call" */
+    const char *caller;               /* as the audit names it */
+    const struct client_claim *claim; /* NULL: it claims nothing */
+    const char *question;             /* "May jq be run?", or NULL */
+    const char *asker;                /* whose request it is: the same for nobody else */
+    const char *digest;               /* of all that is asked for, at most 64 bytes */
+    const char *vault;                /* the folder; NULL: none */
+    const char *const *tools;         /* their names, at most APPROVAL_TOOLS_MAX */
     size_t tool_count;
     bool session, always; /* may be chosen, besides this call */
     /* What the person sees: a JSON object of labels, each with a text or an array of
@@ -90,7 +93,7 @@ bool approvals_end(struct approval_ticket *t, struct approval_word *out, struct 
 /* ---- deciding: for persons ------------------------------------------------- */
 
 /* Those that are not decided, the oldest first, as a JSON array of [{id, kind, caller,
- * asked, left_ms, waiting, vault, tools, choices, shown}]; `waiting`: a call waits for it. */
+ * client?, question?, asked, left_ms, waiting, vault, tools, choices, shown}]; `waiting`: a call waits for it. */
 bool approvals_list(struct approvals *a, struct buf *out, struct err *e);
 /* Another number whenever there may be others. Cheap. */
 uint64_t approvals_state(struct approvals *a);
@@ -109,3 +112,8 @@ bool approvals_decide(struct approvals *a, struct str id, bool allow,
 void approvals_tell(const struct json *entry, struct buf *out);
 /* The same for what is `shown` alone. */
 void approvals_tell_shown(const struct json *shown, struct buf *out);
+/* Who asks: "stdio, which says it is 'claude-code 1.2' (claimed)". NULL: it claims nothing. */
+void approvals_tell_asker(struct str caller, const struct client_claim *claim,
+                          struct buf *out);
+/* The same of an entry. */
+void approvals_tell_entry_asker(const struct json *entry, struct buf *out);

@@ -29,14 +29,47 @@ void approvals_tell_shown(const struct json *shown, struct buf *out)
     }
 }
 
+static void tell_asker(struct str caller, struct str name, struct str version,
+                       struct buf *out)
+{
+    str_spell(str_cut(caller, 100), out);
+    if (!name.n)
+        return;
+    buf_cstr(out, ", which says it is '");
+    str_spell(name, out);
+    if (version.n) {
+        buf_char(out, ' ');
+        str_spell(version, out);
+    }
+    buf_cstr(out, "' (claimed)");
+}
+
+void approvals_tell_asker(struct str caller, const struct client_claim *claim,
+                          struct buf *out)
+{
+    buf_cstr(out, "Asked by ");
+    tell_asker(caller, claim ? str_of(claim->name) : STR(""),
+               claim ? str_of(claim->version) : STR(""), out);
+}
+
+void approvals_tell_entry_asker(const struct json *entry, struct buf *out)
+{
+    const struct json *client = json_get(entry, "client");
+    tell_asker(json_str(json_get(entry, "caller")),
+               str_cut(json_str(json_get(client, "name")), 4 * CLIENT_NAME_MAX),
+               str_cut(json_str(json_get(client, "version")), 4 * CLIENT_VERSION_MAX),
+               out);
+}
+
 void approvals_tell(const struct json *entry, struct buf *out)
 {
     int64_t left = json_int(json_get(entry, "left_ms"), 0) / 1000;
     str_spell(json_str(json_get(entry, "id")), out);
-    buf_cstr(out, str_is(json_str(json_get(entry, "kind")), "install")
-                      ? "  to be installed, proposed by "
-                      : "  to be run, asked by ");
-    str_spell(str_cut(json_str(json_get(entry, "caller")), 100), out);
+    struct str kind = json_str(json_get(entry, "kind"));
+    buf_cstr(out, str_is(kind, "install") ? "  to be installed, proposed by "
+                  : str_is(kind, "call")  ? "  to be called, asked by "
+                                          : "  to be run, asked by ");
+    approvals_tell_entry_asker(entry, out);
     buf_printf(out, ", %s\n",
                json_bool(json_get(entry, "waiting"), false)
                    ? "who waits"

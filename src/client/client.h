@@ -30,6 +30,10 @@ struct client_question {
     const char *key;
     const char *method; /* "elicitation/create", "sampling/createMessage", "roots/list" */
     struct str params;  /* a JSON object, as MCP wants it for this method */
+    /* Something is permitted by the answer: one to what was not asked before is none. */
+    bool permits;
+    /* Names what is asked; NULL: `params` do, which else may be worded anew. */
+    const char *digest;
 };
 
 struct client_ways {

@@ -46,7 +46,8 @@ static const char form_choices[] = FORM(
                       "Choice", "Choice") "}}}",
     "[]");
 
-#define QUESTION(key, method, params) {key, method, {params, sizeof params - 1}}
+#define QUESTION(key, method, params) \
+    {key, method, {params, sizeof params - 1}, false, NULL}
 static const struct client_question
     name_question[] = {QUESTION("user_name", "elicitation/create",
                                 ASK_NAME("What is your name?"))},
@@ -236,7 +237,7 @@ static bool ask_one(const char *method, const struct buf *params,
                     const struct caller *who, struct arena *a, const struct json **answer,
                     struct err *e)
 {
-    struct client_question question = {"asked", method, buf_view(params)};
+    struct client_question question = {"asked", method, buf_view(params), false, NULL};
     return buf_check(params, "the question", e) &&
            client_ask(who->client, &question, 1, a, answer, e);
 }

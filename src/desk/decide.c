@@ -19,7 +19,11 @@ static void record(struct ward *w, const struct json *entry, bool allow,
     json_pair(&told.out, "kind", json_get(entry, "kind"));
     json_pair_str(&told.out, "asked_by",
                   str_cut(json_str(json_get(entry, "caller")), 100));
+    if (json_get(entry, "client"))
+        json_pair(&told.out, "client", json_get(entry, "client"));
     json_pair(&told.out, "tools", json_get(entry, "tools"));
+    if (json_get(entry, "question"))
+        json_pair(&told.out, "question", json_get(entry, "question"));
     json_pair(&told.out, "request", json_get(entry, "digest"));
     json_pair_cstr(&told.out, "result", allow ? "allowed" : "denied");
     if (allow)

@@ -26,7 +26,11 @@ static void put_approval(const struct json *x, struct json_writer *w)
     json_pair(w, "waiting", json_get(x, "waiting"));
     json_pair(w, "choices", json_get(x, "choices"));
     json_pair(w, "tools", json_get(x, "tools"));
-    put_spelt(w, "caller", json_str(json_get(x, "caller")));
+    scoped_buf struct buf asker;
+    buf_init(&asker, TEXT_MAX);
+    approvals_tell_entry_asker(x, &asker);
+    json_pair_str(w, "caller", buf_view(&asker));
+    put_spelt(w, "question", json_str(json_get(x, "question")));
     json_pair_str(w, "text", buf_view(&shown));
     json_close(w);
 }

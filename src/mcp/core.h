@@ -16,6 +16,7 @@
 #include "mcp/mirror.h"
 #include "mcp/outlet.h"
 #include "mcp/session.h"
+#include "mcp/spent.h"
 #include "mcp/task.h"
 #include "mcp/ticker.h"
 #include "workspaces/workspaces.h"
@@ -89,6 +90,7 @@ struct mcp {
     struct changes changes;
     struct tasks tasks;
     unsigned char input_key[CRYPTO_KEY]; /* seals what clients keep for us (input.h) */
+    struct spent spent;                  /* of these, which came back already */
     int64_t clock_ahead_ms;              /* of the clock for that; 0 but in tests */
     atomic_bool greeted;                 /* the client of stdio has said initialize */
 };

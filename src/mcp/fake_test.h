@@ -85,7 +85,8 @@ static inline bool fake_wait(struct cancel *cancel, struct err *e)
 static inline bool fake_ask(const struct caller *who, struct answer *out, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(1 << 20);
-    struct client_question q = {"who", "elicitation/create", STR(FAKE_QUESTION)};
+    struct client_question q = {"who", "elicitation/create", STR(FAKE_QUESTION), false,
+                                NULL};
     const struct json *answer;
     if (!client_ask(who->client, &q, 1, a, &answer, e))
         return false;

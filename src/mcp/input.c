@@ -41,7 +41,10 @@ static void question_hash(struct question *q)
     buf_cstr(&text, q->is.method);
     buf_char(&text, ' ');
     struct json_writer w = json_writer(&text);
-    json_put(&w, q->params);
+    if (q->is.digest)
+        json_put_cstr(&w, q->is.digest);
+    else
+        json_put(&w, q->params);
     crypto_hash_hex(buf_view(&text), q->hash);
 }
 
@@ -72,6 +75,21 @@ static const struct json *open_state(struct input *in, struct str sealed, struct
     return state;
 }
 
+/* Last of all: a state that is refused for another reason stays good. */
+static bool spend(const struct input *in, const struct json *state, struct err *e)
+{
+    struct err why = {0};
+    scoped_buf struct buf id;
+    buf_init(&id, SPENT_ID + 4);
+    int64_t until_ms = json_int(json_get(state, "until"), 0);
+    if (!crypto_base64url_read(json_str(json_get(state, "id")), &id, &why) ||
+        id.n != SPENT_ID)
+        return refuse_state(e, "was not made by this server");
+    return spent_take(&in->call->m->spent, (const unsigned char *)id.at, in->principal,
+                      now_ms(in), until_ms, &why) ||
+           refuse_state(e, why.msg);
+}
+
 static bool take_state(struct input *in, struct str sealed, struct err *e)
 {
     const struct json *state = open_state(in, sealed, e);
@@ -85,6 +103,8 @@ static bool take_state(struct input *in, struct str sealed, struct err *e)
     request_hash(in->call, hash);
     if (!str_is(json_str(json_get(state, "request")), hash))
         return refuse_state(e, "was made for another request than this one");
+    if (!spend(in, state, e))
+        return false;
     in->answers = json_get(state, "answers");
     in->asked = json_get(state, "asked");
     return true;
@@ -94,12 +114,19 @@ static bool put_state(const struct input *in, struct buf *out, struct err *e)
 {
     char hash[CRYPTO_HASH_HEX];
     request_hash(in->call, hash);
+    unsigned char bytes[SPENT_ID];
+    scoped_buf struct buf id;
     scoped_buf struct buf plain;
     scoped_buf struct buf sealed;
+    buf_init(&id, 64);
+    os_random(bytes, sizeof bytes);
+    if (!crypto_base64url(bytes, sizeof bytes, &id))
+        return err_set(e, ERR_BUG, "a state has no name");
     buf_init(&plain, INPUT_STATE_MAX);
     buf_init(&sealed, INPUT_STATE_MAX + CRYPTO_SEAL_EXTRA);
     struct json_writer w = json_writer(&plain);
     json_open_object(&w);
+    json_pair_str(&w, "id", buf_view(&id));
     json_pair_cstr(&w, "who", in->principal);
     json_pair_int(&w, "until", now_ms(in) + (int64_t)INPUT_STATE_S * 1000);
     json_pair_cstr(&w, "request", hash);
@@ -182,7 +209,7 @@ static const struct json *find_answer(const struct input *in, const struct quest
     struct err unfit = {0};
     struct str method = str_of(q->is.method);
     const struct json *was = json_get(in->asked, q->is.key);
-    if (in->asked && !str_is(json_str(was), q->hash))
+    if (in->asked ? !str_is(json_str(was), q->hash) : q->is.permits)
         return NULL;
     const struct json *answer = json_get(in->given, q->is.key);
     if (answer && answer_check(method, q->params, answer, &unfit))
@@ -223,7 +250,10 @@ static struct question *take_question(struct input *in, const struct client_ques
     new.is.method = arena_copy(in->arena, q->method, strlen(q->method), e);
     if (!new.is.key || !new.is.method)
         return NULL;
+    new.is.permits = q->permits;
+    new.is.digest = q->digest; /* for the next line alone */
     question_hash(&new);
+    new.is.digest = NULL;
     struct question *old = find_question(in, q->key);
     if (old && strcmp(old->hash, new.hash) != 0) {
         err_set(e, ERR_BUG, "two questions of one call have the key %s", q->key);

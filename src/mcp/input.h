@@ -1,10 +1,12 @@
 /* mcp/input.h - questions to the client in the era without requests to it: the call ends
  * with what it has to know ("input_required"), and is made again with the answers.
  *
- * Nothing is kept here between the two. What was answered in earlier rounds goes to the
- * client and comes back in `requestState`: sealed under a key that is made when the
- * server starts and never leaves it, for one principal and one request, for ten minutes.
- * An answer holds for the very question that it was given to: when the question has
+ * What was asked, and answered in earlier rounds, goes to the client and comes back in
+ * `requestState`: sealed under a key that is made when the server starts and never leaves
+ * it, for one principal and one request, once, within ten minutes. All that is kept here
+ * is which of them came back (spent.h). Answers to what the state does not ask are passed
+ * over, and so are those without a state where something is permitted by them: nobody was
+ * asked. An answer holds for the very question that it was given to: when the question has
  * changed since, it is asked again, as is what was not answered or not as was asked for.
  * Private to the room mcp.
  * Source: 2026-07-28 basic/patterns/mrtr, basic/index (_meta).
@@ -49,7 +51,8 @@ struct question {
 };
 
 /* false and ERR_INVALID: the request's inputResponses are no such, or its requestState was
- * not made here, for this caller and this request, or is too old. */
+ * not made here, for this caller and this request, is too old or came back before;
+ * ERR_BUSY: too many of this caller's have. */
 bool input_begin(struct input *in, const struct call *c, const char *principal,
                  struct err *e);
 void input_done(struct input *in);

@@ -11,7 +11,7 @@
     "\":{\"type\":\"" type "\"}},\"required\":[\"" field "\"]}}"
 #define URL "{\"mode\":\"url\",\"message\":\"?\",\"url\":\"https://example.org/\"}"
 #define SAMPLE "{\"messages\":[],\"maxTokens\":10}"
-#define ASKS(key, method, params) {key, method, {params, sizeof params - 1}}
+#define ASKS(key, method, params) {key, method, {params, sizeof params - 1}, false, NULL}
 
 static struct client_question
     name[] = {ASKS("name", "elicitation/create", FORM("name", "string"))},
@@ -96,7 +96,7 @@ static const struct action *named(void *arg, struct str tool)
 static struct mcp *m;
 static struct arena *arena;
 static const struct json *got; /* the last answer */
-static char *state;            /* its requestState, quoted */
+static char *given;            /* its requestState, quoted */
 static int status;
 static struct grant grant;
 static struct front front;
@@ -110,18 +110,18 @@ static struct mcp *open_another(void)
     return new;
 }
 
-static int opened(void **s)
+static int opened(void **state)
 {
-    (void)s;
+    (void)state;
     m = open_another();
     arena = arena_new(1 << 26);
     front = (struct front){.who = "a test"};
     return 0;
 }
 
-static int closed(void **s)
+static int closed(void **state)
 {
-    (void)s;
+    (void)state;
     arena_free(arena);
     mcp_close(m);
     return 0;
@@ -158,7 +158,7 @@ static void call_with(const char *tool, const char *arguments, const char *more,
     if (!got)
         fail_msg("%s: %s", e.msg, buf_cz(&out));
     struct str sealed = json_str(fake_at(got, "result.requestState"));
-    state = sealed.n ? arena_printf(arena, &e, "\"%.*s\"", STR_ARGS(sealed)) : NULL;
+    given = sealed.n ? arena_printf(arena, &e, "\"%.*s\"", STR_ARGS(sealed)) : NULL;
 }
 
 static void call(const char *tool, const char *responses, const char *with_state)
@@ -191,7 +191,7 @@ static void assert_wanted(const char *first, const char *second)
     assert_non_null(json_get(wanted, first));
     if (second)
         assert_non_null(json_get(wanted, second));
-    assert_non_null(state);
+    assert_non_null(given);
     assert_int_equal(status, 200);
 }
 
@@ -218,68 +218,94 @@ static void assert_refused(const char *why)
 
 /* ---- rounds ------------------------------------------------------------- */
 
-static void a_question_ends_the_call_and_its_answer_completes_it(void **s)
+static void a_question_ends_the_call_and_its_answer_completes_it(void **state)
 {
-    (void)s;
+    (void)state;
     call("one", NULL, NULL);
     assert_wanted("name", NULL);
     assert_true(str_is(at("result.inputRequests.name.method"), "elicitation/create"));
     assert_true(str_is(at("result.inputRequests.name.params.message"), "?"));
     assert_null(fake_at(got, "result.content"));
-    call("one", NAME, state);
+    call("one", NAME, given);
     assert_complete();
     assert_true(str_is(at("result.structuredContent.told.0.content.name"), "Ada"));
-    assert_null(state);
+    assert_null(given);
 }
 
-static void an_answer_needs_no_state(void **s)
+static void an_answer_that_permits_nothing_needs_no_state(void **state)
 {
-    (void)s;
+    (void)state;
     call("one", NAME, NULL);
     assert_complete();
 }
 
-static void a_refusal_of_the_person_is_an_answer(void **s)
+static void an_answer_that_permits_needs_the_state_that_asked(void **state)
 {
-    (void)s;
-    call("one", "{\"name\":{\"action\":\"decline\"}}", NULL);
-    assert_complete();
-    call("one", "{\"name\":{\"action\":\"cancel\"}}", NULL);
+    (void)state;
+    name[0].permits = true;
+    call("one", NAME, NULL);
+    assert_wanted("name", NULL);
+    call("one", NAME, given);
+    name[0].permits = false;
     assert_complete();
 }
 
-static void answers_of_earlier_rounds_come_back_in_the_state(void **s)
+static void a_state_is_good_once(void **state)
 {
-    (void)s;
+    (void)state;
+    call("one", NULL, NULL);
+    char *first = given;
+    call("one", NAME, first);
+    assert_complete();
+    for (int i = 0; i < 2; i++) {
+        call("one", NAME, first);
+        assert_refused("was used already");
+    }
+}
+
+static void a_refusal_of_the_person_is_an_answer(void **state)
+{
+    (void)state;
+    call("one", NULL, NULL);
+    call("one", "{\"name\":{\"action\":\"decline\"}}", given);
+    assert_complete();
+    call("one", NULL, NULL);
+    call("one", "{\"name\":{\"action\":\"cancel\"}}", given);
+    assert_complete();
+}
+
+static void answers_of_earlier_rounds_come_back_in_the_state(void **state)
+{
+    (void)state;
     call("rounds", NULL, NULL);
     assert_wanted("name", NULL);
-    char *first = state;
+    char *first = given;
     call("rounds", NAME, first);
     assert_wanted("colour", NULL);
-    assert_string_not_equal(state, first);
-    call("rounds", COLOUR, state);
+    assert_string_not_equal(given, first);
+    call("rounds", COLOUR, given);
     assert_complete();
     assert_true(str_is(at("result.structuredContent.told.0.content.name"), "Ada"));
     assert_true(str_is(at("result.structuredContent.told.1.content.colour"), "red"));
 }
 
-static void several_are_asked_at_once_and_answered_one_by_one(void **s)
+static void several_are_asked_at_once_and_answered_one_by_one(void **state)
 {
-    (void)s;
+    (void)state;
     call("three", NULL, NULL);
     assert_int_equal(json_length(fake_at(got, "result.inputRequests")), 3);
-    call("three", "{\"text\":" SAID "}", state);
+    call("three", "{\"text\":" SAID "}", given);
     assert_wanted("name", "roots");
-    call("three", "{\"roots\":" ROOTS "}", state);
+    call("three", "{\"roots\":" ROOTS "}", given);
     assert_wanted("name", NULL);
-    call("three", NAME, state);
+    call("three", NAME, given);
     assert_complete();
     assert_int_equal(json_length(fake_at(got, "result.structuredContent.told")), 3);
 }
 
-static void what_is_no_answer_is_asked_again(void **s)
+static void what_is_no_answer_is_asked_again(void **state)
 {
-    (void)s;
+    (void)state;
     static const char *const rows[] = {
         "{}",
         "{\"other\":{\"action\":\"accept\"}}",
@@ -295,52 +321,53 @@ static void what_is_no_answer_is_asked_again(void **s)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         call("one", rows[i], NULL);
         assert_wanted("name", NULL);
-        char *first = state;
+        char *first = given;
         call("one", rows[i], first);
         assert_wanted("name", NULL);
     }
 }
 
-static void what_nobody_asked_is_passed_over(void **s)
+static void what_nobody_asked_is_passed_over(void **state)
 {
-    (void)s;
-    call("one", "{\"more\":7,\"name\":{\"action\":\"cancel\"},\"odd\":{}}", NULL);
+    (void)state;
+    call("one", NULL, NULL);
+    call("one", "{\"more\":7,\"name\":{\"action\":\"cancel\"},\"odd\":{}}", given);
     assert_complete();
     call("one", NULL, NULL);
     call("one", "{\"name\":{\"action\":\"accept\",\"content\":{\"name\":\"A\"},\"x\":1}}",
-         state);
+         given);
     assert_complete();
 }
 
-static void an_answer_to_another_question_is_none(void **s)
+static void an_answer_to_another_question_is_none(void **state)
 {
-    (void)s;
+    (void)state;
     call("one", NULL, NULL);
     struct str was = name[0].params;
     name[0].params = STR(FORM("name", "integer"));
-    call("one", NAME, state);
+    call("one", NAME, given);
     assert_wanted("name", NULL);
     name[0].params = STR("{\"message\":\"Delete all?\",\"requestedSchema\":{\"type\":"
                          "\"object\",\"properties\":{}}}");
-    call("one", NAME, state);
+    call("one", NAME, given);
     assert_wanted("name", NULL);
     /* and one of an earlier round neither */
     name[0].params = was;
     call("rounds", NULL, NULL);
-    call("rounds", NAME, state);
+    call("rounds", NAME, given);
     assert_wanted("colour", NULL);
     name[0].params = STR("{\"message\":\"Delete all?\",\"requestedSchema\":{\"type\":"
                          "\"object\",\"properties\":{}}}");
-    call("rounds", COLOUR, state);
+    call("rounds", COLOUR, given);
     assert_true(json_get(fake_at(got, "result.inputRequests"), "name") != NULL);
     name[0].params = was;
 }
 
 /* ---- what is not believed ------------------------------------------------- */
 
-static void malformed_members_are_refused(void **s)
+static void malformed_members_are_refused(void **state)
 {
-    (void)s;
+    (void)state;
     call("one", "null", NULL);
     assert_refused("inputResponses must be an object, not null");
     call("one", "[]", NULL);
@@ -351,11 +378,11 @@ static void malformed_members_are_refused(void **s)
     assert_refused("requestState");
 }
 
-static void a_state_that_was_changed_is_refused(void **s)
+static void a_state_that_was_changed_is_refused(void **state)
 {
-    (void)s;
+    (void)state;
     call("one", NULL, NULL);
-    char *made = state;
+    char *made = given;
     size_t n = strlen(made);
     for (size_t i = 1; i + 1 < n; i += 7) {
         scoped(free) char *other = mem_strdup(made);
@@ -378,42 +405,45 @@ static void a_state_that_was_changed_is_refused(void **s)
     assert_refused("was not made by this server");
 }
 
-static void a_state_of_another_server_is_refused(void **s)
+static void a_state_of_another_server_is_refused(void **state)
 {
-    (void)s;
+    (void)state;
     call("one", NULL, NULL);
     struct mcp *other = open_another(), *mine = m;
     m = other;
-    call("one", NAME, state);
+    call("one", NAME, given);
     m = mine;
     mcp_close(other);
     assert_refused("was not made by this server since it started");
 }
 
-static void a_state_of_another_caller_is_refused(void **s)
+static void a_state_of_another_caller_is_refused(void **state)
 {
-    (void)s;
+    (void)state;
     grant = (struct grant){.principal = "token a"};
     front.grant = &grant;
     call("one", NULL, NULL);
-    char *of_a = state;
-    call("one", NAME, of_a);
-    assert_complete();
+    char *of_a = given;
     grant.principal = "token b";
     call("one", NAME, of_a);
     assert_refused("was made for another caller");
     front.grant = NULL;
     call("one", NAME, of_a);
     assert_refused("was made for another caller");
+    /* which does not spend it */
+    grant.principal = "token a";
+    front.grant = &grant;
+    call("one", NAME, of_a);
+    assert_complete();
 }
 
-static void a_state_of_another_request_is_refused(void **s)
+static void a_state_of_another_request_is_refused(void **state)
 {
-    (void)s;
+    (void)state;
     call_with("one", "{\"a\":1}", "", ALL);
     scoped_buf struct buf more;
     buf_init(&more, 1 << 16);
-    buf_printf(&more, "\"requestState\":%s,", state);
+    buf_printf(&more, "\"requestState\":%s,", given);
     call_with("one", "{\"a\":2}", buf_cz(&more), ALL);
     assert_refused("was made for another request");
     call_with("rounds", "{\"a\":1}", buf_cz(&more), ALL);
@@ -422,11 +452,11 @@ static void a_state_of_another_request_is_refused(void **s)
     assert_wanted("name", NULL);
 }
 
-static void a_state_is_good_for_ten_minutes(void **s)
+static void a_state_is_good_for_ten_minutes(void **state)
 {
-    (void)s;
+    (void)state;
     call("one", NULL, NULL);
-    char *made = state;
+    char *made = given;
     m->clock_ahead_ms = (int64_t)INPUT_STATE_S * 1000 - 10000;
     call("one", NAME, made);
     assert_complete();
@@ -435,18 +465,20 @@ static void a_state_is_good_for_ten_minutes(void **s)
     assert_refused("is older than ten minutes");
 }
 
-static void answers_may_only_grow_so_large(void **s)
+static void answers_may_only_grow_so_large(void **state)
 {
-    (void)s;
+    (void)state;
     scoped_buf struct buf large;
     buf_init(&large, 1 << 22);
     buf_cstr(&large, "{\"name\":{\"action\":\"accept\",\"content\":{\"name\":\"");
     for (size_t i = 0; i < INPUT_STATE_MAX; i++)
         buf_char(&large, 'x');
     buf_cstr(&large, "\"}}}");
-    call("one", buf_cz(&large), NULL);
+    call("one", NULL, NULL);
+    call("one", buf_cz(&large), given);
     assert_complete(); /* it need not be kept */
-    call("rounds", buf_cz(&large), NULL);
+    call("rounds", NULL, NULL);
+    call("rounds", buf_cz(&large), given);
     assert_true(json_bool(fake_at(got, "result.isError"), false));
     assert_non_null(strstr(at("result.content.0.text").at, "larger than 256 KiB"));
 }
@@ -462,9 +494,9 @@ static void assert_lacks(const char *path)
     assert_int_equal(json_length(data), 1);
 }
 
-static void nobody_is_asked_who_did_not_declare_to_answer(void **s)
+static void nobody_is_asked_who_did_not_declare_to_answer(void **state)
 {
-    (void)s;
+    (void)state;
     call_with("one", "{}", "", "");
     assert_lacks("elicitation.form");
     call_with("one", "{}", "", "\"elicitation\":{\"url\":{}}");
@@ -484,9 +516,9 @@ static void nobody_is_asked_who_did_not_declare_to_answer(void **s)
     assert_lacks("elicitation.form");
 }
 
-static void questions_that_make_no_sense_are_our_bug(void **s)
+static void questions_that_make_no_sense_are_our_bug(void **state)
 {
-    (void)s;
+    (void)state;
     call("twice", NULL, NULL);
     assert_int_equal(json_int(fake_at(got, "error.code"), 0), -32603);
     assert_non_null(strstr(at("error.message").at, "have the key same"));
@@ -494,9 +526,9 @@ static void questions_that_make_no_sense_are_our_bug(void **s)
     assert_non_null(strstr(at("result.content.0.text").at, "not asked ping"));
 }
 
-static void the_older_era_knows_none_of_this(void **s)
+static void the_older_era_knows_none_of_this(void **state)
 {
-    (void)s;
+    (void)state;
     scoped_buf struct buf out;
     buf_init(&out, 1 << 16);
     struct session session = {0};
@@ -520,7 +552,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, opened, closed)
     const struct CMUnitTest tests[] = {
         TEST(a_question_ends_the_call_and_its_answer_completes_it),
-        TEST(an_answer_needs_no_state),
+        TEST(an_answer_that_permits_nothing_needs_no_state),
+        TEST(an_answer_that_permits_needs_the_state_that_asked),
+        TEST(a_state_is_good_once),
         TEST(a_refusal_of_the_person_is_an_answer),
         TEST(answers_of_earlier_rounds_come_back_in_the_state),
         TEST(several_are_asked_at_once_and_answered_one_by_one),

@@ -22,6 +22,7 @@ struct mcp *mcp_open_on(const struct backend *b, struct err *e)
     struct mcp *m = mem_new(sizeof *m);
     m->backend = *b;
     os_random(m->input_key, sizeof m->input_key);
+    spent_init(&m->spent);
     buf_init(&m->names, TOOLS_MAX);
     sessions_init(&m->sessions);
     calls_init(&m->calls);
@@ -170,6 +171,7 @@ void mcp_close(struct mcp *m)
     channels_done(&m->channels);
     ticker_done(&m->ticker);
     asks_done(&m->asks);
+    spent_done(&m->spent);
     calls_done(&m->calls);
     sessions_done(&m->sessions);
     mirrors_done(&m->mirrors);

@@ -8,7 +8,7 @@
 #define FORM                                                                             \
     "{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"v\":" \
     "{\"type\":\"string\"}},\"required\":[\"v\"]}}"
-#define ASKS(key) {key, "elicitation/create", {FORM, sizeof FORM - 1}}
+#define ASKS(key) {key, "elicitation/create", {FORM, sizeof FORM - 1}, false, NULL}
 
 static const struct client_question one[] = {ASKS("one")}, two[] = {ASKS("a"), ASKS("b")};
 
@@ -398,11 +398,14 @@ static void what_is_asked_before_is_asked_in_the_answer(void **state)
     call("asks first");
     assert_true(str_is(at("result.resultType"), "input_required"));
     assert_null(fake_at(got, "result.taskId"));
-    request("tools/call",
-            "\"name\":\"asks first\",\"inputResponses\":{" SAYS("one", "Ada") "}", KNOWS);
+    struct err e = {0};
+    const char *answered = arena_printf(arena, &e,
+                                        "\"name\":\"asks first\",\"requestState\":\"%s\","
+                                        "\"inputResponses\":{" SAYS("one", "Ada") "}",
+                                        str_cz(at("result.requestState"), arena, &e));
+    request("tools/call", answered, KNOWS);
     assert_true(str_is(at("result.resultType"), "task"));
     assert_null(fake_at(got, "result.requestState"));
-    struct err e = {0};
     await_status(str_cz(at("result.taskId"), arena, &e), "completed");
     assert_true(str_is(at("result.result.structuredContent.told.0"), "Ada"));
 }

@@ -16,9 +16,10 @@ struct change *change_begin(struct vault *v, const struct change_options *o,
     struct change *c = mem_new(sizeof *c);
     c->v = v;
     c->options = *o;
+    bool dry = o->dry_run || (v->view.review && v->view.review->looks);
     c->arena = arena_new(ARENA_MAX);
     c->now_ms = os_real_ms();
-    if (!o->dry_run && !(c->db = history_lock(v->history, e))) {
+    if (!dry && !(c->db = history_lock(v->history, e))) {
         change_end(c);
         return NULL;
     }
@@ -648,6 +649,8 @@ static bool is_admitted(const struct change *c, struct err *e)
 bool change_commit(struct change *c, struct err *e)
 {
     must(!c->options.dry_run);
+    if (!change_review(c, NULL, e))
+        return false;
     must(!c->options.verdicts || !verdicts_wait(c->options.verdicts));
     if (change_sort(c) == 0)
         return true;

@@ -86,6 +86,20 @@ bool change_touches(struct change *c, const char *path);
 /* Puts the content's new hash to `hash`, "" where the note is not part of it. */
 void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE]);
 
+/* The description of a type that is written beside the notes. */
+struct change_file {
+    const char *path;
+    struct str old, now; /* `now` without a pointer: it goes */
+    bool there;          /* `old` was */
+};
+/* For whoever writes more than the change's notes, before he does (file NULL: he does not);
+ * change_commit() does it by itself. true: go on. false and *e: the view's review only
+ * looks, and knows now; or ERR_CONFLICT, it is not what was reviewed. */
+bool change_review(struct change *c, const struct change_file *file, struct err *e);
+/* What that tells: an array. */
+void change_put_review(const struct change *c, const struct change_file *file,
+                       struct json_writer *w);
+
 bool change_commit(struct change *c, struct err *e);
 
 /* Of a dry run, as pairs of the open object: "changes": [{id, path, action, diff,

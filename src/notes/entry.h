@@ -41,6 +41,7 @@ struct change {
     uint64_t *named; /* sums of the paths that the caller named */
     size_t named_count, named_capacity;
     bool looked;
+    bool reviewed; /* change_review() has let it go on */
 };
 
 /* Of a path: many are compared, mostly by this alone. */

@@ -4,8 +4,7 @@
  * up to date by the first call that needs it, and afterwards by change notices, so that an
  * edit by another program is seen by the next call. Any number of processes may work on
  * one vault. Nothing outside the vault, nothing whose name begins with a dot and no
- * symbolic link is ever read or written; what is ours lies in ".cloche" inside the vault
- * (of one that cannot be written: the index in the cache folder or in memory).
+ * symbolic link is ever read or written; ours lies in ".cloche" (else in the cache folder).
  *
  * Calls take a JSON value (seed 000's option objects) and append one JSON value to `out`.
  * false and *e: nothing was appended, and unless the message says otherwise nothing was
@@ -41,6 +40,14 @@ struct vault_author {
     void (*changed)(void *arg, struct str id, int64_t revision);
     void *arg;
 };
+/* What a call would change. `looks`: nothing is written; the call fails once `known`, with
+ * `told`: [{id, path, action, new_path?, title?, uid?, content_hash?, diff}, {others?}] as far
+ * as the view may read. Then, looking no more, it is ERR_CONFLICT to change other versions. */
+struct vault_review {
+    bool looks, known, changes; /* anything at all? */
+    char digest[80];
+    struct buf told; /* of the caller, who inits it */
+};
 /* The same vault, for one call. Of notes (types) that it may not read no answer or failure
  * tells; either cancel (NULL is fine) ends what it matches. Closed before the vault itself;
  * `author` is borrowed until then. */
@@ -48,6 +55,7 @@ struct vault_view {
     const struct vault_author *author; /* NULL: nobody said */
     bool notes, types;                 /* may be read */
     struct cancel *cancel[2];
+    struct vault_review *review; /* NULL: none */
 };
 struct vault *vault_as(struct vault *v, const struct vault_view *view);
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
@@ -57,8 +65,7 @@ struct vault_copy *vault_copy_make(struct vault *of, struct err *e);
 void vault_copy_free(struct vault_copy *c); /* with its vault; NULL is fine */
 struct vault *vault_copy_vault(struct vault_copy *c, const char **path); /* its own */
 bool vault_copy_files(struct vault_copy *c, struct err *e);
-/* -> [{path, action: create | update | rename | delete, new_path?, id?, new_id?}], by path:
- * the first 200 of *all. */
+/* -> the first 200 of *all: [{path, action, new_path?, id?, new_id?}], by path. */
 bool vault_copy_changes(struct vault_copy *c, size_t *all, struct json_writer *out,
                         struct err *e);
 /* `options` is what a call's comment begins with; what follows "->" goes to `out`. */
@@ -106,12 +113,10 @@ vault_call notes_get_sections;
  * occurrence?, a hash or force, dry_run?} -> {id, updated, heading, timestamp,
  * content_hash}. ERR_INVALID: another heading would not be found again. */
 vault_call notes_update_section;
-vault_call
-    notes_batch; /* {changes: [{action, ...options}], dry_run?} -> {success, results} */
+vault_call notes_batch; /* {changes: [{action, ...}], dry_run?} -> {success, results} */
 
 /* ---- what a program made of the files ----------------------------------- */
-/* As vfs_changes() tells and orders them, notes or not; `inode` and what follows are
- * what the program found, where it was there before. */
+/* As vfs_changes(); `inode` and what follows: what it found, where that was there before. */
 struct notes_file {
     struct str path, bytes; /* from the vault to it; of a file made or changed */
     enum notes_file_change { NOTES_MADE, NOTES_CHANGED, NOTES_REMOVED } change;
@@ -127,14 +132,12 @@ bool notes_put_files(struct vault *v, const struct notes_file *files, size_t cou
 /* "identifier" or {identifier, limit? (100, at most 1000), cursor? (a revision)}
  * -> [{revision, updated_at, author, content_hash, summary, size, action, path,
  * backup_path?}], the newest first. `author` is the caller's name, or "external" for
- * what another program wrote, which is recorded when we write over it. Also of a note
- * that was deleted. */
+ * what another program wrote, recorded when we write over it. Also of a deleted note. */
 vault_call notes_history;
 /* {call?, after? (0)} -> {last, missing (revisions that somebody took out), next?, changes:
  * [{call, id, revision, time}]}: what calls (or that one) changed, 10,000 rows a time. */
 vault_call notes_by_calls;
-/* {identifier, revision} -> the same fields, content, metadata, and text: the whole
- * file. ERR_NOT_FOUND: not kept (any more). */
+/* {identifier, revision} -> the same fields, content, metadata, and text: the whole file. */
 vault_call notes_get_revision;
 /* {identifier, revision, contentHash (or content_hash) or force} or {backup_path}, and
  * dry_run? -> {id, restored, path, revision or backup_path, timestamp, content_hash}.
@@ -250,11 +253,10 @@ vault_call note_types_update;
 vault_call note_types_delete;
 
 /* ---- the index ---------------------------------------------------------- */
-/* Appends a text that differs whenever anything in any note has changed, for good. */
+/* Appends a text that differs whenever anything in any note has changed. */
 bool notes_version(struct vault *v, struct buf *out, struct err *e);
 /* Brings the index up to date, or anew. -> {notes, read, removed, index, milliseconds} */
-bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
-                   struct err *e);
-/* -> {notes, types: {name: count}, broken_frontmatter, too_large, unreadable, links,
- * index: "vault" | "cache" | "memory", watched, writable} */
+bool notes_reindex(struct vault *v, bool anew, struct json_writer *out, struct err *e);
+/* -> {notes, types: {name: count}, broken_frontmatter, too_large, unreadable, links, index:
+ * "vault" | "cache" | "memory", watched, writable} */
 bool notes_status(struct vault *v, struct json_writer *out, struct err *e);

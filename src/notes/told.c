@@ -2,6 +2,7 @@
 #include "notes/entry.h"
 #include "notes/name.h"
 #include "notes/sight.h"
+#include "notes/write.h"
 
 bool change_name(struct change *c, const char *path, struct err *e)
 {
@@ -61,14 +62,13 @@ static void put_diff(const struct entry *n, struct json_writer *w)
         json_pair_bool(w, "diff_truncated", true);
 }
 
-static void put_entry(const struct change *c, const struct entry *n,
-                      struct json_writer *w)
+static void put_members(const struct change *c, const struct entry *n,
+                        struct json_writer *w)
 {
     struct str path = str_of(*n->from ? n->from : n->to);
     scoped_buf struct buf id;
     buf_init(&id, PATH_MAX + 8);
     vault_put_id(c->v, path, &id);
-    json_open_object(w);
     json_pair_str(w, "id", buf_view(&id));
     json_pair_str(w, "path", path);
     json_pair_cstr(w, "action", kind_of(n));
@@ -78,8 +78,96 @@ static void put_entry(const struct change *c, const struct entry *n,
         json_pair_cstr(w, "diff", "");
     else
         put_diff(n, w);
+}
+
+static void put_entry(const struct change *c, const struct entry *n,
+                      struct json_writer *w)
+{
+    json_open_object(w);
+    put_members(c, n, w);
     json_close(w);
 }
+
+/* ---- for a person ----------------------------------------------------------- */
+
+#define REVIEW_MAX 100u /* notes that are told of; the rest is counted */
+
+/* Which note it is, whatever it will be called. */
+static void put_identity(const struct entry *n, struct json_writer *w)
+{
+    scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
+    struct str path = str_of(*n->from ? n->from : n->to);
+    struct note note;
+    struct err none = {0};
+    if (*n->from)
+        json_pair_cstr(w, "content_hash", n->old_hash);
+    if (n->opaque ||
+        !note_parse(path, *n->from ? n->old : n->now, &n->st, a, &note, &none))
+        return;
+    json_pair_str(w, "title", note.title);
+    if (note.uid.n)
+        json_pair_str(w, "uid", note.uid);
+}
+
+static void put_file(const struct change *c, const struct change_file *f,
+                     struct json_writer *w)
+{
+    scoped_buf struct buf diff;
+    buf_init(&diff, CHANGE_DIFF_MAX + 4096);
+    json_open_object(w);
+    json_pair_cstr(w, "path", f->path);
+    json_pair_cstr(w, "action", !f->now.at ? "delete" : f->there ? "update" : "create");
+    if (!sight_hides(c->v, SIGHT_TYPES)) {
+        bool whole = diff_put(f->old, f->now, CHANGE_DIFF_MAX, &diff);
+        json_pair_str(w, "diff", buf_view(&diff));
+        if (!whole)
+            json_pair_bool(w, "diff_truncated", true);
+    }
+    json_close(w);
+}
+
+/* Those that it is about, or the ones that follow them; answers how many are not told. */
+static size_t put_some(const struct change *c, bool about, size_t *told,
+                       struct json_writer *w)
+{
+    bool hidden = sight_hides(c->v, SIGHT_NOTES);
+    size_t others = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *n = c->entries[i];
+        if (about != (is_named(c, n) || n->removed || strcmp(n->from, n->to) != 0))
+            continue;
+        if (*told == REVIEW_MAX || (hidden && !is_named(c, n))) {
+            others++;
+            continue;
+        }
+        ++*told;
+        json_open_object(w);
+        if (!hidden)
+            put_identity(n, w);
+        put_members(c, n, w);
+        json_close(w);
+    }
+    return others;
+}
+
+void change_put_review(const struct change *c, const struct change_file *file,
+                       struct json_writer *w)
+{
+    size_t told = 0;
+    json_open_array(w);
+    if (file && (file->there || file->now.at))
+        put_file(c, file, w);
+    size_t others = put_some(c, true, &told, w);
+    others += put_some(c, false, &told, w);
+    if (others) {
+        json_open_object(w);
+        json_pair_int(w, "others", (int64_t)others);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+/* ---- for who makes it ------------------------------------------------------- */
 
 void change_put(struct change *c, struct json_writer *w)
 {

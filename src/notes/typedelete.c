@@ -5,6 +5,7 @@
 #include "notes/name.h"
 #include "notes/session.h"
 #include "notes/sight.h"
+#include "notes/typefile.h"
 #include "notes/types.h"
 #include "notes/verdicts.h"
 #include "notes/write.h"
@@ -154,6 +155,22 @@ static bool read_deletion(const struct json *o, struct deletion *d, struct err *
                    "confirm: true; nothing was deleted");
 }
 
+static bool review(struct vault *v, struct change *c, struct str type, struct arena *a,
+                   struct err *e)
+{
+    char path[PATH_MAX];
+    types_path(type, path);
+    scoped_buf struct buf old;
+    buf_init(&old, TYPEFILE_MAX);
+    struct change_file file = {.path = path};
+    struct err why = {0};
+    if (!v->view.review)
+        return true;
+    file.there = os_read_file(v->dir, path, &old, NULL, &why);
+    file.old = (struct str){arena_copy(a, old.at, old.n, e), old.n};
+    return file.old.at && change_review(c, &file, e);
+}
+
 struct deleting {
     struct vault *vault;
     const struct deletion *what;
@@ -186,6 +203,8 @@ static bool delete_once(void *arg, struct verdicts *verdicts, struct err *e)
         return false;
     if (verdicts_wait(verdicts))
         return true;
+    if (!review(v, c, d.type, a, e))
+        return false;
     if ((r.count && !change_commit(c, e)) || !put_aside(v, d.type, e))
         return false;
     remove_folders(v, d.type, a);

@@ -367,7 +367,12 @@ bool note_types_create(struct vault *v, const struct json *options,
         return false;
     scoped(change_end) struct change *c = change_begin(v, &how, e);
     struct err why = {0};
-    if (!c || !os_make_dirs(v->dir, TYPES_DIR, e))
+    const struct change_file file = {.path = path, .now = buf_view(&text)};
+    if (!c)
+        return false;
+    if (os_stamp(v->dir, path).inode)
+        return already_described(o.name, e);
+    if (!change_review(c, &file, e) || !os_make_dirs(v->dir, TYPES_DIR, e))
         return false;
     if (!os_write_file(v->dir, path, buf_view(&text), OS_CREATE, FILE_MODE, NULL, &why))
         return why.code == ERR_CONFLICT ? already_described(o.name, e)
@@ -516,6 +521,10 @@ static bool write_description(struct vault *v, const struct type_options *o,
     if (!found)
         buf_printf(&old, "# %.*s\n", STR_ARGS(o->name));
     if (!put_parts(o, buf_view(&old), text, e))
+        return false;
+    const struct change_file file = {
+        .path = path, .old = buf_view(&old), .now = buf_view(text), .there = found};
+    if (!change_review(c, &file, e))
         return false;
     if (found)
         return os_replace_file(v->dir, path, buf_view(text), &st, NULL, e);
