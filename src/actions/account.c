@@ -197,10 +197,10 @@ void account_host(struct account_part *p, const char *host)
 void account_tool(struct account_part *p, const struct tool_stage *stage,
                   const struct tool_outcome *o, enum err_code outcome)
 {
-    scoped_buf struct buf text;
     char hex[CRYPTO_SHA256_HEX];
     if (!p)
         return;
+    scoped_buf struct buf text;
     buf_init(&text, (size_t)64 << 20);
     struct json_writer w = json_writer(&text);
     json_put(&w, stage->arguments);

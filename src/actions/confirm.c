@@ -140,9 +140,9 @@ bool confirm_call(const struct ask_by *by, const char *call, const struct json *
 {
     char digest[CRYPTO_HASH_HEX];
     struct approval_word word;
-    scoped_buf struct buf shown;
     if (!permit_asks(&by->place->permit, call))
         return true;
+    scoped_buf struct buf shown;
     buf_init(&shown, APPROVAL_SHOWN_MAX);
     if (!put_shown(by, call, arguments, changes, &shown, e))
         return false;

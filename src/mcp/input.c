@@ -119,11 +119,11 @@ static bool put_state(const struct input *in, struct buf *out, struct err *e)
     scoped_buf struct buf plain;
     scoped_buf struct buf sealed;
     buf_init(&id, 64);
+    buf_init(&plain, INPUT_STATE_MAX);
+    buf_init(&sealed, INPUT_STATE_MAX + CRYPTO_SEAL_EXTRA);
     os_random(bytes, sizeof bytes);
     if (!crypto_base64url(bytes, sizeof bytes, &id))
         return err_set(e, ERR_BUG, "a state has no name");
-    buf_init(&plain, INPUT_STATE_MAX);
-    buf_init(&sealed, INPUT_STATE_MAX + CRYPTO_SEAL_EXTRA);
     struct json_writer w = json_writer(&plain);
     json_open_object(&w);
     json_pair_str(&w, "id", buf_view(&id));
