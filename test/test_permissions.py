@@ -360,7 +360,7 @@ def test_over_stdio_more_wait_than_there_are_threads(client, program, code):
 
 def test_over_http_more_wait_than_there_are_workers(host, program):
     """24 workers; 16 of one asker may wait, so there are two ways in."""
-    tokens = [run(program, "token", "create", name, "--vault", "*").split()[0]
+    tokens = [run(program, "token", "create", name, "--vault", "*", "--unregistered").split()[0]
               for name in ("one", "two")]
     calls = [host.send_post(read_note(n, [str(n)]), {"Authorization": f"Bearer {tokens[n % 2]}"})
              for n in range(26)]

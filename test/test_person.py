@@ -81,7 +81,7 @@ def test_only_the_page_itself_may_ask(page, seat, headers):
 
 
 def test_no_token_opens_it(page, program):
-    token = run(program, "token", "create", "agent", "--vault", "*",
+    token = run(program, "token", "create", "agent", "--vault", "*", "--unregistered",
                 "--scope", "read,write,evaluate,audit").split()[0]
     for headers in ({"Authorization": f"Bearer {token}"}, {"X-API-Key": token}):
         assert page.http.get("/person/state", headers=headers).status_code == 401

@@ -454,7 +454,8 @@ def test_a_credential_that_is_not_enough_is_told_what_would_be(cloche, api, note
 def test_a_workspace_that_is_not_granted_is_not_there(cloche, tmp_path):
     for name in ("mine", "yours"):
         (tmp_path / name).mkdir()
-    token = subprocess.run([cloche, "token", "create", "t", "--vault", "mine"],
+    token = subprocess.run([cloche, "token", "create", "t", "--vault", "mine",
+                            "--unregistered"],
                            capture_output=True, text=True, timeout=60, check=True)
     with Server([cloche, "serve", "--vault", str(tmp_path / "mine"), "--vault",
                  str(tmp_path / "yours"), "--listen", "127.0.0.1:0"]) as server:

@@ -153,6 +153,9 @@ struct str str_cut(struct str s, size_t max);
 /* Slips from one to the other: a byte too much, too few or another, or two that are
  * swapped. ASCII case does not count, and of each only the first 64 bytes do. */
 size_t str_distance(struct str a, struct str b);
+/* The name that `wrong` is most likely meant for: 1 slip of 3 letters, 2 of 7, else 3. NULL:
+ * none is near. */
+const char *str_nearest(struct str wrong, const char *const *names, size_t count);
 /* Reads one character of valid UTF-8 at `*at` (below `end`) and steps over it. */
 uint32_t str_next_char(const char **at, const char *end);
 /* Does this character draw nothing, draw elsewhere, or turn the direction of what follows?

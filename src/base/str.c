@@ -163,3 +163,17 @@ size_t str_distance(struct str a, struct str b)
     }
     return rows[a.n % 3][b.n];
 }
+
+const char *str_nearest(struct str wrong, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    size_t least = (wrong.n < 4 ? 1u : wrong.n < 8 ? 2u : 3u) + 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = str_distance(wrong, str_of(names[i]));
+        if (d < least && d < strlen(names[i])) {
+            least = d;
+            best = names[i];
+        }
+    }
+    return best;
+}

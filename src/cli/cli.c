@@ -52,7 +52,7 @@ static void help(void)
     for (size_t i = 0; i < LENGTH(commands); i++)
         printf("  %-9s %-42s %s\n", commands[i].name, commands[i].words,
                commands[i].help);
-    printf("\n  cloche COMMAND --help    says more; --version prints the version\n\n"
+    printf("\n  cloche help COMMAND    says more; cloche --version prints the version\n\n"
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }
 
@@ -78,6 +78,12 @@ int cli_fail_library(const struct cloche_error *e)
     return cloche_error_code(e) == CLOCHE_INVALID ? EXIT_WRONG : EXIT_FAILED;
 }
 
+int cli_fail_open(const struct cloche_error *e)
+{
+    int exit = cli_fail_library(e);
+    return cloche_error_code(e) == CLOCHE_NOT_FOUND ? EXIT_WRONG : exit;
+}
+
 struct cloche_options *cli_options(const char *const *vaults, const char *const *roots)
 {
     struct cloche_options *o = cloche_options_new();
@@ -100,6 +106,46 @@ static void fill_streams(void)
         (void)close(fd);
 }
 
+int cli_fail_name(const char *of, const char *name, const char *const *names,
+                  size_t count)
+{
+    struct err e = {0};
+    scoped_buf struct buf known;
+    buf_init(&known, 400);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
+    const char *near = str_nearest(str_of(name), names, count);
+    char command[100];
+    (void)snprintf(command, sizeof command, "cloche %s%s%.60s", of ? of : "",
+                   of ? " " : "", name);
+    if (near)
+        err_set(&e, ERR_INVALID, "there is no '%s'; did you mean '%s'?", command, near);
+    else
+        err_set(&e, ERR_INVALID, "there is no '%s'; known here: %s", command,
+                buf_cz(&known));
+    return cli_fail(&e);
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words && strcmp(word, *words) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static int run_command(const char *name, int argc, char **argv,
+                       const struct cli_extras *extras)
+{
+    const char *names[LENGTH(commands)];
+    for (size_t i = 0; i < LENGTH(commands); i++) {
+        names[i] = commands[i].name;
+        if (!strcmp(name, commands[i].name))
+            return commands[i].run ? commands[i].run(argc, argv)
+                                   : commands[i].serve(argc, argv, extras);
+    }
+    return cli_fail_name(NULL, name, names, LENGTH(commands));
+}
+
 int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
     fill_streams();
@@ -107,28 +153,24 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
      * library would soon keep them, in an arena for each thread. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
-    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-        !strcmp(argv[1], "help")) {
+    const char *name = argc > 1 ? argv[1] : "help";
+    bool asks = is_one_of(name, (const char *const[]){"--help", "-h", "help", NULL});
+    if (asks && argc < 3) {
         help();
         return argc < 2 ? EXIT_WRONG : EXIT_DONE;
     }
-    if (!strcmp(argv[1], "--version")) {
+    if (is_one_of(name, (const char *const[]){"--version", "-V", "version", NULL})) {
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }
-    if (!strcmp(argv[1], "compile-module")) /* not for people */
+    if (!strcmp(name, "compile-module")) /* not for people */
         return tool_compile_main(argc, argv);
-    for (size_t i = 0; i < LENGTH(commands); i++)
-        if (!strcmp(argv[1], commands[i].name))
-            return commands[i].run ? commands[i].run(argc, argv)
-                                   : commands[i].serve(argc, argv, extras);
-    struct err e = {0};
-    err_set(
-        &e, ERR_INVALID,
-        "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
-        "session, token, callers, approvals, audit, policy, tool, vm and fn are, and --help tells of them",
-        argv[1]);
-    return cli_fail(&e);
+    if (!asks)
+        return run_command(name, argc, argv, extras);
+    /* "cloche help tool run" is "cloche tool run --help". */
+    char *words[] = {argv[0], argv[2], argc > 3 ? argv[3] : (char[]){"--help"},
+                     (char[]){"--help"}, NULL};
+    return run_command(argv[2], argc > 3 ? 4 : 3, words, extras);
 }
 
 /* ---- signals ----------------------------------------------------------- */

@@ -45,8 +45,14 @@ struct str cli_spelt(struct cli_text *t, struct str text);
 
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
+/* There is no such command, of `of` ("tool", or NULL): which one was meant, or all; the exit
+ * code. */
+int cli_fail_name(const char *of, const char *name, const char *const *names,
+                  size_t count);
 /* The same of a failure of the library. */
 int cli_fail_library(const struct cloche_error *e);
+/* The same where a vault could not be opened: one that is not there is a wrong call. */
+int cli_fail_open(const struct cloche_error *e);
 
 /* The library over these folders, or the user's vaults; lists end in NULL. */
 SCOPED(cloche, cloche_close);

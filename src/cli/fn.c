@@ -84,7 +84,7 @@ bool fn_call(struct fn *f, const char *action, int *exit)
         f->held = cloche_text_new();
     if (!c || cloche_call_tool(c, terminal, action, buf_cz(&f->text), NULL, f->held,
                                &failed, why)) {
-        *exit = cli_fail_library(why);
+        *exit = cli_fail_open(why);
         return false;
     }
     f->failed = failed != 0;

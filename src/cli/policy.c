@@ -67,6 +67,8 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
     scoped(free) char *true_path = dir >= 0 ? os_dir_path(dir, e) : NULL;
     if (path && !true_path) {
         name_folder(vault, e);
+        if (e->code == ERR_NOT_FOUND)
+            e->code = ERR_INVALID; /* the call was wrong */
         return NULL;
     }
     *ward = guard_ward(g, true_path, e);
@@ -139,7 +141,9 @@ static bool read_file(const char *file, struct buf *out, struct err *e)
     scoped_fd int fd = from_stdin ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set(e, ERR_INVALID, "cannot open the file %.200s: %m", file);
-    return buf_cstr(out, "") && os_read_fd(fd, out, e);
+    return buf_cstr(out, "") &&
+           (os_read_fd(fd, out, e) ||
+            err_wrap(e, "%.200s", from_stdin ? "standard input" : file));
 }
 
 static bool check(struct policy_command *c, struct err *e)

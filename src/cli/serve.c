@@ -59,8 +59,11 @@ static bool service_open(struct service *s, const struct cli_extras *extras,
     if (extras)
         embed_options_extras(o, extras->tools, extras->tool_count, &extras->readable);
     s->cloche = cloche_open(o, why);
-    if (!s->cloche)
-        return err_set(e, embed_error(why)->code, "%s", cloche_error_message(why));
+    if (!s->cloche) {
+        enum err_code code = embed_error(why)->code;
+        return err_set(e, code == ERR_NOT_FOUND ? ERR_INVALID : code, "%s",
+                       cloche_error_message(why));
+    }
     if (extras && extras->opened)
         extras->opened(extras->arg, embed_workspaces(s->cloche));
     actions_on_alert(embed_actions(s->cloche), log_alert, NULL);

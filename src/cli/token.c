@@ -17,7 +17,7 @@ struct token_command {
     const char *words[2]; /* the verb, and which token */
     size_t count;
     const char *scopes, *level, *expires, *vaults[OPTION_REPEAT + 1];
-    bool json, help;
+    bool json, help, unregistered;
 };
 
 /* ---- create ------------------------------------------------------------- */
@@ -48,18 +48,21 @@ static bool read_expiry(const char *text, int64_t *out, struct err *e)
 }
 
 /* A misspelt id would be a token that opens nothing. */
-static void warn_of_unknown(const struct policy_names *vaults)
+static bool check_vaults(const struct policy_names *vaults, struct err *e)
 {
-    struct err none = {0};
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list = {0};
-    (void)vaults_read(a, &list, &none);
+    if (!vaults_read(a, &list, e))
+        return false;
     for (size_t i = 0; i < vaults->n; i++)
         if (!vaults_find(&list, str_of(vaults->at[i])))
-            fprintf(stderr,
-                    "cloche: no registered vault has the id \"%s\"; one that is given "
-                    "with 'cloche serve --vault DIR' has its folder's name\n",
-                    vaults->at[i]);
+            return err_set(e, ERR_INVALID,
+                           "no registered vault has the id '%.60s', and no token was "
+                           "made; 'cloche vault list' shows them. For a folder that "
+                           "'cloche serve --vault DIR' is given, whose id is its name, "
+                           "add --unregistered",
+                           vaults->at[i]);
+    return true;
 }
 
 /* In the user's own trail, before the token is told. */
@@ -100,7 +103,8 @@ static bool create(const struct token_command *c, struct err *e)
     if (!scopes_read(c->scopes ? c->scopes : SCOPES_USUAL, &w.scopes, e) ||
         !read_expiry(c->expires ? c->expires : EXPIRES_USUAL, &w.expires_ms, e))
         return false;
-    warn_of_unknown(&w.vaults);
+    if (!c->unregistered && !check_vaults(&w.vaults, e))
+        return false;
     if (!token_create(&w, text, e))
         return false;
     struct err why = {0};
@@ -181,10 +185,12 @@ static bool run_verb(const struct token_command *c, struct err *e)
 {
     const char *verb = c->count ? c->words[0] : "list";
     bool creates = !strcmp(verb, "create");
-    if (!creates && (c->scopes || c->level || c->expires || c->vaults[0]))
-        return err_set(e, ERR_INVALID,
-                       "--scope, --vault, --level and --expires belong to cloche token "
-                       "create");
+    if (!creates &&
+        (c->scopes || c->level || c->expires || c->vaults[0] || c->unregistered))
+        return err_set(
+            e, ERR_INVALID,
+            "--scope, --vault, --unregistered, --level and --expires belong to "
+            "cloche token create");
     if (creates && c->count == 2)
         return create(c, e);
     if (!strcmp(verb, "revoke") && c->count == 2)
@@ -203,6 +209,8 @@ int command_token(int argc, char **argv)
          "create: of read,write,evaluate,audit (" SCOPES_USUAL ")"},
         {"--vault", c.vaults, NULL, "ID...",
          "create: for this vault only; may be repeated"},
+        {"--unregistered", NULL, &c.unregistered, NULL,
+         "create: a --vault need not be registered"},
         {"--level", &c.level, NULL, "LEVEL",
          "create: at most full, limited or zero (full)"},
         {"--expires", &c.expires, NULL, "TIME",

@@ -32,7 +32,9 @@ static int reindex(const struct upkeep *o)
         cli_options(o->vault, NULL);
     scoped(cloche_close) struct cloche *c = cloche_open(options, e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
-    if (!c || cloche_reindex(c, o->scratch, out, e))
+    if (!c)
+        return cli_fail_open(e);
+    if (cloche_reindex(c, o->scratch, out, e))
         return cli_fail_library(e);
     if (o->json)
         printf("%s\n", cloche_text_at(out));
@@ -120,7 +122,9 @@ static int doctor(const struct upkeep *o)
         cli_options(o->vault, NULL);
     scoped(cloche_close) struct cloche *c = cloche_open(options, e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
-    if (!c || cloche_doctor(c, out, e))
+    if (!c)
+        return cli_fail_open(e);
+    if (cloche_doctor(c, out, e))
         return cli_fail_library(e);
     const struct json *found = json_read(str_of(cloche_text_at(out)), arena, &broken);
     scoped_buf struct buf all;

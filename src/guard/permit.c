@@ -25,7 +25,7 @@ static bool read_wish(struct permit *p, const struct guard *g, const struct json
         at[i++] = name.at;
         if (call_pattern_known(name, &g->calls))
             continue;
-        const char *near = nearest_name(name, g->calls.at, g->calls.n);
+        const char *near = str_nearest(name, g->calls.at, g->calls.n);
         return err_set(e, ERR_INVALID,
                        "allowedAPIs: there is no '%.*s'%s%s%s; a method such as "
                        "'notes.get' or a namespace such as 'utils' is accepted",

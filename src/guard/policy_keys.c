@@ -217,5 +217,5 @@ const char *key_nearest(struct str path)
     const char *names[KEYS_MAX];
     for (size_t i = 0; i < policy_key_count; i++)
         names[i] = policy_keys[i].path;
-    return nearest_name(path, names, policy_key_count);
+    return str_nearest(path, names, policy_key_count);
 }

@@ -281,14 +281,13 @@ bool os_read_fd(int fd, struct buf *out, struct err *e)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return beneath_failed(e, "read", "a file");
+            return err_set(e, errno == EISDIR ? ERR_INVALID : ERR_IO,
+                           "cannot be read: %m");
         if (got == 0)
             return true;
         if (!left) {
             out->failed = true;
-            return err_set(e, ERR_LIMIT,
-                           "a file is larger than the %zu bytes that "
-                           "are accepted",
+            return err_set(e, ERR_LIMIT, "larger than the %zu bytes that are accepted",
                            out->ceiling);
         }
         out->n += (size_t)got;
