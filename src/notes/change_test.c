@@ -493,13 +493,13 @@ static void a_dry_run_writes_nothing_at_all(void **state)
         vault_call *call;
         const char *options, *action, *diff;
     } rows[] = {
-        {notes_update, "'identifier': 'a/1', 'content': 'two', 'force': true", "update",
+        {notes_update, "'identifier': 'a/1', 'content': 'two'", "update",
          "@@ -1,1 +1,1 @@\n-one\n+two\n\\ No newline at end of file\n"},
         {notes_delete, "'identifier': 'a/1'", "delete", "@@ -1,1 +0,0 @@\n-one\n"},
-        {notes_move, "'identifier': 'a/1', 'new_type': 'b', 'force': true", "move", ""},
+        {notes_move, "'identifier': 'a/1', 'new_type': 'b'", "move", ""},
+        {notes_rename, "'identifier': 'a/1', 'new_title': '2'", "rename", ""},
         {notes_update_section,
-         "'identifier': 'a/1', 'heading': 'H', 'content': 'x', 'mode': 'create', 'force': "
-         "true",
+         "'identifier': 'a/1', 'heading': 'H', 'content': 'x', 'mode': 'create'",
          "update", "@@ -1,1 +1,5 @@\n one\n+\n+## H\n+\n+x\n"},
         {notes_batch,
          "'changes': [{'action': 'delete', 'identifier': 'a/1', 'confirm': true}]",
@@ -513,6 +513,8 @@ static void a_dry_run_writes_nothing_at_all(void **state)
         assert_string_equal(text(change, "action"), rows[i].action);
         assert_string_equal(text(change, "diff"), rows[i].diff);
     }
+    refused(ERR_CONFLICT, notes_update,
+            "{'identifier': 'a/1', 'content': '', 'contentHash': '00', 'dry_run': true}");
     const struct json *made = call(notes_create, "{'title': 'N', 'dry_run': true}");
     assert_string_equal(text(json_at(json_get(made, "changes"), 0), "action"), "create");
     assert_string_equal(file("a/1.md"), "one\n");
