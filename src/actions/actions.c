@@ -605,8 +605,8 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
 }
 
 /* What is larger than its caller wants is told in part, and kept whole for a while. */
-static bool fit_answer(struct actions *a, const struct caller *who, struct answer *out,
-                       struct err *e)
+static bool fit_answer(struct actions *a, const struct action_row *row,
+                       const struct caller *who, struct answer *out, struct err *e)
 {
     if (!out->most || out->json.n <= out->most || out->content.n)
         return true;
@@ -616,7 +616,10 @@ static bool fit_answer(struct actions *a, const struct caller *who, struct answe
     if (!results_keep(a->results, who, buf_view(&out->json),
                       (int64_t)(os_mono_ns() / 1000000), out->whole))
         out->whole[0] = '\0';
-    if (!shorten(buf_view(&out->json), out->most, &part, e))
+    struct err large = {0};
+    if ((!row->shorten ||
+         !row->shorten(buf_view(&out->json), out->most, &part, &large)) &&
+        !shorten(buf_view(&out->json), out->most, &part, e))
         return !out->whole[0] ? false : err_wrap(e, "the whole is %s", out->whole);
     buf_clear(&out->json);
     buf_str(&out->json, buf_view(&part));
@@ -651,7 +654,7 @@ bool actions_call(struct actions *a, const struct action *which,
     struct account account;
     account_begin(&account, a, row->shown.name, arguments, who);
     bool ok = run_row(a, row, arguments, who, &account, out, e) &&
-              (row->fits || fit_answer(a, who, out, e));
+              (row->fits || fit_answer(a, row, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     if (!ok)

@@ -202,11 +202,11 @@ const struct api_type api_types[] = {
      "{success: boolean, stdout: string | Uint8Array, stderr: string | Uint8Array, exitCode: "
      "number, error?: string, errorDetails?: {type: string, code: string, message: string, "
      "retry: boolean}, timedOut?: true, cancelled?: true, shellEnded?: true, held?: true, "
-     "outOfMemory?: true, restarted?: string, truncated?: {stdout?: number, stderr?: "
-     "number}, machine: string, stats: {wall_ms: number, compute_ms: number}}",
+     "outOfMemory?: true, restarted?: string, truncated?: {stdout?: number, stdoutAt?: "
+     "number, stderr?: number, stderrAt?: number}, machine: string, stats: {wall_ms: number, compute_ms: number}}",
      "how a command in a Linux machine ended; outputs are bytes where they are no UTF-8, "
-     "truncated says how many bytes of the middle are left out, shellEnded that the session "
-     "has a new shell, held that something in the background kept the outputs, restarted "
+     "truncated says how many bytes of the middle are left out and behind how many, "
+     "shellEnded that the session has a new shell, held that something in the background kept the outputs, restarted "
      "how the machine before this one ended"},
     {"VmMachine",
      "{machine: string, state: 'running' | 'stopped' | 'failed', default: boolean, reason?: "

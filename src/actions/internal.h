@@ -47,6 +47,8 @@ struct action_row {
     const char *checked; /* what its arguments are held against; NULL: what is shown */
     bool seldom; /* not listed, unless the policy says so: find_tools tells of it */
     bool fits;   /* its answers are never too large: it sees to that itself */
+    /* Appends an answer that is too large in part; NULL: shorten(). */
+    bool (*shorten)(struct str json, size_t most, struct buf *out, struct err *e);
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
     const struct action_extra *extra; /* somebody else's; NULL: ours */

@@ -1,5 +1,6 @@
 /* The table of actions: what each is called, takes and answers. */
 #include "actions/internal.h"
+#include "actions/streams.h"
 
 /* OpenAI's API refuses a tool whose description has more than 1,024 characters. All tools
  * together have 8 KiB: that no argument may be given that a schema does not name is not
@@ -379,6 +380,7 @@ const struct action_row action_rows[] = {
           .output_schema = run_tool_output,
           .destructive = true},
      .run = action_run_tool,
+     .shorten = streams_shorten,
      .checked = run_tool_checked,
      .scope = SCOPE_EVALUATE},
     {.shown =
@@ -391,6 +393,7 @@ const struct action_row action_rows[] = {
           .output_schema = vm_exec_output,
           .destructive = true},
      .run = action_vm_exec,
+     .shorten = streams_shorten,
      .checked = vm_checked,
      .needs = "vm.exec",
      .scope = SCOPE_EVALUATE},

@@ -336,7 +336,9 @@ static bool tell_result(struct vm_command *c, struct err *e)
     r->shell_ended = exit->flags & VM_EXIT_SHELL;
     r->held = exit->flags & VM_EXIT_HELD;
     r->out_of_memory = exit->flags & VM_EXIT_OOM;
-    r->wall_ns = exit->wall_ns;
+    /* The machine's own work for it, reading the command and telling its end, is computing
+     * as well, but not in the time that the machine says. */
+    r->wall_ns = exit->wall_ns > r->cpu_ns ? exit->wall_ns : r->cpu_ns;
     return true;
 }
 
@@ -515,8 +517,11 @@ bool vm_exec_look(struct vm_command *c, uint64_t *look_ns)
 
 static void take_result(struct vm_command *c, struct vm_result *r)
 {
-    c->result.stdout_lost = keep_end(&c->kept[VM_STREAM_OUT], &c->result.stdout_bytes);
-    c->result.stderr_lost = keep_end(&c->kept[VM_STREAM_ERR], &c->result.stderr_bytes);
+    struct vm_result *own = &c->result;
+    own->stdout_lost =
+        keep_end(&c->kept[VM_STREAM_OUT], &own->stdout_bytes, &own->stdout_gap);
+    own->stderr_lost =
+        keep_end(&c->kept[VM_STREAM_ERR], &own->stderr_bytes, &own->stderr_gap);
     *r = c->result;
     c->result = (struct vm_result){0};
 }

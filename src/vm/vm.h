@@ -189,8 +189,9 @@ struct vm_exec {
 void vm_put_word(struct buf *command, struct str word);
 
 struct vm_result {
-    struct buf stdout_bytes, stderr_bytes; /* unaltered, but for the mark of a cut */
-    uint64_t stdout_lost, stderr_lost;     /* bytes that are not kept */
+    struct buf stdout_bytes, stderr_bytes; /* unaltered: the first part and the last */
+    uint64_t stdout_lost, stderr_lost;     /* bytes between them that are not kept */
+    size_t stdout_gap, stderr_gap;         /* where: bytes of the first part */
     int exit_code;                         /* 128+n of signal n, as a shell says */
     bool timed_out, cancelled;
     bool shell_ended; /* the session's: the next command has a new one */
