@@ -210,9 +210,10 @@ const struct api_type api_types[] = {
      "how the machine before this one ended"},
     {"VmMachine",
      "{machine: string, state: 'running' | 'stopped' | 'failed', default: boolean, reason?: "
-     "string, ramMB: number, started: string, idle_ms: number, compute_ms: number, "
+     "string, ramMB: number, started: string, idle_ms: number, "
+     "idle_limit_ms: number, compute_ms: number, "
      "memory_bytes: number, disk_bytes: number, commands: number, sessions: number}",
-     "a Linux machine; machine is its handle"},
+     "a Linux machine; machine is its handle; unused for idle_limit_ms it is stopped"},
     {"ApiRow",
      "{name: string, signature: string, summary: string, allowed?: false, "
      "custom?: string}",

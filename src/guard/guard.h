@@ -100,7 +100,8 @@ struct policy {
     } tools;
     struct {                           /* Linux machines: ceilings of one caller's */
         enum permission permission[2]; /* as `allowed`; usual: always */
-        uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms;
+        uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms,
+            idle_minutes;
     } vm;
     char digest[17]; /* of all that is in force: the same for the same policy */
 };

@@ -190,6 +190,8 @@ const struct key policy_keys[] = {
      "computing time of all machines of one caller together, within 24 hours, in seconds"},
     {"vm.timeoutMs", KEY_INT, RULE_LOWER, AT(vm.timeout_ms), 1, 3600000, NULL, "600000",
      "time that one command in a machine may ask for, in ms"},
+    {"vm.idleMinutes", KEY_INT, RULE_LOWER, AT(vm.idle_minutes), 1, 10080, NULL, "15",
+     "minutes without a command after which a machine is stopped"},
 };
 const size_t policy_key_count = LENGTH(policy_keys);
 _Static_assert(LENGTH(policy_keys) <= KEYS_MAX, "all keys fit");

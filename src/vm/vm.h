@@ -37,8 +37,7 @@ struct vms_options {
     uint64_t ram_bytes;    /* of those that run together: a further one that would pass it
                               waits for a place. By itself three quarters of what this
                               computer, or this process' group, has */
-    uint64_t idle_ns; /* one that ran nothing for so long is stopped; UINT64_MAX: never */
-    uint64_t wait_ns; /* how long a start waits for a place before ERR_BUSY; 5 s */
+    uint64_t wait_ns;      /* how long a start waits for a place before ERR_BUSY; 5 s */
 };
 
 /* Looks at nothing yet: that no image is installed is told by the first start. */
@@ -72,6 +71,8 @@ struct vm_options {
     uint32_t ram_mb;     /* another than the image's is booted at first use, and kept */
     uint64_t disk_bytes; /* of its own: over the image, gone with it */
     uint64_t cpu_ns; /* computing time in all; then it is stopped. UINT64_MAX: no limit */
+    uint64_t
+        idle_ns; /* it is stopped when it ran nothing for so long; UINT64_MAX: never */
     struct vm_budget budget;
     struct cancel *cancel; /* of the start; may be NULL */
 };
@@ -109,6 +110,7 @@ struct vm_info {
     uint32_t ram_mb;
     int64_t started_ms;          /* since 1970 */
     uint64_t idle_ns;            /* since something ran in it; 0: something runs */
+    uint64_t idle_max_ns;        /* when it is stopped; UINT64_MAX: never */
     uint64_t cpu_ns, cpu_max_ns; /* computed; allowed (UINT64_MAX: without limit) */
     uint64_t memory_bytes;       /* of the host, this machine's alone */
     uint64_t disk_bytes;         /* written */

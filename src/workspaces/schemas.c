@@ -186,8 +186,8 @@ const struct schema schemas[] = {
      "its handle, good for this caller alone\"},\"state\":{\"enum\":[\"running\","
      "\"stopped\",\"failed\"]},\"default\":{\"type\":\"boolean\"},\"reason\":" STRING
      ",\"ramMB\":" NUMBER ",\"started\":" DATE ",\"idle_ms\":" NUMBER
-     ",\"compute_ms\":" NUMBER ",\"memory_bytes\":" NUMBER ",\"disk_bytes\":" NUMBER
-     ",\"commands\":" NUMBER ",\"sessions\":" NUMBER
+     ",\"idle_limit_ms\":" NUMBER ",\"compute_ms\":" NUMBER ",\"memory_bytes\":" NUMBER
+     ",\"disk_bytes\":" NUMBER ",\"commands\":" NUMBER ",\"sessions\":" NUMBER
      "},\"required\":[\"machine\",\"state\",\"default\",\"ramMB\",\"started\"],"
      "\"additionalProperties\":false}"},
     {"MachineCommand",
