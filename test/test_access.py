@@ -170,6 +170,19 @@ def test_it_comes_in_either_header_and_in_no_other_way(cloche, closed):
     assert closed.http.post(f"/mcp?token={token}", json=ping).status_code == 401
 
 
+def test_whether_it_answers_is_told_to_everybody(cloche, vault):
+    with serve(cloche, vault, "--require-token") as server:
+        answer = server.http.get("/healthz")
+        assert (answer.status_code, answer.text) == (200, "ok\n")
+        assert server.http.head("/healthz").status_code == 200
+        assert server.http.post("/healthz", json={}).status_code == 405
+        assert server.http.get("/healthz", headers={"Host": "evil.example"}).status_code == 403
+        assert server.http.get("/metrics").status_code == 401
+        lead = server.http.get("/")
+        assert (lead.status_code, lead.headers["Location"]) == (303, "/person")
+        assert server.http.get("/", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 401
+
+
 def test_a_wrong_one_is_refused_on_this_machine_too(cloche, server):
     token = make_token(cloche, "ci")
     wrong = token[:-1] + ("A" if token[-1] != "A" else "B")

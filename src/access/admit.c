@@ -251,7 +251,15 @@ static bool is_persons(const struct access *a, const struct http_request *rq)
 {
     struct str path = http_path(rq);
     size_t n = a->o.persons_path ? strlen(a->o.persons_path) : 0;
+    if (n && str_is(path, "/"))
+        return true;
     return n && str_starts(path, a->o.persons_path) && (path.n == n || path.at[n] == '/');
+}
+
+static bool is_public(const struct access *a, const struct http_request *rq)
+{
+    return (a->oauth && oauth_is_public(rq)) ||
+           (a->o.public_path && str_is(http_path(rq), a->o.public_path));
 }
 
 bool access_admit(void *access, struct http_request *rq, struct http_response *rs,
@@ -259,7 +267,7 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
 {
     struct access *a = access;
     struct str credential;
-    if (a->oauth && oauth_is_public(rq))
+    if (is_public(a, rq))
         return true;
     /* It asks for other credentials, and looks at no token. */
     if (is_persons(a, rq) && http_is_local(rq))

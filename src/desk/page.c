@@ -424,6 +424,25 @@ static void refused(void *none, const struct http_request *rq, const char *why,
     say_json(rs, rs->status, "error", why);
 }
 
+static bool lead(void *none, struct http_request *rq, struct http_response *rs,
+                 void **work)
+{
+    (void)none, (void)work;
+    if (!str_is(http_method(rq), "GET")) {
+        http_say(rs, 405, "GET leads to the page");
+        (void)http_set_header(rs, "Allow", "GET, HEAD");
+        return true;
+    }
+    http_say(rs, 303, "the page is at " DESK_PATH);
+    (void)http_set_header(rs, "Location", DESK_PATH);
+    return true;
+}
+
+struct http_route desk_root_route(void)
+{
+    return (struct http_route){.path = "", .head = true, .begin = lead};
+}
+
 struct http_route desk_route(struct desk *d)
 {
     return (struct http_route){

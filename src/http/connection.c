@@ -117,7 +117,9 @@ bool request_refuse(struct http_request *rq, int status, const char *why)
 static size_t matches(const struct http_route *route, struct str path)
 {
     size_t n = strlen(route->path);
-    if (n == 0 || route->path[n - 1] != '/')
+    if (n == 0)
+        return str_is(path, "/");
+    if (route->path[n - 1] != '/')
         return str_is(path, route->path) ? n + 1 : 0;
     if (n == 1 || str_starts(path, route->path))
         return n;
@@ -149,7 +151,8 @@ static bool refuse_unknown(struct http_request *rq)
         struct str path = str_of(o->routes[i].path);
         if (path.n > 1 && path.at[path.n - 1] == '/')
             path.n--;
-        buf_printf(&text, "%s %.*s", i ? "," : "", STR_ARGS(path));
+        if (path.n)
+            buf_printf(&text, "%s %.*s", i ? "," : "", STR_ARGS(path));
     }
     return request_refuse(rq, MHD_HTTP_NOT_FOUND, buf_cz(&text));
 }
