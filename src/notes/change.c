@@ -1,6 +1,7 @@
 #include "notes/entry.h"
 
 #include "notes/apply.h"
+#include "notes/linktext.h"
 #include "notes/name.h"
 #include "notes/trash.h"
 
@@ -48,16 +49,6 @@ struct db *change_db(struct change *c)
 
 /* ---- what a session is told ---------------------------------------------- */
 
-struct db *change_index(struct change *c)
-{
-    return c->index;
-}
-
-void change_set_index(struct change *c, struct db *index)
-{
-    c->index = index;
-}
-
 bool change_news(struct change *c, change_new *tell, void *arg, struct err *e)
 {
     for (const struct entry *n = c->news; n; n = n->next_news)
@@ -75,13 +66,6 @@ void change_told(struct change *c)
 }
 
 /* ---- the notes of a change ----------------------------------------------- */
-
-static bool keep_bytes(struct change *c, struct str bytes, struct str *out, struct err *e)
-{
-    char *copy = arena_copy(c->arena, bytes.at, bytes.n, e);
-    *out = (struct str){copy, bytes.n};
-    return copy != NULL;
-}
 
 /* Reads the file `from`; *out is NULL when there is none. */
 static bool load(struct change *c, const char *from, struct entry **out, struct err *e)
@@ -108,34 +92,26 @@ static bool load(struct change *c, const char *from, struct entry **out, struct 
         return false;
     memcpy(n->new_hash, n->old_hash, HASH_SIZE);
     *out = n;
-    if (!readable || !keep_bytes(c, buf_view(&bytes), &n->old, e))
-        return !readable;
+    if (!readable)
+        return true;
+    n->old = (struct str){arena_copy(c->arena, bytes.at, bytes.n, e), bytes.n};
     n->now = n->old;
-    return true;
+    return n->old.at != NULL;
 }
 
 static bool find_entry(struct change *c, const char *path, struct entry **out,
                        struct err *e)
 {
     *out = entry_at(c, path);
-    return *out || entry_has_left(c, path) || load(c, path, out, e);
+    if (*out)
+        return !(*out)->links || linktext_write((*out)->links, e);
+    return entry_has_left(c, path) || load(c, path, out, e);
 }
 
 bool change_has(struct change *c, const char *path)
 {
     return entry_at(c, path) ||
            (!entry_has_left(c, path) && vault_has(c->v, str_of(path)));
-}
-
-static bool parse_entry(struct change *c, struct entry *n, struct err *e)
-{
-    if (n->note)
-        return true;
-    struct note *note = arena_get(c->arena, sizeof *note, e);
-    if (!note || !note_parse(str_of(n->to), n->now, &n->st, c->arena, note, e))
-        return false;
-    n->note = note;
-    return true;
 }
 
 bool change_read(struct change *c, const char *path, struct note *out, bool *found,
@@ -155,10 +131,10 @@ bool change_read(struct change *c, const char *path, struct note *out, bool *fou
         return vault_read(c->v, path, &bytes, &st, found, e) ||
                err_set(e, ERR_CONFLICT, "\"%.200s\" changes while it is read", path);
     }
-    if (!parse_entry(c, n, e))
-        return false;
-    *out = *n->note;
-    return true;
+    const struct note *note = entry_parse(c, n, e);
+    if (note)
+        *out = *note;
+    return note != NULL;
 }
 
 /* ---- changing ------------------------------------------------------------ */
@@ -182,24 +158,6 @@ static bool is_free(struct change *c, const char *path, struct err *e)
         buf_cz(&id));
 }
 
-static bool set_now(struct change *c, struct entry *n, struct str bytes, struct err *e)
-{
-    if (bytes.n > NOTE_SIZE_MAX)
-        return err_set(
-            e, ERR_LIMIT,
-            "\"%.200s\" would be %zu bytes; notes may have at most %u. Nothing was "
-            "written",
-            n->to, bytes.n, NOTE_SIZE_MAX);
-    c->bytes += bytes.n;
-    if (c->bytes > CHANGE_BYTES_MAX)
-        return err_set(e, ERR_LIMIT,
-                       "one change may write at most %zu bytes; nothing was written",
-                       CHANGE_BYTES_MAX);
-    n->note = NULL;
-    note_hash(bytes, n->new_hash);
-    return keep_bytes(c, bytes, &n->now, e);
-}
-
 /* A move comes behind all that was done before it; other steps may come at any time. */
 static void touch(struct change *c, struct entry *n, bool moves)
 {
@@ -216,7 +174,7 @@ bool change_create(struct change *c, const char *path, struct str bytes, struct 
 {
     must(name_is_path(str_of(path)));
     struct entry *n = is_free(c, path, e) ? entry_add(c, "", path, e) : NULL;
-    if (!n || !set_now(c, n, bytes, e))
+    if (!n || !entry_set(c, n, bytes, e))
         return false;
     n->action = "create";
     touch(c, n, true);
@@ -233,7 +191,7 @@ bool change_replace(struct change *c, const char *path, struct str bytes, struct
     if (str_eq(n->now, bytes))
         return true;
     touch(c, n, false);
-    return set_now(c, n, bytes, e);
+    return entry_set(c, n, bytes, e);
 }
 
 /* The new spelling of a name, where the file system knows no case. */

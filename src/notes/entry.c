@@ -2,6 +2,7 @@
  * have many and each of its steps asks. */
 #include "notes/entry.h"
 
+#include "notes/linktext.h"
 #include "notes/name.h"
 
 static struct place *known_place(const struct change *c, const char *path)
@@ -60,6 +61,7 @@ bool entry_move(struct change *c, struct entry *n, const char *to, bool removed,
         return false;
     if (n->to && c->places[n->to_at].here == n)
         c->places[n->to_at].here = NULL;
+    linktext_close(n->links); /* what its links call others hangs on the path */
     n->to = c->paths.keys[number].at;
     n->to_at = number;
     n->removed = removed;
@@ -97,4 +99,45 @@ struct entry *entry_add(struct change *c, const char *from, const char *to, stru
         p->came = n;
     n->known = name_is_path(str_of(from)) ? n->from : NULL;
     return entry_move(c, n, to, false, e) ? n : NULL;
+}
+
+/* ---- what it holds ------------------------------------------------------- */
+
+const struct note *entry_parse(struct change *c, struct entry *n, struct err *e)
+{
+    if (n->note)
+        return n->note;
+    struct note *note = arena_get(c->arena, sizeof *note, e);
+    if (!note || !note_parse(str_of(n->to), n->now, &n->st, c->arena, note, e))
+        return NULL;
+    return n->note = note;
+}
+
+bool entry_set(struct change *c, struct entry *n, struct str bytes, struct err *e)
+{
+    if (bytes.n > NOTE_SIZE_MAX)
+        return err_set(
+            e, ERR_LIMIT,
+            "\"%.200s\" would be %zu bytes; notes may have at most %u. Nothing was "
+            "written",
+            n->to, bytes.n, NOTE_SIZE_MAX);
+    c->bytes += bytes.n;
+    if (c->bytes > CHANGE_BYTES_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "one change may write at most %zu bytes; nothing was written",
+                       CHANGE_BYTES_MAX);
+    const char *copy = arena_copy(c->arena, bytes.at, bytes.n, e);
+    if (!copy)
+        return false;
+    linktext_close(n->links);
+    n->note = NULL;
+    n->now = (struct str){copy, bytes.n};
+    note_hash(bytes, n->new_hash);
+    return true;
+}
+
+void entry_touch(struct change *c, struct entry *n)
+{
+    if (!n->order)
+        n->order = ++c->order;
 }

@@ -1,9 +1,13 @@
-/* notes/entry.h - what is in a change. Of change.c, commit.c, told.c and review.c alone. */
+/* notes/entry.h - what is in a change. Of change.c and of what it is made of alone: commit.c,
+ * told.c, review.c, session.c, linktext.c. */
 #pragma once
 #include "notes/change.h"
 #include "notes/strmap.h"
 
 struct step;
+struct linktext;
+struct linktexts;
+struct linker;
 
 /* One note: what it was and what it shall be. */
 struct entry {
@@ -15,8 +19,9 @@ struct entry {
     char old_hash[HASH_SIZE], new_hash[HASH_SIZE];
     struct os_stat st;
     struct str old, now;
-    struct note *note; /* of `now`; parsed when asked for */
-    unsigned order;    /* 0: merely read */
+    struct note *note;      /* of `now`; parsed when asked for */
+    struct linktext *links; /* in `now`, in a session; some may be newer than it */
+    unsigned order;         /* 0: merely read */
     const char *action, *summary;
     const char *known; /* where the index has it, in a session; NULL: nowhere */
     bool is_news;      /* changed since it was told there */
@@ -35,7 +40,9 @@ struct change {
     struct vault *v;
     struct change_options options;
     struct db *db;    /* NULL: a dry run */
-    struct db *index; /* of a session, or NULL */
+    struct db *index; /* of a session, or NULL; so are the next two */
+    struct linker *linker;
+    struct linktexts *texts;
     struct entry *news;
     struct arena *arena;
     struct entry **entries;
@@ -63,6 +70,12 @@ struct entry *entry_add(struct change *c, const char *from, const char *to,
 /* It is at `to` from now on, which is copied; in the trash, where it is `removed`. */
 bool entry_move(struct change *c, struct entry *n, const char *to, bool removed,
                 struct err *e);
+/* `now`, parsed: borrowed until it changes. NULL and ERR_LIMIT. */
+const struct note *entry_parse(struct change *c, struct entry *n, struct err *e);
+/* `now` from now on, which is copied. ERR_LIMIT. */
+bool entry_set(struct change *c, struct entry *n, struct str bytes, struct err *e);
+/* The change does something to it; a place in the order of steps that it has, it keeps. */
+void entry_touch(struct change *c, struct entry *n);
 /* What the change knows of the path, for good. NULL and ERR_LIMIT. */
 struct place *entry_place(struct change *c, const char *path, size_t *number,
                           struct err *e);

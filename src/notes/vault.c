@@ -44,6 +44,13 @@ struct matcher *vault_matcher(struct vault *v, uint64_t compute_ns, uint64_t unt
     return NULL;
 }
 
+bool vault_goes_on(const struct vault *v, struct err *e)
+{
+    struct cancel *const *by = v->view.cancel;
+    return (!cancel_fired(by[0]) && !cancel_fired(by[1])) ||
+           err_set(e, ERR_CANCELLED, "the call was cancelled; nothing was changed");
+}
+
 struct vault *vault_as(struct vault *v, const struct vault_view *how)
 {
     struct vault *view = mem_new(sizeof *view);

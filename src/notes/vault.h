@@ -27,6 +27,10 @@ struct vault {
     bool is_a_view;            /* of vault_as(): all but the view is another's */
 };
 
+/* Does whoever called still want it? ERR_CANCELLED: no. Cheap: to be asked every few
+ * milliseconds of work. */
+bool vault_goes_on(const struct vault *v, struct err *e);
+
 /* ---- one note, read ----------------------------------------------------- */
 
 #define HASH_SIZE (sizeof "sha256:" + 64) /* with its NUL */
