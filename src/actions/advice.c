@@ -144,7 +144,7 @@ static void put_nearest_notes(struct evaluation *v, const char *identifier,
     const struct host_call *list = api_call_named(STR("notes.list"));
     if (!list || !evaluation_allows(v, list, &none))
         return;
-    struct vault *vault = actions_vault(v, &none);
+    scoped(vault_close) struct vault *vault = read_vault(v, &none);
     scoped_buf struct buf text;
     buf_init(&text, (size_t)64 << 10);
     struct json_writer w = json_writer(&text);

@@ -158,9 +158,10 @@ static bool record(struct change *c, struct err *e)
     if (!db_begin(&t, c->db, e) || !last_revision(c, e))
         return false;
     for (size_t i = 0; i < c->step_count; i++)
-        if (!record_note(c, &c->steps[i], e) || !record_step(c, i, e))
+        if (!vault_goes_on(c->v, e) || !record_note(c, &c->steps[i], e) ||
+            !record_step(c, i, e))
             return false;
-    return db_commit(&t, e);
+    return vault_goes_on(c->v, e) && db_commit(&t, e);
 }
 
 #define SPARE_BYTES (256u << 10) /* that a disk must have beside the change itself */

@@ -527,8 +527,7 @@ bool relink_move(struct relink *r, struct err *e)
 {
     const char *from = r->old.path.at; /* the change's own, as long as it lasts */
     if (!r->c->index)
-        return index_use(r->v->index, relink_alone, r, e) &&
-               change_move(r->c, from, r->path, e);
+        return index_use(r->v, relink_alone, r, e) && change_move(r->c, from, r->path, e);
     struct work w = {.r = r,
                      .db = r->c->index,
                      .session = true,

@@ -307,7 +307,7 @@ bool session_run(struct vault *v, struct change *c, session_work *work, void *ar
                  struct err *e)
 {
     struct session s = {c, work, arg, false};
-    return index_use(v->index, run, &s, e);
+    return index_use(v, run, &s, e);
 }
 
 /* What the work writes is undone, as index_use()'s callers do it. */
@@ -325,5 +325,5 @@ static bool use(struct change *c, struct db *db, index_work *work, void *arg,
 bool session_use(struct vault *v, struct change *c, index_work *work, void *arg,
                  struct err *e)
 {
-    return c->index ? use(c, c->index, work, arg, e) : index_use(v->index, work, arg, e);
+    return c->index ? use(c, c->index, work, arg, e) : index_use(v, work, arg, e);
 }
