@@ -218,6 +218,7 @@ static bool write_subnote(struct linker *l, int64_t parent, int64_t position,
     if (!subnote_name(entry, &text))
         return true;
     int64_t name = name_key(l, buf_view(&text), STR(""), e);
+    l->tree_open = true;
     struct query *q = name ? statement(l, ADD_SUBNOTE, e) : NULL;
     if (!q)
         return false;
@@ -263,6 +264,7 @@ bool linker_rename_subnote(struct linker *l, int64_t parent, int64_t position,
                            struct str text, struct err *e)
 {
     int64_t name = name_key(l, text, STR(""), e);
+    l->tree_open = true;
     struct query *q = name ? statement(l, RENAME_SUBNOTE, e) : NULL;
     if (!q)
         return false;
@@ -316,6 +318,9 @@ bool linker_forget(struct linker *l, int64_t note, struct err *e)
     if (!told || !run_with(l, DROP_LINKS, note, e) ||
         !run_with(l, DROP_SUBNOTES, note, e))
         return false;
+    l->tree_open = true;
+    if (l->tree_waits)
+        return true;
     /* With what goes, a cycle may be open again. */
     struct query *q = statement(l, REOPEN_CYCLES, e);
     return q && run(q, e);
@@ -488,8 +493,9 @@ static bool settle_name(struct linker *l, const struct unsettled *u, struct err 
     if (note)
         query_bind_int(q, 2, note);
     query_bind_int(q, 3, found);
-    return run(q, e) &&
-           (l->fresh || note == u->note || run_with(l, REOPEN_SUBNOTES, u->key, e));
+    l->tree_open = true;
+    return run(q, e) && (l->fresh || l->tree_waits || note == u->note ||
+                         run_with(l, REOPEN_SUBNOTES, u->key, e));
 }
 
 /* Reads the next names that are to be settled, beginning behind the key `after`. */
@@ -558,10 +564,18 @@ bool linker_settle(struct linker *l, struct err *e)
 {
     bool all;
     if (!ask(l, "SELECT relink FROM state", &all, e) || !settle_names(l, all, e) ||
-        !tree_settle(l->db, all, e))
+        (!l->tree_waits && !tree_settle(l->db, all, e)))
         return false;
     l->fresh = false;
     return db_exec(l->db, "DELETE FROM unsettled; UPDATE state SET relink = 0", e);
+}
+
+bool linker_settle_tree(struct linker *l, struct err *e)
+{
+    if (!l->tree_open)
+        return true;
+    l->tree_open = false;
+    return tree_settle(l->db, true, e);
 }
 
 /* ---- another name for a note --------------------------------------------- */

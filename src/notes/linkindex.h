@@ -38,6 +38,9 @@ struct linker {
     struct db *db;
     bool bulk;  /* so much changes that all names will be settled anew */
     bool fresh; /* all links there are were written since linker_clear() */
+    bool
+        tree_waits; /* which subnotes count is settled by linker_settle_tree() alone ... */
+    bool tree_open; /* ... and has to be: in a session, where many notes are moved */
     struct query *open[LINKER_QUERIES];
 };
 void linker_init(struct linker *l, struct db *db);
@@ -83,6 +86,8 @@ enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
 /* Is there anything to settle? Needs no transaction. */
 bool linker_is_settled(struct linker *l, bool *settled, struct err *e);
 bool linker_settle(struct linker *l, struct err *e);
+/* Which subnotes count, where `tree_waits` has left that open. */
+bool linker_settle_tree(struct linker *l, struct err *e);
 
 /* Settles the subnotes that are new: see tree.c. `all`: whatever was settled before. */
 bool tree_settle(struct db *db, bool all, struct err *e);

@@ -264,6 +264,11 @@ bool session_moved(struct change *c, const char *path, int64_t key, struct err *
     return true;
 }
 
+bool session_settle_tree(struct change *c, struct err *e)
+{
+    return !c->index || (session_learn(c, e) && linker_settle_tree(c->linker, e));
+}
+
 /* ---- sessions ------------------------------------------------------------ */
 
 struct session {
@@ -278,6 +283,7 @@ static bool work_within(struct session *s, struct db *db, struct err *e)
     struct change *c = s->c;
     struct linker linker;
     linker_init(&linker, db);
+    linker.tree_waits = true;
     c->index = db;
     c->linker = &linker;
     c->texts = linktexts_new(c, true);

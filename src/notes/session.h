@@ -20,6 +20,8 @@ bool session_run(struct vault *v, struct change *c, session_work *work, void *ar
 
 /* Makes the index show what the change has done so far; without a session nothing. */
 bool session_learn(struct change *c, struct err *e);
+/* The same, and which subnotes count: before somebody asks for that. */
+bool session_settle_tree(struct change *c, struct err *e);
 /* The note, which was the only one that the index did not know all of, has been moved to
  * `path`: its row `key` (0: it has none) says so already, but not what its links are. */
 bool session_moved(struct change *c, const char *path, int64_t key, struct err *e);
