@@ -144,7 +144,8 @@ static void put_nearest_notes(struct evaluation *v, const char *identifier,
     const struct host_call *list = api_call_named(STR("notes.list"));
     if (!list || !evaluation_allows(v, list, &none))
         return;
-    struct vault *vault = actions_vault(v, &none);
+    struct vault *vault =
+        actions_vault(v, &none); /* its time is bounded; the code may be over */
     scoped_buf struct buf text;
     buf_init(&text, (size_t)64 << 10);
     struct json_writer w = json_writer(&text);

@@ -93,6 +93,10 @@ struct evaluation {
  * ERR_NO_VAULT. Threads: safe. */
 struct vault *actions_vault(struct evaluation *v, struct err *e);
 
+/* The same for a call that reads, and ends with its caller or with the evaluation. The
+ * caller of this ends it with vault_close(). NULL and ERR_NO_VAULT. Threads: safe. */
+struct vault *read_vault(struct evaluation *v, struct err *e);
+
 /* The same as vault_as(), for a call with these arguments that writes or matches patterns:
  * the history then names the caller, patterns end with the call, and it is reviewed where a
  * person was asked for it (preview.h). The caller of this ends it with

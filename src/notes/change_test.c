@@ -28,7 +28,7 @@ static struct step step_of(const char *from, const char *to, const char *old,
 static struct db *locked(void)
 {
     struct err e = {0};
-    struct db *db = history_lock(vault->history, &e);
+    struct db *db = history_lock(vault->history, vault, &e);
     if (!db)
         fail_msg("%s", e.msg);
     return db;
@@ -215,7 +215,7 @@ static void a_strangers_journal_touches_nothing_but_notes(void **state)
     reopen();
     struct err e = {0};
     call(notes_get, "'a/1.md'");
-    db = history_lock(vault->history, &e);
+    db = history_lock(vault->history, vault, &e);
     if (db)
         history_unlock(vault->history);
     assert_true(exists("a/1.md") && exists("a/plain.txt"));

@@ -10,7 +10,8 @@
 #include "notes/apply.h"
 
 #define LOCK_NAME OWN_DIR "/notes.lock"
-#define LOCK_WAIT_MS 15000
+#define LOCK_WAIT_MS 15000u
+#define LOCK_SLICE_MS 20u   /* between looks whether the call goes on */
 #define DROPPED_AT_ONCE 200 /* revisions that one change drops for the sake of space */
 
 static const char *const migrations[] = {
@@ -155,20 +156,22 @@ static bool open_store(struct history *h, struct err *e)
 
 /* ---- the lock ------------------------------------------------------------ */
 
-static bool take_mutex(struct history *h, struct err *e)
+static bool waited(struct err *e)
 {
-    /* Not pthread_mutex_clocklock(), of which the thread sanitizer knows nothing. */
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LOCK_WAIT_MS / 1000;
-    return pthread_mutex_timedlock(&h->mutex, &until) == 0 ||
-           err_set(e, ERR_BUSY,
-                   "waited %d ms in vain for another change to this vault; nothing was "
+    return err_set(e, ERR_BUSY,
+                   "waited %u ms in vain for another change to this vault; nothing was "
                    "written, try again",
                    LOCK_WAIT_MS);
 }
 
-static int take_lock(struct vault *v, unsigned wait_ms, struct err *e)
+static bool take_mutex(struct history *h, const struct vault *v, struct err *e)
+{
+    struct err why = {0};
+    return vault_wait(v, &h->mutex, LOCK_WAIT_MS, &why) ||
+           (why.code == ERR_BUSY ? waited(e) : err_set(e, why.code, "%s", why.msg));
+}
+
+static int take_lock(const struct vault *v, unsigned wait_ms, struct err *e)
 {
     struct err why = {0};
     int fd = os_lock(v->dir, LOCK_NAME, 0, wait_ms, &why);
@@ -209,11 +212,31 @@ static bool is_marked(const struct history *h)
     return os_stat_beneath(h->vault->dir, LOCK_NAME, &st, &none) && st.size > 0;
 }
 
-struct db *history_lock(struct history *h, struct err *e)
+/* Of another process, too. */
+static int wait_lock(const struct vault *v, struct err *e)
 {
-    if (!take_mutex(h, e))
+    uint64_t until = os_mono_ns() + (uint64_t)LOCK_WAIT_MS * 1000000;
+    while (vault_goes_on(v, e)) {
+        struct err why = {0};
+        int fd = take_lock(v, LOCK_SLICE_MS, &why);
+        if (fd >= 0)
+            return fd;
+        if (why.code == ERR_BUSY && os_mono_ns() < until)
+            continue;
+        if (why.code == ERR_BUSY)
+            waited(e);
+        else
+            err_set(e, why.code, "%s", why.msg);
+        return -1;
+    }
+    return -1;
+}
+
+struct db *history_lock(struct history *h, const struct vault *v, struct err *e)
+{
+    if (!take_mutex(h, v, e))
         return NULL;
-    h->lock = take_lock(h->vault, LOCK_WAIT_MS, e);
+    h->lock = wait_lock(v, e);
     if (h->lock >= 0 && open_store(h, e) && apply_pending(h->vault, h, h->db, e))
         return h->db;
     history_unlock(h);
@@ -256,7 +279,7 @@ void history_settle(struct history *h)
 struct db *history_read(struct history *h, bool *none, struct err *e)
 {
     *none = inode_now(h) == 0;
-    if (*none || !take_mutex(h, e))
+    if (*none || !take_mutex(h, h->vault, e))
         return NULL;
     if (open_store(h, e))
         return h->db;

@@ -32,10 +32,10 @@ void history_free(struct history *h);         /* NULL is fine */
 
 /* ---- who may write ------------------------------------------------------- */
 
-/* Takes the write lock (waiting at most 15 s: ERR_BUSY), opens or makes the store and
- * ends what a crash left. The answer is borrowed until history_unlock(). NULL and *e:
+/* Takes the write lock (waiting at most 15 s: ERR_BUSY; or until a cancel of the view fires:
+ * ERR_CANCELLED), opens or makes the store and ends what a crash left. The answer is borrowed until history_unlock(). NULL and *e:
  * ERR_DENIED (a vault that cannot be written) and what the disk says. */
-struct db *history_lock(struct history *h, struct err *e);
+struct db *history_lock(struct history *h, const struct vault *v, struct err *e);
 void history_unlock(struct history *h);
 bool history_can_write(struct history *h);
 /* What stands in the lock file, for whoever comes when we have died. It is the file's

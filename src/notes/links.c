@@ -492,11 +492,10 @@ bool links_migrate(struct vault *v, const struct json *options, struct json_writ
     bool force;
     struct index_counts counts = {0};
     struct failures f = {0};
-    if (!read_force(options, &force, e) || !index_rebuild(v->index, force, &counts, e))
+    if (!read_force(options, &force, e) || !index_rebuild(v, force, &counts, e))
         return false;
     buf_init(&f.rows, FIND_ANSWER_MAX);
-    bool ok =
-        index_use(v->index, failures_work, &f, e) && buf_check(&f.rows, "the answer", e);
+    bool ok = index_use(v, failures_work, &f, e) && buf_check(&f.rows, "the answer", e);
     if (ok) {
         json_open_object(out);
         json_pair_int(out, "total_notes", (int64_t)counts.notes);
@@ -522,6 +521,6 @@ bool notes_version(struct vault *v, struct buf *out, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, 200);
-    return index_use(v->index, version_work, &text, e) &&
+    return index_use(v, version_work, &text, e) &&
            (buf_str(out, buf_view(&text)) || buf_check(out, "the version", e));
 }

@@ -101,7 +101,7 @@ bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_wri
                         .stem = {name.at + from, name.n - from},
                         .arena = arena,
                         .max = max < NEAREST_MAX ? max : NEAREST_MAX};
-    if (x.stem.n && !index_use(v->index, look, &x, e))
+    if (x.stem.n && !index_use(v, look, &x, e))
         return false;
     json_open_array(out);
     for (size_t i = 0; i < x.count; i++)

@@ -59,9 +59,11 @@ struct vault_view {
 };
 struct vault *vault_as(struct vault *v, const struct vault_view *view);
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
- * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind. */
+ * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind; either
+ * cancel (NULL is fine, as is NULL for both) ends the copying. */
 struct vault_copy;
-struct vault_copy *vault_copy_make(struct vault *of, struct err *e);
+struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
+                                   struct err *e);
 void vault_copy_free(struct vault_copy *c); /* with its vault; NULL is fine */
 struct vault *vault_copy_vault(struct vault_copy *c, const char **path); /* its own */
 bool vault_copy_files(struct vault_copy *c, struct err *e);

@@ -5,6 +5,7 @@
 #include "notes/markdown.h"
 #include "notes/name.h"
 #include "notes/relink.h"
+#include "notes/session.h"
 #include "notes/sight.h"
 #include "notes/types.h"
 #include "notes/write.h"
@@ -179,12 +180,10 @@ static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
         memcpy(n->hash, n->old.hash, HASH_SIZE);
         return true;
     }
-    char from[PATH_MAX];
-    memcpy(from, n->old.path.at, n->old.path.n + 1);
-    if (!write_own(n, r, e))
+    if (!session_learn(n->c, e) || !write_own(n, r, e))
         return false;
     links.title = str_of(n->title);
-    if (!relink_run(&links, e) || !change_move(n->c, from, n->path, e))
+    if (!relink_move(&links, e))
         return false;
     n->notes = links.notes;
     n->links = links.links;

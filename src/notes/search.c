@@ -334,9 +334,9 @@ static bool perform(struct search *s, struct json_writer *out, struct err *e)
 {
     s->reach = s->cursor.n ? PAGES_MAX : s->limit;
     buf_init(&s->rows, FIND_ANSWER_MAX);
-    bool ok = s->use_regex ? index_use(s->v->index, search_patterns, s, e) &&
+    bool ok = s->use_regex ? index_use(s->v, search_patterns, s, e) &&
                                  (!s->copy || search_work(s->copy, s, e))
-                           : index_use(s->v->index, search_work, s, e);
+                           : index_use(s->v, search_work, s, e);
     db_close(s->copy);
     ok = ok && buf_check(&s->rows, "the answer", e);
     if (ok)

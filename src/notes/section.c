@@ -8,6 +8,7 @@
 #include "notes/history.h"
 #include "notes/name.h"
 #include "notes/outline.h"
+#include "notes/strmap.h"
 #include "notes/write.h"
 
 static struct str part(struct str s, size_t from, size_t to)
@@ -18,17 +19,33 @@ static struct str part(struct str s, size_t from, size_t to)
 /* ---- reading ------------------------------------------------------------- */
 
 static void put_section(const struct outline *o, const struct section *s,
-                        struct json_writer *w)
+                        uint32_t occurrence, struct json_writer *w)
 {
-    size_t occurrence = 1;
-    for (const struct section *before = o->sections; before < s; before++)
-        occurrence += str_eq(before->heading->text, s->heading->text);
     json_open_object(w);
     json_pair_str(w, "heading", s->heading->text);
-    json_pair_int(w, "occurrence", (int64_t)occurrence);
+    json_pair_int(w, "occurrence", occurrence);
     json_pair_int(w, "line", (int64_t)s->heading->line);
     json_pair_str(w, "content", outline_text(o, s));
     json_close(w);
+}
+
+static bool put_sections(struct vault *v, const struct outline *o, struct arena *a,
+                         struct json_writer *w, struct err *e)
+{
+    scoped_strmap struct strmap headings = {0};
+    uint32_t *seen = arena_get(a, (o->count + 1) * sizeof *seen, e);
+    if (!seen)
+        return false;
+    json_open_array(w);
+    for (size_t i = 0; i < o->count; i++) {
+        const struct section *s = &o->sections[i];
+        size_t number = strmap_add(&headings, s->heading->text, e);
+        if (number == STRMAP_NONE || !vault_goes_on(v, e))
+            return false;
+        put_section(o, s, ++seen[number], w);
+    }
+    json_close(w);
+    return true;
 }
 
 bool notes_get_sections(struct vault *v, const struct json *identifier,
@@ -61,10 +78,8 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
     write_pair_id(v, out, "id", str_of(path));
     json_pair_cstr(out, "content_hash", n.hash);
     json_key(out, "sections");
-    json_open_array(out);
-    for (size_t i = 0; i < o.count; i++)
-        put_section(&o, &o.sections[i], out);
-    json_close(out);
+    if (!put_sections(v, &o, a, out, e))
+        return false;
     json_close(out);
     return buf_check(out->out, "the sections", e);
 }

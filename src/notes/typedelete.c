@@ -57,6 +57,8 @@ static bool remove_each(void *arg, struct err *e)
     struct removal *r = arg;
     for (size_t i = 0; i < r->count; i++) {
         const char *path = r->paths[i];
+        if (!vault_goes_on(r->vault, e))
+            return false;
         if (!change_has(r->change, path))
             continue; /* gone since the index was asked */
         bool ok = r->target.n ? move_to_type(r->change, r->vault, path, r->target, e)
@@ -189,7 +191,7 @@ static bool delete_once(void *arg, struct verdicts *verdicts, struct err *e)
     scoped(change_end) struct change *c = change_begin(v, &how, e);
     struct removal r = {
         .vault = v, .type = d.type, .target = d.target, .change = c, .arena = a};
-    if (!c || !types_need(v, d.type, e) || !index_use(v->index, gather_notes, &r, e))
+    if (!c || !types_need(v, d.type, e) || !index_use(v, gather_notes, &r, e))
         return false;
     if (r.count > CHANGE_NOTES_MAX)
         return err_set(e, ERR_LIMIT,

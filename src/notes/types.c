@@ -169,7 +169,7 @@ static bool list_types(struct type_rows *r, struct err *e)
     struct err none = {0};
     r->all = arena_get(r->arena, TYPES_MAX * sizeof *r->all, e);
     if (!r->all || !os_walk_folders(r->v->dir, ".", take_folder, r, e) ||
-        !index_use(r->v->index, count_notes, r, e))
+        !index_use(r->v, count_notes, r, e))
         return false;
     if (!os_walk_from(r->v->dir, TYPES_DIR, take_described, r, &none) &&
         none.code != ERR_NOT_FOUND)

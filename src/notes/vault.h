@@ -27,6 +27,14 @@ struct vault {
     bool is_a_view;            /* of vault_as(): all but the view is another's */
 };
 
+/* Does whoever called still want it? ERR_CANCELLED: no. Cheap: to be asked every few
+ * milliseconds of work. */
+bool vault_goes_on(const struct vault *v, struct err *e);
+/* Locks the mutex, which the caller unlocks, for as long as it is wanted. false and *e:
+ * ERR_CANCELLED, or ERR_BUSY after `wait_ms` (UINT_MAX: never). */
+bool vault_wait(const struct vault *v, pthread_mutex_t *m, unsigned wait_ms,
+                struct err *e);
+
 /* ---- one note, read ----------------------------------------------------- */
 
 #define HASH_SIZE (sizeof "sha256:" + 64) /* with its NUL */

@@ -270,7 +270,7 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
     memcpy(begun, state, op->state_size);
     if (!op->read(o, state, e) ||
         (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &p.options.dry_run, e)) ||
-        (needs_index(v, o) && !index_use(v->index, no_work, NULL, e)))
+        (needs_index(v, o) && !index_use(v, no_work, NULL, e)))
         return false;
     if (!verdicts_settle(v, perform_once, &p, e))
         return p.looked && sight_refuse(v, SIGHT_NOTES, op->name, e);

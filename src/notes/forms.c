@@ -1,0 +1,88 @@
+#include "notes/forms.h"
+
+#include <strings.h>
+
+#include "notes/name.h"
+
+static bool list(struct str out[static FORMS], struct str path, struct str title,
+                 struct arena *a, struct err *e)
+{
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    name_put_id(path, &id);
+    out[FORM_PATH] = path;
+    out[FORM_BARE_PATH] = (struct str){path.at, path.n - 3};
+    out[FORM_ID] = buf_view(&id);
+    out[FORM_FILE] = name_file(path);
+    out[FORM_STEM] = name_stem(path);
+    out[FORM_TITLE] = title;
+    for (size_t i = 0; i < FORMS; i++)
+        if (!(out[i].at = arena_copy(a, out[i].at, out[i].n, e)))
+            return false;
+    return true;
+}
+
+bool forms_list(struct forms *f, struct str old_path, struct str old_title,
+                struct str path, struct str title, struct arena *a, struct err *e)
+{
+    *f = (struct forms){0};
+    return list(f->old, old_path, old_title, a, e) && list(f->now, path, title, a, e);
+}
+
+/* Can it stand in [[...]]? */
+static bool fits_wiki(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (strchr("[]|#^\n\r", s.at[i]))
+            return false;
+    return s.n && str_trim(s).n == s.n;
+}
+
+bool forms_try(struct forms *f, struct linker *l, int64_t key, struct err *e)
+{
+    for (size_t i = 0; i < FORMS; i++) {
+        int64_t note = 0;
+        struct str name = f->now[i];
+        if (i == FORM_PATH && memchr(name.at, '/', name.n))
+            name = f->now[FORM_BARE_PATH]; /* as the index has it */
+        if (!linker_meaning(l, name, STR(""), &note, e))
+            return false;
+        f->good[i] = note == key && fits_wiki(name);
+    }
+    return true;
+}
+
+struct str forms_new(const struct forms *f, struct str name)
+{
+    size_t form = FORMS;
+    /* At the root a path has no folder: "Plan" is then the file's name. */
+    size_t first = name_at_root(f->old[FORM_PATH]) ? FORM_ID : FORM_PATH;
+    for (size_t i = first; i < FORMS && form == FORMS; i++)
+        if (str_eq(name, f->old[i]))
+            form = i;
+    for (size_t i = first; i < FORMS && form == FORMS; i++)
+        if (name.n == f->old[i].n && !strncasecmp(name.at, f->old[i].at, name.n))
+            form = i;
+    if (form == FORM_BARE_PATH && name_at_root(f->now[FORM_PATH]))
+        form = FORM_ID; /* "note/Plan" */
+    if (form == FORM_FILE && !f->good[form])
+        form = FORM_PATH;
+    if (form != FORMS && f->good[form])
+        return f->now[form];
+    return f->good[FORM_ID] ? f->now[FORM_ID] : f->now[FORM_PATH];
+}
+
+bool forms_has(const struct forms *f, struct str name)
+{
+    for (size_t i = 0; i < FORMS; i++)
+        if (str_eq(name, f->old[i]))
+            return true;
+    return false;
+}
+
+bool forms_is_path(const struct forms *f, struct str name)
+{
+    struct str path = f->old[FORM_PATH], bare = f->old[FORM_BARE_PATH];
+    return (name.n == path.n && !strncasecmp(name.at, path.at, path.n)) ||
+           (name.n == bare.n && !strncasecmp(name.at, bare.at, bare.n));
+}

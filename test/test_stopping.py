@@ -1,0 +1,106 @@
+"""Long work over a vault ends with whoever asked for it, and has changed nothing then."""
+import fcntl
+import time
+
+import pytest
+
+from conftest import policy_in
+from test_access import bearer, make_token, revoke
+from wire import WAIT_S, Server, call
+
+NOTES, LINKS = 1500, 300
+MIGRATE = ('await noteTypes.delete({type_name: "z", action: "migrate", target_type: "zz"})')
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A type of many notes with many links between them: to move it takes seconds."""
+    place = tmp_path / "large"
+    (place / "z").mkdir(parents=True)
+    (place / ".cloche" / "types").mkdir(parents=True)
+    for i in range(NOTES):
+        links = " ".join(f"[[z/n{(i + k) % NOTES}]]" for k in range(LINKS))
+        (place / "z" / f"n{i}.md").write_text(links)
+    return place
+
+
+@pytest.fixture
+def alice_and_bob(cloche, large, tmp_path):
+    policy_in(tmp_path, {"limits": {"total": 60000}})
+    tokens = [make_token(cloche, name) for name in ("alice", "bob")]
+    with Server([cloche, "serve", "--vault", str(large), "--listen", "127.0.0.1:0"]) as s:
+        alice, bob = (bearer(t) for t in tokens)
+        made = evaluate(s, 'await noteTypes.create({type_name: "z", description: "x"});'
+                           'return (await notes.list({limit: 3})).length', alice)
+        assert made["result"] == 3, made
+        yield s, alice, bob
+
+
+def evaluate(server, code, headers):
+    answer = server.post(call("evaluate_note_code", {"code": code}, modern=True), headers)
+    return answer.json()["result"]["structuredContent"]
+
+
+def is_locked(place):
+    """Is the vault being written?"""
+    with open(place / ".cloche" / "notes.lock", "r+") as f:
+        try:
+            fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def wait_until(said, what):
+    until = time.monotonic() + WAIT_S
+    while not what():
+        assert time.monotonic() < until, said
+        time.sleep(0.005)
+
+
+def is_as_before(server, place, who):
+    """Another caller writes, nothing was moved, and no link was changed."""
+    wait_until("the vault stays locked", lambda: not is_locked(place))
+    made = evaluate(server, 'return (await notes.create({type: "w", title: "w"})).id', who)
+    assert made["result"] == "w/w", made
+    assert not (place / "zz").exists()
+    assert (place / "z" / "n5.md").read_text().startswith("[[z/n5]] [[z/n6]] ")
+    broken = evaluate(server, "return (await links.findBroken()).length", who)
+    assert broken["result"] == 0, broken
+
+
+@pytest.mark.parametrize("how", ["hangs up", "is revoked"])
+def test_a_long_change_ends_with_its_caller(cloche, alice_and_bob, large, how):
+    server, alice, bob = alice_and_bob
+    message = call("evaluate_note_code", {"code": MIGRATE})
+    with server.send_post(message, alice) as connection:
+        wait_until("the change does not begin", lambda: is_locked(large))
+        if how == "is revoked":
+            revoke(cloche, "alice")
+            wait_until("the vault stays locked", lambda: not is_locked(large))
+        else:
+            connection.close()
+    is_as_before(server, large, bob)
+
+
+def test_a_long_change_ends_with_the_time_of_its_evaluation(cloche, large, tmp_path):
+    policy_in(tmp_path, {"limits": {"total": 1200}})
+    with Server([cloche, "serve", "--vault", str(large), "--listen", "127.0.0.1:0"]) as s:
+        wait_until("the vault is not indexed", lambda: evaluate(
+            s, 'return (await notes.list({limit: 3})).length', {})["success"])
+        evaluate(s, 'await noteTypes.create({type_name: "z", description: "x"})', {})
+        answer = evaluate(s, MIGRATE, {})
+        assert answer["errorDetails"]["type"] == "Timeout", answer
+        is_as_before(s, large, {})
+
+
+def test_reading_ends_with_its_caller_and_goes_on_where_it_ended(cloche, large, tmp_path):
+    """The first look at a vault takes longer than one evaluation has."""
+    policy_in(tmp_path, {"limits": {"total": 700}})
+    with Server([cloche, "serve", "--vault", str(large), "--listen", "127.0.0.1:0"]) as s:
+        answers = []
+        wait_until("no answer", lambda: answers.append(evaluate(
+            s, f"return (await notes.list({{limit: {NOTES}}})).length", {})) or
+            answers[-1]["success"])
+        assert answers[-1]["result"] == NOTES, answers
+        assert all(a["errorDetails"]["type"] == "Timeout" for a in answers[:-1]), answers
