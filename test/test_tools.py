@@ -14,6 +14,13 @@ def test_the_list_of_tools_is_short(stdio):
     assert len(code["description"].encode()) <= 1024
 
 
+def test_the_seeds_tools_are_in_it(stdio):
+    """A client holds what a tool answers to what the list says of it."""
+    for modern in (False, True):
+        names = [t["name"] for t in stdio.ask(request("tools/list", modern=modern))["result"]["tools"]]
+        assert {"evaluate_note_code", "run_script", "register_custom_function"} <= set(names)
+
+
 def test_the_description_names_every_namespace(stdio):
     tools = stdio.ask(request("tools/list", modern=True))["result"]["tools"]
     everything = structured(stdio.ask(call("describe_api", {}, id=2)))["namespaces"]
