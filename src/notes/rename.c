@@ -171,9 +171,10 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
 static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
 {
     struct relink links = {.v = n->v, .c = n->c, .old = n->old, .path = n->path};
-    if (!find_place(n, r, e) ||
-        (r->type.n && !str_eq(r->type, name_type(n->old.path)) &&
-         !types_check(n->c, n->v, r->type, n->old.front.yml.all, true, e)))
+    const struct types_note whole = {
+        .whole = true, .metadata = n->old.front.yml.all, .body = n->old.front.body};
+    if (!find_place(n, r, e) || (r->type.n && !str_eq(r->type, name_type(n->old.path)) &&
+                                 !types_check(n->c, n->v, r->type, &whole, e)))
         return false;
     bool stays = str_is(n->old.path, n->path);
     if (stays && (r->type.n || str_eq(r->title, n->old.title))) {

@@ -9,6 +9,7 @@
 #include "notes/name.h"
 #include "notes/outline.h"
 #include "notes/strmap.h"
+#include "notes/types.h"
 #include "notes/write.h"
 
 static struct str part(struct str s, size_t from, size_t to)
@@ -377,8 +378,8 @@ static bool check_others(const struct outline *old, const struct outline *now,
     return k == now->heading_count || splits(&now->headings[k], e);
 }
 
-static bool revise(const struct note *n, const struct edit *d, struct arena *a,
-                   struct buf *out, struct err *e)
+static bool revise(struct change *c, struct vault *v, const struct note *n,
+                   const struct edit *d, struct arena *a, struct buf *out, struct err *e)
 {
     struct outline old, now;
     const struct section *s;
@@ -393,6 +394,10 @@ static bool revise(const struct note *n, const struct edit *d, struct arena *a,
     struct splice at = put_new(&old, s, d, crlf ? "\r\n" : "\n", &body);
     if (!buf_check(&body, "the note", e) || !outline_read(buf_view(&body), a, &now, e) ||
         !check_others(&old, &now, &at, d, e))
+        return false;
+    const struct types_note changed = {
+        .metadata = n->front.yml.all, .body = buf_view(&body), .old_body = n->front.body};
+    if (!types_check(c, v, name_type(n->path), &changed, e))
         return false;
     frontmatter_join(n->front.head, buf_view(&body), false, out);
     return buf_check(out, "the note", e);
@@ -415,7 +420,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
-    if (!write_check_guard(&d->guard, &n, e) || !revise(&n, d, a, &fresh, e) ||
+    if (!write_check_guard(&d->guard, &n, e) || !revise(c, v, &n, d, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
     (void)snprintf(summary, sizeof summary, "section \"%.*s\": %s",
