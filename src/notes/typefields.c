@@ -121,7 +121,7 @@ const struct json *types_fields(struct vault *v, struct arena *a, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, FIND_ANSWER_MAX);
-    return index_use(v->index, within_time, &text, e) &&
+    return index_use(v, within_time, &text, e) &&
                    buf_check(&text, "the fields of types", e)
                ? json_read(buf_view(&text), a, e)
                : NULL;
