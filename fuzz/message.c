@@ -23,8 +23,8 @@ static const struct action actions[] = {
     "{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{" \
     "\"v\":{\"type\":\"string\"}},\"required\":[\"v\"]}}"
 static const struct client_question questions[] = {
-    {"one", "elicitation/create", {FORM, sizeof FORM - 1}},
-    {"two", "roots/list", {"{}", 2}}};
+    {"one", "elicitation/create", {FORM, sizeof FORM - 1}, false, NULL},
+    {"two", "roots/list", {"{}", 2}, false, NULL}};
 
 static bool ask(const struct client *client, struct answer *out, struct err *e)
 {
