@@ -121,7 +121,7 @@ static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e
     if (!buf_check(&text, "the callers", e))
         return false;
     if (as_json)
-        printf("%s\n", buf_cz(&text));
+        cli_put_line(buf_view(&text));
     else
         print_all(json_read(buf_view(&text), a, e));
     return !e->code;

@@ -43,6 +43,11 @@ struct cli_text {
 struct str cli_spelt(struct cli_text *t, struct str text);
 #define SPELT_ARGS(text) STR_ARGS(cli_spelt(&(struct cli_text){{0}}, text))
 
+/* Text as it stands, JSON for the most part, to standard output; a terminal gets what would
+ * move its cursor, hide or turn there as JSON escapes (str_escape()). */
+void cli_put(struct str text);
+void cli_put_line(struct str text); /* and a line end */
+
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
 /* The same of a failure of the library. */
