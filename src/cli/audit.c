@@ -150,12 +150,22 @@ static bool list(struct audit_command *c, struct err *e)
     return trail_read(c->trail, (uint64_t)n, print_line, c, e);
 }
 
+/* What is odd in a file is told of, and no reason to stop. */
+static bool is_read(bool ok, struct err *e)
+{
+    if (ok || e->code != ERR_LIMIT)
+        return ok;
+    (void)cli_fail(e);
+    *e = (struct err){0};
+    return true;
+}
+
 /* Until it is interrupted, or nobody reads what it prints. */
 static bool follow(struct audit_command *c, struct err *e)
 {
     struct trail_place *place = mem_new(sizeof *place);
     /* The place first: what comes meanwhile may be printed twice, never missed. */
-    bool ok = trail_follow(c->trail, place, print_line, c, e) && list(c, e);
+    bool ok = trail_follow(c->trail, place, print_line, c, e) && is_read(list(c, e), e);
     while (ok && fflush(stdout) == 0 && !ferror(stdout)) {
         (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         ok = trail_follow(c->trail, place, print_line, c, e);
@@ -325,7 +335,7 @@ static bool show(struct audit_command *c, struct err *e)
     struct err not_kept = {0};
     buf_init(&w.line, TEXT_MAX);
     buf_init(&code, TEXT_MAX);
-    bool ok = trail_read(c->trail, 0, find_record, &w, e);
+    bool ok = trail_back(c->trail, find_record, &w, e);
     if (ok && !w.line.n)
         ok = err_set(e, ERR_NOT_FOUND,
                      "no record is '%.70s'; its number or the beginning of its mac is "
