@@ -639,11 +639,10 @@ static void tell_changed(struct change *c)
 /* May its author write so much? */
 static bool is_admitted(const struct change *c, struct err *e)
 {
-    const struct vault_author *by = c->v->view.author;
     size_t bytes = 0;
     for (size_t i = 0; i < c->count; i++)
         bytes += c->entries[i]->removed ? 0 : c->entries[i]->now.n;
-    return !by || !by->admits || by->admits(by->arg, bytes, e);
+    return vault_admits(c->v, bytes, e);
 }
 
 bool change_commit(struct change *c, struct err *e)

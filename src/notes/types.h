@@ -6,6 +6,9 @@
 #include "notes/change.h"
 
 #define TYPES_DIR OWN_DIR "/types"
+#define TYPES_DELETED_MOST \
+    100u /* descriptions of deleted types that are kept, the last */
+#define TYPES_DELETED_BYTES ((uint64_t)16 << 20) /* and what they may take */
 
 /* May a note of this type have this metadata? `whole`: it is all that there is, so that
  * what is required must be there; else only what changes, null removes. Patterns are not
