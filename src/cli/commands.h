@@ -70,6 +70,7 @@ void cli_keep_result(struct cloche *c, struct cloche_caller *who, struct str ans
 int cli_check(struct cloche *c, const char *file, const char *arguments,
               struct cloche_caller *who, bool as_json);
 
-/* A descriptor that becomes readable at SIGINT or SIGTERM; -1 and ERR_IO. Call
+/* A descriptor that becomes readable at SIGINT, SIGTERM or SIGHUP (unless that is ignored);
+ * -1 and ERR_IO. Call
  * before any thread is made. */
 int cli_stop_signal(struct err *e);
