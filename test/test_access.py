@@ -430,6 +430,19 @@ def test_a_caller_over_its_rate_is_told_to_wait_and_others_are_not(cloche, vault
         assert all(s.post(request("ping")).status_code == 200 for _ in range(20))
 
 
+def test_each_message_of_a_batch_counts_for_the_rate(cloche, vault):
+    a, b = bearer(make_token(cloche, "a")), bearer(make_token(cloche, "b"))
+    batch = [request("ping", id=i) for i in range(60)]
+    with serve(cloche, vault, "--caller-rate", "1") as s:
+        old = {"MCP-Protocol-Version": "2025-03-26"}
+        assert len(s.post(batch, a | old).json()) == 60
+        refused = s.post(request("ping"), a)
+        assert refused.status_code == 429 and int(refused.headers["Retry-After"]) >= 1
+        assert s.post(batch, a | old).status_code == 429
+        assert s.post(request("ping"), b).status_code == 200
+        assert all(s.post(batch, old).status_code == 200 for _ in range(3))  # the person's
+
+
 def test_a_caller_runs_only_so_much_at_a_time(cloche, vault):
     a, b = bearer(make_token(cloche, "a")), bearer(make_token(cloche, "b"))
     slow = call("evaluate_note_code", {"code": "await sleep(50000); return 1"}, modern=True)

@@ -233,6 +233,36 @@ def test_the_stateless_era_asks_in_its_answer(host):
     assert "Permission denied" not in json.dumps(again)
 
 
+def test_a_token_for_some_vaults_is_asked_without_paths(program, vault, tmp_path):
+    """The client's window is not the server's: a person at the terminal sees them."""
+    (tmp_path / "shared").mkdir()
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
+    config.mkdir(parents=True, mode=0o700, exist_ok=True)
+    (config / "policy.json").write_text(json.dumps({
+        "mounts": [{"guest": "/mnt/shared", "host": str(tmp_path / "shared"), "mode": "ro"}]}))
+    token = run(program, "token", "create", "one", "--vault", "vault").split()[0]
+    bearer = {"Authorization": f"Bearer {token}"}
+    params = {"name": "wasm_reader", "arguments": {"args": ["a"]},
+              "_meta": META | {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}}
+    with Server([program, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"],
+                stderr=subprocess.DEVNULL) as server:
+        for headers, paths in ((bearer, False), ({}, True)):
+            first = server.post(request("tools/call", params), headers).json()["result"]
+            [question] = first["inputRequests"].values()
+            told = question["params"]["message"]
+            assert (str(tmp_path) in json.dumps(first)) == paths
+            if not paths:
+                assert "/mnt/shared (read only)" in told and "/vault (read only)" in told
+                assert "\n  vault       vault\n" in told
+        connection = server.send_post(read_note(7), bearer)
+        [entry] = wait_for(program, 1)
+        assert f"/vault = {vault} (read only)" in entry["shown"]["mounts"]
+        assert entry["shown"]["vault"] == str(vault)
+        run(program, "approvals", "deny", entry["id"])
+        assert str(tmp_path).encode() not in connection.recv(65536)
+        connection.close()
+
+
 # --- at the terminal ----------------------------------------------------------------------
 
 def test_the_terminal_decides_for_a_client_that_cannot_ask(client, program, vault):

@@ -165,6 +165,9 @@ def test_no_update_is_lost(api, notes):
     problem(api.put(at, json={"markdown": "x"}), 428)
     problem(api.patch(at, json={"content": "x"}), 428)
     problem(api.put(at, json={"markdown": "x"}, headers={"if-match": '"sha256:00"'}), 412)
+    both = {"markdown": "x", "content_hash": "sha256:00"}
+    for tag in ("*", api.get(at).headers["etag"], f'"sha256:01", {api.get(at).headers["etag"]}'):
+        problem(api.put(at, json=both, headers={"if-match": tag}), 412)
     assert api.put(at, json={"markdown": "# Weekly Sync\none"},
                    headers={"if-match": tag}).status_code == 200
     for method, body in [("PUT", {"markdown": "two"}), ("PATCH", {"content": "two"}),

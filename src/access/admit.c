@@ -29,6 +29,7 @@ struct access {
 struct admission {
     struct bearer bearer; /* the grant is its beginning */
     const struct verifier *verifier;
+    struct access *access;
     atomic_uint holders; /* its request, and what goes on behind that */
 };
 _Static_assert(offsetof(struct admission, bearer.grant) == 0, "what http_admitted() is");
@@ -231,6 +232,12 @@ static void let_go_of(const struct grant *g)
     free(x);
 }
 
+static bool spend(const struct grant *g, unsigned more)
+{
+    const struct admission *x = (const struct admission *)(uintptr_t)g;
+    return limits_spend(x->access->limits, g->principal, os_mono_ns(), more);
+}
+
 /* Has its bearer had his share? */
 static bool count(struct access *a, struct http_request *rq, struct http_response *rs,
                   const struct admission *new)
@@ -300,6 +307,8 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
     *kept = new;
     kept->bearer.grant.hold = hold;
     kept->bearer.grant.let_go = let_go_of;
+    kept->bearer.grant.spend = spend;
+    kept->access = a;
     atomic_init(&kept->holders, 1);
     *left = kept;
     return true;

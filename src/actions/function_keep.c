@@ -237,7 +237,8 @@ bool action_backup_functions(const struct action_call *c, struct answer *out,
 {
     char name[FUNCTION_BACKUP_NAME] = "";
     struct functions *f = actions_functions(c->actions, c->place->vault, e);
-    if (!f || (!function_flag(c, "list", false) && !functions_backup(f, name, e)))
+    struct function_author who = function_author_of(c);
+    if (!f || (!function_flag(c, "list", false) && !functions_backup(f, &who, name, e)))
         return false;
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);

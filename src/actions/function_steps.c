@@ -42,9 +42,18 @@ const struct function *function_wanted(const struct function_set *s, struct str 
     return NULL;
 }
 
+/* As function_author.admits: what an agent writes is bounded. */
+static bool admits_function(void *arg, size_t bytes, struct err *e)
+{
+    const struct action_call *c = arg;
+    return ward_admit(c->place->ward, c->who, bytes, e);
+}
+
 struct function_author function_author_of(const struct action_call *c)
 {
     return (struct function_author){.by = str_of(c->who->name),
+                                    .admits = admits_function,
+                                    .arg = (void *)(uintptr_t)c,
                                     .maker = caller_way(c->who) == WAY_TERMINAL
                                                  ? FUNCTION_BY_USER
                                                  : FUNCTION_BY_AGENT,

@@ -26,6 +26,8 @@ struct question {
     const char *path; /* of the vault; "": none */
     bool always;      /* may be chosen: the user's word would hold */
     struct buf shown;
+    struct buf
+        told; /* the same without paths of the disk; empty: the asker may know them */
 };
 
 struct permit_tool tool_facts(const struct tool *t)
@@ -157,7 +159,20 @@ static void put_argument(struct str key, const struct json *v, struct json_write
     json_close(w);
 }
 
-static void put_mounts(const struct question *q, struct json_writer *w)
+/* A line of "mounts"; `host` NULL: where it lies is not told. */
+static void put_mount(const char *guest, const char *host, const char *access,
+                      struct json_writer *w)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, 16384);
+    buf_cstr(&text, guest);
+    if (host)
+        buf_printf(&text, " = %s", host);
+    buf_printf(&text, " (%s)", access);
+    put_text(w, &text);
+}
+
+static void put_mounts(const struct question *q, bool paths, struct json_writer *w)
 {
     bool reads = false, writes = false;
     const struct policy *p = policy_of(q);
@@ -172,24 +187,26 @@ static void put_mounts(const struct question *q, struct json_writer *w)
     json_open_array(w);
     for (size_t i = 0; i < p->mount_count; i++) {
         const struct policy_mount *m = &p->mounts[i];
-        scoped_buf struct buf text;
-        buf_init(&text, 16384);
-        buf_printf(&text, "%s = %s (%s)", m->guest, m->host,
-                   access_word(q, reads, writes && m->writable));
-        put_text(w, &text);
+        put_mount(m->guest, paths ? m->host : NULL,
+                  access_word(q, reads, writes && m->writable), w);
     }
-    if (q->wish->vault && *q->path) {
-        scoped_buf struct buf text;
-        buf_init(&text, 16384);
-        buf_printf(&text, "/vault = %s (%s)", q->path, access_word(q, reads, writes));
-        put_text(w, &text);
-    }
+    if (q->wish->vault && *q->path)
+        put_mount("/vault", paths ? q->path : NULL, access_word(q, reads, writes), w);
     json_close(w);
 }
 
-static bool make_shown(struct question *q, struct err *e)
+static void put_vault(const struct question *q, bool paths, struct json_writer *w)
 {
-    struct json_writer w = json_writer(&q->shown);
+    char id[VAULT_ID_MAX + 1];
+    vault_set_id(q->by->actions->vaults, q->by->place->vault, id);
+    if (*q->path)
+        json_pair_cstr(w, "vault", paths ? q->path : id);
+}
+
+static bool make_shown(const struct question *q, bool paths, struct buf *out,
+                       struct err *e)
+{
+    struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_key(&w, "tool");
     json_open_array(&w);
@@ -199,11 +216,10 @@ static bool make_shown(struct question *q, struct err *e)
     struct json_iter it = json_iter(q->wish->request);
     while (json_next(&it))
         put_argument(it.key, it.value, &w);
-    put_mounts(q, &w);
-    if (*q->path)
-        json_pair_cstr(&w, "vault", q->path);
+    put_mounts(q, paths, &w);
+    put_vault(q, paths, &w);
     json_close(&w);
-    return !q->shown.failed || ask_too_large("nothing ran", e);
+    return !out->failed || ask_too_large("nothing ran", e);
 }
 
 /* Of all that was asked for, what is not shown included. */
@@ -304,6 +320,7 @@ static bool ask_for(const struct question *q, struct err *e)
                     .undone = "nothing ran",
                     .names = tools,
                     .shown = buf_view(&q->shown),
+                    .told = buf_view(&q->told),
                     .digest = q->digest,
                     .session = q->session[0] != '\0',
                     .always = q->always};
@@ -322,13 +339,16 @@ static bool ask_for(const struct question *q, struct err *e)
 static bool ask(struct question *q, struct err *e)
 {
     buf_init(&q->shown, APPROVAL_SHOWN_MAX);
+    buf_init(&q->told, APPROVAL_SHOWN_MAX);
     /* Nobody is asked for what would be refused then, nor shown words of no meaning. */
     bool ok = (q->wish->machine || tools_check(q->wish->stages, q->wish->count, e)) &&
-              make_shown(q, e);
+              make_shown(q, true, &q->shown, e) &&
+              (!paths_hidden(q->by->who) || make_shown(q, false, &q->told, e));
     if (ok) {
         make_digest(q);
         ok = ask_for(q, e);
     }
+    buf_done(&q->told);
     buf_done(&q->shown);
     return ok;
 }

@@ -166,6 +166,10 @@ struct buf;
  * spaces are spelt out ("\\n", "\\u{1b}"); of bytes that are no UTF-8 only their number. For
  * whatever a person shall read and a stranger wrote. */
 void str_spell(struct str text, struct buf *out);
+/* Appends it with what str_is_unseen() and piles of marks as JSON escapes ("\\u009b", two of
+ * them beyond U+FFFF), but for line ends and tabs, and with U+FFFD for each byte that is no
+ * UTF-8. JSON keeps its value by that. For what is printed to a terminal as it stands. */
+void str_escape(struct str text, struct buf *out);
 
 /* ---- growing buffers ---------------------------------------------------- */
 

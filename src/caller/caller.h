@@ -55,6 +55,9 @@ struct grant {
      * let_go(), from any thread. NULL: it outlives whatever is done with it. */
     void (*hold)(const struct grant *g);
     void (*let_go)(const struct grant *g);
+    /* Counts `more` requests that came in one; false: it has had its share. NULL: nobody
+     * counts. */
+    bool (*spend)(const struct grant *g, unsigned more);
 };
 /* NULL: the person of this machine, who may reach all. */
 bool grant_reaches(const struct grant *g, const char *vault_id);

@@ -109,8 +109,12 @@ static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e
     struct seeing s = {.at = all};
     buf_init(&text, (size_t)1 << 20);
     struct json_writer w = json_writer(&text);
-    if (!trail_each(ward_trail(ward), see, &s, e))
-        return false;
+    struct err odd = {0};
+    if (!trail_each(ward_trail(ward), see, &s, &odd)) {
+        if (odd.code != ERR_LIMIT)
+            return err_set(e, odd.code, "%s", odd.msg);
+        (void)cli_fail(&odd); /* and the others are told of */
+    }
     json_open_object(&w);
     json_key(&w, "paused");
     guard_paused(g, &w);
@@ -122,7 +126,7 @@ static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e
     if (!buf_check(&text, "the callers", e))
         return false;
     if (as_json)
-        printf("%s\n", buf_cz(&text));
+        cli_put_line(buf_view(&text));
     else
         print_all(json_read(buf_view(&text), a, e));
     return !e->code;

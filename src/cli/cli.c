@@ -66,6 +66,32 @@ struct str cli_spelt(struct cli_text *t, struct str text)
     return (struct str){t->at, shown.n};
 }
 
+#define PIECE ((size_t)64 << 10)
+
+void cli_put(struct str text)
+{
+    if (!isatty(STDOUT_FILENO)) {
+        fwrite(text.at, 1, text.n, stdout);
+        return;
+    }
+    scoped_buf struct buf escaped;
+    buf_init(&escaped, 6 * PIECE);
+    while (text.n) {
+        size_t n = str_cut(text, PIECE).n;
+        n = n ? n : text.n < PIECE ? text.n : PIECE; /* no UTF-8 */
+        buf_clear(&escaped);
+        str_escape((struct str){text.at, n}, &escaped);
+        fwrite(escaped.at, 1, escaped.n, stdout);
+        text = (struct str){text.at + n, text.n - n};
+    }
+}
+
+void cli_put_line(struct str text)
+{
+    cli_put(text);
+    putchar('\n');
+}
+
 int cli_fail(const struct err *e)
 {
     fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e->msg)));
@@ -181,6 +207,10 @@ int cli_stop_signal(struct err *e)
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    /* Its terminal is gone; who asked for that to be passed over (nohup) is not ended. */
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     int fd = signalfd(-1, &set, SFD_CLOEXEC);
     if (fd < 0)

@@ -43,6 +43,11 @@ struct cli_text {
 struct str cli_spelt(struct cli_text *t, struct str text);
 #define SPELT_ARGS(text) STR_ARGS(cli_spelt(&(struct cli_text){{0}}, text))
 
+/* Text as it stands, JSON for the most part, to standard output; a terminal gets what would
+ * move its cursor, hide or turn there as JSON escapes (str_escape()). */
+void cli_put(struct str text);
+void cli_put_line(struct str text); /* and a line end */
+
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
 /* There is no such command, of `of` ("tool", or NULL): which one was meant, or all; the exit
@@ -71,6 +76,7 @@ void cli_keep_result(struct cloche *c, struct cloche_caller *who, struct str ans
 int cli_check(struct cloche *c, const char *file, const char *arguments,
               struct cloche_caller *who, bool as_json);
 
-/* A descriptor that becomes readable at SIGINT or SIGTERM; -1 and ERR_IO. Call
+/* A descriptor that becomes readable at SIGINT, SIGTERM or SIGHUP (unless that is ignored);
+ * -1 and ERR_IO. Call
  * before any thread is made. */
 int cli_stop_signal(struct err *e);

@@ -212,8 +212,7 @@ static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
     /* The code has run: its answer is printed whatever becomes of this. */
     if (cloche_keep_vault(c, terminal, e))
         (void)cli_fail_library(e);
-    fwrite(answer.at, 1, answer.n, stdout);
-    putchar('\n');
+    cli_put_line(answer);
     if (fflush(stdout) != 0)
         return EXIT_FAILED;
     return failed ? EXIT_FAILED : EXIT_DONE;

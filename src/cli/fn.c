@@ -3,7 +3,6 @@
 #include "cli/fn.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "approvals/approvals.h"
 #include "cli/options.h"
@@ -98,7 +97,7 @@ bool fn_goes_on(struct fn *f, int *exit)
 {
     struct str error = json_str(json_get(f->answered, "error"));
     if (f->json) {
-        printf("%.*s\n", STR_ARGS(f->answer));
+        cli_put_line(f->answer);
         return false;
     }
     if (!f->failed)
@@ -109,7 +108,7 @@ bool fn_goes_on(struct fn *f, int *exit)
     fn_print_findings("warning", json_get(f->answered, "warnings"));
     fn_print_tests(json_get(f->answered, "tests"));
     if (error.n)
-        fprintf(stderr, "cloche: %.*s\n", STR_ARGS(error));
+        fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(error));
     *exit = EXIT_FAILED;
     return false;
 }
@@ -217,28 +216,12 @@ bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit)
     return true;
 }
 
-void fn_print_lines(struct str text)
-{
-    if (!isatty(STDOUT_FILENO)) {
-        printf("%.*s\n", STR_ARGS(text));
-        return;
-    }
-    while (text.n) {
-        const char *end = memchr(text.at, '\n', text.n);
-        size_t n = end ? (size_t)(end - text.at) : text.n;
-        fn_print((struct str){text.at, n});
-        putchar('\n');
-        n += end != NULL;
-        text = (struct str){text.at + n, text.n - n};
-    }
-}
-
 bool fn_write_out(const char *path, struct str text, struct err *e)
 {
     if (!path) {
-        fn_print_lines(text.n && text.at[text.n - 1] == '\n'
-                           ? (struct str){text.at, text.n - 1}
-                           : text);
+        cli_put_line(text.n && text.at[text.n - 1] == '\n'
+                         ? (struct str){text.at, text.n - 1}
+                         : text);
         return fflush(stdout) == 0 || err_set(e, ERR_IO, "cannot write: %m");
     }
     FILE *to = fopen(path, "we");

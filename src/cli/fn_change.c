@@ -288,7 +288,7 @@ int fn_test(int argc, char **argv)
     if (!fn_call(&f, "test_custom_function", &exit))
         return exit;
     if (f.json || args) {
-        printf("%.*s\n", STR_ARGS(f.answer));
+        cli_put_line(f.answer);
         return exit;
     }
     fn_print_tests(json_get(f.answered, "tests"));

@@ -125,7 +125,7 @@ static int backups(int argc, char **argv, bool list, const char *usage)
     struct str made = json_str(json_get(f.answered, "backup"));
     struct json_iter it = json_iter(json_get(f.answered, "backups"));
     if (made.n)
-        printf("%.*s\n", STR_ARGS(made));
+        printf("%.*s\n", SPELT_ARGS(made));
     while (list && json_next(&it))
         printf("%.*s  %lld functions%s\n",
                SPELT_ARGS(json_str(json_get(it.value, "backup"))),

@@ -103,12 +103,12 @@ static void print_function(const struct json *answer)
     }
     printf("\n    version %lld, by %.*s, of %.*s; %lld calls\n    for example: ",
            (long long)json_int(json_get(meta, "version"), 0),
-           STR_ARGS(json_str(json_get(meta, "createdBy"))),
-           STR_ARGS(json_str(json_get(meta, "updatedAt"))),
+           SPELT_ARGS(json_str(json_get(meta, "createdBy"))),
+           SPELT_ARGS(json_str(json_get(meta, "updatedAt"))),
            (long long)json_int(json_get(meta, "usageCount"), 0));
     fn_print(json_str(json_get(answer, "usage")));
     printf("\n\n");
-    fn_print_lines(json_str(json_get(fn, "code")));
+    cli_put_line(json_str(json_get(fn, "code")));
 }
 
 int fn_show(int argc, char **argv)
@@ -191,7 +191,7 @@ int fn_diff(int argc, char **argv)
         !fn_put_number(&f, "to", words[2], &exit) ||
         !fn_call(&f, "custom_function_versions", &exit) || !fn_goes_on(&f, &exit))
         return exit;
-    fn_print_lines(json_str(json_get(json_get(f.answered, "diff"), "diff")));
+    cli_put_line(json_str(json_get(json_get(f.answered, "diff"), "diff")));
     return EXIT_DONE;
 }
 

@@ -83,7 +83,7 @@ static void print_value(const struct json *v)
     buf_init(&text, TEXT_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
-    printf("%s", buf_cz(&text));
+    cli_put(buf_view(&text));
 }
 
 static void print_problems(const struct json *found)
@@ -127,7 +127,7 @@ static bool show(struct policy_command *c, struct err *e)
     if (!ward_show(c->ward, &out, e))
         return false;
     if (c->json)
-        printf("%s\n", buf_cz(&out));
+        cli_put_line(buf_view(&out));
     else
         print_shown(json_read(buf_view(&out), c->arena, e));
     return true;
@@ -161,7 +161,7 @@ static bool check(struct policy_command *c, struct err *e)
         return false;
     bool ok = json_bool(json_get(found, "ok"), false);
     if (c->json)
-        printf("%s\n", buf_cz(&out));
+        cli_put_line(buf_view(&out));
     else
         print_problems(found);
     if (!c->json && ok)

@@ -38,7 +38,7 @@ struct service {
     struct access *access;
     struct person person; /* of a server: its page */
     struct cloche *cloche;
-    int stop; /* readable at SIGINT or SIGTERM */
+    int stop; /* as cli_stop_signal() */
 };
 
 static void log_alert(void *arg, const struct alert *alert)

@@ -150,11 +150,11 @@ static void print_token(const struct json *t)
     printf(" of ");
     print_words(json_get(t, "vaults"), "all vaults");
     if (revoked.n)
-        printf("; revoked %.*s\n", STR_ARGS(revoked));
+        printf("; revoked %.*s\n", SPELT_ARGS(revoked));
     else
         printf("; expires %.*s, last used %.*s\n",
-               STR_ARGS(expires.n ? expires : STR("never")),
-               STR_ARGS(used.n ? used : STR("never")));
+               SPELT_ARGS(expires.n ? expires : STR("never")),
+               SPELT_ARGS(used.n ? used : STR("never")));
 }
 
 static bool list(const struct token_command *c, struct err *e)
@@ -166,7 +166,7 @@ static bool list(const struct token_command *c, struct err *e)
     if (!tokens_list(&w, e))
         return false;
     if (c->json)
-        printf("%s\n", buf_cz(&text));
+        cli_put_line(buf_view(&text));
     struct json_iter it = json_iter(c->json ? NULL : json_read(buf_view(&text), a, e));
     while (json_next(&it))
         print_token(it.value);

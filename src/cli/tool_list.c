@@ -106,9 +106,9 @@ static void print_row(const struct standing *s, const struct tool *t)
     print_cell(permission_of(s, t), 8, 8);
     printf("%s", t->enabled ? "enabled" : "disabled");
     if (t->vault)
-        printf(", for the vault %s", t->vault);
+        printf(", for the vault %.*s", SPELT_ARGS(str_of(t->vault)));
     if (t->signer)
-        printf(", signed by %s", t->signer);
+        printf(", signed by %.*s", SPELT_ARGS(str_of(t->signer)));
     printf("\n");
 }
 
@@ -130,7 +130,7 @@ static void print_list(const struct list_command *c, const struct standing *s,
     }
     json_close(&w);
     if (c->json)
-        printf("%s\n", buf_cz(&text));
+        cli_put_line(buf_view(&text));
 }
 
 static bool list(const struct list_command *c, struct toolbox *box,
@@ -229,7 +229,7 @@ static bool show(const struct list_command *c, struct toolbox *box,
         buf_init(&text, LIST_BYTES);
         struct json_writer w = json_writer(&text);
         put_tool(&w, s, t, true);
-        printf("%s\n", buf_cz(&text));
+        cli_put_line(buf_view(&text));
     } else if (t) {
         print_tool(s, t);
     } else { /* which says what is near */
@@ -255,7 +255,7 @@ static int work(const struct list_command *c, work_fn *fn)
     bool ok = toolbox_open(&box, &e) && fn(c, &box, &s, &e);
     policy_release(s.policy);
     if (none.code)
-        fprintf(stderr, "cloche: %s\n", none.msg);
+        (void)cli_fail(&none);
     return ok ? EXIT_DONE : cli_fail(&e);
 }
 

@@ -14,7 +14,7 @@ static void warn_of_unknown(const char *name)
     if (toolbox_open(&box, &e)) {
         const struct tool *t = tool_find(box.catalogue, str_of(name), STR(""), &e);
         if (!t && e.code == ERR_NOT_FOUND)
-            fprintf(stderr, "cloche: kept, but %s\n", e.msg);
+            fprintf(stderr, "cloche: kept, but %.*s\n", SPELT_ARGS(str_of(e.msg)));
         tool_release(box.catalogue, t);
     }
     toolbox_close(&box);

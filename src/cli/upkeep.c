@@ -19,7 +19,8 @@ static void print_pairs(const struct json *object)
         buf_init(&value, 4096);
         struct json_writer w = json_writer(&value);
         json_put(&w, it.value);
-        printf("%-12.*s %s\n", SPELT_ARGS(it.key), buf_cz(&value));
+        printf("%-12.*s ", SPELT_ARGS(it.key));
+        cli_put_line(buf_view(&value));
     }
 }
 
@@ -37,7 +38,7 @@ static int reindex(const struct upkeep *o)
     if (cloche_reindex(c, o->scratch, out, e))
         return cli_fail_library(e);
     if (o->json)
-        printf("%s\n", cloche_text_at(out));
+        cli_put_line(str_of(cloche_text_at(out)));
     else
         print_pairs(json_read(str_of(cloche_text_at(out)), arena, &broken));
     return EXIT_DONE;
@@ -132,7 +133,7 @@ static int doctor(const struct upkeep *o)
     put_all(found, &all);
     found = json_read(buf_view(&all), arena, &broken);
     if (o->json)
-        printf("%s\n", buf_cz(&all));
+        cli_put_line(buf_view(&all));
     else
         print_checks(json_get(found, "checks"));
     return json_bool(json_get(found, "ok"), false) ? EXIT_DONE : EXIT_FAILED;

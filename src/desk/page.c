@@ -14,6 +14,7 @@
 #define COOKIE "cloche_person"
 #define KEY_HEADER "X-Cloche-Key"
 #define BODY_MAX ((size_t)64 << 10)
+#define REFUSED_NS UINT64_C(1000000000)
 
 /* What `make` puts there: web/. */
 #define FILE_OF(name, path)                                              \
@@ -149,11 +150,20 @@ static void record(struct desk *d, const char *event)
     (void)ward_event_end(&told, ward, NULL, true, &none);
 }
 
+/* One a second: whoever reaches the page and has no link fills no disk. */
+static void record_refusal(struct desk *d)
+{
+    uint64_t now_ns = os_mono_ns(), before = atomic_load(&d->refused_ns);
+    if ((!before || now_ns - before >= REFUSED_NS) &&
+        atomic_compare_exchange_strong(&d->refused_ns, &before, now_ns))
+        record(d, "page refused");
+}
+
 static void enter(struct desk *d, const struct json *said, struct http_response *rs)
 {
     char cookie[CRYPTO_TOKEN], key[CRYPTO_TOKEN], field[200];
     if (!links_take(d->links, json_str(json_get(said, "link")))) {
-        record(d, "page refused");
+        record_refusal(d);
         say_json(rs, 403, "error",
                  "this link was used, or is over: 'cloche approvals link' makes another");
         return;
@@ -198,6 +208,16 @@ static bool decide(struct desk *d, const struct json *said, struct err *e)
                        "page", e);
 }
 
+/* Of a tool, as C knows it; NULL and *e. */
+static const char *tool_named(const struct json *said, struct err *e)
+{
+    struct str tool = json_str(json_get(said, "tool"));
+    if (tool.n && !memchr(tool.at, 0, tool.n))
+        return tool.at;
+    err_set(e, ERR_INVALID, "tool must be the name of one");
+    return NULL;
+}
+
 static bool permit(struct desk *d, const struct json *said, struct err *e)
 {
     enum permission p = PERMISSION_USUAL;
@@ -205,20 +225,21 @@ static bool permit(struct desk *d, const struct json *said, struct err *e)
     if (!permission_named(word, &p) && !str_is(word, "usual"))
         return err_set(e, ERR_INVALID,
                        "{tool, permission: always | ask | never | usual} is accepted");
-    struct ward *w = guard_ward(d->o.guard, NULL, e);
-    return w && desk_permit(w, false, json_str(json_get(said, "tool")).at, p, "page", e);
+    const char *tool = tool_named(said, e);
+    struct ward *w = tool ? guard_ward(d->o.guard, NULL, e) : NULL;
+    return w && desk_permit(w, false, tool, p, "page", e);
 }
 
 /* For all vaults; what is installed for one alone is the terminal's. */
 static bool switch_tool(struct desk *d, const struct json *said, struct err *e)
 {
     const struct json *on = json_get(said, "enabled");
-    const struct json *tool = json_get(said, "tool");
-    if (!json_is(on, JSON_BOOL) || !json_is(tool, JSON_STRING))
+    if (!json_is(on, JSON_BOOL))
         return err_set(e, ERR_INVALID, "{tool, enabled: true | false} is accepted");
-    struct ward *w = guard_ward(d->o.guard, NULL, e);
-    return w && desk_switch(w, d->o.catalogue, json_str(tool).at, NULL,
-                            json_bool(on, false), "page", e);
+    const char *tool = tool_named(said, e);
+    struct ward *w = tool ? guard_ward(d->o.guard, NULL, e) : NULL;
+    return w &&
+           desk_switch(w, d->o.catalogue, tool, NULL, json_bool(on, false), "page", e);
 }
 
 static const struct deed_row {

@@ -136,7 +136,8 @@ const struct key policy_keys[] = {
      "nothing; a person still does"},
     {"disk.callerMegabytes", KEY_INT, RULE_USER, AT(caller_megabytes), 1, 1048576, NULL,
      "1024",
-     "what one agent may write into notes within 24 hours, in MB; then it changes nothing"},
+     "what one agent may write into notes, types and custom functions within 24 hours, in "
+     "MB; then it changes nothing"},
     ALERT_KEY("denials", ALERT_DENIALS, "20", "60", "false", "refusals of one caller"),
     ALERT_KEY("deletes", ALERT_DELETES, "25", "60", "false",
               "notes deleted by one caller"),

@@ -7,6 +7,7 @@
 
 /* Bytes of a body that is not wanted any more. */
 #define SKIP_MAX ((size_t)128 * 1024 * 1024)
+#define METHOD_MAX 32u
 
 /* ---- looks at a request ------------------------------------------------- */
 
@@ -223,20 +224,10 @@ static enum MHD_Result keep_field(void *cls, enum MHD_ValueKind kind, const char
         return MHD_NO;
     }
     struct str v = {value ? value : "", value ? value_size : 0};
+    if (!head_is_token((struct str){key, key_size}) || !head_is_value(v))
+        rq->bad_field = true;
     rq->fields[rq->n_fields++] = (struct field){{key, key_size}, str_trim(v)};
     return MHD_YES;
-}
-
-/* A method, as RFC 9110, 5.6.2 has it. */
-static bool is_token(const char *text)
-{
-    static const char more[] = "!#$%&'*+-.^_`|~";
-    size_t n = 0;
-    for (; text[n]; n++)
-        if (!(text[n] >= '0' && text[n] <= '9') &&
-            !((text[n] | 32) >= 'a' && (text[n] | 32) <= 'z') && !strchr(more, text[n]))
-            return false;
-    return n > 0 && n <= 32;
 }
 
 static bool screen(struct http_request *rq)
@@ -248,9 +239,13 @@ static bool screen(struct http_request *rq)
         return request_refuse(rq, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
                               "too many header fields");
     }
-    if (!is_token(rq->method) || rq->bad_version)
+    if (!head_is_token(str_of(rq->method)) || strlen(rq->method) > METHOD_MAX ||
+        rq->bad_version)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
                               "the first line must be METHOD TARGET HTTP/1.1");
+    const char *fault = head_fault(rq);
+    if (fault)
+        return request_refuse(rq, MHD_HTTP_BAD_REQUEST, fault);
     if (rq->bad_target)
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST, rq->bad_target);
     find_route(rq);
@@ -348,6 +343,7 @@ enum MHD_Result connection_request(void *cls, struct MHD_Connection *c, const ch
         rq->connection = c;
         link_head(rq);
         rq->method = method;
+        rq->version = version;
         rq->old_version = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
         rq->bad_version = !rq->old_version && strcmp(version, MHD_HTTP_VERSION_1_1) != 0;
         return begin(rq);

@@ -32,7 +32,8 @@ SCOPED(vault, vault_close);
 /* Before the first call: what matches patterns. Without it they are ERR_INVALID. */
 void vault_set_patterns(struct vault *v, struct patterns *p);
 /* Who writes: the history keeps `name` and `call` (of the audit, or "") with each change;
- * `admits` (or NULL) may refuse a change that writes so many bytes, and `changed` (or NULL)
+ * `admits` (or NULL) may refuse a change that writes so many bytes of notes or of a type's
+ * description, and `changed` (or NULL)
  * hears of each note that was changed, with the last revision then. */
 struct vault_author {
     const char *name, *call;

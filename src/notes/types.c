@@ -320,7 +320,8 @@ bool note_types_create(struct vault *v, const struct json *options,
         return false;
     if (os_stamp(v->dir, path).inode)
         return already_described(o.name, e);
-    if (!change_review(c, &file, e) || !os_make_dirs(v->dir, TYPES_DIR, e))
+    if (!change_review(c, &file, e) || !vault_admits(v, text.n, e) ||
+        !os_make_dirs(v->dir, TYPES_DIR, e))
         return false;
     if (!os_write_file(v->dir, path, buf_view(&text), OS_CREATE, FILE_MODE, NULL, &why))
         return why.code == ERR_CONFLICT ? already_described(o.name, e)
@@ -501,7 +502,7 @@ static bool write_description(struct vault *v, const struct type_options *o,
         return false;
     const struct change_file file = {
         .path = path, .old = buf_view(&old), .now = buf_view(text), .there = found};
-    if (!change_review(c, &file, e))
+    if (!change_review(c, &file, e) || !vault_admits(v, text->n, e))
         return false;
     if (found)
         return os_replace_file(v->dir, path, buf_view(text), &st, NULL, e);

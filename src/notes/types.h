@@ -6,6 +6,9 @@
 #include "notes/change.h"
 
 #define TYPES_DIR OWN_DIR "/types"
+#define TYPES_DELETED_MOST \
+    100u /* descriptions of deleted types that are kept, the last */
+#define TYPES_DELETED_BYTES ((uint64_t)16 << 20) /* and what they may take */
 
 /* A note that is to be written, and how it was. */
 struct types_note {

@@ -264,6 +264,12 @@ void note_put_tags(const struct note *n, struct json_writer *w)
 
 /* ---- finding ------------------------------------------------------------ */
 
+bool vault_admits(const struct vault *v, size_t bytes, struct err *e)
+{
+    const struct vault_author *by = v->view.author;
+    return !by || !by->admits || by->admits(by->arg, bytes, e);
+}
+
 bool vault_has(struct vault *v, struct str path)
 {
     char name[PATH_MAX];

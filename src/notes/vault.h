@@ -72,6 +72,8 @@ void note_put_tags(const struct note *n, struct json_writer *w);
 
 /* Is there a note of this path? Also checks the path itself. */
 bool vault_has(struct vault *v, struct str path);
+/* May the author of this call write so much? */
+bool vault_admits(const struct vault *v, size_t bytes, struct err *e);
 /* Appends the public id of the path: see notes.h, "Words". */
 void vault_put_id(struct vault *v, struct str path, struct buf *out);
 /* Is this an identifier that needs no index: an id or a path of a note that is there? */

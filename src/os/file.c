@@ -227,6 +227,7 @@ void beneath_stat(const struct statx *from, struct os_stat *to)
 {
     *to = (struct os_stat){
         .size = from->stx_size,
+        .on_disk = from->stx_blocks * 512,
         .mtime_ns = time_ns(from->stx_mtime),
         .birth_ns = from->stx_mask & STATX_BTIME ? time_ns(from->stx_btime) : 0,
         .inode = from->stx_ino,
