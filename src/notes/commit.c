@@ -212,6 +212,7 @@ static bool list_steps(struct change *c, struct err *e)
 /* Tells whoever wants to know what was changed. */
 static void tell_changed(struct change *c)
 {
+    const struct vault_author *by = c->v->view.author;
     struct err none = {0};
     int64_t before = c->last_revision;
     if (!by || !by->changed || !last_revision(c, &none))
@@ -229,7 +230,6 @@ static void tell_changed(struct change *c)
 /* May its author write so much? */
 static bool is_admitted(const struct change *c, struct err *e)
 {
-    const struct vault_author *by = c->v->view.author;
     size_t bytes = 0;
     for (size_t i = 0; i < c->count; i++)
         bytes += c->entries[i]->removed ? 0 : c->entries[i]->now.n;
