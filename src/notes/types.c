@@ -36,6 +36,17 @@ static bool read_text(struct vault *v, struct str type, struct buf *out, bool *f
     return *found || why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
 }
 
+bool types_is_described(struct vault *v, struct str type)
+{
+    struct err none = {0};
+    struct os_stat st;
+    bool found = false;
+    scoped_buf struct buf text;
+    buf_init(&text, TYPEFILE_MAX);
+    return types_check_name(type, &none) &&
+           read_text(v, type, &text, &found, &st, &none) && found;
+}
+
 static bool is_damaged(struct str type, const char *why, struct err *e)
 {
     return err_set(
