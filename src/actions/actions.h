@@ -75,6 +75,8 @@ void actions_refused(struct actions *a, const char *caller, const char *why);
 /* Where this program itself listens: a port that no evaluation's fetch may reach. */
 void actions_listens(struct actions *a, uint16_t port);
 
+/* A server is about to call actions_warm(): from now on first calls wait for the linter. */
+void actions_serves(struct actions *a);
 /* Makes what a first call would wait for. On a server's own thread; failures show again. */
 void actions_warm(struct actions *a);
 
