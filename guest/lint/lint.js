@@ -455,12 +455,13 @@
   function identifier(c, node) {
     const up = node[UP];
     const { name } = node;
-    if (c.declared.has(name) || !up || up.type === 'UnaryExpression') return;
+    if (!up || (up.type === 'UnaryExpression' && up.operator === 'typeof')) return;
     if (up.type === 'MemberExpression' && up.property === node && !up.computed) return;
     if (/^(Property|MethodDefinition|PropertyDefinition)$/.test(up.type) && up.key === node && !up.computed && !up.shorthand) return;
     if (/^(LabeledStatement|BreakStatement|ContinueStatement|MetaProperty|ExportSpecifier|ImportSpecifier)$/.test(up.type)) return;
     if (c.tested.has(name)) return;
     undefinedName(c, node);
+    if (c.declared.has(name) || up.type === 'UnaryExpression') return;
     if (Object.hasOwn(ABSENT, name))
       c.add('absent-global', 'warning', node, `'${name}' is not there`, `${ABSENT[name][0].toUpperCase()}${ABSENT[name].slice(1)}.`);
     else if (Object.hasOwn(FEATURES, name) && !(c.given & FEATURES[name][0]))

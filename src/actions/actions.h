@@ -150,6 +150,9 @@ bool work_call(struct work *w, const char *name, struct str args, struct buf *ou
 /* Of work within a script: the content_hash of this note as the script's own requests have
  * last been told it; empty: never. Until the script ends. */
 struct str work_seen(const struct work *w, struct str note);
+/* Appends what is to be told of its calls that found nothing, because they name a type that
+ * no note has; of work within a script the script's answer tells. */
+void work_told(const struct work *w, struct buf *out);
 /* The id of its vault; good until work_end(). */
 const char *work_vault(const struct work *w);
 /* Which of the vault's records are read; what is empty does not matter. */

@@ -53,7 +53,9 @@ static const char evaluate_description[] =
     "\"code\":" STRING ","                                                                \
     "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"        \
     "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"                                    \
-    "\"description\":\"computing ms (5000)\"},"                                           \
+    "\"description\":\"ms, waiting included (5000)\"},"                                   \
+    "\"computeTimeout\":{\"type\":\"integer\",\"minimum\":1,"                             \
+    "\"description\":\"ms of computing alone\"},"                                         \
     "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"  \
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":" STRING ","                           \
     "\"description\":\"only these: 'notes.get', 'links'\"},"                              \

@@ -301,6 +301,7 @@ static void explain_timeout(const struct run *r, struct err *why)
     double waited = stats->host_ms, all = (double)q->timeout_ms;
     if (q->stood)
         waited -= (double)q->stood(q->perform_arg) / 1e6;
+    *why = (struct err){0};
     if (q->compute_ms && stats->compute_ms + 1 >= (double)q->compute_ms)
         err_set(why, ERR_TIMEOUT, "computed for more than %llu ms",
                 (unsigned long long)q->compute_ms);
@@ -308,6 +309,9 @@ static void explain_timeout(const struct run *r, struct err *why)
         err_set(why, ERR_TIMEOUT,
                 "took longer than %llu ms: %.0f ms of computing, %.0f ms of waiting",
                 (unsigned long long)q->timeout_ms, stats->compute_ms, waited);
+    else
+        err_set(why, ERR_TIMEOUT, "took longer than %llu ms in all, waiting included",
+                (unsigned long long)q->total_ms);
 }
 
 /* Only to be had anew, whether it is another build's or damaged. */
