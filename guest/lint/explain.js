@@ -8,57 +8,10 @@
 // a value stand at their last name, a pattern at its first, for...of at what it goes over.
 (function (lint) {
   'use strict';
-  const { Check, isFunction, UP, pushChildren, shapes, nearest, calls, spaces, aliasOf } = lint;
-  const { unwrap, isNear, meant } = shapes;
+  const { Check, isFunction, UP, pushChildren, calls, spaces, aliasOf } = lint;
+  const { unwrap } = lint.shapes;
+  const { nearest, isNear, meant, optionMeant, METHODS, ARRAY_ONLY, NAMES, SENTENCES } = lint.words;
   const TEXT_MAX = 60;
-
-  // ---- what other places call otherwise ----------------------------------------------
-
-  const METHODS = {
-    append: 'push', add: 'push', extend: 'push(...items)', insert: 'splice', remove: 'filter', contains: 'includes',
-    startswith: 'startsWith', endswith: 'endsWith', strip: 'trim', lstrip: 'trimStart', rstrip: 'trimEnd', lower: 'toLowerCase',
-    upper: 'toUpperCase', items: 'Object.entries(value)', each: 'forEach', collect: 'map', select: 'filter',
-    first: '[0]', last: 'at(-1)', count: 'length', size: 'length', len: 'length', isEmpty: 'length === 0',
-    unique: '[...new Set(list)]', uniq: '[...new Set(list)]', sum: 'reduce', groupBy: 'Object.groupBy(list, (x) => ...)', sortBy: 'sort((a, b) => ...)', pluck: 'map',
-    format: 'a template: `${value}`', isdigit: '/^\\d+$/.test(text)', splitlines: "split('\\n')", toList: '[...value]', toArray: '[...value]',
-  };
-  const ARRAY_ONLY = new Set(['append', 'add', 'extend', 'insert', 'remove', 'each', 'collect', 'select', 'first', 'last', 'unique', 'uniq', 'sum',
-    'groupBy', 'sortBy', 'pluck']);
-  const NAMES = {
-    print: 'console.log(...)', puts: 'console.log(...)', echo: 'console.log(...)', alert: 'console.log(...)', log: 'console.log(...)',
-    len: 'value.length', str: 'String(value)', int: 'Number(text)', float: 'Number(text)', range: 'Array.from({length: n}, (_, i) => i)',
-    None: 'null', nil: 'null', NULL: 'null', True: 'true', False: 'false', sum: 'list.reduce((a, b) => a + b, 0)', sorted: 'list.toSorted(...)', dict: '{}',
-    enumerate: 'list.entries()', isinstance: 'instanceof, or typeof', any: 'list.some(...)', all: 'list.every(...)', self: 'this',
-    min: 'Math.min(...)', max: 'Math.max(...)', abs: 'Math.abs(...)', round: 'Math.round(...)', sprintf: 'a template: `${value}`', uuid: 'crypto.randomUUID()',
-    setImmediate: 'queueMicrotask(...)', delay: 'sleep(ms)', wait: 'sleep(ms)',
-  };
-  const SENTENCES = {
-    fetch: "The network is there only with enableNetwork, where the person's policy names the host.",
-    axios: "There is fetch, with enableNetwork, where the person's policy names the host.",
-    XMLHttpRequest: "There is fetch, with enableNetwork, where the person's policy names the host.",
-    fs: 'Files are there only with enableFileSystem; notes are read with notes.get.',
-    open: 'Files are there only with enableFileSystem; notes are read with notes.get.',
-    path: 'There is no module path; ids are texts such as \'meeting/Standup\', to be split at the slash.',
-    os: 'There is no operating system here; api.describe() lists what there is.',
-    require: 'Nothing can be loaded; api.describe() lists what there is.',
-    process: 'There is no process; values come in by `context`.',
-    Deno: 'This is no Deno; api.describe() lists what there is.', Bun: 'This is no Bun; api.describe() lists what there is.',
-    __dirname: 'There are no files around the code; notes are read with notes.get.',
-    globalThis: 'There is no global object; declare what you need.', global: 'There is no global object; declare what you need.',
-    window: 'This is no browser; api.describe() lists what there is.', document: 'This is no browser; api.describe() lists what there is.',
-    localStorage: 'What is to last goes into notes, or into a session.', Buffer: 'Uint8Array, TextEncoder and TextDecoder are there.',
-    _: 'lodash is not there; arrays have map, filter, toSorted, and Object.groupBy groups.', lodash: 'lodash is not there; arrays have map, filter, toSorted, and Object.groupBy groups.',
-    moment: 'There are Date and utils.formatDate(date, pattern).', dayjs: 'There are Date and utils.formatDate(date, pattern).',
-    DateTime: 'There are Date and utils.formatDate(date, pattern).', datetime: 'There are Date and utils.formatDate(date, pattern).',
-    yaml: 'Frontmatter is read already: note.metadata.', YAML: 'Frontmatter is read already: note.metadata.', matter: 'Frontmatter is read already: note.metadata.',
-    json: "JSON is spelt in capitals: JSON.parse, JSON.stringify.", math: 'It is spelt Math.', date: 'It is spelt Date.', re: 'Regular expressions are written /.../.',
-    app: 'This is not Obsidian; notes.get, notes.list and notes.search are there.', dv: 'This is not Dataview; notes.searchAdvanced and notes.searchSQL are there.',
-    tp: 'This is not Templater; notes.create and utils.formatDate are there.', input: 'Values come in by `context`; each of its keys is a variable.',
-    args: 'Values come in by `context`; each of its keys is a variable.', arguments: 'Values come in by `context`; each of its keys is a variable.',
-    params: 'Values come in by `context`; each of its keys is a variable.', host: 'host.call is for run_script; here are notes.get, notes.list and others: api.describe() lists them.',
-    db: 'notes.searchSQL({query}) asks in SQL.', tags: "notes.searchSQL('SELECT tag, count(*) AS n FROM tags GROUP BY tag') lists all tags.",
-    importScripts: 'Nothing can be loaded; api.describe() lists what there is.', module: 'The result is what the code returns.', exports: 'The result is what the code returns.',
-  };
 
   // ---- places ---------------------------------------------------------------------------
 
@@ -221,7 +174,6 @@
     const property = c.shapes.property(shape, name);
     if (property.kind === 'absent') return say(absence(c, property, object, true));
     if (shape.kind === 'absent') return say(absence(c, shape, object.object ?? object));
-    if (space && spaceLike(space)) return say(spaceLike(space));
     if (Object.hasOwn(METHODS, name)) return say(`In JavaScript that is ${METHODS[name]}`);
     if (/^(map|filter|forEach|reduce|find|some|every|join)$/.test(name)) return say(`${text(c, object)} is no array: look at it with console.log, or take Object.values or Object.entries of an object`);
     const names = [...Object.getOwnPropertyNames(Array.prototype), ...Object.getOwnPropertyNames(String.prototype)];
@@ -251,11 +203,12 @@
 
   // ---- names that nobody declared ------------------------------------------------------------
 
-  function spaceLike(name) {
-    const spaceNames = [...spaces().keys()].filter((s) => spaces().get(s).size);
-    if (spaces().get(`${name}s`)?.size) return `Did you mean ${name}s?`;
-    const near = nearest(name, spaceNames);
-    return name.length > 3 && isNear(near, name) ? `Did you mean ${near}?` : null;
+  // The namespace that is meant, with the method that is asked of it.
+  function spaceLike(name, method) {
+    const all = [...spaces().keys()].filter((s) => spaces().get(s).size);
+    const near = nearest(name, all);
+    const space = spaces().get(`${name}s`)?.size ? `${name}s` : name.length > 3 && isNear(near, name) ? near : null;
+    return space && `Did you mean ${space}${method && spaces().get(space).has(method) ? `.${method}` : ''}?`;
   }
 
   function undefinedName(c, name, node) {
@@ -267,7 +220,7 @@
     if (Object.hasOwn(NAMES, name)) return say(`In JavaScript that is ${NAMES[name]}`);
     const inner = node?.[UP]?.type === 'MemberExpression' && !node[UP].computed && node[UP].object === node ? node[UP].property.name : null;
     if (inner && spaces().get(inner)?.size) return say(`${inner} stands by itself: ${inner}.${node[UP][UP].property?.name ?? '...'}, without ${name}`);
-    const space = spaceLike(name);
+    const space = spaceLike(name, inner);
     if (space) return say(space);
     for (const names of [node ? c.scopes.visible(node) : [], [...lint.globals]]) {
       const near = nearest(name, names.filter((other) => other !== name && other.length > 2));
@@ -293,7 +246,7 @@
     const [, whose, wrong, list] = /^(\S+) knows no (?:field )?"([^"]*)"; it takes (.*)$/.exec(message) ?? [];
     if (!wrong) return null;
     const name = c.name(call.callee) ?? whose;
-    const near = lint.optionMeant(wrong, list.split(/, | and /));
+    const near = optionMeant(wrong, list.split(/, | and /));
     const describe = `api.describe('${name}') tells what it takes`;
     if (whose === 'fields') return wrong === 'content' || wrong === 'body' ? 'Lists have no content: (await notes.get(id)).content' : null;
     if (/^notes\.(create|update)$/.test(name) && !near) return `Frontmatter goes into metadata: {${wrong}: ...}. ${describe}`;

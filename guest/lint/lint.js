@@ -1,10 +1,10 @@
 // The rules of the linter, over the syntax tree that acorn makes of an agent's code.
 //
-// A function of (acorn, makeShapes) that answers {install, check, kit}. It informs, and protects nobody:
+// A function of (acorn, makeShapes, words) that answers {install, check, kit}. It informs, and protects nobody:
 // the sandbox does. So a rule speaks only where it is nearly sure: what the code declares
 // under the name of an API is not looked at as one, and a name that is tested by typeof
 // is known to be missing, perhaps.
-(function (acorn, makeShapes) {
+(function (acorn, makeShapes, words) {
   'use strict';
   const FINDINGS_MAX = 50;
   const PARSING = {
@@ -40,8 +40,8 @@
   function meantCalls(space, method) {
     const here = [...(spaces.get(space) ?? [])].map((name) => calls.get(`${space}.${name}`)).filter(Boolean);
     const name = (row) => row.name.slice(space.length + 1);
-    const near = shapes.nearest(method, here.map(name));
-    if (near && shapes.isNear(near, method)) return [`${space}.${near}`];
+    const near = nearest(method, here.map(name));
+    if (near && isNear(near, method)) return [`${space}.${near}`];
     for (const [other, methods] of spaces) if (other !== space && methods.has(method) && !calls.get(`${other}.${method}`)?.feature) return [`${other}.${method}`];
     const lower = method.toLowerCase();
     const longer = lower.length < 4 ? [] : here.filter((row) => name(row).toLowerCase().endsWith(lower) ||
@@ -91,7 +91,7 @@
   }
 
   const shapes = makeShapes({ isFunction, UP });
-  const { distance, nearest, isNear, meant } = shapes;
+  const { nearest, isNear, meant, optionMeant } = words;
 
   // What the language and the sandbox bring.
   const GLOBALS = new Set([...Object.getOwnPropertyNames(globalThis), 'arguments', 'console', 'crypto', 'performance',
@@ -337,21 +337,6 @@
     const near = meantCalls(space, property);
     c.add('unknown-api', 'error', node, `there is no ${space}.${property}`,
       near.length ? `Did you mean ${near.join(' or ')}?` : `api.describe('${space}') lists what there is.`);
-  }
-
-  const OPTIONS = {
-    identifier: ['id', 'noteId', 'note_id', 'path', 'note'], query: ['q', 'text', 'search', 'term', 'keyword', 'sql'], content: ['body', 'text', 'contents'],
-    metadata: ['frontmatter', 'meta', 'properties', 'fm'], typeName: ['folder', 'category', 'note_type', 'noteType'], type: ['types', 'category', 'folder', 'note_type', 'noteType'],
-    new_title: ['title', 'newTitle', 'name', 'new_name', 'newName'], new_type: ['type', 'newType', 'typeName', 'to'], parent_id: ['parent', 'parentId'], child_id: ['child', 'childId'],
-    child_ids: ['children', 'childIds', 'order'], note_id: ['id', 'noteId', 'identifier'], type_name: ['name', 'typeName', 'type'], key: ['field', 'name', 'property'], operator: ['op', 'operation'],
-    order: ['sort', 'sortBy', 'orderBy', 'direction'], sort: ['orderBy', 'order', 'sortBy', 'order_by'], limit: ['max', 'count', 'size', 'first', 'top', 'maxResults'], contentHash: ['hash', 'version', 'etag'],
-    useRegex: ['regex', 'regexp'], max_results: ['limit', 'max'], start_note_id: ['from', 'start', 'source'], end_note_id: ['to', 'end', 'target'], metadata_schema: ['schema', 'fields'],
-    title: ['name'], confirm: ['force', 'yes'], cursor: ['offset', 'page', 'after'],
-  };
-  function optionMeant(wrong, options) {
-    for (const name of options) if (OPTIONS[name]?.includes(wrong)) return name;
-    const near = nearest(wrong, options);
-    return isNear(near, wrong) || (near && near.replace(/_/g, '').toLowerCase() === wrong.replace(/_/g, '').toLowerCase()) ? near : null;
   }
 
   // A property that what a call answers does not have, and nobody has given it.
@@ -609,7 +594,7 @@
   }
 
   // For review.js, which looks through functions that are kept.
-  const kit = { Check, isNode, isFunction, some, UP, pushChildren, declared, parse, gather, rules, shapes, nearest, meantCalls, aliasOf, optionMeant,
+  const kit = { Check, isNode, isFunction, some, UP, pushChildren, declared, parse, gather, rules, shapes, words, meantCalls, aliasOf,
     unknownFunction, globals: GLOBALS, spaces: () => spaces, calls: () => calls };
   return { install, check, kit };
 });

@@ -17,53 +17,6 @@
   const BOOLEAN = { kind: 'boolean' };
   const DEPTH = 24;
 
-  // ---- names that are meant ------------------------------------------------------------
-
-  // Letters to be put in, taken out, replaced, or changed with their neighbour.
-  function distance(a, b) {
-    let before = [];
-    let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-    for (let i = 1; i <= a.length; i++) {
-      const next = [i];
-      for (let k = 1; k <= b.length; k++) {
-        next[k] = Math.min(row[k] + 1, next[k - 1] + 1, row[k - 1] + (a[i - 1] === b[k - 1] ? 0 : 1));
-        if (i > 1 && k > 1 && a[i - 1] === b[k - 2] && a[i - 2] === b[k - 1]) next[k] = Math.min(next[k], before[k - 2] + 1);
-      }
-      [before, row] = [row, next];
-    }
-    return row[b.length];
-  }
-
-  function nearest(wrong, names) {
-    let best = null;
-    let least = Math.max(2, Math.floor(wrong.length / 3)) + 1;
-    for (const name of names) {
-      const far = distance(wrong.toLowerCase(), name.toLowerCase());
-      if (far < least) [best, least] = [name, far];
-    }
-    return best;
-  }
-
-  // A slip of the fingers, and not another word.
-  const isNear = (near, name) => near !== null && name.length > 2 &&
-    distance(near.toLowerCase(), name.toLowerCase()) <= (name.length > 6 ? 2 : 1);
-  const ALIASES = {
-    content: ['body', 'text', 'markdown', 'raw', 'contents', 'value'], metadata: ['frontmatter', 'frontMatter', 'meta', 'fm', 'data', 'attributes', 'fields'],
-    tags: ['tag', 'labels', 'keywords'], title: ['name', 'heading', 'label'], id: ['slug', 'identifier', 'noteId', 'note_id', 'key', '_id'],
-    content_hash: ['hash', 'contentHash', 'etag', 'version'], created: ['createdAt', 'created_at', 'date', 'ctime', 'created_on'],
-    updated: ['updatedAt', 'updated_at', 'modified', 'modifiedAt', 'modified_at', 'mtime', 'lastModified', 'last_modified'],
-    type: ['typeName', 'type_name', 'noteType', 'category', 'kind', 'class', 'folder'], path: ['file', 'filepath', 'filePath', 'file_path'],
-    excerpt: ['snippet', 'match', 'preview', 'highlight', 'context'], score: ['rank', 'relevance'], source_note_id: ['source', 'from', 'id', 'note_id'],
-    target_note_id: ['target_id', 'to', 'target'], noteId: ['id', 'note_id'], child_id: ['id', 'child', 'note_id'], parent_id: ['parent', 'id'], results: ['items', 'hits', 'notes', 'data', 'rows'],
-    rows: ['results', 'items', 'data'], noteCount: ['count', 'note_count', 'notes'], metadata_schema: ['schema', 'metadataSchema', 'fields', 'properties'], new_id: ['id', 'newId'],
-  };
-  // Which of `members` is meant by a name that is not there; null.
-  function meant(wrong, members) {
-    for (const name of members.keys()) if (ALIASES[name]?.includes(wrong)) return name;
-    const near = nearest(wrong, members.keys());
-    return isNear(near, wrong) ? near : null;
-  }
-
   // ---- types as signatures spell them ------------------------------------------------
 
   // The parts of `text` between those `stops` that stand outside of brackets and quotes.
@@ -427,5 +380,5 @@
     }
   }
 
-  return { ANY, Types, Scopes, Shapes, namesOf, unwrap, distance, nearest, isNear, meant };
+  return { ANY, Types, Scopes, Shapes, namesOf, unwrap };
 });
