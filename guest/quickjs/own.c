@@ -2,7 +2,8 @@
  *
  * A session's code is a script whose top-level names are the context's, so that they
  * outlive it. A script cannot `return` and cannot declare a name twice; here it can:
- * own.sed changes two places of QuickJS's parser, and the functions below do the rest.
+ * own.sed changes two places of QuickJS's parser for that (and one function of it for the
+ * places of errors), and the functions below do the rest.
  * The file takes QuickJS in as a whole, because what it needs is private there.
  */
 #include <stdbool.h>
@@ -18,6 +19,18 @@ static bool own_session;
 static bool own_frozen;
 struct JSObject;
 static bool own_is_frozen(const struct JSObject *p);
+
+/* Where a name begins, so that a call that fails is told at that name. */
+struct own_place {
+    int line, column;
+};
+#define OWN_TOKEN_PLACE {s->token.line_num, (int)(s->token.ptr - s->token.line_start) + 1}
+#define OWN_EMIT_PLACE emit_source_loc_at(s, own_at.line, own_at.column)
+#define OWN_EMIT_TOKEN_PLACE                       \
+    {                                              \
+        struct own_place own_at = OWN_TOKEN_PLACE; \
+        OWN_EMIT_PLACE;                            \
+    }
 
 #include "changed.c"
 

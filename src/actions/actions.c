@@ -133,6 +133,11 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
     pthread_mutex_init(&a->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->lint_tried_now, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&a->functions_lock, NULL);
     a->results = results_new();
     a->cache = cache_new();
@@ -205,6 +210,7 @@ void actions_close(struct actions *a)
     sql_pool_free(a->sql);
     free(a->guest_dir);
     free(a->ahead);
+    pthread_cond_destroy(&a->lint_tried_now);
     pthread_mutex_destroy(&a->lock);
     free(a);
 }
@@ -286,8 +292,27 @@ struct lint *actions_lint(struct actions *a, struct err *e)
     l = atomic_load(&a->lint);
     if (!l && make_engine(a, e) && (l = make_lint(a->engine, a->guest_dir, e)))
         atomic_store_explicit(&a->lint, l, memory_order_release);
+    a->lint_tried = true;
+    pthread_cond_broadcast(&a->lint_tried_now);
     pthread_mutex_unlock(&a->lock);
     return l;
+}
+
+struct lint *actions_lint_soon(struct actions *a, unsigned ms)
+{
+    struct lint *l = atomic_load_explicit(&a->lint, memory_order_acquire);
+    if (l)
+        return l;
+    uint64_t until = os_mono_ns() + ms * UINT64_C(1000000);
+    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
+                          .tv_nsec = (long)(until % 1000000000u)};
+    int late = pthread_mutex_clocklock(&a->lock, CLOCK_MONOTONIC, &at);
+    if (late)
+        return NULL; /* who has it makes something that takes long */
+    while (!a->lint_tried && !late)
+        late = pthread_cond_timedwait(&a->lint_tried_now, &a->lock, &at);
+    pthread_mutex_unlock(&a->lock);
+    return atomic_load_explicit(&a->lint, memory_order_acquire);
 }
 
 struct typescript *actions_typescript(struct actions *a, struct err *e)
@@ -311,7 +336,7 @@ struct approvals *actions_approvals(struct actions *a, struct err *e)
 }
 
 /* Only what lives long has things checked in the background. */
-static void begin_later(struct actions *a)
+void actions_serves(struct actions *a)
 {
     struct later *none = NULL, *made = later_new(a);
     if (!atomic_compare_exchange_strong(&a->later, &none, made))
@@ -321,7 +346,7 @@ static void begin_later(struct actions *a)
 void actions_warm(struct actions *a)
 {
     struct err e = {0};
-    begin_later(a);
+    actions_serves(a);
     struct caller nobody = {.name = "warm-up"};
     struct action_call c = {.actions = a, .who = &nobody};
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);

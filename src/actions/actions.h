@@ -75,6 +75,8 @@ void actions_refused(struct actions *a, const char *caller, const char *why);
 /* Where this program itself listens: a port that no evaluation's fetch may reach. */
 void actions_listens(struct actions *a, uint16_t port);
 
+/* A server is about to call actions_warm(): from now on first calls wait for the linter. */
+void actions_serves(struct actions *a);
 /* Makes what a first call would wait for. On a server's own thread; failures show again. */
 void actions_warm(struct actions *a);
 
@@ -151,6 +153,9 @@ bool work_version(struct work *w, struct buf *out, struct err *e);
 /* Of work within a script: the content_hash of this note as the script's own requests have
  * last been told it; empty: never. Until the script ends. */
 struct str work_seen(const struct work *w, struct str note);
+/* Appends what is to be told of its calls that found nothing, because they name a type that
+ * no note has; of work within a script the script's answer tells. */
+void work_told(const struct work *w, struct buf *out);
 /* The id of its vault; good until work_end(). */
 const char *work_vault(const struct work *w);
 /* Which of the vault's records are read; what is empty does not matter. */

@@ -8,6 +8,7 @@
 #include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/report.h"
+#include "actions/unknown.h"
 
 #define NEAREST 3
 
@@ -113,6 +114,7 @@ void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
 {
     bool none = str_is(answer, "null") && !strcmp(c->row.name, "notes.get");
     bool written = has_written(c, args, answer);
+    unknown_noted(v, c, args, answer);
     if (!none && !written)
         return;
     pthread_mutex_lock(&v->lock);
@@ -253,15 +255,32 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
         buf_printf(out, "%s answers what there is.", list);
 }
 
+/* Texts where an object is due, or nothing at all. */
+static bool is_misshapen(const struct advice *a)
+{
+    return strstr(a->message, "needs an object") ||
+           strstr(a->message, "takes an object") ||
+           strstr(a->message, "that is not empty");
+}
+
+static void put_example(const struct host_call *c, struct buf *out)
+{
+    buf_cstr(out, " For example: ");
+    for (const char *at = c->example; *at; at++)
+        buf_char(out, *at == '\n' ? ' ' : *at);
+}
+
 static void advise_call(struct evaluation *v, enum err_code code, struct buf *out)
 {
     const struct advice *a = &v->advice;
     if (code == ERR_NOT_FOUND)
         advise_not_found(v, out);
-    if (code == ERR_INVALID && a->option[0])
+    if (code == ERR_INVALID && a->option[0] && !v->explained.known)
         advise_option(a, out);
     if (code == ERR_INVALID)
         buf_printf(out, "api.describe('%s') tells what it takes.", a->failed->row.name);
+    if (code == ERR_INVALID && a->failed->example && !a->option[0] && is_misshapen(a))
+        put_example(a->failed, out);
     if (code == ERR_CONFLICT && !strcmp(a->failed->row.name, "notes.create"))
         buf_cstr(out, "Choose another title, or change that note with notes.update.");
 }
@@ -272,7 +291,8 @@ static const char *usual_advice(enum err_code type)
 {
     switch (type) {
     case ERR_TIMEOUT:
-        return "Do less in one call, or ask for a larger timeout (ms).";
+        return "Do less in one call, or ask for a larger timeout (ms). Waiting counts, unless "
+               "computeTimeout bounds the computing apart.";
     case ERR_MEMORY:
         return "Work on fewer notes at a time, or ask for a larger memoryLimit (MB).";
     case ERR_FUEL:
@@ -294,26 +314,32 @@ static const char *usual_advice(enum err_code type)
     }
 }
 
+static void advise_null_note(struct evaluation *v, struct buf *out)
+{
+    const char *note = v->explained.note[0] ? v->explained.note : v->advice.no_note;
+    if (!note[0])
+        return;
+    buf_printf(out, "notes.get answered null: there is no note '%s'. ", note);
+    put_nearest_notes(v, note, out);
+}
+
+/* The linter knows what stands in the code; without it there are only names. */
 static void advise_thrown(struct evaluation *v, const struct script_outcome *o,
                           struct buf *out)
 {
-    struct str message = buf_view(&o->message);
-    if (v->advice.no_note[0] && str_ends(message, " of null")) {
-        buf_printf(out, "notes.get answered null: there is no note '%s'. ",
-                   v->advice.no_note);
-        put_nearest_notes(v, v->advice.no_note, out);
-        return;
-    }
-    if (o->missing.n)
+    if (v->explained.null_note)
+        advise_null_note(v, out);
+    else if (!v->explained.known && o->missing.n)
         advise_missing(buf_view(&o->missing), out);
-    if (!out->n && str_is(message, "not a function"))
-        buf_cstr(out,
-                 "Is an await missing? All calls but api.* and utils.* answer promises.");
 }
 
 void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out)
 {
-    if (v && v->by_requests) {
+    if (v)
+        buf_str(out, buf_view(&v->explained.suggestion));
+    if (v && out->n) {
+        /* what stands in the code is likelier than what its call can tell of it */
+    } else if (v && v->by_requests) {
         if (o->type == ERR_GUEST && o->missing.n)
             buf_cstr(out,
                      "A script reaches notes by host.call(method, path, body), such as "
@@ -327,6 +353,9 @@ void advise(struct evaluation *v, const struct script_outcome *o, struct buf *ou
                    "Return a summary, or read the whole in pieces with read_result "
                    "{resource: '%s'}.",
                    v->resource);
+    struct str message = buf_view(&o->message);
+    if (!out->n && message.n && memmem(message.at, message.n, "code made from text", 19))
+        buf_cstr(out, "Write the code itself: nobody can allow this.");
     if (!out->n && usual_advice(o->type))
         buf_cstr(out, usual_advice(o->type));
     struct str tidy = str_trim(buf_view(out));

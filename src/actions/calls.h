@@ -46,7 +46,14 @@ struct evaluation {
     pthread_mutex_t lock;  /* guards what follows */
     struct arena *arena;
     struct seen *seen;
-    struct buf warnings;       /* JSON; empty: none (check.c) */
+    struct buf warnings; /* JSON; empty: none (check.c) */
+    struct buf told;     /* insides of a JSON array of warnings (unknown.h) */
+    struct {             /* its failure, by the linter (explaining.c) */
+        bool known;      /* else nobody has looked */
+        bool null_note;  /* notes.get answered null there, for `note` if not "" */
+        char note[200];
+        struct buf suggestion; /* empty: none */
+    } explained;
     struct str diagnostics;    /* JSON, where types were only checked (checking.c) */
     struct network *networks;  /* ways out that were used (calls_fetch.c) */
     struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */

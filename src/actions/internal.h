@@ -75,6 +75,8 @@ struct actions {
     actions_record_fn *on_record; /* NULL: nobody wants to hear */
     void *record_arg;
     struct lint *_Atomic lint;
+    pthread_cond_t lint_tried_now; /* with the lock above: the next has become true */
+    bool lint_tried;
     struct checker *_Atomic checker;     /* of types (checking.h) */
     struct later *_Atomic later;         /* checks in the background; NULL: no server */
     struct typescript *typescript;       /* made when first needed, under the lock */
@@ -108,6 +110,9 @@ struct script *actions_runner(struct actions *a, struct err *e);
 struct script *make_runner(struct engine *g, const char *guest_dir, struct err *e);
 /* The linter, made when first needed; it knows the table of host calls. */
 struct lint *actions_lint(struct actions *a, struct err *e);
+/* The same in a server, which loads it by itself when it starts: waits for that, no longer
+ * than `ms`. NULL: it is not there (yet). */
+struct lint *actions_lint_soon(struct actions *a, unsigned ms);
 struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e);
 /* What waits for a person's word, opened when first needed. NULL and *e. */
 struct approvals *actions_approvals(struct actions *a, struct err *e);
@@ -139,10 +144,11 @@ action_fn action_rename_note;
 bool check_passes(const struct action_call *c, const struct script_request *q,
                   const struct script_origin *from, struct err *e);
 /* What the linter warns of in code that was run, as a JSON array; nothing where there is
- * nothing to warn of, or nobody who would: the policy says off, or the linter was not
- * loaded (a server loads it when it starts). */
+ * nothing to warn of, or nobody who would: the policy says off. A server loads the linter
+ * when it starts; other programs only for code that may lack an await. */
 void check_warns(const struct action_call *c, const struct script_request *q,
-                 const struct script_origin *from, struct buf *out);
+                 const struct script_outcome *o, const struct script_origin *from,
+                 struct buf *out);
 action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;

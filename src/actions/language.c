@@ -2,6 +2,7 @@
  * it afterwards turned into places of the TypeScript. */
 #include "actions/language.h"
 #include "actions/calls.h"
+#include "actions/explaining.h"
 #include "actions/function_load.h"
 #include "actions/places.h"
 #include "os/os.h"
@@ -64,7 +65,8 @@ static bool run_checked(const struct action_call *c, struct script *script,
     struct evaluation *v = q->perform_arg;
     if (!check_passes(c, q, from, e) || !script_run(script, q, o, e))
         return false;
-    check_warns(c, q, from, &v->warnings);
+    check_warns(c, q, o, from, &v->warnings);
+    check_explains(c, v, q, o);
     functions_explain(v, o, from);
     return true;
 }
@@ -78,8 +80,10 @@ bool language_run(const struct action_call *c, struct script *script,
     scoped(typescript_drop) const struct typescript_code *code = translate(c, q, o, e);
     uint64_t ms = (os_mono_ns() - start) / 1000000;
     o->stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
-    if (!code)
+    if (!code) {
+        check_explains_syntax(c, q->perform_arg, o);
         return !e->code;
+    }
     struct script_origin origin = language_origin(code, q->code);
     double translating = o->stats.total_ms;
     q->code = typescript_javascript(code);

@@ -57,7 +57,10 @@ static const char evaluate_description[] =
     "{\"type\":\"object\",\"properties\":{"                                               \
     "\"code\":" STRING ","                                                                \
     "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"        \
-    "\"timeout\":{\"type\":\"integer\"" one ",\"description\":\"computing ms (5000)\"},"  \
+    "\"timeout\":{\"type\":\"integer\"" one                                               \
+    ",\"description\":\"ms, waiting included (5000)\"},"                                  \
+    "\"computeTimeout\":{\"type\":\"integer\"" one                                        \
+    ",\"description\":\"ms of computing alone\"},"                                        \
     "\"memoryLimit\":{\"type\":\"integer\"" eight ",\"description\":\"MB (128)\"},"       \
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":" STRING ","                           \
     "\"description\":\"only these: 'notes.get', 'links'\"},"                              \

@@ -186,7 +186,7 @@ static bool run(const struct action_call *c, struct script *runner,
     bool ran = check_passes(c, q, NULL, e) && script_run(runner, q, &o, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
-        check_warns(c, q, NULL, &v.warnings);
+        check_warns(c, q, &o, NULL, &v.warnings);
         name_kind(&o);
         o.changed = v.advice.written;
         evaluation_put_aside(c, &v, &o);

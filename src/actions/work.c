@@ -133,6 +133,21 @@ struct str work_seen(const struct work *w, struct str note)
     return seen_hash(w->evaluation, note);
 }
 
+void work_told(const struct work *w, struct buf *out)
+{
+    struct err none = {0};
+    scoped_buf struct buf list;
+    buf_init(&list, (size_t)32 << 10);
+    if (w->evaluation != &w->own || !w->own.told.n)
+        return;
+    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&w->own.told)));
+    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    struct json_iter it = json_iter(json_read(buf_view(&list), a, &none));
+    while (json_next(&it))
+        buf_printf(out, "%s%.*s", out->n ? "; " : "",
+                   STR_ARGS(json_str(json_get(it.value, "message"))));
+}
+
 const char *work_vault(const struct work *w)
 {
     return w->vault;

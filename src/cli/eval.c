@@ -12,7 +12,8 @@
 
 struct eval {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
-    const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
+    const char *lang, *timeout, *compute, *memory, *level, *allow, *context, *session,
+        *code;
     const char *workspace, *fuel; /* of a script */
     bool help, network, files, trace, check, as_json;
     const char *file;
@@ -76,6 +77,11 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
             return false;
         json_pair_int(&w, "timeout", n);
     }
+    if (o->compute) {
+        if (!options_number("--compute-timeout", o->compute, 1, 1000000000, &n, e))
+            return false;
+        json_pair_int(&w, "computeTimeout", n);
+    }
     if (o->memory) {
         if (!options_number("--memory", o->memory, 1, 1000000, &n, e))
             return false;
@@ -108,6 +114,7 @@ static bool check_kind(const struct eval *o, struct err *e)
         const char *name;
     } others[] = {{is_typescript(o), "TypeScript"},
                   {o->timeout, "--timeout"},
+                  {o->compute, "--compute-timeout"},
                   {o->allow, "--allow"},
                   {o->context, "--context"},
                   {o->session, "--session"},
@@ -243,7 +250,9 @@ int command_eval(int argc, char **argv)
         {"--vault-root", o.roots, NULL, "DIR...", ROOT_HELP},
         {"-e", &o.code, NULL, "CODE", "the code itself, instead of a FILE or -"},
         {"--lang", &o.lang, NULL, "js|ts", "the code's language (js)"},
-        {"--timeout", &o.timeout, NULL, "MS", "computing time (5000)"},
+        {"--timeout", &o.timeout, NULL, "MS", "time in all, waiting included (5000)"},
+        {"--compute-timeout", &o.compute, NULL, "MS",
+         "computing time alone; --timeout may then be longer"},
         {"--memory", &o.memory, NULL, "MB", "memory (128)"},
         {"--level", &o.level, NULL, "LEVEL",
          "full, limited or zero: how far it is trusted"},

@@ -161,6 +161,8 @@ SCOPED(world, world_close);
 void *world_data(const struct world *w);
 /* Another end of all, between calls or while it is paused: limits.until_ns. */
 void world_set_until(struct world *w, uint64_t until_ns);
+/* The same for all that it may compute, what it has computed so far included. */
+void world_set_compute(struct world *w, uint64_t compute_ns);
 
 /* Calls an export with `n` cells (see engine_import_fn; room for one result even
  * when there are no arguments). false and the limit that was hit (ERR_TIMEOUT,

@@ -11,7 +11,7 @@
 
 #define CHECK_NS ((uint64_t)1000000000)
 #define CHECK_MEMORY ((uint64_t)256 << 20)
-#define API_MAX ((size_t)1 << 20)
+#define OWN_MAX ((size_t)4 << 20) /* bytes of what a call finds besides */
 
 /* Answers that are kept: of the codes that came last. */
 #define KEPT 64u
@@ -185,10 +185,10 @@ static bool read_findings(struct str text, struct lint_findings *out, struct err
 
 /* What the call of `export` answers, in the world's memory. */
 static bool ask(struct world *w, const char *export, struct str input, uint32_t features,
-                unsigned count, struct str *out, struct err *e)
+                uint32_t code_size, unsigned count, struct str *out, struct err *e)
 {
     struct lint_answer answer;
-    uint64_t cells[2] = {input.n, features};
+    uint64_t cells[3] = {input.n, features, code_size};
     if (!put_input(w, input, e) || !world_call(w, export, cells, count, e))
         return false;
     const void *at = world_slice(w, (uint32_t)cells[0], sizeof answer);
@@ -201,18 +201,22 @@ static bool ask(struct world *w, const char *export, struct str input, uint32_t 
     return true;
 }
 
-static bool check_in_world(struct world *w, struct str code, uint32_t features,
-                           struct lint_findings *out, struct err *e)
+/* `input`: the code, and behind it what the call finds besides. */
+static bool check_in_world(struct world *w, struct str input, size_t code_size,
+                           uint32_t features, struct lint_findings *out, struct err *e)
 {
     struct str text;
-    return ask(w, "check", code, features, 2, &text, e) && read_findings(text, out, e);
+    return ask(w, "check", input, features, (uint32_t)code_size, 3, &text, e) &&
+           read_findings(text, out, e);
 }
 
-static void key_of(struct str code, uint32_t features,
+static void key_of(struct str input, size_t code_size, uint32_t features,
                    unsigned char out[static CRYPTO_BLAKE2B])
 {
-    crypto_blake2b(code, out);
+    crypto_blake2b(input, out);
     out[0] ^= (unsigned char)features;
+    for (size_t i = 0; i < 4; i++)
+        out[1 + i] ^= (unsigned char)(code_size >> 8 * i);
 }
 
 static bool find_kept(struct lint *l, const unsigned char *key, struct lint_findings *out)
@@ -252,19 +256,25 @@ static bool accepts(struct str code, struct err *e)
     return str_is_utf8(code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");
 }
 
-bool lint_check(struct lint *l, struct str code, uint32_t features, struct cancel *cancel,
-                struct lint_findings *out, struct err *e)
+bool lint_check(struct lint *l, struct str code, struct str own, uint32_t features,
+                struct cancel *cancel, struct lint_findings *out, struct err *e)
 {
     unsigned char key[CRYPTO_BLAKE2B];
+    scoped_buf struct buf input;
+    buf_init(&input, LINT_CODE_MAX + OWN_MAX);
     if (!accepts(code, e))
         return false;
-    key_of(code, features, key);
+    buf_str(&input, code);
+    buf_str(&input, own);
+    if (!buf_check(&input, "the code's names", e))
+        return false;
+    key_of(buf_view(&input), code.n, features, key);
     if (find_kept(l, key, out))
         return true;
     struct world_limits limits = {
         .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
     scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
-    if (!w || !check_in_world(w, code, features, out, e))
+    if (!w || !check_in_world(w, buf_view(&input), code.n, features, out, e))
         return err_wrap(e, "the code was not checked");
     keep(l, key, out);
     return true;
@@ -296,8 +306,23 @@ bool lint_review(struct lint *l, struct str javascript, struct str source,
         .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
     scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
     struct str text;
-    if (!w || !ask(w, "review", buf_view(&question), 0, 1, &text, e))
+    if (!w || !ask(w, "review", buf_view(&question), 0, 0, 1, &text, e))
         return err_wrap(e, "the function was not looked through");
     buf_str(out, text);
     return buf_check(out, "the review", e);
+}
+
+/* ---- failures ----------------------------------------------------------- */
+
+bool lint_explain(struct lint *l, struct str question, struct cancel *cancel,
+                  struct buf *out, struct err *e)
+{
+    struct world_limits limits = {
+        .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
+    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
+    struct str text;
+    if (!w || !ask(w, "explain", question, 0, 0, 1, &text, e))
+        return err_wrap(e, "the failure was not looked into");
+    buf_str(out, text);
+    return buf_check(out, "the advice", e);
 }

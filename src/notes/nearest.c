@@ -22,10 +22,10 @@ struct nearest {
     size_t count, max;
 };
 
-/* As many slips as a name of this length may have. */
+/* As many slips as a name of this length may have: a short one is soon another word. */
 static size_t bearable(size_t n)
 {
-    return n < 4 ? 1 : n < 8 ? 2 : n < 16 ? 3 : 4;
+    return n < 6 ? 1 : n < 10 ? 2 : n < 16 ? 3 : 4;
 }
 
 static size_t slips_between(struct str a, struct str b)

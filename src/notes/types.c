@@ -35,6 +35,17 @@ bool types_read(struct vault *v, struct str type, struct buf *out, bool *found,
     return *found || why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
 }
 
+bool types_is_described(struct vault *v, struct str type)
+{
+    struct err none = {0};
+    struct os_stat st;
+    bool found = false;
+    scoped_buf struct buf text;
+    buf_init(&text, TYPEFILE_MAX);
+    return types_check_name(type, &none) &&
+           types_read(v, type, &text, &found, &st, &none) && found;
+}
+
 /* ---- which types there are ------------------------------------------------------ */
 
 struct type_row {

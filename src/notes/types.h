@@ -34,6 +34,8 @@ bool types_read(struct vault *v, struct str type, struct buf *out, bool *found,
 bool types_check_name(struct str name, struct err *e);
 /* Where its description is, whether it is there or not. */
 void types_path(struct str type, char path[static PATH_MAX]);
+/* Does a file describe it, whether it has notes or not? What cannot be read does not. */
+bool types_is_described(struct vault *v, struct str type);
 /* Is there such a type? false and ERR_NOT_FOUND, with the names there are. */
 bool types_need(struct vault *v, struct str type, struct err *e);
 

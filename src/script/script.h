@@ -109,6 +109,9 @@ struct script_request {
     uint64_t compute_ms; /* CPU time of the guest */
     uint64_t fuel;       /* units of computing, where it is metered; 0: no limit */
     uint64_t total_ms;   /* wall time, waiting for host calls included */
+    /* Computing and waiting together; 0: no limit. Not what the processor does for others
+     * while the guest could compute. */
+    uint64_t timeout_ms;
     uint64_t memory_bytes;
     size_t result_max; /* bytes of JSON */
     size_t logs_max;   /* bytes over all log texts */
@@ -133,8 +136,8 @@ struct script_request {
     /* Told what the code writes to the console (level: "log", "warn", ...), whenever it
      * waits and at its end; with perform_arg, on this thread. May be NULL. */
     void (*wrote)(void *arg, const char *level, struct str message);
-    /* The time so far, in ns, that total_ms does not count; with perform_arg. May be
-     * NULL. */
+    /* The time so far, in ns, that total_ms and timeout_ms do not count; with perform_arg.
+     * May be NULL. */
     uint64_t (*stood)(void *arg);
     /* The text of a further source, by its file; empty: unknown. With perform_arg, on
      * this thread. May be NULL. */
@@ -199,8 +202,8 @@ struct script_outcome {
      * 0 and empty where it has none. */
     int status;
     struct buf problem;
-    /* The dotted name in the code that is not defined, is no function (of the table's
-     * namespaces alone), or is undefined or null and was looked into; or empty. */
+    /* The dotted name in the code that is not defined, is no function, or is undefined or
+     * null and was looked into; or empty. */
     struct buf missing;
     uint32_t line, column; /* from 1; 0: not known */
     struct {               /* where in a further source it failed */

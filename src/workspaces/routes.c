@@ -11,6 +11,7 @@
 #define MACHINES "/vm"
 #define FUNCTIONS WORKSPACE "/functions"
 #define FUNCTION FUNCTIONS "/{function}"
+#define WARNING_MAX 1000u /* bytes of what a header tells */
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
 
 #define LIMIT(most) "{\"type\":\"integer\",\"minimum\":1,\"maximum\":" #most "}"
@@ -456,11 +457,38 @@ static void answer_unchanged(struct route_call *c)
     c->out->type = NULL;
 }
 
+/* Warning: 299 - "no note has the type 'projct'; there are: ...", as far as a header holds
+ * it: in ASCII, cut, without quotes. */
+static void answer_warning(struct route_call *c)
+{
+    struct err none = {0};
+    scoped_buf struct buf told;
+    scoped_buf struct buf text;
+    buf_init(&told, (size_t)64 << 10);
+    buf_init(&text, ROUTE_FIELD_SIZE);
+    if (c->work)
+        work_told(c->work, &told);
+    if (!told.n)
+        return;
+    struct str cut = str_cut(buf_view(&told), WARNING_MAX);
+    buf_cstr(&text, "299 - \"");
+    for (size_t i = 0; i < cut.n; i++) {
+        bool plain = cut.at[i] >= ' ' && cut.at[i] <= '~';
+        buf_char(&text, !plain                                  ? '?'
+                        : cut.at[i] == '"' || cut.at[i] == '\\' ? '\''
+                                                                : cut.at[i]);
+    }
+    buf_char(&text, '"');
+    (void)route_header(c, "Warning", buf_view(&text), &none);
+}
+
 static bool run(struct route_call *c, struct err *e)
 {
     c->out->status = c->route->status ? c->route->status : 200;
     c->out->type = "application/json";
     bool ok = c->route->run(c, e) && buf_check(&c->out->body, "the answer", e);
+    if (ok)
+        answer_warning(c);
     if (!ok || !str_is(method_of(c->rq), "GET") || c->out->status != 200)
         return ok;
     if ((c->route->flags & ROUTE_MARKDOWN_OUT) &&

@@ -1,0 +1,152 @@
+/* Empty answers of filters that name what no note has: told as a warning, because code may ask
+ * before the first note of a type is there. */
+#include "actions/unknown.h"
+
+#include "actions/calls.h"
+#include "json/json.h"
+
+#define FILTER_MAX ((size_t)64 << 10)
+#define TOLD_MAX ((size_t)8 << 10) /* bytes of what one evaluation is told */
+
+/* "x", or each of ["x", "y"] */
+static void put_texts(const struct json *v, struct json_writer *w)
+{
+    struct json_iter it = json_iter(v);
+    if (json_is(v, JSON_STRING))
+        json_put_str(w, json_str(v));
+    while (json_is(v, JSON_ARRAY) && json_next(&it))
+        if (json_is(it.value, JSON_STRING))
+            json_put_str(w, json_str(it.value));
+}
+
+/* Of a path such as 'a.b' the key at the top. */
+static void put_key(struct str key, struct json_writer *w)
+{
+    const char *dot = key.n ? memchr(key.at, '.', key.n) : NULL;
+    json_put_str(w, dot ? (struct str){key.at, (size_t)(dot - key.at)} : key);
+}
+
+static void put_keys(const struct json *o, struct json_writer *w)
+{
+    struct json_iter it = json_iter(json_get(o, "metadata"));
+    while (json_next(&it))
+        put_key(it.key, w);
+    it = json_iter(json_get(o, "metadata_filters"));
+    while (json_next(&it))
+        if (!str_is(json_str(json_get(it.value, "operator")), "!="))
+            put_key(json_str(json_get(it.value, "key")), w);
+}
+
+/* What the options of a list or search name; `alone`: the argument is no object but means
+ * the type. */
+static void write_filter(const struct json *o, bool alone, struct buf *out)
+{
+    static const char *const types[] = {"typeName", "typeFilter", "type"};
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    json_key(&w, "types");
+    json_open_array(&w);
+    if (alone && json_is(o, JSON_STRING))
+        json_put_str(&w, json_str(o));
+    for (size_t i = 0; i < LENGTH(types); i++)
+        put_texts(json_get(o, types[i]), &w);
+    json_close(&w);
+    json_key(&w, "tags");
+    json_open_array(&w);
+    put_texts(json_get(o, "tags"), &w);
+    json_close(&w);
+    json_key(&w, "keys");
+    json_open_array(&w);
+    put_keys(o, &w);
+    json_close(&w);
+    json_close(&w);
+}
+
+static void put_one(const char *call, const struct json *one, struct buf *out)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, 4000);
+    struct str what = json_str(json_get(one, "what"));
+    struct str near = json_str(json_get(one, "nearest"));
+    struct json_iter known = json_iter(json_get(one, "known"));
+    buf_printf(&text, "%s: no note has the %.*s '%.*s'", call, STR_ARGS(what),
+               STR_ARGS(json_str(json_get(one, "name"))));
+    for (const char *before = "; there are: "; json_next(&known); before = ", ")
+        buf_printf(&text, "%s%.*s", before, STR_ARGS(json_str(known.value)));
+    struct json_writer w = json_writer(out);
+    json_open_object(&w);
+    json_pair_cstr(&w, "rule", "unknown-filter");
+    json_pair_cstr(&w, "severity", "warning");
+    json_pair_str(&w, "message", buf_view(&text));
+    buf_clear(&text);
+    buf_printf(&text, "Did you mean '%.*s'?", STR_ARGS(near));
+    if (near.n)
+        json_pair_str(&w, "suggestion", buf_view(&text));
+    json_close(&w);
+}
+
+/* Once each, and only as far as there is room. */
+static void add(struct buf *all, struct str one)
+{
+    bool again = all->n && memmem(all->at, all->n, one.at, one.n);
+    if (again || all->n + one.n + 1 > TOLD_MAX)
+        return;
+    if (all->n)
+        buf_char(all, ',');
+    buf_str(all, one);
+}
+
+void unknown_tell(struct vault *vault, const char *call, const struct json *options,
+                  bool alone, struct buf *all)
+{
+    struct err none = {0};
+    scoped_buf struct buf filter;
+    scoped_buf struct buf found;
+    buf_init(&filter, FILTER_MAX);
+    buf_init(&found, (size_t)1 << 20);
+    write_filter(options, alone, &filter);
+    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    struct json_writer w = json_writer(&found);
+    const struct json *asked =
+        filter.failed ? NULL : json_read(buf_view(&filter), a, &none);
+    if (!asked || !notes_unknown(vault, asked, &w, &none))
+        return;
+    struct json_iter it = json_iter(json_read(buf_view(&found), a, &none));
+    while (json_next(&it)) {
+        scoped_buf struct buf one;
+        buf_init(&one, TOLD_MAX);
+        put_one(call, it.value, &one);
+        if (!one.failed)
+            add(all, buf_view(&one));
+    }
+}
+
+/* ---- calls of code -------------------------------------------------------- */
+
+static bool is_empty(struct str answer)
+{
+    return str_is(answer, "[]") || str_starts(answer, "{\"results\":[],");
+}
+
+void unknown_noted(struct evaluation *v, const struct host_call *c,
+                   const struct json *args, struct str answer)
+{
+    static const char *const calls[] = {"notes.list", "notes.search",
+                                        "notes.searchByText", "notes.searchAdvanced"};
+    struct err none = {0};
+    bool looks = false;
+    for (size_t i = 0; i < LENGTH(calls); i++)
+        looks |= !strcmp(c->row.name, calls[i]);
+    struct vault *vault = looks && is_empty(answer) ? actions_vault(v, &none) : NULL;
+    if (!vault)
+        return;
+    scoped_buf struct buf rows;
+    buf_init(&rows, TOLD_MAX);
+    unknown_tell(vault, c->row.name, json_at(args, 0), !strcmp(c->row.name, calls[0]),
+                 &rows);
+    if (!rows.n)
+        return;
+    pthread_mutex_lock(&v->lock);
+    add(&v->told, buf_view(&rows));
+    pthread_mutex_unlock(&v->lock);
+}
