@@ -2,6 +2,8 @@
  * and only then kept. */
 #include "actions/function_actions.h"
 
+#include <stdio.h>
+
 #include "actions/account.h"
 #include "actions/places.h"
 #include "os/os.h"
@@ -334,6 +336,12 @@ static bool run_examples(const struct action_call *c, const struct function *fn,
         return false;
     json_open_object(&w);
     json_pair_bool(&w, "success", failed == 0);
+    if (failed) {
+        char why[80];
+        (void)snprintf(why, sizeof why, "%u of its %zu examples failed (tests says how)",
+                       failed, fn->example_count);
+        function_put_error(ERR_INVALID, why, &w);
+    }
     json_pair_str(&w, "name", fn->name);
     if (fn->version)
         json_pair_int(&w, "version", fn->version);

@@ -47,6 +47,8 @@ bool function_passes(const struct action_call *c, const struct judgement *j,
 /* Writes a refusal for which there is more to tell. */
 void function_refuse(const struct err *why, const struct judgement *j,
                      struct answer *out);
+/* Members of an open object: error, errorDetails. */
+void function_put_error(enum err_code code, const char *message, struct json_writer *w);
 /* Members of an open object: errors, warnings, tests. */
 void judgement_write(const struct judgement *j, struct json_writer *w);
 /* Members: function, version, signature, typeDefinition, usage. */

@@ -44,10 +44,9 @@ const struct function *function_wanted(const struct function_set *s, struct str 
 
 struct function_author function_author_of(const struct action_call *c)
 {
+    bool user = caller_way(c->who) == WAY_TERMINAL || c->who->is_program;
     return (struct function_author){.by = str_of(c->who->name),
-                                    .maker = caller_way(c->who) == WAY_TERMINAL
-                                                 ? FUNCTION_BY_USER
-                                                 : FUNCTION_BY_AGENT,
+                                    .maker = user ? FUNCTION_BY_USER : FUNCTION_BY_AGENT,
                                     .note = function_argument(c, "note")};
 }
 
@@ -121,7 +120,7 @@ void judgement_write(const struct judgement *j, struct json_writer *w)
 
 /* ---- refusals ------------------------------------------------------------------------- */
 
-static void put_details(enum err_code code, const char *message, struct json_writer *w)
+void function_put_error(enum err_code code, const char *message, struct json_writer *w)
 {
     const struct err_kind *kind = err_kind(code);
     json_pair_cstr(w, "error", message);
@@ -141,7 +140,7 @@ void function_refused(const struct err *why, struct answer *out)
     buf_clear(&out->json);
     json_open_object(&w);
     json_pair_bool(&w, "success", false);
-    put_details(why->code, why->msg, &w);
+    function_put_error(why->code, why->msg, &w);
     json_key(&w, "errors");
     json_open_array(&w);
     json_open_object(&w);
@@ -160,7 +159,7 @@ void function_refuse(const struct err *why, const struct judgement *j, struct an
     buf_clear(&out->json);
     json_open_object(&w);
     json_pair_bool(&w, "success", false);
-    put_details(why->code, why->msg, &w);
+    function_put_error(why->code, why->msg, &w);
     judgement_write(j, &w);
     json_close(&w);
     out->is_error = true;

@@ -217,9 +217,11 @@ struct function_import {
                   struct findings *found, struct err *e);
     void *arg;
 };
-/* Runs nothing. Writes {success, imported, skipped, failed, functions: [{name, action:
- * created | renamed | replaced | version | same | skipped | failed, newName?, version?,
- * errors?, warnings?}], errors?}. false and *e: not even that. */
+/* Runs nothing. All or nothing (but `partly`): where one fails, what would have been stored
+ * is "not imported". Writes {success, error?, imported, skipped, failed, notImported?,
+ * functions: [{name, action: created | renamed | replaced | version | same | skipped |
+ * failed | not imported, newName?, version?, errors?, warnings?}], errors?}. false and *e:
+ * not even that. */
 bool functions_import(struct functions *f, const struct function_import *i,
                       const struct function_author *who, struct json_writer *out,
                       struct err *e);

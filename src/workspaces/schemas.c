@@ -50,6 +50,7 @@
     "order\",\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"type\":" STRING \
     "},\"required\":[\"type\"]}},\"returnType\":" STRING ",\"code\":" STRING                 \
     ",\"tags\":" STRINGS ",\"examples\":" OBJECTS
+#define MAKER "\"createdBy\":{\"enum\":[\"user\",\"agent\"],\"default\":\"user\"}"
 #define FORCE "\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN
 #define METADATA                                                            \
     "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE \
@@ -238,14 +239,14 @@ const struct schema schemas[] = {
      ",\"signature\":" STRING ",\"description\":" STRING ",\"returnType\":" STRING
      ",\"tags\":" STRINGS "," METADATA "},\"required\":[\"id\",\"name\",\"signature\","
      "\"description\",\"parameters\",\"returnType\",\"tags\",\"metadata\"]}"},
-    {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," FORCE
+    {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," MAKER "," FORCE
                     "},\"required\":[\"name\",\"description\",\"parameters\","
                     "\"returnType\",\"code\"],\"additionalProperties\":false}"},
     {"FunctionDraft",
      "{\"type\":\"object\",\"description\":\"a NewFunction, right or wrong\"}"},
-    {"FunctionPatch",
-     "{\"type\":\"object\",\"properties\":{" DEFINITION ",\"note\":" STRING
-     ",\"expectedVersion\":" NUMBER "," FORCE "},\"additionalProperties\":false}"},
+    {"FunctionPatch", "{\"type\":\"object\",\"properties\":{" DEFINITION
+                      ",\"note\":" STRING ",\"expectedVersion\":" NUMBER "," MAKER
+                      "," FORCE "},\"additionalProperties\":false}"},
     {"FunctionTold", "{\"type\":\"object\",\"properties\":{" FUNCTION_MEMBERS
                      ",\"origin\":" STRING "},\"required\":[\"function\",\"signature\","
                      "\"typeDefinition\",\"usage\"]}"},
