@@ -73,12 +73,14 @@ void judgement_init(struct judgement *j)
 {
     *j = (struct judgement){0};
     findings_init(&j->found);
+    breaking_init(&j->breaking);
     buf_init(&j->tests, (size_t)16 << 20);
 }
 
 void judgement_done(struct judgement *j)
 {
     findings_done(&j->found);
+    breaking_done(&j->breaking);
     buf_done(&j->tests);
 }
 
@@ -86,8 +88,10 @@ bool function_judge(const struct action_call *c, const struct function *fn,
                     struct str name, const struct function_set *among,
                     struct judgement *j, struct err *e)
 {
+    const struct function *was = name.n ? function_named(among, name) : NULL;
     if (!function_check(c, fn, among, &j->found, e) ||
-        (name.n && !function_breaks(c, name, fn, among, &j->found, e)))
+        (was && !function_breaks(c, name, fn, among, &j->found, e)) ||
+        (was && !function_breaking(c, was, fn, among, &j->breaking, e)))
         return false;
     if (j->found.error_count || !fn->example_count)
         return true;
@@ -108,6 +112,7 @@ static void put_list(const char *key, const struct buf *inside, struct json_writ
 
 void judgement_write(const struct judgement *j, struct json_writer *w)
 {
+    breaking_write(&j->breaking, w);
     put_list("errors", &j->found.errors, w);
     put_list("warnings", &j->found.warnings, w);
     if (j->found.error_count > FINDINGS_MAX)

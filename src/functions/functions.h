@@ -228,6 +228,11 @@ bool functions_import(struct functions *f, const struct function_import *i,
 /* `fn` under another name, its code binding that. In `a`. */
 bool function_renamed(const struct function *fn, struct str name, struct arena *a,
                       struct function *out, struct err *e);
+/* `fn` with customFunctions.TO in its code where that is customFunctions.FROM; *changed: it
+ * stands there. In `a`. */
+bool function_uses_renamed(const struct function *fn, struct str from, struct str to,
+                           struct arena *a, struct function *out, bool *changed,
+                           struct err *e);
 /* Built-in beginnings: [{template, description, signature, tags}]. */
 void function_templates(struct json_writer *out);
 /* A definition made of one, under another name unless that is empty. ERR_NOT_FOUND. */

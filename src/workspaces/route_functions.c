@@ -111,6 +111,13 @@ static bool is_told(struct str key)
     return found;
 }
 
+/* Was it refused because the function has another version, and not for what it breaks? */
+static bool is_of_version(const struct err *why, const struct json *said)
+{
+    return why->code == ERR_CONFLICT && !json_get(said, "breaking") &&
+           !json_length(json_get(said, "warnings"));
+}
+
 /* What was refused, or failed, as a problem document that has all that the answer tells:
  * errors, tests, the stack, logs and changes of a trial. */
 static bool answer_refused(struct route_call *c, const struct json *said, struct err *e)
@@ -123,7 +130,8 @@ static bool answer_refused(struct route_call *c, const struct json *said, struct
     enum err_code kind = err_code_named(code);
     err_set(&why, kind ? kind : ERR_INVALID, "%.*s",
             STR_ARGS(json_str(json_get(said, "error"))));
-    int status = c->refusal ? c->refusal : err_kind(why.code)->http;
+    bool other = c->refusal && is_of_version(&why, said);
+    int status = other ? c->refusal : err_kind(why.code)->http;
     workspaces_problem(c->out, status, &why, c->rq->target);
     c->out->body.n--; /* its last brace: more comes */
     scoped_buf struct buf text;
