@@ -97,6 +97,13 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
 /* Another number when that may be another list. */
 uint64_t actions_shown_state(struct actions *a, const struct caller *who);
 
+/* Appends what a client's instructions say of the custom functions of the vault that the
+ * caller would begin in: those used most, with signatures and descriptions, in at most
+ * `most` bytes; nothing where there are none, or the caller may not list them. The same,
+ * shorter, stands in what actions_show() says of evaluate_note_code. */
+void actions_introduce(struct actions *a, const struct caller *who, size_t most,
+                       struct buf *out);
+
 /* The scopes (of SCOPE_*) without which a credential's call of it is refused. */
 unsigned action_scopes(struct actions *a, const struct action *which);
 

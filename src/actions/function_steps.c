@@ -51,12 +51,11 @@ static bool admits_function(void *arg, size_t bytes, struct err *e)
 
 struct function_author function_author_of(const struct action_call *c)
 {
+    bool user = caller_way(c->who) == WAY_TERMINAL || c->who->is_program;
     return (struct function_author){.by = str_of(c->who->name),
                                     .admits = admits_function,
                                     .arg = (void *)(uintptr_t)c,
-                                    .maker = caller_way(c->who) == WAY_TERMINAL
-                                                 ? FUNCTION_BY_USER
-                                                 : FUNCTION_BY_AGENT,
+                                    .maker = user ? FUNCTION_BY_USER : FUNCTION_BY_AGENT,
                                     .note = function_argument(c, "note")};
 }
 
@@ -83,12 +82,14 @@ void judgement_init(struct judgement *j)
 {
     *j = (struct judgement){0};
     findings_init(&j->found);
+    breaking_init(&j->breaking);
     buf_init(&j->tests, (size_t)16 << 20);
 }
 
 void judgement_done(struct judgement *j)
 {
     findings_done(&j->found);
+    breaking_done(&j->breaking);
     buf_done(&j->tests);
 }
 
@@ -96,8 +97,10 @@ bool function_judge(const struct action_call *c, const struct function *fn,
                     struct str name, const struct function_set *among,
                     struct judgement *j, struct err *e)
 {
+    const struct function *was = name.n ? function_named(among, name) : NULL;
     if (!function_check(c, fn, among, &j->found, e) ||
-        (name.n && !function_breaks(c, name, fn, among, &j->found, e)))
+        (was && !function_breaks(c, name, fn, among, &j->found, e)) ||
+        (was && !function_breaking(c, was, fn, among, &j->breaking, e)))
         return false;
     if (j->found.error_count || !fn->example_count)
         return true;
@@ -118,6 +121,7 @@ static void put_list(const char *key, const struct buf *inside, struct json_writ
 
 void judgement_write(const struct judgement *j, struct json_writer *w)
 {
+    breaking_write(&j->breaking, w);
     put_list("errors", &j->found.errors, w);
     put_list("warnings", &j->found.warnings, w);
     if (j->found.error_count > FINDINGS_MAX)
@@ -130,7 +134,7 @@ void judgement_write(const struct judgement *j, struct json_writer *w)
 
 /* ---- refusals ------------------------------------------------------------------------- */
 
-static void put_details(enum err_code code, const char *message, struct json_writer *w)
+void function_put_error(enum err_code code, const char *message, struct json_writer *w)
 {
     const struct err_kind *kind = err_kind(code);
     json_pair_cstr(w, "error", message);
@@ -150,7 +154,7 @@ void function_refused(const struct err *why, struct answer *out)
     buf_clear(&out->json);
     json_open_object(&w);
     json_pair_bool(&w, "success", false);
-    put_details(why->code, why->msg, &w);
+    function_put_error(why->code, why->msg, &w);
     json_key(&w, "errors");
     json_open_array(&w);
     json_open_object(&w);
@@ -169,7 +173,7 @@ void function_refuse(const struct err *why, const struct judgement *j, struct an
     buf_clear(&out->json);
     json_open_object(&w);
     json_pair_bool(&w, "success", false);
-    put_details(why->code, why->msg, &w);
+    function_put_error(why->code, why->msg, &w);
     judgement_write(j, &w);
     json_close(&w);
     out->is_error = true;

@@ -65,7 +65,7 @@ static const char validate_checked[] = OPTIONAL(DEFINITION(PARAMETERS, EXAMPLES)
         ",\"returnType\":" STRING ",\"code\":" STRING ",\"tags\":" STRINGS                    \
         ",\"examples\":" examples                                                             \
         ",\"note\":{\"type\":\"string\",\"description\":\"why, for the versions\"}," EXPECTED \
-        "," FORCE("although its tests fail") "," DRY(                                         \
+        "," FORCE("although its tests fail, or it breaks callers") "," DRY(                   \
             "tell what would come of it, change nothing"),                                    \
         "\"name\"")
 static const char update_input[] = UPDATE(PARAMETERS_SHOWN, EXAMPLES_SHOWN);
@@ -105,7 +105,7 @@ static const char duplicate_input[] =
 
 static const char rollback_input[] =
     OBJECT("\"name\":" STRING ",\"version\":" VERSION "," EXPECTED
-           "," FORCE("although it does not fit any more, or its tests fail") "," DRY(
+           "," FORCE("although it does not fit, its tests fail or callers break") "," DRY(
                "tell what would come of it, change nothing"),
            "\"name\",\"version\"");
 
@@ -204,7 +204,8 @@ const struct action_row function_rows[] = {
     {.shown =
          {ACTION("update_custom_function", "Change a custom function",
                  "Change the given fields of a custom function: a new version, checked "
-                 "and tested as when it was registered. Tells which callers would break.",
+                 "and tested as when it was registered. A breaking one is refused unless "
+                 "forced; with newName, callers follow.",
                  update_input, ANSWER("\"success\"")),
           .destructive = true},
      .run = action_update_function,

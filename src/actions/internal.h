@@ -121,6 +121,11 @@ struct sql_pool *actions_sql(struct actions *a, struct err *e);
 /* What makes JavaScript of TypeScript. NULL and *e. */
 struct typescript *actions_typescript(struct actions *a, struct err *e);
 
+/* As actions_shown_state(), whatever its custom functions are. */
+uint64_t shown_tools_state(struct actions *a, const struct caller *who);
+/* With this the example of evaluate_note_code's description begins. */
+#define EVALUATE_EXAMPLE "Example:\n"
+
 /* ---- the actions -------------------------------------------------------- */
 
 struct action_call {

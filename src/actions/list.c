@@ -26,9 +26,7 @@ static const char evaluate_description[] =
     "\n"
     "First ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
     "all of one. All but api and utils need await.\n"
-    "\n"
-    "Example:\n"
-    "const open = [];\n"
+    "\n" EVALUATE_EXAMPLE "const open = [];\n"
     "for (const n of await notes.list({typeName: 'project'}))\n"
     "  if ((await notes.get(n.id)).content.includes('TODO:')) open.push(n);\n"
     "return open;";

@@ -2,6 +2,7 @@
  * shows. Everything else is found by find_tools, and called by its name all the same. */
 #include <stdio.h>
 
+#include "actions/functioning.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
 #include "crypto/crypto.h"
@@ -9,6 +10,8 @@
 #define SCHEMA_MAX ((size_t)1 << 20)
 /* OpenAI's API refuses a tool whose description has more characters. */
 #define DESCRIPTION_MAX ((size_t)1024)
+/* And all descriptions and schemas together have 8 KiB. */
+#define EVALUATE_MAX ((size_t)1008)
 
 /* Where the caller would begin to work, and what holds there. */
 struct view {
@@ -16,12 +19,16 @@ struct view {
     const struct policy *policy; /* NULL: it cannot be used, and nothing can be called */
 };
 
+static unsigned begins_in(struct actions *a, const struct caller *who)
+{
+    unsigned last = place_last(a, who);
+    return last ? last : vault_set_begin(a->vaults, who->grant);
+}
+
 static struct view look(struct actions *a, const struct caller *who)
 {
     struct err none = {0};
-    struct view v = {.vault = place_last(a, who)};
-    if (!v.vault)
-        v.vault = vault_set_begin(a->vaults, who->grant);
+    struct view v = {.vault = begins_in(a, who)};
     struct place place;
     if (place_find(&place, a, v.vault, who, &none))
         v.policy = ward_policy(place.ward, &none);
@@ -69,6 +76,7 @@ static bool shows_tools(const struct view *v)
 
 struct showing {
     struct actions *a;
+    const struct caller *who;
     struct view view;
     struct str after;
     size_t most, shown;
@@ -87,6 +95,53 @@ static bool show(struct showing *s, const struct action *a, struct err *e)
     s->shown++;
     return s->fn(s->arg, a, e);
 }
+
+/* ---- custom functions, told beside --------------------------------------------------- */
+
+static void introduce(struct actions *a, const struct caller *who, size_t most,
+                      bool brief, struct buf *out)
+{
+    struct err none = {0};
+    struct place place;
+    unsigned vault = begins_in(a, who);
+    if (!vault || !place_open(&place, a, vault, who, NULL, &none))
+        return;
+    functioning_introduce(a, &place, most, brief, out);
+    place_close(&place);
+}
+
+void actions_introduce(struct actions *a, const struct caller *who, size_t most,
+                       struct buf *out)
+{
+    introduce(a, who, most, false, out);
+}
+
+/* Which functions there are stands where the example does in a vault without any: both
+ * together are more than a description may have. */
+static bool show_evaluate(struct showing *s, const struct action *a, struct err *e)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, 2 * DESCRIPTION_MAX);
+    struct str said = str_of(a->description);
+    const char *example = strstr(a->description, EVALUATE_EXAMPLE);
+    if (example)
+        said.n = (size_t)(example - a->description);
+    buf_str(&text, said);
+    introduce(s->a, s->who, EVALUATE_MAX - said.n, true, &text);
+    if (text.n == said.n || text.failed)
+        return show(s, a, e);
+    struct action shown = *a;
+    shown.description = buf_cz(&text);
+    return show(s, &shown, e);
+}
+
+static bool show_action(struct showing *s, size_t i, struct err *e)
+{
+    return s->a->rows[i].run == action_evaluate ? show_evaluate(s, &s->a->shown[i], e)
+                                                : show(s, &s->a->shown[i], e);
+}
+
+/* ---- tools ------------------------------------------------------------------------------ */
 
 static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
 {
@@ -153,13 +208,14 @@ static size_t first_action(const struct actions *a, struct str after, struct err
 bool actions_show(struct actions *a, const struct caller *who, struct str after,
                   size_t most, action_shown_fn *fn, void *arg, bool *more, struct err *e)
 {
-    struct showing s = {.a = a, .after = after, .most = most, .fn = fn, .arg = arg};
+    struct showing s = {
+        .a = a, .who = who, .after = after, .most = most, .fn = fn, .arg = arg};
     s.view = look(a, who);
     size_t i = first_action(a, after, e);
     bool ok = e->code == ERR_NONE;
     for (; ok && i < a->count; i++)
         if (shows_action(&s.view, &a->rows[i]))
-            ok = show(&s, &a->shown[i], e);
+            ok = show_action(&s, i, e);
     if (ok && shows_tools(&s.view))
         show_tools(&s, e);
     *more = s.more;
@@ -167,7 +223,18 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
     return e->code == ERR_NONE;
 }
 
-uint64_t actions_shown_state(struct actions *a, const struct caller *who)
+/* ---- is it another list? ------------------------------------------------------------- */
+
+static uint64_t number_of(struct str text)
+{
+    char hex[CRYPTO_HASH_HEX];
+    uint64_t sum;
+    crypto_hash_hex(text, hex);
+    memcpy(&sum, hex, sizeof sum);
+    return sum;
+}
+
+uint64_t shown_tools_state(struct actions *a, const struct caller *who)
 {
     struct view v = look(a, who);
     struct err none = {0};
@@ -182,9 +249,13 @@ uint64_t actions_shown_state(struct actions *a, const struct caller *who)
     state.vault = shows_tools(&v) ? v.vault : 0;
     state.version = c ? catalogue_version(c) : 0;
     policy_release(v.policy);
-    char hex[CRYPTO_HASH_HEX];
-    crypto_hash_hex((struct str){(const char *)&state, sizeof state}, hex);
-    uint64_t sum;
-    memcpy(&sum, hex, sizeof sum);
-    return sum;
+    return number_of((struct str){(const char *)&state, sizeof state});
+}
+
+uint64_t actions_shown_state(struct actions *a, const struct caller *who)
+{
+    scoped_buf struct buf functions;
+    buf_init(&functions, 2 * DESCRIPTION_MAX);
+    introduce(a, who, EVALUATE_MAX, true, &functions);
+    return shown_tools_state(a, who) * 31 + number_of(buf_view(&functions));
 }

@@ -106,6 +106,7 @@ struct caller {
     const struct trace *trace;        /* for the audit; NULL: none */
     const struct client_claim *claim; /* what program it says it is; NULL: nothing */
     struct evaluation *within; /* the script that this is a part of; actions sets it */
+    bool is_program; /* a person's program that asks by itself (REST), and no agent */
 };
 
 /* The name of one who came over HTTP: "http token ci", or "http 127.0.0.1". */

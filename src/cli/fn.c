@@ -107,8 +107,10 @@ bool fn_goes_on(struct fn *f, int *exit)
         fn_print_findings("error", json_get(f->answered, "errors"));
     fn_print_findings("warning", json_get(f->answered, "warnings"));
     fn_print_tests(json_get(f->answered, "tests"));
+    fn_print_breaking(f->answered);
     if (error.n)
-        fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(error));
+        fprintf(stderr, "cloche: %.*s%s\n", SPELT_ARGS(error),
+                json_get(f->answered, "breaking") ? " (--force)" : "");
     *exit = EXIT_FAILED;
     return false;
 }
@@ -142,6 +144,25 @@ void fn_print_findings(const char *kind, const struct json *list)
             putchar('\n');
         }
     }
+}
+
+void fn_print_breaking(const struct json *answer)
+{
+    struct json_iter reasons = json_iter(json_get(answer, "reasons"));
+    struct json_iter callers = json_iter(json_get(answer, "callers"));
+    struct json_iter followed = json_iter(json_get(answer, "rewritten"));
+    while (json_next(&reasons)) {
+        fputs("breaking: ", stdout);
+        fn_print(json_str(reasons.value));
+        putchar('\n');
+    }
+    for (bool first = true; json_next(&callers); first = false)
+        printf("%s%.*s", first ? "called by " : ", ",
+               SPELT_ARGS(json_str(callers.value)));
+    if (json_length(json_get(answer, "callers")))
+        putchar('\n');
+    while (json_next(&followed))
+        printf("%.*s: changed with it\n", SPELT_ARGS(json_str(followed.value)));
 }
 
 void fn_print_tests(const struct json *tests)

@@ -27,6 +27,8 @@ bool fn_goes_on(struct fn *f, int *exit);
 void fn_print(struct str text);
 void fn_print_findings(const char *kind, const struct json *list);
 void fn_print_tests(const struct json *tests);
+/* Why a change is a breaking one, and whom it breaks; nothing where it is none. */
+void fn_print_breaking(const struct json *answer);
 
 /* Each reads its own words from argv[2] on (argv[1] is its name). */
 int fn_list(int argc, char **argv);

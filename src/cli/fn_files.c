@@ -64,7 +64,6 @@ static void print_import(const struct json *answer)
         fn_print_findings("  error", json_get(it.value, "errors"));
         fn_print_findings("  warning", json_get(it.value, "warnings"));
     }
-    fn_print_findings("error", json_get(answer, "errors"));
 }
 
 int fn_import(int argc, char **argv)
@@ -101,11 +100,9 @@ int fn_import(int argc, char **argv)
         json_pair_bool(&f.w, "dryRun", true);
     if (!fn_call(&f, "import_custom_functions", &exit))
         return exit;
-    if (f.json || json_get(f.answered, "errorDetails")) {
-        (void)fn_goes_on(&f, &exit);
-        return exit;
-    }
-    print_import(f.answered);
+    if (!f.json)
+        print_import(f.answered);
+    (void)fn_goes_on(&f, &exit);
     return exit;
 }
 

@@ -226,15 +226,22 @@ struct function_import {
                   struct findings *found, struct err *e);
     void *arg;
 };
-/* Runs nothing. Writes {success, imported, skipped, failed, functions: [{name, action:
- * created | renamed | replaced | version | same | skipped | failed, newName?, version?,
- * errors?, warnings?}], errors?}. false and *e: not even that. */
+/* Runs nothing. All or nothing (but `partly`): where one fails, what would have been stored
+ * is "not imported". Writes {success, error?, imported, skipped, failed, notImported?,
+ * functions: [{name, action: created | renamed | replaced | version | same | skipped |
+ * failed | not imported, newName?, version?, errors?, warnings?}], errors?}. false and *e:
+ * not even that. */
 bool functions_import(struct functions *f, const struct function_import *i,
                       const struct function_author *who, struct json_writer *out,
                       struct err *e);
 /* `fn` under another name, its code binding that. In `a`. */
 bool function_renamed(const struct function *fn, struct str name, struct arena *a,
                       struct function *out, struct err *e);
+/* `fn` with customFunctions.TO in its code where that is customFunctions.FROM; *changed: it
+ * stands there. In `a`. */
+bool function_uses_renamed(const struct function *fn, struct str from, struct str to,
+                           struct arena *a, struct function *out, bool *changed,
+                           struct err *e);
 /* Built-in beginnings: [{template, description, signature, tags}]. */
 void function_templates(struct json_writer *out);
 /* A definition made of one, under another name unless that is empty. ERR_NOT_FOUND. */

@@ -55,6 +55,8 @@ struct backend {
     bool (*show)(void *arg, const struct caller *who, struct str after, size_t most,
                  action_shown_fn *fn, void *fn_arg, bool *more, struct err *e);
     uint64_t (*shown_state)(void *arg, const struct caller *who);
+    /* As actions_introduce(), for the end of the instructions; NULL: nothing. */
+    void (*introduce)(void *arg, const struct caller *who, size_t most, struct buf *out);
     /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);

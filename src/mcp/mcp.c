@@ -61,6 +61,11 @@ static uint64_t shown_state(void *arg, const struct caller *who)
     return actions_shown_state(arg, who);
 }
 
+static void introduce(void *arg, const struct caller *who, size_t most, struct buf *out)
+{
+    actions_introduce(arg, who, most, out);
+}
+
 static unsigned scopes_of(void *arg, const struct action *which)
 {
     return action_scopes(arg, which);
@@ -137,6 +142,7 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .named = name_action,
         .show = show_actions,
         .shown_state = shown_state,
+        .introduce = introduce,
         .call = call_action,
         .unknown = record_unknown,
         .scopes = scopes_of,

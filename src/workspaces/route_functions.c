@@ -13,6 +13,7 @@
 struct asking {
     struct buf text;
     struct json_writer w;
+    bool by_agent; /* the body says so */
 };
 
 static void asking_done(struct asking *q)
@@ -89,17 +90,38 @@ static void put_body(struct route_call *c, struct asking *q, const char *name_as
     struct json_iter it = json_iter(c->body);
     while (json_next(&it)) {
         bool other = c->values[1].n && str_is(it.key, "name");
-        if (other && !name_as)
+        bool maker = str_is(it.key, "createdBy");
+        if (maker)
+            q->by_agent = str_is(json_str(it.value), "agent");
+        if (maker || (other && !name_as))
             continue;
         json_key_str(&q->w, other ? str_of(name_as) : it.key);
         json_put(&q->w, it.value);
     }
 }
 
-/* What was refused with more to tell than a sentence, as a problem document. */
+/* What a problem document says in its own way. */
+static bool is_told(struct str key)
+{
+    static const char *const told[] = {"success", "error",    "type", "title",
+                                       "status",  "instance", "code", "retry"};
+    bool found = false;
+    for (size_t i = 0; i < LENGTH(told); i++)
+        found = found || str_is(key, told[i]);
+    return found;
+}
+
+/* Was it refused because the function has another version, and not for what it breaks? */
+static bool is_of_version(const struct err *why, const struct json *said)
+{
+    return why->code == ERR_CONFLICT && !json_get(said, "breaking") &&
+           !json_length(json_get(said, "warnings"));
+}
+
+/* What was refused, or failed, as a problem document that has all that the answer tells:
+ * errors, tests, the stack, logs and changes of a trial. */
 static bool answer_refused(struct route_call *c, const struct json *said, struct err *e)
 {
-    static const char *const more[] = {"errors", "warnings", "tests", "functions"};
     char code[40];
     struct err why = {0};
     const struct json *details = json_get(said, "errorDetails");
@@ -108,20 +130,21 @@ static bool answer_refused(struct route_call *c, const struct json *said, struct
     enum err_code kind = err_code_named(code);
     err_set(&why, kind ? kind : ERR_INVALID, "%.*s",
             STR_ARGS(json_str(json_get(said, "error"))));
-    int status = c->refusal ? c->refusal : err_kind(why.code)->http;
+    bool other = c->refusal && is_of_version(&why, said);
+    int status = other ? c->refusal : err_kind(why.code)->http;
     workspaces_problem(c->out, status, &why, c->rq->target);
     c->out->body.n--; /* its last brace: more comes */
     scoped_buf struct buf text;
     buf_init(&text, FUNCTION_TEXT);
     struct json_writer w = json_writer(&text);
-    for (size_t i = 0; i < LENGTH(more); i++) {
-        const struct json *v = json_get(said, more[i]);
-        if (!v)
+    struct json_iter it = json_iter(said);
+    while (json_next(&it)) {
+        if (is_told(it.key))
             continue;
         buf_clear(&text);
-        json_put(&w, v);
+        json_put(&w, it.value);
         w.comma = false;
-        buf_printf(&c->out->body, ",\"%s\":", more[i]);
+        buf_printf(&c->out->body, ",\"%.*s\":", STR_ARGS(it.key));
         buf_str(&c->out->body, buf_view(&text));
     }
     buf_char(&c->out->body, '}');
@@ -135,6 +158,7 @@ static const struct json *ask(struct route_call *c, struct asking *q, const char
     unsigned vault = actions_vault_number(c->actions, c->who, c->values[0], e);
     struct caller who = *c->who;
     who.vault = &vault;
+    who.is_program = who.is_program && !q->by_agent;
     json_close(&q->w);
     const struct action *which = action_named(c->actions, str_of(action));
     const struct json *args = vault && buf_check(&q->text, "the request", e)

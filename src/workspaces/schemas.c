@@ -55,6 +55,8 @@
     "order\",\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"type\":" STRING \
     "},\"required\":[\"type\"]}},\"returnType\":" STRING ",\"code\":" STRING                 \
     ",\"tags\":" STRINGS ",\"examples\":" OBJECTS
+#define MAKER \
+    "\"createdBy\":{\"type\":\"string\",\"enum\":[\"user\",\"agent\"],\"default\":\"user\"}"
 #define FORCE "\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN
 #define METADATA                                                                                \
     "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE                     \
@@ -257,14 +259,14 @@ const struct schema schemas[] = {
      ",\"parameters\":{\"type\":\"object\",\"additionalProperties\":true},\"tags\":" STRINGS
      "," METADATA "},\"required\":[\"id\",\"name\",\"signature\","
      "\"description\",\"parameters\",\"returnType\",\"tags\",\"metadata\"]}"},
-    {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," FORCE
+    {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," MAKER "," FORCE
                     "},\"required\":[\"name\",\"description\",\"parameters\","
                     "\"returnType\",\"code\"],\"additionalProperties\":false}"},
     {"FunctionDraft",
      "{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"a NewFunction, right or wrong\"}"},
-    {"FunctionPatch",
-     "{\"type\":\"object\",\"properties\":{" DEFINITION ",\"note\":" STRING
-     ",\"expectedVersion\":" NUMBER "," FORCE "},\"additionalProperties\":false}"},
+    {"FunctionPatch", "{\"type\":\"object\",\"properties\":{" DEFINITION
+                      ",\"note\":" STRING ",\"expectedVersion\":" NUMBER "," MAKER
+                      "," FORCE "},\"additionalProperties\":false}"},
     {"FunctionTold", "{\"type\":\"object\",\"properties\":{" FUNCTION_MEMBERS
                      ",\"origin\":" STRING "},\"required\":[\"function\",\"signature\","
                      "\"typeDefinition\",\"usage\"]}"},
