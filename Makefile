@@ -148,7 +148,7 @@ clean:                    ## forget every build (the cache stays)
 	rm -rf build
 
 # --- what was fetched -----------------------------------------------------------------
-$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt \
+$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt deps/debian-sources.txt \
                   deps/rust/Cargo.lock deps/python-go.txt guest/typescript/go.mod guest/typescript/go.sum
 	@deps/fetch build && touch $@
 $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
@@ -399,12 +399,19 @@ guests:
 	$(again) MODE=release guests
 endif
 
-build/guest/script.raw.wasm: $(SCRIPT_OBJ)
-build/guest/lint.raw.wasm: $(LINT_OBJ)
-build/guest/pattern.raw.wasm: $(PATTERN_OBJ)
+build/guest/script.raw.wasm: build/guest/libc.o $(SCRIPT_OBJ)
+build/guest/lint.raw.wasm: build/guest/libc.o $(LINT_OBJ)
+build/guest/pattern.raw.wasm: build/guest/libc.o $(PATTERN_OBJ)
 build/guest/script.raw.wasm build/guest/lint.raw.wasm build/guest/pattern.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
+
+# Functions of the C library, for guests and tools.
+build/guest/libc.o: guest/libc/make guest/libc/accurate.c dev/kept $(DEPS)/build.ok
+	@echo "  wasm  guest/libc"
+	@mkdir -p $(@D)
+	@dev/kept $@ deps/python-build.txt guest/libc/make guest/libc/accurate.c \
+	    $(foreach d,ctype math misc stdlib string,$(DEPS)/musl/$d/*.[ch]) -- guest/libc/make $@
 
 # The machine: static data lies below RAM, whose largest size the memory has room for
 # (guest/abi/vm.h). No WASI and no C library, but the loops that take memory.copy's place.
