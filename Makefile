@@ -109,8 +109,8 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 check:                    ## everything that a commit must pass (./check)
 	@./check
 deep: all tools $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messages, 1,000 damaged inputs a tool (hours)
-	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 $(DEPS)/venv-test/bin/python -m pytest -q \
-	    test/test_wasi.py test/test_tool_hostile.py
+	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 CLOCHE_MATH=30000 $(DEPS)/venv-test/bin/python -m pytest -q \
+	    test/test_wasi.py test/test_tool_hostile.py test/test_math.py
 	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_crash.py test/test_power.py
 	@CLOCHE_FUNCTION_ROUNDS=500 $(DEPS)/venv-test/bin/python -m pytest -q \
