@@ -109,8 +109,8 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 check:                    ## everything that a commit must pass (./check)
 	@./check
 deep: all tools $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messages, 1,000 damaged inputs a tool (hours)
-	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 $(DEPS)/venv-test/bin/python -m pytest -q \
-	    test/test_wasi.py test/test_tool_hostile.py
+	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 CLOCHE_MATH=30000 $(DEPS)/venv-test/bin/python -m pytest -q \
+	    test/test_wasi.py test/test_tool_hostile.py test/test_math.py
 	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_crash.py test/test_power.py
 	@CLOCHE_FUNCTION_ROUNDS=500 $(DEPS)/venv-test/bin/python -m pytest -q \
@@ -148,7 +148,7 @@ clean:                    ## forget every build (the cache stays)
 	rm -rf build
 
 # --- what was fetched -----------------------------------------------------------------
-$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt \
+$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt deps/debian-sources.txt \
                   deps/rust/Cargo.lock deps/python-go.txt guest/typescript/go.mod guest/typescript/go.sum
 	@deps/fetch build && touch $@
 $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
@@ -399,12 +399,19 @@ guests:
 	$(again) MODE=release guests
 endif
 
-build/guest/script.raw.wasm: $(SCRIPT_OBJ)
-build/guest/lint.raw.wasm: $(LINT_OBJ)
-build/guest/pattern.raw.wasm: $(PATTERN_OBJ)
+build/guest/script.raw.wasm: build/guest/libc.o $(SCRIPT_OBJ)
+build/guest/lint.raw.wasm: build/guest/libc.o $(LINT_OBJ)
+build/guest/pattern.raw.wasm: build/guest/libc.o $(PATTERN_OBJ)
 build/guest/script.raw.wasm build/guest/lint.raw.wasm build/guest/pattern.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
+
+# Functions of the C library, for guests and tools.
+build/guest/libc.o: guest/libc/make guest/libc/accurate.c dev/kept $(DEPS)/build.ok
+	@echo "  wasm  guest/libc"
+	@mkdir -p $(@D)
+	@dev/kept $@ deps/python-build.txt guest/libc/make guest/libc/accurate.c \
+	    $(foreach d,ctype math misc stdlib string,$(DEPS)/musl/$d/*.[ch]) -- guest/libc/make $@
 
 # The machine: static data lies below RAM, whose largest size the memory has room for
 # (guest/abi/vm.h). No WASI and no C library, but the loops that take memory.copy's place.
@@ -525,7 +532,7 @@ $(sort $(SCRIPT_SRC:%.c=build/%.o) $(LINT_SRC:%.c=build/%.o) $(PATTERN_SRC:%.c=b
 build/guest/quickjs/changed.c: guest/quickjs/own.sed $(DEPS)/build.ok
 	@mkdir -p $(@D)
 	@sed -f $< $(DEPS)/quickjs/quickjs.c > $@
-	@test "$$(grep -c own_session $@)" = 3 && grep -q own_is_frozen $@ && \
+	@test "$$(grep -cE '\<(own_(session|is_frozen|refuses|is_cut)|OWN_FUNCTION)\>' $@)" = 7 && \
 	    test "$$(grep -c 'OWN_[A-Z_]*PLACE;' $@)" = 15 || { echo "$<: not what it was made for"; exit 1; }
 build/guest/quickjs/own.o: guest/quickjs/own.c guest/quickjs/own.h build/guest/quickjs/changed.c \
         Makefile dev/kept

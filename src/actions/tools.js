@@ -52,7 +52,7 @@
 
   const start = (by, make) => {
     const args = attempt(make);
-    return args instanceof Promise ? args : by(...args).then(received);
+    return args instanceof Promise ? args : kit.then(by(...args), received);
   };
 
   const run = (name, first, second) =>

@@ -23,7 +23,8 @@ struct script_row {
      * code sees f, which answers what it likes. call(...args) is the host call as a
      * promise; callSync answers at once, and is undefined unless the row is `sync`;
      * kit.error(name, message) makes an error as the host's own are; kit.shared
-     * is an object for what the wraps of several rows have in common. Bytes travel as
+     * is an object for what the wraps of several rows have in common; kit.then(promise,
+     * fulfilled, rejected) is promise.then(), whatever the code makes of Promise. Bytes travel as
      * base64, made by natives: bytes.toBase64(), Uint8Array.fromBase64(text); on this
      * side crypto_base64(), crypto_base64_read(). Instead of f it may answer {call: f,
      * globals: {Name: value}}, which are there with it. NULL: code sees the call itself. */
