@@ -176,7 +176,7 @@ def test_the_users_own_trail_is_read_also_where_there_are_vaults(cloche, run, va
     assert "token create ci\n" in run("audit", "--own").stdout
     assert run("audit", "--own", "--vault", vault).returncode == 2
     misled = run("audit", "--vault", "mine")
-    assert misled.returncode == 1 and f'with this id is in "{vault}"' in misled.stderr
+    assert misled.returncode == 2 and f'with this id is in "{vault}"' in misled.stderr
 
 
 def test_a_change_of_the_policy_is_recorded_however_it_was_made(run, vault):
