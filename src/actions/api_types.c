@@ -27,9 +27,10 @@ const struct api_type api_types[] = {
      "frontmatter_error?: string, properties?: Metadata, markdown?: string}",
      "a note as notes.get answers it"},
     {"Link",
-     "{source: string, target: string, text: string, kind: 'wiki' | 'markdown', "
-     "line: number}",
-     "a link from note to note, by their ids; line is that of the source's content"},
+     "{source: string, target: string, text: string, kind: 'wiki' | 'markdown' | "
+     "'hierarchy', line: number}",
+     "a link from note to note, by their ids; line is that of the source's content, or 0 "
+     "where the target stands beneath the source in the hierarchy"},
     {"NoteLink",
      "{target: string, label: string | null, kind: 'wiki' | 'markdown' | 'external', "
      "line: number}",

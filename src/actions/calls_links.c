@@ -72,14 +72,16 @@ static const struct host_call rows[] = {
      .example = "(await links.getBacklinks('project/Plan')).map((l) => l.source_note_id)",
      .words = "incoming references who links here mentioned by inbound"},
     {{.name = "links.list", .slow = true},
-     "(options?: {limit?: number, cursor?: string} | null): Promise<Link[]>",
+     "(options?: {limit?: number, cursor?: string, hierarchy?: boolean} | null): "
+     "Promise<Link[]>",
      "all links of the vault that lead to a note",
      call_list,
      LEVEL_FULL,
      .steady = true,
      .details =
-         "By the path of the note that they stand in. limit is 10,000 by default "
-         "and at most; cursor is the source of the last row, and a page ends with a "
+         "By the path of the note that they stand in. With hierarchy: true also who stands "
+         "beneath whom: rows of kind 'hierarchy', whose line is 0. limit is 10,000 by "
+         "default and at most; cursor is the source of the last row, and a page ends with a "
          "whole note.",
      .errors = "InvalidInput: the cursor's note is gone.",
      .example = "const all = await links.list({limit: 100})",
