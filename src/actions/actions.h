@@ -122,6 +122,7 @@ struct action_reply {
     int status;      /* of HTTP */
     bool is_json;    /* the body is; else it is text */
     struct buf body; /* empty: none; who asks inits and ends it */
+    struct buf next; /* the path of the next page of a list; likewise */
 };
 /* Answers a request, also one that is refused. false and *e: no answer, which reads as
  * that kind of failure. Threads: several at once. */
@@ -145,6 +146,8 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
  * answer, JSON text, is appended to `out`. false and *e as the call says. */
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
+/* Appends a text that is another one when any note of its vault was changed since. */
+bool work_version(struct work *w, struct buf *out, struct err *e);
 /* Of work within a script: the content_hash of this note as the script's own requests have
  * last been told it; empty: never. Until the script ends. */
 struct str work_seen(const struct work *w, struct str note);

@@ -93,14 +93,25 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
     return NULL;
 }
 
+/* A script's request may have several, in several vaults. */
+static bool visit(struct work *w, struct err *e)
+{
+    return !w->number || w->number == atomic_load(&w->evaluation->vault) ||
+           evaluation_visit(w->evaluation, w->number, e);
+}
+
+bool work_version(struct work *w, struct buf *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault =
+        visit(w, e) ? own_vault(w->evaluation, NULL, e) : NULL;
+    return vault && notes_version(vault, out, e);
+}
+
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e)
 {
-    /* A script's request may have several, in several vaults. */
-    if (w->number && w->number != atomic_load(&w->evaluation->vault) &&
-        !evaluation_visit(w->evaluation, w->number, e))
-        return false;
-    return host_perform(w->evaluation, NULL, host_call_number(name), args, out, e) &&
+    return visit(w, e) &&
+           host_perform(w->evaluation, NULL, host_call_number(name), args, out, e) &&
            buf_check(out, "the answer", e);
 }
 

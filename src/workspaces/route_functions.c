@@ -226,7 +226,11 @@ static bool ask_for_one(struct route_call *c, struct asking *q, const char *acti
 
 /* ---- the routes ----------------------------------------------------------------------------- */
 
-bool route_list_functions(struct route_call *c, struct err *e)
+#define FUNCTIONS_AT_ONCE 1000
+
+/* A page of them. */
+static const struct json *ask_for_functions(struct route_call *c, int64_t limit,
+                                            struct str cursor, struct err *e)
 {
     scoped_asking struct asking q;
     begin(&q);
@@ -234,12 +238,33 @@ bool route_list_functions(struct route_call *c, struct err *e)
     put_list(c, &q, "tags");
     put_text(c, &q, "createdBy");
     put_text(c, &q, "sort");
-    put_text(c, &q, "cursor");
-    if (!put_number(c, &q, "limit", 1000, e))
+    if (cursor.n)
+        json_pair_str(&q.w, "cursor", cursor);
+    json_pair_int(&q.w, "limit", limit);
+    return ask(c, &q, "list_custom_functions", e);
+}
+
+/* A refusal is answered by ask(), in place of what is there. */
+bool route_list_functions(struct route_call *c, struct err *e)
+{
+    int64_t limit;
+    struct str next = route_text(c, "cursor");
+    if (!route_number(c, "limit", 0, 1, FUNCTIONS_AT_ONCE, &limit, e))
         return false;
-    const struct json *said = ask(c, &q, "list_custom_functions", e);
-    struct str next = json_str(json_get(said, "nextCursor"));
-    return give(c, json_get(said, "functions"), e) && (!next.n || route_next(c, next, e));
+    struct json_writer w = route_writer(c);
+    json_open_array(&w);
+    do {
+        const struct json *said =
+            ask_for_functions(c, limit ? limit : FUNCTIONS_AT_ONCE, next, e);
+        if (!said)
+            return e->code == ERR_NONE;
+        struct json_iter it = json_iter(json_get(said, "functions"));
+        while (json_next(&it))
+            json_put(&w, it.value);
+        next = json_str(json_get(said, "nextCursor"));
+    } while (next.n && !limit);
+    json_close(&w);
+    return !next.n || route_next(c, next, e);
 }
 
 static bool put_function_location(struct route_call *c, const struct json *said,

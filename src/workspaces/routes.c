@@ -13,14 +13,15 @@
 #define FUNCTION FUNCTIONS "/{function}"
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
 
-#define LIMIT_SCHEMA \
-    "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":1000}"
+#define LIMIT(most) "{\"type\":\"integer\",\"minimum\":1,\"maximum\":" #most "}"
+#define ROWS_WHOLE \
+    "rows of one page; without it the answer is the whole list, or an error"
 #define STRING_SCHEMA "{\"type\":\"string\"}"
 
 static const struct route_parameter list_parameters[] = {
     {"class", "only notes of this class", STRING_SCHEMA},
     {"fields", "which fields the rows have, with commas between them", STRING_SCHEMA},
-    {"limit", "rows of one page", LIMIT_SCHEMA},
+    {"limit", ROWS_WHOLE, LIMIT(10000)},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
@@ -30,8 +31,7 @@ static const struct route_parameter query_parameters[] = {
 static const struct route_parameter search_parameters[] = {
     {"q", "words, \"a phrase\"; the last word may be unfinished", STRING_SCHEMA},
     {"class", "only notes of this class", STRING_SCHEMA},
-    {"limit", "rows of one page",
-     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":50}"},
+    {"limit", ROWS_WHOLE, LIMIT(1000)},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
@@ -49,8 +49,10 @@ static const struct route_parameter audit_parameters[] = {
     {0}};
 
 static const struct route_parameter link_parameters[] = {
-    {"limit", "links of one page, which ends with a whole note",
-     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":10000}"},
+    {"limit",
+     "links of one page, which ends with a whole note; without it the answer is the whole "
+     "list, or an error",
+     LIMIT(10000)},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
@@ -60,8 +62,7 @@ static const struct route_parameter delete_parameters[] = {
     {0}};
 
 static const struct route_parameter history_parameters[] = {
-    {"limit", "rows of one page",
-     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
+    {"limit", ROWS_WHOLE, LIMIT(1000)},
     {"cursor", "the revision that the page before ended with; Link gives it",
      STRING_SCHEMA},
     {0}};
@@ -83,8 +84,7 @@ static const struct route_parameter function_list_parameters[] = {
     {"createdBy", "who registered it", "{\"enum\":[\"agent\",\"user\"]}"},
     {"sort", "in which order; all but name greatest first",
      "{\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
-    {"limit", "rows of one page",
-     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
+    {"limit", ROWS_WHOLE, LIMIT(1000)},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 

@@ -19,10 +19,11 @@
     ",\"tags\":{\"type\":\"array\",\"items\":" STRING "},\"content_hash\":" HASH  \
     ",\"path\":" STRING ",\"uid\":" NULLABLE_STRING ",\"size\":" NUMBER
 
-#define LINK                                                                         \
-    "{\"type\":\"object\",\"properties\":{\"source\":" STRING ",\"target\":" STRING  \
-    ",\"text\":" STRING ",\"kind\":{\"enum\":[\"wiki\",\"markdown\",\"external\"]}," \
-    "\"line\":" NUMBER "},\"required\":[\"source\",\"target\",\"text\",\"kind\","    \
+#define LINK                                                                                       \
+    "{\"type\":\"object\",\"properties\":{\"source\":" STRING ",\"target\":" STRING                \
+    ",\"text\":" STRING                                                                            \
+    ",\"kind\":{\"type\":\"string\",\"enum\":[\"wiki\",\"markdown\",\"external\",\"hierarchy\"]}," \
+    "\"line\":" NUMBER "},\"required\":[\"source\",\"target\",\"text\",\"kind\","                  \
     "\"line\"],\"additionalProperties\":false}"
 
 #define REVISION_PROPERTIES                                              \
@@ -68,7 +69,7 @@ const struct schema schemas[] = {
                   ",\"name\":" STRING ",\"description\":" STRING ",\"created_at\":" DATE
                   "},\"required\":[\"id\",\"name\"],\"additionalProperties\":false}"},
     {"NoteRow",
-     "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES
+     "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES ",\"type\":" STRING
      ",\"properties_cut\":{\"type\":\"array\",\"items\":" STRING
      ",\"description\":\"the properties that are told in part\"}},\"additionalProperties\":false}"},
     {"Note", "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES
@@ -111,8 +112,10 @@ const struct schema schemas[] = {
      "\"sort\":{\"type\":[\"string\",\"array\",\"object\",\"null\"],\"items\":{\"type\":["
      "\"string\",\"object\"]},\"description\":\"a "
      "field, -field for the other way round, several, or {field: 'desc'}\"},"
-     "\"fields\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"}},"
-     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":1000},"
+     "\"fields\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"},\"description\":"
+     "\"which members the rows have: the names that filter and sort know, or properties\"},"
+     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"description\":\"rows "
+     "of one page; without it the answer is the whole list, or an error\"},"
      "\"cursor\":{\"type\":[\"string\",\"null\"]}},\"additionalProperties\":false}"},
     {"SearchHit",
      "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"title\":" STRING
@@ -124,8 +127,13 @@ const struct schema schemas[] = {
      "{\"type\":\"object\",\"properties\":{\"name\":" STRING
      ",\"description\":" NULLABLE_STRING
      ",\"fields\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-     "\"name\":" STRING ",\"type\":{},\"required\":{\"type\":\"boolean\"}},"
-     "\"required\":[\"name\",\"type\",\"required\"]}}},"
+     "\"name\":" STRING ",\"type\":{},\"required\":{\"type\":\"boolean\"},"
+     "\"inferred\":{\"type\":\"boolean\",\"description\":\"no schema declares it: notes have "
+     "it, and this is what their values are\"},"
+     "\"notes\":{\"type\":\"integer\",\"description\":\"how many have it\"}},"
+     "\"required\":[\"name\",\"type\",\"required\"]}},"
+     "\"fields_omitted\":{\"type\":\"integer\",\"description\":\"further ones that fewer notes "
+     "have\"}},"
      "\"required\":[\"name\",\"description\",\"fields\"],"
      "\"additionalProperties\":false}"},
     {"Evaluation",

@@ -1,0 +1,125 @@
+/* Lists, whole or in pages.
+ *
+ * A client that asks for a list gets all of it, or an error: one that knows nothing of pages
+ * must not take the first of them for the whole. Whoever names a limit gets pages. */
+#include "workspaces/route.h"
+
+#define ATTEMPTS 3 /* at one list, while notes change */
+#define VERSION_MAX 200u
+
+struct whole {
+    const struct route_list *list;
+    struct str cursor; /* the one that the request has */
+    struct buf next, version;
+    size_t pages;
+};
+
+static bool too_large(const struct route_call *c, struct err *e)
+{
+    return err_set(e, ERR_LIMIT,
+                   "the whole list is larger than %zu MB: name a limit, and go on where "
+                   "%s",
+                   c->out->body.ceiling >> 20,
+                   c->who->within
+                       ? "the answer's `next` says: host.call('GET', page.next)"
+                       : "the header Link (rel=\"next\") says");
+}
+
+/* One page in an arena of its own, so that a long list needs no more memory than its text. */
+static bool put_page(struct route_call *c, const struct route_list *list, int64_t limit,
+                     struct str cursor, struct json_writer *w, struct buf *next,
+                     struct err *e)
+{
+    struct arena *outer = c->arena;
+    scoped(arena_free) struct arena *inner = arena_new(ROUTE_ARENA);
+    struct route_page page = {.limit = limit, .cursor = cursor, .w = w, .next = next};
+    buf_clear(next);
+    c->arena = inner;
+    bool ok = list->put(c, &page, list->arg, e);
+    c->arena = outer;
+    return ok && buf_check(next, "the place of the next page", e);
+}
+
+static bool put_one_page(struct route_call *c, const struct route_list *list,
+                         int64_t limit, struct str cursor, struct err *e)
+{
+    scoped_buf struct buf next;
+    buf_init(&next, ROUTE_FIELD_SIZE);
+    struct json_writer w = route_writer(c);
+    json_open_array(&w);
+    bool ok = put_page(c, list, limit, cursor, &w, &next, e);
+    json_close(&w);
+    return ok && (!next.n || route_next(c, buf_view(&next), e));
+}
+
+/* Pages of one state of the notes are a list; of several, some notes would be in two of
+ * them, and others in none. */
+static bool same_version(struct route_call *c, const struct whole *l, bool *same,
+                         struct err *e)
+{
+    scoped_buf struct buf now;
+    buf_init(&now, VERSION_MAX);
+    *same = l->pages < 2 || !c->work;
+    if (*same)
+        return true;
+    if (!work_version(c->work, &now, e))
+        return false;
+    *same = str_eq(buf_view(&now), buf_view(&l->version));
+    return true;
+}
+
+static bool put_pages(struct route_call *c, struct whole *l, struct err *e)
+{
+    struct json_writer w = route_writer(c);
+    scoped_buf struct buf at;
+    buf_init(&at, ROUTE_FIELD_SIZE);
+    buf_str(&at, l->cursor);
+    l->pages = 0;
+    buf_clear(&l->version);
+    if (c->work && !work_version(c->work, &l->version, e))
+        return false;
+    json_open_array(&w);
+    do {
+        l->pages++;
+        if (!put_page(c, l->list, l->list->at_once, buf_view(&at), &w, &l->next, e))
+            return false;
+        if (c->out->body.failed)
+            return too_large(c, e);
+        buf_clear(&at);
+        buf_str(&at, buf_view(&l->next));
+    } while (l->next.n);
+    json_close(&w);
+    return true;
+}
+
+static bool put_whole(struct route_call *c, struct whole *l, struct err *e)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        bool same;
+        struct err why = {0};
+        buf_clear(&c->out->body);
+        bool ok = put_pages(c, l, &why);
+        if (!same_version(c, l, &same, e))
+            return false;
+        if (same)
+            return ok || err_set(e, why.code, "%s", why.msg);
+    }
+    return err_set(
+        e, ERR_BUSY,
+        "notes changed each time the list was read; ask again, or name a limit "
+        "and read it page by page");
+}
+
+bool route_list(struct route_call *c, const struct route_list *list, int64_t limit,
+                struct str cursor, struct err *e)
+{
+    if (limit)
+        return put_one_page(c, list, limit, cursor, e);
+    struct whole l = {.list = list, .cursor = cursor};
+    buf_init(&l.next, ROUTE_FIELD_SIZE);
+    buf_init(&l.version, VERSION_MAX);
+    bool ok = put_whole(c, &l, e);
+    buf_done(&l.next);
+    buf_done(&l.version);
+    return ok;
+}
