@@ -53,7 +53,7 @@
 
   const refuse = (what) =>
     function () {
-      throw ours(typed('PermissionDenied', `${what} is not available here: code made from text cannot be run`));
+      throw typed('EvalError', `${what} is not available here: code made from text cannot be run; write the code itself`, EvalError);
     };
   for (const sample of [function () {}, async function () {}, function* () {}, async function* () {}]) {
     const proto = Object.getPrototypeOf(sample);

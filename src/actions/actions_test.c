@@ -287,7 +287,7 @@ static void each_limit_is_an_error_of_its_own(void **state)
         {"'x'.repeat(2 ** 21)", NULL, "OutputTooLarge"},
         {"for (;;) await notes.list().catch(() => {})", NULL, "TooManyHostCalls"},
         {"let = ;", NULL, "SyntaxError"},
-        {"eval('1')", NULL, "PermissionDenied"},
+        {"eval('1')", NULL, "ExecutionError"},
         {"await notes.get('x')", NULL, "NoVault"},
         {"null.x", NULL, "ExecutionError"},
     };
