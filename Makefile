@@ -158,7 +158,7 @@ $(DEPS)/vm.ok: $(DEPS)/build.ok deps/debian deps/debian-kernel.txt deps/debian-r
 	@deps/fetch vm
 $(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
 	@deps/fetch checker && touch $@
-$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json deps/debian-machine.txt
+$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json deps/npm-rest/package-lock.json deps/debian-machine.txt
 	@deps/fetch test && touch $@
 $(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json deps/debian-bench.txt
 	@deps/fetch bench && touch $@

@@ -1,8 +1,9 @@
 /* workspaces/route.h - what the routes of workspaces_request() share: the row of a route,
  * a request under way, and the steps that all of them take.
  *
- * To add a route: a row in routes.c, its function in one of route_*.c, and what its body
- * and answer look like in schemas.c, from which the OpenAPI document is made.
+ * To add a route: a row in routes.c, its function in one of route_*.c, what its body and
+ * answer look like in schemas.c, and what it is for in route_texts.c, from which the OpenAPI
+ * document is made.
  * Threads: a call belongs to one. Private to the room workspaces.
  */
 #pragma once
@@ -49,6 +50,17 @@ struct route {
 
 extern const struct route routes[];
 extern const size_t route_count;
+
+/* What the OpenAPI document says besides (route_texts.c); never NULL. */
+struct route_text {
+    const char *operation, *group, *description;
+};
+const struct route_text *route_text_of(const struct route *r);
+struct route_group {
+    const char *name, *description;
+};
+extern const struct route_group route_groups[];
+extern const size_t route_group_count;
 
 struct route_call {
     struct actions *actions;

@@ -155,6 +155,9 @@ static bool put_parts(struct route_call *c, struct json_writer *w, struct err *e
 {
     const struct json *class = json_get(c->body, "class"),
                       *type = json_get(c->body, "type");
+    if (!json_get(c->body, "markdown") && !json_get(c->body, "title"))
+        return err_set(e, ERR_INVALID,
+                       "body needs markdown, the whole file, or title; nothing was made");
     if (class && type && !json_equal(class, type))
         return err_set(e, ERR_INVALID,
                        "body.type is another word for class: give one of them");

@@ -81,9 +81,10 @@ static const struct route_parameter machine_parameters[] = {
 static const struct route_parameter function_list_parameters[] = {
     {"query", "words in its name, description or tags", STRING_SCHEMA},
     {"tags", "it has all of these, with commas between them", STRING_SCHEMA},
-    {"createdBy", "who registered it", "{\"enum\":[\"agent\",\"user\"]}"},
+    {"createdBy", "who registered it",
+     "{\"type\":\"string\",\"enum\":[\"agent\",\"user\"]}"},
     {"sort", "in which order; all but name greatest first",
-     "{\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
+     "{\"type\":\"string\",\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
     {"limit", ROWS_WHOLE, LIMIT(1000)},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
@@ -113,7 +114,7 @@ static const struct route_parameter function_export_parameters[] = {
 
 static const struct route_parameter function_import_parameters[] = {
     {"conflict", "what becomes of one whose name is taken",
-     "{\"enum\":[\"skip\",\"rename\",\"replace\",\"version\"],\"default\":\"skip\"}"},
+     "{\"type\":\"string\",\"enum\":[\"skip\",\"rename\",\"replace\",\"version\"],\"default\":\"skip\"}"},
     {"names", "only these, with commas between them", STRING_SCHEMA},
     {"dryRun", "only tell what would come of it", FLAG_SCHEMA},
     {0}};

@@ -7,7 +7,7 @@
 #define DATE "{\"type\":\"string\",\"format\":\"date-time\"}"
 #define NULLABLE_STRING "{\"type\":[\"string\",\"null\"]}"
 #define PROPERTIES \
-    "{\"type\":\"object\",\"description\":\"values by key: sections of level 2, and the frontmatter\"}"
+    "{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"values by key: sections of level 2, and the frontmatter\"}"
 #define HASH \
     "{\"type\":\"string\",\"description\":\"sha256: and 64 digits, of the file's bytes; the ETag\"}"
 #define MEANT \
@@ -35,14 +35,21 @@
 
 #define TOOL_PROPERTIES                                               \
     "\"name\":" STRING ",\"version\":" STRING ",\"category\":" STRING \
-    ",\"description\":" STRING ",\"source\":{\"enum\":[\"builtin\",\"user\"]}"
+    ",\"description\":" STRING                                        \
+    ",\"source\":{\"type\":\"string\",\"enum\":[\"builtin\",\"user\"]}"
 #define TOOL_REQUIRED "\"name\",\"version\",\"category\",\"description\",\"source\""
 #define TOOL_FILE                                                               \
     "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"size\":" NUMBER \
     ",\"text\":" STRING ",\"base64\":" STRING "},\"required\":[\"name\",\"size\"]}"
 
 #define BOOLEAN "{\"type\":\"boolean\"}"
-#define OBJECTS "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
+/* Of any members: generators take an object that says nothing of them for an empty one. */
+#define OPEN "\"type\":\"object\",\"additionalProperties\":true"
+#define OBJECT "{" OPEN "}"
+/* Of which `const` would say the same. */
+#define ALWAYS_TRUE "{\"type\":\"boolean\",\"enum\":[true]}"
+#define BASE64 "{\"type\":\"string\",\"enum\":[\"base64\"]}"
+#define OBJECTS "{\"type\":\"array\",\"items\":" OBJECT "}"
 #define STRINGS "{\"type\":\"array\",\"items\":" STRING "}"
 #define DEFINITION                                                                           \
     "\"name\":" STRING ",\"description\":" STRING                                            \
@@ -52,10 +59,10 @@
     "},\"required\":[\"type\"]}},\"returnType\":" STRING ",\"code\":" STRING                 \
     ",\"tags\":" STRINGS ",\"examples\":" OBJECTS
 #define FORCE "\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN
-#define METADATA                                                            \
-    "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE \
-    ",\"updatedAt\":" DATE                                                  \
-    ",\"createdBy\":{\"enum\":[\"agent\",\"user\"]},\"usageCount\":" NUMBER \
+#define METADATA                                                                                \
+    "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE                     \
+    ",\"updatedAt\":" DATE                                                                      \
+    ",\"createdBy\":{\"type\":\"string\",\"enum\":[\"agent\",\"user\"]},\"usageCount\":" NUMBER \
     ",\"lastUsed\":" DATE ",\"version\":" NUMBER "},\"required\":[\"createdBy\"]}"
 #define FINDINGS "\"errors\":" OBJECTS ",\"warnings\":" OBJECTS
 #define FUNCTION_MEMBERS                                                              \
@@ -85,8 +92,8 @@ const struct schema schemas[] = {
      "\"title\":{\"type\":\"string\",\"minLength\":1},\"content\":" STRING ","
      "\"class\":{\"type\":\"string\",\"minLength\":1},"
      "\"type\":{\"type\":\"string\",\"minLength\":1,\"description\":\"another word for "
-     "class\"},\"properties\":{\"type\":\"object\",\"description\":\"go to the "
-     "frontmatter\"}},\"anyOf\":[{\"required\":[\"markdown\"]},{\"required\":[\"title\"]}],"
+     "class\"},\"properties\":{" OPEN ",\"description\":\"go to the "
+     "frontmatter\"}},"
      "\"additionalProperties\":false}"},
     {"WholeNote",
      "{\"type\":\"object\",\"properties\":{\"markdown\":{\"type\":\"string\","
@@ -101,12 +108,12 @@ const struct schema schemas[] = {
      "\"content\":{\"type\":\"string\",\"description\":\"what stands behind the "
      "frontmatter\"},"
      "\"markdown\":{\"type\":\"string\",\"description\":\"the whole file\"},"
-     "\"properties\":{\"type\":\"object\",\"description\":\"merged key by key, null "
+     "\"properties\":{" OPEN ",\"description\":\"merged key by key, null "
      "removes: the section of level 2 of that name, else the key of the "
      "frontmatter\"}," MEANT "},\"additionalProperties\":false}"},
     {"Query",
      "{\"type\":\"object\",\"properties\":{"
-     "\"filter\":{\"type\":[\"object\",\"null\"],\"description\":\"fields with values, or "
+     "\"filter\":{\"type\":[\"object\",\"null\"],\"additionalProperties\":true,\"description\":\"fields with values, or "
      "with operators: {class: 'Task', 'properties.Due': {$lt: '2026-01-01'}}; $and, $or, "
      "$not\"},"
      "\"sort\":{\"type\":[\"string\",\"array\",\"object\",\"null\"],\"items\":{\"type\":["
@@ -137,9 +144,12 @@ const struct schema schemas[] = {
      "\"required\":[\"name\",\"description\",\"fields\"],"
      "\"additionalProperties\":false}"},
     {"Evaluation",
-     "{\"type\":\"object\",\"description\":\"the arguments of evaluate_note_code, which "
-     "tools/list describes\",\"properties\":{\"code\":" STRING
-     "},\"required\":[\"code\"]}"},
+     "{" OPEN ",\"description\":\"the arguments of evaluate_note_code, which "
+     "tools/list describes\",\"properties\":{\"code\":" STRING ",\"language\":" STRING
+     ",\"timeout\":" NUMBER ",\"memoryLimit\":" NUMBER ",\"allowedAPIs\":" STRINGS
+     ",\"context\":" OBJECT ",\"cache\":" BOOLEAN ",\"enableFileSystem\":" BOOLEAN
+     ",\"enableNetwork\":" BOOLEAN ",\"session\":" STRING ",\"trace\":" BOOLEAN
+     ",\"typesOnly\":" BOOLEAN "},\"required\":[\"code\"]}"},
     {"Script", "{\"type\":\"object\",\"properties\":{\"code\":" STRING
                ",\"fuel\":{\"type\":\"integer\",\"minimum\":1},\"memoryLimit\":{"
                "\"type\":\"integer\",\"minimum\":8,\"description\":\"MB\"}},"
@@ -147,24 +157,24 @@ const struct schema schemas[] = {
     {"Evaluated",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"result\":{},\"error\":" NULLABLE_STRING
-     ",\"errorDetails\":{\"type\":[\"object\",\"null\"]},\"executionTime\":{\"type\":"
+     ",\"errorDetails\":{\"type\":[\"object\",\"null\"],\"additionalProperties\":true},\"executionTime\":{\"type\":"
      "\"number\"},\"logs\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-     "\"properties\":{\"level\":" STRING ",\"message\":" STRING
-     "}}},\"stats\":{\"type\":\"object\"},"
+     "\"properties\":{\"level\":" STRING ",\"message\":" STRING "}}},\"stats\":" OBJECT
+     ","
      "\"truncated\":{\"type\":\"boolean\"}},\"required\":[\"success\",\"result\","
      "\"logs\",\"stats\"]}"},
     {"Record",
-     "{\"type\":\"object\",\"description\":\"docs/auditing.md\",\"properties\":{\"time\":" DATE
+     "{" OPEN ",\"description\":\"docs/auditing.md\",\"properties\":{\"time\":" DATE
      ",\"event\":" STRING ",\"caller\":" STRING ",\"action\":" STRING
      ",\"workspace\":" STRING ",\"result\":" STRING ",\"code\":{\"type\":\"string\","
      "\"description\":\"its SHA-256\"},\"mac\":" STRING
      "},\"required\":[\"time\",\"event\",\"mac\"]}"},
-    {"Description",
-     "{\"type\":\"object\",\"required\":[\"openapi\",\"info\",\"paths\"]}"},
-    {"DeletedNote", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
-                    ",\"deleted\":{\"const\":true},\"backup_path\":" STRING
-                    "},\"required\":[\"id\",\"deleted\",\"backup_path\"],"
-                    "\"additionalProperties\":false}"},
+    {"Description", "{" OPEN ",\"required\":[\"openapi\",\"info\","
+                    "\"paths\"]}"},
+    {"DeletedNote",
+     "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"deleted\":" ALWAYS_TRUE
+     ",\"backup_path\":" STRING "},\"required\":[\"id\",\"deleted\",\"backup_path\"],"
+     "\"additionalProperties\":false}"},
     {"Revision",
      "{\"type\":\"object\",\"properties\":{" REVISION_PROPERTIES
      "},\"required\":[" REVISION_REQUIRED "],\"additionalProperties\":false}"},
@@ -175,23 +185,24 @@ const struct schema schemas[] = {
              "},\"required\":[" TOOL_REQUIRED "],\"additionalProperties\":false}"},
     {"ToolDescription",
      "{\"type\":\"object\",\"properties\":{" TOOL_PROPERTIES
-     ",\"fileAccess\":{\"enum\":[\"none\",\"read\",\"write\",\"readwrite\"]},"
+     ",\"fileAccess\":{\"type\":\"string\",\"enum\":[\"none\",\"read\",\"write\",\"readwrite\"]},"
      "\"license\":" STRING ",\"homepage\":" STRING ",\"signer\":" STRING
      ",\"timeout\":" NUMBER ",\"memoryLimit\":" NUMBER
-     ",\"returns\":{\"enum\":[\"string\",\"object\"]},"
-     "\"parameters\":{\"type\":\"object\",\"description\":\"a JSON Schema\"},"
-     "\"examples\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}},\"required\":[" TOOL_REQUIRED
+     ",\"returns\":{\"type\":\"string\",\"enum\":[\"string\",\"object\"]},"
+     "\"parameters\":{" OPEN ",\"description\":\"a JSON Schema\"},"
+     "\"examples\":{\"type\":\"array\",\"items\":" OBJECT
+     "}},\"required\":[" TOOL_REQUIRED
      ",\"fileAccess\",\"timeout\",\"memoryLimit\",\"returns\",\"parameters\"],"
      "\"additionalProperties\":false}"},
     {"MachineOptions",
      "{\"type\":\"object\",\"properties\":{\"ramMB\":{\"type\":\"integer\",\"minimum\":64,"
-     "\"maximum\":1024,\"default\":512},\"diskMB\":{\"type\":\"integer\",\"minimum\":1,"
+     "\"maximum\":1024,\"description\":\"512 where nothing is said\"},\"diskMB\":{\"type\":\"integer\",\"minimum\":1,"
      "\"maximum\":2048,\"description\":\"that it may write\"},\"cpuSeconds\":{\"type\":\"integer\","
      "\"minimum\":1,\"description\":\"computing time, in all\"}},"
      "\"additionalProperties\":false}"},
     {"Machine",
      "{\"type\":\"object\",\"properties\":{\"machine\":{\"type\":\"string\",\"description\":\""
-     "its handle, good for this caller alone\"},\"state\":{\"enum\":[\"running\","
+     "its handle, good for this caller alone\"},\"state\":{\"type\":\"string\",\"enum\":[\"running\","
      "\"stopped\",\"failed\"]},\"default\":{\"type\":\"boolean\"},\"reason\":" STRING
      ",\"ramMB\":" NUMBER ",\"started\":" DATE ",\"idle_ms\":" NUMBER
      ",\"compute_ms\":" NUMBER ",\"memory_bytes\":" NUMBER ",\"disk_bytes\":" NUMBER
@@ -205,27 +216,26 @@ const struct schema schemas[] = {
      "are\"},\"stdin\":{\"type\":[\"string\",\"object\"],\"description\":\"text, or "
      "{base64}\"},\"cwd\":" STRING
      ",\"env\":{\"type\":\"object\",\"additionalProperties\":" STRING
-     "},\"timeoutMs\":{\"type\":\"integer\",\"minimum\":1,\"default\":60000},"
+     "},\"timeoutMs\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"60000 where nothing is said\"},"
      "\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"the same\"},"
-     "\"session\":{\"type\":\"string\",\"default\":\"default\"},\"machine\":" STRING
-     ",\"maxOutput\":{\"type\":\"integer\",\"minimum\":1,\"default\":1048576}},"
+     "\"session\":{\"type\":\"string\",\"description\":\"which of the machine's shells; else the one named default\"},\"machine\":" STRING
+     ",\"maxOutput\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"bytes of each stream; 1048576 where nothing is said\"}},"
      "\"required\":[\"command\"],\"additionalProperties\":false}"},
     {"MachineResult",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
-     "\"stdout\":" STRING ",\"stderr\":" STRING
-     ",\"stdoutEncoding\":{\"const\":\"base64\"},"
-     "\"stderrEncoding\":{\"const\":\"base64\"},\"exitCode\":" NUMBER ",\"error\":" STRING
-     ",\"errorDetails\":{\"type\":\"object\"},\"timedOut\":{\"const\":true},"
-     "\"cancelled\":{\"const\":true},\"shellEnded\":{\"const\":true},\"held\":{\"const\":"
-     "true},\"outOfMemory\":{\"const\":true},\"restarted\":" STRING
-     ",\"truncated\":{\"type\":\"object\"},\"machine\":" STRING
-     ",\"stats\":{\"type\":\"object\"}},\"required\":[\"success\",\"stdout\",\"stderr\","
+     "\"stdout\":" STRING ",\"stderr\":" STRING ",\"stdoutEncoding\":" BASE64 ","
+     "\"stderrEncoding\":" BASE64 ",\"exitCode\":" NUMBER ",\"error\":" STRING
+     ",\"errorDetails\":" OBJECT ",\"timedOut\":" ALWAYS_TRUE ","
+     "\"cancelled\":" ALWAYS_TRUE ",\"shellEnded\":" ALWAYS_TRUE ",\"held\":" ALWAYS_TRUE
+     ",\"outOfMemory\":" ALWAYS_TRUE ",\"restarted\":" STRING ",\"truncated\":" OBJECT
+     ",\"machine\":" STRING ",\"stats\":" OBJECT
+     "},\"required\":[\"success\",\"stdout\",\"stderr\","
      "\"exitCode\",\"machine\",\"stats\"],\"additionalProperties\":false}"},
     {"StoppedMachine",
      "{\"type\":\"object\",\"properties\":{\"machine\":" STRING ",\"stopped\":{\"type\":"
      "\"boolean\"}},\"required\":[\"stopped\"],\"additionalProperties\":false}"},
     {"ToolArguments",
-     "{\"type\":\"object\",\"description\":\"the tool's own parameters by name, and "
+     "{" OPEN ",\"description\":\"the tool's own parameters by name, and "
      "these\",\"properties\":{\"args\":{\"type\":\"array\",\"items\":" STRING
      ",\"description\":\"as on a "
      "command line\"},\"stdin\":{\"description\":\"a text, or {base64}\"},"
@@ -234,23 +244,23 @@ const struct schema schemas[] = {
     {"ToolResult",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"stdout\":" STRING ",\"stderr\":" STRING ",\"exitCode\":" NUMBER
-     ",\"stdoutEncoding\":{\"const\":\"base64\"},\"result\":{},"
-     "\"error\":" STRING ",\"errorDetails\":{\"type\":\"object\"},"
+     ",\"stdoutEncoding\":" BASE64 ",\"result\":{},"
+     "\"error\":" STRING ",\"errorDetails\":" OBJECT ","
      "\"files\":{\"type\":\"array\",\"items\":" TOOL_FILE "},"
-     "\"changed\":{\"const\":true},\"vault\":{\"type\":\"object\"},"
-     "\"stats\":{\"type\":\"object\"},\"truncated\":{\"type\":\"object\"}},"
+     "\"changed\":" ALWAYS_TRUE ",\"vault\":" OBJECT ","
+     "\"stats\":" OBJECT ",\"truncated\":" OBJECT "},"
      "\"required\":[\"success\",\"stdout\",\"stderr\",\"exitCode\",\"files\","
      "\"stats\"]}"},
     {"FunctionRow",
      "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" STRING
      ",\"signature\":" STRING ",\"description\":" STRING ",\"returnType\":" STRING
-     ",\"tags\":" STRINGS "," METADATA "},\"required\":[\"id\",\"name\",\"signature\","
+     ",\"parameters\":" OBJECT ",\"tags\":" STRINGS "," METADATA
+     "},\"required\":[\"id\",\"name\",\"signature\","
      "\"description\",\"parameters\",\"returnType\",\"tags\",\"metadata\"]}"},
     {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," FORCE
                     "},\"required\":[\"name\",\"description\",\"parameters\","
                     "\"returnType\",\"code\"],\"additionalProperties\":false}"},
-    {"FunctionDraft",
-     "{\"type\":\"object\",\"description\":\"a NewFunction, right or wrong\"}"},
+    {"FunctionDraft", "{" OPEN ",\"description\":\"a NewFunction, right or wrong\"}"},
     {"FunctionPatch",
      "{\"type\":\"object\",\"properties\":{" DEFINITION ",\"note\":" STRING
      ",\"expectedVersion\":" NUMBER "," FORCE "},\"additionalProperties\":false}"},
@@ -258,9 +268,9 @@ const struct schema schemas[] = {
                      ",\"origin\":" STRING "},\"required\":[\"function\",\"signature\","
                      "\"typeDefinition\",\"usage\"]}"},
     {"KeptFunction",
-     "{\"type\":\"object\",\"properties\":{\"success\":{\"const\":true},\"action\":" STRING
-     ",\"dryRun\":{\"const\":true}," FUNCTION_MEMBERS "," FINDINGS
-     ",\"tests\":{\"type\":\"object\"}},\"required\":[\"success\",\"action\",\"function\","
+     "{\"type\":\"object\",\"properties\":{\"success\":" ALWAYS_TRUE ",\"action\":" STRING
+     ",\"dryRun\":" ALWAYS_TRUE "," FUNCTION_MEMBERS "," FINDINGS ",\"tests\":" OBJECT
+     "},\"required\":[\"success\",\"action\",\"function\","
      "\"warnings\"]}"},
     {"FunctionValidity", "{\"type\":\"object\",\"properties\":{\"valid\":" BOOLEAN
                          "," FINDINGS "},\"required\":[\"valid\",\"errors\","
@@ -280,12 +290,13 @@ const struct schema schemas[] = {
      "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN ",\"name\":" STRING
      ",\"dryRun\":" BOOLEAN "},\"required\":[\"success\",\"name\",\"dryRun\"]}"},
     {"FunctionVersions", "{\"type\":\"object\",\"properties\":{\"versions\":" OBJECTS
-                         ",\"diff\":{\"type\":\"object\"}},\"required\":[\"versions\"]}"},
-    {"FunctionStats", "{\"type\":\"object\"}"},
+                         ",\"diff\":" OBJECT "},\"required\":[\"versions\"]}"},
+    {"FunctionStats", OBJECT},
     {"FunctionFile", "{\"type\":\"object\",\"properties\":{\"version\":" NUMBER
                      ",\"functions\":" OBJECTS "},\"required\":[\"functions\"]}"},
     {"AnyFunctionFile",
-     "{\"type\":[\"object\",\"array\"],\"items\":{\"type\":\"object\"},\"description\":\"what export "
+     "{\"type\":[\"object\",\"array\"],\"additionalProperties\":true,\"items\":" OBJECT
+     ",\"description\":\"what export "
      "answers, or another of those that docs/functions.md tells of\"}"},
     {"FunctionImport", "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN
                        ",\"functions\":" OBJECTS "},\"required\":[\"success\"]}"},
@@ -302,8 +313,8 @@ const struct schema schemas[] = {
     {"FunctionTemplate", "{\"type\":\"object\",\"properties\":{\"template\":" STRING
                          ",\"description\":" STRING "},\"required\":[\"template\"]}"},
     {"DeletedFunctions",
-     "{\"type\":\"object\",\"properties\":{\"success\":{\"const\":true},"
-     "\"dryRun\":{\"const\":true},\"deleted\":" STRINGS "," FINDINGS
+     "{\"type\":\"object\",\"properties\":{\"success\":" ALWAYS_TRUE ","
+     "\"dryRun\":" ALWAYS_TRUE ",\"deleted\":" STRINGS "," FINDINGS
      "},\"required\":[\"success\",\"deleted\",\"warnings\"]}"},
     {"Problem",
      "{\"type\":\"object\",\"properties\":{\"type\":" STRING ",\"title\":" STRING
@@ -314,8 +325,8 @@ const struct schema schemas[] = {
      "later?\"},\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
      "\"properties\":{\"field\":" STRING ",\"detail\":" STRING ",\"message\":" STRING
      ",\"code\":" STRING ",\"line\":" NUMBER ",\"column\":" NUMBER
-     "}}},\"warnings\":" OBJECTS
-     ",\"tests\":{\"type\":\"object\"}},\"required\":[\"type\",\"title\","
+     "}}},\"warnings\":" OBJECTS ",\"tests\":" OBJECT
+     "},\"required\":[\"type\",\"title\","
      "\"status\",\"detail\",\"code\"]}"},
 };
 const size_t schema_count = LENGTH(schemas);
