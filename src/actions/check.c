@@ -267,8 +267,15 @@ static void put_warning(const struct json *finding, const struct script_origin *
     json_close(w);
 }
 
-/* Is it a call of the table that the word before does not await? */
-static bool is_unawaited(struct str code, size_t at, struct str space)
+static bool ends_with(struct str code, size_t end, const char *word)
+{
+    size_t n = strlen(word);
+    return end >= n && !memcmp(code.at + end - n, word, n);
+}
+
+/* Is it a call of the table that the word before does not await? What is the result itself,
+ * `answered`, is awaited without a word. */
+static bool is_unawaited(struct str code, size_t at, struct str space, bool answered)
 {
     size_t end = at;
     if (at + space.n >= code.n || code.at[at + space.n] != '.')
@@ -277,12 +284,13 @@ static bool is_unawaited(struct str code, size_t at, struct str space)
         end--;
     bool in_word = end == at && at > 0 &&
                    (isalnum((unsigned char)code.at[at - 1]) || code.at[at - 1] == '_');
-    return !in_word && (end < 5 || memcmp(code.at + end - 5, "await", 5) != 0);
+    bool is_result = answered && (end == 0 || ends_with(code, end, "return"));
+    return !in_word && !is_result && !ends_with(code, end, "await");
 }
 
 /* Could it be code whose author forgot an await? For who would have to load the linter to
  * be told for certain. */
-static bool may_lack_await(struct str code)
+static bool may_lack_await(struct str code, bool answered)
 {
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
@@ -292,7 +300,7 @@ static bool may_lack_await(struct str code)
             continue;
         const char *at = code.at, *end = code.at + code.n;
         while ((at = memmem(at, (size_t)(end - at), space.at, space.n))) {
-            if (is_unawaited(code, (size_t)(at - code.at), space))
+            if (is_unawaited(code, (size_t)(at - code.at), space, answered))
                 return true;
             at += space.n;
         }
@@ -305,13 +313,14 @@ static struct lint *lint_for(const struct action_call *c, const struct script_re
                              const struct script_outcome *o)
 {
     struct err none = {0};
+    bool answered = o->success && !str_is(buf_view(&o->result), "null");
     bool small = q->code.n < WARN_MIN && !o->stats.host_calls &&
                  !str_is(buf_view(&o->result), "null");
     if (c->place->permit.policy->lint == POLICY_LINT_OFF || q->code.n > WARN_MAX || small)
         return NULL;
     if (atomic_load(&c->actions->later)) /* a server: it is being loaded */
         return actions_lint_soon(c->actions, WARN_WAIT_MS);
-    return o->stats.host_calls && may_lack_await(q->code)
+    return o->stats.host_calls && may_lack_await(q->code, answered)
                ? actions_lint(c->actions, &none)
                : NULL;
 }
