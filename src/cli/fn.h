@@ -68,6 +68,9 @@ bool fn_plain(struct fn *f, const char *usage, int argc, char **argv, const char
               size_t least, size_t most, int *exit);
 /* A number of an option or word into the arguments, where it is given. */
 bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit);
+/* The same, where less than 1 is a number, too. */
+bool fn_put_from(struct fn *f, const char *key, const char *text, long long least,
+                 int *exit);
 /* Prints lines of code: as they are where nobody's terminal shows them. */
 void fn_print_lines(struct str text);
 /* Writes a file of the person's, or prints it where `path` is NULL. */

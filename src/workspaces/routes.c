@@ -75,6 +75,7 @@ static const struct route_parameter machine_parameters[] = {
     {"workspace", "the one whose policy holds", STRING_SCHEMA}, {0}};
 
 #define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
+#define COUNT_SCHEMA "{\"type\":\"integer\",\"minimum\":0}"
 #define VERSION_SCHEMA "{\"type\":\"integer\",\"minimum\":1}"
 
 static const struct route_parameter function_list_parameters[] = {
@@ -83,6 +84,12 @@ static const struct route_parameter function_list_parameters[] = {
     {"createdBy", "who registered it", "{\"enum\":[\"agent\",\"user\"]}"},
     {"sort", "in which order; all but name greatest first",
      "{\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
+    {"order", "asc by name and desc by all others, where it is left out",
+     "{\"enum\":[\"asc\",\"desc\"]}"},
+    {"minUsage", "called so often at least", COUNT_SCHEMA},
+    {"maxUsage", "called so often at most; 0: never", COUNT_SCHEMA},
+    {"usedSince", "a date, or a time: called since then", STRING_SCHEMA},
+    {"unusedSince", "a date, or a time: not called since then", STRING_SCHEMA},
     {"limit", "rows of one page",
      "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
