@@ -65,6 +65,7 @@ struct evaluation {
         const struct function_set *set; /* NULL: not asked for yet */
         const struct function *draft;   /* evaluation_functions(); may be NULL */
         bool given;                     /* both are another's */
+        bool tried;                     /* the draft is one that is kept: told as a run */
         struct functions *kept;         /* where they are from; NULL: given */
         struct loaded_function *at;     /* that were looked up (function_load.h) */
         size_t count, capacity;

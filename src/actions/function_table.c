@@ -87,7 +87,11 @@ static const char list_input[] = OPTIONAL(
     "\"query\":" STRING ",\"tags\":{\"type\":\"array\",\"items\":" STRING
     ",\"description\":\"it has all of these\"},\"createdBy\":{\"type\":\"string\",\"enum\":["
     "\"agent\",\"user\"]},\"sort\":{\"type\":\"string\",\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\","
-    "\"lastUsed\"],\"description\":\"name; all others greatest first\"},"
+    "\"lastUsed\"],\"description\":\"name\"},\"order\":{\"type\":\"string\",\"enum\":["
+    "\"asc\",\"desc\"],\"description\":\"asc by name, else desc\"},"
+    "\"minUsage\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"called so often at "
+    "least\"},\"maxUsage\":{\"type\":\"integer\",\"minimum\":0},\"usedSince\":" STRING
+    ",\"unusedSince\":{\"type\":\"string\",\"description\":\"a date: not called since\"},"
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"description\":\"rows "
     "(100)\"},\"cursor\":" STRING);
 

@@ -225,11 +225,17 @@ bool fn_plain(struct fn *f, const char *usage, int argc, char **argv, const char
 
 bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit)
 {
+    return fn_put_from(f, key, text, 1, exit);
+}
+
+bool fn_put_from(struct fn *f, const char *key, const char *text, long long least,
+                 int *exit)
+{
     struct err e = {0};
     long long n;
     if (!text)
         return true;
-    if (!options_number(key, text, 1, UINT32_MAX, &n, &e)) {
+    if (!options_number(key, text, least, UINT32_MAX, &n, &e)) {
         *exit = cli_fail(&e);
         return false;
     }

@@ -68,5 +68,8 @@ bool fn_plain(struct fn *f, const char *usage, int argc, char **argv, const char
               size_t least, size_t most, int *exit);
 /* A number of an option or word into the arguments, where it is given. */
 bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit);
+/* The same, where less than 1 is a number, too. */
+bool fn_put_from(struct fn *f, const char *key, const char *text, long long least,
+                 int *exit);
 /* Writes a file of the person's, or prints it where `path` is NULL. */
 bool fn_write_out(const char *path, struct str text, struct err *e);

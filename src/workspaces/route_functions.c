@@ -71,16 +71,22 @@ static bool put_flag(struct route_call *c, struct asking *q, const char *paramet
     return true;
 }
 
-static bool put_number(struct route_call *c, struct asking *q, const char *parameter,
-                       int64_t max, struct err *e)
+static bool put_from(struct route_call *c, struct asking *q, const char *parameter,
+                     int64_t min, int64_t max, struct err *e)
 {
     int64_t n;
     if (!route_text(c, parameter).n)
         return true;
-    if (!route_number(c, parameter, 1, 1, max, &n, e))
+    if (!route_number(c, parameter, min, min, max, &n, e))
         return false;
     json_pair_int(&q->w, parameter, n);
     return true;
+}
+
+static bool put_number(struct route_call *c, struct asking *q, const char *parameter,
+                       int64_t max, struct err *e)
+{
+    return put_from(c, q, parameter, 1, max, e);
 }
 
 /* What the body has; where the path names the function, a name in it is said as `name_as`
@@ -262,6 +268,12 @@ static const struct json *ask_for_functions(struct route_call *c, int64_t limit,
     put_list(c, &q, "tags");
     put_text(c, &q, "createdBy");
     put_text(c, &q, "sort");
+    put_text(c, &q, "order");
+    put_text(c, &q, "usedSince");
+    put_text(c, &q, "unusedSince");
+    if (!put_from(c, &q, "minUsage", 0, INT64_MAX, e) ||
+        !put_from(c, &q, "maxUsage", 0, INT64_MAX, e))
+        return NULL;
     if (cursor.n)
         json_pair_str(&q.w, "cursor", cursor);
     json_pair_int(&q.w, "limit", limit);

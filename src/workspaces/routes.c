@@ -77,6 +77,7 @@ static const struct route_parameter machine_parameters[] = {
     {"workspace", "the one whose policy holds", STRING_SCHEMA}, {0}};
 
 #define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
+#define COUNT_SCHEMA "{\"type\":\"integer\",\"minimum\":0}"
 #define VERSION_SCHEMA "{\"type\":\"integer\",\"minimum\":1}"
 
 static const struct route_parameter function_list_parameters[] = {
@@ -86,6 +87,12 @@ static const struct route_parameter function_list_parameters[] = {
      "{\"type\":\"string\",\"enum\":[\"agent\",\"user\"]}"},
     {"sort", "in which order; all but name greatest first",
      "{\"type\":\"string\",\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
+    {"order", "asc by name and desc by all others, where it is left out",
+     "{\"type\":\"string\",\"enum\":[\"asc\",\"desc\"]}"},
+    {"minUsage", "called so often at least", COUNT_SCHEMA},
+    {"maxUsage", "called so often at most; 0: never", COUNT_SCHEMA},
+    {"usedSince", "a date, or a time: called since then", STRING_SCHEMA},
+    {"unusedSince", "a date, or a time: not called since then", STRING_SCHEMA},
     {"limit", ROWS_WHOLE, LIMIT(1000)},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
