@@ -24,8 +24,8 @@ static const char evaluate_description[] =
     "utils; tools.jq({args, stdin}) (find_tools); vm.exec('ls | wc'): Linux; "
     "customFunctions.\n"
     "\n"
-    "First ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
-    "all of one. All but api and utils need await.\n"
+    "Ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
+    "all. All but api and utils need await.\n"
     "\n" EVALUATE_EXAMPLE "const open = [];\n"
     "for (const n of await notes.list({typeName: 'project'}))\n"
     "  if ((await notes.get(n.id)).content.includes('TODO:')) open.push(n);\n"
@@ -55,10 +55,9 @@ static const char evaluate_description[] =
     "{\"type\":\"object\",\"properties\":{"                                               \
     "\"code\":" STRING ","                                                                \
     "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"        \
-    "\"timeout\":{\"type\":\"integer\"" one                                               \
-    ",\"description\":\"ms, waiting included (5000)\"},"                                  \
+    "\"timeout\":{\"type\":\"integer\"" one ",\"description\":\"ms in all (5000)\"},"     \
     "\"computeTimeout\":{\"type\":\"integer\"" one                                        \
-    ",\"description\":\"ms of computing alone\"},"                                        \
+    ",\"description\":\"ms of computing\"},"                                              \
     "\"memoryLimit\":{\"type\":\"integer\"" eight ",\"description\":\"MB (128)\"},"       \
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":" STRING ","                           \
     "\"description\":\"only these: 'notes.get', 'links'\"},"                              \
@@ -388,15 +387,14 @@ const struct action_row action_rows[] = {
      .shorten = streams_shorten,
      .checked = run_tool_checked,
      .scope = SCOPE_EVALUATE},
-    {.shown =
-         {.name = "vm_exec",
-          .title = "Run in Linux",
-          .description =
-              "Run a command in a Linux machine of your own (Debian: bash, python3, git), "
-              "ready at once. Shell and files stay. No network, no notes.",
-          .input_schema = vm_exec_input,
-          .output_schema = vm_exec_output,
-          .destructive = true},
+    {.shown = {.name = "vm_exec",
+               .title = "Run in Linux",
+               .description =
+                   "Run a command in a Linux machine (Debian: bash, python3, git), "
+                   "ready at once. Shell and files stay. No network, no notes.",
+               .input_schema = vm_exec_input,
+               .output_schema = vm_exec_output,
+               .destructive = true},
      .run = action_vm_exec,
      .shorten = streams_shorten,
      .checked = vm_checked,

@@ -55,8 +55,7 @@
     "order\",\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"type\":" STRING \
     "},\"required\":[\"type\"]}},\"returnType\":" STRING ",\"code\":" STRING                 \
     ",\"tags\":" STRINGS ",\"examples\":" OBJECTS
-#define MAKER \
-    "\"createdBy\":{\"type\":\"string\",\"enum\":[\"user\",\"agent\"],\"default\":\"user\"}"
+#define MAKER "\"createdBy\":{\"type\":\"string\",\"enum\":[\"user\",\"agent\"]}"
 #define FORCE "\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN
 #define METADATA                                                                                \
     "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE                     \
