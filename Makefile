@@ -33,9 +33,11 @@ CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest -Iinclud
 CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
 # libwasmtime is found beside the program that runs, wherever build/ was moved.
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
-LDFLAGS := -Lbuild/lib -Wl,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib:$$ORIGIN/../lib/cloche' \
-           $(LDFLAGS_$(MODE))
+WASMTIME_IN := $$ORIGIN/lib $$ORIGIN/../lib $$ORIGIN/../lib/cloche
+LDFLAGS := -Lbuild/lib -Wl,-rpath,'$(subst $(subst ,, ),:,$(WASMTIME_IN))' $(LDFLAGS_$(MODE))
 LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
+# What users run loads its libraries when it calls them (src/lazy), where dev/lazy knows how.
+LAZY := $(and $(filter release,$(MODE)),$(filter x86_64,$(shell uname -m)))
 
 # --- how the guests are compiled (clang 21 out of the pinned zig) ---------------------
 ifndef HOME # some runners have none
@@ -197,12 +199,23 @@ $(OUT)/yyjson.o: Makefile $(DEPS)/build.ok
 $(OUT)/cloche.a: $(OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
-link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
-$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
+# The program; and the same with the fixtures of the conformance suite.
+$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o
+$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o
+ifdef LAZY
+$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a $(OUT)/lazy.o
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
+$(OUT)/lazy.o: dev/lazy $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	@echo "  stubs $@"
+	@nm -u $(filter %_main.o %.a,$^) | awk 'NF == 2 {print $$2}' >$(@:.o=.needed)
+	@CC=$(CC) dev/lazy $(@:.o=.needed) 'build/lib/_libwasmtime.so=$(subst $(subst ,, ),:,$(WASMTIME_IN:=/_libwasmtime.so))' \
+	    $(filter -l%,$(PKG_LIBS)) >$(@:.o=.S) && $(CC) -c $(@:.o=.S) -o $@
+else
+$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link)
-# The same with the fixtures of the conformance suite, which nothing else pulls in.
-$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
-	$(call link)
+endif
 $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
 # Begun for queries: with few libraries, so that it starts at once.
@@ -302,7 +315,7 @@ build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) gues
 # version, before 1.0 the minor one (include/cloche.h).
 SOVERSION := $(basename $(VERSION))
 LIBRARY   := build/lib/libcloche.so.$(VERSION)
-LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake,$(OUT)/src/$r/%),$(OBJ))
+LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake lazy,$(OUT)/src/$r/%),$(OBJ))
 PC = sed 's|@PREFIX@|$1|; s|@INCLUDE@|$2|; s|@LIB@|$3|; s|@VERSION@|$(VERSION)|' include/cloche.pc.in
 ifeq ($(MODE),release)
 library: $(LIBRARY) build/lib/pkgconfig/cloche.pc  ## build/lib/libcloche.so and its pkg-config file

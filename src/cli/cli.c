@@ -10,6 +10,7 @@
 #include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "engine/engine.h"
+#include "lazy/lazy.h"
 
 static const struct command {
     const char *name, *words, *help;
@@ -100,6 +101,13 @@ static void fill_streams(void)
         (void)close(fd);
 }
 
+/* It gives up the right to open files before it calls what is loaded. */
+static int compile_module(int argc, char **argv)
+{
+    struct err e = {0};
+    return lazy_load_all(&e) ? tool_compile_main(argc, argv) : cli_fail(&e);
+}
+
 int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
     fill_streams();
@@ -117,7 +125,7 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
         return EXIT_DONE;
     }
     if (!strcmp(argv[1], "compile-module")) /* not for people */
-        return tool_compile_main(argc, argv);
+        return compile_module(argc, argv);
     for (size_t i = 0; i < LENGTH(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run ? commands[i].run(argc, argv)
