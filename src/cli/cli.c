@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "actions/actions.h"
 #include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "engine/engine.h"
@@ -108,6 +109,14 @@ static int compile_module(int argc, char **argv)
     return lazy_load_all(&e) ? tool_compile_main(argc, argv) : cli_fail(&e);
 }
 
+static int make_ready(void)
+{
+    struct err e = {0};
+    struct actions_options none = {0};
+    scoped(actions_close) struct actions *a = actions_open(&none, &e);
+    return a && actions_make_ready(a, &e) ? EXIT_DONE : cli_fail(&e);
+}
+
 int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
     fill_streams();
@@ -126,6 +135,8 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     }
     if (!strcmp(argv[1], "compile-module")) /* not for people */
         return compile_module(argc, argv);
+    if (!strcmp(argv[1], "make-ready")) /* nor this: part of the build */
+        return make_ready();
     for (size_t i = 0; i < LENGTH(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
             return commands[i].run ? commands[i].run(argc, argv)
