@@ -33,9 +33,11 @@ CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest -Iinclud
 CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
 # libwasmtime is found beside the program that runs, wherever build/ was moved.
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
-LDFLAGS := -Lbuild/lib -Wl,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib:$$ORIGIN/../lib/cloche' \
-           $(LDFLAGS_$(MODE))
+WASMTIME_IN := $$ORIGIN/lib $$ORIGIN/../lib $$ORIGIN/../lib/cloche
+LDFLAGS := -Lbuild/lib -Wl,-rpath,'$(subst $(subst ,, ),:,$(WASMTIME_IN))' $(LDFLAGS_$(MODE))
 LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
+# What users run loads its libraries when it calls them (src/lazy), where dev/lazy knows how.
+LAZY := $(and $(filter release,$(MODE)),$(filter x86_64,$(shell uname -m)))
 
 # --- how the guests are compiled (clang 21 out of the pinned zig) ---------------------
 ifndef HOME # some runners have none
@@ -88,12 +90,12 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* guest/vm/* bench fuzz,$d/*.c 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program ready vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
-all: program guests library vm-native vm-init  ## the program, its guests and the library, ready in build/
+all: program guests ready library vm-native vm-init  ## the program, its guests and the library, ready in build/
 unit: guests checker      ## unit tests in debug
 	$(again) MODE=debug tests
 asan: guests checker      ## unit tests under the address and UB sanitizers
@@ -197,12 +199,23 @@ $(OUT)/yyjson.o: Makefile $(DEPS)/build.ok
 $(OUT)/cloche.a: $(OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
-link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
-$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
+# The program; and the same with the fixtures of the conformance suite.
+$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o
+$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o
+ifdef LAZY
+$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a $(OUT)/lazy.o
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
+$(OUT)/lazy.o: dev/lazy $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	@echo "  stubs $@"
+	@nm -u $(filter %_main.o %.a,$^) | awk 'NF == 2 {print $$2}' >$(@:.o=.needed)
+	@CC=$(CC) dev/lazy $(@:.o=.needed) 'build/lib/_libwasmtime.so=$(subst $(subst ,, ),:,$(WASMTIME_IN:=/_libwasmtime.so))' \
+	    $(filter -l%,$(PKG_LIBS)) >$(@:.o=.S) && $(CC) -c $(@:.o=.S) -o $@
+else
+$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link)
-# The same with the fixtures of the conformance suite, which nothing else pulls in.
-$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
-	$(call link)
+endif
 $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
 # Begun for queries: with few libraries, so that it starts at once.
@@ -302,7 +315,7 @@ build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) gues
 # version, before 1.0 the minor one (include/cloche.h).
 SOVERSION := $(basename $(VERSION))
 LIBRARY   := build/lib/libcloche.so.$(VERSION)
-LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake,$(OUT)/src/$r/%),$(OBJ))
+LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake lazy,$(OUT)/src/$r/%),$(OBJ))
 PC = sed 's|@PREFIX@|$1|; s|@INCLUDE@|$2|; s|@LIB@|$3|; s|@VERSION@|$(VERSION)|' include/cloche.pc.in
 ifeq ($(MODE),release)
 library: $(LIBRARY) build/lib/pkgconfig/cloche.pc  ## build/lib/libcloche.so and its pkg-config file
@@ -333,7 +346,7 @@ install: all $(INSTALLED_VM) ## program, library and what they need beneath PREF
 	@cd $(INTO)/lib && ln -sf $(notdir $(LIBRARY)) libcloche.so.$(SOVERSION) && \
 	    ln -sf libcloche.so.$(SOVERSION) libcloche.so
 	@$(call PC,$(PREFIX),$(PREFIX)/include,$(PREFIX)/lib) > $(INTO)/lib/pkgconfig/cloche.pc
-	@install -m 644 build/guest/*.bare.wasm build/guest/*.img $(INTO)/lib/cloche/guest/
+	@install -m 644 build/guest/*.bare.wasm build/guest/*.img build/guest/*.id $(INTO)/lib/cloche/guest/
 	@install -m 644 build/guest/ahead/* $(INTO)/lib/cloche/guest/ahead/
 	@[ ! -d build/guest/tools ] || cp -R build/guest/tools $(INTO)/lib/cloche/guest/
 	@[ -z "$(INSTALLED_VM)" ] || { install -d $(INTO)/lib/cloche/vm && cd build/vm && \
@@ -369,6 +382,15 @@ build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/
 	@[ ! -e $(@D)/checker.tar ] || tar -xmf $(@D)/checker.tar -C $(@D) ahead
 	@touch $@
 
+# Guests as they are once they know the program's table of host calls, its declarations: no
+# start has to tell them. In folders of its own, since the builder's are none of its business.
+ready: build/guest/ready
+build/guest/ready: build/cloche build/guest/script.metered $(wildcard build/guest/checker.bare.wasm)
+	@echo "  ready $(@D)/ahead"
+	@rm -f $(@D)/ahead/*.ready && home=$$(mktemp -d) && \
+	    env -u XDG_CONFIG_HOME -u XDG_STATE_HOME -u XDG_CACHE_HOME -u XDG_DATA_HOME HOME=$$home \
+	    build/cloche make-ready && rm -rf $$home && touch $@
+
 # esbuild, with Go's runtime. What comes of it is kept, since it takes half a minute; what
 # was compiled ahead is for this machine's CPU, and made again where that is another.
 build/guest/typescript.bare.wasm: build/guest/typescript.tar build/cloche-bake
@@ -379,9 +401,10 @@ build/guest/typescript.tar: build/guest/typescript.raw.wasm build/cloche-bake de
 	    $(filter-out %_test.c %_test.h,$(wildcard $(foreach r,bake engine wasi vfs,src/$r/*.[ch]))) -- \
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi typescript.raw.wasm -o typescript; \
 	        rm -rf ahead typescript.wasm; ../cloche-bake --ahead typescript.bare.wasm ahead; \
-	        tar -cf typescript.tar typescript.bare.wasm typescript.img ahead'
+	        tar -cf typescript.tar typescript.bare.wasm typescript.img typescript.id ahead'
 
 checker: build/guest/checker.bare.wasm  ## the type checker, ready in build/guest (minutes, once)
+	@$(MAKE) --no-print-directory ready
 build/guest/checker.bare.wasm: build/guest/checker.tar build/guest/script.metered
 	@tar -xmf $< -C $(@D) && build/cloche-bake --ahead $@ $(@D)/ahead
 build/guest/checker.tar: build/guest/checker.raw.wasm build/cloche-bake dev/kept
@@ -389,9 +412,11 @@ build/guest/checker.tar: build/guest/checker.raw.wasm build/cloche-bake dev/kept
 	@dev/kept $@ $< deps/python-build.txt $(wildcard $(foreach r,bake engine wasi,src/$r/*.[ch])) -- \
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi checker.raw.wasm -o checker; rm -rf checker.wasm made; \
 	        mkdir -p made/ahead; ../cloche-bake --ahead checker.bare.wasm made/ahead; \
-	        tar -cf checker.tar checker.bare.wasm checker.img -C made ahead; rm -rf made'
+	        tar -cf checker.tar checker.bare.wasm checker.img checker.id -C made ahead; rm -rf made'
 else
 program: $(OUT)/cloche
+ready:
+	$(again) MODE=release ready
 conformance: $(OUT)/cloche-conformance
 checker:
 	$(again) MODE=release checker

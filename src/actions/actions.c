@@ -215,6 +215,14 @@ void actions_close(struct actions *a)
     free(a);
 }
 
+/* How long what is unused stays loaded; another time than the engine's is for tests. */
+static uint64_t idle_ms(void)
+{
+    const char *set = getenv("CLOCHE_IDLE_MS");
+    long long ms = set ? atoll(set) : 0;
+    return ms > 0 && ms <= 86400000 ? (uint64_t)ms : 0;
+}
+
 /* What the guests need. Called with the lock held. */
 static bool make_engine(struct actions *a, struct err *e)
 {
@@ -222,7 +230,8 @@ static bool make_engine(struct actions *a, struct err *e)
         return false;
     if (!a->ahead)
         must(asprintf(&a->ahead, "%s/ahead", a->guest_dir) > 0);
-    struct engine_options options = {.ahead = a->ahead};
+    struct engine_options options = {
+        .ahead = a->ahead, .make_ready = a->makes_ready, .idle_ms = idle_ms()};
     return a->engine || (a->engine = engine_open(&options, e));
 }
 
@@ -371,7 +380,16 @@ void actions_warm(struct actions *a)
         typescript_warm(t);
     struct checker *types = actions_checker(a, &e);
     if (types && checker_is_there(types))
-        checker_warm(types);
+        (void)checker_warm(types, &e);
+}
+
+bool actions_make_ready(struct actions *a, struct err *e)
+{
+    a->makes_ready = true;
+    struct checker *types;
+    return actions_script(a, e) && actions_runner(a, e) && actions_lint(a, e) &&
+           (types = actions_checker(a, e)) &&
+           (!checker_is_there(types) || checker_warm(types, e));
 }
 
 /* ---- calling ------------------------------------------------------------ */

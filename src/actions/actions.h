@@ -80,6 +80,10 @@ void actions_serves(struct actions *a);
 /* Makes what a first call would wait for. On a server's own thread; failures show again. */
 void actions_warm(struct actions *a);
 
+/* Part of the build: writes beside the guests what all later starts would make of them.
+ * Before any call. */
+bool actions_make_ready(struct actions *a, struct err *e);
+
 /* All actions in the order in which they are shown, which never changes. */
 const struct action *actions_list(const struct actions *a, size_t *count);
 /* Also of a command-line tool ("wasm_jq"). Stays until actions_close(). NULL: there is

@@ -81,6 +81,7 @@ struct actions {
     struct later *_Atomic later;         /* checks in the background; NULL: no server */
     struct typescript *typescript;       /* made when first needed, under the lock */
     char *ahead;                         /* the folder of modules compiled ahead */
+    bool makes_ready;                    /* and writes there (actions_make_ready) */
     struct cache *cache;                 /* of answers; own lock */
     struct repeating *repeating;         /* code that comes again; own lock */
     struct results *results;             /* too large for their answers; own lock */

@@ -1,6 +1,8 @@
-/* Modules of tools: one for each file, compiled when it is first needed and kept as long
- * as some tool has it. */
+/* Modules of tools: one for each file, compiled when it is first needed, and closed when it
+ * has not been for a while, or when no tool has it any more. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "catalogue/compile.h"
 #include "catalogue/package.h"
@@ -9,7 +11,7 @@
 
 static void free_binary(struct binary *b)
 {
-    module_close(b->module);
+    loadable_free(b->module);
     pthread_mutex_destroy(&b->lock);
     free(b->key);
     free(b->dir);
@@ -29,6 +31,7 @@ struct binary *binary_share(struct catalogue *c, const struct binary *like)
         }
     struct binary *b = mem_new(sizeof *b);
     *b = (struct binary){.next = c->binaries,
+                         .catalogue = c,
                          .key = mem_strdup(like->key),
                          .dir = mem_strdup(like->dir),
                          .file = mem_strdup(like->file),
@@ -65,14 +68,19 @@ static struct module *open_bytes(struct catalogue *c, struct module_source *sour
 static struct module *open_builtin(struct catalogue *c, const struct binary *b,
                                    struct err *e)
 {
-    struct module_source source = {.wasm_hash = b->hash};
+    struct stat st = {0};
+    struct module_source source = {.wasm_hash = b->hash, .beside = true};
     struct module *m = NULL;
     scoped_fd int dir = os_dir_open(b->dir, e);
-    if (dir >= 0 && os_map_file(dir, b->file, &source.wasm, e) &&
-        (!b->image || os_map_file(dir, b->image, &source.image, e)))
+    scoped_fd int fd =
+        dir >= 0 && b->image ? os_open_beneath(dir, b->image, O_RDONLY, 0, e) : -1;
+    struct image_file image = {.fd = fd};
+    if (fd >= 0 && fstat(fd, &st) == 0)
+        image.bytes = (uint64_t)st.st_size;
+    source.file = b->image ? &image : NULL;
+    if (dir >= 0 && (!b->image || fd >= 0) && os_map_file(dir, b->file, &source.wasm, e))
         m = open_bytes(c, &source, e);
     os_unmap(&source.wasm);
-    os_unmap(&source.image);
     return m;
 }
 
@@ -125,15 +133,27 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
     return open_bytes(c, &source, e);
 }
 
-struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
+static struct module *load(void *arg, struct engine *g, struct err *e)
+{
+    (void)g;
+    const struct binary *b = arg;
+    return b->builtin ? open_builtin(b->catalogue, b, e)
+                      : open_installed(b->catalogue, b, e);
+}
+
+struct loadable *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
 {
     struct binary *b = ((const struct entry *)t)->binary;
+    struct engine *g = catalogue_engine(c, e);
     pthread_mutex_lock(&b->lock);
-    if (!b->module)
-        b->module = b->builtin ? open_builtin(c, b, e) : open_installed(c, b, e);
-    struct module *m = b->module;
+    if (!b->module && g)
+        b->module = loadable_new(g, load, b);
+    struct loadable *l = b->module;
     pthread_mutex_unlock(&b->lock);
-    if (!m)
+    if (!l || !loadable_take(l, e)) {
         err_wrap(e, "the tool %s", t->name);
-    return m;
+        return NULL;
+    }
+    loadable_give(l);
+    return l;
 }

@@ -92,9 +92,9 @@ const struct tool *tool_find(struct catalogue *c, struct str name, struct str va
                              struct err *e);
 void tool_release(struct catalogue *c, const struct tool *t); /* NULL is fine */
 
-/* Its module, compiled when first needed, kept. Valid while the tool is held. ERR_INVALID:
- * it is no module that can run here. */
-struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e);
+/* Its module, compiled when first needed, and loaded now. Valid while the tool is held.
+ * ERR_INVALID: it is no module that can run here. */
+struct loadable *tool_module(struct catalogue *c, const struct tool *t, struct err *e);
 
 /* All that tool_find() could mean, disabled ones among them, by name. The list holds
  * each. */

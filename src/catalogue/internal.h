@@ -11,12 +11,13 @@
 struct binary {
     struct binary *next;
     char *key, *dir, *file, *sha256;
-    char *image;          /* NULL: none */
-    char *hash;           /* module_source.wasm_hash; NULL: not to be believed */
-    bool builtin;         /* as trusted as the program */
-    unsigned refs;        /* under the catalogue's lock */
-    pthread_mutex_t lock; /* while it is compiled */
-    struct module *module;
+    char *image;   /* NULL: none */
+    char *hash;    /* module_source.wasm_hash; NULL: not to be believed */
+    bool builtin;  /* as trusted as the program */
+    unsigned refs; /* under the catalogue's lock */
+    struct catalogue *catalogue;
+    pthread_mutex_t lock;    /* guards the next */
+    struct loadable *module; /* made when first asked for */
 };
 
 struct entry {

@@ -77,10 +77,9 @@ void checker_free(struct checker *c)
     free(c);
 }
 
-void checker_warm(struct checker *c)
+bool checker_warm(struct checker *c, struct err *e)
 {
-    struct err none = {0};
-    (void)tsgo_load(c->guest, &none);
+    return tsgo_prepare(c->guest, e);
 }
 
 bool checker_is_there(const struct checker *c)

@@ -7,9 +7,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "actions/actions.h"
 #include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "engine/engine.h"
+#include "lazy/lazy.h"
 
 static const struct command {
     const char *name, *words, *help;
@@ -172,6 +174,21 @@ static int run_command(const char *name, int argc, char **argv,
     return cli_fail_name(NULL, name, names, LENGTH(commands));
 }
 
+/* It gives up the right to open files before it calls what is loaded. */
+static int compile_module(int argc, char **argv)
+{
+    struct err e = {0};
+    return lazy_load_all(&e) ? tool_compile_main(argc, argv) : cli_fail(&e);
+}
+
+static int make_ready(void)
+{
+    struct err e = {0};
+    struct actions_options none = {0};
+    scoped(actions_close) struct actions *a = actions_open(&none, &e);
+    return a && actions_make_ready(a, &e) ? EXIT_DONE : cli_fail(&e);
+}
+
 int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
     fill_streams();
@@ -190,7 +207,9 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
         return EXIT_DONE;
     }
     if (!strcmp(name, "compile-module")) /* not for people */
-        return tool_compile_main(argc, argv);
+        return compile_module(argc, argv);
+    if (!strcmp(name, "make-ready")) /* nor this: part of the build */
+        return make_ready();
     if (!asks)
         return run_command(name, argc, argv, extras);
     /* "cloche help tool run" is "cloche tool run --help". */

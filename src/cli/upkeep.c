@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "http/http.h"
+#include "lazy/lazy.h"
 #include "json/json.h"
 
 struct upkeep {
@@ -117,6 +118,8 @@ static void put_all(const struct json *found, struct buf *out)
 static int doctor(const struct upkeep *o)
 {
     struct err broken = {0};
+    if (!lazy_load_all(&broken))
+        return cli_fail(&broken);
     scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
     scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
     scoped(cloche_options_free) struct cloche_options *options =
@@ -149,8 +152,8 @@ int command_doctor(int argc, char **argv)
     };
     struct option_use use = {
         .usage =
-            "cloche doctor [OPTIONS]\n\nChecks the engine, the cache, an evaluation and, where "
-            "given, the vault.",
+            "cloche doctor [OPTIONS]\n\nChecks the libraries, the engine, the cache, an evaluation "
+            "and, where given, the vault.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &o.help,

@@ -102,14 +102,16 @@ static uint64_t memory_minimum(const wasmtime_module_t *native)
     return bytes;
 }
 
-static bool set_file(struct module *m, const struct image_file *f, struct err *e)
+static bool set_file(struct module *m, const struct image_file *f, bool beside,
+                     struct err *e)
 {
-    must(kind_is_own(m->kind));
+    must(beside || kind_is_own(m->kind));
     if (f->bytes > m->memory_min)
         return err_set(e, ERR_INVALID,
                        "an image of %llu bytes does not fit a memory of %llu",
                        (unsigned long long)f->bytes, (unsigned long long)m->memory_min);
-    m->image = image_of_file(f, e);
+    m->image = beside ? image_of_program(f, m->engine->options.verify_resets, e)
+                      : image_of_file(f, e);
     return m->image != NULL;
 }
 
@@ -140,7 +142,7 @@ struct module *module_open(struct engine *g, enum engine_kind kind,
     if (!m->native)
         return NULL;
     m->memory_min = memory_minimum(m->native);
-    if (!(s->file ? set_file(m, s->file, e) : set_image(m, s->image, e)) ||
+    if (!(s->file ? set_file(m, s->file, s->beside, e) : set_image(m, s->image, e)) ||
         !link_imports(m, native, e))
         return NULL;
     return take(m);

@@ -314,6 +314,8 @@ void world_close(struct world *w)
         return;
     if (w->store)
         wasmtime_store_delete(w->store); /* gives the slot back */
+    if (w->loadable)
+        loadable_give(w->loadable);
     free(w);
 }
 

@@ -11,6 +11,7 @@
 
 #define CHECK_NS ((uint64_t)1000000000)
 #define CHECK_MEMORY ((uint64_t)256 << 20)
+#define API_MAX ((size_t)4 << 20) /* bytes of what it knows of the API */
 #define OWN_MAX ((size_t)4 << 20) /* bytes of what a call finds besides */
 
 /* Answers that are kept: of the codes that came last. */
@@ -24,7 +25,9 @@ struct kept_answer {
 };
 
 struct lint {
-    struct module *module;
+    struct loadable *module;
+    char *guest_dir;
+    struct buf api;       /* what code may use */
     pthread_mutex_t lock; /* guards what follows */
     struct kept_answer kept[KEPT];
     size_t next; /* the one that is replaced next */
@@ -85,35 +88,30 @@ static bool put_input(struct world *w, struct str text, struct err *e)
     return true;
 }
 
-/* A world that knows the API; its memory is what each check begins with. */
-static bool prepare(struct lint *l, struct engine *g, const struct module_source *source,
-                    struct str api, struct err *e)
+/* A first world learns the API. */
+static bool install(struct world *w, void *arg, uint64_t *notes, struct err *e)
 {
-    scoped(module_close) struct module *bare = module_open(g, ENGINE_OWN, source, e);
-    if (!bare)
-        return false;
-    scoped(world_close) struct world *w =
-        world_open(bare, &(struct world_limits){0}, NULL, e);
-    uint64_t cell = api.n;
-    if (!w || !put_input(w, api, e) || !world_call(w, "install", &cell, 1, e))
-        return false;
-    l->module = module_freeze(w, e);
-    return l->module != NULL;
+    (void)notes;
+    const struct str *api = arg;
+    uint64_t cell = api->n;
+    return put_input(w, *api, e) && world_call(w, "install", &cell, 1, e);
 }
 
-static bool open_module(struct lint *l, struct engine *g, int dir, struct str api,
-                        struct err *e)
+static struct module *load(void *arg, struct engine *g, struct err *e)
 {
-    struct str wasm = {0}, image = {0};
-    struct module_source source = {.imports = imports, .import_count = LENGTH(imports)};
-    bool ok = os_map_file(dir, "lint.bare.wasm", &wasm, e) &&
-              os_map_file(dir, "lint.img", &image, e);
-    source.wasm = wasm;
-    source.image = image;
-    ok = ok && prepare(l, g, &source, api, e);
-    os_unmap(&wasm);
-    os_unmap(&image);
-    return ok;
+    const struct lint *l = arg;
+    struct str api = buf_view(&l->api);
+    uint64_t notes[BAKED_NOTES];
+    struct baked_first first = {.text = api, .prepare = install, .arg = &api};
+    struct baked_guest baked = {.dir = l->guest_dir,
+                                .name = "lint",
+                                .imports = imports,
+                                .import_count = LENGTH(imports),
+                                .first = &first};
+    struct module *m = module_open_baked(g, ENGINE_OWN, &baked, notes, e);
+    if (!m)
+        err_wrap(e, "the linter's guest");
+    return m;
 }
 
 struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
@@ -121,11 +119,14 @@ struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
 {
     scoped(lint_close) struct lint *l = mem_new(sizeof *l);
     pthread_mutex_init(&l->lock, NULL);
-    scoped_fd int dir = os_dir_open(guest_dir, e);
-    if (dir < 0 || !open_module(l, g, dir, api, e)) {
-        err_wrap(e, "the linter's guest");
+    buf_init(&l->api, API_MAX);
+    buf_str(&l->api, api);
+    l->guest_dir = mem_strdup(guest_dir);
+    l->module = loadable_new(g, load, l);
+    if (!buf_check(&l->api, "what the linter knows of the API", e) ||
+        !loadable_take(l->module, e))
         return NULL;
-    }
+    loadable_give(l->module);
     return take(l);
 }
 
@@ -136,7 +137,9 @@ void lint_close(struct lint *l)
     for (size_t i = 0; i < KEPT; i++)
         if (l->kept[i].filled)
             lint_findings_done(&l->kept[i].found);
-    module_close(l->module);
+    loadable_free(l->module);
+    buf_done(&l->api);
+    free(l->guest_dir);
     pthread_mutex_destroy(&l->lock);
     free(l);
 }
@@ -273,7 +276,7 @@ bool lint_check(struct lint *l, struct str code, struct str own, uint32_t featur
         return true;
     struct world_limits limits = {
         .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
-    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
+    scoped(world_close) struct world *w = loadable_open(l->module, &limits, NULL, e);
     if (!w || !check_in_world(w, buf_view(&input), code.n, features, out, e))
         return err_wrap(e, "the code was not checked");
     keep(l, key, out);
@@ -304,7 +307,7 @@ bool lint_review(struct lint *l, struct str javascript, struct str source,
         return false;
     struct world_limits limits = {
         .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
-    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
+    scoped(world_close) struct world *w = loadable_open(l->module, &limits, NULL, e);
     struct str text;
     if (!w || !ask(w, "review", buf_view(&question), 0, 0, 1, &text, e))
         return err_wrap(e, "the function was not looked through");
@@ -319,7 +322,7 @@ bool lint_explain(struct lint *l, struct str question, struct cancel *cancel,
 {
     struct world_limits limits = {
         .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
-    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
+    scoped(world_close) struct world *w = loadable_open(l->module, &limits, NULL, e);
     struct str text;
     if (!w || !ask(w, "explain", question, 0, 0, 1, &text, e))
         return err_wrap(e, "the failure was not looked into");

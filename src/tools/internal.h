@@ -48,7 +48,7 @@ bool tree_collect(struct tree *t, const struct tool_world *w, struct tool_result
 struct stage {
     const struct tool_stage *what;
     const struct tool_world *world;
-    struct module *module;
+    struct loadable *module;
     struct command command;
     struct tree tree;
     const char **env;
