@@ -353,9 +353,6 @@ void advise(struct evaluation *v, const struct script_outcome *o, struct buf *ou
                    "Return a summary, or read the whole in pieces with read_result "
                    "{resource: '%s'}.",
                    v->resource);
-    struct str message = buf_view(&o->message);
-    if (!out->n && message.n && memmem(message.at, message.n, "code made from text", 19))
-        buf_cstr(out, "Write the code itself: nobody can allow this.");
     if (!out->n && usual_advice(o->type))
         buf_cstr(out, usual_advice(o->type));
     struct str tidy = str_trim(buf_view(out));

@@ -99,10 +99,10 @@ struct module_source {
      * by the room bake: at most the module's minimum, in whole pages. Empty for
      * a module that brings its own data. */
     struct str image;
-    const struct image_file *file; /* the same in a file, or NULL. Needs an own kind; such
-                                      worlds are neither saved nor frozen */
-    bool beside; /* `file` is small, and lies beside the program, which would suffer as
-                    much if it were cut short: its worlds are as those of bytes */
+    /* The same in a file, or NULL. Needs an own kind; its worlds are not saved nor frozen. */
+    const struct image_file *file;
+    bool
+        beside; /* `file` is the program's own, and small: it is as those bytes would be */
     const struct engine_import *imports;
     size_t import_count;
     /* What module_serialize() gave of the same bytes in another process, for an engine
