@@ -137,6 +137,71 @@ def test_what_sees_no_files_runs_at_once(client):
     assert not answer["result"]["isError"]
 
 
+GIVEN = [{"stdin": "text"}, {"files": {"a": "text"}}, {"cwd": "/work"}, {"cwd": "/tmp"}]
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_a_call_that_is_given_its_input_runs_at_once_and_sees_no_files(client, vault, given):
+    """Permission follows the call: reader could read the vault, and this call does not."""
+    (vault / "secret.txt").write_text("x")
+    client.ask(hello())
+    seen = []
+    for words in (["ls", "/"], ["ls", "."], ["ls", "/tmp/../work/../"]):
+        answer = client.ask(call("wasm_reader", {"args": words, **given}))
+        assert not answer["result"]["isError"], text_of(answer)
+        seen += structured(answer)["stdout"].split()
+    assert set(seen) <= {"work", "tmp", "a"} and "work" in seen
+    code = f"return (await tools.reader(Object.assign({json.dumps(given)}, {{args: ['list', '/']}}))).stdout"
+    answer = client.ask(call("evaluate_note_code", {"code": code}))
+    assert "vault" not in structured(answer)["result"]
+
+
+@pytest.mark.parametrize("shown", [
+    {"args": ["ls", "."]}, {"args": ["cat", "/vault/secret.txt"], "stdin": "text"},
+    {"args": ["cat", "a"], "stdin": "text", "cwd": "/vault"},
+    {"args": ["cat", "../vault/secret.txt"], "files": {"a": "text"}},
+    {"args": ["ls", "."], "files": {"a": "text"}, "cwd": "/work/../vault"}])
+def test_a_call_that_would_see_the_vault_asks(client, program, vault, shown):
+    policy(askSeconds=1)
+    (vault / "secret.txt").write_text("x")
+    client.ask(hello())
+    assert "no person has said" in text_of(client.ask(call("wasm_reader", shown)))
+    assert waiting(program)[0]["shown"]["mounts"] == [f"/vault = {vault} (read only)"]
+
+
+def test_a_pipeline_that_is_given_its_input_asks_nobody(client, program, vault):
+    policy(askSeconds=1)
+    client.ask(hello())
+    stages = [{"tool": "reader", "args": ["cat"]}, {"tool": "reader", "args": ["count"]}]
+    answer = client.ask(call("run_tool", {"pipeline": stages, "stdin": "12345"}))
+    assert structured(answer)["stdout"] == "5\n"
+    stages[1]["args"] = ["ls", "/vault"]
+    answer = client.ask(call("run_tool", {"pipeline": stages, "stdin": "12345"}))
+    assert "no person has said" in text_of(answer)
+    assert "no person has said" in text_of(client.ask(call("run_tool", {"pipeline": stages[:1]})))
+
+
+def test_a_writing_tool_that_is_given_its_input_writes_beside_the_vault(client, vault):
+    client.ask(hello())
+    answer = structured(client.ask(call("wasm_writer", {"args": ["put", "a", "1"], "stdin": ""})))
+    assert answer["files"] == [{"name": "a", "size": 1, "text": "1"}] and "vault" not in answer
+    assert not (vault / "a").exists()
+
+
+def test_a_file_that_was_not_shown_is_explained(client):
+    client.ask(hello())
+    answer = structured(client.ask(call("wasm_reader", {"args": ["cat", "note.md"], "stdin": ""})))
+    assert not answer["success"] and 'cwd: "/vault"' in answer["hint"]
+
+
+def test_who_wants_to_be_asked_of_each_call_says_ask(client, program):
+    policy(askSeconds=1, permissions={"reader": "ask"})
+    client.ask(hello())
+    assert "no person has said" in text_of(client.ask(call("wasm_reader", {"stdin": "text"})))
+    [entry] = waiting(program)
+    assert "files: nothing" in entry["shown"]["tool"][0] and "always" not in entry["choices"]
+
+
 def test_never_is_refused_and_nobody_is_asked(client, program):
     policy(permissions={"base64": "never"})
     client.ask(hello({"elicitation": {}}))
@@ -360,6 +425,7 @@ def test_over_stdio_more_wait_than_there_are_threads(client, program, code):
 
 def test_over_http_more_wait_than_there_are_workers(host, program):
     """24 workers; 16 of one asker may wait, so there are two ways in."""
+    policy(permissions={"reader": "ask"})
     tokens = [run(program, "token", "create", name, "--vault", "*", "--unregistered").split()[0]
               for name in ("one", "two")]
     calls = [host.send_post(read_note(n, [str(n)]), {"Authorization": f"Bearer {tokens[n % 2]}"})

@@ -32,6 +32,12 @@ static struct permit_tool facts_of(const struct tool *t)
                                     access == TOOL_WRITE || access == TOOL_READWRITE};
 }
 
+static bool asks_for_files(const struct standing *s, const struct tool *t)
+{
+    struct permit_tool facts = facts_of(t);
+    return s->policy && policy_asks_for_files(s->policy, &facts);
+}
+
 static const char *permission_of(const struct standing *s, const struct tool *t)
 {
     struct permit_tool facts = facts_of(t);
@@ -73,6 +79,7 @@ static void put_tool(struct json_writer *w, const struct standing *s,
     json_pair_cstr(w, "category", t->category);
     json_pair_cstr(w, "source", t->builtin ? "builtin" : "user");
     json_pair_cstr(w, "permission", permission_of(s, t));
+    json_pair_bool(w, "asksForFiles", asks_for_files(s, t));
     json_pair_bool(w, "enabled", t->enabled);
     put_text(w, "vault", t->vault);
     put_text(w, "signer", t->signer);
@@ -103,7 +110,7 @@ static void print_row(const struct standing *s, const struct tool *t)
     print_cell(t->license ? t->license : "-", 20, 40);
     print_cell(t->category, 12, 24);
     print_cell(t->builtin ? "builtin" : "user", 7, 8);
-    print_cell(permission_of(s, t), 8, 8);
+    print_cell(asks_for_files(s, t) ? "for files" : permission_of(s, t), 9, 9);
     printf("%s", t->enabled ? "enabled" : "disabled");
     if (t->vault)
         printf(", for the vault %s", t->vault);
@@ -119,7 +126,7 @@ static void print_list(const struct list_command *c, const struct standing *s,
     buf_init(&text, LIST_BYTES);
     struct json_writer w = json_writer(&text);
     if (!c->json && l->count)
-        printf("%-15s %-12s %-20s %-12s %-7s %-8s %s\n", "NAME", "VERSION", "LICENSE",
+        printf("%-15s %-12s %-20s %-12s %-7s %-9s %s\n", "NAME", "VERSION", "LICENSE",
                "CATEGORY", "SOURCE", "AGENTS", "STATE");
     json_open_array(&w);
     for (size_t i = 0; i < l->count; i++) {

@@ -84,7 +84,9 @@ static void put_shared(const struct tool *t, struct json_writer *w)
          "\"description\":\"of bytes that are no text\"}]}"},
         {"files", "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},"
                   "\"description\":\"files for /work: {name: text or {base64}}\"}"},
-        {"cwd", "{\"type\":\"string\",\"description\":\"working directory\"}"},
+        {"cwd",
+         "{\"type\":\"string\",\"description\":\"working directory: /vault, or /work, "
+         "the default with stdin or files, which shows no vault\"}"},
         {"timeout", "{\"type\":\"integer\",\"minimum\":1,\"description\":\"ms\"}"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++)

@@ -395,3 +395,13 @@ bool command_make(const struct tool_stage *s, struct arena *a, struct command *o
             return false;
     return true;
 }
+
+bool command_mentions(const struct tool_stage *s, const struct command *c,
+                      struct str path)
+{
+    for (size_t i = 1; i < c->count; i++)
+        if (memmem(c->words[i], strlen(c->words[i]), path.at, path.n))
+            return true;
+    bool by_json = s->arguments && s->tool->execution.style == TOOL_JSON;
+    return by_json && c->input.n && memmem(c->input.at, c->input.n, path.at, path.n);
+}

@@ -76,6 +76,23 @@ bool tools_check(const struct tool_stage *stages, size_t count, struct err *e)
     return true;
 }
 
+bool tools_look(const struct tool_stage *stages, size_t count, const char *const *paths,
+                size_t path_count, bool *fed, bool *named)
+{
+    *named = *fed = false;
+    for (size_t i = 0; i < count; i++) {
+        struct err why = {0};
+        struct command made;
+        scoped(arena_free) struct arena *a = arena_new(RUN_MEMORY);
+        if (!command_make(&stages[i], a, &made, &why))
+            return false;
+        *fed |= i == 0 && made.has_input;
+        for (size_t k = 0; k < path_count; k++)
+            *named |= command_mentions(&stages[i], &made, str_of(paths[k]));
+    }
+    return true;
+}
+
 /* Standard input comes from one place alone. */
 static bool set_input(struct stage *s, bool is_first, struct err *e)
 {

@@ -113,6 +113,11 @@ void tool_result_end(struct tool_result *r); /* one of zeros is fine */
 
 /* What tools_run() would refuse the arguments for, before anybody is asked or waits. */
 bool tools_check(const struct tool_stage *stages, size_t count, struct err *e);
+/* What the arguments tell, before anything runs: is the first stage given what it reads
+ * (*fed), and has a word of any stage, or what one reads as its arguments, one of these
+ * paths in it (*named)? false: the arguments are wrong, as tools_check() says. */
+bool tools_look(const struct tool_stage *stages, size_t count, const char *const *paths,
+                size_t path_count, bool *fed, bool *named);
 /* Checks all arguments first (ERR_INVALID names the parameter; nothing has run), then runs
  * the stages side by side, each one's stdout the next one's stdin, through pipes of 64 KB.
  * true: they ran, see the result. false and *e: ERR_INVALID (an argument, a file's name,
