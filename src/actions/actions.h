@@ -68,6 +68,9 @@ SCOPED(actions, actions_close);
 
 /* The folder of the guests beside this program; the caller frees. NULL: ERR_NOT_FOUND. */
 char *actions_guest_dir(struct err *e);
+/* Is it the name of an action, or of a function of `tools` in code? A command-line tool of
+ * that name could be called by no other name than wasm_NAME. */
+bool actions_name_taken(struct str name);
 
 /* Somebody was not let in at all: for the user's own trail. Waits for no disk. */
 void actions_refused(struct actions *a, const char *caller, const char *why);

@@ -10,18 +10,16 @@
 
 /* ---- telling of one ------------------------------------------------------------ */
 
-static const char *const types[] = {"string", "number", "boolean", "array"};
-
 static void put_parameter(const struct tool_parameter *p, size_t most,
                           struct json_writer *w)
 {
     json_key(w, p->name);
     json_open_object(w);
-    json_pair_cstr(w, "type", types[p->type]);
+    json_pair_cstr(w, "type", tool_type_name(p->type));
     if (p->type == TOOL_ARRAY) {
         json_key(w, "items");
         json_open_object(w);
-        json_pair_cstr(w, "type", types[p->items]);
+        json_pair_cstr(w, "type", tool_type_name(p->items));
         json_close(w);
     }
     json_pair_str(w, "description", str_cut(str_of(p->description), most));

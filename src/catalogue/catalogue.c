@@ -22,6 +22,7 @@ struct catalogue *catalogue_open(const struct catalogue_options *o)
     c->engine = o->engine;
     c->guest_dir = mem_strdup(o->guest_dir);
     c->compiler = o->compiler ? mem_strdup(o->compiler) : NULL;
+    c->taken = o->taken;
     c->guest = os_dir_open(c->guest_dir, &none);
     none = (struct err){0};
     c->data = os_data_dir(NULL, &none);

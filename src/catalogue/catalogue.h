@@ -24,6 +24,9 @@ struct catalogue_options {
     struct engine *engine; /* borrowed; NULL: one of its own, when first needed */
     const char *compiler;  /* the program `cloche`, which compiles strangers' modules in
                               a process apart; NULL: found beside the guests */
+    bool (*taken)(
+        struct str name); /* is it another thing's name, which a tool of that name
+                                       would hide behind? NULL: none is */
 };
 /* Ends the program when there is no memory; what cannot be read shows at the calls. */
 struct catalogue *catalogue_open(const struct catalogue_options *o);
@@ -36,7 +39,9 @@ enum tool_style { TOOL_CLI, TOOL_JSON, TOOL_POSITIONAL };
 /* What a tool may do with files that it is shown; in memory of its own it may do all. */
 enum tool_access { TOOL_NO_FILES, TOOL_READ, TOOL_WRITE, TOOL_READWRITE };
 const char *tool_access_name(enum tool_access access); /* "readwrite", as manifests say */
-enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_BOOLEAN, TOOL_ARRAY };
+/* Objects, and arrays in arrays, are items alone. */
+enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_BOOLEAN, TOOL_ARRAY, TOOL_OBJECT };
+const char *tool_type_name(enum tool_type type); /* "string", as JSON Schema says */
 
 struct tool_parameter {
     const char *name, *description;
@@ -152,6 +157,9 @@ enum tool_replace {
  * NULL for all. */
 bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,
                   enum tool_replace replace, char id[static TOOL_ID], struct err *e);
+/* Can it be the id of a vault: letters, digits, '.', '_' and '-', the first no sign?
+ * ERR_INVALID. */
+bool vault_id_check(const char *vault, struct err *e);
 /* ERR_NOT_FOUND; ERR_INVALID: a built-in one is disabled instead. */
 bool tool_remove(struct catalogue *c, const char *name, const char *vault, struct err *e);
 /* Enables or disables it: for all vaults, or for one. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "catalogue/plain.h"
+#include "catalogue/semver.h"
 
 #define SCHEMA_MEMORY ((size_t)1 << 20)
 #define NOTES_MAX ((size_t)16 << 10)
@@ -513,6 +514,10 @@ static void check_sense(struct check *c, const struct json *m)
         check_parameter(c, it.value, style,
                         &(struct place){.outer = &list, .key = it.key});
     check_positions(c, properties, &list);
+    if (!semver_is(json_str(json_get(m, "version"))))
+        warn(c, &(struct place){.outer = &whole, .key = STR("version")},
+             "is no semantic version such as 1.2.3, so that nobody can tell which of two "
+             "is newer");
     check_clients(c, m, &whole, &list);
 }
 

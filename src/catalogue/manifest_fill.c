@@ -14,10 +14,17 @@ static int named(struct str word, const char *const *words, size_t count)
     return 0;
 }
 
+static const char *const types[] = {"string", "number", "boolean", "array", "object"};
+
 static enum tool_type type_named(struct str word)
 {
-    static const char *const words[] = {"string", "number", "boolean", "array"};
-    return (enum tool_type)named(word, words, LENGTH(words));
+    return str_is(word, "integer") ? TOOL_NUMBER
+                                   : (enum tool_type)named(word, types, LENGTH(types));
+}
+
+const char *tool_type_name(enum tool_type type)
+{
+    return type < LENGTH(types) ? types[type] : "";
 }
 
 /* NULL: it is not there, or holds a NUL. */

@@ -13,7 +13,7 @@
 
 struct list_command {
     const char *words[1], *vault[2];
-    bool json, help;
+    bool json, help, unregistered;
 };
 
 /* What holds for an agent's run of it, and how it is told. */
@@ -145,7 +145,8 @@ static bool list(const struct list_command *c, struct toolbox *box,
 {
     struct tool_list l;
     struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
-    if (!tool_list(box->catalogue, vault, &l, e))
+    if (!tool_vault_known(box, c->vault[0], c->unregistered, e) ||
+        !tool_list(box->catalogue, vault, &l, e))
         return false;
     print_list(c, s, &l);
     struct buf problems = {.at = (char *)(uintptr_t)l.problems, .n = strlen(l.problems)};
@@ -176,10 +177,9 @@ static void print_choices(const struct json *choices, struct buf *out)
 
 static void print_parameter(const struct tool_parameter *p)
 {
-    static const char *const types[] = {"string", "number", "boolean", "array"};
     scoped_buf struct buf line;
     buf_init(&line, (size_t)64 << 10);
-    buf_printf(&line, "%s (%s%s", p->name, types[p->type],
+    buf_printf(&line, "%s (%s%s", p->name, tool_type_name(p->type),
                p->required ? ", required" : "");
     print_choices(p->choices, &line);
     buf_printf(&line, ") %s", p->description);
@@ -228,7 +228,8 @@ static bool show(const struct list_command *c, struct toolbox *box,
 {
     struct tool_list l;
     struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
-    if (!tool_list(box->catalogue, vault, &l, e))
+    if (!tool_vault_known(box, c->vault[0], c->unregistered, e) ||
+        !tool_list(box->catalogue, vault, &l, e))
         return false;
     const struct tool *t = find(&l, c->words[0]);
     if (t && c->json) {
@@ -271,6 +272,7 @@ int tool_listed(int argc, char **argv)
     struct list_command c = {0};
     const struct option_row rows[] = {
         {"--vault", c.vault, NULL, "ID", "as this vault's calls see them"},
+        {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
         {"--json", NULL, &c.json, NULL, "print JSON"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };
@@ -292,6 +294,7 @@ int tool_shown(int argc, char **argv)
     struct err e = {0};
     const struct option_row rows[] = {
         {"--vault", c.vault, NULL, "ID", "as this vault's calls see it"},
+        {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
         {"--json", NULL, &c.json, NULL, "print JSON, with the manifest"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };

@@ -9,12 +9,6 @@
 
 /* ---- what a tool takes -------------------------------------------------- */
 
-static const char *type_name(enum tool_type t)
-{
-    static const char *const names[] = {"string", "number", "boolean", "array"};
-    return names[t];
-}
-
 /* Clients take choices of strings alone, none of them empty, and not too much of them. */
 static bool choices_suit_clients(const struct tool_parameter *p)
 {
@@ -40,6 +34,15 @@ static void say_value(const char *what, const struct json *v, struct buf *said)
                short_text.n < text.n ? " ..." : "");
 }
 
+/* Clients want an object's keys by name, and what is in an array. */
+static const char *const item_schemas[] = {
+    [TOOL_STRING] = "{\"type\":\"string\"}",
+    [TOOL_NUMBER] = "{\"type\":\"number\"}",
+    [TOOL_BOOLEAN] = "{\"type\":\"boolean\"}",
+    [TOOL_ARRAY] = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
+    [TOOL_OBJECT] =
+        "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"}}}"};
+
 static void put_parameter(const struct tool *t, const struct tool_parameter *p,
                           struct json_writer *w)
 {
@@ -56,15 +59,12 @@ static void put_parameter(const struct tool *t, const struct tool_parameter *p,
         say_value("default ", p->default_value, &said);
     json_key(w, p->name);
     json_open_object(w);
-    json_pair_cstr(w, "type", type_name(p->type));
+    json_pair_cstr(w, "type", tool_type_name(p->type));
     json_pair_str(w, "description", buf_view(&said));
     if (choices)
         json_pair(w, "enum", p->choices);
     if (p->type == TOOL_ARRAY) {
-        json_key(w, "items");
-        json_open_object(w);
-        json_pair_cstr(w, "type", type_name(p->items));
-        json_close(w);
+        json_pair_raw(w, "items", str_of(item_schemas[p->items]));
     }
     json_close(w);
 }

@@ -69,6 +69,29 @@ static bool refuse_unknown(const struct tool *t, struct str key, struct err *e)
                    STR_ARGS(str_cut(key, 60)), buf_cz(&known));
 }
 
+/* A number's choices may be spelt as strings in the manifest, and are meant by both. */
+static bool check_number(const struct tool_parameter *p, const struct json *spelt,
+                         const struct json *v, struct err *e)
+{
+    struct json_iter it = json_iter(p->choices);
+    while (json_next(&it))
+        if (json_equal(it.value, v))
+            return true;
+    for (it = json_iter(spelt); json_next(&it);)
+        if (json_equal(it.value, v))
+            return true;
+    scoped_buf struct buf text;
+    buf_init(&text, 300);
+    struct json_writer w = json_writer(&text);
+    for (it = json_iter(p->choices); json_next(&it);) {
+        buf_cstr(&text, text.n ? ", " : "");
+        w = json_writer(&text);
+        json_put(&w, it.value);
+    }
+    return err_set(e, ERR_INVALID, "arguments.%.64s is none of its choices: %s", p->name,
+                   buf_cz(&text));
+}
+
 /* The manifest's own words about a parameter are a schema of it. */
 static bool check_value(const struct layout *l, const struct tool_parameter *p,
                         const struct json *v, struct err *e)
@@ -76,6 +99,8 @@ static bool check_value(const struct layout *l, const struct tool_parameter *p,
     const struct json *all =
         json_get(json_get(l->tool->manifest, "parameters"), "properties");
     char place[TOOL_NAME_MAX + 16];
+    if (p->type == TOOL_NUMBER && p->choices)
+        return check_number(p, json_get(json_get(all, p->name), "enum"), v, e);
     (void)snprintf(place, sizeof place, "arguments.%.64s", p->name);
     return json_schema_check(json_get(all, p->name), v, place, e);
 }
@@ -156,21 +181,27 @@ static bool add_word(struct layout *l, struct str text, struct err *e)
     return true;
 }
 
+/* Objects, and arrays in arrays, as JSON. */
+static void put_item(struct buf *b, const struct json *v)
+{
+    struct json_writer w = json_writer(b);
+    if (json_is(v, JSON_STRING))
+        buf_str(b, json_str(v));
+    else
+        json_put(&w, v);
+}
+
 /* As JavaScript's String() has it; of an array its items, between commas. */
 static void put_text(struct buf *b, const struct json *v)
 {
-    struct json_writer w = json_writer(b);
-    if (json_is(v, JSON_STRING)) {
-        buf_str(b, json_str(v));
-    } else if (json_is(v, JSON_ARRAY)) {
-        struct json_iter it = json_iter(v);
+    struct json_iter it = json_iter(v);
+    if (!json_is(v, JSON_ARRAY))
+        put_item(b, v);
+    else
         for (bool first = true; json_next(&it); first = false) {
             buf_cstr(b, first ? "" : ",");
-            put_text(b, it.value); /* a schema allows no arrays in it */
+            put_item(b, it.value);
         }
-    } else {
-        json_put(&w, v);
-    }
 }
 
 /* `before` and the value's text as one word. */

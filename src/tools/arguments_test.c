@@ -61,6 +61,25 @@ static void flags_and_positions_stand_where_the_manifest_says(void **state)
                         "placed|--plain|1.5|");
 }
 
+static void a_numbers_choices_may_be_spelt_as_strings(void **state)
+{
+    (void)state;
+    assert_string_equal(words("placed", "{'last': 'x', 'level': 1, 'plain': 0}"),
+                        "placed|--level|1|--plain|0|x");
+    assert_string_equal(words("placed", "{'last': 'x', 'level': 2.50, 'plain': 0}"),
+                        "placed|--level|2.5|--plain|0|x");
+    assert_string_equal(words("placed", "{'last': 'x', 'level': '2.5', 'plain': 0}"),
+                        "placed|--level|2.5|--plain|0|x");
+}
+
+static void an_object_in_an_array_is_a_word_of_json(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        words("placed", "{'last': 'x', 'rows': [{'a': [1, 'b']}, {}], 'plain': 0}"),
+        "placed|-r|{\"a\":[1,\"b\"]}|-r|{}|--plain|0|x");
+}
+
 static void args_stand_behind_and_nothing_else_is_required(void **state)
 {
     (void)state;
@@ -89,6 +108,9 @@ static void what_is_wrong_is_named(void **state)
         {"object", "{'list': [1, 'x']}", {"arguments.list[1]", "number"}},
         {"object", "{'a': 'x', 'stdin': 'y'}", {"arguments.stdin"}},
         {"placed", "{'last': 'x', 'color': 'red'}", {"arguments.color", "always"}},
+        {"placed", "{'last': 'x', 'level': 2}", {"arguments.level", "1, 2.5"}},
+        {"placed", "{'last': 'x', 'level': true}", {"arguments.level", "1, 2.5"}},
+        {"placed", "{'last': 'x', 'rows': ['a']}", {"arguments.rows[0]", "object"}},
         {"probe", "{'args': 'x'}", {"arguments.args is string", "array of strings"}},
         {"probe", "{'args': [{}]}", {"arguments.args holds object"}},
         {"probe", "{'args': ['a\\u0000b']}", {"NUL"}},
@@ -180,6 +202,8 @@ int main(void)
         cmocka_unit_test(the_seeds_grep_is_called_by_name),
         cmocka_unit_test(json_goes_to_standard_input_with_defaults),
         cmocka_unit_test(flags_and_positions_stand_where_the_manifest_says),
+        cmocka_unit_test(a_numbers_choices_may_be_spelt_as_strings),
+        cmocka_unit_test(an_object_in_an_array_is_a_word_of_json),
         cmocka_unit_test(args_stand_behind_and_nothing_else_is_required),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(too_many_words_are_refused),
