@@ -181,6 +181,19 @@ def test_a_pipeline_that_is_given_its_input_asks_nobody(client, program, vault):
     assert "no person has said" in text_of(client.ask(call("run_tool", {"pipeline": stages[:1]})))
 
 
+def test_a_parameter_that_is_standard_input_may_come_from_a_pipe(client):
+    client.ask(hello())
+    alone = structured(client.ask(call("wasm_fed", {"pattern": "a", "input": "text"})))
+    assert alone["stdout"].split() == ["fed", "--pattern", "a"]
+    stages = [{"tool": "base64", "arguments": {"mode": "encode", "input": "x"}},
+              {"tool": "fed", "arguments": {"pattern": "a"}}]
+    answer = structured(client.ask(call("run_tool", {"pipeline": stages})))
+    assert answer["stdout"].split() == ["fed", "--pattern", "a"]
+    stages[1]["arguments"]["input"] = "text"
+    assert "in a pipeline the stage before gives" in text_of(
+        client.ask(call("run_tool", {"pipeline": stages})))
+
+
 def test_a_writing_tool_that_is_given_its_input_writes_beside_the_vault(client, vault):
     client.ask(hello())
     answer = structured(client.ask(call("wasm_writer", {"args": ["put", "a", "1"], "stdin": ""})))

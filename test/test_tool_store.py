@@ -129,6 +129,20 @@ def test_a_module_that_needs_more_memory_than_its_manifest_gives_is_refused(tool
     tools("run", "probe")
 
 
+def test_a_parameter_that_is_standard_input_is_one_of_the_tools(tools, tmp_path):
+    """As manifests of Co-do have it: execution.stdinParam, and `pipeable`."""
+    parameters = {"type": "object", "required": ["input"],
+                  "properties": {"input": {"type": "string", "description": "the text"}}}
+    execution = {"argStyle": "cli", "fileAccess": "none", "stdinParam": "input"}
+    changes = {"parameters": parameters, "execution": execution, "pipeable": True}
+    done = subprocess.run([tools.program, "tool", "check", tools.zip(changes)],
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    execution["stdinParam"] = "text"
+    assert "execution.stdinParam is no name of parameters.properties" in tools(
+        "install", tools.zip(changes), code=2)
+
+
 @pytest.mark.parametrize("name", ["check_code", "get_note", "run_tool", "test_custom_function", "pipe"])
 def test_a_tool_cannot_have_the_name_of_something_else(tools, name):
     for command in ("install", "check", "propose"):

@@ -62,6 +62,7 @@ struct tool {
         enum tool_access access;
         uint64_t memory_bytes;
         uint32_t timeout_ms;
+        const char *stdin_parameter; /* whose value is standard input; NULL: none */
     } execution;
     bool returns_object; /* stdout is JSON */
     const char *returns;

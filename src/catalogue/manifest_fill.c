@@ -100,13 +100,14 @@ static bool fill_parameters(const struct json *m, struct arena *a, struct tool *
     return true;
 }
 
-static void fill_execution(const struct json *m, struct tool *t)
+static void fill_execution(const struct json *m, struct arena *a, struct tool *t)
 {
     static const char *const styles[] = {"cli", "json", "positional"};
     const struct json *x = json_get(m, "execution");
     t->execution.style =
         (enum tool_style)named(json_str(json_get(x, "argStyle")), styles, LENGTH(styles));
     t->execution.access = tool_access_named(json_str(json_get(x, "fileAccess")));
+    t->execution.stdin_parameter = text(x, "stdinParam", a);
     t->execution.memory_bytes =
         (uint64_t)json_int(json_get(x, "memoryLimit"), MEMORY_USUAL);
     t->execution.timeout_ms = (uint32_t)json_int(json_get(x, "timeout"), TIMEOUT_USUAL);
@@ -137,6 +138,6 @@ bool manifest_fill(const struct json *m, struct arena *a, struct tool *t, struct
     t->returns_object = str_is(json_str(json_get(returns, "type")), "object");
     t->returns = text_or(returns, "description", a);
     t->manifest = m;
-    fill_execution(m, t);
+    fill_execution(m, a, t);
     return fill_parameters(m, a, t, e);
 }

@@ -10,7 +10,7 @@ static const char *words(const char *name, const char *arguments)
     struct tool_stage s = {.tool = t, .arguments = value(arguments)};
     struct command c;
     e = (struct err){0};
-    bool ok = command_make(&s, scratch, &c, &e);
+    bool ok = command_make(&s, false, scratch, &c, &e);
     scoped_buf struct buf all;
     buf_init(&all, 65536);
     for (size_t i = 0; ok && i < c.count; i++)
@@ -78,6 +78,23 @@ static void an_object_in_an_array_is_a_word_of_json(void **state)
     assert_string_equal(
         words("placed", "{'last': 'x', 'rows': [{'a': [1, 'b']}, {}], 'plain': 0}"),
         "placed|-r|{\"a\":[1,\"b\"]}|-r|{}|--plain|0|x");
+}
+
+static void a_parameter_may_be_standard_input(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        words("fed", "{'input': 'a text', 'pattern': 'a', 'number': true}"),
+        "fed|--pattern|a|--number<a text");
+    assert_string_equal(words("fed", "{'input': '', 'pattern': 'a'}"),
+                        "fed|--pattern|a<");
+    /* What is piped or given as stdin takes its place. */
+    assert_string_equal(words("fed", "{'pattern': 'a', 'stdin': 'other'}"),
+                        "fed|--pattern|a<other");
+    assert_non_null(
+        strstr(words("fed", "{'pattern': 'a'}"), "arguments.input is missing"));
+    assert_non_null(strstr(words("fed", "{'pattern': 'a', 'input': 'x', 'stdin': 'y'}"),
+                           "arguments.stdin gives, too"));
 }
 
 static void args_stand_behind_and_nothing_else_is_required(void **state)
@@ -204,6 +221,7 @@ int main(void)
         cmocka_unit_test(flags_and_positions_stand_where_the_manifest_says),
         cmocka_unit_test(a_numbers_choices_may_be_spelt_as_strings),
         cmocka_unit_test(an_object_in_an_array_is_a_word_of_json),
+        cmocka_unit_test(a_parameter_may_be_standard_input),
         cmocka_unit_test(args_stand_behind_and_nothing_else_is_required),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(too_many_words_are_refused),
