@@ -231,6 +231,42 @@ def test_a_vault_can_forbid_what_its_user_never_named(client, vault):
     assert "vault's policy" in text_of(answer)
 
 
+# --- what is not installed ----------------------------------------------------------------
+
+def test_what_is_not_installed_is_offered_to_nobody(cloche, tmp_path, vault):
+    (tmp_path / "bare").mkdir()
+    program = lay_out(tmp_path / "bare", cloche)
+    shutil.rmtree(tmp_path / "bare" / "guest" / "tools")
+    with Stdio([program, "mcp", "--vault", str(vault)]) as client:
+        assert "jq" not in client.ask(hello())["result"]["instructions"]
+        listed = {t["name"]: t for t in client.ask(request("tools/list"))["result"]["tools"]}
+        assert "vm_exec" not in listed
+        told = listed["evaluate_note_code"]["description"]
+        assert "vm.exec" not in told and "tools.jq" not in told and "utils; customFunctions" in told
+        found = structured(client.ask(call("find_tools", {"query": "start a linux machine"})))
+        assert not {"vm_start", "vm_list"} & {r["name"] for r in found["results"]}
+        assert "make vm" in found["notInstalled"]["Linux machine"]
+        assert "make tools" in found["notInstalled"]["command-line tools"]
+        assert "'make tools'" in text_of(client.ask(call("run_tool", {"name": "jq"})))
+        assert "make vm" in text_of(client.ask(call("vm_exec", {"command": "ls"})))
+
+
+def test_what_is_installed_is_offered(client):
+    assert "tools.jq" in client.ask(hello())["result"]["instructions"]
+    told = next(t["description"] for t in client.ask(request("tools/list"))["result"]["tools"]
+                if t["name"] == "evaluate_note_code")
+    assert "tools.jq" in told and "vm.exec" not in told
+
+
+def test_names_are_told_whole(client):
+    client.ask(hello())
+    listed = {t["name"] for t in client.ask(request("tools/list"))["result"]["tools"]}
+    told = client.ask(call("no_such_tool", {}))["error"]["message"]
+    names = told.partition("there are: ")[2].removesuffix(" and more").split(", ")
+    assert told.endswith(" and more") and len(names) > 5
+    assert all(n in listed or "_" in n and not n.endswith("_") for n in names)
+
+
 # --- through the client's own window ---------------------------------------------------------
 
 @pytest.mark.parametrize("message", [read_note(), call("evaluate_note_code", {"code": CODE}, id=5)])

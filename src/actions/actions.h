@@ -72,6 +72,12 @@ char *actions_guest_dir(struct err *e);
  * that name could be called by no other name than wasm_NAME. */
 bool actions_name_taken(struct str name);
 
+/* What is installed of that which is built apart ('make tools', 'make vm'). */
+struct actions_parts {
+    bool tools, machine;
+};
+struct actions_parts actions_parts(struct actions *a);
+
 /* Somebody was not let in at all: for the user's own trail. Waits for no disk. */
 void actions_refused(struct actions *a, const char *caller, const char *why);
 

@@ -2,6 +2,7 @@
  * shows. Everything else is found by find_tools, and called by its name all the same. */
 #include <stdio.h>
 
+#include "actions/parts.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
 #include "crypto/crypto.h"
@@ -70,6 +71,7 @@ static bool shows_tools(const struct view *v)
 struct showing {
     struct actions *a;
     struct view view;
+    struct actions_parts parts;
     struct str after;
     size_t most, shown;
     bool more;
@@ -136,6 +138,21 @@ static void show_tools(struct showing *s, struct err *e)
     tooling_list_release(s->a, &list);
 }
 
+/* As it is told where some parts are not installed. */
+static bool show_action(struct showing *s, size_t i, struct err *e)
+{
+    struct action shown = s->a->shown[i];
+    scoped_buf struct buf text;
+    buf_init(&text, DESCRIPTION_MAX + 1);
+    if (s->a->rows[i].run == action_evaluate) {
+        parts_describe(&s->parts, shown.description, &text);
+        if (!buf_check(&text, "an action's description", e))
+            return false;
+        shown.description = buf_cz(&text);
+    }
+    return show(s, &shown, e);
+}
+
 /* The number of the first action behind the place; `count`: only tools are left. */
 static size_t first_action(const struct actions *a, struct str after, struct err *e)
 {
@@ -155,11 +172,12 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
 {
     struct showing s = {.a = a, .after = after, .most = most, .fn = fn, .arg = arg};
     s.view = look(a, who);
+    s.parts = actions_parts(a);
     size_t i = first_action(a, after, e);
     bool ok = e->code == ERR_NONE;
     for (; ok && i < a->count; i++)
-        if (shows_action(&s.view, &a->rows[i]))
-            ok = show(&s, &a->shown[i], e);
+        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(&s.parts, &a->rows[i]))
+            ok = show_action(&s, i, e);
     if (ok && shows_tools(&s.view))
         show_tools(&s, e);
     *more = s.more;
@@ -174,9 +192,11 @@ uint64_t actions_shown_state(struct actions *a, const struct caller *who)
     struct catalogue *c = shows_tools(&v) ? actions_catalogue(a, &none) : NULL;
     struct {
         char digest[sizeof v.policy->digest];
-        unsigned vault;
+        unsigned vault, parts;
         uint64_t version;
     } state = {0};
+    struct actions_parts parts = actions_parts(a);
+    state.parts = parts.tools + 2u * parts.machine;
     if (v.policy)
         memcpy(state.digest, v.policy->digest, sizeof state.digest);
     state.vault = shows_tools(&v) ? v.vault : 0;

@@ -115,6 +115,8 @@ bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out,
                struct err *e);
 void tool_list_release(struct catalogue *c, struct tool_list *l); /* zeros are fine */
 
+/* May there be any tool at all: built in, or installed by the person? Looks at two files. */
+bool catalogue_is_filled(const char *guest_dir);
 /* Grows with every change of what there is; for news to clients. Cheap. */
 uint64_t catalogue_version(struct catalogue *c);
 

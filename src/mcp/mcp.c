@@ -61,6 +61,11 @@ static uint64_t shown_state(void *arg, const struct caller *who)
     return actions_shown_state(arg, who);
 }
 
+static struct actions_parts parts_of(void *arg)
+{
+    return actions_parts(arg);
+}
+
 static unsigned scopes_of(void *arg, const struct action *which)
 {
     return action_scopes(arg, which);
@@ -139,6 +144,7 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .shown_state = shown_state,
         .call = call_action,
         .unknown = record_unknown,
+        .parts = parts_of,
         .scopes = scopes_of,
         .listen = listen_to,
         .arg = a,

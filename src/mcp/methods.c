@@ -5,6 +5,10 @@
 
 #include "os/os.h"
 
+#define OF_TOOLS                                                                       \
+    "Command-line tools (jq, ripgrep, sqlite3, pdftotext and many more) are found by " \
+    "find_tools and run by run_tool, or in code by `await tools.jq({args, stdin, files})`. "
+
 /* Clients cut this at 2,048 bytes. */
 static const char instructions[] =
     "Cloche is a sandbox over a folder of linked Markdown notes. "
@@ -17,14 +21,29 @@ static const char instructions[] =
     "trips and context. Each call runs in a fresh WebAssembly world without network, files "
     "or memory of earlier calls unless it asks for them, within limits of time and memory "
     "that an error names when one is hit. For a single step there are get_note, "
-    "search_notes, create_note and update_note. Command-line tools (jq, ripgrep, sqlite3, "
-    "pdftotext and many more) are found by find_tools and run by run_tool, or in code by "
-    "`await tools.jq({args, stdin, files})`. What is worth keeping, keep with "
+    "search_notes, create_note and update_note. " OF_TOOLS
+    "What is worth keeping, keep with "
     "register_custom_function: code calls it as `customFunctions.name()` ever after. A note's identifier is "
     "`type/stem` as it is listed. An update is refused when the note has changed since it "
     "was read: read it again and repeat. A result with isError says what was wrong and "
     "what would be accepted.";
 _Static_assert(sizeof instructions <= 2048, "clients cut longer instructions");
+
+/* Without what is not installed. */
+static void put_instructions(const struct exchange *x, struct json_writer *w)
+{
+    const struct backend *b = &x->m->backend;
+    const char *tools = strstr(instructions, OF_TOOLS);
+    scoped_buf struct buf text;
+    buf_init(&text, sizeof instructions);
+    if (!b->parts || b->parts(b->arg).tools)
+        buf_cstr(&text, instructions);
+    else {
+        buf_put(&text, instructions, (size_t)(tools - instructions));
+        buf_cstr(&text, tools + sizeof OF_TOOLS - 1);
+    }
+    json_pair_str(w, "instructions", buf_view(&text));
+}
 
 /* What is served to everybody does not change while the program runs, or it is told. */
 #define CACHE_MS 300000
@@ -95,7 +114,7 @@ static void answer_initialize(struct exchange *x)
     json_pair_cstr(&w, "title", "Cloche");
     json_pair_cstr(&w, "version", CLOCHE_VERSION);
     json_close(&w);
-    json_pair_cstr(&w, "instructions", instructions);
+    put_instructions(x, &w);
     result_close(&w, x->era);
 }
 
@@ -104,7 +123,7 @@ static void answer_discover(struct exchange *x)
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
     put_capabilities(x, &w);
-    json_pair_cstr(&w, "instructions", instructions);
+    put_instructions(x, &w);
     put_cache_hints(&w, x->era, KEEP_FOR_ALL);
     result_close(&w, x->era);
 }

@@ -62,7 +62,7 @@ static bool is_given(const struct json *v)
 static bool refuse_unknown(const struct tool *t, struct str key, struct err *e)
 {
     scoped_buf struct buf known;
-    buf_init(&known, 300);
+    buf_init(&known, 280);
     for (size_t i = 0; i < t->parameter_count; i++)
         buf_printf(&known, "%s, ", t->parameters[i].name);
     for (size_t i = 0; i < LENGTH(shared_keys); i++)
