@@ -26,6 +26,8 @@ struct answer {
     struct buf json;    /* the caller inits it with a ceiling, and ends it */
     struct buf content; /* MCP content blocks, an array, instead of its text; or empty */
     bool is_error;
+    bool
+        text_alone; /* over MCP it is told once, as text, and not as structured content */
     /* Bytes of JSON beyond which the caller is told a part; 0: it takes any. Of such a
      * part `whole` is what actions_resource() has all by: "" where that is not kept (16
      * MiB), or nothing was cut. */

@@ -201,9 +201,6 @@ static const char run_tool_input[] =
              "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}");
 static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT);
 
-/* It may be any other action's. */
-static const char run_tool_output[] = OBJECT;
-
 static const char vm_exec_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"command\":{\"type\":\"string\",\"description\":\"for bash\"},"
@@ -376,7 +373,6 @@ const struct action_row action_rows[] = {
               "Run a command-line tool in a sandbox, over the files given and, where "
               "it is allowed, the notes. Also runs what find_tools found.",
           .input_schema = run_tool_input,
-          .output_schema = run_tool_output,
           .destructive = true},
      .run = action_run_tool,
      .shorten = streams_shorten,

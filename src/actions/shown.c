@@ -104,15 +104,13 @@ static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
     struct json_writer w = json_writer(&schema);
     tool_input_schema(t, &w);
     (void)snprintf(name, sizeof name, TOOL_PREFIX "%s", t->name);
-    const struct action shown = {
-        .name = name,
-        .title = t->name,
-        .description = buf_cz(&description),
-        .input_schema = buf_cz(&schema),
-        .output_schema = "{\"type\":\"object\",\"required\":[\"success\",\"exitCode\"]}",
-        .read_only =
-            t->execution.access == TOOL_NO_FILES || t->execution.access == TOOL_READ,
-        .destructive = true};
+    const struct action shown = {.name = name,
+                                 .title = t->name,
+                                 .description = buf_cz(&description),
+                                 .input_schema = buf_cz(&schema),
+                                 .read_only = t->execution.access == TOOL_NO_FILES ||
+                                              t->execution.access == TOOL_READ,
+                                 .destructive = true};
     return buf_check(&schema, "a tool's schema", e) &&
            buf_check(&description, "a tool's description", e) && show(s, &shown, e);
 }

@@ -53,6 +53,11 @@ struct tool_parameter {
     int position;     /* from 1, among what has no flag; 0: none */
 };
 
+struct tool_exit {
+    uint32_t code;
+    const char *means;
+};
+
 struct tool {
     const char *id; /* a UUID; of a built-in tool, always the same */
     const char *name, *version, *description, *category;
@@ -62,7 +67,9 @@ struct tool {
         enum tool_access access;
         uint64_t memory_bytes;
         uint32_t timeout_ms;
-        const char *stdin_parameter; /* whose value is standard input; NULL: none */
+        const char *stdin_parameter;   /* whose value is standard input; NULL: none */
+        const struct tool_exit *exits; /* codes that are answers and no failures */
+        size_t exit_count;
     } execution;
     bool returns_object; /* stdout is JSON */
     const char *returns;
@@ -78,6 +85,10 @@ struct tool {
     const char *sha256;   /* of the module, in hexadecimal */
     const char *data_dir; /* its read-only files, shown at "/"; NULL: none */
 };
+
+/* What an exit code other than 0 tells that is no failure ("no line matched"); NULL: it is
+ * one. */
+const char *tool_exit_means(const struct tool *t, uint32_t code);
 
 #define TOOL_NAME_MAX 64u
 #define TOOL_ID 37 /* a UUID and a NUL */

@@ -285,7 +285,7 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
         put_part(&w, c, a);
     else
         put_content(&w, buf_view(&a->json));
-    if (a->json.n)
+    if (a->json.n && !a->text_alone)
         json_pair_raw(&w, "structuredContent", buf_view(&a->json));
     json_pair_bool(&w, "isError", a->is_error);
     result_close(&w, c->era);

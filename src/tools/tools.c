@@ -202,7 +202,10 @@ static bool sum_up(struct run *r, const struct tool_world *w, struct tool_result
         const struct stage *s = &r->stages[i];
         if (s->failed.code)
             return err_set(e, s->failed.code, "%s", s->failed.msg);
-        if (out->failed == r->count && s->outcome->exit_code != 0 && !s->outcome->unread)
+        const struct tool_outcome *o = s->outcome;
+        bool fine = o->exit_code == 0 || o->unread ||
+                    (!o->stopped && tool_exit_means(s->what->tool, o->exit_code));
+        if (out->failed == r->count && !fine)
             out->failed = i;
     }
     bool all_ended = true;

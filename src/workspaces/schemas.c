@@ -226,7 +226,8 @@ const struct schema schemas[] = {
     {"ToolResult",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"stdout\":" STRING ",\"stderr\":" STRING ",\"exitCode\":" NUMBER
-     ",\"stdoutEncoding\":{\"const\":\"base64\"},\"result\":{},"
+     ",\"stdoutEncoding\":{\"const\":\"base64\"},\"outcome\":" STRING
+     ",\"returns\":{\"const\":\"object\"},\"hint\":" STRING ","
      "\"error\":" STRING ",\"errorDetails\":{\"type\":\"object\"},"
      "\"files\":{\"type\":\"array\",\"items\":" TOOL_FILE "},"
      "\"changed\":{\"const\":true},\"vault\":{\"type\":\"object\"},"
