@@ -39,6 +39,19 @@ static bool has_guest(const char *dir)
 }
 
 /* Beside the program, as it is built, or where an installation puts it. */
+bool actions_name_taken(struct str name)
+{
+    static const char *const in_code[] = {"run", "pipe", "list", "describe"};
+    bool taken = false;
+    for (size_t i = 0; i < action_count; i++)
+        taken |= str_is(name, action_rows[i].shown.name);
+    for (size_t i = 0; i < function_row_count; i++)
+        taken |= str_is(name, function_rows[i].shown.name);
+    for (size_t i = 0; i < LENGTH(in_code); i++)
+        taken |= str_is(name, in_code[i]);
+    return taken;
+}
+
 char *actions_guest_dir(struct err *e)
 {
     static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};

@@ -26,6 +26,8 @@ struct answer {
     struct buf json;    /* the caller inits it with a ceiling, and ends it */
     struct buf content; /* MCP content blocks, an array, instead of its text; or empty */
     bool is_error;
+    bool
+        text_alone; /* over MCP it is told once, as text, and not as structured content */
     /* Bytes of JSON beyond which the caller is told a part; 0: it takes any. Of such a
      * part `whole` is what actions_resource() has all by: "" where that is not kept (16
      * MiB), or nothing was cut. */
@@ -68,6 +70,15 @@ SCOPED(actions, actions_close);
 
 /* The folder of the guests beside this program; the caller frees. NULL: ERR_NOT_FOUND. */
 char *actions_guest_dir(struct err *e);
+/* Is it the name of an action, or of a function of `tools` in code? A command-line tool of
+ * that name could be called by no other name than wasm_NAME. */
+bool actions_name_taken(struct str name);
+
+/* What is installed of that which is built apart ('make tools', 'make vm'). */
+struct actions_parts {
+    bool tools, machine;
+};
+struct actions_parts actions_parts(struct actions *a);
 
 /* Somebody was not let in at all: for the user's own trail. Waits for no disk. */
 void actions_refused(struct actions *a, const char *caller, const char *why);

@@ -173,14 +173,15 @@ const struct api_type api_types[] = {
      "timeout is in ms"},
     {"ToolResult",
      "{success: boolean, stdout: string | Uint8Array, stderr: string, exitCode: number, "
-     "result?: any, error?: string, errorDetails?: {type: string, code: string, "
+     "result?: any, outcome?: string, returns?: 'object', hint?: string, error?: string, errorDetails?: {type: string, code: string, "
      "message: string, tool: string, retry: boolean}, files: {name: string, size: number, "
      "text?: string, bytes?: Uint8Array}[], stats: {wall_ms: number, compute_ms: number, "
      "peak_memory_bytes: number}, changed?: true, vault?: {created?: string[], "
      "changed?: string[], deleted?: string[], more?: number}, stages?: any[], "
      "truncated?: {[what: string]: number}}",
      "how a command-line tool ended; stdout is bytes where it is no UTF-8, result is what "
-     "its manifest makes of it, files are those in /work that it made or changed"},
+     "its manifest makes of it (not among the keys), outcome what an exit code other than 0 "
+     "tells that is no failure, files are those in /work that it made or changed"},
     {"ToolRow",
      "{name: string, version: string, category: string, description: string, "
      "source: 'builtin' | 'user'}",

@@ -54,6 +54,10 @@ struct action_row {
     const struct action_extra *extra; /* somebody else's; NULL: ours */
 };
 /* Ours: list.c, and function_table.c. */
+/* Parts of the description of evaluate_note_code, which go where that is not installed. */
+#define TELLS_OF_TOOLS "tools.jq({args, stdin}) (find_tools); "
+#define TELLS_OF_MACHINE "vm.exec('ls | wc'): Linux; "
+
 extern const struct action_row action_rows[], function_rows[];
 extern const size_t action_count, function_row_count;
 

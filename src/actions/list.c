@@ -21,8 +21,7 @@ static const char evaluate_description[] =
     "notes.create({type, title, content, metadata?}) -> {id, ...}\n"
     "notes.update({identifier, content?, metadata?}): metadata is merged\n"
     "Also notes.rename, delete ...; links, hierarchy, relationships, noteTypes, vaults, "
-    "utils; tools.jq({args, stdin}) (find_tools); vm.exec('ls | wc'): Linux; "
-    "customFunctions.\n"
+    "utils; " TELLS_OF_TOOLS TELLS_OF_MACHINE "customFunctions.\n"
     "\n"
     "Ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
     "all. All but api and utils need await.\n"
@@ -205,9 +204,6 @@ static const char run_tool_input[] =
              "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}", "");
 static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT, LEAST_1);
 
-/* It may be any other action's. */
-static const char run_tool_output[] = OBJECT;
-
 static const char vm_exec_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"command\":{\"type\":\"string\",\"description\":\"for bash\"},"
@@ -381,7 +377,6 @@ const struct action_row action_rows[] = {
               "Run a command-line tool in a sandbox, over the files given and, where "
               "it is allowed, the notes. Also runs what find_tools found.",
           .input_schema = run_tool_input,
-          .output_schema = run_tool_output,
           .destructive = true},
      .run = action_run_tool,
      .shorten = streams_shorten,

@@ -41,6 +41,21 @@ struct permit_tool tool_facts(const struct tool *t)
                                     access == TOOL_WRITE || access == TOOL_READWRITE};
 }
 
+/* The same of this call: a tool that is shown no files neither reads nor writes any. */
+static struct permit_tool facts_of(const struct question *q, size_t i)
+{
+    struct permit_tool facts = tool_facts(q->wish->tools[i]);
+    facts.reads &= q->wish->sees;
+    facts.writes &= q->wish->sees;
+    return facts;
+}
+
+static bool sees_files(const struct question *q, size_t i)
+{
+    struct permit_tool facts = facts_of(q, i);
+    return facts.reads || facts.writes;
+}
+
 static const struct policy *policy_of(const struct question *q)
 {
     return q->by->place->permit.policy;
@@ -74,7 +89,7 @@ static void put_text(struct json_writer *w, const struct buf *text)
 static void put_tool(const struct question *q, size_t i, struct json_writer *w)
 {
     const struct tool *t = q->wish->tools[i];
-    struct permit_tool facts = tool_facts(t);
+    struct permit_tool facts = facts_of(q, i);
     scoped_buf struct buf text;
     buf_init(&text, 4096);
     buf_printf(&text, "%s %.40s, ", t->name, t->version);
@@ -177,7 +192,7 @@ static void put_mounts(const struct question *q, bool paths, struct json_writer 
     bool reads = false, writes = false;
     const struct policy *p = policy_of(q);
     for (size_t i = 0; i < q->wish->count; i++) {
-        struct permit_tool t = tool_facts(q->wish->tools[i]);
+        struct permit_tool t = facts_of(q, i);
         reads |= t.reads;
         writes |= t.writes;
     }
@@ -263,7 +278,7 @@ static void keep_word(const struct question *q, enum approval_memory memory)
     struct granted *g = q->by->actions->granted;
     for (size_t i = 0; i < q->wish->count; i++)
         if (q->asked[i] && memory == APPROVAL_SESSION && q->session[0])
-            granted_add(g, q->session, q->path, q->wish->tools[i]);
+            granted_add(g, q->session, q->path, q->wish->tools[i], sees_files(q, i));
 }
 
 /* ---- the whole ---------------------------------------------------------------- */
@@ -286,20 +301,22 @@ static bool look_at_policy(struct question *q, struct err *e)
         const char *from;
         enum permission word;
         const struct tool *t = q->wish->tools[i];
-        struct permit_tool facts = tool_facts(t);
+        struct permit_tool facts = facts_of(q, i);
         const struct permit *permit = &q->by->place->permit;
         if (!(q->wish->machine ? permit_machine(permit, "vm.exec", &word, e)
                                : permit_tool(permit, &facts, &word, e)))
             return false;
         if (word != PERMISSION_ASK ||
-            (q->session[0] &&
-             granted_has(q->by->actions->granted, q->session, q->path, t)))
+            (q->session[0] && granted_has(q->by->actions->granted, q->session, q->path, t,
+                                          sees_files(q, i))))
             continue;
         q->asked[i] = true;
         q->asks++;
         /* Where the vault's policy asks, the user's word would not end that. */
         (void)policy_permission(policy_of(q), q->wish->machine ? NULL : &facts, &from);
         q->always = q->always && strcmp(from, "vault") != 0;
+        /* Nor is it for calls that show the tool more than the person sees of this one. */
+        q->always &= t->execution.access == TOOL_NO_FILES || sees_files(q, i);
     }
     return true;
 }

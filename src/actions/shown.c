@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "actions/functioning.h"
+#include "actions/parts.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
 #include "crypto/crypto.h"
@@ -78,6 +79,7 @@ struct showing {
     struct actions *a;
     const struct caller *who;
     struct view view;
+    struct actions_parts parts;
     struct str after;
     size_t most, shown;
     bool more;
@@ -135,12 +137,6 @@ static bool show_evaluate(struct showing *s, const struct action *a, struct err 
     return show(s, &shown, e);
 }
 
-static bool show_action(struct showing *s, size_t i, struct err *e)
-{
-    return s->a->rows[i].run == action_evaluate ? show_evaluate(s, &s->a->shown[i], e)
-                                                : show(s, &s->a->shown[i], e);
-}
-
 /* ---- tools ------------------------------------------------------------------------------ */
 
 static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
@@ -157,15 +153,13 @@ static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
     struct json_writer w = json_writer(&schema);
     tool_input_schema(t, &w);
     (void)snprintf(name, sizeof name, TOOL_PREFIX "%s", t->name);
-    const struct action shown = {
-        .name = name,
-        .title = t->name,
-        .description = buf_cz(&description),
-        .input_schema = buf_cz(&schema),
-        .output_schema = "{\"type\":\"object\",\"required\":[\"success\",\"exitCode\"]}",
-        .read_only =
-            t->execution.access == TOOL_NO_FILES || t->execution.access == TOOL_READ,
-        .destructive = true};
+    const struct action shown = {.name = name,
+                                 .title = t->name,
+                                 .description = buf_cz(&description),
+                                 .input_schema = buf_cz(&schema),
+                                 .read_only = t->execution.access == TOOL_NO_FILES ||
+                                              t->execution.access == TOOL_READ,
+                                 .destructive = true};
     return buf_check(&schema, "a tool's schema", e) &&
            buf_check(&description, "a tool's description", e) && show(s, &shown, e);
 }
@@ -191,6 +185,22 @@ static void show_tools(struct showing *s, struct err *e)
     tooling_list_release(s->a, &list);
 }
 
+/* As it is told where some parts are not installed. */
+static bool show_action(struct showing *s, size_t i, struct err *e)
+{
+    struct action shown = s->a->shown[i];
+    scoped_buf struct buf text;
+    buf_init(&text, DESCRIPTION_MAX + 1);
+    if (s->a->rows[i].run == action_evaluate) {
+        parts_describe(&s->parts, shown.description, &text);
+        if (!buf_check(&text, "an action's description", e))
+            return false;
+        shown.description = buf_cz(&text);
+        return show_evaluate(s, &shown, e);
+    }
+    return show(s, &shown, e);
+}
+
 /* The number of the first action behind the place; `count`: only tools are left. */
 static size_t first_action(const struct actions *a, struct str after, struct err *e)
 {
@@ -211,10 +221,11 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
     struct showing s = {
         .a = a, .who = who, .after = after, .most = most, .fn = fn, .arg = arg};
     s.view = look(a, who);
+    s.parts = actions_parts(a);
     size_t i = first_action(a, after, e);
     bool ok = e->code == ERR_NONE;
     for (; ok && i < a->count; i++)
-        if (shows_action(&s.view, &a->rows[i]))
+        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(&s.parts, &a->rows[i]))
             ok = show_action(&s, i, e);
     if (ok && shows_tools(&s.view))
         show_tools(&s, e);
@@ -241,9 +252,11 @@ uint64_t shown_tools_state(struct actions *a, const struct caller *who)
     struct catalogue *c = shows_tools(&v) ? actions_catalogue(a, &none) : NULL;
     struct {
         char digest[sizeof v.policy->digest];
-        unsigned vault;
+        unsigned vault, parts;
         uint64_t version;
     } state = {0};
+    struct actions_parts parts = actions_parts(a);
+    state.parts = parts.tools + 2u * parts.machine;
     if (v.policy)
         memcpy(state.digest, v.policy->digest, sizeof state.digest);
     state.vault = shows_tools(&v) ? v.vault : 0;

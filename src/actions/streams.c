@@ -49,13 +49,28 @@ void streams_put(const struct stream s[static STREAMS], struct json_writer *w)
         put_one(names[i], &s[i], w);
 }
 
-void streams_put_truncated(const struct stream s[static STREAMS], struct json_writer *w)
+/* What else is said to be left out: files. */
+static bool tells_more(const struct json *truncated)
+{
+    struct json_iter it = json_iter(truncated);
+    while (json_is(truncated, JSON_OBJECT) && json_next(&it))
+        if (!str_starts(it.key, "std"))
+            return true;
+    return false;
+}
+
+static void put_truncated(const struct stream s[static STREAMS], const struct json *more,
+                          struct json_writer *w)
 {
     char at[16];
-    if (!s[0].lost && !s[1].lost)
+    if (!s[0].lost && !s[1].lost && !tells_more(more))
         return;
     json_key(w, "truncated");
     json_open_object(w);
+    struct json_iter it = json_iter(more);
+    while (json_is(more, JSON_OBJECT) && json_next(&it))
+        if (!str_starts(it.key, "std"))
+            json_key_str(w, it.key), json_put(w, it.value);
     for (size_t i = 0; i < STREAMS; i++) {
         if (!s[i].lost)
             continue;
@@ -64,6 +79,11 @@ void streams_put_truncated(const struct stream s[static STREAMS], struct json_wr
         json_pair_int(w, at, (int64_t)s[i].gap);
     }
     json_close(w);
+}
+
+void streams_put_truncated(const struct stream s[static STREAMS], struct json_writer *w)
+{
+    put_truncated(s, NULL, w);
 }
 
 /* ---- leaving more out ------------------------------------------------------------- */
@@ -165,7 +185,7 @@ static void put_object(const struct json *root, const struct stream *s, struct b
                  !str_starts(it.key, "stderr"))
             json_key_str(&w, it.key), json_put(&w, it.value);
     }
-    streams_put_truncated(s, &w);
+    put_truncated(s, json_get(root, "truncated"), &w);
     json_close(&w);
 }
 

@@ -150,6 +150,8 @@ char *str_cz(struct str s, struct arena *a, struct err *e);
 bool str_is_utf8(struct str s);
 /* The longest prefix of at most `max` bytes that does not cut a character. */
 struct str str_cut(struct str s, size_t max);
+/* The same of a list: whole names, between ", ". */
+struct str str_cut_list(struct str s, size_t max);
 /* Slips from one to the other: a byte too much, too few or another, or two that are
  * swapped. ASCII case does not count, and of each only the first 64 bytes do. */
 size_t str_distance(struct str a, struct str b);

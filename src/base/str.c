@@ -112,6 +112,15 @@ struct str str_cut(struct str s, size_t max)
     return (struct str){s.at, n};
 }
 
+struct str str_cut_list(struct str s, size_t max)
+{
+    size_t end = s.n;
+    for (size_t i = 0; s.n > max && i <= max; i++)
+        if (i == 0 || (s.at[i] == ',' && i + 1 < s.n && s.at[i + 1] == ' '))
+            end = i;
+    return (struct str){s.at, end};
+}
+
 uint32_t str_next_char(const char **at, const char *end)
 {
     const unsigned char *p = (const unsigned char *)*at;

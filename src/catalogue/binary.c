@@ -84,25 +84,24 @@ static struct module *open_builtin(struct catalogue *c, const struct binary *b,
     return m;
 }
 
-bool binary_check(struct catalogue *c, struct str wasm, struct buf *compiled,
-                  struct err *e)
+struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
 {
     struct err why = {0};
     struct module_source source = {.wasm = wasm, .never_compile = true};
     scoped(module_close) struct module *known = open_bytes(c, &source, &why);
+    scoped_buf struct buf compiled;
+    buf_init(&compiled, SIZE_MAX / 2);
     if (known && !module_has_start(known, "_start"))
-        return err_set(e, ERR_INVALID, "the module exports no function _start");
-    if (!known && why.code != ERR_NOT_FOUND)
-        return err_set(e, why.code, "%s", why.msg);
-    return known || compile_apart(c, wasm, compiled, e);
-}
-
-void binary_keep(struct catalogue *c, struct str wasm, struct str compiled)
-{
-    struct err none = {0};
-    struct module_source source = {.wasm = wasm, .compiled = compiled};
-    if (compiled.n)
-        module_close(open_bytes(c, &source, &none));
+        err_set(e, ERR_INVALID, "the module exports no function _start");
+    else if (!known && why.code != ERR_NOT_FOUND)
+        err_set(e, why.code, "%s", why.msg);
+    if (known || e->code)
+        return e->code ? NULL : take(known);
+    if (!compile_apart(c, wasm, &compiled, e))
+        return NULL;
+    source.compiled = buf_view(&compiled);
+    source.never_compile = false;
+    return open_bytes(c, &source, e);
 }
 
 /* What a person installed: looked at again, since its file may not be the one that was
@@ -111,9 +110,8 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                                      struct err *e)
 {
     char path[200], sha256[CRYPTO_SHA256_HEX];
-    scoped_buf struct buf wasm, compiled;
+    scoped_buf struct buf wasm;
     buf_init(&wasm, PACKAGE_WASM_MAX);
-    buf_init(&compiled, SIZE_MAX / 2);
     (void)snprintf(path, sizeof path, "%s/%s", b->dir, b->file);
     if (!os_read_file(c->data, path, &wasm, NULL, e))
         return NULL;
@@ -125,12 +123,7 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                 sha256, b->sha256);
         return NULL;
     }
-    struct module_source source = {.wasm = buf_view(&wasm)};
-    if (!binary_check(c, source.wasm, &compiled, e))
-        return NULL;
-    source.compiled = buf_view(&compiled);
-    source.never_compile = !compiled.n;
-    return open_bytes(c, &source, e);
+    return binary_open(c, buf_view(&wasm), e);
 }
 
 static struct module *load(void *arg, struct engine *g, struct err *e)

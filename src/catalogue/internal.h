@@ -43,6 +43,7 @@ struct snapshot {
 struct catalogue {
     char *guest_dir;
     char *compiler;                     /* NULL: beside the guests */
+    bool (*taken)(struct str name);     /* NULL: none is */
     struct engine *engine, *own_engine; /* the first: whose is used */
     char *own_ahead;                    /* which that borrows */
     int data, config, guest;            /* folders, -1 where there are none */
@@ -78,12 +79,9 @@ struct engine *catalogue_engine(struct catalogue *c, struct err *e);
 
 /* ---- packages ------------------------------------------------------------ */
 
-/* A module that can run as a tool: found in the cache, or compiled apart and appended to
- * `compiled`. As tool_install() fails. */
-bool binary_check(struct catalogue *c, struct str wasm, struct buf *compiled,
-                  struct err *e);
-/* Puts what was compiled into the cache, if it can. */
-void binary_keep(struct catalogue *c, struct str wasm, struct str compiled);
+/* A module that can run as a tool: found in the cache, or compiled apart and put there.
+ * To be closed. NULL and *e as tool_install() fails. */
+struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e);
 
 /* ---- modules ------------------------------------------------------------- */
 

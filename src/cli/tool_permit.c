@@ -33,7 +33,8 @@ int tool_permit(int argc, char **argv)
         .usage =
             "cloche tool permit NAME always|ask|never|usual [OPTIONS]\n\n"
             "May agents run it? usual: as if nothing had been said, which is always\n"
-            "for built-in tools that see no files, and ask for all others.",
+            "for built-in tools in calls that show them no files of the vault, and ask\n"
+            "for all others.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &help,

@@ -150,6 +150,7 @@ bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wa
 bool module_serialize(const struct module *m, struct buf *out, struct err *e);
 /* Does it export a function of that name without arguments and results? */
 bool module_has_start(const struct module *m, const char *name);
+uint64_t module_memory_bytes(const struct module *m); /* with which its worlds begin */
 void module_close(struct module *m); /* NULL is fine; no world may be open */
 SCOPED(module, module_close);
 

@@ -177,6 +177,11 @@ bool module_has_start(const struct module *m, const char *name)
     return found;
 }
 
+uint64_t module_memory_bytes(const struct module *m)
+{
+    return m->memory_min;
+}
+
 void module_close(struct module *m)
 {
     if (!m)

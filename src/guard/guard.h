@@ -176,7 +176,7 @@ bool permit_asks(const struct permit *p, const char *call);
 struct permit_tool { /* a command-line tool, as far as this minds */
     const char *name;
     bool builtin, is_signed; /* by a key that the user trusts */
-    bool reads, writes;      /* files that it is shown */
+    bool reads, writes;      /* files that this call shows it */
 };
 /* May it be run: at once (PERMISSION_ALWAYS), or after a person was asked (nobody at the
  * terminal is)? Where the permit is read_only, with nothing to write to; never below the
@@ -187,6 +187,8 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
  * "vault") said so. */
 enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
                                   const char **from);
+/* Is it asked for only where a call shows it files? */
+bool policy_asks_for_files(const struct policy *p, const struct permit_tool *tool);
 /* The same of a Linux machine, for `call` ("vm.exec"). */
 bool permit_machine(const struct permit *p, const char *call, enum permission *out,
                     struct err *e);

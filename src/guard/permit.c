@@ -193,6 +193,14 @@ enum permission policy_permission(const struct policy *p, const struct permit_to
     return vaults > users ? vaults : users;
 }
 
+bool policy_asks_for_files(const struct policy *p, const struct permit_tool *tool)
+{
+    struct permit_tool blind = *tool;
+    blind.reads = blind.writes = false;
+    return policy_permission(p, tool, NULL) == PERMISSION_ASK &&
+           policy_permission(p, &blind, NULL) == PERMISSION_ALWAYS;
+}
+
 static bool tool_denied(struct err *e, const char *name, const char *why)
 {
     return err_set(e, ERR_DENIED, "Permission denied: %s %s; nothing ran", name, why);

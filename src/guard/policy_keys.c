@@ -155,8 +155,8 @@ const struct key policy_keys[] = {
      "before"},
     {"tools.default", KEY_WORD, RULE_ALSO, AT(tools.usual), 0, 0, usual_words,
      "\"usual\"",
-     "the same for tools that are not named; usual: always for built-in ones that see no "
-     "files, ask for all others"},
+     "the same for tools that are not named; usual: always for built-in ones in calls that "
+     "show them no files, ask for all others"},
     {"tools.exposure", KEY_WORD, RULE_LOWER, AT(tools.exposure), 0, 0, exposure_words,
      "\"search\"",
      "which tools MCP clients find in their list: all, those of tools.listed, or these "

@@ -62,6 +62,8 @@ struct backend {
                  const struct caller *who, struct answer *out, struct err *e);
     /* Is told of calls of what there is not; NULL: nobody wants to know. */
     void (*unknown)(void *arg, const struct caller *who, struct str name);
+    /* What is installed beside the program; NULL: all. */
+    struct actions_parts (*parts)(void *arg);
     /* What a credential needs for it (SCOPE_*); NULL: nothing. */
     unsigned (*scopes)(void *arg, const struct action *which);
     /* `fn` hears of alerts from now on, or no more; NULL: there are none. */

@@ -66,6 +66,11 @@ static void introduce(void *arg, const struct caller *who, size_t most, struct b
     actions_introduce(arg, who, most, out);
 }
 
+static struct actions_parts parts_of(void *arg)
+{
+    return actions_parts(arg);
+}
+
 static unsigned scopes_of(void *arg, const struct action *which)
 {
     return action_scopes(arg, which);
@@ -145,6 +150,7 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .introduce = introduce,
         .call = call_action,
         .unknown = record_unknown,
+        .parts = parts_of,
         .scopes = scopes_of,
         .listen = listen_to,
         .arg = a,

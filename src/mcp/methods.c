@@ -5,6 +5,10 @@
 
 #include "os/os.h"
 
+#define OF_TOOLS                                                                       \
+    "Command-line tools (jq, ripgrep, sqlite3, pdftotext and many more) are found by " \
+    "find_tools and run by run_tool, or in code by `await tools.jq({args, stdin, files})`. "
+
 static const char instructions[] =
     "Cloche is a sandbox over a folder of linked Markdown notes. "
     "For anything that takes more than one step, call evaluate_note_code with the "
@@ -16,9 +20,8 @@ static const char instructions[] =
     "trips and context. Each call runs in a fresh WebAssembly world without network, files "
     "or memory of earlier calls unless it asks for them, within limits of time and memory "
     "that an error names when one is hit. For a single step there are get_note, "
-    "search_notes, create_note and update_note. Command-line tools (jq, ripgrep, sqlite3, "
-    "pdftotext and many more) are found by find_tools and run by run_tool, or in code by "
-    "`await tools.jq({args, stdin, files})`. What is worth keeping, keep with "
+    "search_notes, create_note and update_note. " OF_TOOLS
+    "What is worth keeping, keep with "
     "register_custom_function: code calls it as `customFunctions.name()` ever after. A note's identifier is "
     "`type/stem` as it is listed. An update is refused when the note has changed since it "
     "was read: read it again and repeat. A result with isError says what was wrong and "
@@ -26,6 +29,18 @@ static const char instructions[] =
 /* Clients cut what is longer. */
 #define INSTRUCTIONS_MAX 2047u
 _Static_assert(sizeof instructions <= INSTRUCTIONS_MAX - 500, "functions need room");
+
+/* Without what is not installed. */
+static void put_common(const struct backend *b, struct buf *out)
+{
+    const char *tools = strstr(instructions, OF_TOOLS);
+    if (!b->parts || b->parts(b->arg).tools) {
+        buf_cstr(out, instructions);
+    } else {
+        buf_put(out, instructions, (size_t)(tools - instructions));
+        buf_cstr(out, tools + sizeof OF_TOOLS - 1);
+    }
+}
 
 /* What is served to everybody does not change while the program runs, or it is told. */
 #define CACHE_MS 300000
@@ -66,7 +81,7 @@ static void put_instructions(const struct exchange *x, struct json_writer *w)
     if (x->env->http)
         caller_http_name(name, x->env->grant, "");
     struct caller who = {.name = name, .grant = x->env->grant, .vault = &vault};
-    buf_cstr(&text, instructions);
+    put_common(b, &text);
     if (b->introduce)
         b->introduce(b->arg, &who, INSTRUCTIONS_MAX - text.n - 2, &functions);
     if (functions.n)

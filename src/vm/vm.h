@@ -26,6 +26,9 @@
 
 struct vms;
 
+/* Is there a machine in the folder that `make vm` filled? */
+bool vm_is_installed(const char *folder);
+
 /* Zero means the default. */
 struct vms_options {
     struct engine *engine; /* outlives them */

@@ -244,7 +244,8 @@ const struct schema schemas[] = {
     {"ToolResult",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"stdout\":" STRING ",\"stderr\":" STRING ",\"exitCode\":" NUMBER
-     ",\"stdoutEncoding\":{\"type\":\"string\",\"enum\":[\"base64\"]},\"result\":{},"
+     ",\"stdoutEncoding\":{\"type\":\"string\",\"enum\":[\"base64\"]},\"outcome\":" STRING
+     ",\"returns\":{\"type\":\"string\",\"enum\":[\"object\"]},\"hint\":" STRING ","
      "\"error\":" STRING
      ",\"errorDetails\":{\"type\":\"object\",\"additionalProperties\":true},"
      "\"files\":{\"type\":\"array\",\"items\":" TOOL_FILE "},"
