@@ -261,7 +261,7 @@ def test_a_token_for_some_vaults_is_asked_without_paths(cloche, server, vault, v
 def test_nobody_is_asked_for_what_a_token_for_some_vaults_may_not_do(cloche, server, vault):
     put_policy({"confirm": ["vaults"], "tools": {"askSeconds": 1}})
     bearer = {"Authorization": "Bearer " + run(cloche, "token", "create", "one", "--vault",
-                                               "vault").split()[0]}
+                                               "vault", "--unregistered").split()[0]}
     for code in ("vaults.update({id: 'vault', name: 'x'})", "vaults.remove('vault')"):
         answer = server.post(call("evaluate_note_code", {"code": f"await {code}"}, modern=True),
                              bearer).json()["result"]

@@ -354,7 +354,7 @@ def test_a_token_for_some_vaults_is_asked_without_paths(program, vault, tmp_path
     config.mkdir(parents=True, mode=0o700, exist_ok=True)
     (config / "policy.json").write_text(json.dumps({
         "mounts": [{"guest": "/mnt/shared", "host": str(tmp_path / "shared"), "mode": "ro"}]}))
-    token = run(program, "token", "create", "one", "--vault", "vault").split()[0]
+    token = run(program, "token", "create", "one", "--vault", "vault", "--unregistered").split()[0]
     bearer = {"Authorization": f"Bearer {token}"}
     params = {"name": "wasm_reader", "arguments": {"args": ["a"]},
               "_meta": META | {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}}

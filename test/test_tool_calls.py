@@ -327,7 +327,7 @@ def test_a_tool_ends_with_the_code_that_called_it(agent, vault):
         for (;;);""", timeout=1000)
     assert stopped["type"] == "Timeout"
     ((ran,),) = [r["tools"] for r in trail(vault) if "tools" in r]
-    assert (ran["tool"], ran["result"]) == ("awk", "Cancelled")
+    assert ran["tool"] == "awk" and ran["result"] in ("Cancelled", "Timeout")  # the same moment
     assert not (vault / "late").exists()
 
 
