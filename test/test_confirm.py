@@ -241,7 +241,7 @@ def test_over_http_the_question_comes_on_the_calls_stream(server, vault):
 
 @pytest.mark.parametrize("vaults", [["--vault", "vault"], []])
 def test_a_token_for_some_vaults_is_asked_without_paths(cloche, server, vault, vaults):
-    bearer = {"Authorization": f"Bearer {run(cloche, 'token', 'create', 'one', *vaults).split()[0]}"}
+    bearer = {"Authorization": f"Bearer {run(cloche, 'token', 'create', 'one', '--unregistered', *vaults).split()[0]}"}
     first = server.post(modern(call("create_note", MAKE)), bearer).json()["result"]
     [question] = first["inputRequests"].values()
     lines = question["params"]["message"].split("\n")

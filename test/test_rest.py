@@ -494,6 +494,6 @@ def test_a_method_that_is_not_taken_is_told_with_those_that_are(api, notes):
 
 
 def test_a_path_where_nothing_is_tells_what_there_is(api):
-    answer = api.get("/")
+    answer = api.get("/nothing")
     assert answer.status_code == 404
-    assert "there are /mcp, /metrics, /workspaces, /openapi.json" in answer.text
+    assert "there are /mcp, /metrics, /healthz, /workspaces, /openapi.json" in answer.text

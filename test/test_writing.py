@@ -2,11 +2,11 @@
 from wire import call, initialize
 
 
-def run(stdio, code):
+def run(stdio, code, **options):
     if not getattr(stdio, "opened", False):
         stdio.ask(initialize())
         stdio.opened = True
-    answer = stdio.ask(call("evaluate_note_code", {"code": code}, id=7))
+    answer = stdio.ask(call("evaluate_note_code", {"code": code} | options, id=7))
     return answer["result"]["structuredContent"]
 
 
@@ -78,7 +78,7 @@ def test_a_thousand_overwrites_end_nothing_that_a_person_wrote(stdio, vault):
     write = """for (let i = 0; i < 1030; i++)
                    await notes.update({identifier: 'mine.md', content: `overwritten ${i}`, force: true});
                return (await notes.history({identifier: 'mine.md', limit: 1000})).length"""
-    outcome = run(stdio, write)
+    outcome = run(stdio, write, timeout=30000)
     assert outcome["success"] and outcome["result"] == 1000, outcome
     assert note.read_text() == "overwritten 1029"
     texts = run(stdio, """return await Promise.all([1, 2, 1031].map(async (revision) =>
