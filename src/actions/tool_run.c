@@ -215,6 +215,10 @@ static void look(struct tool_run *r)
 static bool lay_out(struct tool_run *r, struct err *e)
 {
     enum tool_access access = widest(r);
+    /* The vault is there for other tools: to one that sees no files it is no mistake. */
+    if (access == TOOL_NO_FILES && r->call->place->vault && r->world.folder &&
+        !strcmp(r->world.folder, TOOL_VAULT))
+        r->world.folder = NULL;
     if (r->sees &&
         (!add_policy_mounts(r, e) ||
          !tool_vault_open(&r->vault, r->call, access, r->mounts, &r->mount_count, e)))
