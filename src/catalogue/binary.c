@@ -76,10 +76,10 @@ static struct module *open_builtin(struct catalogue *c, const struct binary *b,
     return m;
 }
 
-struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
+struct module *binary_open(struct catalogue *c, const struct work *w, struct err *e)
 {
     struct err why = {0};
-    struct module_source source = {.wasm = wasm, .never_compile = true};
+    struct module_source source = {.wasm = w->wasm, .never_compile = true};
     scoped(module_close) struct module *known = open_bytes(c, &source, &why);
     scoped_buf struct buf compiled;
     buf_init(&compiled, SIZE_MAX / 2);
@@ -89,7 +89,7 @@ struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
         err_set(e, why.code, "%s", why.msg);
     if (known || e->code)
         return e->code ? NULL : take(known);
-    if (!compile_apart(c, wasm, &compiled, e))
+    if (!compile_apart(c, w, &compiled, e))
         return NULL;
     source.compiled = buf_view(&compiled);
     source.never_compile = false;
@@ -99,6 +99,7 @@ struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
 /* What a person installed: looked at again, since its file may not be the one that was
  * installed, and compiled apart where the cache has forgotten it. */
 static struct module *open_installed(struct catalogue *c, const struct binary *b,
+                                     const char *name, const struct tool_watch *watch,
                                      struct err *e)
 {
     char path[200], sha256[CRYPTO_SHA256_HEX];
@@ -115,15 +116,17 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                 sha256, b->sha256);
         return NULL;
     }
-    return binary_open(c, buf_view(&wasm), e);
+    return binary_open(c, &(struct work){name, buf_view(&wasm), watch}, e);
 }
 
-struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
+struct module *tool_module(struct catalogue *c, const struct tool *t,
+                           const struct tool_watch *watch, struct err *e)
 {
     struct binary *b = ((const struct entry *)t)->binary;
     pthread_mutex_lock(&b->lock);
     if (!b->module)
-        b->module = b->builtin ? open_builtin(c, b, e) : open_installed(c, b, e);
+        b->module =
+            b->builtin ? open_builtin(c, b, e) : open_installed(c, b, t->name, watch, e);
     struct module *m = b->module;
     pthread_mutex_unlock(&b->lock);
     if (!m)

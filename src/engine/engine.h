@@ -36,6 +36,8 @@ struct engine_options {
     bool no_cache;             /* compile anew each time */
     bool quick;                /* compile soon rather than well: for what runs once.
                                   Only with no_cache */
+    bool frugal;               /* compile in little memory and time, into code that is
+                                  several times slower and larger; then the same */
     bool verify_resets;        /* compare every slot with its image after each reset,
                            instead of one in a thousand */
     /* A folder of modules that were compiled ahead (module_compile_ahead), looked at

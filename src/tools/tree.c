@@ -11,13 +11,15 @@
 /* ---- making ------------------------------------------------------------- */
 
 /* What is mounted, as far as the tool's fileAccess goes. */
-static bool add_mounts(struct vfs *v, const struct tool_world *w, enum tool_access access,
+static bool add_mounts(struct vfs *v, const struct tool_world *w, const struct tool *t,
                        struct err *e)
 {
+    enum tool_access access = t->execution.access;
     for (size_t i = 0; access != TOOL_NO_FILES && i < w->mount_count; i++) {
         struct vfs_mount m = w->mounts[i];
         m.writable = m.writable && access != TOOL_READ;
         m.write_only = access == TOOL_WRITE;
+        m.owner_only |= t->execution.private_files;
         if (!vfs_mount(v, &m, e))
             return false;
     }
@@ -158,8 +160,7 @@ bool tree_make(const struct tool_world *w, const struct tool *t, struct arena *a
                               .open = OPEN_FILES,
                               .written = WRITTEN_BYTES};
     *out = (struct tree){.vfs = vfs_new(&quota)};
-    return show_data(out->vfs, t->data_dir, e) &&
-           add_mounts(out->vfs, w, t->execution.access, e) &&
+    return show_data(out->vfs, t->data_dir, e) && add_mounts(out->vfs, w, t, e) &&
            make_folder(out->vfs, WORK, e) && make_folder(out->vfs, "/tmp", e) &&
            add_files(out->vfs, w, a, e) && list_folders(out, a, e) &&
            set_here(out, w, t, a, e);
