@@ -3,6 +3,8 @@ import os
 import subprocess
 
 from compare import case, go, run_native, run_wasm
+from conftest import policy_in
+from wire import Stdio, call, structured
 from test_tool_cases import settings  # noqa: F401
 
 TEXTS = {"empty": b"", "short": b"a secret\n", "long": bytes(range(256)) * 1000}
