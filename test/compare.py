@@ -13,8 +13,9 @@ guest/tools/PACKAGE/cases.py says what is compared:
     ]}
 
 A case runs in a folder that holds its files, natively and in Wasm, where the folder is
-mounted at /work. Standard output, exit code and all files afterwards must be equal; standard
-error is not compared. A case that has a `check` needs no native program.
+mounted at /work. Standard output, exit code and all files afterwards must be equal. So must
+standard error where the package says what of it is compared, as ERRORS = function(text,
+folder): text. A case that has a `check` needs no native program.
 """
 import functools
 import hashlib
@@ -42,6 +43,7 @@ class Result:
     stdout: bytes
     stderr: bytes
     files: dict  # name: bytes, None for a folder
+    folder: str = ""  # in which it ran, as it saw that
 
 
 @dataclass
@@ -177,10 +179,11 @@ def files_of(folder):
     return found
 
 
-def run(command, env, one, folder):
+def run(command, env, one, folder, seen=None):
     done = subprocess.run(command, input=one.stdin, cwd=folder, capture_output=True,
                           env={**ENV, **env, **one.env}, timeout=SECONDS)
-    result = Result(done.returncode, done.stdout, done.stderr, files_of(folder))
+    result = Result(done.returncode, done.stdout, done.stderr, files_of(folder),
+                    seen or str(folder))
     return (one.normal(result) or result) if one.normal else result
 
 
@@ -197,7 +200,7 @@ def run_wasm(cloche, tool, one, settings):
         fill(Path(folder), one)
         given = [f"--env={k}={v}" for k, v in {**ENV, **one.env}.items()]
         command = [cloche, "tool", "run", "--mount", f"/work={folder}:rw", *given, tool, *one.args]
-        return run(command, settings, one, Path(folder))
+        return run(command, settings, one, Path(folder), "/work")
 
 
 # --- what there is ---------------------------------------------------------------------
@@ -210,6 +213,14 @@ def cases_of(package):
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def errors_of(tool):
+    """What of a tool's standard error is compared; None: nothing is."""
+    for file in PACKAGES.glob("*/cases.py"):
+        if (file.parent / f"{tool}.json").exists():
+            return getattr(cases_of(file.parent.name), "ERRORS", None)
+    return None
 
 
 def all_cases():

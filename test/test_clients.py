@@ -108,7 +108,7 @@ def test_structured_content_is_what_its_schema_says(run):
 def test_command_line_tools_are_listed_and_called(run):
     """One that the policy lists, among the actions; it is in a world of its own."""
     assert "wasm_jq" in run("tools")["names"]
-    assert run("wasm") == {"result": "[1,2]", "exitCode": 0}
+    assert run("wasm") == {"stdout": "[1,2]\n", "exitCode": 0}
 
 
 def test_failures_are_told(run):

@@ -13,6 +13,7 @@ from wire import Server, Stdio, call
 
 from conftest import ROOT
 from packages import package
+from test_tool_store import Compiler
 from test_permissions import hello, lay_out, read_note, text_of, trail
 
 NODE = Path(os.environ.get("CLOCHE_NODE") or ROOT / "build/deps/node")
@@ -181,3 +182,19 @@ def test_a_person_comes_decides_switches_and_installs(program, vault, browser):
     done = [(r["event"], r.get("why")) for r in trail(vault) if r.get("caller") == "page"]
     for deed in (("tool disable", "base64"), ("tool enable", "base64"), ("tool install", "idler")):
         assert deed in done
+
+
+def test_the_page_tells_how_long_a_module_is_being_compiled(cloche, vault, browser, tmp_path,
+                                                            monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiler = Compiler(tmp_path / "apart", cloche)
+    compiler.does(f"while [ ! -e {compiler.go} ]; do :; done")
+    with Server([compiler.program, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"],
+                stderr=subprocess.PIPE) as server:
+        link = re.search(r"http://\S+/person#\S+", server.process.stderr.readline())[0]
+        browser.do("await page.goto(given)", link)
+        browser.see("#none", "Nothing waits.")
+        browser.give("slow.zip", package({"name": "slow"}))
+        browser.see("#installing", "slow is being compiled: ")
+        compiler.go.touch()
+        browser.see("#installing", "slow 1.0.0 is installed.")

@@ -201,6 +201,16 @@ def test_a_writing_tool_that_is_given_its_input_writes_beside_the_vault(client, 
     assert not (vault / "a").exists()
 
 
+def test_a_working_directory_that_is_not_there_is_no_other_one(client):
+    client.ask(hello())
+    for tool in ("reader", "probe", "base64"):
+        for cwd in ("/nope", "/work/nope", "nope"):
+            answer = client.ask(call("run_tool", {"name": tool, "args": ["a"], "cwd": cwd}))
+            assert "is no folder that the tool sees" in text_of(answer)
+    answer = client.ask(call("wasm_base64", {"args": ["a"], "cwd": "/vault"}))
+    assert not answer["result"]["isError"]
+
+
 def test_a_file_that_was_not_shown_is_explained(client):
     client.ask(hello())
     answer = structured(client.ask(call("wasm_reader", {"args": ["cat", "note.md"], "stdin": ""})))

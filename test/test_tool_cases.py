@@ -3,7 +3,7 @@ import json
 import os
 
 import pytest
-from compare import PACKAGES, all_cases, run_native, run_wasm
+from compare import PACKAGES, all_cases, errors_of, run_native, run_wasm
 
 ALL = list(all_cases())
 MANIFESTS = {json.loads(f.read_text())["name"]: f for f in sorted(PACKAGES.glob("*/*.json"))}
@@ -33,6 +33,9 @@ def test_a_tool_answers_as_its_native_program(cloche, settings, tool, number, on
     assert ours.stdout == native.stdout, shown
     assert ours.exit == native.exit, shown
     assert ours.files == native.files, shown
+    if errors := errors_of(tool):
+        assert errors(ours.stderr.decode(), ours.folder) == errors(
+            native.stderr.decode(), native.folder), shown
 
 
 @pytest.mark.parametrize("tool", MANIFESTS)

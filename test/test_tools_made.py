@@ -1,5 +1,10 @@
 """What one side makes, the other understands: what differs each time cannot be compared."""
+import os
+import subprocess
+
 from compare import case, go, run_native, run_wasm
+from conftest import policy_in
+from wire import Stdio, call, structured
 from test_tool_cases import settings  # noqa: F401
 
 TEXTS = {"empty": b"", "short": b"a secret\n", "long": bytes(range(256)) * 1000}
@@ -38,3 +43,28 @@ def test_two_calls_of_one_image_make_different_keys(cloche, settings):  # noqa: 
     made = {keys(run_wasm(cloche, "age-keygen", case(), settings))[1] for _ in range(3)}
     made |= {run_wasm(cloche, "uuid", case("-n", 2), settings).stdout for _ in range(3)}
     assert len(made) == 6
+
+
+def test_a_key_file_is_its_owners_alone(cloche, settings, tmp_path):
+    """As age-keygen makes it natively, though a WASI program cannot say so."""
+    umask = os.umask(0o022)
+    try:
+        for mount in (tmp_path / "one", tmp_path / "two"):
+            mount.mkdir()
+        run = [cloche, "tool", "run", "--mount"]
+        subprocess.run([*run, f"/work={tmp_path / 'one'}:rw", "age-keygen", "-o", "key.txt"],
+                       check=True, capture_output=True, env=settings)
+        subprocess.run([*run, f"/work={tmp_path / 'two'}:rw", "tee", "plain.txt"],
+                       check=True, capture_output=True, input=b"x", env=settings)
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "one" / "key.txt").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "two" / "plain.txt").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_key_file_in_the_vault_is_too(cloche, vault, tmp_path):
+    policy_in(tmp_path, {"tools": {"default": "always"}})
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
+        got = structured(agent.ask(call("wasm_age-keygen", {"args": ["-o", "key.txt"]})))
+    assert got["vault"] == {"created": ["key.txt"]}
+    assert (vault / "key.txt").stat().st_mode & 0o777 == 0o600

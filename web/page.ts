@@ -13,7 +13,8 @@ interface Tool {
 interface Installed {
   tool?: { name: string; version: string }; key?: string; warnings?: string[]; error?: string; errors?: string[];
 }
-interface State { state: number; approvals: Approval[]; tools: Tool[] }
+interface Compiling { tool: string; seconds: number; simply: boolean }
+interface State { state: number; approvals: Approval[]; tools: Tool[]; compiling?: Compiling }
 
 const LOOK_MS = 1000; // between looks for what is new
 const ZIP_MAX = 16 << 20; // what the server takes in one request
@@ -252,6 +253,9 @@ async function look() {
   shown = next;
   known = next.state;
   showApprovals(next.approvals);
+  const c = next.compiling;
+  if (c && byId("give").classList.contains("busy"))
+    tellInstalling("", `${c.tool} is being compiled${c.simply ? ", without optimisation: it takes too much otherwise" : ""}: ${c.seconds} s …`);
   if (before !== JSON.stringify(next.tools)) showTools(next.tools);
   show(true);
 }

@@ -1,4 +1,6 @@
 /* One run of command-line tools, from what was asked for to the answer. */
+#include <stdio.h>
+
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/mounts.h"
@@ -215,10 +217,16 @@ static void look(struct tool_run *r)
 static bool lay_out(struct tool_run *r, struct err *e)
 {
     enum tool_access access = widest(r);
+    /* The vault is there for other tools: to one that sees no files it is no mistake. */
+    if (access == TOOL_NO_FILES && r->call->place->vault && r->world.folder &&
+        !strcmp(r->world.folder, TOOL_VAULT))
+        r->world.folder = NULL;
     if (r->sees &&
         (!add_policy_mounts(r, e) ||
          !tool_vault_open(&r->vault, r->call, access, r->mounts, &r->mount_count, e)))
         return false;
+    for (size_t i = 0; i < r->count; i++)
+        r->vault.owner_only |= r->stages[i].tool->execution.private_files;
     r->world.mounts = r->mounts;
     r->world.mount_count = r->mount_count;
     if (!r->world.folder && !r->world.file_count && r->vault.shown)
@@ -349,8 +357,20 @@ static bool permitted(const struct tool_run *r, const struct json *request, stru
     return tools_permitted(&asker, &wish, e);
 }
 
+static bool tell_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
+{
+    const struct tool_run *r = arg;
+    char text[160];
+    (void)snprintf(text, sizeof text, "compiling %.64s%s: %u s", tool,
+                   simply ? " without optimisation" : "", seconds);
+    client_progress(r->call->who->client, seconds, 0, str_of(text));
+    return !r->call->cancel || !cancel_fired(r->call->cancel);
+}
+
 static bool run(struct tool_run *r, struct json_writer *out, bool *success, struct err *e)
 {
+    const struct tool_watch watch = {tell_compiling, r};
+    r->world.watch = &watch;
     struct tool_result result = {0};
     const struct evaluation *code = r->call->code;
     tool_vault_begin(&r->vault);

@@ -166,6 +166,7 @@ static bool take_one(struct tool_vault *t, size_t others, const struct vfs_chang
                        FILES_MAX);
     struct notes_file f = {.change = kind_of(c),
                            .folder = c->type == VFS_FOLDER,
+                           .owner_only = t->owner_only,
                            .inode = c->before.inode,
                            .size = c->before.size,
                            .modified_ns = c->before.modified_ns,

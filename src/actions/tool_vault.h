@@ -11,8 +11,8 @@
 
 struct tool_vault {
     const struct tool_call *call;
-    bool shown, overlay;
-    int64_t since_ns; /* when the run began, since 1970 */
+    bool shown, overlay, owner_only; /* the last: new files are 0600 */
+    int64_t since_ns;                /* when the run began, since 1970 */
     struct arena *arena;
     struct notes_file *files; /* what is different, of all stages */
     size_t count, capacity;

@@ -25,6 +25,8 @@ struct apart *apart_begin(const struct apart_program *p, struct err *e);
 /* Waits for its end, at most that long (-1: for ever); kills it then. Its status as
  * waitpid() has it; -1: nobody knows. */
 int apart_wait(struct apart *a, int timeout_ms);
+/* Waits for its end, at most that long, and leaves it alone. Has it ended? */
+bool apart_ends_within(struct apart *a, int ms);
 /* Has it ended? Never waits. */
 bool apart_is_over(struct apart *a);
 /* Kills it if it still runs, waits for its end, forgets it. NULL is fine. */

@@ -162,6 +162,12 @@ bool apart_is_over(struct apart *a)
     return a->ended || (rc == 0 ? info.si_pid != 0 : errno == ECHILD);
 }
 
+bool apart_ends_within(struct apart *a, int ms)
+{
+    struct pollfd p = {.fd = a->handle, .events = POLLIN};
+    return a->handle < 0 || poll(&p, 1, ms) != 0;
+}
+
 int apart_wait(struct apart *a, int timeout_ms)
 {
     struct pollfd p = {.fd = a->handle, .events = POLLIN};

@@ -84,10 +84,10 @@ static struct module *open_builtin(struct catalogue *c, const struct binary *b,
     return m;
 }
 
-struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
+struct module *binary_open(struct catalogue *c, const struct work *w, struct err *e)
 {
     struct err why = {0};
-    struct module_source source = {.wasm = wasm, .never_compile = true};
+    struct module_source source = {.wasm = w->wasm, .never_compile = true};
     scoped(module_close) struct module *known = open_bytes(c, &source, &why);
     scoped_buf struct buf compiled;
     buf_init(&compiled, SIZE_MAX / 2);
@@ -97,7 +97,7 @@ struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
         err_set(e, why.code, "%s", why.msg);
     if (known || e->code)
         return e->code ? NULL : take(known);
-    if (!compile_apart(c, wasm, &compiled, e))
+    if (!compile_apart(c, w, &compiled, e))
         return NULL;
     source.compiled = buf_view(&compiled);
     source.never_compile = false;
@@ -107,7 +107,7 @@ struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
 /* What a person installed: looked at again, since its file may not be the one that was
  * installed, and compiled apart where the cache has forgotten it. */
 static struct module *open_installed(struct catalogue *c, const struct binary *b,
-                                     struct err *e)
+                                     const struct work *awaited, struct err *e)
 {
     char path[200], sha256[CRYPTO_SHA256_HEX];
     scoped_buf struct buf wasm;
@@ -123,18 +123,22 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                 sha256, b->sha256);
         return NULL;
     }
-    return binary_open(c, buf_view(&wasm), e);
+    return binary_open(c, &(struct work){.name = awaited ? awaited->name : "a tool",
+                                    .wasm = buf_view(&wasm),
+                                    .watch = awaited ? awaited->watch : NULL},
+                       e);
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
 {
     (void)g;
     const struct binary *b = arg;
     return b->builtin ? open_builtin(b->catalogue, b, e)
-                      : open_installed(b->catalogue, b, e);
+                      : open_installed(b->catalogue, b, watch, e);
 }
 
-struct loadable *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
+struct loadable *tool_module(struct catalogue *c, const struct tool *t,
+                             const struct tool_watch *watch, struct err *e)
 {
     struct binary *b = ((const struct entry *)t)->binary;
     struct engine *g = catalogue_engine(c, e);
@@ -143,7 +147,8 @@ struct loadable *tool_module(struct catalogue *c, const struct tool *t, struct e
         b->module = loadable_new(g, load, b);
     struct loadable *l = b->module;
     pthread_mutex_unlock(&b->lock);
-    if (!l || !loadable_take(l, e)) {
+    struct work awaited = {.name = t->name, .watch = watch};
+    if (!l || !loadable_take(l, &awaited, e)) {
         err_wrap(e, "the tool %s", t->name);
         return NULL;
     }

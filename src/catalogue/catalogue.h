@@ -68,6 +68,7 @@ struct tool {
         uint64_t memory_bytes;
         uint32_t timeout_ms;
         const char *stdin_parameter;   /* whose value is standard input; NULL: none */
+        bool private_files;            /* what it makes is for its owner alone */
         const struct tool_exit *exits; /* codes that are answers and no failures */
         size_t exit_count;
     } execution;
@@ -109,9 +110,18 @@ const struct tool *tool_find(struct catalogue *c, struct str name, struct str va
                              struct err *e);
 void tool_release(struct catalogue *c, const struct tool *t); /* NULL is fine */
 
+/* Compiling a large module takes a minute. `fn` is called on the thread that waits, about
+ * once a second while it goes on; `simply`: what would take too much is being compiled
+ * again without optimisation. false: it is to be called off (ERR_CANCELLED). NULL for a
+ * watch: nobody wants to know. */
+struct tool_watch {
+    bool (*fn)(void *arg, const char *tool, unsigned seconds, bool simply);
+    void *arg;
+};
 /* Its module, compiled when first needed, and loaded now. Valid while the tool is held.
  * ERR_INVALID: it is no module that can run here. */
-struct loadable *tool_module(struct catalogue *c, const struct tool *t, struct err *e);
+struct loadable *tool_module(struct catalogue *c, const struct tool *t,
+                             const struct tool_watch *watch, struct err *e);
 
 /* All that tool_find() could mean, disabled ones among them, by name. The list holds
  * each. */
@@ -170,7 +180,8 @@ enum tool_replace {
  * id, times and switch, and needs the same signature (ERR_DENIED). `vault`: an id, or
  * NULL for all. */
 bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,
-                  enum tool_replace replace, char id[static TOOL_ID], struct err *e);
+                  enum tool_replace replace, const struct tool_watch *watch,
+                  char id[static TOOL_ID], struct err *e);
 /* Can it be the id of a vault: letters, digits, '.', '_' and '-', the first no sign?
  * ERR_INVALID. */
 bool vault_id_check(const char *vault, struct err *e);
@@ -191,7 +202,8 @@ void tool_proposal_shown(struct catalogue *c, const struct tool_package *p,
                          struct json_writer *out);
 /* After the word: installs what has that hash, in the place of another where there is
  * one, or forgets it. As tool_install(), or ERR_NOT_FOUND. */
-bool tool_proposal_install(struct catalogue *c, const char *sha256, struct err *e);
+bool tool_proposal_install(struct catalogue *c, const char *sha256,
+                           const struct tool_watch *watch, struct err *e);
 void tool_proposal_drop(const char *sha256);
 
 /* ---- signatures ------------------------------------------------------------ */

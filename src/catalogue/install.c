@@ -237,10 +237,12 @@ static bool plan(struct catalogue *c, const struct tool_package *p,
 }
 
 /* Can it run, within what its manifest allows? */
-static bool check_module(struct catalogue *c, const struct tool_package *p, struct err *e)
+static bool check_module(struct catalogue *c, const struct tool_package *p,
+                         const struct tool_watch *watch, struct err *e)
 {
     uint64_t most = p->tool.execution.memory_bytes;
-    scoped(module_close) struct module *m = binary_open(c, buf_view(&p->files.wasm), e);
+    struct work work = {p->tool.name, buf_view(&p->files.wasm), watch};
+    scoped(module_close) struct module *m = binary_open(c, &work, e);
     uint64_t least = m ? module_memory_bytes(m) : 0;
     return m && (least <= most ||
                  err_set(e, ERR_INVALID,
@@ -251,7 +253,8 @@ static bool check_module(struct catalogue *c, const struct tool_package *p, stru
 }
 
 bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,
-                  enum tool_replace replace, char id[static TOOL_ID], struct err *e)
+                  enum tool_replace replace, const struct tool_watch *watch,
+                  char id[static TOOL_ID], struct err *e)
 {
     struct place where = {vault, replace};
     struct record r;
@@ -260,7 +263,7 @@ bool tool_install(struct catalogue *c, const struct tool_package *p, const char 
     /* Looked at before it is compiled, which takes long, and again when nobody else can
      * change it any more. */
     if ((vault && !vault_id_check(vault, e)) || !plan(c, p, &where, &r, id, e) ||
-        !check_module(c, p, e))
+        !check_module(c, p, watch, e))
         return false;
     bool ok = edit_begin(c, &ed, e) && plan(c, p, &where, &r, id, e) &&
               module_write(&ed, r.wasm_sha256, wasm, e) && record_write(&ed, &r, e);

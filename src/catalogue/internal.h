@@ -81,7 +81,12 @@ struct engine *catalogue_engine(struct catalogue *c, struct err *e);
 
 /* A module that can run as a tool: found in the cache, or compiled apart and put there.
  * To be closed. NULL and *e as tool_install() fails. */
-struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e);
+struct work {
+    const char *name; /* of the tool */
+    struct str wasm;
+    const struct tool_watch *watch; /* NULL: none */
+};
+struct module *binary_open(struct catalogue *c, const struct work *w, struct err *e);
 
 /* ---- modules ------------------------------------------------------------- */
 

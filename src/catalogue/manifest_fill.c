@@ -136,6 +136,7 @@ static bool fill_execution(const struct json *m, struct arena *a, struct tool *t
         (enum tool_style)named(json_str(json_get(x, "argStyle")), styles, LENGTH(styles));
     t->execution.access = tool_access_named(json_str(json_get(x, "fileAccess")));
     t->execution.stdin_parameter = text(x, "stdinParam", a);
+    t->execution.private_files = json_bool(json_get(x, "privateFiles"), false);
     t->execution.memory_bytes =
         (uint64_t)json_int(json_get(x, "memoryLimit"), MEMORY_USUAL);
     t->execution.timeout_ms = (uint32_t)json_int(json_get(x, "timeout"), TIMEOUT_USUAL);

@@ -127,7 +127,8 @@ void tool_proposal_drop(const char *sha256)
         (void)os_remove_file(dir, sha256, &none);
 }
 
-bool tool_proposal_install(struct catalogue *c, const char *sha256, struct err *e)
+bool tool_proposal_install(struct catalogue *c, const char *sha256,
+                           const struct tool_watch *watch, struct err *e)
 {
     char id[TOOL_ID];
     struct tool_notes notes;
@@ -139,7 +140,7 @@ bool tool_proposal_install(struct catalogue *c, const char *sha256, struct err *
     scoped(tool_package_close) struct tool_package *p =
         tool_package_open(c, buf_view(&zip), &notes, e);
     tool_notes_done(&notes);
-    bool ok = p && tool_install(c, p, NULL, TOOL_MAY_REPLACE, id, e);
+    bool ok = p && tool_install(c, p, NULL, TOOL_MAY_REPLACE, watch, id, e);
     if (ok)
         tool_proposal_drop(sha256);
     return ok;

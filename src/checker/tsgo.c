@@ -14,7 +14,7 @@ struct tsgo {
     size_t install_size;
 };
 
-static struct module *load(void *arg, struct engine *g, struct err *e);
+static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e);
 
 struct tsgo *tsgo_new(struct engine *g, const char *dir, struct str install)
 {
@@ -173,8 +173,9 @@ static struct module *open_baked(struct tsgo *u, struct engine *g, struct err *e
     return module_open_baked(g, ENGINE_FOREIGN, &baked, notes, e);
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
 {
+    (void)watch;
     struct tsgo *u = arg;
     if (!tsgo_is_there(u)) {
         err_set(

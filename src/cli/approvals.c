@@ -133,8 +133,8 @@ static bool decide(struct approvals_command *c, bool allow, struct err *e)
     scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
     scoped_toolbox struct toolbox box = {0};
     if (!g || !toolbox_open(&box, e) ||
-        !desk_decide(g, c->store, box.catalogue, str_of(c->words[1]), allow, memory,
-                     "terminal", e))
+        !desk_decide(g, c->store, box.catalogue, &tool_progress, str_of(c->words[1]),
+                     allow, memory, "terminal", e))
         return false;
     printf("%s %s%s%s\n", c->words[1], allow ? "allowed" : "denied",
            allow ? ", for " : "",

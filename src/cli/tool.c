@@ -2,6 +2,7 @@
 #include "cli/tool.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "actions/actions.h"
 #include "cli/commands.h"
@@ -38,6 +39,20 @@ int command_tool(int argc, char **argv)
     };
     return subcommands_run(&all, argc, argv);
 }
+
+/* On a terminal one line that changes; elsewhere a line now and then. */
+static bool tell_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
+{
+    (void)arg;
+    const char *how = simply ? " without optimisation" : "";
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\rcloche: compiling %.64s%s: %u s \r", tool, how, seconds);
+    else if (seconds % 10 == 2)
+        fprintf(stderr, "cloche: compiling %.64s%s: %u s\n", tool, how, seconds);
+    return true;
+}
+
+const struct tool_watch tool_progress = {tell_compiling, NULL};
 
 bool toolbox_open(struct toolbox *t, struct err *e)
 {

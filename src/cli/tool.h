@@ -30,6 +30,8 @@ bool toolbox_open(struct toolbox *t, struct err *e);
 bool tool_vault_known(struct toolbox *t, const char *vault, bool unregistered,
                       struct err *e);
 #define UNREGISTERED_HELP "the vault is in no list: its id is the name of its folder"
+/* Says on stderr how long a module has been compiled already. */
+extern const struct tool_watch tool_progress;
 void toolbox_close(struct toolbox *t);
 #define scoped_toolbox __attribute__((cleanup(toolbox_close)))
 

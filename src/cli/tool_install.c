@@ -106,7 +106,8 @@ static bool install(const struct install_command *c, struct toolbox *box,
         return false;
     const struct tool *t = tool_package_tool(p);
     tell_signature(p);
-    if (!desk_install(ward, box->catalogue, p, c->vault[0], replace, "terminal", e))
+    if (!desk_install(ward, box->catalogue, p, c->vault[0], replace, &tool_progress,
+                      "terminal", e))
         return false;
     scoped_buf struct buf version;
     buf_init(&version, 4096);

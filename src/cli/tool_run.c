@@ -216,6 +216,7 @@ static int run_tool(const struct tool_call *c, struct toolbox *box, struct err *
                                .write_error = write_stderr,
                                .streams = {kind_of(STDIN_FILENO), kind_of(STDOUT_FILENO),
                                            kind_of(STDERR_FILENO)}};
+    world.watch = &tool_progress;
     while (c->env[world.env_count])
         world.env_count++;
     struct tool_result result = {0};

@@ -56,8 +56,8 @@ static bool allow_always(struct ward *w, const struct json *entry, const char *b
 }
 
 /* What an agent proposed, now that a person has said so. */
-static bool decide_install(struct catalogue *c, const struct json *entry, bool allow,
-                           struct err *e)
+static bool decide_install(struct catalogue *c, const struct tool_watch *watch,
+                           const struct json *entry, bool allow, struct err *e)
 {
     const char *sha256 = json_str(json_get(entry, "digest")).at;
     if (!allow)
@@ -66,12 +66,13 @@ static bool decide_install(struct catalogue *c, const struct json *entry, bool a
         err_set(e, ERR_INVALID,
                 "tools are installed from a terminal: 'cloche tool install'");
     else
-        (void)tool_proposal_install(c, sha256, e);
+        (void)tool_proposal_install(c, sha256, watch, e);
     return !e->code || err_wrap(e, "it is allowed, but was not installed");
 }
 
-bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c, struct str id,
-                 bool allow, enum approval_memory memory, const char *by, struct err *e)
+bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
+                 const struct tool_watch *watch, struct str id, bool allow,
+                 enum approval_memory memory, const char *by, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(16 * ENTRY_MAX);
     scoped_buf struct buf text;
@@ -84,6 +85,6 @@ bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c, stru
         return false;
     record(w, entry, allow, memory, by);
     if (str_is(json_str(json_get(entry, "kind")), "install"))
-        return decide_install(c, entry, allow, e);
+        return decide_install(c, watch, entry, allow, e);
     return !allow || memory != APPROVAL_ALWAYS || allow_always(w, entry, by, e);
 }

@@ -19,9 +19,10 @@
 /* Says a person's word of what waits; `always` is written into the user's policy. `by`:
  * "terminal", "page". false and *e as approvals_decide(); where the word was said and only
  * the policy could not be written, or what was proposed not be installed in `c` (which may
- * be NULL: nothing can), *e tells so. */
-bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c, struct str id,
-                 bool allow, enum approval_memory memory, const char *by, struct err *e);
+ * be NULL: nothing can), *e tells so. `watch`: over that; may be NULL. */
+bool desk_decide(struct guard *g, struct approvals *a, struct catalogue *c,
+                 const struct tool_watch *watch, struct str id, bool allow,
+                 enum approval_memory memory, const char *by, struct err *e);
 /* Sets a tool's permission in the user's policy, or in that of the ward's vault;
  * PERMISSION_USUAL takes it out. ERR_INVALID: no name of a tool. */
 bool desk_permit(struct ward *w, bool in_vault, const char *tool, enum permission p,
@@ -37,8 +38,8 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
 /* tool_install(), recorded. false and *e also where it is installed, but could not be
  * recorded; *e tells so. */
 bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package *p,
-                  const char *vault, enum tool_replace replace, const char *by,
-                  struct err *e);
+                  const char *vault, enum tool_replace replace,
+                  const struct tool_watch *watch, const char *by, struct err *e);
 /* tool_switch(), recorded. */
 bool desk_switch(struct ward *w, struct catalogue *c, const char *tool, const char *vault,
                  bool on, const char *by, struct err *e);

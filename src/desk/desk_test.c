@@ -184,7 +184,8 @@ static struct approval_word ask(const char *kind, const char *const *tools, size
 
 static bool decide(const char *id, bool allow, enum approval_memory memory)
 {
-    return desk_decide(guard, approvals, NULL, str_of(id), allow, memory, "terminal", &e);
+    return desk_decide(guard, approvals, NULL, NULL, str_of(id), allow, memory,
+                       "terminal", &e);
 }
 
 static void always_is_written_into_the_policy_and_call_is_not(void **state)

@@ -35,12 +35,12 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
 }
 
 bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package *p,
-                  const char *vault, enum tool_replace replace, const char *by,
-                  struct err *e)
+                  const char *vault, enum tool_replace replace,
+                  const struct tool_watch *watch, const char *by, struct err *e)
 {
     char id[TOOL_ID];
     const char *event = replace == TOOL_MUST_REPLACE ? "tool update" : "tool install";
-    if (!tool_install(c, p, vault, replace, id, e))
+    if (!tool_install(c, p, vault, replace, watch, id, e))
         return false;
     return desk_record_tool(w, event, tool_package_tool(p), vault, tool_package_sha256(p),
                             by, e) ||

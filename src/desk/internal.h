@@ -18,6 +18,11 @@ struct desk {
     char url[128];
     atomic_uint_least64_t refused_ns; /* when the last record of a wrong link was made */
     pthread_mutex_t lock;             /* guards what follows */
+    struct {                          /* being compiled for the page; seconds 0: nothing */
+        char tool[TOOL_NAME_MAX + 1];
+        unsigned seconds;
+        bool simply;
+    } compiling;
     struct seat seats[DESK_SEATS_MAX];
 };
 
@@ -30,6 +35,11 @@ bool links_take(int dir, struct str token);
 /* Which server runs, and that it does no more. */
 void links_serve(int dir, const char *url);
 void links_unserve(int dir, const char *url);
+
+/* ---- page.c ------------------------------------------------------------------ */
+
+/* For tool_watch: notes in the desk how far it is. */
+bool desk_compiling(void *arg, const char *tool, unsigned seconds, bool simply);
 
 /* ---- state.c ---------------------------------------------------------------- */
 

@@ -193,6 +193,17 @@ static void leave(struct desk *d, int seat, struct http_response *rs)
 
 /* ---- deeds ---------------------------------------------------------------------- */
 
+bool desk_compiling(void *arg, const char *tool, unsigned seconds, bool simply)
+{
+    struct desk *d = arg;
+    pthread_mutex_lock(&d->lock);
+    (void)snprintf(d->compiling.tool, sizeof d->compiling.tool, "%s", tool);
+    d->compiling.seconds = seconds;
+    d->compiling.simply = simply;
+    pthread_mutex_unlock(&d->lock);
+    return true;
+}
+
 static bool decide(struct desk *d, const struct json *said, struct err *e)
 {
     const struct json *allow = json_get(said, "allow");
@@ -203,9 +214,12 @@ static bool decide(struct desk *d, const struct json *said, struct err *e)
         return err_set(e, ERR_INVALID,
                        "{id, allow: true | false, remember?: call | session | always} is "
                        "accepted");
-    return desk_decide(d->o.guard, d->o.approvals, d->o.catalogue,
-                       json_str(json_get(said, "id")), json_bool(allow, false), memory,
-                       "page", e);
+    const struct tool_watch watch = {desk_compiling, d};
+    bool done = desk_decide(d->o.guard, d->o.approvals, d->o.catalogue, &watch,
+                            json_str(json_get(said, "id")), json_bool(allow, false),
+                            memory, "page", e);
+    (void)desk_compiling(d, "", 0, false);
+    return done;
 }
 
 /* Of a tool, as C knows it; NULL and *e. */
@@ -330,9 +344,11 @@ static void install(struct desk *d, struct http_request *rq, struct http_respons
     struct ward *w = e.code ? NULL : guard_ward(d->o.guard, NULL, &e);
     scoped(tool_package_close) struct tool_package *p =
         w ? tool_package_open(d->o.catalogue, http_body(rq), &notes, &e) : NULL;
+    const struct tool_watch watch = {desk_compiling, d};
     if (p)
         (void)desk_install(w, d->o.catalogue, p, NULL, may ? TOOL_MAY_REPLACE : TOOL_NEW,
-                           "page", &e);
+                           &watch, "page", &e);
+    (void)desk_compiling(d, "", 0, false);
     tell_package(p, &notes, &e, &rs->body);
     tool_notes_done(&notes);
     rs->type = "application/json";

@@ -98,6 +98,28 @@ static bool put_tools(struct desk *d, struct json_writer *w, struct err *e)
     return ok;
 }
 
+static void put_compiling(struct desk *d, struct json_writer *w)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->compiling.seconds) {
+        json_key(w, "compiling");
+        json_open_object(w);
+        json_pair_cstr(w, "tool", d->compiling.tool);
+        json_pair_int(w, "seconds", d->compiling.seconds);
+        json_pair_bool(w, "simply", d->compiling.simply);
+        json_close(w);
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+static unsigned seconds_compiling(struct desk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    unsigned seconds = d->compiling.seconds;
+    pthread_mutex_unlock(&d->lock);
+    return seconds;
+}
+
 uint64_t desk_state(struct desk *d)
 {
     struct err none = {0};
@@ -108,6 +130,7 @@ uint64_t desk_state(struct desk *d)
         state = state * 31 + catalogue_version(d->o.catalogue);
     for (const char *c = p ? p->digest : "unusable"; *c; c++)
         state = state * 31 + (unsigned char)*c;
+    state = state * 31 + seconds_compiling(d);
     policy_release(p);
     return state & (((uint64_t)1 << 53) - 1); /* a number of JavaScript's */
 }
@@ -118,6 +141,7 @@ bool desk_put_state(struct desk *d, struct buf *out, struct err *e)
     json_open_object(&w);
     json_pair_int(&w, "state", (int64_t)desk_state(d));
     bool ok = put_approvals(d, &w, e) && put_tools(d, &w, e);
+    put_compiling(d, &w);
     json_close(&w);
     return ok && buf_check(out, "what the page shows", e);
 }

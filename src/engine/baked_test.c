@@ -196,8 +196,10 @@ static void a_guest_that_is_not_there_is_not_found(void **state)
 
 static atomic_int loads;
 
-static struct module *load(void *arg, struct engine *engine, struct err *e)
+static struct module *load(void *arg, const void *watch, struct engine *engine,
+                           struct err *e)
 {
+    (void)watch;
     (void)arg;
     uint64_t notes[BAKED_NOTES];
     loads++;

@@ -190,8 +190,11 @@ static wasm_engine_t *native_new(struct engine *g, enum engine_kind kind)
     wasm_config_t *c = wasm_config_new();
     wasmtime_config_epoch_interruption_set(c, engine_uses_epochs(g, kind));
     wasmtime_config_consume_fuel_set(c, kind_has_fuel(kind));
-    if (g->options.quick)
+    if (g->options.quick || g->options.frugal)
         wasmtime_config_cranelift_opt_level_set(c, WASMTIME_OPT_LEVEL_NONE);
+    if (g->options.frugal)
+        wasmtime_config_cranelift_regalloc_algorithm_set(c,
+                                                         WASMTIME_REGALLOC_SINGLE_PASS);
     /* wasmtime insists that a whole Wasm stack fits on an async one, which we
      * never make. */
     wasmtime_config_async_stack_size_set(c, 2 * WASM_STACK);

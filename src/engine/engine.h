@@ -35,6 +35,8 @@ struct engine_options {
     bool no_cache;             /* compile anew each time */
     bool quick;                /* compile soon rather than well: for what runs once.
                                   Only with no_cache */
+    bool frugal;               /* compile in little memory and time, into code that is
+                                  several times slower and larger; then the same */
     bool verify_resets;        /* compare every slot with its image after each reset,
                            instead of one in a thousand */
     /* A folder of modules that were compiled ahead (module_compile_ahead), looked at
@@ -168,13 +170,15 @@ struct module_counts {
 };
 struct module_counts module_count(const struct module *m);
 /* A module that is loaded when it is first used, and closed when it has not been for
- * engine_options.idle_ms. `load` runs under the loadable's lock. Threads: safe. */
+ * engine_options.idle_ms. `load` runs under the loadable's lock, on the thread that needs
+ * the module; `watch` is what that thread gave to loadable_take(), or NULL. Threads: safe. */
 struct loadable;
-typedef struct module *loadable_fn(void *arg, struct engine *g, struct err *e);
+typedef struct module *loadable_fn(void *arg, const void *watch, struct engine *g,
+                                   struct err *e);
 struct loadable *loadable_new(struct engine *g, loadable_fn *load, void *arg);
 void loadable_free(struct loadable *l); /* unused, before the engine; NULL is fine */
 /* The module stays until it is given back; NULL and what `load` failed with. */
-struct module *loadable_take(struct loadable *l, struct err *e);
+struct module *loadable_take(struct loadable *l, const void *watch, struct err *e);
 void loadable_give(struct loadable *l);
 /* world_open() of it; world_close() gives it back. */
 struct world *loadable_open(struct loadable *l, const struct world_limits *limits,

@@ -58,18 +58,18 @@ bool loadable_is_loaded(struct loadable *l)
 bool loadable_prepare(struct loadable *l, struct err *e)
 {
     pthread_mutex_lock(&l->lock);
-    struct module *m = l->module ? NULL : l->load(l->arg, l->engine, e);
+    struct module *m = l->module ? NULL : l->load(l->arg, NULL, l->engine, e);
     bool ok = l->module || m;
     module_close(m);
     pthread_mutex_unlock(&l->lock);
     return ok;
 }
 
-struct module *loadable_take(struct loadable *l, struct err *e)
+struct module *loadable_take(struct loadable *l, const void *watch, struct err *e)
 {
     pthread_mutex_lock(&l->lock);
     if (!l->module)
-        l->module = l->load(l->arg, l->engine, e);
+        l->module = l->load(l->arg, watch, l->engine, e);
     struct module *m = l->module;
     l->users += m != NULL;
     pthread_mutex_unlock(&l->lock);
@@ -90,7 +90,7 @@ void loadable_give(struct loadable *l)
 struct world *loadable_open(struct loadable *l, const struct world_limits *limits,
                             void *data, struct err *e)
 {
-    struct module *m = loadable_take(l, e);
+    struct module *m = loadable_take(l, NULL, e);
     struct world *w = m ? world_open(m, limits, data, e) : NULL;
     if (w)
         w->loadable = l;

@@ -384,6 +384,59 @@ static bool find_export(struct world *w, const char *name, struct export *out,
     return true;
 }
 
+/* What the guest did, in words; NULL: the engine's own have to do. */
+static const char *words_of(wasmtime_trap_code_t code)
+{
+    switch (code) {
+    case WASMTIME_TRAP_CODE_UNREACHABLE_CODE_REACHED:
+        return "it ended itself, as abort() and failed assertions do (wasm trap: unreachable)";
+    case WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS:
+    case WASMTIME_TRAP_CODE_HEAP_MISALIGNED:
+        return "it used a bad pointer (wasm trap: out of bounds memory access)";
+    case WASMTIME_TRAP_CODE_TABLE_OUT_OF_BOUNDS:
+    case WASMTIME_TRAP_CODE_INDIRECT_CALL_TO_NULL:
+    case WASMTIME_TRAP_CODE_BAD_SIGNATURE:
+        return "it called a function by a bad pointer (wasm trap: indirect call)";
+    case WASMTIME_TRAP_CODE_INTEGER_DIVISION_BY_ZERO:
+        return "it divided by zero (wasm trap: integer divide by zero)";
+    case WASMTIME_TRAP_CODE_INTEGER_OVERFLOW:
+        return "a division has no result that fits (wasm trap: integer overflow)";
+    case WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER:
+        return "it made an integer of what is none (wasm trap: invalid conversion)";
+    case WASMTIME_TRAP_CODE_UNHANDLED_TAG:
+        return "an exception was thrown, and not caught (wasm trap: unhandled tag)";
+    default:
+        return NULL;
+    }
+}
+
+/* The function in which it was, where the module tells names. */
+static void put_function(const wasm_trap_t *trap, struct buf *out)
+{
+    wasm_frame_t *frame = wasm_trap_origin(trap);
+    const wasm_name_t *name = frame ? wasmtime_frame_func_name(frame) : NULL;
+    struct str s = name ? str_cut((struct str){name->data, name->size}, 80) : STR("");
+    if (s.n && str_is_utf8(s))
+        buf_printf(out, ", in the function %.*s", STR_ARGS(s));
+    if (frame)
+        wasm_frame_delete(frame);
+}
+
+static void tell_failure(wasmtime_error_t *error, wasm_trap_t *trap,
+                         wasmtime_trap_code_t code, struct err *e)
+{
+    const char *words = trap ? words_of(code) : NULL;
+    scoped_buf struct buf text;
+    buf_init(&text, 300);
+    if (words)
+        put_function(trap, &text);
+    engine_failure(e, ERR_GUEST, "the guest failed", error, trap);
+    if (!words)
+        return;
+    *e = (struct err){0};
+    err_set(e, ERR_GUEST, "the guest failed: %s%s", words, buf_cz(&text));
+}
+
 /* What a trap means, when no limit of ours was latched before it. */
 static bool explain(struct world *w, wasmtime_error_t *error, wasm_trap_t *trap,
                     struct err *e)
@@ -397,7 +450,7 @@ static bool explain(struct world *w, wasmtime_error_t *error, wasm_trap_t *trap,
             atomic_compare_exchange_strong(&w->verdict, &none, ERR_FUEL);
     }
     struct err own = {0};
-    engine_failure(&own, ERR_GUEST, "the guest failed", error, trap);
+    tell_failure(error, trap, code, &own);
     if (atomic_load(&w->verdict) != ERR_NONE)
         return refuse_verdict(w, e);
     const struct err *why = w->import_failure.code ? &w->import_failure : &own;

@@ -97,8 +97,9 @@ static bool install(struct world *w, void *arg, uint64_t *notes, struct err *e)
     return put_input(w, *api, e) && world_call(w, "install", &cell, 1, e);
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
 {
+    (void)watch;
     const struct lint *l = arg;
     struct str api = buf_view(&l->api);
     uint64_t notes[BAKED_NOTES];
@@ -124,7 +125,7 @@ struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
     l->guest_dir = mem_strdup(guest_dir);
     l->module = loadable_new(g, load, l);
     if (!buf_check(&l->api, "what the linter knows of the API", e) ||
-        !loadable_take(l->module, e))
+        !loadable_take(l->module, NULL, e))
         return NULL;
     loadable_give(l->module);
     return take(l);

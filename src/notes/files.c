@@ -117,7 +117,8 @@ static bool draft(struct putting *p, struct err *e)
         const struct swap *s = &p->swaps[i];
         const char *like = s->file->change == NOTES_CHANGED ? s->path : NULL;
         if (s->file->change != NOTES_REMOVED &&
-            !os_draft(p->v->dir, s->aside, s->file->bytes, like, FILE_MODE, false, e))
+            !os_draft(p->v->dir, s->aside, s->file->bytes, like,
+                      s->file->owner_only ? 0600 : FILE_MODE, false, e))
             return false;
     }
     return true;

@@ -123,7 +123,7 @@ vault_call notes_batch; /* {changes: [{action, ...}], dry_run?} -> {success, res
 struct notes_file {
     struct str path, bytes; /* from the vault to it; of a file made or changed */
     enum notes_file_change { NOTES_MADE, NOTES_CHANGED, NOTES_REMOVED } change;
-    bool folder;
+    bool folder, owner_only; /* the latter: a new file is 0600 */
     uint64_t inode, size;
     int64_t modified_ns, changed_ns; /* since 1970, as `since_ns` */
 };

@@ -74,8 +74,9 @@ bool patterns_loaded(struct patterns *p)
     return m && loadable_is_loaded(m);
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
 {
+    (void)watch;
     const struct patterns *p = arg;
     uint64_t notes[BAKED_NOTES];
     struct baked_guest baked = {.dir = p->guest_dir, .name = "pattern"};

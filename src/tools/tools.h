@@ -65,6 +65,8 @@ struct tool_world {
      * it left it, for vfs_changes() of an overlay among the mounts. NULL: nobody looks. */
     void (*ended)(void *arg, struct vfs *tree);
     void *ended_arg;
+    const struct tool_watch
+        *watch; /* over compiling, where that is needed; NULL: nobody */
 };
 
 /* One stage: a tool, and what it is called with. */

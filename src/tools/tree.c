@@ -11,13 +11,15 @@
 /* ---- making ------------------------------------------------------------- */
 
 /* What is mounted, as far as the tool's fileAccess goes. */
-static bool add_mounts(struct vfs *v, const struct tool_world *w, enum tool_access access,
+static bool add_mounts(struct vfs *v, const struct tool_world *w, const struct tool *t,
                        struct err *e)
 {
+    enum tool_access access = t->execution.access;
     for (size_t i = 0; access != TOOL_NO_FILES && i < w->mount_count; i++) {
         struct vfs_mount m = w->mounts[i];
         m.writable = m.writable && access != TOOL_READ;
         m.write_only = access == TOOL_WRITE;
+        m.owner_only |= t->execution.private_files;
         if (!vfs_mount(v, &m, e))
             return false;
     }
@@ -115,10 +117,22 @@ static bool list_folders(struct tree *t, struct arena *a, struct err *e)
            err_set(e, ERR_IO, "cannot look at the file tree: %s", strerror(failed));
 }
 
-/* `hidden`: it may lie in what this tool is not shown, and others of the run are. */
-static bool set_here(struct tree *t, const char *folder, bool hidden, struct arena *a,
-                     struct err *e)
+/* Does it lie in what others of the run are shown, and this tool is not? */
+static bool is_hidden(const struct tool_world *w, const struct tool *t,
+                      const char *folder)
 {
+    for (size_t i = 0; t->execution.access == TOOL_NO_FILES && i < w->mount_count; i++) {
+        size_t n = strlen(w->mounts[i].at);
+        if (!strncmp(folder, w->mounts[i].at, n) && (!folder[n] || folder[n] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static bool set_here(struct tree *t, const struct tool_world *w, const struct tool *tool,
+                     struct arena *a, struct err *e)
+{
+    const char *folder = w->folder;
     struct vfs_stat st = {0};
     t->here = !folder            ? WORK
               : folder[0] == '/' ? folder
@@ -128,7 +142,7 @@ static bool set_here(struct tree *t, const char *folder, bool hidden, struct are
     int failed = vfs_stat(t->vfs, NULL, str_of(t->here), true, &st);
     if (!failed && st.type == VFS_FOLDER)
         return true;
-    if (hidden) {
+    if (is_hidden(w, tool, t->here)) {
         t->here = WORK;
         return true;
     }
@@ -146,11 +160,10 @@ bool tree_make(const struct tool_world *w, const struct tool *t, struct arena *a
                               .open = OPEN_FILES,
                               .written = WRITTEN_BYTES};
     *out = (struct tree){.vfs = vfs_new(&quota)};
-    return show_data(out->vfs, t->data_dir, e) &&
-           add_mounts(out->vfs, w, t->execution.access, e) &&
+    return show_data(out->vfs, t->data_dir, e) && add_mounts(out->vfs, w, t, e) &&
            make_folder(out->vfs, WORK, e) && make_folder(out->vfs, "/tmp", e) &&
            add_files(out->vfs, w, a, e) && list_folders(out, a, e) &&
-           set_here(out, w->folder, t->execution.access == TOOL_NO_FILES, a, e);
+           set_here(out, w, t, a, e);
 }
 
 void tree_done(struct tree *t)

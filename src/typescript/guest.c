@@ -24,8 +24,9 @@ struct guest_world {
 
 /* ---- loading ------------------------------------------------------------ */
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
 {
+    (void)watch;
     const struct guest *u = arg;
     uint64_t notes[BAKED_NOTES];
     struct baked_guest baked = {.dir = u->dir, .name = "typescript"};

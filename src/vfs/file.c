@@ -130,9 +130,10 @@ static int open_host(struct vfs *v, const struct place *p, struct vfs_file *f)
     f->mount = p->in.mount;
     /* An open folder once more: it is listed from its start and in one go, so that both may
      * have one place in it. */
-    f->fd = p->in.lender && !p->name_n ? fcntl(p->in.fd, F_DUPFD_CLOEXEC, 0)
-                                       : openat(p->in.fd, p->name_n ? p->name : ".",
-                                                host_flags(p, f->how), 0666);
+    f->fd = p->in.lender && !p->name_n
+                ? fcntl(p->in.fd, F_DUPFD_CLOEXEC, 0)
+                : openat(p->in.fd, p->name_n ? p->name : ".", host_flags(p, f->how),
+                         f->mount->owner_only ? 0600 : 0666);
     if (f->fd < 0)
         return errno;
     if (p->exists && p->stat.type == VFS_FOLDER)

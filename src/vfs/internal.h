@@ -83,7 +83,7 @@ struct mounted {
     struct node *point;
     int dir;
     uint32_t number;
-    bool writable, dots, write_only;
+    bool writable, dots, write_only, owner_only;
 };
 
 /* May this name be seen in the mount? */

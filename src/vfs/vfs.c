@@ -117,6 +117,7 @@ static struct mounted *add_mounted(struct vfs *v, const struct vfs_mount *m,
                             .dir = dir,
                             .number = ++v->mount_count,
                             .writable = m->writable,
+                            .owner_only = m->owner_only,
                             .write_only = m->write_only,
                             .dots = m->dots};
     return v->mounts = new;

@@ -63,6 +63,7 @@ struct vfs_mount {
     /* What was there before can neither be read nor listed (EACCES), only, with
      * `writable`, be replaced and removed; what the guest made itself can be read. */
     bool write_only;
+    bool owner_only; /* new files are 0600, else 0666 less the umask */
     bool overlay; /* changes are kept in memory, and the host's files stay as they are */
 };
 /* false and ERR_INVALID (no absolute path, a file in the way, inside another

@@ -126,9 +126,9 @@ await step("content", async () =>
 await step("structured", async () =>
   (await call("get_note", { identifier: "project/greenhouse" })).structuredContent);
 await step("wasm", async () => {
-  const { result, exitCode } = (await call("wasm_jq",
-    { filter: ".a", compact: true, stdin: '{"a": [1, 2]}' })).structuredContent;
-  return { result, exitCode };
+  const answer = await call("wasm_jq", { filter: ".a", compact: true, stdin: '{"a": [1, 2]}' });
+  const { stdout, exitCode } = JSON.parse(text(answer)[0]); // told once
+  return { stdout, exitCode };
 });
 await step("failure", async () => {
   const result = await call("test_error_handling");

@@ -97,7 +97,8 @@ class Drive:
     async def wasm(self):
         result = await self.client.call_tool(
             "wasm_jq", {"filter": ".a", "compact": True, "stdin": '{"a": [1, 2]}'})
-        return {k: result.structured_content[k] for k in ("result", "exitCode")}
+        answer = json.loads(result.content[0].text)  # told once
+        return {k: answer[k] for k in ("stdout", "exitCode")}
 
     async def failure(self):
         result = await self.client.call_tool("test_error_handling")

@@ -1,4 +1,6 @@
 """The programs of npm, compared with themselves under node."""
+import re
+
 from compare import case, node
 
 REFERENCE = {
@@ -8,6 +10,21 @@ REFERENCE = {
     "html-minifier": node("html-minifier-terser/cli.js"),
     "asciidoctor": node("asciidoctor/bin/asciidoctor"),
 }
+
+
+
+def ERRORS(text, folder):
+    """Standard error but for what tells where in node's own code, or in the packages', it
+    was: frames, the line of code before an uncaught error and node's version after it, and
+    an error's own properties."""
+    text = text.replace(folder + "/", "/work/")
+    if re.match(r"(node:|file:|/)\S*:\d+\n", text):
+        text = text.partition("\n\n")[2]
+    text = re.sub(r" \{\n(  .*\n)*\}$", "", text, flags=re.M)
+    frame = re.compile(r"\s+at |\s+\.\.\. \d+ lines|Emitted 'error' event|Node\.js v")
+    return "\n".join(line.rstrip() for line in text.splitlines()
+                     if line.strip() and not frame.match(line))
+
 
 JS = """// A note.
 /*! kept */
@@ -117,6 +134,9 @@ CASES = {
         case("-p", "bare_returns=true", stdin="return 1\n"),
         case("-c", stdin="function ( {\n"),
         case("no-such-file.js"),
+        case("bad.js", files={"bad.js": "a {"}),
+        case("-c", "no_such_option=1", stdin=PLAIN),
+        case("--no-such-option"),
         case("--help"),
         case("--version"),
     ],

@@ -27,4 +27,19 @@ function check(answer, call, path, dest) {
   throw error;
 }
 
-module.exports = { check };
+// QuickJS keeps the frames of an error; programs expect node's text, which begins with what
+// it is: a `stack` of its own that an error is given stays as it is.
+function tellErrors() {
+  const { get, set } = Object.getOwnPropertyDescriptor(Error.prototype, 'stack');
+  Object.defineProperty(Error.prototype, 'stack', {
+    configurable: true,
+    enumerable: false,
+    get() {
+      const frames = get.call(this);
+      return typeof frames === 'string' ? `${this}\n${frames}`.trimEnd() : frames;
+    },
+    set,
+  });
+}
+
+module.exports = { check, tellErrors };

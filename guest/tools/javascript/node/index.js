@@ -14,6 +14,7 @@ module.exports = function install(makeUrl) {
     encode: (text) => new Uint8Array(system.encode(text)),
     decode: decodeBroken, isUtf8: () => true, decodeBroken,
   });
+  require('./errors.js').tellErrors();
   const loop = require('./loop.js');
   const process = require('./process.js');
   define(globalThis, 'process', process); // npm's util looks for it when it is loaded

@@ -15,7 +15,7 @@ globalThis.addProgram = (name, { warm, start, files = {} }) => {
 };
 
 function crash(error) {
-  const text = error && error.stack ? `${error}\n${error.stack}` : String(error);
+  const text = error && typeof error.stack === 'string' ? error.stack : String(error);
   process.stderr.write(text.trimEnd() + '\n');
   process.exitCode = process.exitCode || 1;
   process.end();
@@ -28,7 +28,7 @@ globalThis.warmPrograms = () => {
 };
 globalThis.programsAreWarm = () => {
   loop.run();
-  if (broken) throw new Error(`${broken}\n${broken.stack}`);
+  if (broken) throw new Error(String(broken.stack));
   loop.clear();
   process.exitCode = undefined;
 };
