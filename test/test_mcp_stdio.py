@@ -366,6 +366,16 @@ def test_it_ends_when_nobody_reads_any_more(cloche, vault):
     process.stdin.close()
 
 
+def test_a_file_is_served_to_its_end(cloche, vault, tmp_path):
+    calls = [evaluate(f"return {i}", id=i) for i in range(20)]
+    said = tmp_path / "said"
+    said.write_text("".join(json.dumps(m) + "\n" for m in calls))
+    with said.open() as source:
+        done = subprocess.run([cloche, "mcp", "--vault", str(vault)], stdin=source,
+                              capture_output=True, text=True, timeout=60, check=True)
+    assert sorted(json.loads(line)["id"] for line in done.stdout.splitlines()) == list(range(20))
+
+
 def test_it_ends_at_sigterm_whatever_runs(stdio):
     stdio.send(evaluate(ENDLESS, timeout=30000, id="long"))
     stdio.ask(request("ping"))

@@ -153,3 +153,8 @@ enum lines_got lines_next(struct lines *l, struct str *line)
             return LINES_LINE;
     }
 }
+
+bool lines_are_there(const struct lines *l)
+{
+    return l->ended || memchr(l->at + l->seen, '\n', l->to - l->seen);
+}

@@ -26,5 +26,7 @@ void lines_done(struct lines *l);
  * next call. LINES_TOO_LONG comes once a line, as soon as it is. A last line
  * without an end counts. */
 enum lines_got lines_next(struct lines *l, struct str *line);
+/* Would lines_next() have something to say without waiting, for all that is known? */
+bool lines_are_there(const struct lines *l);
 /* Ends the input. Threads: safe. */
 void lines_stop(struct lines *l);

@@ -76,6 +76,21 @@ static void lines_come_one_by_one(void **state)
     assert_got(LINES_END);
 }
 
+static void what_was_read_already_is_known(void **state)
+{
+    (void)state;
+    assert_false(lines_are_there(&lines));
+    put("one\ntwo\nthr");
+    assert_line("one");
+    assert_true(lines_are_there(&lines));
+    assert_line("two");
+    assert_false(lines_are_there(&lines));
+    end();
+    assert_line("thr");
+    assert_true(lines_are_there(&lines)); /* the end is */
+    assert_got(LINES_END);
+}
+
 static void an_empty_input_has_no_lines(void **state)
 {
     (void)state;
@@ -183,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(lines_come_one_by_one),
+        test(what_was_read_already_is_known),
         test(an_empty_input_has_no_lines),
         test(what_is_too_long_is_skipped_to_its_end),
         test(the_buffer_grows_and_is_given_back),

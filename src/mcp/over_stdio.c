@@ -1,9 +1,9 @@
 /* MCP over a pair of descriptors: a message a line.
  *
- * The threads take turns at reading: the one that reads a call lets another
- * read on and runs the call itself, so that no call waits for a thread to wake
- * up. One thread always reads, lest a ping or a cancellation be left lying
- * behind long calls: when no other is free, the reader queues calls instead.
+ * The threads take turns at reading: the one that reads a call runs it itself, so that no
+ * call waits for a thread to wake up. Another is always there to read on, lest a ping or a
+ * cancellation be left lying behind long calls: it watches the input, asleep, and nobody
+ * wakes it but what comes. When no other is free, the reader queues calls instead.
  * Source: 2025-11-25 basic/transports (stdio), 2026-07-28 basic/transports/stdio.
  */
 #include <errno.h>
@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@
 #define THREAD_STACK ((size_t)4 * 1024 * 1024)
 #define THREADS_MAX 64u
 #define RESTING_MAX 64u /* calls that wait for a person */
+#define WATCHERS_MAX 2u /* one while another runs a call; both when all is quiet */
 /* Of one answer's line. */
 #define LINE_CEILING ((size_t)256 * 1024 * 1024)
 /* Between looks at whether the client is still there to be answered. */
@@ -45,8 +48,15 @@ struct stdio {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* for the end: nothing left, or nobody there */
     struct waiter *waiting; /* a stack */
-    bool reading;           /* a thread has the turn */
-    bool ended;             /* no more input */
+    /* Threads that wait for input. It wakes one, the last that came, and then is not
+     * watched until armed again. -1: it is no input that can be watched (a file), and the
+     * reader waits for it. */
+    int watch;
+    int kick; /* wakes them otherwise */
+    unsigned watching;
+    bool armed;
+    bool reading; /* a thread has the turn */
+    bool ended;   /* no more input */
     unsigned running;
     unsigned resting; /* of these, wait for a person */
     pthread_t threads[THREADS_MAX + RESTING_MAX];
@@ -208,6 +218,77 @@ static void wait_turn(struct stdio *s, struct waiter *self)
         pthread_cond_wait(&self->wake, &s->lock);
 }
 
+/* ---- watching the input --------------------------------------------------- */
+
+enum watched { WATCHED_INPUT, WATCHED_KICK, WATCHED_END };
+
+static bool watch(struct stdio *s, int fd, enum watched what, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.u32 = what};
+    return fd >= 0 && epoll_ctl(s->watch, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void watch_done(struct stdio *s)
+{
+    if (s->watch >= 0)
+        close(s->watch);
+    if (s->kick >= 0)
+        close(s->kick);
+    s->watch = s->kick = -1;
+}
+
+/* Not armed yet. Where it cannot be watched, the turn's holder waits. */
+static void watch_init(struct stdio *s)
+{
+    s->watch = epoll_create1(EPOLL_CLOEXEC);
+    s->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->watch < 0 || !watch(s, s->kick, WATCHED_KICK, EPOLLIN) ||
+        !watch(s, s->o.in, WATCHED_INPUT, EPOLLONESHOT) ||
+        !watch(s, s->lines.wake, WATCHED_END, EPOLLIN) ||
+        (s->o.has_stop && !watch(s, s->o.stop, WATCHED_END, EPOLLIN))) {
+        watch_done(s);
+        return;
+    }
+    (void)watch(s, s->o.out, WATCHED_END, 0); /* errors alone; a file has none */
+}
+
+static void arm(struct stdio *s)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT,
+                                .data.u32 = WATCHED_INPUT};
+    if (!s->armed)
+        s->armed = epoll_ctl(s->watch, EPOLL_CTL_MOD, s->o.in, &event) == 0;
+}
+
+/* Sleeps until something is to be read, or done. Is it to be read? */
+static bool watch_input(struct stdio *s)
+{
+    struct epoll_event event = {.data.u32 = WATCHED_KICK};
+    eventfd_t kicks;
+    arm(s);
+    s->watching++;
+    pthread_mutex_unlock(&s->lock);
+    int n = epoll_wait(s->watch, &event, 1, -1);
+    pthread_mutex_lock(&s->lock);
+    s->watching--;
+    if (n == 1 && event.data.u32 == WATCHED_INPUT)
+        s->armed = false;
+    if (n == 1 && event.data.u32 == WATCHED_KICK && !s->ended)
+        (void)eventfd_read(s->kick, &kicks);
+    return n == 1 && event.data.u32 != WATCHED_KICK;
+}
+
+/* The turn is free: sees to it that what is there, or what comes, is read. */
+static void let_read(struct stdio *s)
+{
+    if (s->watching && !lines_are_there(&s->lines))
+        arm(s);
+    else if (s->waiting)
+        wake_one(s);
+    else if (s->watching)
+        (void)eventfd_write(s->kick, 1);
+}
+
 static bool is_quiet(const struct stdio *s)
 {
     return s->ended && !s->reading && !s->running && !s->first;
@@ -218,12 +299,12 @@ static bool is_quiet(const struct stdio *s)
 static bool place_call(struct stdio *s, struct call *c, bool *full)
 {
     pthread_mutex_lock(&s->lock);
-    bool mine = s->waiting != NULL;
+    bool mine = s->waiting || s->watching;
     *full = !mine && s->queued >= s->o.queue_max;
     if (mine) {
         s->reading = false;
         s->running++;
-        wake_one(s);
+        let_read(s);
     } else if (!*full) {
         c->next = NULL;
         *(s->last ? &s->last->next : &s->first) = c;
@@ -285,6 +366,36 @@ static struct call *read_turn(struct stdio *s)
     }
 }
 
+static void end_input(struct stdio *s)
+{
+    s->reading = false;
+    s->ended = true;
+    while (s->waiting)
+        wake_one(s);
+    if (s->kick >= 0)
+        (void)eventfd_write(s->kick, 1); /* stays: all of them have to see it */
+    pthread_cond_signal(&s->changed);
+}
+
+/* Waits for what may be read, or for the turn, or both. Has this thread the turn now? */
+static bool take_turn(struct stdio *s, struct waiter *self)
+{
+    if (s->reading) {
+        wait_turn(s, self);
+        return false;
+    }
+    bool there = s->watch < 0 || lines_are_there(&s->lines);
+    if (!there && s->watching == WATCHERS_MAX) {
+        wait_turn(s, self);
+        return false;
+    }
+    if (!there)
+        there = watch_input(s);
+    if (there && !s->reading && !s->ended)
+        return s->reading = true;
+    return false;
+}
+
 static void *thread_main(void *arg)
 {
     struct stdio *s = arg;
@@ -296,20 +407,14 @@ static void *thread_main(void *arg)
             s->running++;
         } else if (s->ended) {
             break;
-        } else if (s->reading) {
-            wait_turn(s, &self);
+        } else if (!take_turn(s, &self)) {
             continue;
         } else {
-            s->reading = true;
             pthread_mutex_unlock(&s->lock);
             c = read_turn(s);
             pthread_mutex_lock(&s->lock);
             if (!c) {
-                s->reading = false;
-                s->ended = true;
-                while (s->waiting)
-                    wake_one(s);
-                pthread_cond_signal(&s->changed);
+                end_input(s);
                 continue;
             }
         }
@@ -397,6 +502,7 @@ static void flush(struct stdio *s)
 static bool serve(struct stdio *s, struct err *e)
 {
     int failed = 0;
+    watch_init(s);
     pthread_mutex_lock(&s->lock);
     while (!failed && s->n_threads < s->o.threads)
         failed = start_thread(s);
@@ -432,7 +538,8 @@ static void put_defaults(struct mcp_stdio_options *o)
 
 bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct err *e)
 {
-    struct stdio s = {.m = m, .o = *o, .session = {.there = true}};
+    struct stdio s = {
+        .m = m, .o = *o, .session = {.there = true}, .watch = -1, .kick = -1};
     put_defaults(&s.o);
     pthread_mutex_init(&s.lock, NULL);
     pthread_cond_init(&s.changed, NULL);
@@ -465,6 +572,7 @@ bool mcp_serve_stdio(struct mcp *m, const struct mcp_stdio_options *o, struct er
         ok = false;
     }
     lines_done(&s.lines);
+    watch_done(&s);
     if (own >= 0) {
         (void)dup2(own, STDOUT_FILENO);
         close(own);

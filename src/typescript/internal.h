@@ -43,8 +43,8 @@ void positions_done(struct positions *p);
  * NULL: there is none. */
 const struct segment *positions_find(const struct positions *p, uint32_t line,
                                      uint32_t column);
-/* Does code come from exactly there? */
-bool positions_come_from(const struct positions *p, uint32_t line, uint32_t column);
+/* Does code come from there, or from behind it? */
+bool positions_reach(const struct positions *p, uint32_t line, uint32_t column);
 
 /* ---- code --------------------------------------------------------------- */
 

@@ -205,10 +205,12 @@ const struct segment *positions_find(const struct positions *p, uint32_t line,
     return to ? &p->row[to - 1] : NULL;
 }
 
-bool positions_come_from(const struct positions *p, uint32_t line, uint32_t column)
+bool positions_reach(const struct positions *p, uint32_t line, uint32_t column)
 {
-    for (size_t i = p->count; i-- > 0;)
-        if (p->row[i].from_line == line && p->row[i].from_column == column)
+    for (size_t i = p->count; i-- > 0;) {
+        const struct segment *s = &p->row[i];
+        if (s->from_line > line || (s->from_line == line && s->from_column >= column))
             return true;
+    }
     return false;
 }

@@ -335,7 +335,8 @@ static size_t find_tail(struct str source)
 }
 
 /* Puts an expression back that esbuild has left out: with a `throw` before it, it must
- * come out behind the very same code. Whatever goes wrong: there was none. */
+ * come out behind the very same code. Whatever goes wrong: there was none. Where anything
+ * comes from there, nothing was left out, and esbuild is not asked again. */
 static void keep_tail(struct work *k)
 {
     struct str source = k->from.text;
@@ -345,7 +346,7 @@ static void keep_tail(struct work *k)
         line--;
     uint32_t column =
         units_of_bytes(lined_at(&k->from, line), (uint32_t)at - k->from.starts[line]);
-    if (at == source.n || positions_come_from(&k->positions, line, column))
+    if (at == source.n || positions_reach(&k->positions, line, column))
         return;
     struct err none = {0};
     struct transformed t;

@@ -73,8 +73,10 @@ static void segments_are_read_one_after_the_other(void **state)
     assert_ptr_equal(positions_find(&p, 0, 12), &p.row[0]);
     assert_ptr_equal(positions_find(&p, 0, 13), &p.row[1]);
     assert_ptr_equal(positions_find(&p, 2, 5), &p.row[3]);
-    assert_true(positions_come_from(&p, 2, 7));
-    assert_false(positions_come_from(&p, 2, 8));
+    assert_true(positions_reach(&p, 2, 7));
+    assert_true(positions_reach(&p, 2, 8));
+    assert_false(positions_reach(&p, 3, p.row[4].from_column + 1));
+    assert_false(positions_reach(&p, 4, 0));
     positions_done(&p);
     p = positions_of("");
     assert_null(positions_find(&p, 0, 0));
