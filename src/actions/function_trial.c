@@ -55,12 +55,33 @@ static void put_given(struct json_writer *w, const struct json *value)
 }
 
 /* Behind the last argument that is given there are none. */
+static const struct json *given_for(const struct function_parameter *p,
+                                    const struct json *args, bool *rest)
+{
+    const struct json *v = json_get_str(args, function_parameter_name(p, rest));
+    return v ? v : json_get_str(args, p->name);
+}
+
 static size_t count_given(const struct function *fn, const struct json *args)
 {
     size_t n = fn->parameter_count;
-    while (n && !json_get_str(args, fn->parameters[n - 1].name))
+    bool rest;
+    while (n && !given_for(&fn->parameters[n - 1], args, &rest))
         n--;
     return n;
+}
+
+static void put_named(const struct function_parameter *p, const struct json *args,
+                      struct json_writer *w)
+{
+    bool rest;
+    const struct json *v = given_for(p, args, &rest);
+    struct json_iter it = json_iter(v);
+    if (!rest || !json_is(v, JSON_ARRAY))
+        put_given(w, v);
+    else
+        while (json_next(&it))
+            put_given(w, it.value);
 }
 
 static void put_args(const struct function *fn, const struct json *args,
@@ -73,7 +94,7 @@ static void put_args(const struct function *fn, const struct json *args,
             put_given(w, it.value);
     else
         for (size_t i = 0, n = count_given(fn, args); i < n; i++)
-            put_given(w, json_get_str(args, fn->parameters[i].name));
+            put_named(&fn->parameters[i], args, w);
     json_close(w);
 }
 
@@ -89,9 +110,10 @@ static bool check_args(const struct function *fn, const struct json *args, struc
             json_type_name(json_type(args)));
     struct json_iter it = json_iter(args);
     while (json_next(&it)) {
-        bool known = false;
+        bool known = false, rest;
         for (size_t i = 0; i < fn->parameter_count && !known; i++)
-            known = str_eq(fn->parameters[i].name, it.key);
+            known = str_eq(fn->parameters[i].name, it.key) ||
+                    str_eq(function_parameter_name(&fn->parameters[i], &rest), it.key);
         if (!known) {
             scoped_buf struct buf signature;
             buf_init(&signature, (size_t)64 << 10);

@@ -113,6 +113,9 @@ void functioning_put_row(const struct function *fn, struct json_writer *out);
  * valid TypeScript whatever the file holds. `comments`: with descriptions. */
 void functioning_declarations(const struct function *const *all, size_t count,
                               size_t most, bool comments, struct buf *out);
+/* The same in a namespace of another name. */
+void functioning_declare(const struct function *const *all, size_t count, size_t most,
+                         bool comments, const char *space, struct buf *out);
 /* Appends functioning_introduction() of a place, where its caller may list them. */
 void functioning_introduce(struct actions *a, const struct place *place, size_t most,
                            bool brief, struct buf *out);

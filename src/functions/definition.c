@@ -102,7 +102,8 @@ static size_t read_length(struct reader *r, const struct json *v)
 static void read_parameter(struct reader *r, const struct json *v,
                            struct function_parameter *out)
 {
-    check_word(r, out->name, "parameter");
+    bool rest;
+    check_word(r, function_parameter_name(out, &rest), "parameter");
     if (!json_is(v, JSON_OBJECT)) {
         refuse_type(r, v, "an object {type, description?, optional?, default?}");
         return;

@@ -58,6 +58,8 @@ struct function {
     struct str origin;         /* the library that it is shared from; empty: none */
     const struct json *source; /* as it was read; fields that nobody knows survive */
 };
+/* Its name without the dots of "...names", which takes all further arguments (*rest). */
+struct str function_parameter_name(const struct function_parameter *p, bool *rest);
 /* Writes it as an object in the seed's nesting and order. */
 void function_write(const struct function *fn, struct json_writer *out);
 /* "createOrUpdateDailyNote(date?: string, content?: string): Promise<Note>". */

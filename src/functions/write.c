@@ -134,13 +134,21 @@ void function_write(const struct function *fn, struct json_writer *out)
     json_close(out);
 }
 
+struct str function_parameter_name(const struct function_parameter *p, bool *rest)
+{
+    *rest = str_starts(p->name, "...");
+    return *rest ? (struct str){p->name.at + 3, p->name.n - 3} : p->name;
+}
+
 void function_signature(const struct function *fn, struct buf *out)
 {
     buf_printf(out, "%.*s(", STR_ARGS(fn->name));
     for (size_t i = 0; i < fn->parameter_count; i++) {
         const struct function_parameter *p = &fn->parameters[i];
+        bool rest;
+        (void)function_parameter_name(p, &rest);
         buf_printf(out, "%s%.*s%s: ", i ? ", " : "", STR_ARGS(p->name),
-                   p->optional ? "?" : "");
+                   p->optional && !rest ? "?" : "");
         buf_str(out, p->type);
     }
     buf_cstr(out, "): ");
