@@ -14,6 +14,7 @@ void tsgo_free(struct tsgo *u);
 /* Loads it, where that was not done yet. */
 bool tsgo_load(struct tsgo *u, struct err *e);
 bool tsgo_is_there(const struct tsgo *u);
+bool tsgo_is_building(const struct tsgo *u); /* somebody builds it: dev/checker-later */
 /* Changes when the guest does. */
 void tsgo_version(const struct tsgo *u, struct buf *out);
 /* Appends its answer, JSON, to `out`. */

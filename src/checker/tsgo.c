@@ -173,12 +173,19 @@ static struct module *open_bare(struct tsgo *u, struct err *e)
     return m;
 }
 
+bool tsgo_is_building(const struct tsgo *u)
+{
+    struct err none = {0};
+    scoped_fd int dir = os_dir_open(u->dir, &none);
+    return dir >= 0 && os_is_flocked(dir, "checker.lock");
+}
+
 static struct module *open_module(struct tsgo *u, struct err *e)
 {
     if (!tsgo_is_there(u)) {
-        err_set(
-            e, ERR_NOT_FOUND,
-            "types were not checked: the checker is not built; 'make checker' does it");
+        err_set(e, ERR_NOT_FOUND, "types were not checked: the checker is %s",
+                tsgo_is_building(u) ? "being built, which takes some minutes"
+                                    : "not built; 'make checker' does it");
         return NULL;
     }
     scoped(module_close) struct module *bare = open_bare(u, e);

@@ -91,6 +91,8 @@ bool fn_call(struct fn *f, const char *action, int *exit)
     f->answer = (struct str){cloche_text_at(f->held), cloche_text_size(f->held)};
     f->answered = json_read(f->answer, f->arena, &e);
     *exit = f->failed ? EXIT_FAILED : EXIT_DONE;
+    if (memmem(f->answer.at, f->answer.n, "\"TYPES_UNCHECKED\"", 17))
+        cli_build_checker();
     return f->answered != NULL;
 }
 
