@@ -202,6 +202,11 @@ static void print_difference(const struct json *result)
     print_value("got", json_get(d, "got"));
     print_value("expected error", json_get(result, "expectedError"));
     print_value("result", json_get(result, "result"));
+    if (json_get(result, "hint")) {
+        fputs("    ", stdout);
+        fn_print(json_str(json_get(result, "hint")));
+        putchar('\n');
+    }
 }
 
 void fn_print_tests(const struct json *tests)
@@ -211,12 +216,15 @@ void fn_print_tests(const struct json *tests)
         return;
     while (json_next(&it)) {
         struct str name = json_str(json_get(it.value, "name"));
-        bool ok = json_bool(json_get(it.value, "success"), false);
+        struct str skipped = json_str(json_get(it.value, "skipped"));
+        bool ok = skipped.n || json_bool(json_get(it.value, "success"), false);
         struct str why = json_str(json_get(it.value, "message"));
         if (!why.n)
             why = json_str(json_get(it.value, "error"));
-        printf("%s ", ok ? "ok    " : "failed");
+        printf("%s ", skipped.n ? "skipped" : ok ? "ok    " : "failed");
         fn_print(name);
+        fputs(skipped.n ? ": " : "", stdout);
+        fn_print(skipped);
         fputs(!ok && why.n ? ": " : "", stdout);
         if (!ok)
             fn_print(why);
@@ -224,9 +232,12 @@ void fn_print_tests(const struct json *tests)
         if (!ok)
             print_difference(it.value);
     }
-    printf("%lld passed, %lld failed\n",
-           (long long)json_int(json_get(tests, "passed"), 0),
+    long long skipped_count = (long long)json_int(json_get(tests, "skipped"), 0);
+    printf("%lld passed, %lld failed", (long long)json_int(json_get(tests, "passed"), 0),
            (long long)json_int(json_get(tests, "failed"), 0));
+    if (skipped_count)
+        printf(", %lld not run", skipped_count);
+    putchar('\n');
 }
 
 /* ---- words ---------------------------------------------------------------------------- */

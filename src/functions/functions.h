@@ -37,6 +37,10 @@ struct function_example { /* a test kept with it; without the last three: it end
     const struct json *expected; /* what it returns */
     const struct json *matches;  /* what is at least in that */
     struct str error;            /* what it throws: a part of "name: message" */
+    const struct json *notes;    /* an array, as notes.create takes them: all that there
+                                  * are when it runs; NULL: the vault as it is */
+    struct str now;              /* the date when it runs; empty: that of the clock */
+    int64_t now_ms;
     const struct json *source;
 };
 struct function {

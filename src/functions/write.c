@@ -46,10 +46,13 @@ static void put_parameter(const struct function_parameter *p, struct json_writer
 
 static void put_example(const struct function_example *x, struct json_writer *out)
 {
-    static const char *const known[] = {"name",    "args",  "expected",
-                                        "matches", "error", NULL};
+    static const char *const known[] = {"name",     "notes",   "now",   "args",
+                                        "expected", "matches", "error", NULL};
     json_open_object(out);
     put_text(out, "name", x->name);
+    if (x->notes)
+        json_pair(out, "notes", x->notes);
+    put_text(out, "now", x->now);
     if (x->args)
         json_pair(out, "args", x->args);
     if (x->expected)

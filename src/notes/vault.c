@@ -44,6 +44,16 @@ struct matcher *vault_matcher(struct vault *v, uint64_t compute_ns, uint64_t unt
     return NULL;
 }
 
+void vault_set_clock(struct vault *v, int64_t now_ms)
+{
+    v->now_ms = now_ms;
+}
+
+int64_t vault_now(const struct vault *v)
+{
+    return v->now_ms ? v->now_ms : os_real_ms();
+}
+
 struct vault *vault_as(struct vault *v, const struct vault_view *how)
 {
     struct vault *view = mem_new(sizeof *view);
