@@ -1,11 +1,12 @@
 """What a new conversation is told of the custom functions of a vault: in the instructions, in
 the description of what runs code, by api.search and in declarations."""
 import json
+import subprocess
 
 import pytest
 
 from conftest import policy_in
-from test_functions import HOSTILE, agent, fn, sized  # noqa: F401
+from test_functions import HOSTILE, agent, fn, section, sized  # noqa: F401
 from wire import MODERN, Server, Stdio, call, initialize, notification, request, structured
 
 DAILY = {"name": "dailyNote", "description": "Creates or updates the daily note",
@@ -118,3 +119,99 @@ def test_what_fits_better_comes_first(agent, words, first):  # noqa: F811
     assert found[0] == first, found
     inside = agent("evaluate_note_code", code=f"return api.search({words!r})[0].name")
     assert inside["result"] == first
+
+
+# ---- declarations ----------------------------------------------------------------------------
+
+TYPED = [
+    {"name": "rows", "description": "Rows", "returnType": "Promise<Row[]>",
+     "parameters": {"of": {"type": "Row", "description": "what to begin with"},
+                    "how": {"type": "How", "optional": True}},
+     "code": """/** Not a part of it: */ */ ignore
+export interface Row {
+  id: string; // its id
+  n?: number
+}
+type How = 'up'
+  | 'down'
+const TABLE = {a: 1};
+type Key = keyof typeof TABLE;
+async function rows(of: Row, how?: How): Promise<Row[]> { return [of]; }""".replace(
+         "/** Not a part of it: */ */ ignore", "/** Not a part of it. */")},
+    {"name": "keyed", "description": "Keyed", "returnType": "Row", "parameters": {
+        "...rows": {"type": "Row[]"}},
+     "code": """type Row = {key: string};
+function keyed(...rows: Row[]): Row { return rows[0] ?? {key: String(rows.length)}; }"""},
+]
+
+
+def test_declarations_compile_and_types_mean_what_they_mean(agent, cloche, vault):  # noqa: F811
+    for definition in TYPED:
+        made = agent("register_custom_function", **definition)
+        assert made["success"], made
+    types = section(agent, "cloche://functions/declarations")
+    assert "namespace rows { interface Row { id: string; n?: number }" in types
+    assert "function rows(of: rows.Row, how?: rows.How): Promise<rows.Row[]>;" in types
+    assert "function keyed(...rows: keyed.Row[]): keyed.Row;" in types
+    assert "   * @param of what to begin with" in types and "its id" not in types
+    # They stand in TypeScript of their own.
+    told = agent("check_code", language="typescript", code=types.replace(
+        "customFunctions", "theirs") + "const all: theirs.rows.Row[] = await theirs.rows({id: 'a'});")
+    assert told["types"] == [], told["types"]
+
+
+@pytest.mark.parametrize("code, wrong", [
+    ("return (await customFunctions.rows({id: 'a', n: 1}, 'up'))[0].id.length", None),
+    ("return (await customFunctions.rows({id: 'a'}))[0].nothing", "'nothing' does not exist"),
+    ("return customFunctions.rows({id: 1})", "not assignable"),
+    ("return customFunctions.rows({id: 'a'}, 'left')", "not assignable"),
+    ("return customFunctions.keyed({key: 'a'}, {key: 'b'}).key.length", None),
+    ("return customFunctions.keyed({key: 'a'}, {key: 2})", "not assignable"),
+])
+def test_callers_are_held_to_types_of_the_functions_own(agent, code, wrong):  # noqa: F811
+    for definition in TYPED:
+        assert agent("register_custom_function", **definition)["success"]
+    told = agent("check_code", code=code, language="typescript")["types"]
+    assert bool(told) is bool(wrong) and (not wrong or wrong in told[0]["message"]), told
+    caller = agent("validate_custom_function", **sized(
+        "caller", returnType="any", code=f"async function caller(): Promise<any> {{ {code}; }}"))
+    assert caller["valid"] is not bool(wrong), caller
+
+
+def test_further_arguments_are_taken_together(agent):  # noqa: F811
+    made = agent("register_custom_function", name="total", description="Adds", parameters={
+        "unit": {"type": "string"}, "...numbers": {"type": "number[]"}}, returnType="string",
+        code="function total(unit: string, ...numbers: number[]): string "
+             "{ return numbers.reduce((a, b) => a + b, 0) + unit; }",
+        examples=[{"args": ["m", 1, 2], "expected": "3m"}, {"args": ["m"], "expected": "0m"},
+                  {"args": {"unit": "m", "numbers": [4, 5]}, "expected": "9m"}])
+    assert made["success"] and made["tests"]["passed"] == 3, made
+    ran = agent("evaluate_note_code", code="return customFunctions.total('x', 1, 2, 3)")
+    assert ran["result"] == "6x"
+    wrong = agent("evaluate_note_code", code="return customFunctions.total('x', 1, 'a')")
+    assert "numbers" in wrong["error"] and "string" in wrong["error"]
+    odd = agent("validate_custom_function", **sized(
+        "odd", parameters={"...a": {"type": "any[]"}, "b": {"type": "string"}}))
+    assert any(f["code"] == "REST_NOT_LAST" for f in odd["errors"])
+
+
+def api(cloche, vault, *words):
+    done = subprocess.run([cloche, "api", "--vault", vault, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_command_line_finds_functions_of_a_vault(agent, cloche, vault):  # noqa: F811
+    agent("register_custom_function", **DAILY)
+    agent("register_custom_function", **TYPED[0])
+    assert "customFunctions.dailyNote" in api(cloche, vault, "daily", "note").splitlines()[0]
+    assert api(cloche, vault, "get a note").startswith("notes.get ")
+    listed = api(cloche, vault, "customFunctions")
+    assert "customFunctions.dailyNote" in listed and "customFunctions.rows" in listed
+    one = api(cloche, vault, "customFunctions.dailyNote")
+    assert "(content: string, date?: string)" in one and "what to append" in one
+    types = api(cloche, vault, "--types")
+    assert "declare const notes" in types and "namespace rows {" in types
+    assert "notes.get" in api(cloche, vault, "notes.get")
+    plain = subprocess.run([cloche, "api", "--types"], capture_output=True, text=True).stdout
+    assert types.startswith(plain)

@@ -256,10 +256,11 @@ def test_the_command_line_says_file_line_and_column(run_check, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_without_the_checker_it_says_so(cloche, vault, tmp_path):
-    """A program whose guests have no checker: everything works, and types are not checked."""
+@pytest.fixture
+def unbuilt(cloche, tmp_path):
+    """The folder of a build, in a checkout of its own, whose guests have no checker."""
     built = Path(cloche).parent
-    place = tmp_path / "program"
+    place = tmp_path / "checkout" / "build"
 
     def lay(file):
         to = place / file.relative_to(built)
@@ -273,9 +274,55 @@ def test_without_the_checker_it_says_so(cloche, vault, tmp_path):
     for file in [Path(cloche), *guests, *(built / "guest/ahead").iterdir()]:
         lay(file)
     (place / "lib").symlink_to(built / "lib")
+    lay(built / "cloche-sql")
+    return place
+
+
+def test_without_the_checker_it_says_so(unbuilt, vault):
+    """Everything works, and types are not checked."""
+    place = unbuilt
     with Stdio([place / "cloche", "mcp", "--vault", str(vault)]) as client:
         told = check(client, "const a: number = 'x'; a", language="typescript")
         assert told["ok"] is True and "make checker" in told["typesUnchecked"]
         told = types_only(client, "1")
         assert told["success"] is False and "make checker" in told["error"]
         assert structured(client.ask(call("evaluate_note_code", {"code": "return 1"})))["result"] == 1
+
+
+MAKEFILE = """checker:
+	@echo begun; cat fifo; touch build/guest/checker.bare.wasm
+"""
+
+
+def test_the_checker_is_built_in_the_background_and_doctor_says_so(unbuilt, vault, tmp_path):
+    """A stand-in for `make checker` that ends when it is told to."""
+    checkout = unbuilt.parent
+    (checkout / "dev").mkdir()
+    shutil.copy(ROOT / "dev" / "checker-later", checkout / "dev")
+    (checkout / "Makefile").write_text(MAKEFILE)
+    os.mkfifo(checkout / "fifo")
+    (tmp_path / "one.ts").write_text("/** One. */\nfunction one(): number { return 1; }\n")
+
+    def run(*words, **env):
+        done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **env})
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+    doctor = lambda: run(unbuilt / "cloche", "doctor", "--vault", vault)[0]  # noqa: E731
+    add = (unbuilt / "cloche", "fn", "validate", tmp_path / "one.ts", "--vault", vault)
+    assert "not built: types are not checked; 'make checker'" in doctor()
+    assert "not built" in run(*add)[0] and "not built" in doctor()
+    # The first use by a person begins it, and says so in a line; the next ones say it is under way.
+    out, line = run(*add, CLOCHE_CHECKER="")
+    assert "[TYPES_UNCHECKED]" in out and line.count("\n") == 1
+    assert "is being built in the background, once" in line and "build/checker.log" in line
+    assert "being built in the background" in doctor()
+    out, line = run(*add, CLOCHE_CHECKER="")
+    assert "the checker is being built" in out and line.count("\n") == 1
+    assert run(checkout / "dev" / "checker-later", CLOCHE_CHECKER="")[0].startswith("Type checking: ")
+    waiting = subprocess.Popen([checkout / "dev" / "checker-later", "--wait"])
+    with open(checkout / "fifo", "w"):
+        pass
+    assert waiting.wait(60) == 0
+    assert (unbuilt / "guest" / "checker.bare.wasm").exists()
+    assert run(checkout / "dev" / "checker-later", CLOCHE_CHECKER="") == ("", "")
+    assert (checkout / "build" / "checker.log").read_text() == "begun\n"

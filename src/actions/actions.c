@@ -810,6 +810,21 @@ static void check_machine(struct actions *a, struct check_list *l)
               there ? detail : e.msg);
 }
 
+/* Without it types go unchecked, which is told where it matters: no fault. */
+static void check_checker(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    struct checker *c = actions_checker(a, &e);
+    put_check(l, "type checker", c != NULL,
+              !c                    ? e.msg
+              : checker_is_there(c) ? "built: types of code and functions are checked"
+              : checker_is_building(c)
+                  ? "being built in the background, which takes some "
+                    "minutes; until then types are not checked"
+                  : "not built: types are not checked; 'make checker' "
+                    "builds it, which takes some minutes");
+}
+
 static void check_vault(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
@@ -882,6 +897,7 @@ void actions_doctor(struct actions *a, struct buf *out)
     check_policy(a, &l);
     check_evaluation(a, &l);
     check_sql(a, &l);
+    check_checker(a, &l);
     check_machine(a, &l);
     check_vault(a, &l);
     check_disk(a, &l);

@@ -11,6 +11,7 @@ struct dry {
         struct vault_copy *copy;
     } at[COPIES_MAX];
     size_t count;
+    int64_t now_ms; /* 0: the clock goes */
 };
 
 struct dry *dry_new(void)
@@ -41,6 +42,13 @@ static struct vault_copy *find(const struct dry *d, unsigned number)
     return NULL;
 }
 
+static void add(struct dry *d, unsigned number, struct vault_copy *c)
+{
+    vault_set_clock(vault_copy_vault(c, NULL), d->now_ms);
+    d->at[d->count].number = number;
+    d->at[d->count++].copy = c;
+}
+
 static struct vault_copy *need(struct evaluation *v, unsigned number, struct err *e)
 {
     struct dry *d = v->dry;
@@ -52,10 +60,8 @@ static struct vault_copy *need(struct evaluation *v, unsigned number, struct err
     if (first && d->count == COPIES_MAX)
         err_set(e, ERR_LIMIT, "a dry run may write to %u vaults", COPIES_MAX);
     c = first && d->count < COPIES_MAX ? vault_copy_make(first, by, e) : NULL;
-    if (c) {
-        d->at[d->count].number = number;
-        d->at[d->count++].copy = c;
-    }
+    if (c)
+        add(d, number, c);
     return c;
 }
 
@@ -65,6 +71,34 @@ struct vault *dry_vault(struct dry *d, unsigned number)
     struct vault_copy *c = find(d, number);
     pthread_mutex_unlock(&d->lock);
     return c ? vault_copy_vault(c, NULL) : NULL;
+}
+
+/* ---- notes of its own ---------------------------------------------------------- */
+
+static bool put_notes(struct vault *vault, const struct json *notes, struct err *e)
+{
+    struct json_iter it = json_iter(notes);
+    scoped_buf struct buf ignored;
+    buf_init(&ignored, (size_t)1 << 20);
+    for (size_t i = 0; json_next(&it); i++) {
+        struct json_writer w = json_writer(&ignored);
+        buf_clear(&ignored);
+        if (!notes_create(vault, it.value, &w, e))
+            return err_wrap(e, "notes[%zu] of the example", i);
+    }
+    return true;
+}
+
+bool dry_fixture(struct evaluation *v, unsigned number, const struct json *notes,
+                 int64_t now_ms, struct err *e)
+{
+    struct dry *d = v->dry;
+    d->now_ms = now_ms;
+    struct vault *first = notes ? vault_set_get(v->actions->vaults, number, e) : NULL;
+    struct vault_copy *c = first ? vault_copy_empty(first, e) : NULL;
+    if (c)
+        add(d, number, c);
+    return !notes || (c && put_notes(vault_copy_vault(c, NULL), notes, e));
 }
 
 /* ---- calls ------------------------------------------------------------------- */

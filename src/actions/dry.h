@@ -14,6 +14,12 @@ void dry_free(struct dry *d); /* NULL is fine; no call of its evaluation may be 
 
 /* The copy of the vault of this number; NULL: it is as it was. */
 struct vault *dry_vault(struct dry *d, unsigned number);
+/* Instead of the vault of this number: one with its types and these notes (an array of what
+ * notes.create takes; NULL: as the vault is). `now_ms`: the time in what is written; 0: as
+ * it is. Before its first call. false and *e: a note cannot be made, or as
+ * vault_copy_make(). */
+bool dry_fixture(struct evaluation *v, unsigned number, const struct json *notes,
+                 int64_t now_ms, struct err *e);
 /* Before this call is made: a copy, where it writes. false and ERR_DENIED (not in a dry
  * run), or as vault_copy_make(). */
 bool dry_begin(struct evaluation *v, const struct host_call *c, struct err *e);

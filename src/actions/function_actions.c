@@ -34,6 +34,7 @@ struct keeping {
     const char *name; /* "registered" */
     struct str of;    /* the one that is changed; empty: it is new */
     bool replace;
+    enum examples examples; /* that are run before */
 };
 
 static bool answer_kept(const struct function *fn, const struct judgement *j,
@@ -102,7 +103,7 @@ static bool judge_and_keep(const struct action_call *c, struct shelf *s,
     uint64_t begun_ns = os_mono_ns();
     judgement_init(&j);
     fn->api_version = function_api_version(c, e);
-    if (!function_judge(c, fn, d->of, s->now, &j, e))
+    if (!function_judge(c, fn, d->of, s->now, d->examples, &j, e))
         return false;
     bool passes = function_passes(c, &j, out);
     if (!passes || !function_flag(c, "dryRun", false))
@@ -242,7 +243,11 @@ bool action_update_function(const struct action_call *c, struct answer *out,
                        "returnType, code, tags, examples and newName can");
     if (!function_patch(was, patch, c->arena, &fn, &found, e))
         return !e->code && answer_unread(c, &found, out);
-    struct keeping d = {.name = "updated", .of = was->name};
+    /* What the examples try is as it was when they were run. */
+    struct keeping d = {.name = "updated",
+                        .of = was->name,
+                        .examples =
+                            function_only_words(was, &fn) ? EXAMPLES_NONE : EXAMPLES_ALL};
     return rebind(c, was, &fn, e) && judge_and_keep(c, &s, &fn, &d, out, e);
 }
 
@@ -300,7 +305,7 @@ bool action_rollback_function(const struct action_call *c, struct answer *out,
         return false;
     const struct function *now = function_named(s.now, old.id);
     struct keeping d = {.name = "rolled back"};
-    if (!function_judge(c, &old, now ? now->name : STR(""), s.now, &j, e))
+    if (!function_judge(c, &old, now ? now->name : STR(""), s.now, EXAMPLES_APART, &j, e))
         return false;
     breaking_leave(&j.breaking);
     /* It was kept once: what is wrong with it now may be forced as well. */
@@ -346,7 +351,7 @@ static bool run_examples(const struct action_call *c, const struct function *fn,
         return err_set(e, ERR_INVALID,
                        "no examples are kept with %.*s; give args, such as {} for none",
                        STR_ARGS(fn->name));
-    if (!function_examples(c, fn, now, &inner, &failed, e) ||
+    if (!function_examples(c, fn, now, EXAMPLES_ALL, &inner, &failed, e) ||
         !buf_check(&tests, "what the tests came to", e))
         return false;
     json_open_object(&w);

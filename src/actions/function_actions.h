@@ -59,11 +59,13 @@ void judgement_init(struct judgement *j);
 void judgement_done(struct judgement *j);
 #define scoped_judgement __attribute__((cleanup(judgement_done)))
 
-/* Checks it and, where nothing is wrong, runs its examples. `name`: of the one whose place
- * it takes; empty: it is new. false and *e: it could not be looked at. */
+/* Checks it and, where nothing is wrong, runs those of its examples. `name`: of the one
+ * whose place it takes; empty: it is new. false and *e: it could not be looked at. */
 bool function_judge(const struct action_call *c, const struct function *fn,
                     struct str name, const struct function_set *among,
-                    struct judgement *j, struct err *e);
+                    enum examples which, struct judgement *j, struct err *e);
+/* Is all the same but words: descriptions, tags, the name? */
+bool function_only_words(const struct function *a, const struct function *b);
 /* May it be kept? Else the answer has been written. */
 bool function_passes(const struct action_call *c, const struct judgement *j,
                      struct answer *out);

@@ -53,7 +53,9 @@ static size_t place_of(const struct function *fn, struct str name)
 
 static bool must_be_given(const struct function_parameter *p)
 {
-    return !p->optional && !p->fallback;
+    bool rest;
+    (void)function_parameter_name(p, &rest);
+    return !p->optional && !p->fallback && !rest;
 }
 
 /* One that was there: is it gone, elsewhere, or needed now? */

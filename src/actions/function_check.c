@@ -51,35 +51,33 @@ static bool is_plain(const struct meaning *m)
     return !m->old && !m->uses->dynamic;
 }
 
-/* One whose types are no types, which a person may have written, is anything. */
-static void declare(const struct function *fn, struct buf *out)
-{
-    const char *why;
-    bool whole = type_is_whole(fn->return_type, &why);
-    for (size_t i = 0; i < fn->parameter_count && whole; i++)
-        whole = type_is_whole(fn->parameters[i].type, &why);
-    if (whole)
-        function_signature(fn, out);
-    else
-        buf_printf(out, "%.*s(...args: any[]): any", STR_ARGS(fn->name));
-    buf_cstr(out, ";\n");
-}
-
+/* Each by the name that the code calls it by. */
 static void put_meaning(const struct meaning *m, struct buf *out)
 {
     if (is_plain(m)) {
         checking_put_functions(m->among, m->fn->code, out);
         return;
     }
-    buf_cstr(out, "declare const customFunctions: {\n");
+    size_t count = 0, most = m->uses->count + 1;
+    scoped(free) struct function *copies = mem_new(most * sizeof *copies);
+    scoped(free) const struct function **row = mem_new(most * sizeof *row);
     for (size_t i = 0; i < m->uses->count; i++) {
         const struct function *fn = meant(m, m->uses->at[i].name);
-        if (fn)
-            declare(fn, out);
+        if (!fn)
+            continue;
+        copies[count] = *fn;
+        copies[count].name = m->uses->at[i].name;
+        row[count] = &copies[count];
+        count++;
     }
-    if (m->uses->dynamic)
-        buf_cstr(out, "readonly [name: string]: (...args: any[]) => any;\n");
-    buf_cstr(out, "};\n");
+    if (count)
+        functioning_declare(row, count, CHECKER_OWN_BYTES / 2, false, "customFunctions$",
+                            out);
+    buf_printf(out, "declare const customFunctions: %s%s;\n",
+               count ? "typeof customFunctions$" : "{}",
+               m->uses->dynamic
+                   ? " & { readonly [name: string]: (...args: any[]) => any }"
+                   : "");
 }
 
 static bool check_types(const struct action_call *c, const struct meaning *m,

@@ -93,9 +93,37 @@ void judgement_done(struct judgement *j)
     buf_done(&j->tests);
 }
 
+static bool same_value(const struct json *a, const struct json *b)
+{
+    return a == b || (a && b && json_equal(a, b));
+}
+
+static bool same_example(const struct function_example *a,
+                         const struct function_example *b)
+{
+    return same_value(a->args, b->args) && same_value(a->expected, b->expected) &&
+           same_value(a->matches, b->matches) && same_value(a->notes, b->notes) &&
+           str_eq(a->error, b->error) && a->now_ms == b->now_ms;
+}
+
+bool function_only_words(const struct function *a, const struct function *b)
+{
+    bool same = str_eq(a->code, b->code) && str_eq(a->return_type, b->return_type) &&
+                a->parameter_count == b->parameter_count &&
+                a->example_count == b->example_count;
+    for (size_t i = 0; same && i < a->parameter_count; i++) {
+        const struct function_parameter *x = &a->parameters[i], *y = &b->parameters[i];
+        same = str_eq(x->name, y->name) && str_eq(x->type, y->type) &&
+               x->optional == y->optional && same_value(x->fallback, y->fallback);
+    }
+    for (size_t i = 0; same && i < a->example_count; i++)
+        same = same_example(&a->examples[i], &b->examples[i]);
+    return same;
+}
+
 bool function_judge(const struct action_call *c, const struct function *fn,
                     struct str name, const struct function_set *among,
-                    struct judgement *j, struct err *e)
+                    enum examples which, struct judgement *j, struct err *e)
 {
     const struct function *was = name.n ? function_named(among, name) : NULL;
     if (!function_check(c, fn, among, &j->found, e) ||
@@ -105,7 +133,7 @@ bool function_judge(const struct action_call *c, const struct function *fn,
     if (j->found.error_count || !fn->example_count)
         return true;
     struct json_writer w = json_writer(&j->tests);
-    return function_examples(c, fn, among, &w, &j->failed, e) &&
+    return function_examples(c, fn, among, which, &w, &j->failed, e) &&
            buf_check(&j->tests, "what the tests came to", e);
 }
 

@@ -4,37 +4,76 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "spelling/spelling.h"
+
 #define DESCRIPTION 400u /* bytes of a function's, where it is one of many */
 #define PARAMETER 200u   /* and of a parameter's */
 #define VALUE 80u        /* and of a value */
 #define NAMES 1000u      /* and of the names of those that are not told of */
+#define OWN_TYPES_BYTES ((size_t)8 << 10) /* of a function; with more they are any */
 
 /* ---- signatures ------------------------------------------------------------------- */
 
+static bool is_rest(const struct function_parameter *p)
+{
+    bool rest;
+    (void)function_parameter_name(p, &rest);
+    return rest;
+}
+
 static bool can_be_left_out(const struct function_parameter *p)
 {
-    return p->optional || p->fallback;
+    return p->optional || p->fallback || is_rest(p);
+}
+
+/* "date?", "...names" */
+static void put_name(const struct function_parameter *p, struct buf *out)
+{
+    buf_printf(out, "%.*s%s", STR_ARGS(p->name),
+               can_be_left_out(p) && !is_rest(p) ? "?" : "");
+}
+
+/* Its own types are called as members of `space`. */
+static void put_type(struct str type, const struct own_types *own, struct str space,
+                     size_t most, struct buf *out)
+{
+    scoped_buf struct buf qualified;
+    buf_init(&qualified, (size_t)64 << 10);
+    if (!own->count) {
+        words_put_type(type, most, out);
+        return;
+    }
+    type_qualify(type, own, space, &qualified);
+    words_put_type(buf_view(&qualified), most + qualified.n, out);
+}
+
+static void put_signature(const struct function *fn, const struct own_types *own,
+                          size_t most, struct buf *out)
+{
+    buf_char(out, '(');
+    for (size_t i = 0; i < fn->parameter_count; i++) {
+        buf_cstr(out, i ? ", " : "");
+        put_name(&fn->parameters[i], out);
+        buf_cstr(out, ": ");
+        put_type(fn->parameters[i].type, own, fn->name, most, out);
+    }
+    buf_cstr(out, "): ");
+    put_type(fn->return_type, own, fn->name, most, out);
 }
 
 void function_put_signature(const struct function *fn, size_t most, struct buf *out)
 {
-    buf_char(out, '(');
-    for (size_t i = 0; i < fn->parameter_count; i++) {
-        const struct function_parameter *p = &fn->parameters[i];
-        buf_printf(out, "%s%.*s%s: ", i ? ", " : "", STR_ARGS(p->name),
-                   can_be_left_out(p) ? "?" : "");
-        words_put_type(p->type, most, out);
-    }
-    buf_cstr(out, "): ");
-    words_put_type(fn->return_type, most, out);
+    static const struct own_types none;
+    put_signature(fn, &none, most, out);
 }
 
 /* A hand may have written anything into the file. */
 static bool can_be_told(const struct function *fn)
 {
     bool ok = words_are_name(fn->name);
+    bool rest;
     for (size_t i = 0; i < fn->parameter_count; i++)
-        ok = ok && words_are_name(fn->parameters[i].name);
+        ok = ok && words_are_name(function_parameter_name(&fn->parameters[i], &rest));
     return ok;
 }
 
@@ -179,9 +218,10 @@ void function_put_usage(const struct function *fn, struct buf *out)
 static void put_briefly(const struct function *fn, struct buf *out)
 {
     buf_printf(out, "%.*s(", STR_ARGS(fn->name));
-    for (size_t i = 0; i < fn->parameter_count; i++)
-        buf_printf(out, "%s%.*s%s", i ? ", " : "", STR_ARGS(fn->parameters[i].name),
-                   can_be_left_out(&fn->parameters[i]) ? "?" : "");
+    for (size_t i = 0; i < fn->parameter_count; i++) {
+        buf_cstr(out, i ? ", " : "");
+        put_name(&fn->parameters[i], out);
+    }
     buf_char(out, ')');
 }
 
@@ -316,24 +356,67 @@ void functioning_prompt(const struct function *const *all, size_t count, size_t 
 
 /* ---- declarations ------------------------------------------------------------------------ */
 
-void functioning_declarations(const struct function *const *all, size_t count,
-                              size_t most, bool comments, struct buf *out)
+/* The types that its code declares, in a namespace of its name: so they mean there what
+ * they mean in the code, whatever other functions call theirs. */
+static void put_own_types(const struct function *fn, struct own_types *own,
+                          struct buf *out)
+{
+    scoped_buf struct buf types;
+    buf_init(&types, OWN_TYPES_BYTES);
+    types_declared(fn->code, own, &types);
+    if (types.failed)
+        own->count = 0;
+    if (!own->count)
+        return;
+    buf_printf(out, "  namespace %.*s { ", STR_ARGS(fn->name));
+    words_put_code(buf_view(&types), out);
+    buf_cstr(out, "}\n");
+}
+
+/* What it does, and its parameters, for editors and agents. */
+static void put_comment(const struct function *fn, struct buf *out)
+{
+    bool described = false, rest;
+    for (size_t i = 0; i < fn->parameter_count; i++)
+        described = described || fn->parameters[i].description.n;
+    if (!described && !fn->description.n)
+        return;
+    buf_cstr(out, described ? "  /**\n   * " : "  /** ");
+    words_put(fn->description, DESCRIPTION, out);
+    for (size_t i = 0; i < fn->parameter_count; i++) {
+        const struct function_parameter *p = &fn->parameters[i];
+        if (!p->description.n)
+            continue;
+        buf_printf(out, "\n   * @param %.*s ",
+                   STR_ARGS(function_parameter_name(p, &rest)));
+        words_put(p->description, PARAMETER, out);
+    }
+    buf_cstr(out, described ? "\n   */\n" : " */\n");
+}
+
+void functioning_declare(const struct function *const *all, size_t count, size_t most,
+                         bool comments, const char *space, struct buf *out)
 {
     size_t from = out->n, i = 0;
-    buf_cstr(out, "declare namespace customFunctions {\n");
+    struct own_types own;
+    buf_printf(out, "declare namespace %s {\n", space);
     for (; i < count && out->n - from < most; i++) {
         if (!can_be_told(all[i]))
             continue;
-        if (comments && all[i]->description.n) {
-            buf_cstr(out, "  /** ");
-            words_put(all[i]->description, DESCRIPTION, out);
-            buf_cstr(out, " */\n");
-        }
+        put_own_types(all[i], &own, out);
+        if (comments)
+            put_comment(all[i], out);
         buf_printf(out, "  function %.*s", STR_ARGS(all[i]->name));
-        function_put_signature(all[i], FUNCTION_TEXT_MAX, out);
+        put_signature(all[i], &own, FUNCTION_TEXT_MAX, out);
         buf_cstr(out, ";\n");
     }
     if (i < count)
         buf_printf(out, "  // and %zu more\n", count - i);
     buf_cstr(out, "}\n");
+}
+
+void functioning_declarations(const struct function *const *all, size_t count,
+                              size_t most, bool comments, struct buf *out)
+{
+    functioning_declare(all, count, most, comments, "customFunctions", out);
 }

@@ -11,6 +11,9 @@
 void words_put(struct str text, size_t most, struct buf *out);
 /* A type; "any" where it is longer, or would not stay where it is put. */
 void words_put_type(struct str type, size_t most, struct buf *out);
+/* Code of types, as types_declared() has it: without marks that are not seen, and with
+ * nothing that would end a comment around it. */
+void words_put_code(struct str code, struct buf *out);
 /* Is it an identifier, as far as a text of ours minds? */
 bool words_are_name(struct str text);
 

@@ -150,3 +150,17 @@ void words_put_type(struct str type, size_t most, struct buf *out)
             buf_put(out, was, (size_t)(at - was));
     }
 }
+
+void words_put_code(struct str code, struct buf *out)
+{
+    for (const char *at = code.at, *end = at + code.n; at < end;) {
+        const char *was = at;
+        uint32_t c = str_next_char(&at, end);
+        if (is_space(c))
+            buf_char(out, ' ');
+        else if (!is_hidden(c))
+            buf_put(out, was, (size_t)(at - was));
+        if (c == '*' && at < end && *at == '/')
+            buf_char(out, ' ');
+    }
+}

@@ -48,11 +48,15 @@ bool function_facts(const struct action_call *c, const struct function *fn,
 bool function_breaks(const struct action_call *c, struct str name,
                      const struct function *fn, const struct function_set *among,
                      struct findings *out, struct err *e);
-/* Runs its examples dry, each in a world of its own: {passed, failed, results: [{name,
- * success, ...}]} into `out`; *failed of them did not end as they say. */
+/* Which examples are run: those that bring their notes, or need none of the vault's, can be
+ * held to what they say at any time; what reads the vault as it is need not hold any more. */
+enum examples { EXAMPLES_ALL, EXAMPLES_APART, EXAMPLES_NONE };
+/* Runs its examples dry, each in a world of its own: {passed, failed, skipped?, results:
+ * [{name, success, ...} | {name, skipped: why}]} into `out`; *failed of them did not end as
+ * they say. */
 bool function_examples(const struct action_call *c, const struct function *fn,
-                       const struct function_set *among, struct json_writer *out,
-                       uint32_t *failed, struct err *e);
+                       const struct function_set *among, enum examples which,
+                       struct json_writer *out, uint32_t *failed, struct err *e);
 /* Runs it once with these arguments (an object by name, or an array): the members
  * {success, result, error, errorDetails, logs, executionTime, stats, changes (of a dry
  * run)} into an open object. */
@@ -113,6 +117,9 @@ void functioning_put_row(const struct function *fn, struct json_writer *out);
  * valid TypeScript whatever the file holds. `comments`: with descriptions. */
 void functioning_declarations(const struct function *const *all, size_t count,
                               size_t most, bool comments, struct buf *out);
+/* The same in a namespace of another name. */
+void functioning_declare(const struct function *const *all, size_t count, size_t most,
+                         bool comments, const char *space, struct buf *out);
 /* Appends functioning_introduction() of a place, where its caller may list them. */
 void functioning_introduce(struct actions *a, const struct place *place, size_t most,
                            bool brief, struct buf *out);

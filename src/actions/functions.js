@@ -198,6 +198,7 @@
     for (let i = 0; i < length; i++) {
       const p = parameters[i];
       if (typeof args[i] === p.word) continue; // most are
+      looks = LOOKS;
       if (p.rest) {
         const failure = args.length > i ? p.fits(args.slice(i), 0) : null;
         if (failure) throw refuse(entry, p, failure);
@@ -209,7 +210,6 @@
         else if (i >= args.length)
           throw bad(`customFunctions.${entry.name}: parameter '${p.name}'${p.type ? ` (${cut(p.type, 200)})` : ''} is missing; it was not called`);
       }
-      looks = LOOKS;
       const failure = p.fits(args[i], 0);
       if (failure) throw refuse(entry, p, failure);
     }

@@ -87,6 +87,11 @@ bool checker_is_there(const struct checker *c)
     return tsgo_is_there(c->guest);
 }
 
+bool checker_is_building(const struct checker *c)
+{
+    return tsgo_is_building(c->guest);
+}
+
 struct checker_counts checker_count(const struct checker *c)
 {
     return (struct checker_counts){

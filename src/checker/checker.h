@@ -30,6 +30,8 @@ SCOPED(checker, checker_free);
 bool checker_warm(struct checker *c, struct err *e);
 /* Was the guest built at all? Where not, every question is ERR_NOT_FOUND. */
 bool checker_is_there(const struct checker *c);
+/* Is it being built in the background just now (dev/checker-later)? */
+bool checker_is_building(const struct checker *c);
 
 /* What a custom function's definition says. */
 struct checker_parameter {

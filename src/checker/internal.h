@@ -14,6 +14,7 @@ void tsgo_free(struct tsgo *u);
 /* Sees to it that loading is quick. */
 bool tsgo_prepare(struct tsgo *u, struct err *e);
 bool tsgo_is_there(const struct tsgo *u);
+bool tsgo_is_building(const struct tsgo *u); /* somebody builds it: dev/checker-later */
 /* Changes when the guest does. */
 void tsgo_version(const struct tsgo *u, struct buf *out);
 /* Appends its answer, JSON, to `out`. */

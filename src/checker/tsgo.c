@@ -173,14 +173,21 @@ static struct module *open_baked(struct tsgo *u, struct engine *g, struct err *e
     return module_open_baked(g, ENGINE_FOREIGN, &baked, notes, e);
 }
 
+bool tsgo_is_building(const struct tsgo *u)
+{
+    struct err none = {0};
+    scoped_fd int dir = os_dir_open(u->dir, &none);
+    return dir >= 0 && os_is_flocked(dir, "checker.lock");
+}
+
 static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
 {
     (void)watch;
     struct tsgo *u = arg;
     if (!tsgo_is_there(u)) {
-        err_set(
-            e, ERR_NOT_FOUND,
-            "types were not checked: the checker is not built; 'make checker' does it");
+        err_set(e, ERR_NOT_FOUND, "types were not checked: the checker is %s",
+                tsgo_is_building(u) ? "being built, which takes some minutes"
+                                    : "not built; 'make checker' does it");
         return NULL;
     }
     struct module *m = open_baked(u, g, e);

@@ -15,11 +15,118 @@ static bool join(const char *const *words, size_t n, struct buf *out)
     return !out->failed;
 }
 
+/* ---- of a vault ----------------------------------------------------------------- */
+
+/* Those that fit, as rows of two columns; of nothing in particular all functions. */
+static bool put_rows(const struct json *rows, struct buf *out)
+{
+    struct json_iter it = json_iter(rows);
+    while (json_next(&it)) {
+        buf_printf(out, "%-34.*s ", STR_ARGS(json_str(json_get(it.value, "name"))));
+        str_spell(json_str(json_get(it.value, "summary")), out);
+        buf_char(out, '\n');
+    }
+    return !out->failed;
+}
+
+static void put_method(const struct json *about, struct buf *out)
+{
+    str_spell(json_str(json_get(about, "signature")), out);
+    buf_cstr(out, "\n    ");
+    str_spell(json_str(json_get(about, "summary")), out);
+    struct json_iter it = json_iter(json_get(about, "parameters"));
+    while (json_next(&it)) {
+        struct str words = json_str(json_get(it.value, "description"));
+        buf_printf(out, "\n    %.*s%s", STR_ARGS(json_str(json_get(it.value, "name"))),
+                   words.n ? ": " : "");
+        str_spell(words, out);
+    }
+    buf_cstr(out, "\n    for example: ");
+    str_spell(json_str(json_get(about, "example")), out);
+    buf_char(out, '\n');
+}
+
+/* An action's answer, in `a`; NULL and *e. */
+static const struct json *ask(struct actions *actions, const char *action,
+                              const char *key, struct str value, struct arena *a,
+                              struct err *e)
+{
+    struct caller terminal = {.name = "terminal"};
+    struct answer answer = {0};
+    scoped_buf struct buf text;
+    buf_init(&text, 8192);
+    buf_init(&answer.json, TEXT_MAX);
+    buf_init(&answer.content, TEXT_MAX);
+    struct json_writer w = json_writer(&text);
+    json_open_object(&w);
+    json_pair_str(&w, key, value);
+    json_close(&w);
+    const struct json *arguments = json_read(buf_view(&text), a, e);
+    bool ok = arguments && actions_call(actions, action_named(actions, str_of(action)),
+                                        arguments, &terminal, &answer, e);
+    const struct json *said = ok ? json_read(buf_view(&answer.json), a, e) : NULL;
+    buf_done(&answer.json);
+    buf_done(&answer.content);
+    return said;
+}
+
+static bool tell_vault(struct actions *actions, struct str name, struct buf *out,
+                       struct err *e)
+{
+    scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+    struct str space = STR("customFunctions");
+    bool all = !name.n || str_eq(name, space);
+    bool one = str_starts(name, "customFunctions.");
+    const struct json *said =
+        all || one ? ask(actions, "describe_api", "name", name.n ? name : space, a, e)
+                   : ask(actions, "search_api", "query", name, a, e);
+    if (one && said)
+        put_method(said, out);
+    else if (said)
+        put_rows(json_get(said, all ? "methods" : "results"), out);
+    return said && buf_check(out, "the answer", e);
+}
+
+static bool declare_vault(struct actions *actions, struct buf *out, struct err *e)
+{
+    struct caller terminal = {.name = "terminal"};
+    struct work *w = work_begin(actions, &terminal, STR(""), "cloche api --types", e);
+    bool ok = w && actions_api(ACTIONS_API_TYPES, STR(""), out, e);
+    buf_char(out, '\n');
+    ok = ok && work_functions(w, WORK_FUNCTIONS_TYPES, out, e);
+    if (w)
+        work_end(w, ok ? NULL : e);
+    return ok;
+}
+
+static bool tell(const char *vault, enum actions_api what, struct str name,
+                 struct buf *out, struct err *e)
+{
+    const char *const vaults[] = {vault, NULL};
+    bool known = what != ACTIONS_API_WORDS || str_starts(name, "customFunctions") ||
+                 memchr(name.at, ' ', name.n) || !name.n;
+    struct err none = {0};
+    if (!vault)
+        return actions_api(what, name, out, e);
+    scoped(actions_close) struct actions *a =
+        actions_open(&(struct actions_options){.vaults = vaults}, e);
+    if (!a)
+        return false;
+    if (what == ACTIONS_API_TYPES)
+        return declare_vault(a, out, e);
+    /* A name of the API is told as ever. */
+    if (!known && actions_api(what, name, out, &none))
+        return true;
+    buf_clear(out);
+    return tell_vault(a, name, out, e);
+}
+
 int command_api(int argc, char **argv)
 {
     bool types = false, reference = false, help = false;
-    const char *words[WORDS_MAX];
+    const char *words[WORDS_MAX], *vaults[2] = {NULL};
     const struct option_row rows[] = {
+        {"--vault", vaults, NULL, "DIR", "with the custom functions of this vault"},
         {"--types", NULL, &types, NULL, "TypeScript declarations of everything"},
         {"--reference", NULL, &reference, NULL, "the reference page (docs/api.md)"},
         {"--help", NULL, &help, NULL, "this list"},
@@ -27,7 +134,9 @@ int command_api(int argc, char **argv)
     struct option_use use = {
         .usage =
             "cloche api [OPTIONS] [NAME | WORDS...]\n\n"
-            "What code may call: all of it, one method or namespace, or what fits WORDS.",
+            "What code may call: all of it, one method or namespace, or what fits WORDS.\n"
+            "With --vault, also its custom functions: what fits WORDS, all of them\n"
+            "(customFunctions), or one (customFunctions.NAME).",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &help,
@@ -45,11 +154,16 @@ int command_api(int argc, char **argv)
     enum actions_api what = types       ? ACTIONS_API_TYPES
                             : reference ? ACTIONS_API_REFERENCE
                                         : ACTIONS_API_WORDS;
+    if (vaults[0] && reference) {
+        err_set(&e, ERR_INVALID, "--reference is of the API alone; leave --vault out");
+        return cli_fail(&e);
+    }
     if (types + reference + (use.given > 0) > 1) {
         err_set(&e, ERR_INVALID, "give one of --types, --reference or a name");
         return cli_fail(&e);
     }
-    if (!join(words, use.given, &name) || !actions_api(what, buf_view(&name), &text, &e))
+    if (!join(words, use.given, &name) ||
+        !tell(vaults[0], what, buf_view(&name), &text, &e))
         return cli_fail(&e);
     cli_put(buf_view(&text));
     return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;

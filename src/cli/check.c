@@ -33,8 +33,10 @@ static long long print_types(const char *file, const struct json *answer)
                SPELT_ARGS(json_str(json_get(it.value, "message"))),
                SPELT_ARGS(json_str(json_get(it.value, "code"))));
     }
-    if (unchecked.n)
+    if (unchecked.n) {
         printf("%s: %.*s\n", file, SPELT_ARGS(unchecked));
+        cli_build_checker();
+    }
     return warnings;
 }
 

@@ -90,6 +90,8 @@ bool fn_call(struct fn *f, const char *action, int *exit)
     f->answer = (struct str){cloche_text_at(f->held), cloche_text_size(f->held)};
     f->answered = json_read(f->answer, f->arena, &e);
     *exit = f->failed ? EXIT_FAILED : EXIT_DONE;
+    if (memmem(f->answer.at, f->answer.n, "\"TYPES_UNCHECKED\"", 17))
+        cli_build_checker();
     return f->answered != NULL;
 }
 
@@ -104,11 +106,16 @@ bool fn_goes_on(struct fn *f, int *exit)
         return true;
     /* A refusal of another kind is its sentence alone. */
     if (json_get(json_at(json_get(f->answered, "errors"), 0), "field"))
-        fn_print_findings("error", json_get(f->answered, "errors"));
-    fn_print_findings("warning", json_get(f->answered, "warnings"));
+        fn_print_findings("error", json_get(f->answered, "errors"), f->first_line);
+    fn_print_findings("warning", json_get(f->answered, "warnings"), f->first_line);
     fn_print_tests(json_get(f->answered, "tests"));
     fn_print_breaking(f->answered);
-    if (error.n)
+    /* The sentence counts lines as the code has them, and its file has more. */
+    size_t errors = json_length(json_get(f->answered, "errors"));
+    if (error.n && f->first_line && errors)
+        fprintf(stderr, "cloche: the definition has %zu error%s; nothing was changed\n",
+                errors, errors == 1 ? "" : "s");
+    else if (error.n)
         fprintf(stderr, "cloche: %.*s%s\n", SPELT_ARGS(error),
                 json_get(f->answered, "breaking") ? " (--force)" : "");
     *exit = EXIT_FAILED;
@@ -124,12 +131,14 @@ void fn_print(struct str text)
 }
 
 /* "code:3:7: error: ... [TS2322]" */
-void fn_print_findings(const char *kind, const struct json *list)
+void fn_print_findings(const char *kind, const struct json *list, unsigned before)
 {
     struct json_iter it = json_iter(list);
     while (json_next(&it)) {
         struct str field = json_str(json_get(it.value, "field"));
         int64_t line = json_int(json_get(it.value, "line"), 0);
+        if (line && str_is(field, "code"))
+            line += before;
         struct str suggestion = json_str(json_get(it.value, "suggestion"));
         fn_print(field);
         if (line)
@@ -165,6 +174,40 @@ void fn_print_breaking(const struct json *answer)
         printf("%.*s: changed with it\n", SPELT_ARGS(json_str(followed.value)));
 }
 
+static void print_value(const char *what, const struct json *v)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, FN_MEMORY);
+    struct json_writer w = json_writer(&text);
+    if (!v)
+        return;
+    json_put(&w, v);
+    printf("    %s: ", what);
+    fn_print(buf_view(&text));
+    putchar('\n');
+}
+
+/* What an example wanted, and what it got instead. */
+static void print_difference(const struct json *result)
+{
+    const struct json *d = json_get(result, "difference");
+    struct str message = json_str(json_get(d, "message"));
+    if (message.n) {
+        fputs("    ", stdout);
+        fn_print(message);
+        putchar('\n');
+    }
+    print_value("expected", json_get(d, "expected"));
+    print_value("got", json_get(d, "got"));
+    print_value("expected error", json_get(result, "expectedError"));
+    print_value("result", json_get(result, "result"));
+    if (json_get(result, "hint")) {
+        fputs("    ", stdout);
+        fn_print(json_str(json_get(result, "hint")));
+        putchar('\n');
+    }
+}
+
 void fn_print_tests(const struct json *tests)
 {
     struct json_iter it = json_iter(json_get(tests, "results"));
@@ -172,20 +215,28 @@ void fn_print_tests(const struct json *tests)
         return;
     while (json_next(&it)) {
         struct str name = json_str(json_get(it.value, "name"));
-        bool ok = json_bool(json_get(it.value, "success"), false);
+        struct str skipped = json_str(json_get(it.value, "skipped"));
+        bool ok = skipped.n || json_bool(json_get(it.value, "success"), false);
         struct str why = json_str(json_get(it.value, "message"));
         if (!why.n)
             why = json_str(json_get(it.value, "error"));
-        printf("%s ", ok ? "ok    " : "failed");
+        printf("%s ", skipped.n ? "skipped" : ok ? "ok    " : "failed");
         fn_print(name);
+        fputs(skipped.n ? ": " : "", stdout);
+        fn_print(skipped);
         fputs(!ok && why.n ? ": " : "", stdout);
         if (!ok)
             fn_print(why);
         putchar('\n');
+        if (!ok)
+            print_difference(it.value);
     }
-    printf("%lld passed, %lld failed\n",
-           (long long)json_int(json_get(tests, "passed"), 0),
+    long long skipped_count = (long long)json_int(json_get(tests, "skipped"), 0);
+    printf("%lld passed, %lld failed", (long long)json_int(json_get(tests, "passed"), 0),
            (long long)json_int(json_get(tests, "failed"), 0));
+    if (skipped_count)
+        printf(", %lld not run", skipped_count);
+    putchar('\n');
 }
 
 /* ---- words ---------------------------------------------------------------------------- */

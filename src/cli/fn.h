@@ -13,6 +13,7 @@ struct fn {
     struct str answer;           /* as it came */
     const struct json *answered; /* NULL: the call failed, and that was said */
     bool failed;                 /* it was not done: success is false */
+    unsigned first_line;         /* of the file, before the code that the call is about */
     struct cloche_text *held;
 };
 void fn_begin(struct fn *f);
@@ -25,7 +26,8 @@ bool fn_call(struct fn *f, const char *action, int *exit);
 bool fn_goes_on(struct fn *f, int *exit);
 /* A stranger's text, with nothing in it that could move a terminal's cursor. */
 void fn_print(struct str text);
-void fn_print_findings(const char *kind, const struct json *list);
+/* `before`: lines of the file that stand before the code. */
+void fn_print_findings(const char *kind, const struct json *list, unsigned before);
 void fn_print_tests(const struct json *tests);
 /* Why a change is a breaking one, and whom it breaks; nothing where it is none. */
 void fn_print_breaking(const struct json *answer);

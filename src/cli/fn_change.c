@@ -26,7 +26,7 @@ static const struct json *read_definition(struct fn *f, const char *path,
     }
     const struct json *read =
         str_ends(str_of(path), ".json") ? json_read(buf_view(&text), f->arena, e)
-        : fn_source_read(buf_view(&text), str_of(name), &definition, e)
+        : fn_source_read(buf_view(&text), str_of(name), &definition, &f->first_line, e)
             ? json_read(buf_view(&definition), f->arena, e)
             : NULL;
     if (!read)
@@ -72,7 +72,7 @@ static int print_kept(struct fn *f, int exit)
     if (!fn_goes_on(f, &exit))
         return exit;
     const struct json *tests = json_get(f->answered, "tests");
-    fn_print_findings("warning", json_get(f->answered, "warnings"));
+    fn_print_findings("warning", json_get(f->answered, "warnings"), f->first_line);
     if (json_length(json_get(tests, "results")))
         fn_print_tests(tests);
     fn_print_breaking(f->answered);
@@ -145,8 +145,13 @@ int fn_update(int argc, char **argv)
     struct err e = {0};
     fn_begin(&f);
     json_pair_cstr(&f.w, "name", words[0]);
+    /* Of a file of several it is the one of this name, where there is one. */
     const struct json *definition =
-        words[1] ? read_definition(&f, words[1], NULL, &e) : NULL;
+        words[1] ? read_definition(&f, words[1], words[0], &e) : NULL;
+    if (words[1] && !definition) {
+        e = (struct err){0};
+        definition = read_definition(&f, words[1], NULL, &e);
+    }
     if (e.code)
         return cli_fail(&e);
     struct str own = json_str(json_get(definition, "name"));
@@ -242,8 +247,8 @@ int fn_validate(int argc, char **argv)
         return exit;
     bool valid = json_bool(json_get(f.answered, "valid"), false);
     if (fn_goes_on(&f, &exit)) {
-        fn_print_findings("error", json_get(f.answered, "errors"));
-        fn_print_findings("warning", json_get(f.answered, "warnings"));
+        fn_print_findings("error", json_get(f.answered, "errors"), f.first_line);
+        fn_print_findings("warning", json_get(f.answered, "warnings"), f.first_line);
         printf("%s: %zu errors, %zu warnings\n", words[0],
                json_length(json_get(f.answered, "errors")),
                json_length(json_get(f.answered, "warnings")));
@@ -294,7 +299,8 @@ int fn_test(int argc, char **argv)
         cli_put_line(f.answer);
         return exit;
     }
-    fn_print_tests(json_get(f.answered, "tests"));
+    if (fn_goes_on(&f, &exit))
+        fn_print_tests(json_get(f.answered, "tests"));
     return exit;
 }
 
@@ -326,7 +332,7 @@ int fn_delete(int argc, char **argv)
     put_how(&f, &how);
     if (!fn_call(&f, "delete_custom_function", &exit) || !fn_goes_on(&f, &exit))
         return exit;
-    fn_print_findings("warning", json_get(f.answered, "warnings"));
+    fn_print_findings("warning", json_get(f.answered, "warnings"), f.first_line);
     struct json_iter it = json_iter(json_get(f.answered, "deleted"));
     while (json_next(&it))
         printf("%.*s: %s\n", SPELT_ARGS(json_str(it.value)),

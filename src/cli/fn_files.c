@@ -61,8 +61,8 @@ static void print_import(const struct json *answer)
         if (renamed.n)
             printf(" as %.*s", SPELT_ARGS(renamed));
         putchar('\n');
-        fn_print_findings("  error", json_get(it.value, "errors"));
-        fn_print_findings("  warning", json_get(it.value, "warnings"));
+        fn_print_findings("  error", json_get(it.value, "errors"), 0);
+        fn_print_findings("  warning", json_get(it.value, "warnings"), 0);
     }
 }
 
@@ -191,7 +191,7 @@ int fn_migrate(int argc, char **argv)
     while (json_next(&it)) {
         printf("%.*s: %.*s\n", SPELT_ARGS(json_str(json_get(it.value, "name"))),
                SPELT_ARGS(json_str(json_get(it.value, "action"))));
-        fn_print_findings("  error", json_get(it.value, "errors"));
+        fn_print_findings("  error", json_get(it.value, "errors"), 0);
     }
     printf("%lld checked, %lld do not fit\n",
            (long long)json_int(json_get(f.answered, "checked"), 0),

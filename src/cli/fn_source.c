@@ -1,302 +1,17 @@
-/* A custom function as a TypeScript file: reading it, whoever wrote it. Brackets, texts and
- * comments are told apart, nothing more: what is read is checked before it is kept. */
+/* A custom function as a TypeScript file: its comment, and the definition that comes of it
+ * and the function. */
 #include "cli/fn_source.h"
 
 #include <ctype.h>
 
-/* ---- reading code ---------------------------------------------------------------------- */
-
-/* A place in code; `last` is the last byte that was no space and no comment. */
-struct scan {
-    struct str text;
-    size_t at;
-    char last;
-};
-
-static char peek(const struct scan *s, size_t n)
-{
-    return s->at + n < s->text.n ? s->text.at[s->at + n] : '\0';
-}
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
-static void skip_to(struct scan *s, const char *end)
-{
-    size_t n = strlen(end);
-    while (s->at < s->text.n &&
-           (s->text.n - s->at < n || memcmp(s->text.at + s->at, end, n) != 0))
-        s->at++;
-    s->at = s->at + n < s->text.n ? s->at + n : s->text.n;
-}
-
-static void skip_blank(struct scan *s)
-{
-    for (;;) {
-        if (isspace((unsigned char)peek(s, 0)))
-            s->at++;
-        else if (peek(s, 0) == '/' && peek(s, 1) == '/')
-            skip_to(s, "\n");
-        else if (peek(s, 0) == '/' && peek(s, 1) == '*')
-            skip_to(s, "*/");
-        else
-            return;
-    }
-}
-
-/* A string, template or regular expression, up to behind `end`. */
-static void skip_quoted(struct scan *s, char end)
-{
-    bool set = false; /* [...] of a regular expression */
-    for (s->at++; s->at < s->text.n && (set || s->text.at[s->at] != end); s->at++) {
-        char c = s->text.at[s->at];
-        s->at += c == '\\';
-        set = end == '/' && (c == '[' || (set && c != ']'));
-    }
-    s->at += s->at < s->text.n;
-}
-
-/* What stands as one: a word, something quoted, or one character. */
-static struct str next(struct scan *s)
-{
-    skip_blank(s);
-    size_t from = s->at;
-    char c = peek(s, 0);
-    if (s->at >= s->text.n)
-        return (struct str){0};
-    if (is_word(c))
-        while (is_word(peek(s, 0)))
-            s->at++;
-    else if (c == '"' || c == '\'' || c == '`' ||
-             (c == '/' && (!s->last || strchr("(,=:[!&|?{};+-*%<>~^", s->last))))
-        skip_quoted(s, c);
-    else if (c == '=' && peek(s, 1) == '>')
-        s->at += 2;
-    else
-        s->at++;
-    s->last = s->text.at[s->at - 1];
-    return (struct str){s->text.at + from, s->at - from};
-}
-
-static int opens(struct str token)
-{
-    if (token.n != 1)
-        return 0;
-    return strchr("([{<", token.at[0]) ? 1 : strchr(")]}>", token.at[0]) ? -1 : 0;
-}
-
-/* Up to, and without, the first of `ends` that is in no brackets ("=>" by its '='). */
-static struct str until(struct scan *s, const char *ends)
-{
-    skip_blank(s);
-    size_t from = s->at, to = from;
-    for (int depth = 0; s->at < s->text.n;) {
-        struct scan was = *s;
-        struct str t = next(s);
-        if (!t.n || (depth == 0 && (t.n == 1 || str_is(t, "=>")) &&
-                     strchr(ends, t.at[0]) && !(t.n == 2 && !strchr(ends, '>')))) {
-            *s = was;
-            break;
-        }
-        depth += opens(t);
-        to = s->at;
-    }
-    return (struct str){s->text.at + from, to - from};
-}
-
-static unsigned line_of(const struct scan *s)
-{
-    unsigned line = 1;
-    for (size_t i = 0; i < s->at && i < s->text.n; i++)
-        line += s->text.at[i] == '\n';
-    return line;
-}
-
-/* ---- the function ------------------------------------------------------------------------ */
-
-#define PARAMETERS_MAX 64u
-
-struct found {
-    struct str name, returns;
-    bool async, arrow;
-    struct {
-        struct str name, type, fallback;
-        bool optional;
-    } parameters[PARAMETERS_MAX];
-    size_t count;
-};
-
-/* "date?: string = 'today'", up to its comma or the end. */
-static bool read_parameter(struct scan *s, struct found *f, struct err *e)
-{
-    struct str name = next(s);
-    unsigned line = line_of(s);
-    if (!name.n || !is_word(name.at[0]) || f->count == PARAMETERS_MAX)
-        return err_set(e, ERR_INVALID,
-                       "line %u: '%.*s' is no parameter of a custom function: names with "
-                       "types are, such as date?: string",
-                       line, STR_ARGS(str_cut(name, 20)));
-    size_t i = f->count++;
-    f->parameters[i].name = name;
-    skip_blank(s);
-    if (peek(s, 0) == '?') {
-        f->parameters[i].optional = true;
-        (void)next(s);
-        skip_blank(s);
-    }
-    if (peek(s, 0) == ':') {
-        (void)next(s);
-        f->parameters[i].type = str_trim(until(s, ",)="));
-    }
-    skip_blank(s);
-    if (peek(s, 0) == '=') {
-        (void)next(s);
-        f->parameters[i].optional = true;
-        f->parameters[i].fallback = str_trim(until(s, ",)"));
-    }
-    return true;
-}
-
-static bool read_parameters(struct scan *s, struct found *f, struct err *e)
-{
-    (void)next(s); /* ( */
-    for (;;) {
-        skip_blank(s);
-        if (peek(s, 0) == ')' || s->at >= s->text.n)
-            break;
-        if (!read_parameter(s, f, e))
-            return false;
-        skip_blank(s);
-        if (peek(s, 0) == ',')
-            (void)next(s);
-    }
-    (void)next(s); /* ) */
-    return true;
-}
-
-/* Behind its parameters: ": Promise<Note> {", where the type may begin with a brace. */
-static void read_returns(struct scan *s, struct found *f)
-{
-    skip_blank(s);
-    if (peek(s, 0) != ':')
-        return;
-    (void)next(s);
-    skip_blank(s);
-    size_t from = s->at;
-    if (f->arrow) {
-        f->returns = str_trim(until(s, "=>"));
-        return;
-    }
-    while (peek(s, 0) == '{') {
-        int depth = 0;
-        do
-            depth += opens(next(s));
-        while (depth > 0 && s->at < s->text.n);
-        struct str rest = until(s, "{");
-        if (!rest.n || !strchr("|&", rest.at[rest.n - 1]))
-            break;
-    }
-    (void)until(s, "{;");
-    f->returns = str_trim((struct str){s->text.at + from, s->at - from});
-}
-
-/* Behind "function" or "const": takes it where it is a function. */
-static bool read_function(struct scan *s, bool bound, struct found *f, struct err *e)
-{
-    struct str t = next(s);
-    if (str_is(t, "*"))
-        t = next(s);
-    f->name = t;
-    f->count = 0;
-    if (bound) {
-        (void)until(s, "=;"); /* a type of its own */
-        if (peek(s, 0) != '=' || peek(s, 1) == '>')
-            return false;
-        (void)next(s);
-        skip_blank(s);
-        struct scan was = *s;
-        if (str_is(next(s), "async"))
-            f->async = true;
-        else
-            *s = was;
-        skip_blank(s);
-        was = *s;
-        if (str_is(next(s), "function"))
-            (void)until(s, "(");
-        else {
-            *s = was;
-            f->arrow = true;
-        }
-    }
-    skip_blank(s);
-    if (peek(s, 0) == '<') {
-        int depth = 0;
-        do
-            depth += opens(next(s));
-        while (depth > 0 && s->at < s->text.n);
-        skip_blank(s);
-    }
-    if (peek(s, 0) != '(' || !read_parameters(s, f, e))
-        return false;
-    read_returns(s, f);
-    return true;
-}
-
-/* The one that is called `name`; of "" the first that is exported, else the first. */
-static bool find_function(struct str code, struct str name, struct found *out,
-                          struct err *e)
-{
-    struct scan s = {.text = code};
-    bool async = false, exported = false, any = false;
-    for (int depth = 0; s.at < s.text.n;) {
-        struct str t = next(&s);
-        if (!t.n)
-            break;
-        bool bound = str_is(t, "const") || str_is(t, "let") || str_is(t, "var");
-        if (depth == 0 && (bound || str_is(t, "function"))) {
-            struct scan at = s;
-            struct found f = {.async = async};
-            struct err why = {0};
-            bool read = read_function(&at, bound, &f, &why);
-            bool meant = name.n ? str_eq(f.name, name) : exported || !any;
-            if (!read && why.code && meant)
-                return err_set(e, why.code, "%s", why.msg);
-            if (read && meant) {
-                *out = f;
-                any = true;
-                if (name.n || exported)
-                    return true;
-            }
-        }
-        async = str_is(t, "async");
-        exported = str_is(t, "export") || (exported && async);
-        depth += strchr("<>", t.at[0]) ? 0 : opens(t);
-    }
-    return any ||
-           err_set(e, ERR_INVALID,
-                   "there is no function %.*s in it; 'async function name(...)' at "
-                   "the top level is one",
-                   STR_ARGS(str_cut(name, 60)));
-}
+#include "cli/fn_scan.h"
 
 /* ---- the comment ---------------------------------------------------------------------------- */
 
-/* Its text, without the stars at the beginnings of its lines; *rest: what stands behind. */
-static void read_comment(struct str text, struct buf *out, struct str *rest)
+/* The text of a block comment, without the stars at the beginnings of its lines. */
+static void read_comment(struct str body, struct buf *out)
 {
-    struct str body = str_trim(text);
-    *rest = text;
-    if (!str_starts(body, "/**"))
-        return;
-    const char *end = memmem(body.at + 3, body.n - 3, "*/", 2);
-    if (!end)
-        return;
-    *rest = (struct str){end + 2, (size_t)(text.at + text.n - (end + 2))};
-    if (rest->n && rest->at[0] == '\n')
-        rest->at++, rest->n--;
-    struct str inner = {body.at + 3, (size_t)(end - body.at) - 3};
+    struct str inner = {body.at + 3, body.n - 5};
     bool begins = true;
     for (size_t i = 0; i < inner.n; i++) {
         char c = inner.at[i];
@@ -312,6 +27,39 @@ static void read_comment(struct str text, struct buf *out, struct str *rest)
             continue; /* "*\/" was no end */
         buf_char(out, c);
     }
+}
+
+static bool is_doc(struct str comment)
+{
+    return comment.n >= 5 && str_starts(comment, "/**") && str_ends(comment, "*/");
+}
+
+/* The comment that the file begins with; empty: none. */
+static struct str top_comment(struct str text)
+{
+    struct str body = str_trim(text);
+    const char *end = is_doc(body) || (body.n > 5 && str_starts(body, "/**"))
+                          ? memmem(body.at + 3, body.n - 3, "*/", 2)
+                          : NULL;
+    return end ? (struct str){body.at, (size_t)(end + 2 - body.at)} : (struct str){0};
+}
+
+/* The file without the comment. At its beginning nothing is left of it, so that what is
+ * written reads back as it was; elsewhere its lines are, so that all keep their numbers. */
+static void cut_comment(struct str text, struct str comment, struct buf *out)
+{
+    const char *end = comment.at + comment.n;
+    struct str before = {text.at, (size_t)(comment.at - text.at)};
+    struct str behind = {end, (size_t)(text.at + text.n - end)};
+    bool top = str_trim(before).n == 0;
+    if (top && behind.n && behind.at[0] == '\n')
+        behind.at++, behind.n--;
+    if (!top)
+        buf_str(out, before);
+    for (size_t i = 0; !top && i < comment.n; i++)
+        if (comment.at[i] == '\n')
+            buf_char(out, '\n');
+    buf_str(out, behind);
 }
 
 /* The next "@word text" of it; before the first one `word` is empty. */
@@ -342,16 +90,17 @@ static struct str tag_of(struct str comment, const char *tag, struct str about)
         if (!str_is(word, tag))
             continue;
         struct scan s = {.text = text};
-        if (peek(&s, 0) == '{') {
+        if (scan_peek(&s, 0) == '{') {
             int depth = 0;
             do
-                depth += opens(next(&s));
+                depth += scan_opens(scan_next(&s));
             while (depth > 0 && s.at < s.text.n);
         }
-        struct str name = about.n ? next(&s) : about;
+        struct str name = about.n ? scan_next(&s) : about;
         if (str_is(name, "["))
-            name = next(&s);
-        if (str_eq(name, about))
+            name = scan_next(&s);
+        /* "@param options.limit" is about a part of it. */
+        if (str_eq(name, about) && (!about.n || scan_peek(&s, 0) != '.'))
             return text;
     }
     return (struct str){0};
@@ -367,25 +116,25 @@ static struct said read_said(struct str text, bool named)
 {
     struct said out = {0};
     struct scan s = {.text = text};
-    if (peek(&s, 0) == '{') {
+    if (scan_peek(&s, 0) == '{') {
         int depth = 0;
         do
-            depth += opens(next(&s));
+            depth += scan_opens(scan_next(&s));
         while (depth > 0 && s.at < s.text.n);
         out.type = str_trim((struct str){text.at + 1, s.at - 2});
     }
-    skip_blank(&s);
-    if (named && peek(&s, 0) == '[') {
+    scan_skip_blank(&s);
+    if (named && scan_peek(&s, 0) == '[') {
         out.optional = true;
-        (void)next(&s);
-        (void)next(&s);
-        if (peek(&s, 0) == '=') {
-            (void)next(&s);
-            out.fallback = str_trim(until(&s, "]"));
+        (void)scan_next(&s);
+        (void)scan_next(&s);
+        if (scan_peek(&s, 0) == '=') {
+            (void)scan_next(&s);
+            out.fallback = str_trim(scan_until(&s, "]"));
         }
-        (void)next(&s);
+        (void)scan_next(&s);
     } else if (named) {
-        (void)next(&s);
+        (void)scan_next(&s);
     }
     out.words = str_trim((struct str){text.at + s.at, text.n - s.at});
     if (str_starts(out.words, "- "))
@@ -444,20 +193,104 @@ static struct str type_of(const struct json *fallback)
     }
 }
 
+/* A type in which T of "<T extends X>" is any: a definition has no such types. */
+static void put_type_text(struct str type, struct str generics, struct buf *out)
+{
+    struct scan s = {.text = type};
+    size_t copied = 0;
+    while (generics.n && s.at < s.text.n) {
+        struct str t = scan_next(&s);
+        struct scan g = {.text = generics};
+        int depth = 0;
+        bool is = false;
+        char last = ',';
+        for (struct str p; t.n && (p = scan_next(&g)).n; last = p.at[p.n - 1]) {
+            is = is || (depth == 1 && strchr("<,", last) && str_eq(p, t));
+            depth += scan_opens(p);
+        }
+        if (!is || !scan_is_word(t.at[0]))
+            continue;
+        buf_put(out, type.at + copied, (size_t)(t.at - type.at) - copied);
+        buf_cstr(out, "any");
+        copied = s.at;
+    }
+    buf_put(out, type.at + copied, type.n - copied);
+}
+
+/* The name that the comment gives the parameter in this place; empty: none. */
+static struct str documented_name(struct str comment, size_t place)
+{
+    struct str word, text;
+    while (next_tag(&comment, &word, &text)) {
+        if (!str_is(word, "param"))
+            continue;
+        struct scan s = {.text = text};
+        if (scan_peek(&s, 0) == '{') {
+            int depth = 0;
+            do
+                depth += scan_opens(scan_next(&s));
+            while (depth > 0 && s.at < s.text.n);
+        }
+        struct str name = scan_next(&s);
+        if (str_is(name, "["))
+            name = scan_next(&s);
+        if (scan_peek(&s, 0) != '.' && place-- == 0)
+            return name.n && scan_is_word(name.at[0]) ? name : (struct str){0};
+    }
+    return (struct str){0};
+}
+
+static bool is_named(const struct found *f, struct str name)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (str_eq(f->parameters[i].name, name))
+            return true;
+    return false;
+}
+
+/* What is taken apart is called as the comment calls it, or "options", "options2" ... */
+static bool name_parameters(struct found *f, struct str comment, struct arena *a,
+                            struct err *e)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        struct str name = documented_name(comment, i);
+        const char *stem = f->parameters[i].list ? "list" : "options";
+        if (f->parameters[i].rest)
+            f->parameters[i].name =
+                str_of(arena_printf(a, e, "...%.*s", STR_ARGS(f->parameters[i].name)));
+        if (f->parameters[i].name.n)
+            continue;
+        for (unsigned n = 1; !name.n || is_named(f, name); n++)
+            name = str_of(n > 1 ? arena_printf(a, e, "%s%u", stem, n)
+                                : arena_printf(a, e, "%s", stem));
+        f->parameters[i].name = name;
+    }
+    return e->code == ERR_NONE;
+}
+
 static void put_definition_parameter(const struct found *f, size_t i, struct str comment,
                                      struct json_writer *w, struct arena *a,
                                      struct err *e)
 {
-    struct str name = f->parameters[i].name;
-    struct said said = read_said(tag_of(comment, "param", name), true);
-    struct str type = said.type.n ? said.type : f->parameters[i].type;
+    struct str name = f->parameters[i].name, bare = name;
+    scoped_buf struct buf type_text;
+    buf_init(&type_text, (size_t)64 << 10);
+    if (f->parameters[i].rest)
+        bare = (struct str){name.at + 3, name.n - 3};
+    struct said said = read_said(tag_of(comment, "param", bare), true);
+    put_type_text(said.type.n ? said.type : f->parameters[i].type, f->generics,
+                  &type_text);
+    struct str type = buf_view(&type_text);
     const struct json *fallback =
         literal(said.fallback.n ? said.fallback : f->parameters[i].fallback, a);
     json_key_str(w, name);
     json_open_object(w);
-    json_pair_str(w, "type", type.n ? type : type_of(fallback));
+    json_pair_str(w, "type",
+                  type.n                  ? type
+                  : f->parameters[i].rest ? STR("any[]")
+                                          : type_of(fallback));
     put_words(w, "description", said.words, a, e);
-    if (said.optional || f->parameters[i].optional)
+    if (!f->parameters[i].rest && (said.optional || f->parameters[i].optional))
         json_pair_bool(w, "optional", true);
     if (fallback)
         json_pair(w, "default", fallback);
@@ -505,12 +338,14 @@ static void put_returns(const struct found *f, struct str comment, struct json_w
     struct str text = tag_of(comment, "returns", STR(""));
     if (!text.n)
         text = tag_of(comment, "return", STR(""));
-    struct str type = read_said(text, false).type;
+    struct str said = read_said(text, false).type;
+    scoped_buf struct buf type;
+    buf_init(&type, (size_t)64 << 10);
+    put_type_text(said.n ? said : f->returns, f->generics, &type);
     json_pair_str(w, "returnType",
-                  type.n         ? type
-                  : f->returns.n ? f->returns
-                  : f->async     ? STR("Promise<any>")
-                                 : STR("any"));
+                  type.n     ? buf_view(&type)
+                  : f->async ? STR("Promise<any>")
+                             : STR("any"));
 }
 
 static void put_definition(const struct found *f, struct str comment, struct str code,
@@ -534,21 +369,55 @@ static void put_definition(const struct found *f, struct str comment, struct str
     json_close(w);
 }
 
-bool fn_source_read(struct str text, struct str name, struct buf *out, struct err *e)
+static unsigned lines_in(struct str text)
 {
-    struct str code;
+    unsigned n = 0;
+    for (size_t i = 0; i < text.n; i++)
+        n += text.at[i] == '\n';
+    return n;
+}
+
+/* The comment that tells of the function: the file's first where that names it, or the one
+ * right before it, or the first one where it names nobody and no function stands before it. */
+static struct str choose_comment(const struct found *f, struct str top, struct str named)
+{
+    if (top.n && named.n && str_eq(named, f->name))
+        return top;
+    if (is_doc(f->comment))
+        return f->comment;
+    return top.n && !named.n && f->first ? top : (struct str){0};
+}
+
+bool fn_source_read(struct str text, struct str name, struct buf *out,
+                    unsigned *first_line, struct err *e)
+{
     struct found f = {0};
-    scoped_buf struct buf comment;
-    buf_init(&comment, (size_t)1 << 20);
+    struct str top = top_comment(text), named = {0};
+    scoped_buf struct buf about, code;
+    buf_init(&about, (size_t)1 << 20);
+    buf_init(&code, text.n + 1);
     scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
-    read_comment(text, &comment, &code);
-    if (code.n && code.at[code.n - 1] == '\n')
-        code.n--;
-    struct str about = str_trim(buf_view(&comment));
-    struct str said = name.n ? name : tag_of(about, "function", STR(""));
-    if (!buf_check(&comment, "the comment", e) || !find_function(code, said, &f, e))
+    if (top.n) {
+        read_comment(top, &about);
+        named = tag_of(str_trim(buf_view(&about)), "function", STR(""));
+        named = str_of(str_cz(named, a, e));
+    }
+    if (e->code || !scan_find(text, name.n ? name : named, &f, e))
         return false;
+    struct str comment = choose_comment(&f, top, named), kept = text;
+    buf_clear(&about);
+    if (comment.n) {
+        read_comment(comment, &about);
+        cut_comment(text, comment, &code);
+        kept = buf_view(&code);
+    }
+    *first_line = lines_in(text) - lines_in(kept);
+    if (kept.n && kept.at[kept.n - 1] == '\n')
+        kept.n--;
     struct json_writer w = json_writer(out);
-    put_definition(&f, about, code, &w, a, e);
+    struct str words = str_trim(buf_view(&about));
+    if (!buf_check(&about, "the comment", e) || !name_parameters(&f, words, a, e))
+        return false;
+    put_definition(&f, words, kept, &w, a, e);
     return e->code == ERR_NONE && buf_check(out, "the definition", e);
 }

@@ -29,6 +29,8 @@ static void put_parameter(struct str name, const struct json *p, struct buf *out
 {
     const struct json *fallback = json_get(p, "default");
     bool optional = fallback || json_bool(json_get(p, "optional"), false);
+    if (str_starts(name, "...")) /* the function itself has the dots */
+        name = (struct str){name.at + 3, name.n - 3};
     buf_cstr(out, " * @param {");
     put_prose(json_str(json_get(p, "type")), out);
     buf_printf(out, "} %s%.*s", optional ? "[" : "", STR_ARGS(name));

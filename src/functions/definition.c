@@ -102,7 +102,8 @@ static size_t read_length(struct reader *r, const struct json *v)
 static void read_parameter(struct reader *r, const struct json *v,
                            struct function_parameter *out)
 {
-    check_word(r, out->name, "parameter");
+    bool rest;
+    check_word(r, function_parameter_name(out, &rest), "parameter");
     if (!json_is(v, JSON_OBJECT)) {
         refuse_type(r, v, "an object {type, description?, optional?, default?}");
         return;
@@ -220,7 +221,9 @@ static void read_example(struct reader *r, const struct json *v,
                          struct function_example *out)
 {
     if (!json_is(v, JSON_OBJECT)) {
-        refuse_type(r, v, "an object {name?, args?, expected? | matches? | error?}");
+        refuse_type(
+            r, v,
+            "an object {name?, args?, expected? | matches? | error?, notes?, now?}");
         return;
     }
     out->name = read_text(r, v, "name", EXAMPLE_NAME_MAX, false, "a string");
@@ -235,6 +238,18 @@ static void read_example(struct reader *r, const struct json *v,
         refuse_type(r, out->args, "an object by parameter, or an array");
         reader_leave(r);
     }
+    out->notes = json_get(v, "notes");
+    out->now = read_text(r, v, "now", 64, false, "a date");
+    if (out->notes && !json_is(out->notes, JSON_ARRAY)) {
+        reader_enter(r, STR("notes"));
+        refuse_type(r, out->notes, "a list of notes, as notes.create takes them");
+        reader_leave(r);
+    }
+    if (out->now.n && !os_read_date(out->now, &out->now_ms))
+        reader_wrong(r, "INVALID_EXAMPLE",
+                     "has '%.*s' as now; a date such as 2026-01-31, or a time such as "
+                     "2026-01-31T12:00:00Z, is accepted",
+                     STR_ARGS(str_cut(out->now, 40)));
     int wishes = !!json_get(v, "error") + !!out->expected + !!out->matches;
     if (wishes > 1)
         reader_wrong(r, "INVALID_EXAMPLE",
@@ -248,7 +263,9 @@ static bool read_examples(struct reader *r, const struct json *v, struct functio
         return true;
     reader_enter(r, STR("examples"));
     if (!json_is(v, JSON_ARRAY))
-        refuse_type(r, v, "a list of {name?, args?, expected? | matches? | error?}");
+        refuse_type(
+            r, v,
+            "a list of {name?, args?, expected? | matches? | error?, notes?, now?}");
     size_t n = json_is(v, JSON_ARRAY) ? read_length(r, v) : 0;
     struct function_example *all = arena_get(r->arena, (n + 1) * sizeof *all, e);
     struct json_iter it = json_iter(v);

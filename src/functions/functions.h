@@ -37,6 +37,10 @@ struct function_example { /* a test kept with it; without the last three: it end
     const struct json *expected; /* what it returns */
     const struct json *matches;  /* what is at least in that */
     struct str error;            /* what it throws: a part of "name: message" */
+    const struct json *notes;    /* an array, as notes.create takes them: all that there
+                                  * are when it runs; NULL: the vault as it is */
+    struct str now;              /* the date when it runs; empty: that of the clock */
+    int64_t now_ms;
     const struct json *source;
 };
 struct function {
@@ -58,6 +62,8 @@ struct function {
     struct str origin;         /* the library that it is shared from; empty: none */
     const struct json *source; /* as it was read; fields that nobody knows survive */
 };
+/* Its name without the dots of "...names", which takes all further arguments (*rest). */
+struct str function_parameter_name(const struct function_parameter *p, bool *rest);
 /* Writes it as an object in the seed's nesting and order. */
 void function_write(const struct function *fn, struct json_writer *out);
 /* "createOrUpdateDailyNote(date?: string, content?: string): Promise<Note>". */

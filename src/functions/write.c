@@ -46,10 +46,13 @@ static void put_parameter(const struct function_parameter *p, struct json_writer
 
 static void put_example(const struct function_example *x, struct json_writer *out)
 {
-    static const char *const known[] = {"name",    "args",  "expected",
-                                        "matches", "error", NULL};
+    static const char *const known[] = {"name",     "notes",   "now",   "args",
+                                        "expected", "matches", "error", NULL};
     json_open_object(out);
     put_text(out, "name", x->name);
+    if (x->notes)
+        json_pair(out, "notes", x->notes);
+    put_text(out, "now", x->now);
     if (x->args)
         json_pair(out, "args", x->args);
     if (x->expected)
@@ -134,13 +137,21 @@ void function_write(const struct function *fn, struct json_writer *out)
     json_close(out);
 }
 
+struct str function_parameter_name(const struct function_parameter *p, bool *rest)
+{
+    *rest = str_starts(p->name, "...");
+    return *rest ? (struct str){p->name.at + 3, p->name.n - 3} : p->name;
+}
+
 void function_signature(const struct function *fn, struct buf *out)
 {
     buf_printf(out, "%.*s(", STR_ARGS(fn->name));
     for (size_t i = 0; i < fn->parameter_count; i++) {
         const struct function_parameter *p = &fn->parameters[i];
+        bool rest;
+        (void)function_parameter_name(p, &rest);
         buf_printf(out, "%s%.*s%s: ", i ? ", " : "", STR_ARGS(p->name),
-                   p->optional ? "?" : "");
+                   p->optional && !rest ? "?" : "");
         buf_str(out, p->type);
     }
     buf_cstr(out, "): ");

@@ -16,7 +16,7 @@ struct change *change_begin(struct vault *v, const struct change_options *o,
     c->options = *o;
     bool dry = o->dry_run || (v->view.review && v->view.review->looks);
     c->arena = arena_new(ARENA_MAX);
-    c->now_ms = os_real_ms();
+    c->now_ms = vault_now(v);
     if (!dry && !(c->db = history_lock(v->history, v, e))) {
         change_end(c);
         return NULL;

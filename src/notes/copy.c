@@ -311,14 +311,14 @@ static bool check_bytes(uint64_t bytes, const char *what, struct err *e)
                (unsigned long long)(BYTES_MAX >> 20));
 }
 
-static bool make_folder(struct vault_copy *c, struct err *e)
+static bool make_folder(struct vault_copy *c, bool empty, struct err *e)
 {
     uint64_t bytes = SPARE;
     struct os_stat st;
     struct err none = {0};
-    if (!os_walk(c->of->dir, count_found, &bytes, e))
+    if (!empty && !os_walk(c->of->dir, count_found, &bytes, e))
         return false;
-    if (os_stat_beneath(c->of->dir, OWN_DIR "/" INDEX_NAME, &st, &none))
+    if (!empty && os_stat_beneath(c->of->dir, OWN_DIR "/" INDEX_NAME, &st, &none))
         bytes += 2 * st.size; /* what is written to it goes to its log first */
     c->scratch = os_scratch_open(bytes, e);
     if (!c->scratch || !os_make_dirs(os_scratch_dir(c->scratch), "vault", e))
@@ -335,8 +335,8 @@ static bool fill_folder(struct vault_copy *c, struct err *e)
            copy_files(c, e);
 }
 
-struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
-                                   struct err *e)
+static struct vault_copy *make(struct vault *of, bool empty, struct cancel *const by[2],
+                               struct err *e)
 {
     struct vault_copy *c = mem_new(sizeof *c);
     struct vault_view view = {.notes = true, .types = true};
@@ -345,8 +345,11 @@ struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
     c->of = vault_as(of, &view);
     c->dir = -1;
     c->arena = arena_new((size_t)64 << 20);
-    if (make_folder(c, e) && fill_folder(c, e)) {
-        copy_stores(c);
+    if (make_folder(c, empty, e) &&
+        (empty ? add_own_folder(c, TYPES_DIR, e) && copy_files(c, e)
+               : fill_folder(c, e))) {
+        if (!empty)
+            copy_stores(c);
         c->vault = vault_open(c->path, e);
     }
     if (c->vault) {
@@ -356,6 +359,17 @@ struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
     err_wrap(e, "a copy to try changes on");
     vault_copy_free(c);
     return NULL;
+}
+
+struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
+                                   struct err *e)
+{
+    return make(of, false, by, e);
+}
+
+struct vault_copy *vault_copy_empty(struct vault *of, struct err *e)
+{
+    return make(of, true, NULL, e);
 }
 
 void vault_copy_free(struct vault_copy *c)

@@ -192,7 +192,7 @@ static bool run_creation(struct change *g, struct vault *v, void *state,
     struct creation *c = state;
     if (!check_free(g, v, c, e))
         return false;
-    int64_t now = os_real_ms();
+    int64_t now = vault_now(v);
     os_format_utc(now, c->now);
     scoped_buf struct buf bytes;
     buf_init(&bytes, NOTE_SIZE_MAX);

@@ -65,6 +65,10 @@ struct vault *vault_as(struct vault *v, const struct vault_view *view);
 struct vault_copy;
 struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
                                    struct err *e);
+/* One without notes: the types are there, with what describes them. */
+struct vault_copy *vault_copy_empty(struct vault *of, struct err *e);
+/* From now on it is always this moment in it; 0: the clock goes. Before the first call. */
+void vault_set_clock(struct vault *v, int64_t now_ms);
 void vault_copy_free(struct vault_copy *c); /* with its vault; NULL is fine */
 struct vault *vault_copy_vault(struct vault_copy *c, const char **path); /* its own */
 bool vault_copy_files(struct vault_copy *c, struct err *e);

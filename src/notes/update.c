@@ -116,7 +116,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
         return false;
     if (!found)
         return write_no_such_note(r->identifier, e);
-    int64_t now = os_real_ms();
+    int64_t now = vault_now(v);
     os_format_utc(now, r->now);
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;

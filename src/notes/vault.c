@@ -74,6 +74,16 @@ bool vault_wait(const struct vault *v, pthread_mutex_t *m, unsigned wait_ms,
     return true;
 }
 
+void vault_set_clock(struct vault *v, int64_t now_ms)
+{
+    v->now_ms = now_ms;
+}
+
+int64_t vault_now(const struct vault *v)
+{
+    return v->now_ms ? v->now_ms : os_real_ms();
+}
+
 struct vault *vault_as(struct vault *v, const struct vault_view *how)
 {
     struct vault *view = mem_new(sizeof *view);

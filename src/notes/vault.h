@@ -25,7 +25,10 @@ struct vault {
     struct patterns *patterns; /* NULL: there are none */
     struct vault_view view;    /* of its one call; of a vault as it is opened: all */
     bool is_a_view;            /* of vault_as(): all but the view is another's */
+    int64_t now_ms;            /* vault_set_clock(); 0: the clock goes */
 };
+/* The time that is written into what changes. */
+int64_t vault_now(const struct vault *v);
 
 /* Does whoever called still want it? ERR_CANCELLED: no. Cheap: to be asked every few
  * milliseconds of work. */

@@ -1,6 +1,7 @@
 /* Locks between processes and threads: one byte of a file each. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <time.h>
 
 #include "os/os.h"
@@ -58,4 +59,10 @@ void os_brief_mutex(pthread_mutex_t *m)
     (void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(m, &attr);
     pthread_mutexattr_destroy(&attr);
+}
+
+bool os_is_flocked(int dir, const char *name)
+{
+    scoped_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }

@@ -177,6 +177,8 @@ int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms, struct
  * os_unlock_file(). Threads: the descriptor is one holder. */
 bool os_lock_file(int fd, unsigned timeout_ms, struct err *e);
 void os_unlock_file(int fd);
+/* Does another program hold a lock of flock(2) on the file? It is no lock of the above. */
+bool os_is_flocked(int dir, const char *name);
 
 /* Begins a mutex that is only ever held for some microseconds: who finds it taken spins
  * for a moment before it sleeps. Ended by pthread_mutex_destroy(). */

@@ -87,8 +87,12 @@ static bool wasi_clock(struct world *w, uint64_t *cells, struct err *e)
     void *to = world_slice(w, (uint32_t)cells[2], 8);
     if (!to)
         return err_set(e, ERR_GUEST, "asks for the time outside its memory");
+    const struct run *r = world_data(w);
+    bool is_date = (uint32_t)cells[0] == 0;
     struct timespec t = {0};
-    (void)clock_gettime((uint32_t)cells[0] == 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(is_date ? CLOCK_REALTIME : CLOCK_MONOTONIC, &t);
+    if (is_date && r->q && r->q->now_ms)
+        t = (struct timespec){r->q->now_ms / 1000, r->q->now_ms % 1000 * 1000000};
     uint64_t ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     memcpy(to, &ns, sizeof ns);
     cells[0] = 0;

@@ -128,6 +128,7 @@ struct script_request {
     bool session;
     struct str saved;
     size_t saved_max; /* bytes */
+    int64_t now_ms;   /* what its clock says all the time; 0: as it is */
     bool trace;       /* calls are noted with the line that they stand in */
     script_perform_fn *perform;
     void *perform_arg;

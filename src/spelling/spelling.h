@@ -50,3 +50,18 @@ bool type_is_whole(struct str type, const char **why);
 /* May a value of JSON be of this type? Only what is plain is known (string, "a" | "b",
  * number[], ...); whatever else is true. */
 bool type_may_hold(struct str type, const struct json *v);
+
+/* ---- types that code declares -------------------------------------------------- */
+
+#define OWN_TYPES_MAX 64u
+struct own_types {
+    struct str at[OWN_TYPES_MAX]; /* their names, borrowed from the code */
+    size_t count;
+};
+/* The interfaces, aliases and enums at the top level of code, on one line and without
+ * comments, for the inside of a declared namespace: "interface Row { id: string } ". What
+ * hangs on values of the code, and a class, is any. Nothing of code that is no TypeScript. */
+void types_declared(struct str code, struct own_types *names, struct buf *out);
+/* Appends a type in which those are members of a namespace: "Row[]" as "space.Row[]". */
+void type_qualify(struct str type, const struct own_types *names, struct str space,
+                  struct buf *out);

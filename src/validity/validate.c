@@ -149,8 +149,8 @@ static void check_parameter_name(struct validation *v, struct str name)
         return; /* "then" and "constructor" are parameters like others */
     else if (fault != NAME_FINE && !(fault == NAME_RESERVED && str_is(name, "async")))
         tell_fault(v, field_of(v, "parameters", name, ""),
-                   "A parameter is a plain identifier; for any number of values take an "
-                   "array.",
+                   "A parameter is a plain identifier; the last one may be \"...names\", "
+                   "which takes any number of values.",
                    "the parameter ", name, fault);
 }
 
@@ -163,9 +163,33 @@ static void check_default(struct validation *v, const struct function_parameter 
              json_type_name(json_type(p->fallback)), STR_ARGS(str_cut(p->type, 80)));
 }
 
+static bool is_rest(const struct function_parameter *p)
+{
+    bool rest;
+    (void)function_parameter_name(p, &rest);
+    return rest;
+}
+
 static bool may_be_left_out(const struct function_parameter *p)
 {
-    return p->optional || p->fallback;
+    return p->optional || p->fallback || is_rest(p);
+}
+
+/* "...names": the last, an array, and empty where nothing is given. */
+static void check_rest(struct validation *v, size_t i)
+{
+    const struct function_parameter *p = &v->fn->parameters[i];
+    const char *field = field_of(v, "parameters", p->name, "");
+    if (!is_rest(p))
+        return;
+    if (i + 1 < v->fn->parameter_count)
+        tell(v, true, field, "REST_NOT_LAST", "Put it last, in the code too.",
+             "'%.*s' takes all further arguments, and others stand behind it",
+             STR_ARGS(str_cut(p->name, 80)));
+    if (p->fallback)
+        tell(v, true, field, "REST_DEFAULT", "Leave default out.",
+             "'%.*s' takes any number of arguments, also none: it has no default",
+             STR_ARGS(str_cut(p->name, 80)));
 }
 
 static bool is_twice(const struct function *fn, size_t i)
@@ -182,7 +206,9 @@ static void check_parameters(struct validation *v)
     const struct function_parameter *left_out = NULL;
     for (size_t i = 0; i < fn->parameter_count; i++) {
         const struct function_parameter *p = &fn->parameters[i];
-        check_parameter_name(v, p->name);
+        bool rest;
+        check_parameter_name(v, function_parameter_name(p, &rest));
+        check_rest(v, i);
         check_type(v, field_of(v, "parameters", p->name, "type"), p->type);
         if (p->fallback)
             check_default(v, p);
@@ -223,8 +249,10 @@ static void check_tags(struct validation *v)
 static const struct function_parameter *parameter_named(const struct function *fn,
                                                         struct str name)
 {
+    bool rest;
     for (size_t i = 0; i < fn->parameter_count; i++)
-        if (str_eq(fn->parameters[i].name, name))
+        if (str_eq(fn->parameters[i].name, name) ||
+            str_eq(function_parameter_name(&fn->parameters[i], &rest), name))
             return &fn->parameters[i];
     return NULL;
 }
@@ -260,10 +288,12 @@ static void check_named(struct validation *v, const char *field, const struct js
 static void check_row(struct validation *v, const char *field, const struct json *args)
 {
     const struct function *fn = v->fn;
-    size_t least = 0, given = json_length(args);
+    size_t least = 0, given = json_length(args), most = fn->parameter_count;
+    if (most && is_rest(&fn->parameters[most - 1]))
+        most = given;
     while (least < fn->parameter_count && !may_be_left_out(&fn->parameters[least]))
         least++;
-    if (given < least || given > fn->parameter_count)
+    if (given < least || given > most)
         tell(v, true, field, given < least ? "MISSING_ARGUMENT" : "TOO_MANY_ARGUMENTS",
              "", "%zu arguments are given; %zu to %zu are accepted", given, least,
              fn->parameter_count);

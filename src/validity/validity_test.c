@@ -134,7 +134,7 @@ static void every_fault_is_told_with_its_field(void **state)
          "'who': {'type': 'string', 'optional': true}, 'b': "
          "{'type': 'number'}",
          "REQUIRED_AFTER_OPTIONAL:parameters.b"},
-        {"'who'", "'...who'", "INVALID_NAME:parameters....who"},
+        {"'who'", "'...who'", "REST_NOT_LAST:parameters....who"},
         {"'who'", "'this'", "RESERVED_NAME:parameters.this"},
         {"'who'", "'utils'", "(HIDES_GLOBAL:parameters.utils)"},
         {"'who'", "'then'", ""},
