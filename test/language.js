@@ -78,7 +78,7 @@ for (const [clause, name, C, sample, proto] of kinds) {
     ['by Reflect', () => Reflect.construct(C, ['return 1'], Array)], ['of a class', () => new (class extends C {})('1')],
     ['bound', () => C.bind(null, 'a')('return a')], ['applied', () => C.apply({}, ['1'])], ['what does not parse', () => C('{')],
   ])
-    throws('20.2.1.1.1', `${name} ${how} is refused`, 'PermissionDenied', run);
+    throws('20.2.1.1.1', `${name} ${how} is refused`, 'EvalError', run);
   // CreateDynamicFunction asks the host once it has the texts.
   throws('20.2.1.1.1', `${name}: its arguments become strings first`, 'RangeError', () => C({ toString() { throw new RangeError('first'); } }));
   throws('20.2.1.1.1', `${name}: a symbol is none`, 'TypeError', () => C(Symbol('s')));
@@ -115,7 +115,7 @@ for (const [how, run] of [
   ['in an arrow function', () => (() => eval('1'))()], ['by another name', () => { const f = eval; return f('1'); }],
   ['what does not parse', () => eval('{')], ['as a callback', () => ['1'].map(eval)],
 ])
-  throws('19.2.1.1', `eval ${how} is refused`, 'PermissionDenied', run);
+  throws('19.2.1.1', `eval ${how} is refused`, 'EvalError', run);
 same('13.5.3', 'what is not there is undefined', () => [typeof globalThis, typeof require, typeof process], ['undefined', 'undefined', 'undefined']);
 
 // ---- Array.prototype.splice -----------------------------------------------------------

@@ -368,9 +368,11 @@ def test_no_name_leads_out_of_the_notes(evaluate, vault, name):
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "ses_../x", "x" * 100, "a\nb"])
-def test_no_session_has_a_name_that_is_a_path(evaluate, name, tmp_path):
-    answer = evaluate("return 1", "--session", name)
-    assert kind(answer) in ("InvalidInput", "NotFound"), answer
+def test_no_session_has_a_name_that_is_a_path(cloche, vault, name):
+    done = subprocess.run([cloche, "eval", "--vault", vault, "--session", name, "-e", "1"],
+                          capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "--session" in done.stderr
 
 
 # ---- vaults of strangers -----------------------------------------------------------------------
