@@ -18,7 +18,7 @@ DEPS    := build/deps
 # --- how the host program is compiled -------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wvla -Wundef -Werror
-LIBS := libmicrohttpd gnutls sqlite3 yaml-0.1 libpcre2-8 libsodium libzip
+LIBS := libmicrohttpd gnutls sqlite3 yaml-0.1 libpcre2-8 libsodium libutf8proc libzip
 FLAGS_release := -O2 -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIC
 FLAGS_debug   := -O1 -g
 FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \

@@ -1,5 +1,7 @@
 #include "notes/entry.h"
 
+#include <stdio.h>
+
 #include "notes/apply.h"
 #include "notes/linktext.h"
 #include "notes/name.h"
@@ -34,6 +36,7 @@ void change_end(struct change *c)
     free(c->entries);
     free(c->places);
     strmap_done(&c->paths);
+    twins_done(&c->twins);
     free(c);
 }
 
@@ -145,17 +148,36 @@ static bool not_there(const char *path, struct err *e)
                    path);
 }
 
-static bool is_free(struct change *c, const char *path, struct err *e)
+/* The path that would have the same id: X.md at the root and note/X.md. */
+static bool other_home(const char *path, char out[static PATH_MAX])
 {
-    if (!change_has(c, path))
+    struct str p = str_of(path), below = {p.at + 5, p.n > 5 ? p.n - 5 : 0};
+    if (name_at_root(p))
+        return snprintf(out, PATH_MAX, "note/%s", path) < PATH_MAX;
+    if (!str_starts(p, "note/") || !name_at_root(below))
+        return false;
+    memcpy(out, below.at, below.n + 1);
+    return true;
+}
+
+/* `except` is the path of the note that shall be there, or NULL: it may be respelt. */
+static bool is_free(struct change *c, const char *path, const char *except, struct err *e)
+{
+    char home[PATH_MAX];
+    const char *twin = NULL, *taken = change_has(c, path) ? path : NULL;
+    if (!taken &&
+        (!twins_find(c, path, except, &twin, e) ||
+         (!twin && other_home(path, home) && !twins_find(c, home, except, &twin, e))))
+        return false;
+    if (!taken && !twin)
         return true;
     scoped_buf struct buf id;
     buf_init(&id, PATH_MAX + 8);
-    vault_put_id(c->v, str_of(path), &id);
+    vault_put_id(c->v, str_of(taken ? taken : twin), &id);
     return err_set(
         e, ERR_CONFLICT,
-        "a note of that name exists: its id is \"%.200s\"; nothing was written",
-        buf_cz(&id));
+        "a note of that name exists%s: its id is \"%.200s\"; nothing was written",
+        taken ? "" : ", spelt with other capitals or accents", buf_cz(&id));
 }
 
 /* A move comes behind all that was done before it; other steps may come at any time. */
@@ -173,7 +195,7 @@ static void touch(struct change *c, struct entry *n, bool moves)
 bool change_create(struct change *c, const char *path, struct str bytes, struct err *e)
 {
     must(name_is_path(str_of(path)));
-    struct entry *n = is_free(c, path, e) ? entry_add(c, "", path, e) : NULL;
+    struct entry *n = is_free(c, path, NULL, e) ? entry_add(c, "", path, e) : NULL;
     if (!n || !entry_set(c, n, bytes, e))
         return false;
     n->action = "create";
@@ -211,7 +233,8 @@ static bool find_movable(struct change *c, const char *from, const char *to,
         return false;
     if (!*out)
         return not_there(from, e);
-    return !strcmp(from, to) || is_respelling(c, *out, to) || is_free(c, to, e);
+    return !strcmp(from, to) || is_respelling(c, *out, to) ||
+           is_free(c, to, (*out)->to, e);
 }
 
 bool change_can_move(struct change *c, const char *from, const char *to, struct err *e)
@@ -265,7 +288,7 @@ bool change_take_back(struct change *c, const char *backup, const char *path,
         return e->code ? false : not_there(backup, e);
     if (!n)
         return not_there(backup, e);
-    if (!is_free(c, path, e) || !entry_move(c, n, path, false, e))
+    if (!is_free(c, path, NULL, e) || !entry_move(c, n, path, false, e))
         return false;
     n->note = NULL;
     n->action = "restore";

@@ -3,6 +3,7 @@
 #pragma once
 #include "notes/change.h"
 #include "notes/strmap.h"
+#include "notes/twins.h"
 
 struct step;
 struct linktext;
@@ -50,6 +51,7 @@ struct change {
     struct strmap paths;
     struct place *places; /* by the numbers of `paths` */
     size_t place_capacity;
+    struct twins twins;
     unsigned order;
     size_t bytes; /* that shall be written */
     int64_t now_ms;

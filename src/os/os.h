@@ -165,6 +165,9 @@ bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct
 /* Folders alone, without a look at any file; of `st` only is_dir is told. */
 bool os_walk_folders(int dir, const char *name, os_walk_fn *each, void *arg,
                      struct err *e);
+/* What is in the folder `name` itself ("." for `dir`), without a look at any file; of `st`
+ * only is_dir and is_file are told. */
+bool os_list(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e);
 
 /* ---- locks between processes and threads -------------------------------- */
 

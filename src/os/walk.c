@@ -13,7 +13,7 @@
 struct walk {
     os_walk_fn *each;
     void *arg;
-    bool only_folders;
+    bool only_folders, only_names;
     char name[PATH_MAX];
 };
 
@@ -34,10 +34,11 @@ static bool walk_entry(struct walk *w, int folder, const struct dirent *d, size_
     if (d->d_name[0] == '.' || !maybe || start + n >= sizeof w->name)
         return true;
     struct statx stx;
-    struct os_stat st = {.is_dir = true};
+    struct os_stat st = {.is_dir = d->d_type == DT_DIR, .is_file = d->d_type == DT_REG};
     if (w->only_folders && d->d_type == DT_REG)
         return true;
-    bool known = w->only_folders && d->d_type == DT_DIR;
+    bool known =
+        (w->only_folders && st.is_dir) || (w->only_names && d->d_type != DT_UNKNOWN);
     if (!known && statx(folder, d->d_name, AT_SYMLINK_NOFOLLOW, BENEATH_STATX, &stx) < 0)
         return true; /* gone already, or not ours to see */
     if (!known)
@@ -49,7 +50,7 @@ static bool walk_entry(struct walk *w, int folder, const struct dirent *d, size_
         w->name[length] = '/';
     memcpy(w->name + start, d->d_name, n + 1);
     bool ok = w->each(w->arg, w->name, &st, e);
-    if (ok && st.is_dir && depth < DEPTH_MAX) {
+    if (ok && st.is_dir && depth < DEPTH_MAX && !w->only_names) {
         int fd =
             openat(folder, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
@@ -79,13 +80,13 @@ static bool walk_folder(struct walk *w, int fd, size_t length, int depth, struct
     }
 }
 
-static bool walk_from(int dir, const char *name, bool only_folders, os_walk_fn *each,
-                      void *arg, struct err *e)
+static bool walk_from(int dir, const char *name, const struct walk *how, struct err *e)
 {
     int fd = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, e);
     if (fd < 0)
         return false;
     struct walk *w = mem_new(sizeof *w);
+    *w = *how;
     size_t length = 0;
     int depth = 0;
     if (strcmp(name, ".") != 0) {
@@ -95,9 +96,6 @@ static bool walk_from(int dir, const char *name, bool only_folders, os_walk_fn *
             depth += *c == '/';
         depth++;
     }
-    w->each = each;
-    w->arg = arg;
-    w->only_folders = only_folders;
     bool ok =
         depth > DEPTH_MAX ? (os_close(fd), true) : walk_folder(w, fd, length, depth, e);
     free(w);
@@ -106,13 +104,20 @@ static bool walk_from(int dir, const char *name, bool only_folders, os_walk_fn *
 
 bool os_walk_from(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e)
 {
-    return walk_from(dir, name, false, each, arg, e);
+    return walk_from(dir, name, &(struct walk){.each = each, .arg = arg}, e);
 }
 
 bool os_walk_folders(int dir, const char *name, os_walk_fn *each, void *arg,
                      struct err *e)
 {
-    return walk_from(dir, name, true, each, arg, e);
+    struct walk how = {.each = each, .arg = arg, .only_folders = true};
+    return walk_from(dir, name, &how, e);
+}
+
+bool os_list(int dir, const char *name, os_walk_fn *each, void *arg, struct err *e)
+{
+    struct walk how = {.each = each, .arg = arg, .only_names = true};
+    return walk_from(dir, name, &how, e);
 }
 
 bool os_walk(int dir, os_walk_fn *each, void *arg, struct err *e)
