@@ -38,7 +38,9 @@ def alice_and_bob(cloche, large, tmp_path):
 
 def evaluate(server, code, headers):
     answer = server.post(call("evaluate_note_code", {"code": code}, modern=True), headers)
-    return answer.json()["result"]["structuredContent"]
+    result = answer.json()["result"]
+    assert "structuredContent" in result, result
+    return result["structuredContent"]
 
 
 def is_locked(place):

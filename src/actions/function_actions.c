@@ -358,8 +358,8 @@ static bool run_examples(const struct action_call *c, const struct function *fn,
     json_pair_bool(&w, "success", failed == 0);
     if (failed) {
         char why[80];
-        (void)snprintf(why, sizeof why, "%u of its %zu examples failed (tests says how)",
-                       failed, fn->example_count);
+        (void)snprintf(why, sizeof why, "%u of its %zu example%s failed (tests says how)",
+                       failed, fn->example_count, str_plural((int64_t)fn->example_count));
         function_put_error(ERR_INVALID, why, &w);
     }
     json_pair_str(&w, "name", fn->name);

@@ -158,6 +158,8 @@ size_t str_distance(struct str a, struct str b);
 /* The name that `wrong` is most likely meant for: 1 slip of 3 letters, 2 of 7, else 3. NULL:
  * none is near. */
 const char *str_nearest(struct str wrong, const char *const *names, size_t count);
+/* What makes a noun agree with a number: "" for 1, else "s". */
+const char *str_plural(int64_t n);
 /* Reads one character of valid UTF-8 at `*at` (below `end`) and steps over it. */
 uint32_t str_next_char(const char **at, const char *end);
 /* Does this character draw nothing, draw elsewhere, or turn the direction of what follows?

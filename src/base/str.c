@@ -186,3 +186,8 @@ const char *str_nearest(struct str wrong, const char *const *names, size_t count
     }
     return best;
 }
+
+const char *str_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}

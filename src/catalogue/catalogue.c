@@ -239,8 +239,8 @@ bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
             "tools' in Cloche's own folder adds them",
             buf_cz(&shown));
     return err_set(e, ERR_NOT_FOUND,
-                   "there is no tool '%s'; %zu others are there%s%.120s", buf_cz(&shown),
-                   s->count, s->problems.n ? "; could not be read: " : "",
+                   "there is no tool '%s' among the %zu that are there%s%.120s",
+                   buf_cz(&shown), s->count, s->problems.n ? "; could not be read: " : "",
                    s->problems.n ? s->problems.at : "");
 }
 

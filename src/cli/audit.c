@@ -214,7 +214,7 @@ static void print_history(const struct json *h)
     if (all > (int64_t)json_length(json_get(h, "unrecorded")))
         printf("    %lld such changes in all\n", (long long)all);
     if (json_get(h, "missing_revisions"))
-        printf("    %lld revisions were taken out of the history\n",
+        printf("    revisions that were taken out of the history: %lld\n",
                (long long)json_int(json_get(h, "missing_revisions"), 0));
     if (json_get(h, "record"))
         printf("    the history ends with change %lld; record %.*s names change %lld\n",
@@ -415,8 +415,9 @@ static bool export(struct audit_command *c, struct err *e)
     if (c->json && c->out)
         cli_put_line(buf_view(&text));
     else
-        fprintf(stderr, "%lld records exported%s%s\n",
+        fprintf(stderr, "%lld record%s exported%s%s\n",
                 (long long)json_int(json_get(what, "records"), 0),
+                str_plural(json_int(json_get(what, "records"), 0)),
                 c->remove ? ", and taken out of the trail" : "",
                 json_bool(json_get(what, "busy"), false)
                     ? "; a running process holds the newest, which stay"

@@ -92,13 +92,15 @@ static void print_all(const struct json *answer)
             printf(" (says it is %.*s %.*s)",
                    SPELT_ARGS(json_str(json_get(client, "name"))),
                    SPELT_ARGS(json_str(json_get(client, "version"))));
-        printf(": %lld calls, the last %.*s\n",
+        printf(": %lld call%s, the last %.*s\n",
                (long long)json_int(json_get(it.value, "calls"), 0),
+               str_plural(json_int(json_get(it.value, "calls"), 0)),
                SPELT_ARGS(json_str(json_get(it.value, "last"))));
     }
     if (json_get(answer, "more"))
-        printf("%lld calls of others\n",
-               (long long)json_int(json_get(answer, "more"), 0));
+        printf("%lld call%s of others\n",
+               (long long)json_int(json_get(answer, "more"), 0),
+               str_plural(json_int(json_get(answer, "more"), 0)));
 }
 
 static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e)

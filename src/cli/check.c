@@ -49,11 +49,12 @@ static void print_findings(const char *file, const struct json *answer)
     long long types = json_int(json_get(answer, "typeErrors"), 0);
     printf("%s: ", file);
     if (types)
-        printf("%lld type error%s, ", types, types == 1 ? "" : "s");
-    printf("%lld errors, %lld warnings, %lld hints\n",
-           (long long)json_int(json_get(answer, "errors"), 0),
-           (long long)json_int(json_get(answer, "warnings"), 0) + type_warnings,
-           (long long)json_int(json_get(answer, "hints"), 0));
+        printf("%lld type error%s, ", types, str_plural(types));
+    long long errors = json_int(json_get(answer, "errors"), 0);
+    long long warnings = json_int(json_get(answer, "warnings"), 0) + type_warnings;
+    long long hints = json_int(json_get(answer, "hints"), 0);
+    printf("%lld error%s, %lld warning%s, %lld hint%s\n", errors, str_plural(errors),
+           warnings, str_plural(warnings), hints, str_plural(hints));
 }
 
 int cli_check(struct cloche *c, const char *file, const char *arguments,

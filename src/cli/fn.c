@@ -114,7 +114,7 @@ bool fn_goes_on(struct fn *f, int *exit)
     size_t errors = json_length(json_get(f->answered, "errors"));
     if (error.n && f->first_line && errors)
         fprintf(stderr, "cloche: the definition has %zu error%s; nothing was changed\n",
-                errors, errors == 1 ? "" : "s");
+                errors, str_plural((int64_t)errors));
     else if (error.n)
         fprintf(stderr, "cloche: %.*s%s\n", SPELT_ARGS(error),
                 json_get(f->answered, "breaking") ? " (--force)" : "");

@@ -249,9 +249,10 @@ int fn_validate(int argc, char **argv)
     if (fn_goes_on(&f, &exit)) {
         fn_print_findings("error", json_get(f.answered, "errors"), f.first_line);
         fn_print_findings("warning", json_get(f.answered, "warnings"), f.first_line);
-        printf("%s: %zu errors, %zu warnings\n", words[0],
-               json_length(json_get(f.answered, "errors")),
-               json_length(json_get(f.answered, "warnings")));
+        size_t errors = json_length(json_get(f.answered, "errors"));
+        size_t warnings = json_length(json_get(f.answered, "warnings"));
+        printf("%s: %zu error%s, %zu warning%s\n", words[0], errors,
+               str_plural((int64_t)errors), warnings, str_plural((int64_t)warnings));
     }
     return valid ? EXIT_DONE : EXIT_FAILED;
 }

@@ -45,8 +45,8 @@ static void print_versions(const struct json *row)
             printf("%lld", (long long)json_int(version, 0));
         else
             fn_print(json_str(version));
-        printf(": %lld calls, %lld failed\n", number(it.value, "calls"),
-               number(it.value, "failed"));
+        printf(": %lld call%s, %lld failed\n", number(it.value, "calls"),
+               str_plural(number(it.value, "calls")), number(it.value, "failed"));
     }
 }
 
@@ -58,7 +58,7 @@ static void print_runs(const struct json *row)
                SPELT_ARGS(json_str(json_get(it.value, "at"))),
                number(it.value, "version"),
                json_bool(json_get(it.value, "trial"), false) ? "trial, " : "",
-               number(it.value, "calls"), number(it.value, "calls") == 1 ? "" : "s",
+               number(it.value, "calls"), str_plural(number(it.value, "calls")),
                json_number(json_get(it.value, "ms"), 0),
                SPELT_ARGS(json_str(json_get(it.value, "outcome"))),
                SPELT_ARGS(json_str(json_get(it.value, "caller"))));
@@ -72,9 +72,10 @@ static void print_days(const struct json *answer)
     struct json_iter it = json_iter(days);
     while (json_next(&it))
         if (at++ + DAYS_SHOWN >= count)
-            printf("  %.*s: %lld calls, %lld failed\n",
+            printf("  %.*s: %lld call%s, %lld failed\n",
                    SPELT_ARGS(json_str(json_get(it.value, "day"))),
-                   number(it.value, "calls"), number(it.value, "failed"));
+                   number(it.value, "calls"), str_plural(number(it.value, "calls")),
+                   number(it.value, "failed"));
 }
 
 /* "functionReuseRate 0.25"; what has no value yet says so. */
@@ -97,6 +98,13 @@ static void print_metrics(const struct json *metrics)
     }
 }
 
+/* "1 call, ": the number that `key` has. */
+static void print_count(const struct json *o, const char *key, const char *noun,
+                        const char *then)
+{
+    printf("%lld %s%s%s", number(o, key), noun, str_plural(number(o, key)), then);
+}
+
 static void print_all(const struct json *answer)
 {
     const struct json *totals = json_get(answer, "totals");
@@ -106,11 +114,14 @@ static void print_all(const struct json *answer)
         print_use(it.value);
     if (json_get(answer, "more"))
         printf("... and %lld more\n", number(answer, "more"));
-    printf("\n%lld functions, %lld calls, %lld failed, %lld evaluations%s%.*s\n",
-           number(totals, "functions"), number(totals, "calls"), number(totals, "failed"),
-           number(totals, "evaluations"), since.n ? ", since " : "", SPELT_ARGS(since));
-    printf("in 30 days: %lld calls, %lld sessions\n", number(totals, "callsThisMonth"),
-           number(totals, "sessionsThisMonth"));
+    putchar('\n');
+    print_count(totals, "functions", "function", ", ");
+    print_count(totals, "calls", "call", ", ");
+    printf("%lld failed, ", number(totals, "failed"));
+    print_count(totals, "evaluations", "evaluation", since.n ? ", since " : "");
+    printf("%.*s\nin 30 days: ", SPELT_ARGS(since));
+    print_count(totals, "callsThisMonth", "call", ", ");
+    print_count(totals, "sessionsThisMonth", "session", "\n");
     print_days(answer);
     putchar('\n');
     print_metrics(json_get(answer, "metrics"));

@@ -351,9 +351,9 @@ static void put_error(const struct import *im, struct json_writer *out)
 {
     char text[160];
     (void)snprintf(text, sizeof text,
-                   "%zu of %zu functions cannot be imported (functions says why); an "
+                   "%zu of %zu function%s cannot be imported (functions says why); an "
                    "import is all or nothing, and nothing was changed",
-                   im->failed, im->count);
+                   im->failed, im->count, str_plural((int64_t)im->count));
     json_pair_cstr(out, "error", text);
 }
 

@@ -49,10 +49,10 @@ static bool refuse_notes(const struct removal *r, struct err *e)
 {
     return err_set(
         e, ERR_CONFLICT,
-        "the type \"%.*s\" has %zu notes and was not deleted; action 'migrate' with "
+        "the type \"%.*s\" has %zu note%s and was not deleted; action 'migrate' with "
         "target_type moves them, 'delete' with confirm: true moves them to the "
         "trash",
-        STR_ARGS(str_cut(r->type, 60)), r->count);
+        STR_ARGS(str_cut(r->type, 60)), r->count, str_plural((int64_t)r->count));
 }
 
 /* Every note that is still there: to another type, or to the trash. */
