@@ -324,7 +324,7 @@ def test_a_file_of_any_size_that_a_vault_brought_along_ends_no_command(run, brou
     assert words == ["show", "99"] or "evaluate_note_code" in done.stdout or words[0] in ("show", "--verify")
     assert "mine" not in done.stderr
     told = run("callers", "--vault", brought, timeout=60)
-    assert told.stdout.startswith("terminal: 1 calls") and "audit-000001.jsonl" in told.stderr
+    assert told.stdout.startswith("terminal: 1 call,") and "audit-000001.jsonl" in told.stderr
 
 
 def test_a_hole_in_the_trail_refuses_no_agent(brought, server):
@@ -385,3 +385,44 @@ def test_files_are_begun_anew_at_their_size(run, cloche, vault):
         assert server.stop() == 0
     assert verify(run, vault)["ok"]
     assert len(calls(run, "--vault", vault)) == 60
+
+
+def test_a_record_is_shown_by_any_beginning_that_is_its_own(run, cloche, vault):
+    """Two processes at a time number their records apart."""
+    with Stdio([cloche, "mcp", "--vault", vault]) as s:
+        s.ask(initialize())
+        s.ask(call("get_note", {"identifier": "a"}))
+        run("eval", "--vault", vault, "-e", "return 1")
+        s.ask(call("get_note", {"identifier": "b"}, id=2))
+    all_of_them = records(run, "--vault", vault)
+    numbers = [r["n"] for r in all_of_them]
+    twice = next(n for n in numbers if numbers.count(n) > 1)
+    refused = run("audit", "show", str(twice), "--vault", vault)
+    assert refused.returncode == 1 and refused.stdout == ""
+    for r in all_of_them:
+        assert (r["mac"][:12] in refused.stderr) == (r["n"] == twice)
+        macs = [other["mac"] for other in all_of_them]
+        length = next(n for n in range(1, 64) if sum(m.startswith(r["mac"][:n]) for m in macs) == 1)
+        beginning = r["mac"][:length]
+        if beginning.isdigit() and int(beginning) in numbers:
+            continue
+        shown = run("audit", "show", beginning, "--json", "--vault", vault)
+        assert json.loads(shown.stdout)["record"] == r
+
+
+def test_records_are_listed_by_their_time(run, vault):
+    assert run("policy", "set", "cache", "false").returncode == 0
+    run("token", "create", "one", "--unregistered", "--vault", "x")
+    run("eval", "--vault", vault, "-e", "return 1")
+    for place in (["--own"], ["--vault", vault]):
+        times = [line.split()[0] for line in run("audit", *place).stdout.splitlines()]
+        assert len(times) > 1 and times == sorted(times)
+
+
+def test_a_line_names_key_code_workspace_and_fuel(run, vault):
+    assert run("policy", "set", "--vault", vault, "levels.full.timeout", "4000").returncode == 0
+    run("eval", "--vault", vault, "-e", "return 1")
+    [evaluated] = calls(run, "--vault", vault)
+    lines = run("audit", "--vault", vault).stdout.splitlines()
+    assert any(line.endswith(" policy set levels.full.timeout") for line in lines)
+    assert f"; code {evaluated['code'][:12]}" in lines[-1]

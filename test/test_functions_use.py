@@ -117,8 +117,8 @@ def test_the_command_line_tells_totals(agent, cloche, vault):  # noqa: F811
     agent("register_custom_function", **SUM)
     session(cloche, vault, "return customFunctions.sum(1)")
     shown = fn(cloche, vault, "stats")
-    assert "1 functions, 1 calls, 0 failed, 1 evaluations, since " in shown
-    assert "in 30 days: 1 calls, 1 sessions" in shown
+    assert "1 function, 1 call, 0 failed, 1 evaluation, since " in shown
+    assert "in 30 days: 1 call, 1 session" in shown
     assert "functionReuseRate" in shown and "runtime 0" in shown
 
 

@@ -55,7 +55,7 @@ def test_findings_can_be_read(cloche, tmp_path):
     assert done.returncode == 1
     assert f"{file}:1:1: warning: " in done.stdout and "[unbounded-loop]" in done.stdout
     assert f"{file}:2:1: error: eval is refused" in done.stdout
-    assert done.stdout.endswith("1 errors, 1 warnings, 0 hints\n")
+    assert done.stdout.endswith("1 error, 1 warning, 0 hints\n")
 
 
 def test_nothing_is_run(vault, check):

@@ -165,6 +165,19 @@ def test_check_code_tells_types_beside_findings(agent):
 
 
 @needs_checker
+def test_what_checker_and_linter_both_find_is_told_once(agent):
+    code = "const n = await notes.lst({});\nfoo.bar();\nreturn n"
+    for language in ("typescript", "javascript"):
+        told = check(agent, code, language=language)
+        places = [(f["line"], f.get("rule", f.get("code"))) for f in told["types"] + told["findings"]]
+        name = "TS2304" if language == "typescript" else "undefined-name"
+        assert sorted(places) == [(1, "unknown-api"), (2, name)]
+        assert not told["ok"] and told["errors"] == 1
+        assert told["typeErrors"] == (language == "typescript")
+        assert told["warnings"] == (language == "javascript")
+
+
+@needs_checker
 def test_positions_are_those_of_the_text(agent):
     """In characters, whatever stands before, also where the code returns."""
     for head in ("", "return 1;\n", "/* \U0001f600é */ "):

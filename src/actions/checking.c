@@ -259,42 +259,135 @@ bool action_types_only(const struct action_call *c, struct answer *out, struct e
     return buf_check(&out->json, "the answer", e);
 }
 
-/* JavaScript is written without types in mind: what is found there is no error. */
-static void put_mild(const struct json *list, struct json_writer *w)
+/* ---- types beside the linter's findings ----------------------------------- */
+
+/* Names and members that are not there: what the linter looks for as well. */
+static bool is_about_names(const struct json *diagnostic)
 {
-    struct json_iter all = json_iter(list);
-    json_open_array(w);
-    while (json_next(&all)) {
-        struct json_iter it = json_iter(all.value);
-        json_open_object(w);
-        while (json_next(&it)) {
-            json_key_str(w, it.key);
-            if (str_is(it.key, "severity"))
-                json_put_str(w, STR("warning"));
-            else
-                json_put(w, it.value);
-        }
-        json_close(w);
+    static const char *const codes[] = {"TS2304", "TS2339", "TS2551", "TS2552"};
+    struct str code = json_str(json_get(diagnostic, "code"));
+    for (size_t i = 0; i < LENGTH(codes); i++)
+        if (str_is(code, codes[i]))
+            return true;
+    return false;
+}
+
+static bool is_same_place(const struct json *diagnostic, const struct json *finding)
+{
+    int64_t column = json_int(json_get(diagnostic, "column"), 0);
+    return json_int(json_get(diagnostic, "line"), 0) ==
+               json_int(json_get(finding, "line"), -1) &&
+           column >= json_int(json_get(finding, "column"), 0) &&
+           column <= json_int(json_get(finding, "endColumn"), 0);
+}
+
+/* The one of `list` that says the same as `other`, where one is the checker's, the other the
+ * linter's. */
+static bool has_same(const struct json *list, const struct json *other, bool list_is_lint,
+                     bool (*fits)(const struct json *, const struct json *))
+{
+    struct json_iter it = json_iter(list);
+    while (json_next(&it)) {
+        const struct json *diagnostic = list_is_lint ? other : it.value;
+        const struct json *finding = list_is_lint ? it.value : other;
+        if (is_about_names(diagnostic) && is_same_place(diagnostic, finding) &&
+            fits(diagnostic, finding))
+            return true;
+    }
+    return false;
+}
+
+static bool is_error(const struct json *diagnostic)
+{
+    return str_is(json_str(json_get(diagnostic, "severity")), "error");
+}
+
+static bool is_name(const struct json *finding)
+{
+    return str_is(json_str(json_get(finding, "rule")), "undefined-name");
+}
+
+/* It is an error for TypeScript what is a warning for the linter. */
+static bool type_error_says_more(const struct json *diagnostic,
+                                 const struct json *finding)
+{
+    return is_name(finding) && is_error(diagnostic);
+}
+
+static bool linter_says_more(const struct json *diagnostic, const struct json *finding)
+{
+    return (is_name(finding) ||
+            str_is(json_str(json_get(finding, "rule")), "unknown-api")) &&
+           !type_error_says_more(diagnostic, finding);
+}
+
+/* JavaScript is written without types in mind: what is found there is no error. */
+static void put_mild(const struct json *diagnostic, struct json_writer *w)
+{
+    struct json_iter it = json_iter(diagnostic);
+    json_open_object(w);
+    while (json_next(&it)) {
+        json_key_str(w, it.key);
+        if (str_is(it.key, "severity"))
+            json_put_str(w, STR("warning"));
+        else
+            json_put(w, it.value);
     }
     json_close(w);
 }
 
-void checking_write(const struct action_call *c, struct json_writer *w, uint32_t *errors)
+/* Takes out of `found` what the types tell. */
+static void drop_said(struct lint_findings *found, const struct json *lint,
+                      const struct json *types)
+{
+    struct lint_findings left;
+    lint_findings_init(&left);
+    struct json_writer w = json_writer(&left.json);
+    struct json_iter it = json_iter(lint);
+    left.errors = found->errors;
+    left.warnings = found->warnings;
+    left.hints = found->hints;
+    json_open_array(&w);
+    while (json_next(&it))
+        if (has_same(types, it.value, false, type_error_says_more))
+            left.warnings--;
+        else
+            json_put(&w, it.value);
+    json_close(&w);
+    lint_findings_done(found);
+    *found = left;
+}
+
+void checking_write(const struct action_call *c, struct lint_findings *found,
+                    struct json_writer *w, uint32_t *errors)
 {
     struct err why = {0};
     scoped_checked const struct checker_answer *a = checking_code(c, &why);
     const struct json *all = a ? json_read(checker_json(a), c->arena, &why) : NULL;
+    const struct json *lint =
+        all ? json_read(buf_view(&found->json), c->arena, &why) : NULL;
     *errors = 0;
-    if (!all) {
+    if (!lint) {
         json_pair_cstr(w, "typesUnchecked", why.msg);
         return;
     }
+    const struct json *types = json_get(all, "diagnostics");
+    bool strict = language_is_typescript(c);
+    struct json_iter it = json_iter(types);
     json_key(w, "types");
-    if (language_is_typescript(c)) {
-        json_put(w, json_get(all, "diagnostics"));
-        *errors = checker_errors(a);
-    } else {
-        put_mild(json_get(all, "diagnostics"), w);
+    json_open_array(w);
+    while (json_next(&it)) {
+        if (has_same(lint, it.value, true, linter_says_more) ||
+            (!strict && has_same(lint, it.value, true, type_error_says_more)))
+            continue;
+        *errors += strict && is_error(it.value);
+        if (strict)
+            json_put(w, it.value);
+        else
+            put_mild(it.value, w);
     }
+    json_close(w);
+    if (strict)
+        drop_said(found, lint, types);
     json_pair_int(w, "typeErrors", *errors);
 }

@@ -6,6 +6,7 @@
 #pragma once
 #include "actions/internal.h"
 #include "checker/checker.h"
+#include "lint/lint.h"
 
 /* Made when first needed. NULL and *e. */
 struct checker *actions_checker(struct actions *a, struct err *e);
@@ -18,8 +19,11 @@ const struct checker_answer *checking_code(const struct action_call *c, struct e
  * `diagnostics`; nothing runs. */
 bool action_types_only(const struct action_call *c, struct answer *out, struct err *e);
 /* For check_code: "types": [...] and "typeErrors" (*errors), or "typesUnchecked": why; pairs
- * of the open object. What is found in JavaScript are warnings. */
-void checking_write(const struct action_call *c, struct json_writer *w, uint32_t *errors);
+ * of the open object. What is found in JavaScript are warnings. What the linter has found,
+ * too, is told once: a type error in the place of the linter's warning, which is taken out of
+ * `found`; else the linter's finding, which has advice. */
+void checking_write(const struct action_call *c, struct lint_findings *found,
+                    struct json_writer *w, uint32_t *errors);
 
 /* ---- custom functions (function_types.c) -------------------------------------- */
 

@@ -112,9 +112,14 @@ typedef bool trail_line_fn(void *arg, struct str line, struct err *e);
 /* Where a file has a line that is too long to be a record, what lies beyond it in that file is
  * not read. All else is, and then they fail with ERR_LIMIT and name the file. */
 
-/* The last `count` records by their time, oldest first; 0: all. */
-bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
-                struct err *e);
+/* A call's record states when the call began, and is written when it has ended. */
+enum trail_order {
+    TRAIL_AS_WRITTEN, /* those of one process in their order */
+    TRAIL_BY_TIME,
+};
+/* The last `count` records, oldest first; 0: all. */
+bool trail_read(struct trail *t, uint64_t count, enum trail_order order,
+                trail_line_fn *each, void *arg, struct err *e);
 /* All records by their time, the newest first; reads no more of the files than it is asked
  * for, and takes no memory for them. */
 bool trail_back(struct trail *t, trail_line_fn *each, void *arg, struct err *e);

@@ -93,7 +93,7 @@ static const char *all(void)
     struct err e = {0};
     scoped_buf struct buf b;
     buf_init(&b, 32 << 20);
-    if (!trail_read(trail, 0, collect, &b, &e))
+    if (!trail_read(trail, 0, TRAIL_AS_WRITTEN, collect, &b, &e))
         fail_msg("%s", e.msg);
     return arena_copy(arena, buf_cz(&b), b.n, &e);
 }
@@ -218,7 +218,7 @@ static void the_last_ones_come_from_more_than_one_file(void **state)
     for (uint64_t n = 1; n < 30; n += 7) {
         scoped_buf struct buf b;
         buf_init(&b, 1 << 20);
-        assert_true(trail_read(trail, n, collect, &b, &e));
+        assert_true(trail_read(trail, n, TRAIL_AS_WRITTEN, collect, &b, &e));
         unsigned lines = 0;
         for (size_t i = 0; i < b.n; i++)
             lines += b.at[i] == '\n';

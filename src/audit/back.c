@@ -208,41 +208,72 @@ bool trail_back(struct trail *t, trail_line_fn *each, void *arg, struct err *e)
 /* ---- the last ones, turned round ----------------------------------------- */
 
 struct kept_line {
-    struct kept_line *newer;
-    struct str text;
+    struct str text, time;
+    size_t number; /* 0: the newest */
 };
 
 struct keeping {
     struct arena *arena;
-    struct kept_line *oldest;
-    uint64_t count, most; /* 0: all */
+    struct kept_line *lines;
+    size_t count, capacity;
+    uint64_t most; /* 0: all */
 };
 
 static bool keep_line(void *arg, struct str line, struct err *e)
 {
     struct keeping *k = arg;
-    struct kept_line *new = arena_get(k->arena, sizeof *new, e);
-    const char *copy = new ? arena_copy(k->arena, line.at, line.n, e) : NULL;
+    if (k->count == k->capacity) {
+        size_t more = k->capacity ? 2 * k->capacity : 64;
+        struct kept_line *grown = reallocarray(k->lines, more, sizeof *grown);
+        if (!grown)
+            return err_set(e, ERR_LIMIT, "no memory for %zu audit records", more);
+        k->lines = grown;
+        k->capacity = more;
+    }
+    const char *copy = arena_copy(k->arena, line.at, line.n, e);
     if (!copy)
         return err_wrap(e, "the audit trail");
-    *new = (struct kept_line){k->oldest, {copy, line.n}};
-    k->oldest = new;
+    struct str text = {copy, line.n}, time = time_of(text);
+    if (!time.n && k->count) /* beside the one after it */
+        time = k->lines[k->count - 1].time;
+    k->lines[k->count] = (struct kept_line){text, time, k->count};
     return ++k->count != k->most;
 }
 
-bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
-                struct err *e)
+static int as_written(const void *a, const void *b)
+{
+    const struct kept_line *x = a, *y = b;
+    return x->number < y->number ? 1 : -1;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct kept_line *x = a, *y = b;
+    int order = str_cmp(x->time, y->time);
+    return order ? order : as_written(a, b);
+}
+
+bool trail_read(struct trail *t, uint64_t count, enum trail_order order,
+                trail_line_fn *each, void *arg, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(READ_MEMORY);
     struct keeping k = {.arena = arena, .most = count};
     struct err why = {0}, odd = {0};
     if (!trail_back(t, keep_line, &k, &why)) {
-        if (!k.oldest || why.code != ERR_LIMIT)
+        if (!k.count || why.code != ERR_LIMIT) {
+            free(k.lines);
             return err_set(e, why.code, "%s", why.msg);
+        }
         odd = why;
     }
-    for (const struct kept_line *l = k.oldest; l; l = l->newer)
-        if (!each(arg, l->text, e))
-            return !e->code;
+    if (k.count)
+        qsort(k.lines, k.count, sizeof *k.lines,
+              order == TRAIL_BY_TIME ? by_time : as_written);
+    bool more = true;
+    for (size_t i = 0; more && i < k.count; i++)
+        more = each(arg, k.lines[i].text, e);
+    free(k.lines);
+    if (!more)
+        return !e->code;
     return !odd.code || err_set(e, odd.code, "%s", odd.msg);
 }

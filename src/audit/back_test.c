@@ -75,7 +75,7 @@ static bool collect(void *arg, struct str line, struct err *e)
 
 static bool read_count(struct trail *t, trail_line_fn *each, void *arg, struct err *e)
 {
-    return trail_read(t, 100, each, arg, e);
+    return trail_read(t, 100, TRAIL_AS_WRITTEN, each, arg, e);
 }
 
 typedef bool reading(struct trail *t, trail_line_fn *each, void *arg, struct err *e);

@@ -15,6 +15,7 @@
 
 #define LIMIT_USUAL 20
 #define LIMIT_MOST 100000
+#define MACS_NAMED 6u     /* where several records are meant */
 #define LOOK_NS 100000000 /* between looks for new records */
 #define TEXT_MAX ((size_t)4 << 20)
 
@@ -74,9 +75,17 @@ static void print_caller(const struct json *r)
     fputc(')', stdout);
 }
 
+static void print_named(const char *title, const struct json *text, size_t most)
+{
+    if (!text)
+        return;
+    fputs(title, stdout);
+    print_word(str_cut(json_str(text), most));
+}
+
 static void print_event(const struct json *r)
 {
-    static const char *const about[] = {"kind", "why", "policy", "action", "call"};
+    static const char *const about[] = {"kind", "why", "policy", "action", "call", "key"};
     print_caller(r);
     print_word(json_str(json_get(r, "event")));
     for (size_t i = 0; i < LENGTH(about); i++)
@@ -85,7 +94,8 @@ static void print_event(const struct json *r)
     fputc('\n', stdout);
 }
 
-/* "12:30:01 1f2e3d4c5b6a terminal evaluate_note_code success 0.5 ms; notes.get x3" */
+/* "12:30:01 1f2e3d4c5b6a terminal evaluate_note_code success 0.5 ms; code 9a8b7c6d5e4f;
+ * notes.get x3" */
 static void print_readable(const struct json *r)
 {
     print_text(json_str(json_get(r, "time")));
@@ -100,6 +110,10 @@ static void print_readable(const struct json *r)
     print_word(json_str(json_get(r, "result")));
     if (json_get(r, "ms"))
         printf(" %.1f ms", json_number(json_get(r, "ms"), 0));
+    if (json_get(r, "fuel"))
+        printf(", fuel %lld", (long long)json_int(json_get(r, "fuel"), 0));
+    print_named("; workspace", json_get(r, "workspace"), SIZE_MAX);
+    print_named("; code", json_get(r, "code"), 12);
     print_names("; ", json_get(r, "calls"), json_get(r, "more_calls"));
     print_names("; denied ", json_get(r, "denied"), json_get(r, "more_denied"));
     print_names("; failed ", json_get(r, "failed"), json_get(r, "more_failed"));
@@ -147,7 +161,8 @@ static bool list(struct audit_command *c, struct err *e)
     long long n = LIMIT_USUAL;
     if (c->limit && !options_number("--limit", c->limit, 1, LIMIT_MOST, &n, e))
         return false;
-    return trail_read(c->trail, (uint64_t)n, print_line, c, e);
+    return trail_read(c->trail, (uint64_t)n, c->json ? TRAIL_AS_WRITTEN : TRAIL_BY_TIME,
+                      print_line, c, e);
 }
 
 /* What is odd in a file is told of, and no reason to stop. */
@@ -178,9 +193,9 @@ static void print_finding(const struct json *v)
 {
     const struct json *bad = json_get(v, "bad"), *missing = json_get(v, "missing");
     bool ok = json_bool(json_get(v, "ok"), false);
-    printf("%s %.*s: %lld records\n", ok ? "ok " : "BAD",
-           SPELT_ARGS(json_str(json_get(v, "folder"))),
-           (long long)json_int(json_get(v, "records"), 0));
+    long long records = json_int(json_get(v, "records"), 0);
+    printf("%s %.*s: %lld record%s\n", ok ? "ok " : "BAD",
+           SPELT_ARGS(json_str(json_get(v, "folder"))), records, str_plural(records));
     if (bad)
         printf("    record %lld, %.*s:%lld: %.*s\n",
                (long long)json_int(json_get(bad, "record"), 0),
@@ -254,28 +269,60 @@ static bool verify(struct audit_command *c, struct err *e)
 
 /* ---- show --------------------------------------------------------------- */
 
+/* The records that an id may mean: processes that write at one time number theirs apart. */
 struct wanted {
     struct str id;
-    struct buf line;
+    struct buf line; /* the newest of them */
+    struct buf macs; /* of all, as far as there is room */
+    size_t count;
+    bool by_number; /* a number goes before the beginning of a mac */
 };
 
-/* The record of this number, or whose MAC begins so. */
+static void take_record(struct wanted *w, struct str line, struct str mac, bool by_number)
+{
+    if (by_number && !w->by_number) {
+        buf_clear(&w->line);
+        buf_clear(&w->macs);
+        w->count = 0;
+        w->by_number = true;
+    }
+    if (!w->count++)
+        buf_str(&w->line, line);
+    if (w->count <= MACS_NAMED)
+        buf_printf(&w->macs, "%s%.*s", w->macs.n ? ", " : "", STR_ARGS(str_cut(mac, 12)));
+}
+
 static bool find_record(void *arg, struct str line, struct err *e)
 {
     struct wanted *w = arg;
     struct err broken = {0};
+    (void)e;
+    if (!memmem(line.at, line.n, w->id.at, w->id.n))
+        return true;
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
     const struct json *r = json_read(line, a, &broken);
+    struct str mac = json_str(json_get(r, "mac"));
     char number[24];
-    (void)e;
     (void)snprintf(number, sizeof number, "%lld",
                    (long long)json_int(json_get(r, "n"), 0));
-    bool same = str_is(w->id, number) ||
-                (w->id.n >= 6 && w->id.n <= 64 &&
-                 str_eq(w->id, str_cut(json_str(json_get(r, "mac")), w->id.n)));
-    if (same)
-        buf_str(&w->line, line);
-    return !same;
+    bool by_number = str_is(w->id, number);
+    if (by_number || (!w->by_number && str_starts(mac, w->id.at)))
+        take_record(w, line, mac, by_number);
+    return true;
+}
+
+static bool is_only(struct wanted *w, struct err *e)
+{
+    if (!w->count)
+        return err_set(e, ERR_NOT_FOUND,
+                       "no record is '%.*s'; its number or the beginning of its mac is "
+                       "accepted, as 'cloche audit' lists them",
+                       STR_ARGS(str_cut(w->id, 70)));
+    return w->count == 1 ||
+           err_set(e, ERR_CONFLICT,
+                   "%zu records are '%.*s'; use the beginning of the mac: %s%s", w->count,
+                   STR_ARGS(str_cut(w->id, 70)), buf_cz(&w->macs),
+                   w->count > MACS_NAMED ? " ..." : "");
 }
 
 static void show_json(struct str line, const struct buf *code)
@@ -334,13 +381,9 @@ static bool show(struct audit_command *c, struct err *e)
     scoped_buf struct buf code;
     struct err not_kept = {0};
     buf_init(&w.line, TEXT_MAX);
+    buf_init(&w.macs, 1000);
     buf_init(&code, TEXT_MAX);
-    bool ok = trail_back(c->trail, find_record, &w, e);
-    if (ok && !w.line.n)
-        ok = err_set(e, ERR_NOT_FOUND,
-                     "no record is '%.70s'; its number or the beginning of its mac is "
-                     "accepted, as 'cloche audit' lists them",
-                     c->words[1]);
+    bool ok = trail_back(c->trail, find_record, &w, e) && is_only(&w, e);
     const struct json *r = ok ? json_read(buf_view(&w.line), a, e) : NULL;
     const struct json *hash = json_get(r, "code");
     bool kept = hash && trail_kept(c->trail, json_str(hash).at, &code, &not_kept);
@@ -349,6 +392,7 @@ static bool show(struct audit_command *c, struct err *e)
     else if (ok)
         show_readable(r, kept ? &code : NULL);
     buf_done(&w.line);
+    buf_done(&w.macs);
     return ok;
 }
 

@@ -215,10 +215,21 @@ bool key_is_group(struct str path)
     return false;
 }
 
+static struct str last_of(struct str path)
+{
+    const char *dot = path.n ? memrchr(path.at, '.', path.n) : NULL;
+    size_t before = dot ? (size_t)(dot + 1 - path.at) : 0;
+    return (struct str){path.at + before, path.n - before};
+}
+
 const char *key_nearest(struct str path)
 {
     const char *names[KEYS_MAX];
     for (size_t i = 0; i < policy_key_count; i++)
         names[i] = policy_keys[i].path;
-    return str_nearest(path, names, policy_key_count);
+    const char *near = str_nearest(path, names, policy_key_count);
+    for (size_t i = 0; !near && i < policy_key_count; i++)
+        if (str_eq(last_of(path), last_of(str_of(names[i]))))
+            near = names[i];
+    return near;
 }

@@ -358,10 +358,9 @@ static bool find_key(struct change *c, const char *name, struct err *e)
     int i = key_find(one_tool ? STR(PERMISSIONS) : str_of(name));
     if (i < 0) {
         const char *near = key_nearest(str_of(name));
-        return err_set(e, ERR_INVALID,
-                       "there is no key '%.80s'%s%s%s; 'cloche policy show' lists them",
-                       name, near ? "; did you mean '" : "", near ? near : "",
-                       near ? "'?" : "");
+        return err_set(e, ERR_INVALID, "there is no key '%.80s'; %s%s%s", name,
+                       near ? "did you mean '" : "'cloche policy show' lists them",
+                       near ? near : "", near ? "'?" : "");
     }
     c->key = &policy_keys[i];
     c->name_of_key = name;
