@@ -1,5 +1,8 @@
 """Long work over a vault ends with whoever asked for it, and has changed nothing then."""
 import fcntl
+import json
+import sqlite3
+import subprocess
 import time
 
 import pytest
@@ -106,3 +109,14 @@ def test_reading_ends_with_its_caller_and_goes_on_where_it_ended(cloche, large, 
             answers[-1]["success"])
         assert answers[-1]["result"] == NOTES, answers
         assert all(a["errorDetails"]["type"] == "Timeout" for a in answers[:-1]), answers
+
+
+def test_a_call_that_runs_where_the_code_does_ends_with_its_timeout(cloche, large):
+    """notes.list is performed on the evaluation's own thread, and looks at the vault first."""
+    asked = [cloche, "eval", "--vault", str(large), "--timeout", "20", "-e",
+             "return (await notes.list({limit: 3})).length"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=WAIT_S)
+    assert json.loads(done.stdout)["errorDetails"]["type"] == "Timeout"
+    with sqlite3.connect(large / ".cloche" / "index.db") as index:
+        [[read]] = index.execute("SELECT count(*) FROM notes")
+    assert read < NOTES

@@ -83,7 +83,8 @@ struct evaluation {
     /* Fired when nobody wants the answers of the calls any more: whatever waits for more
      * than a moment (a network, a guest) looks at it, or has itself stopped by it. */
     struct cancel stopping;
-    atomic_uint retries;   /* of host calls that were busy */
+    atomic_uint_least64_t due_ns; /* when calls that are performed now have to end */
+    atomic_uint retries;          /* of host calls that were busy */
     bool by_requests;      /* a script: what it calls are routes, not rows of the table */
     struct cancel *cancel; /* of what its calls do: the caller's, or `stopping` */
     uint64_t until_ns; /* os_mono_ns() at which it ends, persons' time not counted; 0 */
@@ -286,3 +287,6 @@ void evaluation_said(struct evaluation *v, double done, double total, struct str
 bool evaluation_awaits(struct evaluation *v, bool thread, struct err *e);
 void evaluation_awaited(struct evaluation *v, bool thread);
 uint64_t evaluation_stood(void *v); /* ns that persons took so far */
+/* When calls that are performed now come to an end, and whether that is past. */
+void evaluation_due(void *v, uint64_t ns);
+bool evaluation_is_due(void *v);

@@ -213,6 +213,7 @@ bool action_evaluate(const struct action_call *c, struct answer *out, struct err
                                .over = evaluation_over,
                                .wrote = evaluation_wrote,
                                .stood = evaluation_stood,
+                               .due = evaluation_due,
                                .source = evaluation_source};
     scoped_buf struct buf context;
     buf_init(&context, (size_t)16 << 20);

@@ -200,6 +200,7 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
                                .over = evaluation_over,
                                .wrote = evaluation_wrote,
                                .stood = evaluation_stood,
+                               .due = evaluation_due,
                                .source = evaluation_source};
     if (!script || !check_args(t->fn, args, e) || !read_limits(t, &q, e) ||
         !write_call(t, args, e))

@@ -79,7 +79,9 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
                              .cancel = c->who->cancel,
                              .arena = arena_new((size_t)16 << 20)};
     atomic_init(&v->vault, c->place->vault);
+    atomic_init(&v->due_ns, UINT64_MAX);
     cancel_init(&v->stopping);
+    cancel_set_due(&v->stopping, evaluation_is_due, v);
     pthread_mutex_init(&v->lock, NULL);
     buf_init(&v->warnings, (size_t)128 << 10);
     buf_init(&v->explained.suggestion, 2000);

@@ -156,6 +156,7 @@ static bool read_script(const struct action_call *c, struct script_request *q,
                                  .principal = caller_principal(c->who),
                                  .perform = perform,
                                  .over = evaluation_over,
+                                 .due = evaluation_due,
                                  .wrote = evaluation_wrote,
                                  .stood = evaluation_stood};
     if (!limit_code(c, &q->code, e) || !limit_memory(c, &q->memory_bytes, e) ||

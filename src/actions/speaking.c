@@ -81,13 +81,36 @@ void evaluation_awaited(struct evaluation *v, bool thread)
         script_resume(v->script, caller_principal(v->who), thread);
 }
 
+static uint64_t stood(const struct evaluation *v)
+{
+    return v->persons.waited_ns +
+           (v->persons.waiting ? os_mono_ns() - v->persons.since_ns : 0);
+}
+
 uint64_t evaluation_stood(void *arg)
 {
     struct evaluation *v = arg;
     pthread_mutex_lock(&v->lock);
-    uint64_t ns = v->persons.waited_ns;
-    if (v->persons.waiting)
-        ns += os_mono_ns() - v->persons.since_ns;
+    uint64_t ns = stood(v);
     pthread_mutex_unlock(&v->lock);
     return ns;
+}
+
+void evaluation_due(void *arg, uint64_t ns)
+{
+    struct evaluation *v = arg;
+    atomic_store_explicit(&v->due_ns, ns, memory_order_relaxed);
+}
+
+/* Who looks may hold the lock: then it is looked at the next time. */
+bool evaluation_is_due(void *arg)
+{
+    struct evaluation *v = arg;
+    uint64_t due_ns = atomic_load_explicit(&v->due_ns, memory_order_relaxed);
+    if (due_ns == UINT64_MAX || os_mono_ns() < due_ns ||
+        pthread_mutex_trylock(&v->lock) != 0)
+        return false;
+    bool due = os_mono_ns() - due_ns >= stood(v);
+    pthread_mutex_unlock(&v->lock);
+    return due;
 }

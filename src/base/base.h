@@ -220,6 +220,8 @@ struct cancel {
     atomic_bool fired;
     atomic_flag lock;
     struct cancel_stop *first;
+    bool (*is_due)(void *arg);
+    void *due_arg;
 };
 /* The place of one who works, which it keeps from cancel_on() to cancel_off(). */
 struct cancel_stop {
@@ -229,6 +231,9 @@ struct cancel_stop {
     bool on;
 };
 void cancel_init(struct cancel *c);
+/* Who looks finds it fired also where `is_due` says so, such as when a time has passed; who is
+ * to be stopped is not. Threads: `is_due` is called from any; set before there are others. */
+void cancel_set_due(struct cancel *c, bool (*is_due)(void *arg), void *arg);
 /* Whoever works says how it is stopped, and several may work at the same time; `stop` may be
  * called from any thread, at most once, and not after cancel_off() has returned. It may not
  * call cancel_on() or cancel_off() of the same cancel. false: already fired, and `stop` is

@@ -62,7 +62,13 @@ void cancel_fire(struct cancel *c)
     unlock(c);
 }
 
+void cancel_set_due(struct cancel *c, bool (*is_due)(void *arg), void *arg)
+{
+    c->is_due = is_due;
+    c->due_arg = arg;
+}
+
 bool cancel_fired(const struct cancel *c)
 {
-    return c && atomic_load(&c->fired);
+    return c && (atomic_load(&c->fired) || (c->is_due && c->is_due(c->due_arg)));
 }

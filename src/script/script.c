@@ -210,6 +210,9 @@ static void begin_waiting(struct run *r, struct world *w, uint64_t now)
     uint64_t used = world_usage(w).compute_ns + r->host_ns;
     r->patient_ns =
         r->q->timeout_ms ? now + r->q->timeout_ms * 1000000u - used : UINT64_MAX / 2;
+    if (r->q->due)
+        r->q->due(r->q->perform_arg,
+                  r->patient_ns < r->until_ns ? r->patient_ns : r->until_ns);
 }
 
 /* It goes on: what it waited for is not left to compute in. */
@@ -218,6 +221,8 @@ static void end_waiting(struct run *r, struct world *w)
     uint64_t stood = r->q->stood ? r->q->stood(r->q->perform_arg) : 0;
     uint64_t waited = r->host_ns > stood ? r->host_ns - stood : 0;
     uint64_t all = r->q->timeout_ms * 1000000u, most = r->q->compute_ms * 1000000u;
+    if (r->q->due)
+        r->q->due(r->q->perform_arg, UINT64_MAX);
     world_set_until(w, run_until(r));
     if (!all)
         return;

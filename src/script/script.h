@@ -135,6 +135,9 @@ struct script_request {
     /* Called with perform_arg when the run is over, before calls that are still on
      * their way are waited for: they should end soon. May be NULL. */
     void (*over)(void *arg);
+    /* Told with perform_arg, before calls are performed, when they have to come to an end:
+     * os_mono_ns(), to which `stood` is added; UINT64_MAX: no longer. May be NULL. */
+    void (*due)(void *arg, uint64_t ns);
     /* Told what the code writes to the console (level: "log", "warn", ...), whenever it
      * waits and at its end; with perform_arg, on this thread. May be NULL. */
     void (*wrote)(void *arg, const char *level, struct str message);
