@@ -180,14 +180,11 @@ $(OUT)/%.o: %.c Makefile $(DEPS)/build.ok
 
 # Tests put functions of theirs in the place of the C library's.
 $(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default
-$(OUT)/src/actions/calls_functions.o: src/actions/functions.js
 
-# What it takes in by .incbin, of which the compiler tells nothing.
-$(OUT)/src/actions/calls_fetch.o: src/actions/fetch.js
-$(OUT)/src/actions/calls_fs.o: src/actions/fs.js
-$(OUT)/src/catalogue/manifest.o: docs/tool-manifest.schema.json
-$(OUT)/src/functions/templates.o: src/functions/templates.json
-$(OUT)/src/desk/page.o: web/page.html web/page.css build/web/page.js
+# What sources take in by EMBED(name, "path"), of which the compiler tells nothing.
+EMBEDDED := $(shell grep -HoE '^EMBED\(\w+, "[^"]+"\)' $(filter %.c,$(SRC)) /dev/null | \
+    sed -E 's|^(.*)\.c:.*"(.*)".*|$(OUT)/\1.o:\2|')
+$(foreach rule,$(EMBEDDED),$(eval $(subst :,: ,$(rule))))
 
 # Another's code: its warnings are not ours.
 $(OUT)/yyjson.o: Makefile $(DEPS)/build.ok

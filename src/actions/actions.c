@@ -258,11 +258,8 @@ struct engine *actions_engine(struct actions *a, struct err *e)
 
 static struct script *make_script(struct actions *a, struct err *e)
 {
-    static struct script_row rows[HOST_CALLS_MAX];
     size_t count;
-    const struct host_call *const *calls = host_calls(&count);
-    for (size_t i = 0; i < count; i++)
-        rows[i] = calls[i]->row;
+    const struct script_row *rows = host_call_rows(&count);
     return make_engine(a, e) ? script_open(a->engine, a->guest_dir, rows, count, e)
                              : NULL;
 }

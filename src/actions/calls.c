@@ -11,6 +11,7 @@ static const struct host_call_group *const groups[] = {
 };
 
 static const struct host_call *table[HOST_CALLS_MAX];
+static struct script_row rows[HOST_CALLS_MAX];
 static const char *names[HOST_CALLS_MAX];
 static size_t table_size;
 
@@ -19,6 +20,7 @@ static void join_groups(void)
     for (size_t g = 0; g < LENGTH(groups); g++)
         for (size_t i = 0; i < groups[g]->count; i++) {
             must(table_size < HOST_CALLS_MAX);
+            rows[table_size] = groups[g]->rows[i].row;
             names[table_size] = groups[g]->rows[i].row.name;
             table[table_size++] = &groups[g]->rows[i];
         }
@@ -30,6 +32,12 @@ const struct host_call *const *host_calls(size_t *count)
     pthread_once(&once, join_groups);
     *count = table_size;
     return table;
+}
+
+const struct script_row *host_call_rows(size_t *count)
+{
+    (void)host_calls(count);
+    return rows;
 }
 
 const struct host_call *const *host_calls_told(size_t *count)

@@ -234,6 +234,7 @@ extern const struct host_call_group writing_calls;
 
 /* All rows, as script knows them by their number. */
 const struct host_call *const *host_calls(size_t *count);
+const struct script_row *host_call_rows(size_t *count); /* of the same, in their order */
 /* Those that agents are told of: the first ones. */
 const struct host_call *const *host_calls_told(size_t *count);
 

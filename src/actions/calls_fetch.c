@@ -11,13 +11,7 @@
 #define RULES_TEXT_MAX ((size_t)1 << 20)
 #define BODY_MAX ((size_t)8 << 20) /* egress has a lower limit, and says so */
 
-/* The text of fetch.js and a NUL: gcc 12 has no #embed. */
-__asm__(".section .rodata\n"
-        "fetch_js:\n"
-        ".incbin \"src/actions/fetch.js\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char fetch_js[] __attribute__((visibility("hidden")));
+EMBED(fetch_js, "src/actions/fetch.js");
 
 /* ---- the policy's rules ------------------------------------------------- */
 

@@ -18,12 +18,7 @@
 static const struct vfs_quota quota = {
     .bytes = 32 << 20, .files = 5000, .open = 16, .written = 256 << 20};
 
-__asm__(".section .rodata\n"
-        "fs_js:\n"
-        ".incbin \"src/actions/fs.js\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char fs_js[] __attribute__((visibility("hidden")));
+EMBED(fs_js, "src/actions/fs.js");
 
 /* ---- the tree ----------------------------------------------------------- */
 

@@ -8,12 +8,7 @@
 #include "actions/checking.h"
 #include "actions/function_load.h"
 
-__asm__(".section .rodata\n"
-        "functions_js:\n"
-        ".incbin \"src/actions/functions.js\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char functions_js[] __attribute__((visibility("hidden")));
+EMBED(functions_js, "src/actions/functions.js");
 
 static bool put_names(struct evaluation *v, struct json_writer *out, struct err *e)
 {

@@ -5,12 +5,7 @@
 #include "actions/tooling.h"
 #include "os/os.h"
 
-__asm__(".section .rodata\n"
-        "tools_js:\n"
-        ".incbin \"src/actions/tools.js\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char tools_js[] __attribute__((visibility("hidden")));
+EMBED(tools_js, "src/actions/tools.js");
 
 #define ARENA_MAX ((size_t)256 << 20) /* of one call */
 

@@ -2,12 +2,7 @@
 #include "actions/calls.h"
 #include "actions/machines.h"
 
-__asm__(".section .rodata\n"
-        "vm_js:\n"
-        ".incbin \"src/actions/vm.js\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char vm_js[] __attribute__((visibility("hidden")));
+EMBED(vm_js, "src/actions/vm.js");
 
 static struct tool_call call_of(struct evaluation *v, struct arena *arena)
 {

@@ -212,6 +212,18 @@ bool buf_check(const struct buf *b, const char *what, struct err *e);
  * one block. false: it was cut behind `max` bytes, at the end of a line. */
 bool diff_put(struct str old, struct str now, size_t max, struct buf *out);
 
+/* ---- embedded files ------------------------------------------------------ */
+
+/* EMBED(fetch_js, "src/actions/fetch.js") declares fetch_js, the file's bytes and a NUL, and
+ * fetch_js_end, where that NUL stands. The path is from the top of the tree. gcc 12 has no
+ * #embed. The Makefile finds these lines: the source is compiled again when the file changes. */
+#define EMBED(name, path)                                                \
+    __asm__(".section .rodata\n" #name ":\n.incbin \"" path "\"\n" #name \
+            "_end:\n.byte 0\n"                                           \
+            ".previous\n");                                              \
+    extern const char name[] __attribute__((visibility("hidden")));      \
+    extern const char name##_end[] __attribute__((visibility("hidden")))
+
 /* ---- cancellation ------------------------------------------------------- */
 
 /* One wish to stop, shared between the thread that works and those who may

@@ -14,13 +14,7 @@
 #define NOTE_MAX 1200u
 #define SHOWN_MAX 60u /* bytes of a wrong value, or of a strange key */
 
-/* The text of the published schema and a NUL: gcc 12 has no #embed. */
-__asm__(".section .rodata\n"
-        "manifest_schema:\n"
-        ".incbin \"docs/tool-manifest.schema.json\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char manifest_schema[] __attribute__((visibility("hidden")));
+EMBED(manifest_schema, "docs/tool-manifest.schema.json");
 
 /* ---- notes -------------------------------------------------------------- */
 

@@ -16,16 +16,9 @@
 #define BODY_MAX ((size_t)64 << 10)
 #define REFUSED_NS UINT64_C(1000000000)
 
-/* What `make` puts there: web/. */
-#define FILE_OF(name, path)                                              \
-    __asm__(".section .rodata\n" #name ":\n.incbin \"" path "\"\n" #name \
-            "_end:\n.byte 0\n"                                           \
-            ".previous\n");                                              \
-    extern const char name[] __attribute__((visibility("hidden")));      \
-    extern const char name##_end[] __attribute__((visibility("hidden")))
-FILE_OF(page_html, "web/page.html");
-FILE_OF(page_css, "web/page.css");
-FILE_OF(page_js, "build/web/page.js");
+EMBED(page_html, "web/page.html");
+EMBED(page_css, "web/page.css");
+EMBED(page_js, "build/web/page.js");
 
 /* ---- answering --------------------------------------------------------------- */
 

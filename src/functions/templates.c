@@ -2,14 +2,7 @@
  * with examples that hold in any vault; test/test_functions_library.py runs them. */
 #include "functions/internal.h"
 
-extern const char templates_text[] __attribute__((visibility("hidden")));
-extern const char templates_end[] __attribute__((visibility("hidden")));
-__asm__(".section .rodata\n"
-        "templates_text:\n"
-        ".incbin \"src/functions/templates.json\"\n"
-        "templates_end:\n"
-        ".byte 0\n"
-        ".previous\n");
+EMBED(templates, "src/functions/templates.json");
 
 /* Read for each use: nobody asks often. */
 static struct function_set *read_templates(void)
@@ -17,7 +10,7 @@ static struct function_set *read_templates(void)
     scoped_findings struct findings found;
     findings_init(&found);
     struct err none = {0};
-    struct str text = {templates_text, (size_t)(templates_end - templates_text)};
+    struct str text = {templates, (size_t)(templates_end - templates)};
     struct function_set *s = set_read(text, 0, &found, &none);
     must(s);
     return s;
