@@ -399,7 +399,7 @@ bool machines_stop(const struct tool_call *c, const struct json *options,
     account_machine(c->place->part,
                     &(struct account_machine_deed){
                         .call = "vm.stop",
-                        .machine = json_str(json_get(options, "machine")).at,
+                        .machine = json_cstr(json_get(options, "machine")),
                         .outcome = e->code,
                         .wall_ns = os_mono_ns() - begun_ns});
     return ok && buf_check(out->out, "the answer", e);

@@ -386,7 +386,7 @@ static bool show(struct audit_command *c, struct err *e)
     bool ok = trail_back(c->trail, find_record, &w, e) && is_only(&w, e);
     const struct json *r = ok ? json_read(buf_view(&w.line), a, e) : NULL;
     const struct json *hash = json_get(r, "code");
-    bool kept = hash && trail_kept(c->trail, json_str(hash).at, &code, &not_kept);
+    bool kept = hash && trail_kept(c->trail, json_cstr(hash), &code, &not_kept);
     if (ok && c->json)
         show_json(buf_view(&w.line), kept ? &code : NULL);
     else if (ok)

@@ -68,7 +68,7 @@ void cli_keep_result(struct cloche *c, struct cloche_caller *who, struct str ans
     scoped(cloche_text_free) struct cloche_text *contents = cloche_text_new();
     if (!uri)
         return;
-    if (cloche_read(c, who, json_str(uri).at, contents, why)) {
+    if (cloche_read(c, who, json_cstr(uri), contents, why)) {
         (void)cli_fail_library(why);
         return;
     }

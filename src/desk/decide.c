@@ -50,7 +50,7 @@ static bool allow_always(struct ward *w, const struct json *entry, const char *b
         return ward_set(w, false, "vm.permission", &always, 1, by, e) ||
                err_wrap(e, "it is allowed for this call, but not for always");
     while (json_next(&it))
-        if (!desk_permit(w, false, json_str(it.value).at, PERMISSION_ALWAYS, by, e))
+        if (!desk_permit(w, false, json_cstr(it.value), PERMISSION_ALWAYS, by, e))
             return err_wrap(e, "it is allowed for this call, but not for always");
     return true;
 }
@@ -59,7 +59,7 @@ static bool allow_always(struct ward *w, const struct json *entry, const char *b
 static bool decide_install(struct catalogue *c, const struct tool_watch *watch,
                            const struct json *entry, bool allow, struct err *e)
 {
-    const char *sha256 = json_str(json_get(entry, "digest")).at;
+    const char *sha256 = json_cstr(json_get(entry, "digest"));
     if (!allow)
         tool_proposal_drop(sha256);
     else if (!c)

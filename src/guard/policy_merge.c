@@ -63,9 +63,9 @@ static void put_common(const struct key *k, const struct json *user,
     while (json_next(&it)) {
         const char *both = NULL;
         if (k->kind == KEY_HOSTS)
-            both = host_pattern_both(json_str(it.value).at, json_str(item).at);
+            both = host_pattern_both(json_cstr(it.value), json_cstr(item));
         else if (json_equal(it.value, item))
-            both = json_str(item).at;
+            both = json_cstr(item);
         if (both)
             json_put_cstr(w, both);
     }

@@ -279,6 +279,12 @@ struct str json_str(const struct json *v)
     return (struct str){yyjson_get_str(raw(v)), yyjson_get_len(raw(v))};
 }
 
+const char *json_cstr(const struct json *v)
+{
+    struct str s = json_str(v);
+    return s.n == strlen(s.at) ? s.at : "";
+}
+
 double json_number(const struct json *v, double fallback)
 {
     if (!json_is(v, JSON_NUMBER))

@@ -134,6 +134,9 @@ static void escapes_are_read(void **state)
         str_eq(json_str(read_text("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\"")),
                STR("\"\\/\b\f\n\r\tA\xc3\xa9")));
     assert_true(str_eq(json_str(read_text("\"a\\u0000b\"")), STR("a\0b")));
+    assert_string_equal(json_cstr(read_text("\"a\\u0000b\"")), "");
+    assert_string_equal(json_cstr(read_text("\"ab\"")), "ab");
+    assert_string_equal(json_cstr(read_text("7")), "");
     const struct json *v = read_text("{\"a\\u0000b\": 1, \"a\": 2}");
     assert_int_equal(json_int(json_get_str(v, STR("a\0b")), 0), 1);
     assert_int_equal(json_int(json_get(v, "a"), 0), 2);
