@@ -123,9 +123,10 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                 sha256, b->sha256);
         return NULL;
     }
-    return binary_open(c, &(struct work){.name = awaited ? awaited->name : "a tool",
-                                    .wasm = buf_view(&wasm),
-                                    .watch = awaited ? awaited->watch : NULL},
+    return binary_open(c,
+                       &(struct work){.name = awaited ? awaited->name : "a tool",
+                                      .wasm = buf_view(&wasm),
+                                      .watch = awaited ? awaited->watch : NULL},
                        e);
 }
 

@@ -18,7 +18,7 @@ struct desk {
     char url[128];
     atomic_uint_least64_t refused_ns; /* when the last record of a wrong link was made */
     pthread_mutex_t lock;             /* guards what follows */
-    struct {                          /* being compiled for the page; seconds 0: nothing */
+    struct { /* being compiled for the page; seconds 0: nothing */
         char tool[TOOL_NAME_MAX + 1];
         unsigned seconds;
         bool simply;
