@@ -61,6 +61,10 @@ FAILURES = [
     ("const links1 = links.getForNote('project/greenhouse');\n"
      "return links1.incoming.length",
      "TypeError", (2, 24), "links.getForNote answers a promise, which is not awaited: await"),
+    ("return await links.searchBy({has_links_to: ['project/greenhous']})",
+     "NotFound", (1, 20), "Did you mean 'project/greenhouse'?"),
+    ("return await notes.searchSQL({query: 'WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x FROM a) SELECT x FROM a'})",
+     "PermissionDenied", (1, 20), "One SELECT, with joins, WITH and subqueries, is accepted"),
     ("const {list} = notes;\n"
      "for (const r of list()) console.log(r.id)",
      "TypeError", (2, 17), "notes.list answers a promise, which is not awaited: (await list())"),

@@ -5,6 +5,7 @@
 
 #include "actions/account.h"
 #include "actions/dry.h"
+#include "actions/explaining.h"
 #include "actions/function_compare.h"
 #include "actions/function_load.h"
 #include "actions/functioning.h"
@@ -219,6 +220,8 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
     t->o.changed = t->o.changed && t->v.advice.written && !t->dry;
     if (!ran)
         return false;
+    if (t->o.within.line) /* the code that calls it is ours */
+        check_explains(t->call, &t->v, &q, &t->o);
     functions_explain(&t->v, &t->o, &caller);
     functions_account(&t->v, &t->o);
     return true;
