@@ -206,6 +206,10 @@ def test_the_command_line_finds_functions_of_a_vault(agent, cloche, vault):  # n
     agent("register_custom_function", **TYPED[0])
     assert "customFunctions.dailyNote" in api(cloche, vault, "daily", "note").splitlines()[0]
     assert api(cloche, vault, "get a note").startswith("notes.get ")
+    assert api(cloche, vault, "rows").startswith("customFunctions.rows ")  # in one word, too
+    assert api(cloche, vault, "notes").startswith("notes.create ")
+    none = subprocess.run([cloche, "api", "--vault", vault, "qqzz"], capture_output=True, text=True)
+    assert none.returncode and "'qqzz'" in none.stderr
     listed = api(cloche, vault, "customFunctions")
     assert "customFunctions.dailyNote" in listed and "customFunctions.rows" in listed
     one = api(cloche, vault, "customFunctions.dailyNote")

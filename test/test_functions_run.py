@@ -154,7 +154,7 @@ def test_a_name_that_there_is_not_is_refused_when_called(keep, failure, value):
     keep(ADD, function("addAll", "function addAll() {}"))
     why = failure("\n  customFunctions.ad(1)")
     assert why["type"] == "NotFound" and why["line"] == 2
-    assert "'add'" in why["message"] and "Object.keys(customFunctions)" in why["message"]
+    assert "did you mean 'add'? Object.keys(customFunctions) lists" in why["message"]
     assert failure("await customFunctions.nothingAtAll()")["type"] == "NotFound"
     assert value("const f = customFunctions.nope; try { f() } catch (e) { return e.name }") == "NotFound"
     keep()

@@ -80,6 +80,8 @@ static bool tell_vault(struct actions *actions, struct str name, struct buf *out
     const struct json *said =
         all || one ? ask(actions, "describe_api", "name", name.n ? name : space, a, e)
                    : ask(actions, "search_api", "query", name, a, e);
+    if (said && !all && !one && !json_length(json_get(said, "results")))
+        return actions_api(ACTIONS_API_WORDS, name, out, e); /* which says so */
     if (one && said)
         put_method(said, out);
     else if (said)
@@ -99,13 +101,19 @@ static bool declare_vault(struct actions *actions, struct buf *out, struct err *
     return ok;
 }
 
+/* A method, a namespace or a type of the API itself. */
+static bool is_of_the_api(struct actions *actions, struct str name)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+    return name.n && !str_starts(name, "customFunctions") &&
+           ask(actions, "describe_api", "name", name, a, &none);
+}
+
 static bool tell(const char *vault, enum actions_api what, struct str name,
                  struct buf *out, struct err *e)
 {
     const char *const vaults[] = {vault, NULL};
-    bool known = what != ACTIONS_API_WORDS || str_starts(name, "customFunctions") ||
-                 memchr(name.at, ' ', name.n) || !name.n;
-    struct err none = {0};
     if (!vault)
         return actions_api(what, name, out, e);
     scoped(actions_close) struct actions *a =
@@ -114,11 +122,8 @@ static bool tell(const char *vault, enum actions_api what, struct str name,
         return false;
     if (what == ACTIONS_API_TYPES)
         return declare_vault(a, out, e);
-    /* A name of the API is told as ever. */
-    if (!known && actions_api(what, name, out, &none))
-        return true;
-    buf_clear(out);
-    return tell_vault(a, name, out, e);
+    return is_of_the_api(a, name) ? actions_api(what, name, out, e)
+                                  : tell_vault(a, name, out, e);
 }
 
 int command_api(int argc, char **argv)
