@@ -29,6 +29,15 @@ static bool put_rows(const struct json *rows, struct buf *out)
     return !out->failed;
 }
 
+static bool next_line(struct str *rest, struct str *line)
+{
+    const char *end = rest->n ? memchr(rest->at, '\n', rest->n) : NULL;
+    *line = (struct str){rest->at, end ? (size_t)(end - rest->at) : rest->n};
+    size_t n = line->n + (end != NULL);
+    *rest = (struct str){rest->at + n, rest->n - n};
+    return line->n || end;
+}
+
 static void put_method(const struct json *about, struct buf *out)
 {
     str_spell(json_str(json_get(about, "signature")), out);
@@ -43,6 +52,13 @@ static void put_method(const struct json *about, struct buf *out)
     }
     buf_cstr(out, "\n    for example: ");
     str_spell(json_str(json_get(about, "example")), out);
+    struct str rest = json_str(json_get(about, "typeDefinition")), line;
+    if (rest.n)
+        buf_char(out, '\n');
+    while (next_line(&rest, &line)) {
+        buf_cstr(out, "\n    ");
+        str_spell(line, out);
+    }
     buf_char(out, '\n');
 }
 
