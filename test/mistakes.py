@@ -61,6 +61,9 @@ FAILURES = [
     ("const links1 = links.getForNote('project/greenhouse');\n"
      "return links1.incoming.length",
      "TypeError", (2, 24), "links.getForNote answers a promise, which is not awaited: await"),
+    ("const found = {a: [1]}.b;\n"
+     "for (const n of found) console.log(n)",
+     "TypeError", (2, 17), "found is undefined here: test for that first."),
     ("return await links.searchBy({has_links_to: ['project/greenhous']})",
      "NotFound", (1, 20), "Did you mean 'project/greenhouse'?"),
     ("return await notes.searchSQL({query: 'WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x FROM a) SELECT x FROM a'})",

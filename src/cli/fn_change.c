@@ -268,8 +268,10 @@ int fn_test(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     bool keep = false;
-    const char *words[2] = {0};
+    long long ms = 0;
+    const char *words[2] = {0}, *timeout = NULL;
     const struct option_row rows[] = {
+        {"--timeout", &timeout, NULL, "MS", "time of a run, waiting included (5000)"},
         {"--keep", NULL, &keep, NULL, "what it writes is kept, as if it had been called"},
         FN_OPTIONS(f),
     };
@@ -299,6 +301,10 @@ int fn_test(int argc, char **argv)
         json_pair(&f.w, "args", args);
     if (keep)
         json_pair_bool(&f.w, "dryRun", false);
+    if (timeout && !options_number("--timeout", timeout, 1, 1000000000, &ms, &e))
+        return cli_fail(&e);
+    if (timeout)
+        json_pair_int(&f.w, "timeout", ms);
     if (!fn_call(&f, "test_custom_function", &exit))
         return exit;
     if (f.json || args) {
