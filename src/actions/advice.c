@@ -256,8 +256,8 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
     const struct advice *a = &v->advice;
     char list[64];
     (void)snprintf(list, sizeof list, "%.*s.list", STR_ARGS(api_namespace(a->failed)));
-    if (strstr(a->message,
-               "Cloche's own folder")) /* it says itself what a person can do */
+    /* What is not installed says itself what a person can do. */
+    if (strstr(a->message, "Cloche's own folder"))
         return;
     if (is_about_notes(a->failed) && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);
