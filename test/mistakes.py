@@ -61,6 +61,18 @@ FAILURES = [
     ("const links1 = links.getForNote('project/greenhouse');\n"
      "return links1.incoming.length",
      "TypeError", (2, 24), "links.getForNote answers a promise, which is not awaited: await"),
+    ("const found = {a: [1]}.b;\n"
+     "for (const n of found) console.log(n)",
+     "TypeError", (2, 17), "found is undefined here: test for that first."),
+    ("return await links.searchBy({has_links_to: ['project/greenhous']})",
+     "NotFound", (1, 20), "Did you mean 'project/greenhouse'?"),
+    ("return await notes.searchSQL({query: 'WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x FROM a) SELECT x FROM a'})",
+     "PermissionDenied", (1, 20), "One SELECT, with joins, WITH and subqueries, is accepted"),
+    ("const {list} = notes;\n"
+     "for (const r of list()) console.log(r.id)",
+     "TypeError", (2, 17), "notes.list answers a promise, which is not awaited: (await list())"),
+    ("return Promise.all(['project/greenhouse'].map((i) => notes.get(i))).map((n) => n.title)",
+     "TypeError", (1, 69), "Promise.all answers a promise, which is not awaited: (await Promise.all("),
     ("const {results} = await notes.search('garden');\n"
      "return results.map((r) => r.id)",
      "TypeError", (2, 16), "notes.search answers the array itself, without 'results'."),
@@ -678,6 +690,21 @@ SILENT = [
      ["notes.get answers a promise; it has no 'title' of its own"]),
     ("return notes.list().length",
      ["notes.list answers a promise; it has no 'length' of its own"]),
+    ("const ids = ['project/greenhouse'];\n"
+     "return ids.map(async (id) => (await notes.get(id)).title)",
+     ["is an array of promises, for which nothing waits"]),
+    ("return {note: notes.get('project/greenhouse'), n: 1}",
+     ["notes.get answers a promise; as JSON that is {}"]),
+    ("const n = notes.list();\n"
+     "return `there are ${n} notes`",
+     ["notes.list answers a promise; the text needs its value"]),
+    ("const all = await notes.list();\n"
+     "return all.filter(async (r) => (await notes.get(r.id)).content.length > 1e6).length",
+     ["filter does not wait for an async function: its promise counts as true"]),
+    ("const {get} = notes;\n"
+     "const n = get('project/greenhouse');\n"
+     "return n.title",
+     ["notes.get answers a promise, and 'n.title' looks into it"]),
     ("if (notes.get('zz/none')) return 'there'; return 'not there'",
      ["notes.get answers a promise; which is always true"]),
     ("const n = await notes.get('project/greenhouse');\n"

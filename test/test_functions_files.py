@@ -1,5 +1,6 @@
 """Custom functions as TypeScript files, and what `cloche fn` prints."""
 import json
+import subprocess
 
 import pytest
 
@@ -73,6 +74,19 @@ def test_each_function_of_a_file_has_its_own_comment(cloche, vault, file, name, 
     source = fn(cloche, vault, "show", name, "--source")
     file.write_text(source)
     assert "unchanged, version 1" in fn(cloche, vault, "update", name, file)
+
+
+def test_what_else_a_file_holds_is_told_where_nobody_said_which(cloche, vault, tmp_path, file):
+    said = subprocess.run([cloche, "fn", "add", "--vault", vault, file], capture_output=True, text=True)
+    assert "registered" in said.stdout
+    assert "has other functions as well: sum, bare, apart, first; --name NAME takes one" in said.stderr
+    said = subprocess.run([cloche, "fn", "add", "--vault", vault, "--name", "sum", file],
+                          capture_output=True, text=True)
+    assert "registered" in said.stdout and said.stderr == ""
+    (tmp_path / "none.ts").write_text("const x = 1;\n")
+    said = subprocess.run([cloche, "fn", "add", "--vault", vault, tmp_path / "none.ts"],
+                          capture_output=True, text=True)
+    assert said.returncode == 2 and "there is no function in it; 'async" in said.stderr
 
 
 def test_a_function_without_a_comment_gets_nobody_elses(cloche, vault, file):

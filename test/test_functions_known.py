@@ -206,10 +206,19 @@ def test_the_command_line_finds_functions_of_a_vault(agent, cloche, vault):  # n
     agent("register_custom_function", **TYPED[0])
     assert "customFunctions.dailyNote" in api(cloche, vault, "daily", "note").splitlines()[0]
     assert api(cloche, vault, "get a note").startswith("notes.get ")
+    assert api(cloche, vault, "rows").startswith("customFunctions.rows ")  # in one word, too
+    assert api(cloche, vault, "notes").startswith("notes.create ")
+    none = subprocess.run([cloche, "api", "--vault", vault, "qqzz"], capture_output=True, text=True)
+    assert none.returncode and "'qqzz'" in none.stderr
     listed = api(cloche, vault, "customFunctions")
     assert "customFunctions.dailyNote" in listed and "customFunctions.rows" in listed
     one = api(cloche, vault, "customFunctions.dailyNote")
     assert "(content: string, date?: string)" in one and "what to append" in one
+    assert "namespace" not in one  # no types of its own
+    typed = api(cloche, vault, "customFunctions.rows")
+    told = agent("evaluate_note_code", code="return api.describe('customFunctions.rows')")["result"]
+    for text in (typed, told["typeDefinition"]):
+        assert "namespace rows {" in text and "function rows(" in text
     types = api(cloche, vault, "--types")
     assert "declare const notes" in types and "namespace rows {" in types
     assert "notes.get" in api(cloche, vault, "notes.get")

@@ -91,6 +91,17 @@ def test_the_suggestion_for_a_trial_is_told_as_well(rest, agent):  # noqa: F811
     assert told["errorDetails"]["suggestion"] == over_mcp["errorDetails"]["suggestion"]
 
 
+def test_a_trial_is_advised_by_what_stands_in_the_function(rest, agent):  # noqa: F811
+    code = ("async function titled(id: string): Promise<string> {\n"
+            "  const m = await notes.get(id);\n  return m!.title;\n}")
+    assert rest("POST", json=sized("titled", code=code, returnType="Promise<string>",
+                                   parameters={"id": {"type": "string"}})).status_code == 201
+    told = rest("POST", "/titled/test", json={"args": {"id": "zz/none"}}).json()["errorDetails"]
+    assert told["suggestion"].startswith("notes.get answered null: there is no note 'zz/none'.")
+    told = agent("test_custom_function", name="titled", args={"id": 5})["errorDetails"]
+    assert told["type"] == "InvalidInput" and "suggestion" not in told
+
+
 def test_examples_that_fail_are_a_problem_too(rest, agent):  # noqa: F811
     wrong = {**ONE, "examples": [{"args": {}, "expected": 2}], "force": True}
     assert rest("POST", json=wrong).status_code == 201

@@ -150,11 +150,23 @@ def test_what_there_is_can_be_asked(keep, value, run):
     assert logged["success"], logged  # it has no JSON, and is no promise
 
 
+def test_a_trial_has_the_time_of_an_evaluation_waiting_included(keep, run, stdio):
+    def trial(**arguments):
+        return structured(stdio.ask(call("test_custom_function", arguments, id=str(uuid.uuid4()))))
+    keep(function("waits", "async function waits() { await sleep(600_000); return 1 }"))
+    for ms in (50, 100):
+        told = trial(name="waits", args={}, timeout=ms)
+        assert told["errorDetails"]["type"] == "Timeout" and f"than {ms} ms" in told["error"]
+        assert run("return customFunctions.waits()", timeout=ms)["errorDetails"]["type"] == "Timeout"
+    refused = trial(name="waits", args={}, timeout=10**9)
+    assert refused["errorDetails"]["type"] == "InvalidInput"
+
+
 def test_a_name_that_there_is_not_is_refused_when_called(keep, failure, value):
     keep(ADD, function("addAll", "function addAll() {}"))
     why = failure("\n  customFunctions.ad(1)")
     assert why["type"] == "NotFound" and why["line"] == 2
-    assert "'add'" in why["message"] and "Object.keys(customFunctions)" in why["message"]
+    assert "did you mean 'add'? Object.keys(customFunctions) lists" in why["message"]
     assert failure("await customFunctions.nothingAtAll()")["type"] == "NotFound"
     assert value("const f = customFunctions.nope; try { f() } catch (e) { return e.name }") == "NotFound"
     keep()

@@ -569,6 +569,9 @@ def test_without_an_image_every_door_says_so(cloche, vault, tmp_path):
         code = s.post(call("evaluate_note_code", {"code": "await vm.exec('true')"},
                            modern=True)).json()["result"]["structuredContent"]
         assert code["errorDetails"]["type"] == "NotFound" and "make vm" in code["error"]
+        assert "suggestion" not in code["errorDetails"]
+        for told in (said["content"][0]["text"], got.json()["detail"], code["error"]):
+            assert "/guest" not in told and str(tmp_path) not in told
         assert s.http.get("/vm").json() == []
     for words in (["exec", "--", "true"], ["exec", "true"]):
         done = subprocess.run([program, "vm", *words], capture_output=True, text=True,

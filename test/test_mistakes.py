@@ -99,6 +99,45 @@ def test_cloche_eval_tells_of_a_missing_await(cloche, vault):
     assert [w["rule"] for w in answer["warnings"]] == ["missing-await"]
 
 
+@pytest.mark.parametrize("code", [
+    "const ids = ['project/greenhouse']; return ids.map(async (id) => (await notes.get(id)).title)",
+    "return (await notes.list()).filter(async (r) => (await notes.get(r.id)).size > 1e9).length",
+    "const all = await notes.list(); return all.reduce(async (s, r) => s + r.size, 0) + 1",
+])
+def test_cloche_eval_tells_of_promises_in_place_of_values(cloche, vault, code):
+    done = subprocess.run([cloche, "eval", "--vault", str(vault), "-e", code],
+                          capture_output=True, text=True, timeout=60)
+    answer = json.loads(done.stdout)
+    assert answer["success"] and len(answer["warnings"]) == 1
+    assert answer["warnings"][0]["rule"] in ("missing-await", "async-test")
+
+
+def test_cloche_eval_tells_of_a_function_that_is_not_awaited(cloche, vault, tmp_path):
+    (tmp_path / "double.json").write_text(json.dumps(DOUBLE))
+    for command in (["fn", "add", "--vault", str(vault), str(tmp_path / "double.json")],
+                    ["eval", "--vault", str(vault), "-e",
+                     "const {double} = customFunctions; const n = double(2); return n + 1"]):
+        done = subprocess.run([cloche, *command], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["result"] == "[object Promise]1"
+    assert [(w["rule"], w["suggestion"]) for w in answer["warnings"]] == [
+        ("missing-await", "await double(2)")]
+
+
+def test_a_context_that_is_given_is_known_to_the_check(cloche, stdio):
+    done = subprocess.run([cloche, "eval", "--check", "--json", "--context", '{"given": 1}',
+                           "-e", "return given + other"],
+                          capture_output=True, text=True, timeout=60)
+    findings = json.loads(done.stdout)["findings"]
+    assert [(f["rule"], f["severity"], f["column"]) for f in findings] == [
+        ("undefined-name", "error", 16)]
+    stdio.ask(initialize())
+    answer = structured(stdio.ask(call("check_code", {
+        "code": "return given + other", "context": {"given": 1, "other": "a"}}, id=1)))
+    assert answer["findings"] == [] and answer["ok"]
+
+
 def test_an_unknown_type_is_told_by_the_search_tool_and_a_declared_one_is_fine(stdio):
     stdio.ask(initialize())
     found = structured(stdio.ask(call(
@@ -151,6 +190,10 @@ def test_the_linter_knows_the_custom_functions(warnings):
     assert [w[0] for w in warnings("return await customFunctions.double() + ' too few'")] == [
         "function-arguments"]
     assert warnings("return await customFunctions.double(...[1, 2]) + ' nobody can tell'") == []
+    assert warnings("const {double} = customFunctions;\nreturn await double(2, 3) + ' too many'") == [
+        ("function-arguments", "warning", "double(n: number): Promise<number>")]
+    assert warnings("const own = customFunctions;\nreturn await own.duoble(2) + ' too'") == [
+        ("unknown-function", "error", "Did you mean customFunctions.double?")]
 
 
 @pytest.mark.parametrize("code, expected", [

@@ -269,6 +269,15 @@ def test_the_command_line_says_file_line_and_column(run_check, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@needs_checker
+def test_of_javascript_nothing_is_said_twice(run_check, tmp_path):
+    done = run_check("const a = nots.list();\nreturn a.nope(process)\n", name="code.js")
+    said = [line.split(": ", 1) for line in done.stdout.splitlines() if line.startswith(f"{tmp_path}")]
+    places = [place for place, _ in said[:-1]]
+    assert len(places) == len(set(places)) and "npm" not in done.stdout
+    assert any("'nots' is not defined" in text for _, text in said)
+
+
 @pytest.fixture
 def unbuilt(cloche, tmp_path):
     """The folder of a build, in a checkout of its own, whose guests have no checker."""

@@ -309,6 +309,8 @@
       return say(list ? `${who(shape.call)} answers an object: its '${list[0]}' is the array` : `${text(c, source)} is an object: Object.entries(...) goes over its members`);
     }
     if (/^(Literal|TemplateLiteral)$/.test(unwrap(source).type)) return say(`${text(c, source)} is no array`);
+    const [, nothingThere] = /^(undefined|null) is not/.exec(c.message) ?? [];
+    if (nothingThere) return text(c, source) === nothingThere ? {} : say(`${text(c, source)} is ${nothingThere} here: test for that first`);
     return say(`${text(c, source)} is no array: Object.entries(...) goes over an object`);
   }
 
@@ -399,6 +401,7 @@
     lint.gather(c);
     if (c.nodes.some((n) => /^(Import|Export)\w*Declaration$/.test(n.type))) return say('Nothing can be imported or exported; the API is there by itself: api.describe() lists what there is');
     const at = question.line ? offsetOf(c, question.line, question.column) : -1;
+    c.message = question.message;
     return reason(c, at, question.message);
   };
 });

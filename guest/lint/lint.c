@@ -23,6 +23,9 @@ static const char lint_source[] = {
 static const char shapes_source[] = {
 #embed "shapes.js"
     , '\0'};
+static const char promises_source[] = {
+#embed "promises.js"
+    , '\0'};
 static const char words_source[] = {
 #embed "words.js"
     , '\0'};
@@ -66,9 +69,10 @@ EXPORT(bake) void bake(void)
     JSValue world = JS_GetGlobalObject(context);
     JSValue acorn = JS_GetPropertyStr(context, world, "acorn");
     JSValue make = eval_own(lint_source, "<lint>");
-    JSValue needs[3] = {acorn, eval_own(shapes_source, "<shapes>"),
-                        eval_own(words_source, "<words>")};
-    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 3, needs));
+    JSValue needs[4] = {acorn, eval_own(shapes_source, "<shapes>"),
+                        eval_own(words_source, "<words>"),
+                        eval_own(promises_source, "<promises>")};
+    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 4, needs));
     install_table = JS_GetPropertyStr(context, own, "install");
     check_code = JS_GetPropertyStr(context, own, "check");
     JSValue kit = JS_GetPropertyStr(context, own, "kit");

@@ -1,10 +1,10 @@
 // The rules of the linter, over the syntax tree that acorn makes of an agent's code.
 //
-// A function of (acorn, makeShapes, words) that answers {install, check, kit}. It informs, and protects nobody:
+// A function of (acorn, makeShapes, words, makePromises) that answers {install, check, kit}. It informs, and protects nobody:
 // the sandbox does. So a rule speaks only where it is nearly sure: what the code declares
 // under the name of an API is not looked at as one, and a name that is tested by typeof
 // is known to be missing, perhaps.
-(function (acorn, makeShapes, words) {
+(function (acorn, makeShapes, words, makePromises) {
   'use strict';
   const FINDINGS_MAX = 50;
   const PARSING = {
@@ -92,6 +92,7 @@
 
   const shapes = makeShapes({ isFunction, UP });
   const { nearest, isNear, meant, optionMeant } = words;
+  const { promiser, asValue, asJson, isOfResult, handed } = makePromises({ isFunction, UP });
 
   // What the language and the sandbox bring.
   const GLOBALS = new Set([...Object.getOwnPropertyNames(globalThis), 'arguments', 'console', 'crypto', 'performance',
@@ -186,7 +187,7 @@
     // The API call that this node is: its row, or undefined.
     api(node) {
       if (node?.type !== 'CallExpression') return undefined;
-      const name = this.name(node.callee);
+      const name = this.name(node.callee) ?? this.alias(node.callee);
       if (!name) return undefined;
       const own = name.startsWith('customFunctions.') ? this.functions?.find((f) => name.endsWith(`.${f.name}`)) : undefined;
       if (own) return { name, sync: !own.async, writes: true, own };
@@ -201,6 +202,17 @@
       if (node.computed)
         return typeof node.property.value === 'string' ? `${node.object.name}.${node.property.value}` : null;
       return `${node.object.name}.${node.property.name}`;
+    }
+
+    // "notes.get" of `get` after `const {get} = notes`, and of `n.get` after `const n = notes`.
+    alias(node) {
+      const of = node.type === 'MemberExpression' && !node.computed ? node.object : node;
+      const binding = of.type === 'Identifier' ? this.scopes?.find(of.name, of) : null;
+      const space = binding?.source?.value;
+      if (space?.type !== 'Identifier' || binding.writes.length || !spaces.get(space.name)?.size || this.scopes.find(space.name, space)) return null;
+      const path = binding.path.map((step) => step.name);
+      if (of !== node) path.push(node.property.name);
+      return path.length === 1 && path[0] ? `${space.name}.${path[0]}` : null;
     }
 
     promise(node) {
@@ -280,6 +292,7 @@
   function statement(c, node) {
     const { expression } = node;
     const result = c.isResult(node) && !c.returns;
+    if (result) asJson(c, expression, true);
     if (expression.type === 'CallExpression') {
       const row = c.promise(expression);
       if (row && !result)
@@ -319,7 +332,7 @@
     const property = node.computed ? null : node.property.name;
     if (!['then', 'catch', 'finally'].includes(property)) {
       promiseAs(c, node.object, `it has no '${property ?? 'such'}' of its own`);
-      c.told.add(node.object);
+      if (c.promise(node.object)) c.told.add(node.object);
       if (node.object.type === 'Identifier' && c.promised.has(node.object.name)) {
         const { row, init } = c.promised.get(node.object.name);
         c.promised.delete(node.object.name);
@@ -350,8 +363,8 @@
   function absent(c, node, shape) {
     if (shape.kind !== 'absent') return;
     const { of, name } = shape;
-    const call = of.call?.row?.name;
-    if (!call) return;
+    const call = of.kind === 'promise' ? promiser(c, of) : of.call?.row?.name;
+    if (!call || !of.call?.node) return;
     if (of.kind === 'promise') {
       if (c.told.has(of.call.node)) return;
       c.told.add(of.call.node);
@@ -383,9 +396,9 @@
 
   function customCall(c, node) {
     const { callee } = node;
-    if (callee.type !== 'MemberExpression' || callee.optional || node.optional) return;
-    const name = c.functions && callee.object.type === 'Identifier' && callee.object.name === 'customFunctions' ? c.name(callee)?.slice(16) : null;
-    if (!name) return;
+    if (!c.functions || callee.optional || node.optional) return;
+    const [space, name] = (c.name(callee) ?? c.alias(callee) ?? '').split('.');
+    if (space !== 'customFunctions' || !name) return;
     const f = c.functions.find((one) => one.name === name);
     const n = node.arguments.length;
     if (!f)
@@ -433,6 +446,7 @@
       c.add('swallowed-error', 'warning', first, 'this hides every failure', 'Log it, or catch what you expect.');
     options(c, node);
     customCall(c, node);
+    handed(c, node);
   }
 
   const isEmpty = (c, block) => block.body.length === 0 && !/\S/.test(c.code.slice(block.start + 1, block.end - 1));
@@ -491,6 +505,14 @@
       if (c.name(node.callee) === 'Function')
         c.add('no-eval', 'error', node, 'the Function constructor is refused: code made from text cannot be run',
           'Write a function.');
+    },
+    ReturnStatement(c, node) { if (isOfResult(node)) asJson(c, node.argument, true); },
+    BinaryExpression(c, node) {
+      for (const side of [node.left, node.right])
+        if (!/^(===?|!==?|instanceof|in)$/.test(node.operator)) asValue(c, side, `'${node.operator}' needs its value`);
+    },
+    TemplateLiteral(c, node) {
+      if (node[UP].type !== 'TaggedTemplateExpression') for (const one of node.expressions) asValue(c, one, 'the text needs its value');
     },
     SpreadElement(c, node) { promiseAs(c, node.argument, 'spreading needs its value'); },
     IfStatement(c, node) { promiseAs(c, node.test, 'which is always true'); },

@@ -327,7 +327,7 @@
       const name = callee.property.name;
       if (callee.object.type === 'Identifier' && !this.scopes.find(callee.object.name, node)) {
         const what = `${callee.object.name}.${name}`;
-        if (/^Promise\.(all|allSettled|race|any)$/.test(what)) return this.together(what, node.arguments[0], depth);
+        if (/^Promise\.(all|allSettled|race|any)$/.test(what)) return { ...this.together(what, node.arguments[0], depth), call: { row: { name: what }, node } };
         if (what === 'Object.keys') return { kind: 'array', of: STRING };
         if (what === 'JSON.stringify') return STRING;
       }
@@ -336,12 +336,19 @@
       if (of.kind === 'array' || of.kind === 'tuple') {
         if (SAME.has(name)) return of.kind === 'array' ? of : { kind: 'array', of: this.element(of) };
         if (ELEMENT.has(name)) return this.element(of);
-        if (name === 'map') return { kind: 'array', of: this.answered(this.of(node.arguments[0], depth), depth) };
         if (name === 'join') return STRING;
       }
+      if (/^reduce(Right)?$/.test(name) && node.arguments[0]?.async && isFunction(node.arguments[0])) return { kind: 'promise', of: ANY, call: { own: node.arguments[0], node } };
+      if (name === 'map' && node.arguments.length) return this.mapped(of, this.answered(this.of(node.arguments[0], depth), depth));
       if (of.kind === 'string' && name === 'split') return { kind: 'array', of: STRING };
       if (of.kind === 'string' && /^(trim|toLowerCase|toUpperCase|replace|replaceAll|slice|substring|concat|padStart|padEnd|repeat)$/.test(name)) return STRING;
       return ANY;
+    }
+
+    // Of a value that nobody knows, an async callback tells that it is an array.
+    mapped(of, each) {
+      const isArray = of.kind === 'array' || of.kind === 'tuple';
+      return isArray || (of.kind === 'any' && each.kind === 'promise') ? { kind: 'array', of: each } : ANY;
     }
 
     together(what, list, depth) {

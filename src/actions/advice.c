@@ -27,20 +27,29 @@ static bool is_part(struct str small, struct str large)
     return small.n && memmem(large.at, large.n, small.at, small.n);
 }
 
-/* The note that a failure is about: the argument that its message names. */
+/* The text among these that the message names; empty: none. */
+static struct str named_among(const struct json *values, struct str message)
+{
+    struct json_iter it = json_iter(values);
+    while (json_next(&it))
+        if (is_part(json_str(it.value), message))
+            return json_str(it.value);
+    return (struct str){0};
+}
+
+/* The note that a failure is about: the argument, or what stands in an option, also in a
+ * list of them, that its message names. */
 static struct str identifier_of(const struct json *args, struct str message)
 {
+    struct str found = named_among(args, message);
     struct json_iter values = json_iter(args);
-    while (json_next(&values)) {
-        struct str text = json_str(values.value);
+    while (!found.n && json_next(&values)) {
         struct json_iter fields = json_iter(values.value);
-        while (!is_part(text, message) && json_is(values.value, JSON_OBJECT) &&
-               json_next(&fields))
-            text = json_str(fields.value);
-        if (is_part(text, message))
-            return text;
+        found = named_among(values.value, message);
+        while (!found.n && json_next(&fields))
+            found = named_among(fields.value, message);
     }
-    return (struct str){0};
+    return found;
 }
 
 /* What notes.get was asked for. */
@@ -247,6 +256,9 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
     const struct advice *a = &v->advice;
     char list[64];
     (void)snprintf(list, sizeof list, "%.*s.list", STR_ARGS(api_namespace(a->failed)));
+    /* What is not installed says itself what a person can do. */
+    if (strstr(a->message, "Cloche's own folder"))
+        return;
     if (is_about_notes(a->failed) && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);
     if (is_about_notes(a->failed))
@@ -281,6 +293,10 @@ static void advise_call(struct evaluation *v, enum err_code code, struct buf *ou
         buf_printf(out, "api.describe('%s') tells what it takes.", a->failed->row.name);
     if (code == ERR_INVALID && a->failed->example && !a->option[0] && is_misshapen(a))
         put_example(a->failed, out);
+    /* No person can give a query more than it may have. */
+    if (code == ERR_DENIED && str_starts(str_of(a->message), "a query may "))
+        buf_cstr(out, "One SELECT, with joins, WITH and subqueries, is accepted: "
+                      "api.describe('notes.searchSQL') has the views.");
     if (code == ERR_CONFLICT && !strcmp(a->failed->row.name, "notes.create"))
         buf_cstr(out, "Choose another title, or change that note with notes.update.");
 }

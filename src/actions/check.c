@@ -288,24 +288,43 @@ static bool is_unawaited(struct str code, size_t at, struct str space, bool answ
     return !in_word && !is_result && !ends_with(code, end, "await");
 }
 
+static bool has_unawaited(struct str code, struct str space, bool answered)
+{
+    const char *at = code.at, *end = code.at + code.n;
+    while ((at = memmem(at, (size_t)(end - at), space.at, space.n))) {
+        if (is_unawaited(code, (size_t)(at - code.at), space, answered))
+            return true;
+        at += space.n;
+    }
+    return false;
+}
+
 /* Could it be code whose author forgot an await? For who would have to load the linter to
  * be told for certain. */
 static bool may_lack_await(struct str code, bool answered)
 {
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
-    for (size_t i = 0; i < count; i++) {
-        struct str space = api_namespace(calls[i]);
-        if (calls[i]->row.sync || calls[i]->row.source)
-            continue;
-        const char *at = code.at, *end = code.at + code.n;
-        while ((at = memmem(at, (size_t)(end - at), space.at, space.n))) {
-            if (is_unawaited(code, (size_t)(at - code.at), space, answered))
-                return true;
-            at += space.n;
-        }
-    }
+    if (has_unawaited(code, STR("customFunctions"), answered))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (!calls[i]->row.sync && !calls[i]->row.source &&
+            has_unawaited(code, api_namespace(calls[i]), answered))
+            return true;
     return false;
+}
+
+static bool holds(struct str text, const char *part)
+{
+    return memmem(text.at, text.n, part, strlen(part)) != NULL;
+}
+
+/* Could a promise stand where its value was meant? Such a one is told as {}, and counts as
+ * true. */
+static bool may_hold_promise(struct str code, struct str result)
+{
+    return holds(code, "(async") || holds(result, "{}") ||
+           holds(result, "[object Promise]");
 }
 
 /* NULL: this run is not looked into. */
@@ -320,7 +339,8 @@ static struct lint *lint_for(const struct action_call *c, const struct script_re
         return NULL;
     if (atomic_load(&c->actions->later)) /* a server: it is being loaded */
         return actions_lint_soon(c->actions, WARN_WAIT_MS);
-    return o->stats.host_calls && may_lack_await(q->code, answered)
+    return o->stats.host_calls && (may_lack_await(q->code, answered) ||
+                                   may_hold_promise(q->code, buf_view(&o->result)))
                ? actions_lint(c->actions, &none)
                : NULL;
 }
@@ -396,13 +416,13 @@ static void put_syntax(const struct typescript_place *where, const char *message
     found->errors = 1;
 }
 
-/* What its call's context would bring nobody knows. */
+/* What its call's context would bring nobody knows, unless it is given. */
 static bool check_plain(const struct action_call *c, struct lint *lint, struct str code,
                         struct lint_findings *found, struct err *e)
 {
     scoped_buf struct buf own;
     buf_init(&own, OWN_NAMES_MAX);
-    put_own_names(c, code, true, &own);
+    put_own_names(c, code, !known_names(c), &own);
     return lint_check(lint, code, buf_view(&own), features_of(c->arguments),
                       c->who->cancel, found, e);
 }

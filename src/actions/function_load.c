@@ -79,10 +79,10 @@ static bool refuse_unknown(struct evaluation *v, const struct function_set *set,
                        "this vault; register_custom_function keeps one",
                        STR_ARGS(str_cut(wrong, 60)));
     return err_set(e, ERR_NOT_FOUND,
-                   "there is no customFunctions.%.*s%s%s%s; Object.keys(customFunctions) "
-                   "tells all %zu",
+                   "there is no customFunctions.%.*s%s%s%s Object.keys(customFunctions) "
+                   "lists what there is",
                    STR_ARGS(str_cut(wrong, 60)), near.count ? "; did you mean " : "",
-                   text, near.count ? "?" : "", all);
+                   text, near.count ? "?" : ";");
 }
 
 const struct function *function_find(struct evaluation *v, struct str name, struct err *e)

@@ -71,9 +71,10 @@ static const char validate_checked[] = OPTIONAL(DEFINITION(PARAMETERS, EXAMPLES)
 static const char update_input[] = UPDATE(PARAMETERS_SHOWN, EXAMPLES_SHOWN);
 static const char update_checked[] = UPDATE(PARAMETERS, EXAMPLES);
 
-#define TEST(args, definition)                                                  \
-    OPTIONAL("\"name\":" STRING ",\"args\":" args ",\"definition\":" definition \
-             "," DRY("what it writes is told, and thrown away (true)"))
+#define TEST(args, definition)                                                           \
+    OPTIONAL("\"name\":" STRING ",\"args\":" args ",\"definition\":" definition "," DRY( \
+        "what it writes is told, and thrown away (true)") ",\"timeout\":"                \
+                                                          "{\"type\":\"integer\",\"minimum\":1,\"description\":\"ms of a run (5000)\"}")
 static const char test_input[] = TEST(
     "{\"type\":\"object\",\"properties\":{\"date\":" STRING "},\"description\":\"by "
     "name, {date: '2026-01-31'}; none: all of its examples run\"}",

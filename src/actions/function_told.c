@@ -1,6 +1,7 @@
 /* What api.search and api.describe tell of custom functions, and the texts that are read as
  * a resource and a prompt. */
 #include <stdio.h>
+#include <string.h>
 
 #include "actions/account.h"
 #include "actions/api.h"
@@ -128,6 +129,17 @@ static void put_parameters(const struct function *fn, struct json_writer *out)
     json_close(out);
 }
 
+/* The declaration, where its signature names types that the function's code declares. */
+static void put_types(const struct function *fn, struct json_writer *out)
+{
+    scoped_buf struct buf text;
+    buf_init(&text, DECLARATIONS);
+    functioning_declarations(&fn, 1, SIZE_MAX, false, &text);
+    if (!text.failed &&
+        memmem(text.at, text.n, "\n  namespace ", strlen("\n  namespace ")))
+        json_pair_str(out, "typeDefinition", buf_view(&text));
+}
+
 static void put_one(const struct function *fn, struct json_writer *out)
 {
     scoped_buf struct buf usage;
@@ -137,6 +149,7 @@ static void put_one(const struct function *fn, struct json_writer *out)
     put_row_members(fn, FUNCTION_TEXT_MAX, out);
     put_parameters(fn, out);
     json_pair_str(out, "returns", fn->return_type);
+    put_types(fn, out);
     json_pair_str(out, "example", buf_view(&usage));
     json_pair_int(out, "version", fn->version);
     json_pair_cstr(out, "createdBy",

@@ -5,6 +5,7 @@
 
 #include "actions/account.h"
 #include "actions/dry.h"
+#include "actions/explaining.h"
 #include "actions/function_compare.h"
 #include "actions/function_load.h"
 #include "actions/functioning.h"
@@ -13,9 +14,9 @@
 #include "actions/report.h"
 #include "os/os.h"
 
-#define TRY_MS 5000                  /* of computing, for one run, where nobody said */
-#define ALL_MS 30000u                /* of all examples together */
-#define CALL_MAX ((size_t)1 << 20)   /* bytes of arguments */
+#define TRY_MS 5000                /* for one run, waiting included, where nobody said */
+#define ALL_MS 30000u              /* of all examples together */
+#define CALL_MAX ((size_t)1 << 20) /* bytes of arguments */
 #define REPORT_MAX ((size_t)4 << 20) /* bytes of one run's answer */
 
 /* Every argument is an object, so that one that is missing is undefined, not null. */
@@ -182,9 +183,10 @@ static bool read_limits(const struct trial *t, struct script_request *q, struct 
     q->cancel = c->who->cancel;
     q->principal = caller_principal(c->who);
     if (!limit_read(c->arguments, "timeout", 1, TRY_MS,
-                    permit_timeout_ms(&c->place->permit), "ms", &q->compute_ms, e) ||
+                    permit_timeout_ms(&c->place->permit), "ms", &q->timeout_ms, e) ||
         !limit_memory(c, &q->memory_bytes, e))
         return false;
+    q->compute_ms = q->timeout_ms;
     q->result_max = REPORT_MAX / 4;
     return true;
 }
@@ -220,6 +222,8 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
     t->o.changed = t->o.changed && t->v.advice.written && !t->dry;
     if (!ran)
         return false;
+    if (t->o.within.line) /* the code that calls it is ours */
+        check_explains(t->call, &t->v, &q, &t->o);
     functions_explain(&t->v, &t->o, &caller);
     functions_account(&t->v, &t->o);
     return true;

@@ -94,6 +94,8 @@ static const char check_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"code\":{\"type\":\"string\"},"
     "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"
+    "\"context\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},"
+    "\"description\":\"variables\"},"
     "\"enableFileSystem\":{\"type\":\"boolean\"},"
     "\"enableNetwork\":{\"type\":\"boolean\"}},"
     "\"required\":[\"code\"]}";

@@ -43,9 +43,61 @@ uint32_t checker_errors(const struct checker_answer *a)
     return a->errors;
 }
 
+/* TypeScript's own advice is about projects: "Do you need to install type definitions for
+ * node? Try `npm i ...`", "... change your target library?". Nothing of that is here. */
+#define ABOUT_PROJECTS " Do you need to "
+
+static void put_diagnostic(const struct json *d, struct json_writer *w)
+{
+    struct json_iter it = json_iter(d);
+    json_open_object(w);
+    while (json_next(&it)) {
+        struct str text = json_str(it.value);
+        const char *cut =
+            str_is(it.key, "message")
+                ? memmem(text.at, text.n, ABOUT_PROJECTS, strlen(ABOUT_PROJECTS))
+                : NULL;
+        json_key_str(w, it.key);
+        if (cut)
+            json_put_str(w, (struct str){text.at, (size_t)(cut - text.at)});
+        else
+            json_put(w, it.value);
+    }
+    json_close(w);
+}
+
+static bool tidy(struct str json, struct buf *out)
+{
+    if (!memmem(json.at, json.n, ABOUT_PROJECTS, strlen(ABOUT_PROJECTS)))
+        return false;
+    struct err none = {0};
+    scoped(arena_free) struct arena *arena = arena_new(READING_MEMORY);
+    struct json_writer w = json_writer(out);
+    struct json_iter it = json_iter(json_read(json, arena, &none));
+    json_open_object(&w);
+    while (json_next(&it)) {
+        struct json_iter each = json_iter(it.value);
+        json_key_str(&w, it.key);
+        if (!str_is(it.key, "diagnostics")) {
+            json_put(&w, it.value);
+            continue;
+        }
+        json_open_array(&w);
+        while (json_next(&each))
+            put_diagnostic(each.value, &w);
+        json_close(&w);
+    }
+    json_close(&w);
+    return !none.code && !out->failed;
+}
+
 struct checker_answer *answer_read(struct str json, struct err *e)
 {
     struct err why = {0};
+    scoped_buf struct buf tidied;
+    buf_init(&tidied, ANSWER_BYTES);
+    if (tidy(json, &tidied))
+        json = buf_view(&tidied);
     scoped(arena_free) struct arena *arena = arena_new(READING_MEMORY);
     const struct json *v = str_is_utf8(json) ? json_read(json, arena, &why) : NULL;
     const struct json *all = json_get(v, "diagnostics");

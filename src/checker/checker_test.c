@@ -162,6 +162,11 @@ static void a_mistake_is_told_in_the_codes_own_places(void **state)
     assert_text(d, "code", "TS1128");
     d = nth(of_code("import x from 'some-lib'; x"), 0);
     assert_text(d, "code", "TS2307");
+    d = nth(of_code("return process.env"), 0); /* no word of npm and of tsconfig.json */
+    assert_text(d, "message", "Cannot find name 'process'.");
+    assert_place(d, 1, 8);
+    d = nth(of_code("document.title"), 0);
+    assert_text(d, "message", "Cannot find name 'document'.");
 }
 
 static void what_was_not_asked_for_is_not_there(void **state)

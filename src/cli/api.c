@@ -29,6 +29,15 @@ static bool put_rows(const struct json *rows, struct buf *out)
     return !out->failed;
 }
 
+static bool next_line(struct str *rest, struct str *line)
+{
+    const char *end = rest->n ? memchr(rest->at, '\n', rest->n) : NULL;
+    *line = (struct str){rest->at, end ? (size_t)(end - rest->at) : rest->n};
+    size_t n = line->n + (end != NULL);
+    *rest = (struct str){rest->at + n, rest->n - n};
+    return line->n || end;
+}
+
 static void put_method(const struct json *about, struct buf *out)
 {
     str_spell(json_str(json_get(about, "signature")), out);
@@ -43,6 +52,13 @@ static void put_method(const struct json *about, struct buf *out)
     }
     buf_cstr(out, "\n    for example: ");
     str_spell(json_str(json_get(about, "example")), out);
+    struct str rest = json_str(json_get(about, "typeDefinition")), line;
+    if (rest.n)
+        buf_char(out, '\n');
+    while (next_line(&rest, &line)) {
+        buf_cstr(out, "\n    ");
+        str_spell(line, out);
+    }
     buf_char(out, '\n');
 }
 
@@ -80,6 +96,8 @@ static bool tell_vault(struct actions *actions, struct str name, struct buf *out
     const struct json *said =
         all || one ? ask(actions, "describe_api", "name", name.n ? name : space, a, e)
                    : ask(actions, "search_api", "query", name, a, e);
+    if (said && !all && !one && !json_length(json_get(said, "results")))
+        return actions_api(ACTIONS_API_WORDS, name, out, e); /* which says so */
     if (one && said)
         put_method(said, out);
     else if (said)
@@ -99,13 +117,19 @@ static bool declare_vault(struct actions *actions, struct buf *out, struct err *
     return ok;
 }
 
+/* A method, a namespace or a type of the API itself. */
+static bool is_of_the_api(struct actions *actions, struct str name)
+{
+    struct err none = {0};
+    scoped(arena_free) struct arena *a = arena_new((size_t)64 << 20);
+    return name.n && !str_starts(name, "customFunctions") &&
+           ask(actions, "describe_api", "name", name, a, &none);
+}
+
 static bool tell(const char *vault, enum actions_api what, struct str name,
                  struct buf *out, struct err *e)
 {
     const char *const vaults[] = {vault, NULL};
-    bool known = what != ACTIONS_API_WORDS || str_starts(name, "customFunctions") ||
-                 memchr(name.at, ' ', name.n) || !name.n;
-    struct err none = {0};
     if (!vault)
         return actions_api(what, name, out, e);
     scoped(actions_close) struct actions *a =
@@ -114,11 +138,8 @@ static bool tell(const char *vault, enum actions_api what, struct str name,
         return false;
     if (what == ACTIONS_API_TYPES)
         return declare_vault(a, out, e);
-    /* A name of the API is told as ever. */
-    if (!known && actions_api(what, name, out, &none))
-        return true;
-    buf_clear(out);
-    return tell_vault(a, name, out, e);
+    return is_of_the_api(a, name) ? actions_api(what, name, out, e)
+                                  : tell_vault(a, name, out, e);
 }
 
 int command_api(int argc, char **argv)

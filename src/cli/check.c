@@ -18,7 +18,21 @@ static void print_finding(const char *file, const struct json *f)
         printf("    %.*s\n", SPELT_ARGS(suggestion));
 }
 
-/* Of JavaScript, what the checker finds are warnings; how many. */
+/* Is there one in the same place? It says the same in other words. */
+static bool is_told_by(const struct json *list, const struct json *finding)
+{
+    struct json_iter it = json_iter(list);
+    while (json_next(&it))
+        if (json_int(json_get(it.value, "line"), 0) ==
+                json_int(json_get(finding, "line"), 0) &&
+            json_int(json_get(it.value, "column"), 0) ==
+                json_int(json_get(finding, "column"), 0))
+            return true;
+    return false;
+}
+
+/* Of JavaScript, what the checker finds are warnings, told where the linter, which knows
+ * more of what would help, has none there; how many. */
 static long long print_types(const char *file, const struct json *answer)
 {
     long long warnings = 0;
@@ -26,6 +40,9 @@ static long long print_types(const char *file, const struct json *answer)
     struct json_iter it = json_iter(json_get(answer, "types"));
     while (json_next(&it)) {
         struct str severity = json_str(json_get(it.value, "severity"));
+        if (str_is(severity, "warning") &&
+            is_told_by(json_get(answer, "findings"), it.value))
+            continue;
         warnings += str_is(severity, "warning");
         printf("%s:%lld:%lld: %.*s: %.*s [%.*s]\n", file,
                (long long)json_int(json_get(it.value, "line"), 0),

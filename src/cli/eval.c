@@ -68,6 +68,8 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
         json_pair_bool(&w, "enableFileSystem", true);
     if (o->network)
         json_pair_bool(&w, "enableNetwork", true);
+    if (o->context)
+        json_pair_raw(&w, "context", str_of(o->context));
     if (o->check) { /* the others are of running */
         json_close(&w);
         return buf_check(out, "the call", e);
@@ -96,8 +98,6 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
     }
     if (o->allow)
         put_allowed(&w, o->allow);
-    if (o->context)
-        json_pair_raw(&w, "context", str_of(o->context));
     if (o->session)
         json_pair_cstr(&w, "session", o->session);
     if (o->trace)

@@ -15,26 +15,32 @@
 static const struct json *read_definition(struct fn *f, const char *path,
                                           const char *name, struct err *e)
 {
-    scoped_buf struct buf text, definition;
+    scoped_buf struct buf text, definition, others;
     buf_init(&text, FILE_MAX);
     buf_init(&definition, 8 * FILE_MAX);
+    buf_init(&others, 4096);
     if (!tool_read_file(path, "a file of a function", &text, e))
         return NULL;
     if (!str_is_utf8(buf_view(&text))) {
         err_set(e, ERR_INVALID, "%.200s is no UTF-8", path);
         return NULL;
     }
-    const struct json *read =
-        str_ends(str_of(path), ".json") ? json_read(buf_view(&text), f->arena, e)
-        : fn_source_read(buf_view(&text), str_of(name), &definition, &f->first_line, e)
-            ? json_read(buf_view(&definition), f->arena, e)
-            : NULL;
+    const struct json *read = str_ends(str_of(path), ".json")
+                                  ? json_read(buf_view(&text), f->arena, e)
+                              : fn_source_read(buf_view(&text), str_of(name), &definition,
+                                               &others, &f->first_line, e)
+                                  ? json_read(buf_view(&definition), f->arena, e)
+                                  : NULL;
     if (!read)
         (void)err_wrap(e, "%.200s", path);
     else if (!json_is(read, JSON_OBJECT) || json_get(read, "functions"))
         err_set(e, ERR_INVALID,
                 "%.200s holds more than one definition; 'cloche fn import' takes it",
                 path);
+    if (!e->code && others.n)
+        (void)fprintf(
+            stderr, "cloche: %s has other functions as well: %s; --name NAME takes one\n",
+            path, buf_cz(&others));
     return e->code ? NULL : read;
 }
 
@@ -263,8 +269,10 @@ int fn_test(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     bool keep = false;
-    const char *words[2] = {0};
+    long long ms = 0;
+    const char *words[2] = {0}, *timeout = NULL;
     const struct option_row rows[] = {
+        {"--timeout", &timeout, NULL, "MS", "time of a run, waiting included (5000)"},
         {"--keep", NULL, &keep, NULL, "what it writes is kept, as if it had been called"},
         FN_OPTIONS(f),
     };
@@ -294,6 +302,10 @@ int fn_test(int argc, char **argv)
         json_pair(&f.w, "args", args);
     if (keep)
         json_pair_bool(&f.w, "dryRun", false);
+    if (timeout && !options_number("--timeout", timeout, 1, 1000000000, &ms, &e))
+        return cli_fail(&e);
+    if (timeout)
+        json_pair_int(&f.w, "timeout", ms);
     if (!fn_call(&f, "test_custom_function", &exit))
         return exit;
     if (f.json || args) {

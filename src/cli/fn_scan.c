@@ -256,12 +256,19 @@ static bool is_modifier(struct str t)
     return str_is(t, "export") || str_is(t, "default") || str_is(t, "async");
 }
 
+static void keep_exported(struct found *out, struct str name)
+{
+    if (out->exported_count < LENGTH(out->exported))
+        out->exported[out->exported_count++] = name;
+}
+
 /* The one that is called `name`; of "" the first that is exported, else the first. */
 bool scan_find(struct str code, struct str name, struct found *out, struct err *e)
 {
     struct scan s = {.text = code};
     struct str comment = {0};
     bool async = false, exported = false, any = false, modified = false, first = true;
+    bool sure = false; /* it is this one, whatever comes */
     for (int depth = 0; s.at < s.text.n;) {
         struct str t = scan_next(&s);
         if (!t.n)
@@ -274,16 +281,19 @@ bool scan_find(struct str code, struct str name, struct found *out, struct err *
             struct found f = {.async = async, .comment = comment, .first = first};
             struct err why = {0};
             bool read = read_function(&at, bound, &f, &why);
-            bool meant = name.n ? str_eq(f.name, name) : exported || !any;
+            bool meant = !sure && (name.n ? str_eq(f.name, name) : exported || !any);
             if (!read && why.code && meant)
                 return err_set(e, why.code, "%s", why.msg);
             first = first && !read;
             if (read && meant) {
+                f.exported_count = out->exported_count;
+                memcpy(f.exported, out->exported, sizeof f.exported);
                 *out = f;
                 any = true;
-                if (name.n || exported)
-                    return true;
+                sure = name.n || exported;
             }
+            if (read && exported)
+                keep_exported(out, f.name);
         }
         modified = is_modifier(t);
         async = str_is(t, "async");
@@ -292,7 +302,7 @@ bool scan_find(struct str code, struct str name, struct found *out, struct err *
     }
     return any ||
            err_set(e, ERR_INVALID,
-                   "there is no function %.*s in it; 'async function name(...)' at "
+                   "there is no function%s%.*s in it; 'async function name(...)' at "
                    "the top level is one",
-                   STR_ARGS(str_cut(name, 60)));
+                   name.n ? " " : "", STR_ARGS(str_cut(name, 60)));
 }

@@ -35,6 +35,9 @@ struct found {
         bool optional, rest, list;
     } parameters[PARAMETERS_MAX];
     size_t count;
+    struct str
+        exported[16]; /* functions of the file that are, in its order, the first ones */
+    size_t exported_count;
 };
 /* The one that is called `name`; of "" the first that is exported, else the first. false
  * and ERR_INVALID, with the line. */

@@ -388,7 +388,16 @@ static struct str choose_comment(const struct found *f, struct str top, struct s
     return top.n && !named.n && f->first ? top : (struct str){0};
 }
 
-bool fn_source_read(struct str text, struct str name, struct buf *out,
+/* Where nobody said which is meant: the other functions that are exported. */
+static void put_others(const struct found *f, struct buf *out)
+{
+    for (size_t i = 0; i < f->exported_count; i++)
+        if (!str_eq(f->exported[i], f->name))
+            buf_printf(out, "%s%.*s", out->n ? ", " : "",
+                       STR_ARGS(str_cut(f->exported[i], 64)));
+}
+
+bool fn_source_read(struct str text, struct str name, struct buf *out, struct buf *others,
                     unsigned *first_line, struct err *e)
 {
     struct found f = {0};
@@ -404,6 +413,8 @@ bool fn_source_read(struct str text, struct str name, struct buf *out,
     }
     if (e->code || !scan_find(text, name.n ? name : named, &f, e))
         return false;
+    if (!name.n && !named.n)
+        put_others(&f, others);
     struct str comment = choose_comment(&f, top, named), kept = text;
     buf_clear(&about);
     if (comment.n) {

@@ -19,7 +19,8 @@ void fn_source_write(const struct json *function, struct buf *out);
 /* Appends the definition, an object as register_custom_function takes it. `name`: which
  * function of the file is meant; empty: what the comment says, else the first that is
  * exported, else the first. The comment that tells of it is the one right before it, or the
- * file's first. *first_line: how many lines of the file stand before its code. false and
- * ERR_INVALID, with the line. */
-bool fn_source_read(struct str text, struct str name, struct buf *out,
+ * file's first. Where nothing says which is meant, the names of the other functions that are
+ * exported go to `others`. *first_line: how many lines of the file stand before its code.
+ * false and ERR_INVALID, with the line. */
+bool fn_source_read(struct str text, struct str name, struct buf *out, struct buf *others,
                     unsigned *first_line, struct err *e);

@@ -106,6 +106,8 @@ static void promises_that_nobody_waits_for_are_found(void **state)
              {"for (const n of notes.list()) n.id", "missing-await:1:17"},
              {"return [...notes.list()]", "missing-await:1:12"},
              {"if (notes.get('a')) return 1", "missing-await:1:5"},
+             {"const {get: g} = notes; return g('a').title", "missing-await:1:32"},
+             {"const n = notes; return n.get('a').title", "missing-await:1:25"},
              /* and these are not */
              {"return notes.get('a')", ""}, {"notes.get('a')", ""},
              {"const p = notes.get('a'); return await p", ""},
@@ -115,6 +117,36 @@ static void promises_that_nobody_waits_for_are_found(void **state)
              {"let n = notes.get('a'); n = await n; return n.title", ""},
              {"const n = notes.get('a'); [1].map((n) => n.x); return n", ""},
              {"const notes = {get() {}}; notes.get(); return 1", ""});
+}
+
+static void promises_in_place_of_values_are_found(void **state)
+{
+    EXAMPLES(
+        {"return {a: notes.get('a'), b: 1}", "missing-await:1:12"},
+        {"return [1, notes.get('a')]", "missing-await:1:12"},
+        {"({a: notes.get('a')})", "missing-await:1:6"},
+        {"return ['a'].map(async (x) => x)", "missing-await:1:8"},
+        {"return ids.map((x) => notes.get(x))", "missing-await:1:8"},
+        {"async function main() { return {all: [1].map(async (x) => x)} }",
+         "missing-await:1:38"},
+        {"const n = notes.list(); return n + 1", "missing-await:1:11"},
+        {"const f = async () => 1; return `${f()} and more`", "missing-await:1:36"},
+        {"return JSON.stringify(notes.get('a'))", "missing-await:1:23"},
+        {"console.log(notes.get('a')); return 1", "missing-await:1:13"},
+        {"return String(notes.get('a'))", "missing-await:1:15"},
+        {"return [1].reduce(async (s, x) => s + x, 0) + 1", "missing-await:1:8"},
+        {"return Promise.all([1]).length", "missing-await:1:25"},
+        {"return rows.filter(async (r) => r.ok)", "async-test:1:20"},
+        /* and these are not */
+        {"return ids.map((x) => x.id)", ""}, {"return {a: await notes.get('a')}", ""},
+        {"return await Promise.all(ids.map(async (x) => x))", ""},
+        {"return Promise.all(ids.map((x) => notes.get(x)))", ""},
+        {"const p = ids.map((x) => notes.get(x)); return (await Promise.all(p)).length",
+         ""},
+        {"const cache = {a: notes.get('a')}; return (await cache.a).title", ""},
+        {"const p = notes.get('a'); return p === null", ""},
+        {"function f() { return [notes.get('a')] } return Promise.all(f())", ""},
+        {"const x = {map(f) { return f }}; return x.map(1) + 1", ""});
 }
 
 static void names_that_are_not_there_are_found(void **state)
@@ -272,6 +304,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_found),
         cmocka_unit_test(loops_without_an_end_are_found),
         cmocka_unit_test(promises_that_nobody_waits_for_are_found),
+        cmocka_unit_test(promises_in_place_of_values_are_found),
         cmocka_unit_test(names_that_are_not_there_are_found),
         cmocka_unit_test(what_helps_nobody_is_found),
         cmocka_unit_test(findings_are_counted_by_what_they_are),

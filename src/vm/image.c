@@ -108,16 +108,20 @@ static bool choose_engine(struct images *i, struct engine *g, struct err *e)
 static bool open_parts(struct images *i, const char *folder, struct err *e)
 {
     char path[4096];
-    struct err why = {0};
+    struct err why = {0}; /* names the folder, which callers are not told */
     int n = snprintf(path, sizeof path, "%s/../guest", folder);
     if (n < 0 || n >= (int)sizeof path)
         return err_set(e, ERR_INVALID, "the path of the machine's image is too long");
     i->folder = os_dir_open(folder, &why);
     if (i->folder < 0)
         return err_set(e, ERR_NOT_FOUND,
-                       "no Linux machine is installed (%s): `make vm` builds it",
-                       why.msg);
-    i->guest = os_dir_open(path, e);
+                       "no Linux machine is installed: 'make vm' in Cloche's own folder "
+                       "adds it");
+    i->guest = os_dir_open(path, &why);
+    if (i->guest < 0)
+        return err_set(e, ERR_NOT_FOUND,
+                       "the guests beside the Linux machine's image are missing: 'make "
+                       "all' in Cloche's own folder builds them");
     i->root_fd = i->guest < 0 ? -1 : open_part(i->folder, ROOT, &i->root_bytes, e);
     i->disk_fd = i->root_fd < 0 ? -1 : open_part(i->folder, DISK, &i->disk_bytes, e);
     if (i->disk_fd < 0)

@@ -69,8 +69,9 @@ static void put_compared(struct buf *out, const struct operand *o, const char *s
         buf_printf(out, ")%s?%zu", sign, param);
     } else if (is_date(value)) {
         buf_printf(out,
-                   "CASE WHEN %s GLOB " DATES " THEN julianday(%s)%sjulianday(?%zu) END",
-                   o->value, o->value, sign, param);
+                   "CASE WHEN %s GLOB " DATES " THEN coalesce(julianday(%s),"
+                   "julianday(substr(%s,1,10)))%sjulianday(?%zu) END",
+                   o->value, o->value, o->value, sign, param);
     } else {
         buf_printf(out, "(typeof(%s)='text' AND %s%s?%zu)", o->value, o->value, sign,
                    param);

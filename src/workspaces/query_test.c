@@ -12,7 +12,8 @@ static int fill(void **state)
         "Status\\npending\\n\\n## Due\\n2025-12-01T10:00:00Z\\n",
         "---\\ntype: Task\\nscore: '7.5'\\nlist: [a, 3]\\n---\\n# C\\n\\n## "
         "Status\\ndone\\n\\n## Count\\n12\\n",
-        "---\\ntype: Meeting\\n---\\n# D\\n\\n## Attendees\\n- Alice\\n- Bob\\n\\n## "
+        "---\\ntype: Meeting\\n---\\n# D\\n\\n## Held\\n2025-10-02, in the shed\\n\\n"
+        "## Attendees\\n- Alice\\n- Bob\\n\\n## "
         "Count\\n9\\n\\n## A \\\"quoted\\\" key\\nodd\\n\\n## done\\nTrue\\n",
     };
     if (begin(state) != 0)
@@ -77,6 +78,8 @@ static void numbers_and_dates_compare_as_such(void **state)
     FOUND("{'properties.Count': {'$gte': 9, '$lt': 12}}", "D");
     FOUND("{'properties.Count': '12'}", "C");
     FOUND("{'properties.Due': {'$lt': '2025-12-01'}}", "A");
+    FOUND("{'properties.Held': {'$lt': '2025-10-03'}}", "D"); /* words behind the date */
+    FOUND("{'properties.Held': {'$gt': '2025-10-02'}}", "");
     FOUND("{'properties.Due': {'$lte': '2025-12-01T12:00:00+02:00'}}", "AB");
     FOUND("{'properties.Due': '2025-12-01T10:00:00Z'}", "B");
     FOUND("{'properties.Due': '2025-11-29T00:00:00Z'}", "A");

@@ -288,7 +288,8 @@ const struct schema schemas[] = {
     {"FunctionTest",
      "{\"type\":\"object\",\"properties\":{\"args\":{\"description\":\"by "
      "name, or an array; none: all of its examples run\"},\"dryRun\":" BOOLEAN
-     "},\"additionalProperties\":false}"},
+     ",\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"ms of a run, "
+     "waiting included (5000)\"}},\"additionalProperties\":false}"},
     {"FunctionTested",
      "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN ",\"name\":" STRING
      ",\"dryRun\":" BOOLEAN "},\"required\":[\"success\",\"name\",\"dryRun\"]}"},
