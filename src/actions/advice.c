@@ -259,7 +259,7 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
 static bool is_misshapen(const struct advice *a)
 {
     return strstr(a->message, "needs an object") ||
-           strstr(a->message, "takes an object") ||
+           strstr(a->message, "takes an object") || strstr(a->message, " argument") ||
            strstr(a->message, "that is not empty");
 }
 
@@ -268,6 +268,17 @@ static void put_example(const struct host_call *c, struct buf *out)
     buf_cstr(out, " For example: ");
     for (const char *at = c->example; *at; at++)
         buf_char(out, *at == '\n' ? ' ' : *at);
+}
+
+/* What has another name than it may, or is newer than it was. */
+static void advise_conflict(const struct advice *a, struct buf *out)
+{
+    if (!strcmp(a->failed->row.name, "notes.create"))
+        buf_cstr(out, "Choose another title, or change that note with notes.update.");
+    else if (strstr(a->message, "a note of that name exists"))
+        buf_cstr(out, "Choose another title.");
+    else if (is_about_notes(a->failed) && strstr(a->message, "since it was read"))
+        buf_cstr(out, "Read it again with notes.get, then repeat the change.");
 }
 
 static void advise_call(struct evaluation *v, enum err_code code, struct buf *out)
@@ -281,8 +292,8 @@ static void advise_call(struct evaluation *v, enum err_code code, struct buf *ou
         buf_printf(out, "api.describe('%s') tells what it takes.", a->failed->row.name);
     if (code == ERR_INVALID && a->failed->example && !a->option[0] && is_misshapen(a))
         put_example(a->failed, out);
-    if (code == ERR_CONFLICT && !strcmp(a->failed->row.name, "notes.create"))
-        buf_cstr(out, "Choose another title, or change that note with notes.update.");
+    if (code == ERR_CONFLICT)
+        advise_conflict(a, out);
 }
 
 /* ---- the sentence -------------------------------------------------------- */
@@ -303,8 +314,6 @@ static const char *usual_advice(enum err_code type)
         return "Return a summary, or a part of the result.";
     case ERR_HOST_CALLS:
         return "Ask for less, for example with notes.search or a limit.";
-    case ERR_CONFLICT:
-        return "Read it again with notes.get, then repeat the change.";
     case ERR_NO_VAULT:
         return "Start cloche with --vault DIR.";
     case ERR_DENIED:

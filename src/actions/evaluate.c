@@ -12,6 +12,7 @@
 #include "actions/places.h"
 #include "actions/report.h"
 #include "actions/results.h"
+#include "actions/told.h"
 #include "os/os.h"
 
 #define CODE_MAX ((size_t)1 << 20)
@@ -190,6 +191,7 @@ static bool run(const struct action_call *c, struct script *script,
         struct json_writer w = json_writer(&out->json);
         o.changed = o.changed && v.advice.written;
         kept_end(kept, &o);
+        told_losses(&v, &o);
         evaluation_put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);
