@@ -26,6 +26,9 @@ static const char shapes_source[] = {
 static const char words_source[] = {
 #embed "words.js"
     , '\0'};
+static const char slips_source[] = {
+#embed "slips.js"
+    , '\0'};
 static const char explain_source[] = {
 #embed "explain.js"
     , '\0'};
@@ -66,9 +69,10 @@ EXPORT(bake) void bake(void)
     JSValue world = JS_GetGlobalObject(context);
     JSValue acorn = JS_GetPropertyStr(context, world, "acorn");
     JSValue make = eval_own(lint_source, "<lint>");
-    JSValue needs[3] = {acorn, eval_own(shapes_source, "<shapes>"),
-                        eval_own(words_source, "<words>")};
-    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 3, needs));
+    JSValue needs[4] = {acorn, eval_own(shapes_source, "<shapes>"),
+                        eval_own(words_source, "<words>"),
+                        eval_own(slips_source, "<slips>")};
+    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 4, needs));
     install_table = JS_GetPropertyStr(context, own, "install");
     check_code = JS_GetPropertyStr(context, own, "check");
     JSValue kit = JS_GetPropertyStr(context, own, "kit");
