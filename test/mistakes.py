@@ -824,4 +824,18 @@ SILENT = [
      ["run is declared, and nobody calls it: nothing is done"]),
     ("async function main() { return (await notes.list()).length }",
      []),
+    # Filters that compare with another kind of value, or with one that no note has.
+    ("return (await notes.searchAdvanced({metadata: {status: 'activ'}})).total",
+     ["notes.searchAdvanced: no note has the status 'activ'; there are: active, "]),
+    ("return (await notes.searchAdvanced({metadata_filters: [{key: 'budget', operator: '>', "
+     "value: '5'}]})).total",
+     ["notes.searchAdvanced: 'budget' holds numbers, and the filter asks for the text \"5\""]),
+    ("return (await notes.searchAdvanced({metadata_filters: [{key: 'owner', value: 5}]})).total",
+     ["notes.searchAdvanced: 'owner' holds texts, and the filter asks for the number 5"]),
+    ("return (await notes.searchAdvanced({metadata_filters: [{key: 'budget', operator: '>', "
+     "value: 5e6}]})).total",
+     []),
+    # A dry run that changes nothing says why.
+    ("return await notes.delete({identifier: 'project/greenhouse', dry_run: true})",
+     ["notes.delete would change nothing: other notes link to this one, or are its subnotes"]),
 ]

@@ -111,6 +111,45 @@ def test_whoever_gives_no_limit_is_told_that_there_may_be_more(cloche, vault):
         assert "warnings" not in few
 
 
+UNKNOWN_TOOLS = {
+    "jq": "run_tool {name: 'jq'} does that",
+    "rg": "run_tool {name: 'ripgrep'} does that",
+    "delete_note": "evaluate_note_code does that: await notes.delete(...)",
+    "listNotes": "evaluate_note_code does that: await notes.list(...)",
+    "getNote": "get_note is its name", "get_notes": "get_note is its name",
+    "double": "evaluate_note_code does that: await customFunctions.double(...)",
+    "node": "evaluate_note_code runs JavaScript and TypeScript",
+    "xyzzy": "there are: evaluate_note_code, get_note",
+}
+
+
+def test_a_tool_that_is_not_there_leads_to_what_does_that(stdio):
+    stdio.ask(initialize())
+    assert structured(stdio.ask(call("register_custom_function", DOUBLE, id=1)))["success"]
+    for name, advice in UNKNOWN_TOOLS.items():
+        error = stdio.ask(call(name, id=2))["error"]
+        assert error["code"] == -32602
+        assert error["message"].startswith(f"Unknown tool: {name}; {advice}")
+
+
+@pytest.mark.parametrize("name, advice", [
+    ("rg", "'ripgrep' does that"),
+    ("jq .a", "the name is 'jq' alone, and what stands behind it goes into args, an array"),
+    ("delete_note", "evaluate_note_code does that: await notes.delete(...)"),
+    ("curl", "fetch does that in evaluate_note_code, with enableNetwork"),
+    ("sotr", "the nearest is 'sort'"),
+    ("nosuch", "find_tools finds tools by what they do"),
+])
+def test_so_does_a_command_line_tool(stdio, name, advice):
+    stdio.ask(initialize())
+    answer = stdio.ask(call("run_tool", {"name": name}, id=1))["result"]
+    said = f"there is no tool '{name}'; {advice}"
+    assert answer["isError"] and said in answer["content"][0]["text"]
+    code = f"return await tools.run({json.dumps(name)}, {{}})"
+    answer = structured(stdio.ask(call("evaluate_note_code", {"code": code}, id=2)))
+    assert answer["error"].startswith(f"NotFound: {said}")
+
+
 def test_scenario_1_run_twice_fails_at_the_call_that_failed(evaluate):
     code = """const note = await notes.create({
   type: 'meeting',

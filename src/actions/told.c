@@ -105,6 +105,23 @@ void told_limit(const char *call, const struct json *options, struct str found,
     told_put(all, "default-limit", str_of(message), str_of(advice));
 }
 
+/* ---- dry runs ------------------------------------------------------------------ */
+
+void told_dry(const char *call, const struct json *options, struct str answer,
+              struct buf *all)
+{
+    char message[160];
+    if (!str_is(answer, "{\"dry_run\":true,\"changes\":[]}"))
+        return;
+    bool held_back =
+        !strcmp(call, "notes.delete") && !json_bool(json_get(options, "confirm"), false);
+    (void)snprintf(message, sizeof message, "%s would change nothing%s", call,
+                   held_back ? ": other notes link to this one, or are its subnotes"
+                             : "");
+    told_put(all, "dry-run", str_of(message),
+             str_of(held_back ? "confirm: true deletes it all the same." : ""));
+}
+
 /* ---- results ---------------------------------------------------------------- */
 
 static const char *advice_for(struct str what, bool many)

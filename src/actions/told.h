@@ -21,5 +21,8 @@ void told_rows(struct evaluation *v, struct str rows);
  * be more. `options`: the call's; `found`: the JSON array. Appends as told_put() does. */
 void told_limit(const char *call, const struct json *options, struct str found,
                 struct buf *all);
+/* A dry run that would change nothing, and why, where that is known. */
+void told_dry(const char *call, const struct json *options, struct str answer,
+              struct buf *all);
 /* What the result holds that JSON has no word for. */
 void told_losses(struct evaluation *v, const struct script_outcome *o);
