@@ -635,6 +635,11 @@ FAILURES = [
      "NotFound", (1, 30), None),
     ("return await tools.nosuch()",
      "NotFound", (1, 20), "tools.list answers what there is."),
+    ("return await tools.run('jq', ['.a'], '{}')",
+     "InvalidInput: options are one object such as {args: ['-l'], stdin: 'text'}, not string",
+     (1, 20), None),
+    ("return await tools.pipe(['sort', 'uniq'], {stdin: 'b'})",
+     "InvalidInput: each stage is an object such as {tool: 'sort', args: ['-u']}", (1, 20), None),
     # What JSON does not have is refused: null would remove a key.
     ("const n = await notes.get('project/greenhouse');\n"
      "return await notes.update({identifier: n.id, metadata: {budget: Number('nine')}})",
@@ -838,4 +843,22 @@ SILENT = [
     # A dry run that changes nothing says why.
     ("return await notes.delete({identifier: 'project/greenhouse', dry_run: true})",
      ["notes.delete would change nothing: other notes link to this one, or are its subnotes"]),
+    # Commands that fail, for who looks at their output alone.
+    ("const r = await tools.jq({filter: '.a[', stdin: '{}'});\n"
+     "return r.stdout",
+     ["tools.run: a command ended with exit code 3: jq: error: syntax error"]),
+    ("const {stdout} = await tools.pipe([{tool: 'jq', args: ['.a[']}, {tool: 'sort'}], "
+     "{stdin: '{}'});\n"
+     "return stdout.length",
+     ["tools.pipe: a command ended with exit code 3"]),
+    ("return await tools.jq({filter: '.a[', stdin: '{}'})", []),
+    ("const r = await tools.jq({filter: '.a[', stdin: '{}'});\n"
+     "if (!r.success) return 'no'", []),
+    ("const r = await tools.jq({filter: '.a', stdin: '{}'});\n"
+     "return r.output",
+     ["tools.jq answers no 'output'; known are: success, stdout,"]),
+    # Made for what they do.
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "await Promise.all(rows.map(async (r) => { console.log((await notes.get(r.id)).title) }));\n"
+     "return rows.length", []),
 ]

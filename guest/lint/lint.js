@@ -359,7 +359,8 @@
     absent(c, node.property, c.shapes.property(c.shapes.of(node.object), node.property.name));
   }
 
-  const whose = (c, node, call) => (call.inner && node[UP].type === 'MemberExpression' ? `${c.text(node[UP].object)} has` : `${call.row.name} answers`);
+  const whose = (c, node, call) => (call.inner && node[UP].type === 'MemberExpression' ? `${c.text(node[UP].object)} has`
+    : `${call.row.name.endsWith('.*') ? (c.name(call.node.callee) ?? call.row.name) : call.row.name} answers`);
 
   function absent(c, node, shape) {
     if (shape.kind !== 'absent') return;

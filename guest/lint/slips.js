@@ -22,6 +22,7 @@
         'Ask for all of it first: await Promise.all(list.map(async (item) => ...)); then compare.');
       return;
     }
+    if (fn.async) return; // made for what they do: await Promise.all(list.map(async ...))
     const used = node[UP].type !== 'ExpressionStatement' || (c.isResult(node[UP]) && !c.returns);
     if (!used || fn.body.type !== 'BlockStatement' || !fn.body.body.length) return;
     if (some(fn, (n) => (n.type === 'ReturnStatement' && n.argument) || n.type === 'ThrowStatement')) return;

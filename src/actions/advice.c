@@ -8,6 +8,7 @@
 #include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/report.h"
+#include "actions/told.h"
 #include "actions/unknown.h"
 
 #define NEAREST 3
@@ -115,9 +116,13 @@ void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
     bool none = str_is(answer, "null") && !strcmp(c->row.name, "notes.get");
     bool written = has_written(c, args, answer);
     unknown_noted(v, c, args, answer);
-    if (!none && !written)
+    scoped_buf struct buf failed;
+    buf_init(&failed, 1000);
+    if (!told_command(c->row.name, answer, &failed) && !none && !written)
         return;
     pthread_mutex_lock(&v->lock);
+    if (failed.n && !v->advice.command[0])
+        keep(v->advice.command, sizeof v->advice.command, buf_view(&failed));
     v->advice.writes[row] += written;
     v->advice.written |= written;
     if (none)

@@ -122,6 +122,43 @@ void told_dry(const char *call, const struct json *options, struct str answer,
              str_of(held_back ? "confirm: true deletes it all the same." : ""));
 }
 
+/* ---- commands ---------------------------------------------------------------- */
+
+#define COMMAND_ANSWER_MAX ((size_t)1 << 20) /* a longer one is not looked into */
+
+bool told_command(const char *call, struct str answer, struct buf *out)
+{
+    struct err none = {0};
+    bool runs = !strcmp(call, "tools.run") || !strcmp(call, "tools.pipe") ||
+                !strcmp(call, "vm.exec");
+    if (!runs || answer.n > COMMAND_ANSWER_MAX)
+        return false;
+    scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
+    const struct json *o = json_read(answer, a, &none);
+    struct str said = str_trim(json_str(json_get(o, "stderr")));
+    const struct json *code = json_get(o, "exitCode");
+    if (json_bool(json_get(o, "success"), true) || !json_is_int(code) ||
+        json_get(o, "outcome"))
+        return false;
+    const char *end = said.n ? memchr(said.at, '\n', said.n) : NULL;
+    struct str line = {said.at, end ? (size_t)(end - said.at) : said.n};
+    buf_printf(out, "%s: a command ended with exit code %" PRId64 "%s%.*s", call,
+               json_int(code, 0), line.n ? ": " : "", STR_ARGS(str_cut(line, 120)));
+    return true;
+}
+
+void told_failure(struct evaluation *v, struct str code)
+{
+    static const char *const looks[] = {"exitCode", "success", "stderr", "outcome",
+                                        "errorDetails"};
+    for (size_t i = 0; i < LENGTH(looks); i++)
+        if (code.n && memmem(code.at, code.n, looks[i], strlen(looks[i])))
+            return;
+    if (v->advice.command[0])
+        told_add(v, "failed-command", str_of(v->advice.command),
+                 STR("Look at exitCode or success before stdout."));
+}
+
 /* ---- results ---------------------------------------------------------------- */
 
 static const char *advice_for(struct str what, bool many)

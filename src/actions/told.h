@@ -24,5 +24,10 @@ void told_limit(const char *call, const struct json *options, struct str found,
 /* A dry run that would change nothing, and why, where that is known. */
 void told_dry(const char *call, const struct json *options, struct str answer,
               struct buf *all);
+/* How a command failed, of the answer of tools.run, tools.pipe or vm.exec: "ended with exit
+ * code 2: its first line on stderr". false: it did not, or did not run so far. */
+bool told_command(const char *call, struct str answer, struct buf *out);
+/* v->advice.command, where the code looks at nothing that would show it. */
+void told_failure(struct evaluation *v, struct str code);
 /* What the result holds that JSON has no word for. */
 void told_losses(struct evaluation *v, const struct script_outcome *o);
