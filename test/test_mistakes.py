@@ -8,7 +8,7 @@ import pytest
 
 from conftest import folders_in, sample_vault
 from mistakes import FAILURES, FAILURES_TYPESCRIPT, SILENT
-from wire import Stdio, call, initialize, structured
+from wire import Stdio, call, initialize, request, structured
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +130,17 @@ def test_a_tool_that_is_not_there_leads_to_what_does_that(stdio):
         error = stdio.ask(call(name, id=2))["error"]
         assert error["code"] == -32602
         assert error["message"].startswith(f"Unknown tool: {name}; {advice}")
+
+
+@pytest.mark.parametrize("query, call", [
+    ("delete a note", "notes.delete"), ("broken links", "links.findBroken"),
+    ("history of a note", "notes.history"), ("sort lines", None), ("filter json", None)])
+def test_find_tools_leads_to_what_code_calls(stdio, query, call):
+    stdio.ask(initialize())
+    found = structured(stdio.ask(request("tools/call", {
+        "name": "find_tools", "arguments": {"query": query}}, id=1)))
+    assert found.get("code", "").startswith(f"evaluate_note_code: await {call}(...)" if call else "")
+    assert ("code" in found) == (call is not None)
 
 
 @pytest.mark.parametrize("name, advice", [

@@ -78,14 +78,11 @@ static bool refuse_unknown(struct evaluation *v, const struct function_set *set,
                        "there is no customFunctions.%.*s: no function is registered in "
                        "this vault; register_custom_function keeps one",
                        STR_ARGS(str_cut(wrong, 60)));
-    if (near.count)
-        return err_set(e, ERR_NOT_FOUND,
-                       "there is no customFunctions.%.*s; did you mean %s?",
-                       STR_ARGS(str_cut(wrong, 60)), text);
     return err_set(e, ERR_NOT_FOUND,
-                   "there is no customFunctions.%.*s; Object.keys(customFunctions) lists "
-                   "what there is",
-                   STR_ARGS(str_cut(wrong, 60)));
+                   "there is no customFunctions.%.*s%s%s%s Object.keys(customFunctions) "
+                   "lists what there is",
+                   STR_ARGS(str_cut(wrong, 60)), near.count ? "; did you mean " : "",
+                   text, near.count ? "?" : ";");
 }
 
 const struct function *function_find(struct evaluation *v, struct str name, struct err *e)
