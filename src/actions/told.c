@@ -131,7 +131,9 @@ bool told_command(const char *call, struct str answer, struct buf *out)
     struct err none = {0};
     bool runs = !strcmp(call, "tools.run") || !strcmp(call, "tools.pipe") ||
                 !strcmp(call, "vm.exec");
-    if (!runs || answer.n > COMMAND_ANSWER_MAX)
+    static const char failed[] = "\"success\":false";
+    if (!runs || answer.n > COMMAND_ANSWER_MAX ||
+        !memmem(answer.at, answer.n, failed, sizeof failed - 1))
         return false;
     scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
     const struct json *o = json_read(answer, a, &none);
