@@ -77,6 +77,21 @@ def test_a_refused_argument_has_changed_nothing(evaluate):
     assert answer["success"] and evaluate(read)["result"] == before | {"mark": 1}
 
 
+def test_a_callback_for_fs_is_refused_and_missing_files_are_explained(evaluate):
+    for code, error, advice in (
+            ("fs.readFile('a.txt', 'utf8', (e, d) => console.log(d));\nreturn 1",
+             "TypeError: fs.readFile takes no callback: it answers a promise", None),
+            ("return await fs.readFile('project/greenhouse.md', 'utf8')", "Error: ENOENT",
+             "fs has files of this evaluation alone; notes are read with notes.get, and"),
+            ("await fs.writeFile('a/b.txt', 'x')", "Error: ENOENT",
+             "fs has files of this evaluation alone; fs.mkdir(folder, {recursive: true}) makes"),
+            ("await fs.readFile('b.txt')", "Error: ENOENT",
+             "fs has files of this evaluation alone: those that it has written.")):
+        said, place, suggestion = told(evaluate(code, enableFileSystem=True))
+        assert said.startswith(error) and place[0] == 1
+        assert advice in (suggestion or "") if advice else suggestion is None
+
+
 def test_a_failure_is_told_once(evaluate):
     """What the linter finds in the line that failed is what the failure tells already."""
     for code in ("return await notes.listAll()", "return await notes.list({limt: 5})",
