@@ -253,7 +253,7 @@ FAILURES = [
      "notes.searchSQL('SELECT tag, count(*) AS n FROM tags GROUP BY tag') lists all tags."),
     ("return await hierarchy.getSubnotes('project/greenhouse')",
      "TypeError", (1, 24),
-     "There is no hierarchy.getSubnotes: api.describe('hierarchy') lists what there is."),
+     "There is no hierarchy.getSubnotes: hierarchy has addSubnote, removeSubnote, reorder,"),
     ("return await hierarchy.children('project/greenhouse')",
      "TypeError", (1, 24),
      "Did you mean hierarchy.getChildren? api.describe('hierarchy.getChildren') tells of"),
@@ -262,10 +262,10 @@ FAILURES = [
      "Did you mean relationships.getRelated? api.describe('relationships.getRelated')"),
     ("return utils.slugify('A b')",
      "TypeError", (1, 14),
-     "There is no utils.slugify: api.describe('utils') lists what there is."),
+     "There is no utils.slugify: utils has generateId, parseLinks, formatDate,"),
     ("return utils.parseFrontmatter('x')",
      "TypeError", (1, 14),
-     "There is no utils.parseFrontmatter: api.describe('utils') lists what there is."),
+     "There is no utils.parseFrontmatter: utils has generateId,"),
     ("return await notes.exists('project/greenhouse')",
      "TypeError", (1, 20),
      "There is no notes.exists: api.describe('notes') lists what there is."),
@@ -647,6 +647,71 @@ FAILURES = [
      "NotFound", (1, 30), None),
     ("return await tools.nosuch()",
      "NotFound", (1, 20), "tools.list answers what there is."),
+    ("return await tools.run('jq', ['.a'], '{}')",
+     "InvalidInput: options are one object such as {args: ['-l'], stdin: 'text'}, not string",
+     (1, 20), None),
+    ("return await tools.pipe(['sort', 'uniq'], {stdin: 'b'})",
+     "InvalidInput: each stage is an object such as {tool: 'sort', args: ['-u']}", (1, 20), None),
+    # What JSON does not have is refused: null would remove a key.
+    ("const n = await notes.get('project/greenhouse');\n"
+     "return await notes.update({identifier: n.id, metadata: {budget: Number('nine')}})",
+     "InvalidInput: metadata.budget is NaN", (2, 20), "gives NaN: test for it first, or give null."),
+    ("const n = await notes.get('project/greenhouse');\n"
+     "return await notes.update({identifier: n.id, metadata: {due: new Date('soon')}})",
+     "InvalidInput: metadata.due is an invalid date", (2, 20), "test for it first, or give null."),
+    ("return await notes.update('person/oona', {force: true, metadata: {since: 1 / 0}})",
+     "InvalidInput: metadata.since is infinite", (1, 20), "Test for it first, or give null."),
+    ("return await notes.create({type: 'idea', title: 'new', metadata: {n: "
+     "notes.get('person/oona')}})",
+     "InvalidInput: metadata.n is a promise", (1, 20),
+     "notes.get answers a promise, which is not awaited: (await notes.get('person/oona'))"),
+    ("return await notes.create({type: 'idea', title: 'new', metadata: {f: () => 1}})",
+     "InvalidInput: metadata.f is a function", (1, 20), "Call it, or leave it out."),
+    # Arguments too many were options that were meant.
+    ("return await notes.search('garden', {limit: 2})",
+     "InvalidInput: notes.search takes 1 argument, not 2", (1, 20),
+     "api.describe('notes.search') tells what it takes. For example: const hits ="),
+    ("return (await notes.search('garden', 'project')).length",
+     "InvalidInput: notes.search takes 1 argument, not 2", (1, 21), "For example: const hits ="),
+    ("return await notes.list('project', 5)",
+     "InvalidInput: notes.list takes 1 argument, not 2", (1, 20), "For example: const rows ="),
+    ("return await noteTypes.create('task', 'Things to do')",
+     "InvalidInput: noteTypes.create takes 1 argument, not 2", (1, 24), "For example: await noteTypes"),
+    # Methods of another kind of value, of another namespace, of a note.
+    ("const n = await notes.get('project/greenhouse');\n"
+     "return n.title.toFixed(2)",
+     "TypeError", (2, 16), "n.title is a text: Number(n.title).toFixed(...)"),
+    ("const n = await notes.get('project/greenhouse');\n"
+     "return n.created.getFullYear()",
+     "TypeError", (2, 18), "n.created is a text: new Date(n.created).getFullYear(...)"),
+    ("const n = await notes.get('project/greenhouse');\n"
+     "return n.metadata.due.getFullYear()",
+     "TypeError", (2, 23), "n.metadata.due is no Date: new Date(n.metadata.due).getFullYear(...)"),
+    ("const n = await notes.get('project/greenhouse');\n"
+     "n.content += 'x'; await n.save()",
+     "TypeError", (2, 27), "A note is a plain value, without methods: await notes.update({identifier: n.id, ...})"),
+    ("return await links.get('project/greenhouse')",
+     "TypeError", (1, 20), "links has getForNote, getBacklinks, list, findBroken, searchBy, migrate."),
+    ("return await noteTypes.rename('task', 'todo')",
+     "TypeError", (1, 24), "noteTypes has create, list, get, update, delete."),
+    ("return await notes.getHistory('project/greenhouse')",
+     "TypeError", (1, 20), "Did you mean notes.history?"),
+    ("return await notes.listAll()",
+     "TypeError", (1, 20), "Did you mean notes.list?"),
+    ("return await functions.weekly()",
+     "ReferenceError", (1, 14), "Custom functions are called by customFunctions.name(...)."),
+    ("return Intl.DateTimeFormat('de').format(new Date(0))",
+     "ReferenceError", (1, 8), "Intl is not there; utils.formatDate(date, pattern) writes dates."),
+    ("return new Blob(['x']).size",
+     "ReferenceError", (1, 12), "Blob is not there; api.describe() lists what there is."),
+    ("return await crypto.subtle.digest('SHA-256', new Uint8Array(1))",
+     "TypeError", (1, 28), "crypto has randomUUID and getRandomValues alone."),
+    ("const n = await notes.get('daily/2026-11-08');\n"
+     "return await notes.update({identifier: n.id, append: '- done'})",
+     "InvalidInput", (2, 20), "notes.updateSection adds to a section, or replaces it; for the whole:"),
+    ("return await notes.rename({identifier: 'project/greenhouse', new_title: 'newsletter', "
+     "force: true})",
+     "Conflict", (1, 20), "Choose another title."),
 ]
 
 FAILURES_TYPESCRIPT = [
@@ -664,7 +729,7 @@ FAILURES_TYPESCRIPT = [
      "return results.map((r: any) => r.id)",
      "TypeError", (3, 16), "notes.search answers the array itself, without 'results'."),
     ("const x: number = 1;\n"
-     "await notes.delete(String('zz/none'), Number(x) as any);",
+     "await notes.delete({identifier: String('zz/none'), confirm: Number(x) > 0});",
      "NotFound", (2, 13), "notes.list and notes.search answer the ids that there are."),
     ("enum E { A }\n"
      "throw new Error(`no ${E.A} ${String(1)}`)",
@@ -724,4 +789,103 @@ SILENT = [
      ["notes.list: no note has the type 'projct'; there are: meeting, project, person,"]),
     ("return (await notes.searchAdvanced({tags: ['gardn']})).total",
      ["notes.searchAdvanced: no note has the tag 'gardn'; there are: garden, workshop,"]),
+    # What the result loses on its way to JSON.
+    ("const by = {};\n"
+     "for (const n of await notes.list()) by[n.type]++;\n"
+     "return by",
+     [" is NaN, and null in JSON; so are 7 other values"]),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "return rows.map(async (r) => (await notes.get(r.id)).title)",
+     ["result[0] is a promise, and {} in JSON; so are 5 other values"]),
+    ("return {at: [1, new Date('soon')], more: new Map([['a', 1 / 0]]), left: () => 1}",
+     ["result.more.a is infinite, and null in JSON",
+      "result.at[1] is an invalid date, and null in JSON"]),
+    ("return () => notes.list()",
+     ["result is a function, and null in JSON"]),
+    ("return [undefined, {a: undefined, f() {}}, null, new Date(0), 1e308]",
+     []),
+    # What runs, and does something else.
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "return rows.filter(async (r) => (await notes.get(r.id)).content.includes('TODO')).length",
+     ["filter does not await its callback: a promise counts as true"]),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "return rows.map((r) => { r.id })",
+     ["the function given to map returns nothing: each of its values is undefined"]),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "rows.map((r) => { console.log(r.id) });\n"
+     "return rows.map((r) => { if (r.id) return 1; throw new Error('none') }).length",
+     []),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "return\n"
+     "  rows.length",
+     ["return ends with its line: the value in the next line is not returned"]),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "for (const r in rows) console.log(r);\n"
+     "return rows.length",
+     ["for...in goes over the indexes of an array, as texts"]),
+    ("const n = await notes.get('project/greenhouse');\n"
+     "if (n.tags == [] || n.metadata === {}) return 'none'\n"
+     "return 'some'",
+     ["n.tags == [] is always false", "n.metadata === {} is always false"]),
+    ("let n = await notes.get('project/greenhouse');\n"
+     "if (n.metadata.status = 'done') return 'done'",
+     ["n.metadata.status = 'done' assigns, and does not compare"]),
+    ("const n = await notes.get('project/greenhouse');\n"
+     "n.metadata.reviewed = true;\n"
+     "return 'done'",
+     ["n.metadata.reviewed is changed here alone: the note stays as it is"]),
+    ("const n = await notes.get('project/greenhouse');\n"
+     "n.content += '\\n- done';\n"
+     "return n.content.length",
+     []),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "return rows.sort((a, b) => b.created - a.created)[0].id",
+     ["b.created is a text: b.created - a.created is NaN"]),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "return rows.sort((a, b) => a.created > b.created)[0].id",
+     ["a comparison for sort is a number"]),
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "return rows.sort((a, b) => a.size - b.size || new Date(a.created) - new Date(b.created))[0].id",
+     []),
+    ("return new Date(0).toLocaleDateString('de-DE', {month: 'long'})",
+     ["toLocaleDateString takes no notice of locales and options here"]),
+    ("const rows = notes.list();\n"
+     "return Object.keys(rows).length",
+     ["notes.list answers a promise; Object.keys needs its value"]),
+    ("async function run() { return (await notes.list()).length }",
+     ["run is declared, and nobody calls it: nothing is done"]),
+    ("async function main() { return (await notes.list()).length }",
+     []),
+    # Filters that compare with another kind of value, or with one that no note has.
+    ("return (await notes.searchAdvanced({metadata: {status: 'activ'}})).total",
+     ["notes.searchAdvanced: no note has the status 'activ'; there are: active, "]),
+    ("return (await notes.searchAdvanced({metadata_filters: [{key: 'budget', operator: '>', "
+     "value: '5'}]})).total",
+     ["notes.searchAdvanced: 'budget' holds numbers, and the filter asks for the text \"5\""]),
+    ("return (await notes.searchAdvanced({metadata_filters: [{key: 'owner', value: 5}]})).total",
+     ["notes.searchAdvanced: 'owner' holds texts, and the filter asks for the number 5"]),
+    ("return (await notes.searchAdvanced({metadata_filters: [{key: 'budget', operator: '>', "
+     "value: 5e6}]})).total",
+     []),
+    # A dry run that changes nothing says why.
+    ("return await notes.delete({identifier: 'project/greenhouse', dry_run: true})",
+     ["notes.delete would change nothing: other notes link to this one, or are its subnotes"]),
+    # Commands that fail, for who looks at their output alone.
+    ("const r = await tools.jq({filter: '.a[', stdin: '{}'});\n"
+     "return r.stdout",
+     ["tools.run: a command ended with exit code 3: jq: error: syntax error"]),
+    ("const {stdout} = await tools.pipe([{tool: 'jq', args: ['.a[']}, {tool: 'sort'}], "
+     "{stdin: '{}'});\n"
+     "return stdout.length",
+     ["tools.pipe: a command ended with exit code 3"]),
+    ("return await tools.jq({filter: '.a[', stdin: '{}'})", []),
+    ("const r = await tools.jq({filter: '.a[', stdin: '{}'});\n"
+     "if (!r.success) return 'no'", []),
+    ("const r = await tools.jq({filter: '.a', stdin: '{}'});\n"
+     "return r.output",
+     ["tools.jq answers no 'output'; known are: success, stdout,"]),
+    # Made for what they do.
+    ("const rows = await notes.list({typeName: 'project'});\n"
+     "await Promise.all(rows.map(async (r) => { console.log((await notes.get(r.id)).title) }));\n"
+     "return rows.length", []),
 ]

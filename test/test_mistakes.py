@@ -8,7 +8,7 @@ import pytest
 
 from conftest import folders_in, sample_vault
 from mistakes import FAILURES, FAILURES_TYPESCRIPT, SILENT
-from wire import Stdio, call, initialize, structured
+from wire import Stdio, call, initialize, request, structured
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,123 @@ def test_what_goes_wrong_in_silence_is_warned_of(evaluate):
     assert wrong == []
 
 
+def test_a_refused_argument_has_changed_nothing(evaluate):
+    read = "return (await notes.get('project/newsletter')).metadata"
+    before = evaluate(read)["result"]
+    for value in ("NaN", "-Infinity", "new Date('soon')", "() => 1", "Symbol('s')",
+                  "[1, {a: NaN}]", "notes.list()"):
+        answer = evaluate("await notes.get('project/newsletter');\n"
+                          "return await notes.update('project/newsletter', "
+                          f"{{metadata: {{status: {value}}}}})")
+        assert answer["errorDetails"]["type"] == "InvalidInput", value
+        assert answer["errorDetails"]["changed"] is False
+    assert evaluate(read)["result"] == before
+    # What is undefined was not meant, and null removes.
+    answer = evaluate("await notes.get('project/newsletter');\n"
+                      "return await notes.update('project/newsletter', "
+                      "{metadata: {status: undefined, checked: null, mark: 1}})")
+    assert answer["success"] and evaluate(read)["result"] == before | {"mark": 1}
+
+
+def test_a_callback_for_fs_is_refused_and_missing_files_are_explained(evaluate):
+    for code, error, advice in (
+            ("fs.readFile('a.txt', 'utf8', (e, d) => console.log(d));\nreturn 1",
+             "TypeError: fs.readFile takes no callback: it answers a promise", None),
+            ("return await fs.readFile('project/greenhouse.md', 'utf8')", "Error: ENOENT",
+             "fs has files of this evaluation alone; notes are read with notes.get, and"),
+            ("await fs.writeFile('a/b.txt', 'x')", "Error: ENOENT",
+             "fs has files of this evaluation alone; fs.mkdir(folder, {recursive: true}) makes"),
+            ("await fs.readFile('b.txt')", "Error: ENOENT",
+             "fs has files of this evaluation alone: those that it has written.")):
+        said, place, suggestion = told(evaluate(code, enableFileSystem=True))
+        assert said.startswith(error) and place[0] == 1
+        assert advice in (suggestion or "") if advice else suggestion is None
+
+
+def test_a_failure_is_told_once(evaluate):
+    """What the linter finds in the line that failed is what the failure tells already."""
+    for code in ("return await notes.listAll()", "return await notes.list({limt: 5})",
+                 "const {results} = await notes.search('garden');\nreturn results.length",
+                 "const buffer = require('buffer');\nreturn buffer.Buffer.from('x')"):
+        answer = evaluate(code)
+        assert answer["errorDetails"]["suggestion"] and "warnings" not in answer, code
+    answer = evaluate("const n = notes.get('project/greenhouse');\nn.title;\n"
+                      "return await notes.listAll()")
+    assert [w["line"] for w in answer["warnings"]] == [1]
+
+
+def test_whoever_gives_no_limit_is_told_that_there_may_be_more(cloche, vault):
+    for i in range(1000):
+        (vault / f"n{i}.md").write_text("a haystack\n")
+    code = ("const [all, some, hits, few] = await Promise.all([notes.list(), "
+            "notes.list({limit: 1000}), notes.search('haystack'), "
+            "notes.search({query: 'haystack', limit: 50})]);\n"
+            "return [all.length, some.length, hits.length, few.length]")
+    with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
+        client.ask(initialize())
+        answer = structured(client.ask(call("evaluate_note_code", {"code": code}, id=1)))
+        assert answer["result"] == [1000, 1000, 50, 50]
+        assert sorted((w["rule"], w["message"], w["suggestion"]) for w in answer["warnings"]) == [
+            ("default-limit", "notes.list answered its default limit of 1000 notes; there may be "
+             "more", "Give a limit, at most 10,000."),
+            ("default-limit", "notes.search answered its default limit of 50 notes; there may be "
+             "more", "Give a limit, at most 1,000.")]
+        few = structured(client.ask(call("search_notes", {"query": "haystack"}, id=2)))
+        assert [w["rule"] for w in few["warnings"]] == ["default-limit"]
+        few = structured(client.ask(call("search_notes", {"query": "haystack", "limit": 50}, id=3)))
+        assert "warnings" not in few
+
+
+UNKNOWN_TOOLS = {
+    "jq": "run_tool {name: 'jq'} does that",
+    "rg": "run_tool {name: 'ripgrep'} does that",
+    "delete_note": "evaluate_note_code does that: await notes.delete(...)",
+    "listNotes": "evaluate_note_code does that: await notes.list(...)",
+    "getNote": "get_note is its name", "get_notes": "get_note is its name",
+    "double": "evaluate_note_code does that: await customFunctions.double(...)",
+    "node": "evaluate_note_code runs JavaScript and TypeScript",
+    "xyzzy": "there are: evaluate_note_code, get_note",
+}
+
+
+def test_a_tool_that_is_not_there_leads_to_what_does_that(stdio):
+    stdio.ask(initialize())
+    assert structured(stdio.ask(call("register_custom_function", DOUBLE, id=1)))["success"]
+    for name, advice in UNKNOWN_TOOLS.items():
+        error = stdio.ask(call(name, id=2))["error"]
+        assert error["code"] == -32602
+        assert error["message"].startswith(f"Unknown tool: {name}; {advice}")
+
+
+@pytest.mark.parametrize("query, call", [
+    ("delete a note", "notes.delete"), ("broken links", "links.findBroken"),
+    ("history of a note", "notes.history"), ("sort lines", None), ("filter json", None)])
+def test_find_tools_leads_to_what_code_calls(stdio, query, call):
+    stdio.ask(initialize())
+    found = structured(stdio.ask(request("tools/call", {
+        "name": "find_tools", "arguments": {"query": query}}, id=1)))
+    assert found.get("code", "").startswith(f"evaluate_note_code: await {call}(...)" if call else "")
+    assert ("code" in found) == (call is not None)
+
+
+@pytest.mark.parametrize("name, advice", [
+    ("rg", "'ripgrep' does that"),
+    ("jq .a", "the name is 'jq' alone, and what stands behind it goes into args, an array"),
+    ("delete_note", "evaluate_note_code does that: await notes.delete(...)"),
+    ("curl", "fetch does that in evaluate_note_code, with enableNetwork"),
+    ("sotr", "the nearest is 'sort'"),
+    ("nosuch", "find_tools finds tools by what they do"),
+])
+def test_so_does_a_command_line_tool(stdio, name, advice):
+    stdio.ask(initialize())
+    answer = stdio.ask(call("run_tool", {"name": name}, id=1))["result"]
+    said = f"there is no tool '{name}'; {advice}"
+    assert answer["isError"] and said in answer["content"][0]["text"]
+    code = f"return await tools.run({json.dumps(name)}, {{}})"
+    answer = structured(stdio.ask(call("evaluate_note_code", {"code": code}, id=2)))
+    assert answer["error"].startswith(f"NotFound: {said}")
+
+
 def test_scenario_1_run_twice_fails_at_the_call_that_failed(evaluate):
     code = """const note = await notes.create({
   type: 'meeting',
@@ -80,7 +197,7 @@ def test_the_first_answers_of_a_new_server_have_their_warnings(cloche, vault):
     """Those that come while it is still loading its guests, too."""
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as client:
         client.send(initialize(), *[call("evaluate_note_code", {
-            "code": f"const n = notes.get('project/greenhouse');\nreturn n.title + {i}"}, id=i)
+            "code": f"const n = notes.get('project/greenhouse');\nreturn n.title + 'x{i}'"}, id=i)
             for i in range(1, 6)])
         answers = {}
         while len(answers) < 6:
@@ -109,7 +226,7 @@ def test_cloche_eval_tells_of_promises_in_place_of_values(cloche, vault, code):
                           capture_output=True, text=True, timeout=60)
     answer = json.loads(done.stdout)
     assert answer["success"] and len(answer["warnings"]) == 1
-    assert answer["warnings"][0]["rule"] in ("missing-await", "async-test")
+    assert answer["warnings"][0]["rule"] in ("missing-await", "async-callback")
 
 
 def test_cloche_eval_tells_of_a_function_that_is_not_awaited(cloche, vault, tmp_path):
@@ -202,15 +319,17 @@ def test_the_linter_knows_the_custom_functions(warnings):
     ("if (true) { const inner = 1 }\nreturn inner + ' outside of its block'", ["undefined-name"]),
     ("function f(a, {b: [c]}, ...d) { return [a, c, d, arguments.length] }\n"
      "return f(1, {b: [2]})", []),
-    ("loose = 5; for (k in {a: 1}) loose += k;\nreturn [loose, k, undefined, NaN, Infinity]", []),
+    ("loose = 5; for (k in {a: 1}) loose += k;\nreturn [loose, k, undefined, NaN === Infinity]", []),
     ("class A extends Array { static b = A.name; #c; d() { return this.#c } }\nreturn [A.b]", []),
     ("l: for (const x of [1]) { try { continue l } catch { break } }\nreturn typeof nowhere", []),
     ("return [Math, JSON, URL, sleep, crypto, structuredClone, Intl_ => Intl_].length", []),
     ("const f = function g() { return g.name }; var h = h || 1;\nreturn [f(), h, later()];\n"
      "function later() { return {k: 1, get l() { return 2 }} }", []),
 ])
-def test_names_that_nobody_declared_are_told(warnings, code, expected):
-    assert [w[0] for w in warnings(code)] == expected
+def test_names_that_nobody_declared_are_told(stdio, code, expected):
+    stdio.ask(initialize())
+    found = structured(stdio.ask(call("check_code", {"code": code}, id=1)))["findings"]
+    assert [f["rule"] for f in found if f["severity"] != "hint"] == expected
 
 
 def test_names_of_the_context_and_of_a_session_are_known(warnings):

@@ -19,7 +19,7 @@
  *                       of what only this evaluation needed
  * start and resume run until nothing is left to do but wait for the host. A world that
  * was saved goes on with another start. */
-#define SCRIPT_ABI 7
+#define SCRIPT_ABI 8
 
 /*   logs_view() -> at     where a struct script_logs stands, kept up to date: also of
  *                         a guest that was stopped
@@ -66,8 +66,10 @@ struct script_answer {
     uint32_t calls_at, calls_size; /* a row of struct script_call: new ones */
     uint32_t in_flight;            /* calls made and not settled, new ones too */
     uint32_t has_timer;
-    uint32_t result_cut; /* DONE: the result was over result_max; a preview */
-    double timer_ms;     /* until the next timer is due, from now */
+    uint32_t result_cut;         /* DONE: the result was over result_max; a preview */
+    uint32_t lost_at, lost_size; /* DONE: of the result, what JSON has no word for; empty,
+                                  * or [{"what", "path", "count"}] */
+    double timer_ms;             /* until the next timer is due, from now */
 };
 
 struct script_logs {

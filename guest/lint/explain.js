@@ -12,6 +12,11 @@
   const { unwrap } = lint.shapes;
   const { nearest, isNear, meant, optionMeant, METHODS, ARRAY_ONLY, NAMES, SENTENCES } = lint.words;
   const TEXT_MAX = 60;
+  let checked; // the code that is looked into
+  // Methods of texts that write HTML, which nobody means.
+  const QUAINT = new Set(['anchor', 'big', 'blink', 'bold', 'fixed', 'fontcolor', 'fontsize', 'italics', 'link', 'small', 'strike', 'sub', 'sup']);
+  const METHODS_OF_TEXTS = Object.getOwnPropertyNames(String.prototype).filter((name) => !QUAINT.has(name));
+  const isOwn = (prototype, name) => Object.hasOwn(prototype, name) && !(name in Object.prototype);
 
   // ---- places ---------------------------------------------------------------------------
 
@@ -60,7 +65,9 @@
   // ---- words ------------------------------------------------------------------------------
 
   const text = (c, node) => c.text(node, TEXT_MAX);
-  const who = (call) => (call?.row ? call.row.name : call?.own ? (call.own.id?.name ?? 'an async function') : 'it');
+  // A tool by its own name: the row of all of them is called "tools.*".
+  const nameOf = (c, call) => (call.row.name.endsWith('.*') ? (c.name(call.node.callee) ?? call.row.name) : call.row.name);
+  const who = (call) => (call?.row ? nameOf(checked, call) : call?.own ? (call.own.id?.name ?? 'an async function') : 'it');
   // So that something may stand behind it.
   const whole = (c, node) => (/^(Await|Conditional|Logical|Arrow)/.test(node.type) ? `(${text(c, node)})` : text(c, node));
 
@@ -89,7 +96,9 @@
     }
     if (of.kind === 'string') {
       if (Object.hasOwn(METHODS, name) && !ARRAY_ONLY.has(name)) return `In JavaScript that is ${METHODS[name]}`;
-      const near = nearest(name, Object.getOwnPropertyNames(String.prototype));
+      const other = otherKind(c, object, name, true);
+      if (other) return other;
+      const near = nearest(name, METHODS_OF_TEXTS);
       if (isNear(near, name)) return `Did you mean '${near}'?`;
       return name in Array.prototype ? `${text(c, object)} is a text, not an array` : null;
     }
@@ -98,6 +107,12 @@
     if (isCalled && name in Array.prototype)
       return `${text(c, object)} is an object, not an array${array ? `: ${call} answers {${[...of.members.keys()].join(', ')}}, of which '${array[0]}' is the array` : ''}`;
     const { members } = of;
+    if (isCalled && members.has('content_hash') && /^(save|update|write|set|commit|put|store|append|delete|remove|rename)$/.test(name)) {
+      const meant = /^(delete|remove)$/.test(name) ? 'delete' : name === 'rename' ? 'rename' : 'update';
+      return `A note is a plain value, without methods: await notes.${meant}({identifier: ${text(c, object)}.id${meant === 'delete' ? '' : ', ...'}})`;
+    }
+    if (members.has('stdout') && members.has('exitCode') && (isCalled || /^(output|out|text|data|content)$/.test(name)))
+      return `${call} answers an object: what the command printed is ${text(c, object)}.stdout`;
     const has = of.call?.inner ? `${text(c, object)} has` : `${call} answers`;
     const known = [...members.keys()];
     const near = meant(name, members);
@@ -115,6 +130,14 @@
     const first = unwrap(shape.call.node.arguments[0]);
     const id = first?.type === 'ObjectExpression' ? first.properties.find((p) => (p.key?.name ?? p.key?.value) === 'identifier')?.value : first;
     return { note: id?.type === 'Literal' && typeof id.value === 'string' ? id.value : true };
+  }
+
+  // `x.toFixed(2)` of a text, `x.getFullYear()` of what is no Date.
+  function otherKind(c, object, name, isText) {
+    if (isText && isOwn(Number.prototype, name)) return `${text(c, object)} is a text: Number(${text(c, object)}).${name}(...)`;
+    if (isOwn(Date.prototype, name)) return `${text(c, object)} is ${isText ? 'a text' : 'no Date'}: new Date(${text(c, object)}).${name}(...)`;
+    if (isOwn(Number.prototype, name)) return `${text(c, object)} is no number: Number(${text(c, object)}).${name}(...)`;
+    return null;
   }
 
   const say = (suggestion) => (suggestion ? { suggestion: /[.?!)`]$/.test(suggestion) ? suggestion : `${suggestion}.` } : {});
@@ -137,6 +160,7 @@
       const space = node.object.type === 'Identifier' && !node.computed && !c.scopes.find(node.object.name, node) ? node.object.name : null;
       if (space && spaces().get(space)?.size && spaces().get(node.property.name)?.size)
         return say(`${node.property.name} stands by itself: ${node.property.name}.${node[UP].property?.name ?? '...'}, without ${space}`);
+      if (space === 'crypto') return say('crypto has randomUUID and getRandomValues alone');
       if (object.metadata) return say(`This note's frontmatter has no '${node.computed ? text(c, node.property) : node.property.name}': test for it, or look at Object.keys(${text(c, node.object)})`);
       const inner = node.object.type === 'MemberExpression' ? c.shapes.of(node.object.object) : null;
       if (inner?.metadata) return say(`This note's frontmatter has no '${text(c, node.object).split('.').pop()}' of that kind: look at ${text(c, node.object)} first`);
@@ -176,7 +200,9 @@
     if (shape.kind === 'absent') return say(absence(c, shape, object.object ?? object));
     if (Object.hasOwn(METHODS, name)) return say(`In JavaScript that is ${METHODS[name]}`);
     if (/^(map|filter|forEach|reduce|find|some|every|join)$/.test(name)) return say(`${text(c, object)} is no array: look at it with console.log, or take Object.values or Object.entries of an object`);
-    const names = [...Object.getOwnPropertyNames(Array.prototype), ...Object.getOwnPropertyNames(String.prototype)];
+    const other = otherKind(c, object, name, shape.kind === 'string');
+    if (other) return say(other);
+    const names = [...Object.getOwnPropertyNames(Array.prototype), ...METHODS_OF_TEXTS];
     const near = nearest(name, names);
     return isNear(near, name) ? say(`Did you mean '${near}'?`) : {};
   }
@@ -198,7 +224,7 @@
     const near = lint.meantCalls(space, name);
     if (near.length === 1) return say(`Did you mean ${near[0]}? api.describe('${near[0]}') tells of it`);
     if (near.length) return say(`Did you mean ${near.join(' or ')}?`);
-    return say(`There is no ${space}.${name}: api.describe('${space}') lists what there is`);
+    return say(`There is no ${space}.${name}: ${lint.listed(space)}`);
   }
 
   // ---- names that nobody declared ------------------------------------------------------------
@@ -249,6 +275,8 @@
     const near = optionMeant(wrong, list.split(/, | and /));
     const describe = `api.describe('${name}') tells what it takes`;
     if (whose === 'fields') return wrong === 'content' || wrong === 'body' ? 'Lists have no content: (await notes.get(id)).content' : null;
+    if (name === 'notes.update' && /^(append|prepend|section|heading|position|mode)$/.test(wrong))
+      return `notes.updateSection adds to a section, or replaces it; for the whole: content: note.content + '...'. ${describe}`;
     if (/^notes\.(create|update)$/.test(name) && !near) return `Frontmatter goes into metadata: {${wrong}: ...}. ${describe}`;
     if (name === 'notes.list' && !near && /^(tags?|metadata|status|query|where|filter)$/.test(wrong))
       return 'notes.searchAdvanced takes tags, metadata and more; notes.list takes a type alone';
@@ -365,11 +393,20 @@
     if (/ is not initialized$/.test(message)) return tooEarly(c, at);
     if (/is read-only$/.test(message)) return say('It is a constant: declare it with let');
     if (/^could not load module/.test(message)) return say('Nothing can be loaded; the API is there by itself: api.describe() lists what there is');
+    if (/^E[A-Z]+: /.test(message)) return say(noFile(message));
     if (call && /JSON\.parse$/.test(text(c, call.callee))) return parsed(c, call);
     if (!call) return {};
     const found = badArgument(c, call);
-    return found.suggestion ? found : say(badOption(c, call, message) ?? badQuery(message));
+    return found.suggestion ? found : say(badOption(c, call, message) ?? notInJson(message) ?? badQuery(message));
   }
+
+  // What was to be handed over, and JSON does not have.
+  const NOT_IN_JSON = {
+    NaN: 'Arithmetic with undefined, or with a text that is no number, gives NaN: test for it first, or give null',
+    infinite: 'Test for it first, or give null', 'an invalid date': 'new Date(...) was given what is no date: test for it first, or give null',
+    'a function': 'Call it, or leave it out', 'a symbol': 'Leave it out', 'a promise': 'Await it first',
+  };
+  const notInJson = (message) => NOT_IN_JSON[/ is (.+), which JSON does not have/.exec(message)?.[1]] ?? null;
 
   // const notes = await notes.list()
   function tooEarly(c, at) {
@@ -385,6 +422,14 @@
     return /no such column/.test(message) ? "api.describe('notes.searchSQL') has the columns of all tables" : null;
   }
 
+  // fs, whose files are the evaluation's own.
+  function noFile(message) {
+    const [, code, path] = /^(E[A-Z]+): .*?'([^']*)'/.exec(message) ?? [];
+    if (code !== 'ENOENT') return null;
+    if (/\.md$|^\/?vault\b/.test(path)) return 'fs has files of this evaluation alone; notes are read with notes.get, and listed with notes.list';
+    return /\/[^/]/.test(path) ? 'fs has files of this evaluation alone; fs.mkdir(folder, {recursive: true}) makes the folders of a path' : 'fs has files of this evaluation alone: those that it has written';
+  }
+
   function parsed(c, call) {
     const found = badArgument(c, call);
     const shape = c.shapes.of(call.arguments[0]);
@@ -397,6 +442,7 @@
 
   return function explain(question) {
     const c = new Check(question.code, ~0, question.own);
+    checked = c;
     if (/^\s*```/.test(question.code) || !lint.parse(c)) return syntax(question);
     lint.gather(c);
     if (c.nodes.some((n) => /^(Import|Export)\w*Declaration$/.test(n.type))) return say('Nothing can be imported or exported; the API is there by itself: api.describe() lists what there is');

@@ -29,6 +29,9 @@ static const char promises_source[] = {
 static const char words_source[] = {
 #embed "words.js"
     , '\0'};
+static const char slips_source[] = {
+#embed "slips.js"
+    , '\0'};
 static const char explain_source[] = {
 #embed "explain.js"
     , '\0'};
@@ -69,10 +72,10 @@ EXPORT(bake) void bake(void)
     JSValue world = JS_GetGlobalObject(context);
     JSValue acorn = JS_GetPropertyStr(context, world, "acorn");
     JSValue make = eval_own(lint_source, "<lint>");
-    JSValue needs[4] = {acorn, eval_own(shapes_source, "<shapes>"),
-                        eval_own(words_source, "<words>"),
-                        eval_own(promises_source, "<promises>")};
-    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 4, needs));
+    JSValue needs[5] = {
+        acorn, eval_own(shapes_source, "<shapes>"), eval_own(words_source, "<words>"),
+        eval_own(promises_source, "<promises>"), eval_own(slips_source, "<slips>")};
+    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 5, needs));
     install_table = JS_GetPropertyStr(context, own, "install");
     check_code = JS_GetPropertyStr(context, own, "check");
     JSValue kit = JS_GetPropertyStr(context, own, "kit");

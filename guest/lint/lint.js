@@ -1,12 +1,13 @@
 // The rules of the linter, over the syntax tree that acorn makes of an agent's code.
 //
-// A function of (acorn, makeShapes, words, makePromises) that answers {install, check, kit}. It informs, and protects nobody:
-// the sandbox does. So a rule speaks only where it is nearly sure: what the code declares
+// A function of (acorn, makeShapes, words, makePromises, makeSlips) that answers {install, check, kit}. It informs, and
+// protects nobody: the sandbox does. So a rule speaks only where it is nearly sure: what the code declares
 // under the name of an API is not looked at as one, and a name that is tested by typeof
 // is known to be missing, perhaps.
-(function (acorn, makeShapes, words, makePromises) {
+(function (acorn, makeShapes, words, makePromises, makeSlips) {
   'use strict';
   const FINDINGS_MAX = 50;
+  const LISTED_MAX = 12; // methods of a namespace that are told instead of api.describe
   const PARSING = {
     ecmaVersion: 'latest',
     sourceType: 'script',
@@ -35,6 +36,16 @@
     }
   }
 
+  // What a namespace has: all of it, where that is little.
+  function listed(space) {
+    const methods = [...(spaces.get(space) ?? [])].filter((method) => method !== '*');
+    return methods.length <= LISTED_MAX ? `${space} has ${methods.join(', ')}` : `api.describe('${space}') lists what there is`;
+  }
+
+  // Names that say nothing of what they are for: in another namespace they are another thing.
+  const COMMON = new Set(['get', 'list', 'create', 'update', 'delete', 'rename', 'describe', 'search', 'run', 'exec', 'pipe', 'switch', 'restore', 'move', 'batch', 'history', 'stat']);
+  const bare = (method) => method.toLowerCase().replace(/^(get|list|find|fetch|load|read|show)(?=.)/, '').replace(/s$/, '');
+
   // The calls that are meant by one that is not there: a slip, a word for what one does, a
   // name that is longer, the same name in another namespace; at most three.
   function meantCalls(space, method) {
@@ -42,7 +53,9 @@
     const name = (row) => row.name.slice(space.length + 1);
     const near = nearest(method, here.map(name));
     if (near && isNear(near, method)) return [`${space}.${near}`];
-    for (const [other, methods] of spaces) if (other !== space && methods.has(method) && !calls.get(`${other}.${method}`)?.feature) return [`${other}.${method}`];
+    const alike = here.filter((row) => bare(name(row)) === bare(method) || (name(row) !== 'get' && `${name(row)}All` === method));
+    if (alike.length === 1) return [alike[0].name];
+    if (!COMMON.has(method)) for (const [other, methods] of spaces) if (other !== space && methods.has(method) && !calls.get(`${other}.${method}`)?.feature) return [`${other}.${method}`];
     const lower = method.toLowerCase();
     const longer = lower.length < 4 ? [] : here.filter((row) => name(row).toLowerCase().endsWith(lower) ||
       (name(row).length > 4 && lower.startsWith(name(row).toLowerCase())));
@@ -93,6 +106,7 @@
   const shapes = makeShapes({ isFunction, UP });
   const { nearest, isNear, meant, optionMeant } = words;
   const { promiser, asValue, asJson, isOfResult, handed } = makePromises({ isFunction, UP });
+  const SLIPS = makeSlips({ isFunction, some, UP, unwrap: shapes.unwrap });
 
   // What the language and the sandbox bring.
   const GLOBALS = new Set([...Object.getOwnPropertyNames(globalThis), 'arguments', 'console', 'crypto', 'performance',
@@ -349,7 +363,7 @@
     if (Object.hasOwn(Object.prototype, property)) return;
     const near = meantCalls(space, property);
     c.add('unknown-api', 'error', node, `there is no ${space}.${property}`,
-      near.length ? `Did you mean ${near.join(' or ')}?` : `api.describe('${space}') lists what there is.`);
+      near.length ? `Did you mean ${near.join(' or ')}?` : `${listed(space)}.`);
   }
 
   // A property that what a call answers does not have, and nobody has given it.
@@ -358,7 +372,8 @@
     absent(c, node.property, c.shapes.property(c.shapes.of(node.object), node.property.name));
   }
 
-  const whose = (c, node, call) => (call.inner && node[UP].type === 'MemberExpression' ? `${c.text(node[UP].object)} has` : `${call.row.name} answers`);
+  const whose = (c, node, call) => (call.inner && node[UP].type === 'MemberExpression' ? `${c.text(node[UP].object)} has`
+    : `${call.row.name.endsWith('.*') ? (c.name(call.node.callee) ?? call.row.name) : call.row.name} answers`);
 
   function absent(c, node, shape) {
     if (shape.kind !== 'absent') return;
@@ -419,7 +434,7 @@
       const key = p.key.name ?? String(p.key.value);
       if (row.options.includes(key)) continue;
       const near = optionMeant(key, row.options);
-      c.add('unknown-option', 'warning', p.key, `${row.name} has no option '${key}'; known are: ${row.options.join(', ')}`,
+      c.add('unknown-option', 'warning', p.key, `${row.name} has no option '${key}'; known are: ${[...new Set(row.options)].join(', ')}`,
         near && `Did you mean '${near}'?`);
     }
   }
@@ -478,7 +493,8 @@
     const seen = [...c.scopes.visible(node), ...(c.own.names ?? []), ...spaces.keys()];
     const near = aliasOf(name) ?? (name.length > 3 ? nearest(name, seen) : null);
     c.add('undefined-name', c.own.unsure ? 'warning' : 'error', node, `'${name}' is not defined`,
-      near && (near.includes('.') || isNear(near, name)) ? `Did you mean '${near}'?` : 'Declare it, or give it by the context of the call.');
+      near && (near.includes('.') || isNear(near, name)) ? `Did you mean '${near}'?`
+        : Object.hasOwn(words.SENTENCES, name) ? words.SENTENCES[name] : 'Declare it, or give it by the context of the call.');
   }
 
   function declaration(c, node) {
@@ -582,10 +598,18 @@
     c.returns = some({ type: 'Program', body: c.tree.body }, (n) => n.type === 'ReturnStatement');
   }
 
+  // The code ends with a declaration. Where that is a function which nobody calls, nothing was
+  // done at all; a session keeps it.
   function noResult(c) {
     const last = c.tree.body[c.tree.body.length - 1];
-    if (c.returns || last?.type !== 'VariableDeclaration' || c.declared.has('main')) return;
-    c.add('no-result', 'hint', last, 'the code ends with a declaration, so its result is null', 'Return what you want to see.');
+    if (c.returns || !/^(Variable|Function)Declaration$/.test(last?.type) || c.declared.has('main')) return;
+    const id = last.id ?? last.declarations[0].id;
+    const fn = last.id ? last : last.declarations[0].init;
+    const called = c.nodes.some((n) => n.type === 'Identifier' && n.name === id.name && n !== id);
+    if (fn && isFunction(fn) && !called && !c.own?.open)
+      c.add('no-result', 'warning', id, `${id.name} is declared, and nobody calls it: nothing is done, and the result is null`, `return await ${id.name}();`);
+    else if (last.type === 'VariableDeclaration')
+      c.add('no-result', 'hint', last, 'the code ends with a declaration, so its result is null', 'Return what you want to see.');
   }
 
   // false: it is no JavaScript, which is then what was found.
@@ -604,7 +628,10 @@
 
   function rules(c) {
     gather(c);
-    for (const node of c.nodes) RULES[node.type]?.(c, node);
+    for (const node of c.nodes) {
+      RULES[node.type]?.(c, node);
+      SLIPS[node.type]?.(c, node);
+    }
   }
 
   function check(code, given, own) {
@@ -616,7 +643,7 @@
   }
 
   // For review.js, which looks through functions that are kept.
-  const kit = { Check, isNode, isFunction, some, UP, pushChildren, declared, parse, gather, rules, shapes, words, meantCalls, aliasOf,
+  const kit = { Check, isNode, isFunction, some, UP, pushChildren, declared, parse, gather, rules, shapes, words, meantCalls, listed, aliasOf,
     unknownFunction, globals: GLOBALS, spaces: () => spaces, calls: () => calls };
   return { install, check, kit };
 });

@@ -7,7 +7,6 @@
   const { isFunction, UP } = tree;
   const SHORT = 60; // as much of the code as a suggestion repeats
   const LOGGING = /^console\.(log|info|warn|error|debug|table)$/;
-  const TESTING = new Set(['filter', 'some', 'every', 'find', 'findLast', 'findIndex', 'findLastIndex']);
 
   // What answers this promise: a call of the API, or a function that the code declares.
   function promiser(c, { call }) {
@@ -62,10 +61,6 @@
     if (name === 'JSON.stringify') asJson(c, first);
     if (LOGGING.test(name ?? '')) for (const a of node.arguments) asJson(c, a, false, 'what is logged is the promise');
     if (name === 'String' || name === 'Number') asValue(c, first, `${name} needs its value`);
-    const method = callee.type === 'MemberExpression' && !callee.computed ? callee.property.name : null;
-    if (TESTING.has(method) && first && isFunction(first) && first.async)
-      c.add('async-test', 'warning', first, `${method} does not wait for an async function: its promise counts as true`,
-        'Await Promise.all(list.map(async (item) => ...)) first, then test what it answers.');
   }
 
   return { promiser, asValue, asJson, isOfResult, handed };

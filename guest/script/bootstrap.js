@@ -326,19 +326,27 @@
 
   // Rows as the evaluation's own code calls them; as further sources do, with WITHIN added.
   const WITHIN = 0x80000000;
+  // [path, what] of the arguments: '[0].metadata.due', 'an invalid date'.
+  const refused = ([path, what]) => {
+    const [, index, rest] = /^\[(\d+)\](.*)$/s.exec(path) ?? [];
+    const whose = rest ? rest.replace(/^\./, '') : `argument ${Number(index) + 1}`;
+    return ours(typed('InvalidInput', `${whose} is ${what}, which JSON does not have; nothing was done`));
+  };
   const asynchronous = (row) =>
     function (...args) {
       const calledAt = new Error();
       return new Promise((resolve, reject) => {
         const id = nextId++;
         const [from, line] = tracing ? placeOf(calledAt) : NOWHERE;
-        natives.submit(row, id, args, line, from);
+        const lost = natives.submit(row, id, args, line, from);
+        if (lost) throw refused(lost);
         pending.set(id, { resolve, reject, calledAt });
       });
     };
   const synchronous = (row) =>
     function (...args) {
       const [failed, value] = natives.call(row, args);
+      if (typeof failed === 'string') throw refused([failed, value]);
       if (failed) throw hostError(value, new Error());
       return value;
     };

@@ -30,14 +30,28 @@ static struct bytes take_away(struct bytes *b)
     return mine;
 }
 
+/* What JSON would lose is refused: null means something else to who is called, such as the
+ * removal of a key. What was refused, for the bootstrap: [path, what]. */
+static JSValue refusal(JSContext *ctx, const struct losses *losses)
+{
+    enum loss kind = 0;
+    while (kind < LOST_KINDS && !losses->of[kind].count)
+        kind++;
+    if (kind == LOST_KINDS)
+        return JS_EXCEPTION;
+    JSValue two[2] = {JS_NewString(ctx, losses->of[kind].first),
+                      JS_NewString(ctx, loss_names[kind])};
+    return JS_NewArrayFrom(ctx, 2, two);
+}
+
 /* Queues the call in `queue`; without it where it cannot be written. */
 static bool put_call(JSContext *ctx, struct script_call *head, JSValueConst args,
-                     struct bytes *queue)
+                     struct bytes *queue, struct losses *losses)
 {
     size_t at = queue->n;
     bytes_put(queue, head, sizeof *head);
     size_t start = queue->n;
-    bool written = write_json(ctx, args, queue);
+    bool written = write_json_noting(ctx, args, queue, losses);
     if (written) {
         head->size = (uint32_t)(queue->n - start);
         memcpy(queue->at + at, head, sizeof *head);
@@ -52,7 +66,8 @@ static bool put_call(JSContext *ctx, struct script_call *head, JSValueConst args
     return false;
 }
 
-/* submit(row, id, args, line, from): queued until the guest has nothing else to do. */
+/* submit(row, id, args, line, from): queued until the guest has nothing else to do. Answers
+ * what was refused of the arguments, [path, what]; else undefined. */
 static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self;
@@ -65,13 +80,14 @@ static JSValue submit(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
         JS_ToUint32(ctx, &head.from, argv[4]) < 0)
         return JS_EXCEPTION;
     struct bytes mine = take_away(&calls_queue);
-    bool queued = put_call(ctx, &head, argv[2], &mine);
+    struct losses losses = {.refuses = true};
+    bool queued = put_call(ctx, &head, argv[2], &mine, &losses);
     struct bytes inner = take_away(&calls_queue);
     if (inner.n)
         bytes_put(&mine, inner.at, inner.n);
     free(inner.at);
     calls_queue = mine;
-    return queued ? JS_UNDEFINED : JS_EXCEPTION;
+    return queued ? JS_UNDEFINED : refusal(ctx, &losses);
 }
 
 static struct bytes spare = {.ceiling = UINT32_MAX / 4}; /* of synchronous calls */
@@ -82,7 +98,7 @@ static void give_back(struct bytes *mine)
     spare = *mine;
 }
 
-/* call(row, args): [failed, value] */
+/* call(row, args): [failed, value], or what was refused of the arguments as submit() does */
 static JSValue call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self;
@@ -94,10 +110,11 @@ static JSValue call(JSContext *ctx, JSValueConst self, int argc, JSValueConst *a
     struct bytes args = take_away(&spare);
     args.n = 0;
     args.failed = false;
-    if (!write_json(ctx, argv[1], &args)) {
+    struct losses losses = {.refuses = true};
+    if (!write_json_noting(ctx, argv[1], &args, &losses)) {
         bool memory = args.failed;
         give_back(&args);
-        return memory ? JS_ThrowOutOfMemory(ctx) : JS_EXCEPTION;
+        return memory ? JS_ThrowOutOfMemory(ctx) : refusal(ctx, &losses);
     }
     int32_t answer = host_call(row, args.at, (uint32_t)args.n);
     give_back(&args);

@@ -32,6 +32,31 @@ void bytes_pad(struct bytes *b);
  * the ceiling was hit (out->failed). */
 bool write_json(JSContext *ctx, JSValueConst v, struct bytes *out);
 
+/* What JSON has no word for and code seldom means to lose. */
+enum loss {
+    LOST_NAN,
+    LOST_INFINITY,
+    LOST_DATE,
+    LOST_FUNCTION,
+    LOST_SYMBOL,
+    LOST_PROMISE,
+    LOST_KINDS
+};
+#define LOST_PATH_MAX 96 /* with its NUL; a longer one ends in dots */
+struct losses {
+    bool refuses; /* the first one ends the writing: false, and no exception is pending */
+    struct {
+        uint64_t count;
+        char first
+            [LOST_PATH_MAX]; /* where the first is: "[0].a"; empty: the value itself */
+    } of[LOST_KINDS];
+};
+/* The same, and notes what is lost: numbers and dates that are none, promises; functions and
+ * symbols, but as members of objects only where it refuses. */
+bool write_json_noting(JSContext *ctx, JSValueConst v, struct bytes *out,
+                       struct losses *losses);
+extern const char *const loss_names[LOST_KINDS]; /* "NaN", "a promise" ... */
+
 /* Lone surrogates have no UTF-8: QuickJS writes them as three bytes each, which
  * become U+FFFD. */
 void mend_surrogates(char *s, size_t n);

@@ -1,5 +1,6 @@
 /* The JavaScript guest: what the host calls, and the loop that runs until
  * nothing is left to do but wait. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,8 @@ static uint32_t input_capacity, input_size;
 static struct script_answer answer;
 static bool main_done, main_failed, parse_failed;
 static JSValue main_promise, main_value; /* let go of by rest() */
-static struct bytes result = {0}, error_text = {.ceiling = 1 << 20};
+static struct bytes result = {0}, error_text = {.ceiling = 1 << 20},
+                    lost = {.ceiling = 4 << 10};
 
 static void die(void)
 {
@@ -314,9 +316,40 @@ static void put_own_error(const char *name, const char *message)
     put_error(e);
 }
 
+/* [{"what", "path", "count"}] */
+static void put_losses(const struct losses *losses)
+{
+    const char *before = "[";
+    lost.n = 0;
+    lost.failed = false;
+    for (int kind = 0; kind < LOST_KINDS; kind++) {
+        if (!losses->of[kind].count)
+            continue;
+        char count[24];
+        JSValue path = JS_NewString(context, losses->of[kind].first);
+        snprintf(count, sizeof count, "%llu", (unsigned long long)losses->of[kind].count);
+        bytes_text(&lost, before);
+        bytes_text(&lost, "{\"what\":\"");
+        bytes_text(&lost, loss_names[kind]);
+        bytes_text(&lost, "\",\"path\":");
+        write_json(context, path, &lost);
+        bytes_text(&lost, ",\"count\":");
+        bytes_text(&lost, count);
+        bytes_text(&lost, "}");
+        before = ",";
+        JS_FreeValue(context, path);
+    }
+    if (lost.n)
+        bytes_text(&lost, "]");
+    answer.lost_at = (uint32_t)(uintptr_t)lost.at;
+    answer.lost_size = lost.failed ? 0 : (uint32_t)lost.n;
+}
+
 static void put_result(JSValueConst value)
 {
-    bool ok = write_json(context, value, &result);
+    struct losses losses = {0};
+    bool ok = write_json_noting(context, value, &result, &losses);
+    put_losses(&losses);
     answer.result_at = (uint32_t)(uintptr_t)result.at;
     answer.result_size = (uint32_t)result.n;
     if (ok)

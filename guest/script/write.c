@@ -17,9 +17,70 @@ struct writer {
     int64_t index; /* negative: none */
     unsigned depth;
     JSValueConst above[DEPTH_MAX]; /* the objects around the present one */
+    struct step {
+        JSAtom key;
+        int64_t index;
+    } path[DEPTH_MAX];     /* which of its members each of them is at */
+    struct losses *losses; /* NULL: nobody asks */
+};
+
+const char *const loss_names[LOST_KINDS] = {
+    [LOST_NAN] = "NaN",
+    [LOST_INFINITY] = "infinite",
+    [LOST_DATE] = "an invalid date",
+    [LOST_FUNCTION] = "a function",
+    [LOST_SYMBOL] = "a symbol",
+    [LOST_PROMISE] = "a promise",
 };
 
 static bool write_value(struct writer *w, JSValueConst v, bool *absent);
+
+/* ---- what is lost --------------------------------------------------------- */
+
+static size_t put_step(struct writer *w, const struct step *s, char *to, size_t room)
+{
+    if (s->index >= 0)
+        return (size_t)snprintf(to, room, "[%lld]", (long long)s->index);
+    const char *name = JS_AtomToCString(w->ctx, s->key);
+    if (!name) {
+        JS_FreeValue(w->ctx, JS_GetException(w->ctx));
+        return room;
+    }
+    size_t n = (size_t)snprintf(to, room, ".%s", name);
+    JS_FreeCString(w->ctx, name);
+    return n;
+}
+
+static void put_path(struct writer *w, char path[LOST_PATH_MAX])
+{
+    size_t n = 0;
+    path[0] = '\0';
+    for (unsigned i = 0; i < w->depth && n < LOST_PATH_MAX; i++)
+        n += put_step(w, &w->path[i], path + n, LOST_PATH_MAX - n);
+    if (n < LOST_PATH_MAX)
+        return;
+    n = LOST_PATH_MAX - 4;
+    while (n > 0 && ((unsigned char)path[n] & 0xc0) == 0x80)
+        n--; /* no half of a character */
+    memcpy(path + n, "...", 4);
+}
+
+/* false: it is refused. */
+static bool lose(struct writer *w, enum loss kind)
+{
+    if (!w->losses)
+        return true;
+    if (w->losses->of[kind].count++ == 0)
+        put_path(w, w->losses->of[kind].first);
+    return !w->losses->refuses;
+}
+
+/* Functions and symbols that stand as members are left out, as everywhere. */
+static bool lose_absent(struct writer *w, enum loss kind)
+{
+    bool member = w->depth && w->path[w->depth - 1].index < 0;
+    return (member && w->losses && !w->losses->refuses) || lose(w, kind);
+}
 
 /* ---- scalars ------------------------------------------------------------ */
 
@@ -95,7 +156,9 @@ static bool write_number(struct writer *w, JSValueConst v)
     double d;
     if (JS_ToFloat64(w->ctx, &d, v) < 0)
         return false;
-    return isfinite(d) ? write_plain(w, v) : bytes_text(w->out, "null");
+    if (isfinite(d))
+        return write_plain(w, v);
+    return lose(w, isnan(d) ? LOST_NAN : LOST_INFINITY) && bytes_text(w->out, "null");
 }
 
 static bool write_bigint(struct writer *w, JSValueConst v)
@@ -129,6 +192,7 @@ static bool write_element(struct writer *w, JSValue v, uint64_t count)
         return false;
     bool absent = false;
     w->index = (int64_t)count;
+    w->path[w->depth - 1] = (struct step){JS_ATOM_NULL, w->index};
     bool ok = (count == 0 || bytes_text(w->out, ",")) && write_value(w, v, &absent) &&
               (!absent || bytes_text(w->out, "null"));
     JS_FreeValue(w->ctx, v);
@@ -162,6 +226,7 @@ static bool write_member(struct writer *w, JSAtom key, JSValue v, uint64_t *coun
         mend_surrogates((char *)(uintptr_t)name, n);
     w->key = key;
     w->index = -1;
+    w->path[w->depth - 1] = (struct step){key, -1};
     ok = ok && write_text(w->out, name, n) && bytes_text(w->out, ":") &&
          write_value(w, v, &absent);
     JS_FreeCString(w->ctx, name);
@@ -303,8 +368,10 @@ static bool write_object_value(struct writer *w, JSValueConst v, bool *absent)
 {
     if (JS_IsFunction(w->ctx, v)) {
         *absent = true;
-        return true;
+        return lose_absent(w, LOST_FUNCTION);
     }
+    if (JS_IsPromise(v) && !lose(w, LOST_PROMISE))
+        return false;
     JSValue inner = unbox(w->ctx, v);
     if (JS_IsException(inner))
         return false;
@@ -323,8 +390,11 @@ static bool write_made_json(struct writer *w, JSValueConst v, JSValueConst to_js
     JS_FreeValue(w->ctx, key);
     if (JS_IsException(made))
         return false;
-    bool ok = JS_IsObject(made) ? write_object_value(w, made, absent)
-                                : write_value(w, made, absent);
+    bool ok = true;
+    if (JS_IsNull(made) && JS_IsDate(v))
+        ok = lose(w, LOST_DATE);
+    ok = ok && (JS_IsObject(made) ? write_object_value(w, made, absent)
+                                  : write_value(w, made, absent));
     JS_FreeValue(w->ctx, made);
     return ok;
 }
@@ -355,10 +425,16 @@ static bool write_value(struct writer *w, JSValueConst v, bool *absent)
     if (JS_IsObject(v))
         return write_thing(w, v, absent);
     *absent = true; /* undefined, a symbol */
-    return true;
+    return !JS_IsSymbol(v) || lose_absent(w, LOST_SYMBOL);
 }
 
 bool write_json(JSContext *ctx, JSValueConst v, struct bytes *out)
+{
+    return write_json_noting(ctx, v, out, NULL);
+}
+
+bool write_json_noting(JSContext *ctx, JSValueConst v, struct bytes *out,
+                       struct losses *losses)
 {
     struct writer *w = malloc(sizeof *w);
     if (!w) {
@@ -370,6 +446,7 @@ bool write_json(JSContext *ctx, JSValueConst v, struct bytes *out)
     w->key = JS_ATOM_NULL;
     w->index = -1;
     w->depth = 0;
+    w->losses = losses;
     bool absent = false;
     bool ok = write_value(w, v, &absent);
     free(w);

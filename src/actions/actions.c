@@ -8,6 +8,7 @@
 #include "actions/confirm.h"
 #include "actions/functioning.h"
 #include "actions/machines.h"
+#include "actions/meant.h"
 #include "actions/permission.h"
 #include "actions/places.h"
 #include "actions/preview.h"
@@ -641,7 +642,8 @@ static bool run_row(struct actions *a, const struct action_row *row,
            place_find(&place, a, vault, who, e) && run_in(&place, &c, out, e);
 }
 
-void actions_unknown(struct actions *a, const struct caller *who, struct str name)
+void actions_unknown(struct actions *a, const struct caller *who, struct str name,
+                     struct buf *meant)
 {
     struct err ignored = {0};
     struct account account;
@@ -652,9 +654,11 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
     (void)snprintf(action, sizeof action, "unknown: %.*s", STR_ARGS(str_cut(name, 80)));
     account_begin(&account, a, action, NULL, who);
     account.outcome = ERR_NOT_FOUND;
-    if (place_find(&place, a, vault, who, &ignored))
+    bool there = place_find(&place, a, vault, who, &ignored);
+    if (there)
         account_place(&account, &place, NULL);
     account_end(&account);
+    meant_tell(a, there ? &place : NULL, vault, name, true, meant);
 }
 
 /* What is larger than its caller wants is told in part, and kept whole for a while. */

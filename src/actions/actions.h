@@ -129,8 +129,10 @@ bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e);
 
-/* Somebody called an action that there is not: recorded where the caller works. */
-void actions_unknown(struct actions *a, const struct caller *who, struct str name);
+/* Somebody called an action that there is not: recorded where the caller works. What does
+ * what it was to do is appended to `meant`, a clause; nothing where nobody knows. */
+void actions_unknown(struct actions *a, const struct caller *who, struct str name,
+                     struct buf *meant);
 
 /* ---- requests made by code ---------------------------------------------- */
 

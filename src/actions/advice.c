@@ -8,6 +8,7 @@
 #include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/report.h"
+#include "actions/told.h"
 #include "actions/unknown.h"
 
 #define NEAREST 3
@@ -124,9 +125,13 @@ void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
     bool none = str_is(answer, "null") && !strcmp(c->row.name, "notes.get");
     bool written = has_written(c, args, answer);
     unknown_noted(v, c, args, answer);
-    if (!none && !written)
+    scoped_buf struct buf failed;
+    buf_init(&failed, 1000);
+    if (!told_command(c->row.name, answer, &failed) && !none && !written)
         return;
     pthread_mutex_lock(&v->lock);
+    if (failed.n && !v->advice.command[0])
+        keep(v->advice.command, sizeof v->advice.command, buf_view(&failed));
     v->advice.writes[row] += written;
     v->advice.written |= written;
     if (none)
@@ -271,7 +276,7 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
 static bool is_misshapen(const struct advice *a)
 {
     return strstr(a->message, "needs an object") ||
-           strstr(a->message, "takes an object") ||
+           strstr(a->message, "takes an object") || strstr(a->message, " argument") ||
            strstr(a->message, "that is not empty");
 }
 
@@ -280,6 +285,17 @@ static void put_example(const struct host_call *c, struct buf *out)
     buf_cstr(out, " For example: ");
     for (const char *at = c->example; *at; at++)
         buf_char(out, *at == '\n' ? ' ' : *at);
+}
+
+/* What has another name than it may, or is newer than it was. */
+static void advise_conflict(const struct advice *a, struct buf *out)
+{
+    if (!strcmp(a->failed->row.name, "notes.create"))
+        buf_cstr(out, "Choose another title, or change that note with notes.update.");
+    else if (strstr(a->message, "a note of that name exists"))
+        buf_cstr(out, "Choose another title.");
+    else if (is_about_notes(a->failed) && strstr(a->message, "since it was read"))
+        buf_cstr(out, "Read it again with notes.get, then repeat the change.");
 }
 
 static void advise_call(struct evaluation *v, enum err_code code, struct buf *out)
@@ -297,8 +313,8 @@ static void advise_call(struct evaluation *v, enum err_code code, struct buf *ou
     if (code == ERR_DENIED && str_starts(str_of(a->message), "a query may "))
         buf_cstr(out, "One SELECT, with joins, WITH and subqueries, is accepted: "
                       "api.describe('notes.searchSQL') has the views.");
-    if (code == ERR_CONFLICT && !strcmp(a->failed->row.name, "notes.create"))
-        buf_cstr(out, "Choose another title, or change that note with notes.update.");
+    if (code == ERR_CONFLICT)
+        advise_conflict(a, out);
 }
 
 /* ---- the sentence -------------------------------------------------------- */
@@ -319,8 +335,6 @@ static const char *usual_advice(enum err_code type)
         return "Return a summary, or a part of the result.";
     case ERR_HOST_CALLS:
         return "Ask for less, for example with notes.search or a limit.";
-    case ERR_CONFLICT:
-        return "Read it again with notes.get, then repeat the change.";
     case ERR_NO_VAULT:
         return "Start cloche with --vault DIR.";
     case ERR_DENIED:

@@ -276,6 +276,48 @@ static void tell_refused(struct evaluation *v, const struct host_call *c, struct
         c->refused(v, values, a, outcome);
 }
 
+/* What stands between the brackets that begin before `at`; SIZE_MAX: any number. */
+static size_t parameters_at(const char *at)
+{
+    size_t depth = 1, n = *at != ')';
+    for (; *at && depth; at++) {
+        if (depth == 1 && !strncmp(at, "...", 3))
+            return SIZE_MAX;
+        n += depth == 1 && *at == ',';
+        depth += strchr("({[<", *at) != NULL;
+        depth -= strchr(")}]", *at) || (*at == '>' && at[-1] != '=');
+    }
+    return n;
+}
+
+/* How many arguments the longest of its overloads takes. */
+static size_t parameters(const struct host_call *c)
+{
+    size_t most = 0;
+    for (const char *at = c->signature; at; at = strchr(at, '\n')) {
+        at = strchr(at, '(');
+        if (!at)
+            break;
+        size_t n = parameters_at(at + 1);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* An argument too many is an option that was meant, and is told. A callback of map has an
+ * index and the array besides. */
+static bool takes_as_many(const struct host_call *c, const struct json *args,
+                          struct err *e)
+{
+    size_t given = json_length(args), most = given < 2 ? given : parameters(c);
+    if (given <= most || c->row.wrap || c->inner ||
+        json_is(json_at(args, most), JSON_NULL) ||
+        json_is(json_at(args, most + 1), JSON_ARRAY))
+        return true;
+    return err_set(e, ERR_INVALID, "%s takes %zu argument%s, not %zu; nothing was done",
+                   c->row.name, most, most == 1 ? "" : "s", given);
+}
+
 static bool begin(struct calling *x, struct str args, struct buf *out, struct err *e)
 {
     struct evaluation *v = x->v;
@@ -291,6 +333,10 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
     x->args = json_read(args, x->arena, e);
     if (!x->args)
         return err_wrap(e, "%s", c->row.name);
+    if (!takes_as_many(c, x->args, e)) {
+        advice_failed(v, c, x->args, e);
+        return false;
+    }
     if (!c->steady)
         atomic_store(&v->unsteady, true);
     return confirm(x, out, e);

@@ -17,6 +17,7 @@ struct advice {
     char identifier[200];            /* of the note that it was about, or "" */
     char option[64];                 /* that it does not take, or "" */
     char no_note[200];               /* for which notes.get answered null, or "" */
+    char command[240];               /* of the first command that failed, how; or "" */
     uint32_t writes[HOST_CALLS_MAX]; /* by row: how often it has changed something */
     bool written;                    /* has any? */
 };

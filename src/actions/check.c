@@ -314,17 +314,17 @@ static bool may_lack_await(struct str code, bool answered)
     return false;
 }
 
-static bool holds(struct str text, const char *part)
+static bool holds(struct str all, struct str part)
 {
-    return memmem(text.at, text.n, part, strlen(part)) != NULL;
+    return part.n && memmem(all.at, all.n, part.at, part.n);
 }
 
 /* Could a promise stand where its value was meant? Such a one is told as {}, and counts as
  * true. */
 static bool may_hold_promise(struct str code, struct str result)
 {
-    return holds(code, "(async") || holds(result, "{}") ||
-           holds(result, "[object Promise]");
+    return holds(code, STR("(async")) || holds(result, STR("{}")) ||
+           holds(result, STR("[object Promise]"));
 }
 
 /* NULL: this run is not looked into. */
@@ -345,9 +345,29 @@ static struct lint *lint_for(const struct action_call *c, const struct script_re
                : NULL;
 }
 
+/* The first 'name' of a message, with its quotes. */
+static struct str quoted(struct str message)
+{
+    const char *from = message.n ? memchr(message.at, '\'', message.n) : NULL;
+    size_t left = from ? message.n - (size_t)(from - message.at) : 0;
+    const char *to = left > 1 ? memchr(from + 1, '\'', left - 1) : NULL;
+    return to ? (struct str){from, (size_t)(to - from) + 1} : (struct str){0};
+}
+
+/* Does the failure tell of it already? `explained`: what would help against that. */
+static bool is_told(const struct json *finding, const struct script_outcome *o,
+                    struct str explained)
+{
+    if (o->success || !explained.n || o->within.line)
+        return false;
+    return json_int(json_get(finding, "line"), 0) == o->line ||
+           holds(explained, json_str(json_get(finding, "suggestion"))) ||
+           holds(explained, quoted(json_str(json_get(finding, "message"))));
+}
+
 void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_outcome *o, const struct script_origin *from,
-                 struct buf *out)
+                 struct str explained, struct buf *out)
 {
     struct err none = {0};
     struct lint *lint = lint_for(c, q, o);
@@ -358,7 +378,7 @@ void check_warns(const struct action_call *c, const struct script_request *q,
     struct json_iter it = json_iter(find(c, q, lint, &none));
     json_open_array(&w);
     while (json_next(&it))
-        if (is_worth_telling(it.value, names))
+        if (is_worth_telling(it.value, names) && !is_told(it.value, o, explained))
             put_warning(it.value, from, &w);
     json_close(&w);
     if (out->n == strlen("[]"))

@@ -12,6 +12,7 @@
 #include "actions/places.h"
 #include "actions/report.h"
 #include "actions/results.h"
+#include "actions/told.h"
 #include "os/os.h"
 
 #define CODE_MAX ((size_t)1 << 20)
@@ -168,6 +169,13 @@ static void keep_answer(const struct action_call *c, const struct cache_key *key
         cache_keep(c->actions->cache, key, o);
 }
 
+/* Does the result itself show how a command ended? */
+static bool is_whole(const struct script_outcome *o)
+{
+    struct str result = buf_view(&o->result);
+    return memmem(result.at, result.n, "\"exitCode\":", 11);
+}
+
 static bool run(const struct action_call *c, struct script *script,
                 struct script_request *q, struct kept *kept, struct answer *out,
                 struct err *e)
@@ -190,6 +198,9 @@ static bool run(const struct action_call *c, struct script *script,
         struct json_writer w = json_writer(&out->json);
         o.changed = o.changed && v.advice.written;
         kept_end(kept, &o);
+        told_losses(&v, &o);
+        if (o.success && !is_whole(&o))
+            told_failure(&v, json_str(json_get(c->arguments, "code")));
         evaluation_put_aside(c, &v, &o);
         keep_answer(c, &key, &v, &o);
         account_script(c->account, &o);

@@ -120,6 +120,7 @@
   kit.shared.fs = (name) => (call, callSync) => {
     const [prepare, finish] = METHODS[name];
     const make = async (here, args) => {
+      if (typeof args[args.length - 1] === 'function') throw Object.assign(here, { name: 'TypeError', message: `fs.${name} takes no callback: it answers a promise, to be awaited`, code: 'ERR_INVALID_ARG_VALUE' });
       const sent = prepare(...args);
       const answer = await call(...sent);
       if (answer.errno) throw fail(answer, here);

@@ -155,10 +155,11 @@ bool check_passes(const struct action_call *c, const struct script_request *q,
                   const struct script_origin *from, struct err *e);
 /* What the linter warns of in code that was run, as a JSON array; nothing where there is
  * nothing to warn of, or nobody who would: the policy says off. A server loads the linter
- * when it starts; other programs only for code that may lack an await. */
+ * when it starts; other programs only for code that may lack an await. `explained`: the
+ * suggestion of a failure, or empty; what that tells is not said again. */
 void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_outcome *o, const struct script_origin *from,
-                 struct buf *out);
+                 struct str explained, struct buf *out);
 action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;

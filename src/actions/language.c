@@ -65,8 +65,8 @@ static bool run_checked(const struct action_call *c, struct script *script,
     struct evaluation *v = q->perform_arg;
     if (!check_passes(c, q, from, e) || !script_run(script, q, o, e))
         return false;
-    check_warns(c, q, o, from, &v->warnings);
     check_explains(c, v, q, o);
+    check_warns(c, q, o, from, buf_view(&v->explained.suggestion), &v->warnings);
     functions_explain(v, o, from);
     return true;
 }

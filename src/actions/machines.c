@@ -396,12 +396,12 @@ bool machines_stop(const struct tool_call *c, const struct json *options,
     enum permission word;
     uint64_t begun_ns = os_mono_ns();
     bool ok = machine_use_begin(&u, c, "vm.stop", &word, e) && stop(&u, options, out, e);
-    account_machine(c->place->part,
-                    &(struct account_machine_deed){
-                        .call = "vm.stop",
-                        .machine = json_cstr(json_get(options, "machine")),
-                        .outcome = e->code,
-                        .wall_ns = os_mono_ns() - begun_ns});
+    account_machine(
+        c->place->part,
+        &(struct account_machine_deed){.call = "vm.stop",
+                                       .machine = json_cstr(json_get(options, "machine")),
+                                       .outcome = e->code,
+                                       .wall_ns = os_mono_ns() - begun_ns});
     return ok && buf_check(out->out, "the answer", e);
 }
 

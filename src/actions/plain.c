@@ -2,6 +2,7 @@
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/places.h"
+#include "actions/told.h"
 #include "actions/unknown.h"
 
 static bool note_answer(const struct answer *out, struct err *e)
@@ -48,15 +49,18 @@ static struct vault *action_own_vault(const struct action_call *c, struct err *e
     return place_view(c->place, vault, c->who->cancel, NULL, c->review);
 }
 
-/* Why nothing was found, where the filter names what is not there. */
-static void put_told(const struct action_call *c, struct vault *vault,
+/* Why nothing was found, where the filter names what is not there; and that there may be
+ * more than `found`. */
+static void put_told(const struct action_call *c, struct vault *vault, struct str found,
                      struct json_writer *w)
 {
     scoped_buf struct buf told;
     scoped_buf struct buf list;
     buf_init(&told, (size_t)16 << 10);
     buf_init(&list, (size_t)17 << 10);
-    unknown_tell(vault, "search_notes", c->arguments, false, &told);
+    if (str_is(found, "[]"))
+        unknown_tell(vault, "search_notes", c->arguments, false, &told);
+    told_limit("search_notes", c->arguments, found, &told);
     buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&told)));
     if (told.n)
         json_pair_raw(w, "warnings", buf_view(&list));
@@ -68,10 +72,13 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
     json_key(&w, "results");
+    size_t from = out->json.n;
     if (!vault || !notes_search(vault, c->arguments, &w, e))
         return false;
-    if (str_ends(buf_view(&out->json), ":[]"))
-        put_told(c, vault, &w);
+    scoped_buf struct buf found; /* the rows; `out` grows */
+    buf_init(&found, SIZE_MAX / 2);
+    buf_put(&found, out->json.at + from, out->json.n - from);
+    put_told(c, vault, buf_view(&found), &w);
     json_close(&w);
     return note_answer(out, e);
 }

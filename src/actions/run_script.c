@@ -13,6 +13,7 @@
 #include "actions/limits.h"
 #include "actions/places.h"
 #include "actions/report.h"
+#include "actions/told.h"
 
 #define FUEL_USUAL 10000000000         /* about a second and a half of computing */
 #define REQUEST_MAX ((size_t)16 << 20) /* bytes of one call's arguments */
@@ -187,9 +188,10 @@ static bool run(const struct action_call *c, struct script *runner,
     bool ran = check_passes(c, q, NULL, e) && script_run(runner, q, &o, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
-        check_warns(c, q, &o, NULL, &v.warnings);
+        check_warns(c, q, &o, NULL, STR(""), &v.warnings);
         name_kind(&o);
         o.changed = v.advice.written;
+        told_losses(&v, &o);
         evaluation_put_aside(c, &v, &o);
         account_script(c->account, &o);
         report_write(&v, &o, &w);

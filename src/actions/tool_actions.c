@@ -1,6 +1,9 @@
 /* Command-line tools as actions: wasm_<name>, run_tool, find_tools. */
 #include <stdio.h>
 
+#include "actions/api.h"
+#include "actions/calls.h"
+#include "actions/places.h"
 #include "actions/tooling.h"
 
 #define FOUND_USUAL 5
@@ -106,6 +109,38 @@ bool action_run_tool(const struct action_call *c, struct answer *out, struct err
 
 /* ---- find_tools ------------------------------------------------------------------- */
 
+/* The namespaces of what notes are about, and the word for what one is about. */
+static const struct {
+    const char *prefix, *word;
+} subjects[] = {
+    {"notes.", "note"},       {"noteTypes.", "type"},      {"links.", "link"},
+    {"hierarchy.", "parent"}, {"relationships.", "relat"}, {"vaults.", "vault"},
+};
+
+/* Is it one of those, and asked for by its word? */
+static bool is_subject(const char *call, struct str words)
+{
+    for (size_t i = 0; i < LENGTH(subjects); i++)
+        if (str_starts(str_of(call), subjects[i].prefix))
+            return memmem(words.at, words.n, subjects[i].word, strlen(subjects[i].word));
+    return false;
+}
+
+/* What is asked for may be what code calls, and no tool at all. */
+static void put_code(const struct action_call *c, struct str words, struct json_writer *w)
+{
+    struct err none = {0};
+    char name[64], text[300];
+    const struct host_call *call =
+        words.n && api_nearest(words, name) ? host_call_named(name) : NULL;
+    if (!call || !is_subject(name, words) ||
+        !permit_call(&c->place->permit, name, call->level, call->row.writes, &none))
+        return;
+    (void)snprintf(text, sizeof text, "evaluate_note_code: await %s(...) %s", name,
+                   call->summary);
+    json_pair_cstr(w, "code", text);
+}
+
 bool action_find_tools(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct json_writer w = json_writer(&out->json);
@@ -115,6 +150,7 @@ bool action_find_tools(const struct action_call *c, struct answer *out, struct e
     json_open_object(&w);
     if (!tooling_found(c->actions, c->place, words, category, (size_t)limit, &w, e))
         return false;
+    put_code(c, words, &w);
     json_pair_cstr(
         &w, "use",
         "run_tool {name, arguments: {its parameters}}; of a command-line tool also {args: "

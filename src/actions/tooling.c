@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "actions/meant.h"
 #include "actions/permission.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
@@ -49,6 +50,25 @@ static struct str spelt(struct str name, char out[static TOOL_NAME_MAX * 2])
     return (struct str){out, n};
 }
 
+/* For agents: what does that, or how to find it. */
+static void refuse_name(struct actions *a, unsigned vault, struct str name,
+                        const struct err *why, struct err *e)
+{
+    scoped_buf struct buf meant;
+    buf_init(&meant, 300);
+    if (why->code == ERR_NOT_FOUND)
+        meant_tell(a, NULL, vault, name, false, &meant);
+    if (meant.n)
+        err_set(e, ERR_NOT_FOUND, "there is no tool '%.*s'; %s",
+                STR_ARGS(str_cut(name, 60)), buf_cz(&meant));
+    else if (strstr(why->msg, " others are there"))
+        err_set(e, ERR_NOT_FOUND,
+                "there is no tool '%.*s'; find_tools finds tools by what they do",
+                STR_ARGS(str_cut(name, 60)));
+    else
+        err_set(e, why->code, "%s", why->msg);
+}
+
 const struct tool *tooling_find(struct actions *a, unsigned vault, struct str name,
                                 struct err *e)
 {
@@ -63,7 +83,7 @@ const struct tool *tooling_find(struct actions *a, unsigned vault, struct str na
     if (!t && why.code == ERR_NOT_FOUND && !str_eq(second, name))
         t = tool_find(c, second, str_of(id), &ignored);
     if (!t)
-        err_set(e, why.code, "%s", why.msg);
+        refuse_name(a, vault, name, &why, e);
     return t;
 }
 

@@ -18,7 +18,8 @@
   // What goes to the host: bytes as base64. `first` may be the args alone: tools.wc(['-l'], {stdin}).
   const options = (first, second) => {
     const given = Array.isArray(first) ? { ...second, args: first } : (first ?? {});
-    if (!isObject(given)) throw bad(`options are an object such as {args: ['-l'], stdin: 'text'}, not ${typeof given}`);
+    const wrong = !isObject(given) ? given : (second ?? null) !== null && !(Array.isArray(first) && isObject(second)) ? second : null;
+    if (wrong !== null) throw bad(`options are one object such as {args: ['-l'], stdin: 'text'}, not ${isObject(wrong) ? 'two' : typeof wrong}`);
     const out = { ...given };
     if ('stdin' in out) out.stdin = sent(out.stdin);
     if (Array.isArray(out.files)) out.files = Object.fromEntries(out.files.map((f) => [f?.name, f?.text ?? f?.bytes]));
@@ -74,6 +75,8 @@
   kit.shared.pipe = (callPipe) => (stages, shared) =>
     start(callPipe, () => {
       if (!Array.isArray(stages)) throw bad("stages are an array such as [{tool: 'sort'}, {tool: 'uniq', args: ['-c']}]");
+      const isStage = (stage) => isObject(stage) && typeof stage.tool === 'string';
+      if (!stages.every(isStage)) throw bad("each stage is an object such as {tool: 'sort', args: ['-u']}");
       return [stages.map((stage) => options(stage)), options(shared)];
     });
 

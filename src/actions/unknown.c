@@ -3,10 +3,10 @@
 #include "actions/unknown.h"
 
 #include "actions/calls.h"
+#include "actions/told.h"
 #include "json/json.h"
 
 #define FILTER_MAX ((size_t)64 << 10)
-#define TOLD_MAX ((size_t)8 << 10) /* bytes of what one evaluation is told */
 
 /* "x", or each of ["x", "y"] */
 static void put_texts(const struct json *v, struct json_writer *w)
@@ -37,6 +37,39 @@ static void put_keys(const struct json *o, struct json_writer *w)
             put_key(json_str(json_get(it.value, "key")), w);
 }
 
+static bool is_plain_value(const struct json *v)
+{
+    return json_is(v, JSON_STRING) || json_is(v, JSON_NUMBER);
+}
+
+static void put_value(struct str key, const struct json *value, bool equal,
+                      struct json_writer *w)
+{
+    if (!is_plain_value(value) || (key.n && memchr(key.at, '.', key.n)))
+        return;
+    json_open_object(w);
+    json_pair_str(w, "key", key);
+    json_pair(w, "value", value);
+    json_pair_bool(w, "equal", equal);
+    json_close(w);
+}
+
+static void put_values(const struct json *o, struct json_writer *w)
+{
+    struct json_iter it = json_iter(json_get(o, "metadata"));
+    while (json_next(&it))
+        put_value(it.key, it.value, true, w);
+    it = json_iter(json_get(o, "metadata_filters"));
+    while (json_next(&it)) {
+        struct str op = json_str(json_get(it.value, "operator"));
+        bool orders =
+            str_is(op, ">") || str_is(op, "<") || str_is(op, ">=") || str_is(op, "<=");
+        if (!op.n || str_is(op, "=") || orders)
+            put_value(json_str(json_get(it.value, "key")), json_get(it.value, "value"),
+                      !orders, w);
+    }
+}
+
 /* What the options of a list or search name; `alone`: the argument is no object but means
  * the type. */
 static void write_filter(const struct json *o, bool alone, struct buf *out)
@@ -59,13 +92,37 @@ static void write_filter(const struct json *o, bool alone, struct buf *out)
     json_open_array(&w);
     put_keys(o, &w);
     json_close(&w);
+    json_key(&w, "values");
+    json_open_array(&w);
+    put_values(o, &w);
+    json_close(&w);
     json_close(&w);
 }
 
-static void put_one(const char *call, const struct json *one, struct buf *out)
+/* A number is looked for where there are texts, or the other way round. */
+static void put_mismatch(const char *call, const struct json *one, struct buf *all)
 {
-    scoped_buf struct buf text;
+    scoped_buf struct buf text, advice, value;
     buf_init(&text, 4000);
+    buf_init(&advice, 4000);
+    buf_init(&value, 4000);
+    struct str holds = json_str(json_get(one, "holds"));
+    bool numbers = str_is(holds, "numbers");
+    struct json_writer w = json_writer(&value);
+    json_put(&w, json_get(one, "name"));
+    buf_printf(&text, "%s: '%.*s' holds %.*s, and the filter asks for the %s %.*s", call,
+               STR_ARGS(json_str(json_get(one, "what"))), STR_ARGS(holds),
+               numbers ? "text" : "number", STR_ARGS(buf_view(&value)));
+    buf_printf(&advice,
+               numbers ? "Give a number, without quotes." : "Give a text, in quotes.");
+    told_put(all, "unknown-filter", buf_view(&text), buf_view(&advice));
+}
+
+static void put_one(const char *call, const struct json *one, struct buf *all)
+{
+    scoped_buf struct buf text, advice;
+    buf_init(&text, 4000);
+    buf_init(&advice, 4000);
     struct str what = json_str(json_get(one, "what"));
     struct str near = json_str(json_get(one, "nearest"));
     struct json_iter known = json_iter(json_get(one, "known"));
@@ -73,27 +130,9 @@ static void put_one(const char *call, const struct json *one, struct buf *out)
                STR_ARGS(json_str(json_get(one, "name"))));
     for (const char *before = "; there are: "; json_next(&known); before = ", ")
         buf_printf(&text, "%s%.*s", before, STR_ARGS(json_str(known.value)));
-    struct json_writer w = json_writer(out);
-    json_open_object(&w);
-    json_pair_cstr(&w, "rule", "unknown-filter");
-    json_pair_cstr(&w, "severity", "warning");
-    json_pair_str(&w, "message", buf_view(&text));
-    buf_clear(&text);
-    buf_printf(&text, "Did you mean '%.*s'?", STR_ARGS(near));
     if (near.n)
-        json_pair_str(&w, "suggestion", buf_view(&text));
-    json_close(&w);
-}
-
-/* Once each, and only as far as there is room. */
-static void add(struct buf *all, struct str one)
-{
-    bool again = all->n && memmem(all->at, all->n, one.at, one.n);
-    if (again || all->n + one.n + 1 > TOLD_MAX)
-        return;
-    if (all->n)
-        buf_char(all, ',');
-    buf_str(all, one);
+        buf_printf(&advice, "Did you mean '%.*s'?", STR_ARGS(near));
+    told_put(all, "unknown-filter", buf_view(&text), buf_view(&advice));
 }
 
 void unknown_tell(struct vault *vault, const char *call, const struct json *options,
@@ -112,13 +151,11 @@ void unknown_tell(struct vault *vault, const char *call, const struct json *opti
     if (!asked || !notes_unknown(vault, asked, &w, &none))
         return;
     struct json_iter it = json_iter(json_read(buf_view(&found), a, &none));
-    while (json_next(&it)) {
-        scoped_buf struct buf one;
-        buf_init(&one, TOLD_MAX);
-        put_one(call, it.value, &one);
-        if (!one.failed)
-            add(all, buf_view(&one));
-    }
+    while (json_next(&it))
+        if (json_get(it.value, "holds"))
+            put_mismatch(call, it.value, all);
+        else
+            put_one(call, it.value, all);
 }
 
 /* ---- calls of code -------------------------------------------------------- */
@@ -137,16 +174,16 @@ void unknown_noted(struct evaluation *v, const struct host_call *c,
     bool looks = false;
     for (size_t i = 0; i < LENGTH(calls); i++)
         looks |= !strcmp(c->row.name, calls[i]);
-    struct vault *vault = looks && is_empty(answer) ? actions_vault(v, &none) : NULL;
-    if (!vault)
+    bool dry = c->reviewed && str_starts(answer, "{\"dry_run\"");
+    if (!looks && !dry)
         return;
     scoped_buf struct buf rows;
     buf_init(&rows, TOLD_MAX);
-    unknown_tell(vault, c->row.name, json_at(args, 0), !strcmp(c->row.name, calls[0]),
-                 &rows);
-    if (!rows.n)
-        return;
-    pthread_mutex_lock(&v->lock);
-    add(&v->told, buf_view(&rows));
-    pthread_mutex_unlock(&v->lock);
+    told_dry(c->row.name, json_at(args, 0), answer, &rows);
+    told_limit(c->row.name, json_at(args, 0), answer, &rows);
+    struct vault *vault = looks && is_empty(answer) ? actions_vault(v, &none) : NULL;
+    if (vault)
+        unknown_tell(vault, c->row.name, json_at(args, 0), !strcmp(c->row.name, calls[0]),
+                     &rows);
+    told_rows(v, buf_view(&rows));
 }

@@ -215,7 +215,7 @@ bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
                    struct err *e)
 {
     const char *nearest = NULL;
-    size_t best = 3;
+    size_t best = name.n > 6 ? 3 : 2; /* slips, not another word */
     for (size_t i = 0; i < s->count; i++) {
         size_t slips = str_distance(name, str_of(s->all[i]->tool.name));
         if (slips < best && slips < name.n && is_for(s->all[i], vault)) {

@@ -44,7 +44,7 @@ static inline bool json_is(const struct json *v, enum json_type t)
 
 /* Looks that never fail: what is absent or of another type reads as the
  * fallback. Strings may hold NUL bytes (\u0000) and are valid UTF-8. */
-struct str json_str(const struct json *v); /* "" if it is no string */
+struct str json_str(const struct json *v);   /* "" if it is no string */
 const char *json_cstr(const struct json *v); /* the same; "", too, if it holds a NUL */
 double json_number(const struct json *v, double fallback);
 int64_t json_int(const struct json *v, int64_t fallback); /* whole numbers only */

@@ -136,7 +136,7 @@ static void promises_in_place_of_values_are_found(void **state)
         {"return String(notes.get('a'))", "missing-await:1:15"},
         {"return [1].reduce(async (s, x) => s + x, 0) + 1", "missing-await:1:8"},
         {"return Promise.all([1]).length", "missing-await:1:25"},
-        {"return rows.filter(async (r) => r.ok)", "async-test:1:20"},
+        {"return rows.filter(async (r) => r.ok)", "async-callback:1:13"},
         /* and these are not */
         {"return ids.map((x) => x.id)", ""}, {"return {a: await notes.get('a')}", ""},
         {"return await Promise.all(ids.map(async (x) => x))", ""},

@@ -136,7 +136,12 @@ static bool run_unknown(const struct call *c, const struct caller *who,
 {
     (void)out;
     struct str name = json_str(json_get(c->params, "name"));
-    c->m->backend.unknown(c->m->backend.arg, who, name);
+    scoped_buf struct buf meant;
+    buf_init(&meant, 300);
+    c->m->backend.unknown(c->m->backend.arg, who, name, &meant);
+    if (meant.n)
+        return err_set(e, ERR_NOT_FOUND, "Unknown tool: %.*s; %s",
+                       STR_ARGS(str_cut(name, 128)), buf_cz(&meant));
     struct str names = buf_view(&c->m->names);
     return err_set(e, ERR_NOT_FOUND, UNKNOWN_TOOL, UNKNOWN_ARGS(name, names, 200));
 }

@@ -60,8 +60,10 @@ struct backend {
     /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
-    /* Is told of calls of what there is not; NULL: nobody wants to know. */
-    void (*unknown)(void *arg, const struct caller *who, struct str name);
+    /* Is told of calls of what there is not, and tells in `meant` what was meant, if it
+     * knows; NULL: nobody wants to know. */
+    void (*unknown)(void *arg, const struct caller *who, struct str name,
+                    struct buf *meant);
     /* What is installed beside the program; NULL: all. */
     struct actions_parts (*parts)(void *arg);
     /* What a credential needs for it (SCOPE_*); NULL: nothing. */

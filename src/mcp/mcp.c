@@ -83,9 +83,10 @@ static bool call_action(void *arg, const struct action *which,
     return actions_call(arg, which, arguments, who, out, e);
 }
 
-static void record_unknown(void *arg, const struct caller *who, struct str name)
+static void record_unknown(void *arg, const struct caller *who, struct str name,
+                           struct buf *meant)
 {
-    actions_unknown(arg, who, name);
+    actions_unknown(arg, who, name, meant);
 }
 
 static void listen_to(void *arg, alert_fn *fn, void *fn_arg, bool on)

@@ -177,8 +177,10 @@ vault_call notes_search_by_text;
 struct sql_caller;
 bool notes_search_sql(struct vault *v, const struct json *options,
                       const struct sql_caller *c, struct json_writer *out, struct err *e);
-/* {types?, tags?, keys? (of metadata), each [names]} -> [{what, name, nearest?, known: [at most
- * 12]}] of those that no note has, nor, of types, a description. */
+/* {types?, tags?, keys? (of metadata), each [names], values?: [{key, value, equal}]} -> [{what,
+ * name, nearest?, known: [at most 12], holds?}] of those that no note has, nor, of types, a
+ * description. Of values `what` is the key, and holds: "numbers" or "texts", where the value
+ * is of the other kind; without `equal` that alone is told. */
 vault_call notes_unknown;
 /* Ids that a wrong identifier may mean, likeliest first, at most `max` (8), within 50 ms. */
 bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,

@@ -1,4 +1,4 @@
-/* What a filter names and no note has: a type, a tag, a key of metadata.
+/* What a filter names and no note has: a type, a tag, a key of metadata, a value under one.
  *
  * Asked for after an answer was empty, so that it is a slip of the pen in the filter, and not
  * an empty vault, that is told of. */
@@ -81,6 +81,87 @@ static bool tell(struct unknown *u, struct db *db, const struct kind *k, struct 
     return true;
 }
 
+/* ---- values ---------------------------------------------------------------- */
+
+/* One row each of what stands under a key, also in lists, commonest first. */
+static const char values_query[] =
+    "WITH v AS (SELECT j.value AS value, j.type AS type FROM notes n, json_each(n.metadata) j"
+    " WHERE j.key = ?1 AND j.type IN ('text', 'integer', 'real') UNION ALL"
+    " SELECT e.value, e.type FROM notes n, json_each(n.metadata) j, json_each(j.value) e"
+    " WHERE j.key = ?1 AND j.type = 'array')"
+    " SELECT CAST(value AS TEXT), type = 'text' FROM v"
+    " WHERE type IN ('text', 'integer', 'real') GROUP BY 1, 2 ORDER BY count(*) DESC, 1";
+
+/* What there is under a key, beside the value that a filter asks for. */
+struct values {
+    size_t texts, numbers;
+    bool there;
+    struct buf known; /* a JSON array of the first, as texts */
+    struct json_writer w;
+    struct buf near;
+};
+
+static bool read_values(struct db *db, struct str key, struct str wanted,
+                        struct values *v, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(db, values_query, e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, key);
+    json_open_array(&v->w);
+    while (query_next(q, e)) {
+        struct str one = query_str(q, 0);
+        bool text = query_int(q, 1) != 0;
+        size_t before = v->texts + v->numbers;
+        *(text ? &v->texts : &v->numbers) += 1;
+        v->there |= text && str_eq(one, wanted);
+        if (before < KNOWN_MAX)
+            json_put_str(&v->w, str_cut(one, 60));
+        if (text && !v->near.n && before < NEAR_MAX && is_alike(wanted, one))
+            buf_str(&v->near, str_cut(one, 60));
+    }
+    json_close(&v->w);
+    return !e->code;
+}
+
+static void put_values(struct unknown *u, const struct json *one, const struct values *v)
+{
+    bool text = json_is(json_get(one, "value"), JSON_STRING);
+    struct str key = json_str(json_get(one, "key"));
+    bool mismatch = text ? v->numbers && !v->texts : v->texts && !v->numbers;
+    if (!mismatch &&
+        (!text || v->there || !v->texts || !json_bool(json_get(one, "equal"), false)))
+        return;
+    json_open_object(&u->w);
+    json_pair_str(&u->w, "what", str_cut(key, 60));
+    json_key(&u->w, "name");
+    json_put(&u->w, json_get(one, "value"));
+    if (mismatch)
+        json_pair_cstr(&u->w, "holds", text ? "numbers" : "texts");
+    if (!mismatch && v->near.n)
+        json_pair_str(&u->w, "nearest", buf_view(&v->near));
+    json_pair_raw(&u->w, "known", buf_view(&v->known));
+    json_close(&u->w);
+}
+
+static bool tell_value(struct unknown *u, struct db *db, const struct json *one,
+                       struct err *e)
+{
+    const struct json *value = json_get(one, "value");
+    struct values v = {0};
+    buf_init(&v.known, (size_t)16 << 10);
+    buf_init(&v.near, 256);
+    v.w = json_writer(&v.known);
+    bool ok = read_values(db, json_str(json_get(one, "key")), json_str(value), &v, e);
+    if (ok && json_str(value).n <= 200)
+        put_values(u, one, &v);
+    buf_done(&v.known);
+    buf_done(&v.near);
+    return ok;
+}
+
+/* ---- all of it --------------------------------------------------------------- */
+
 static bool look(struct db *db, void *arg, struct err *e)
 {
     struct unknown *u = arg;
@@ -96,6 +177,10 @@ static bool look(struct db *db, void *arg, struct err *e)
                 return false;
         }
     }
+    struct json_iter it = json_iter(json_get(u->filter, "values"));
+    for (size_t n = 0; n < NAMES_MAX && json_next(&it); n++)
+        if (!tell_value(u, db, it.value, e))
+            return false;
     json_close(&u->w);
     return true;
 }

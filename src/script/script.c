@@ -23,6 +23,7 @@ void script_outcome_init(struct script_outcome *o)
 {
     *o = (struct script_outcome){0};
     buf_init(&o->result, SIZE_MAX / 2);
+    buf_init(&o->lost, (size_t)4 << 10);
     buf_init(&o->logs, SIZE_MAX / 2);
     buf_init(&o->saved, 0);
     struct buf *const texts[] = {&o->name,    &o->message, &o->stack,   &o->frame,
@@ -33,9 +34,9 @@ void script_outcome_init(struct script_outcome *o)
 
 void script_outcome_done(struct script_outcome *o)
 {
-    struct buf *const all[] = {&o->result, &o->logs,    &o->name,        &o->message,
-                               &o->stack,  &o->frame,   &o->preview,     &o->missing,
-                               &o->saved,  &o->problem, &o->within.frame};
+    struct buf *const all[] = {&o->result,  &o->lost,  &o->logs,    &o->name,
+                               &o->message, &o->stack, &o->frame,   &o->preview,
+                               &o->missing, &o->saved, &o->problem, &o->within.frame};
     for (size_t i = 0; i < LENGTH(all); i++)
         buf_done(all[i]);
     free(o->made);
@@ -140,6 +141,9 @@ static bool read_outcome(struct run *r, struct world *w, const struct script_ans
     if (text.n > r->q->result_max)
         text.n = r->q->result_max;
     buf_str(&r->out->result, text);
+    if (!guest_text(w, a->lost_at, a->lost_size, &text, e))
+        return false;
+    buf_str(&r->out->lost, text);
     r->out->success = !a->failed;
     if (r->out->success)
         return true;

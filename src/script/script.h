@@ -176,6 +176,8 @@ struct script_stats {
 struct script_outcome {
     bool success;
     struct buf result; /* JSON text, when success */
+    struct buf lost;   /* what of it JSON has no word for: empty, or a JSON array of
+                        * {"what": "NaN", "path": "[0].a", "count"} */
     struct buf logs;   /* a JSON array of {"level", "message"} */
     uint32_t logs_dropped;
     struct script_made *made; /* in the order in which they were made */

@@ -354,8 +354,15 @@ static void values_go_to_the_host_and_come_back(void **state)
         {"quick.echo()", "[]"},
         {"quick.echo(null, false, 0, '', 1.5, '\\u00e9', [1], {a: undefined, b: 1})",
          "[null,false,0,\"\",1.5,\"\u00e9\",[1],{\"b\":1}]"},
-        {"quick.echo(undefined, 10n, new Date(0), NaN)",
-         "[null,\"10n\",\"1970-01-01T00:00:00.000Z\",null]"},
+        {"quick.echo(undefined, 10n, new Date(0))",
+         "[null,\"10n\",\"1970-01-01T00:00:00.000Z\"]"},
+        /* what JSON does not have is refused, with its place */
+        {"[NaN, {a: [1, -1 / 0]}, new Date('x'), () => 1, Symbol('s'), Promise.resolve(1)]"
+         ".map((v) => { try { sync.echo(0, v) } catch (e) { return e.message.split(',')[0] } })",
+         "[\"argument 2 is NaN\",\"a[1] is infinite\",\"argument 2 is an invalid date\","
+         "\"argument 2 is a function\",\"argument 2 is a symbol\",\"argument 2 is a promise\"]"},
+        {"quick.echo({a: {b: NaN}}).catch((e) => [e.name, e.message])",
+         "[\"InvalidInput\",\"a.b is NaN, which JSON does not have; nothing was done\"]"},
         {"sync.echo(1, 'x')", "[1,\"x\"]"},
         /* writing the arguments makes calls itself */
         {"sync.echo({get a() { return sync.echo(1, 'inner') }, b: 2})",
