@@ -321,13 +321,18 @@ void slot_uncover(struct slot *s)
     s->spoilt = true;
 }
 
-/* One page as the image has it. */
-static void copy_page(const struct image *i, size_t at, uint8_t *to)
+/* Bytes from..to, whole pages, as the image has them. */
+static void copy_pages(const struct image *i, size_t from, size_t to, uint8_t *base)
 {
-    if (i->holds[at / PAGE])
-        memcpy(to, i->pristine + at, PAGE);
-    else
-        memset(to, 0, PAGE);
+    for (size_t at = from, end; at < to; at = end) {
+        bool holds = i->holds[at / PAGE];
+        for (end = at + PAGE; end < to && i->holds[end / PAGE] == holds;)
+            end += PAGE;
+        if (holds)
+            memcpy(base + at, i->pristine + at, end - at);
+        else
+            memset(base + at, 0, end - at);
+    }
 }
 
 /* Were all written pages found by the last search? What another thread wrote would count
@@ -360,12 +365,9 @@ static bool slot_reset(struct slot *s)
         pages += (size_t)(s->written[i].end - s->written[i].start) / PAGE;
     if (pages > RESET_PAGES_MAX)
         return false;
-    for (size_t i = 0; i < s->written_count; i++) {
-        size_t end = (size_t)(s->written[i].end - (uintptr_t)s->base);
-        for (size_t at = (size_t)(s->written[i].start - (uintptr_t)s->base); at < end;
-             at += PAGE)
-            copy_page(s->image, at, s->base + at);
-    }
+    for (size_t i = 0; i < s->written_count; i++)
+        copy_pages(s->image, (size_t)(s->written[i].start - (uintptr_t)s->base),
+                   (size_t)(s->written[i].end - (uintptr_t)s->base), s->base);
     return true;
 }
 
