@@ -196,7 +196,8 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
     const char *sync = o->durable    ? "PRAGMA synchronous = EXTRA"
                        : o->fleeting ? "PRAGMA synchronous = OFF"
                                      : "PRAGMA synchronous = NORMAL";
-    bool ok = db_exec(d, mode, e) && db_exec(d, sync, e) &&
+    bool ok = (!o->large_pages || db_exec(d, "PRAGMA page_size = 8192", e)) &&
+              db_exec(d, mode, e) && db_exec(d, sync, e) &&
               db_exec(d, "PRAGMA temp_store = MEMORY", e) && migrate(d, o, e);
     if (damaged)
         *damaged = d->damaged;
