@@ -38,6 +38,7 @@
 #define RESET_PAGES_MAX 384u /* beyond it, new page faults cost less than copies */
 #define FREE_SLOTS_MAX 64u   /* kept for each image; the rest is unmapped */
 #define VERIFY_EVERY 1000u
+#define STAYS_MAPPED_MAX ((size_t)8 << 20) /* of an image whose slot was compared */
 
 /* ---- finding written pages ---------------------------------------------- */
 
@@ -424,6 +425,14 @@ static bool slot_verify(struct slot *s)
     return false;
 }
 
+/* Comparing all of it has mapped all of it, which a search has to walk, and takes for
+ * written by the older interface. Mapping it afresh costs more than a few such searches. */
+static bool may_stay_mapped(const struct image *i)
+{
+    return i->size <= STAYS_MAPPED_MAX &&
+           atomic_load_explicit(&finder_now, memory_order_relaxed) == FIND_SCAN;
+}
+
 void slot_give_back(struct slot *s)
 {
     struct image *image = s->image;
@@ -439,9 +448,8 @@ void slot_give_back(struct slot *s)
         reset && (image->verify_all || turn % VERIFY_EVERY == VERIFY_EVERY - 1);
     if (compare && !slot_verify(s))
         reset = false;
-    /* Reading all of it has mapped all of it, which the next scan would have to
-     * walk: so what was compared is mapped afresh, too. */
-    bool usable = !image->is_file && ((reset && !compare) || slot_map(s));
+    bool keep = reset && (!compare || may_stay_mapped(image));
+    bool usable = !image->is_file && (keep || slot_map(s));
 
     pthread_mutex_lock(&image->lock);
     image->resets += reset;
