@@ -55,6 +55,33 @@ static void keep_list(struct evaluation *v, struct seen *s, const struct json *m
         keep_new(v, &s->list, buf_view(&list));
 }
 
+#define CONTENT ",\"content\":\""
+
+/* Of a quote in a string, which a quote begins: do backslashes before it pair up? */
+static bool is_escaped(const char *quote)
+{
+    const char *p = quote;
+    while (p[-1] == '\\')
+        p--;
+    return (quote - p) % 2;
+}
+
+/* An answer without a note's content, most of it, which is not asked for here. Within a
+ * string a quote stands behind a backslash: this is a member, and where it ends is seen. */
+static struct str without_content(struct str text, struct buf *out)
+{
+    const char *end = text.at + text.n;
+    const char *from = memmem(text.at, text.n, CONTENT, strlen(CONTENT));
+    const char *p = from ? from + strlen(CONTENT) : end;
+    while ((p = memchr(p, '"', (size_t)(end - p))) && is_escaped(p))
+        p++;
+    if (!p)
+        return text;
+    buf_put(out, text.at, (size_t)(from - text.at));
+    buf_put(out, p + 1, (size_t)(end - p - 1));
+    return buf_view(out);
+}
+
 /* Notes the hash in what get or update has just answered: the text behind
  * `from` in `out`. Best effort: without it the code is asked for a hash. */
 void seen_note(struct evaluation *v, struct str asked, const struct buf *out, size_t from)
@@ -62,7 +89,9 @@ void seen_note(struct evaluation *v, struct str asked, const struct buf *out, si
     struct err full = {0};
     struct str text = {out->at + from, out->n - from};
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *note = json_read(text, a, &full);
+    scoped_buf struct buf lean;
+    buf_init(&lean, CALL_ARGS_MAX);
+    const struct json *note = json_read(without_content(text, &lean), a, &full);
     struct str id = json_str(json_get(note, "id"));
     if (!id.n)
         id = json_str(json_get(note, "new_id"));

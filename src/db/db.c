@@ -1,6 +1,7 @@
 #include "db/db.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,6 +109,21 @@ static int wait_busy(void *arg, int tries)
     return 1;
 }
 
+/* Nobody asks how much memory SQLite has taken, and counting it takes a lock that all its
+ * connections share, twice for each piece of memory. Refused where a program that we are a
+ * part of uses SQLite already: then it counts. */
+static void count_no_memory(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+int db_open_raw(const char *path, int flags, sqlite3 **out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, count_no_memory);
+    return sqlite3_open_v2(path, out, flags, NULL);
+}
+
 /* The file may be a stranger's: its schema must not be able to do anything. */
 void db_harden(struct db *d)
 {
@@ -167,7 +183,7 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                 SQLITE_OPEN_NOFOLLOW;
-    int rc = sqlite3_open_v2(path, &d->raw, flags, NULL);
+    int rc = db_open_raw(path, flags, &d->raw);
     if (rc != SQLITE_OK) {
         db_failed(d, rc, "open", e);
         return NULL;
@@ -180,7 +196,8 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
     const char *sync = o->durable    ? "PRAGMA synchronous = EXTRA"
                        : o->fleeting ? "PRAGMA synchronous = OFF"
                                      : "PRAGMA synchronous = NORMAL";
-    bool ok = db_exec(d, mode, e) && db_exec(d, sync, e) &&
+    bool ok = (!o->large_pages || db_exec(d, "PRAGMA page_size = 8192", e)) &&
+              db_exec(d, mode, e) && db_exec(d, sync, e) &&
               db_exec(d, "PRAGMA temp_store = MEMORY", e) && migrate(d, o, e);
     if (damaged)
         *damaged = d->damaged;
@@ -306,7 +323,7 @@ struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                 SQLITE_OPEN_URI;
     int rc = db_put_uri(path, "immutable=1", &uri)
-                 ? sqlite3_open_v2(buf_cz(&uri), &d->raw, flags, NULL)
+                 ? db_open_raw(buf_cz(&uri), flags, &d->raw)
                  : SQLITE_NOMEM;
     if (rc != SQLITE_OK) {
         db_failed(d, rc, "open", e);

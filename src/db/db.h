@@ -26,6 +26,9 @@ struct db_options {
     /* The disk may be another machine's, with whom memory cannot be shared: no WAL,
      * and readers wait while one writes. */
     bool remote;
+    /* Much is written at a time: a file that is made has pages of 8 KiB, which halves what
+     * SQLite asks of the system; one that is there keeps its own. */
+    bool large_pages;
     unsigned wait_ms; /* for who writes or opens it; 0: the 30 s from above */
 };
 

@@ -115,6 +115,28 @@ static void migrations_run_once_and_in_order(void **state)
     assert_int_equal(ask(again, "PRAGMA user_version"), 2);
 }
 
+static void pages_are_as_large_as_when_the_file_was_made(void **state)
+{
+    (void)state;
+    struct db_options large = one_step;
+    large.large_pages = true;
+    {
+        scoped(db_close) struct db *d = open_it(&one_step);
+        assert_int_equal(ask(d, "PRAGMA page_size"), 4096);
+        run(d, "INSERT INTO a(n) VALUES(5)");
+    }
+    {
+        scoped(db_close) struct db *d = open_it(&large);
+        assert_int_equal(ask(d, "PRAGMA page_size"), 4096);
+        assert_int_equal(ask(d, "SELECT n FROM a"), 5);
+    }
+    struct err e = {0};
+    assert_true(db_remove(dir, "x.db", &e));
+    scoped(db_close) struct db *d = open_it(&large);
+    run(d, "INSERT INTO a(n) VALUES(6)");
+    assert_int_equal(ask(d, "PRAGMA page_size"), 8192);
+}
+
 static void a_newer_database_is_refused_and_kept(void **state)
 {
     (void)state;
@@ -420,6 +442,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_database_is_made_and_keeps_what_was_put),
         T(migrations_run_once_and_in_order),
+        T(pages_are_as_large_as_when_the_file_was_made),
         T(a_newer_database_is_refused_and_kept),
         T(a_failed_migration_changes_nothing),
         T(a_transaction_ends_with_its_scope),

@@ -33,6 +33,8 @@ struct db {
     void *visible;         /* its own */
 };
 
+/* sqlite3_open_v2(), by which every connection is opened. */
+int db_open_raw(const char *path, int flags, sqlite3 **out);
 enum err_code db_code(int rc);
 /* Sets *e from SQLite's result and notes damage; returns false. */
 bool db_failed(struct db *d, int rc, const char *doing, struct err *e);

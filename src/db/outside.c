@@ -73,7 +73,7 @@ struct db *db_open_apart(const char *path, struct err *e)
     }
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                 SQLITE_OPEN_URI;
-    int rc = sqlite3_open_v2(buf_cz(&uri), &raw, flags, NULL);
+    int rc = db_open_raw(buf_cz(&uri), flags, &raw);
     scoped(db_close) struct db *d = wrap(raw, rc, e);
     /* Reading opens the files that go with it, which stay open. */
     return d && db_exec(d, "PRAGMA mmap_size = 0; SELECT 1 FROM sqlite_schema", e)
@@ -109,8 +109,7 @@ struct db *db_open_bytes(int fd, struct err *e)
         err_set(e, ERR_IO, "cannot read a copy of the database: %m");
         return NULL;
     }
-    int rc = sqlite3_open_v2(":memory:", &raw,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = db_open_raw(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, &raw);
     scoped(db_close) struct db *d = wrap(raw, rc, e);
     if (!d)
         return NULL;
@@ -129,7 +128,7 @@ struct db *db_open_reader(int dir, const char *name, struct err *e)
     if (!db_is_file(dir, name, e) || !db_path_of(dir, name, path, e))
         return NULL;
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
-    int rc = sqlite3_open_v2(path, &raw, flags, NULL);
+    int rc = db_open_raw(path, flags, &raw);
     return wrap(raw, rc, e);
 }
 
@@ -148,8 +147,7 @@ static bool copy_all(struct db *from, struct db *to, struct err *e)
 struct db *db_copy(struct db *from, struct err *e)
 {
     sqlite3 *raw = NULL;
-    int rc = sqlite3_open_v2(":memory:", &raw,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = db_open_raw(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, &raw);
     scoped(db_close) struct db *d = wrap(raw, rc, e);
     return d && copy_all(from, d, e) ? take(d) : NULL;
 }
@@ -162,7 +160,7 @@ bool db_copy_to(struct db *from, int dir, const char *name, struct err *e)
         return false;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE |
                 SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
-    int rc = sqlite3_open_v2(path, &raw, flags, NULL);
+    int rc = db_open_raw(path, flags, &raw);
     scoped(db_close) struct db *d = wrap(raw, rc, e);
     return d && db_exec(d, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", e) &&
            copy_all(from, d, e);

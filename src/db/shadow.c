@@ -89,7 +89,7 @@ bool db_shadow_open(struct db *d, const struct db_outside *o, struct err *e)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (!buf_check(&sql, "the views", e))
         return false;
-    if (sqlite3_open_v2(":memory:", &d->shadow, flags, NULL) != SQLITE_OK ||
+    if (db_open_raw(":memory:", flags, &d->shadow) != SQLITE_OK ||
         sqlite3_exec(d->shadow, buf_cz(&sql), NULL, NULL, NULL) != SQLITE_OK)
         failed(d, e);
     *v = (struct visible){.count = 0};

@@ -76,6 +76,13 @@ struct slot {
     uint64_t tenant;
     bool spoilt;             /* grew, trapped or was killed: map afresh */
     struct guarded *guarded; /* of an image that is a file */
+    bool faults_tell;        /* no page becomes its own but by a fault */
+    /* What the last search since it was mapped found, if there was one. */
+    bool searched;
+    struct page_region *written;
+    size_t written_count;
+    pthread_t taker; /* who took it, */
+    uint64_t faults; /* and that thread's page faults then */
 };
 
 /* A slot of `size` accessible bytes, its content the image (or zeros).

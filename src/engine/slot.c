@@ -5,7 +5,9 @@
  * fresh anonymous memory. What a world wrote is found afterwards
  * (PAGEMAP_SCAN, or the bits of /proc/self/pagemap) and copied back from the
  * image, so that the next world meets no page faults: those, not instantiation,
- * are what a fresh world costs.
+ * are what a fresh world costs. A page that was written stays one of the slot's own,
+ * and another becomes one only by a page fault: where the thread had none since the
+ * slot was taken, the pages to be copied back are those of the last search.
  *
  * An image may also be a file on the disk, of a size that resetting would not pay for (a
  * computer's memory): its slots show the file itself, where it is not a hole, and nothing
@@ -26,6 +28,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +38,7 @@
 #define RESET_PAGES_MAX 384u /* beyond it, new page faults cost less than copies */
 #define FREE_SLOTS_MAX 64u   /* kept for each image; the rest is unmapped */
 #define VERIFY_EVERY 1000u
+#define STAYS_MAPPED_MAX ((size_t)8 << 20) /* of an image whose slot was compared */
 
 /* ---- finding written pages ---------------------------------------------- */
 
@@ -59,6 +63,7 @@ enum {
 
 enum finder { FIND_UNKNOWN, FIND_SCAN, FIND_BITS, FIND_NONE };
 static atomic_int finder_now = FIND_UNKNOWN;
+static atomic_bool faults_are_counted; /* does this system tell of them? */
 static int pagemap_fd = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -125,6 +130,28 @@ static int find_written(const uint8_t *base, size_t size, struct page_region *ou
     }
 }
 
+/* Page faults of this thread until now, those within its system calls included. */
+static uint64_t faults_now(void)
+{
+    struct rusage u = {0};
+    (void)getrusage(RUSAGE_THREAD, &u);
+    return (uint64_t)u.ru_minflt + (uint64_t)u.ru_majflt;
+}
+
+/* Does a first write to a page that was read count as one? */
+static bool counts_faults(int fd)
+{
+    uint8_t *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return false;
+    *(volatile uint8_t *)p;
+    uint64_t before = faults_now();
+    *(volatile uint8_t *)p = 1;
+    uint64_t after = faults_now();
+    munmap(p, PAGE);
+    return after > before;
+}
+
 /* Tries an interface on a mapping whose written page is known. */
 static bool finds_it(enum finder f, int fd)
 {
@@ -150,6 +177,7 @@ static void choose_finder(void)
         f = finds_it(FIND_SCAN, fd)   ? FIND_SCAN
             : finds_it(FIND_BITS, fd) ? FIND_BITS
                                       : FIND_NONE;
+    atomic_store(&faults_are_counted, f != FIND_NONE && counts_faults(fd));
     atomic_store(&finder_now, f);
 }
 
@@ -178,6 +206,7 @@ void slot_unmap(struct slot *s)
 {
     guard_off(s->guarded);
     munmap(s->base, s->reserved);
+    free(s->written);
     free(s);
 }
 
@@ -203,8 +232,12 @@ static bool slot_map(struct slot *s)
                  i->fd_at + (off_t)t->from) == MAP_FAILED)
             return false;
     }
+    /* A large page, which the system may make of small ones at any time, would be the
+     * slot's own without a fault. */
+    s->faults_tell = i && !i->is_file && madvise(s->base, size, MADV_NOHUGEPAGE) == 0;
     s->size = size;
     s->spoilt = false;
+    s->searched = false;
     return true;
 }
 
@@ -263,6 +296,8 @@ struct slot *slot_take(struct image *image, size_t size, size_t reserved, uint64
         slot_give_back(s);
         return NULL;
     }
+    s->taker = pthread_self();
+    s->faults = faults_now();
     return s;
 }
 
@@ -287,32 +322,53 @@ void slot_uncover(struct slot *s)
     s->spoilt = true;
 }
 
-/* One page as the image has it. */
-static void copy_page(const struct image *i, size_t at, uint8_t *to)
+/* Bytes from..to, whole pages, as the image has them. */
+static void copy_pages(const struct image *i, size_t from, size_t to, uint8_t *base)
 {
-    if (i->holds[at / PAGE])
-        memcpy(to, i->pristine + at, PAGE);
-    else
-        memset(to, 0, PAGE);
+    for (size_t at = from, end; at < to; at = end) {
+        bool holds = i->holds[at / PAGE];
+        for (end = at + PAGE; end < to && i->holds[end / PAGE] == holds;)
+            end += PAGE;
+        if (holds)
+            memcpy(base + at, i->pristine + at, end - at);
+        else
+            memset(base + at, 0, end - at);
+    }
+}
+
+/* Were all written pages found by the last search? What another thread wrote would count
+ * as its faults: the one that took the slot is the only one that writes. */
+static bool none_is_new(const struct slot *s)
+{
+    return s->searched && s->faults_tell &&
+           atomic_load_explicit(&faults_are_counted, memory_order_relaxed) &&
+           pthread_equal(s->taker, pthread_self()) && s->faults == faults_now();
+}
+
+static bool search_written(struct slot *s)
+{
+    if (!s->written)
+        s->written = mem_new(REGIONS_MAX * sizeof *s->written);
+    int n = find_written(s->base, s->size, s->written);
+    s->searched = n >= 0;
+    s->written_count = n < 0 ? 0 : (size_t)n;
+    return s->searched;
 }
 
 /* Copies the image back over what was written. false: map afresh instead. */
 static bool slot_reset(struct slot *s)
 {
-    struct page_region r[REGIONS_MAX];
-    int n = find_written(s->base, s->size, r);
-    if (n < 0)
+    if (atomic_load_explicit(&finder_now, memory_order_relaxed) == FIND_NONE ||
+        (!none_is_new(s) && !search_written(s)))
         return false;
     size_t pages = 0;
-    for (int i = 0; i < n; i++)
-        pages += (size_t)(r[i].end - r[i].start) / PAGE;
+    for (size_t i = 0; i < s->written_count; i++)
+        pages += (size_t)(s->written[i].end - s->written[i].start) / PAGE;
     if (pages > RESET_PAGES_MAX)
         return false;
-    for (int i = 0; i < n; i++) {
-        size_t end = (size_t)(r[i].end - (uintptr_t)s->base);
-        for (size_t at = (size_t)(r[i].start - (uintptr_t)s->base); at < end; at += PAGE)
-            copy_page(s->image, at, s->base + at);
-    }
+    for (size_t i = 0; i < s->written_count; i++)
+        copy_pages(s->image, (size_t)(s->written[i].start - (uintptr_t)s->base),
+                   (size_t)(s->written[i].end - (uintptr_t)s->base), s->base);
     return true;
 }
 
@@ -369,6 +425,14 @@ static bool slot_verify(struct slot *s)
     return false;
 }
 
+/* Comparing all of it has mapped all of it, which a search has to walk, and takes for
+ * written by the older interface. Mapping it afresh costs more than a few such searches. */
+static bool may_stay_mapped(const struct image *i)
+{
+    return i->size <= STAYS_MAPPED_MAX &&
+           atomic_load_explicit(&finder_now, memory_order_relaxed) == FIND_SCAN;
+}
+
 void slot_give_back(struct slot *s)
 {
     struct image *image = s->image;
@@ -384,9 +448,8 @@ void slot_give_back(struct slot *s)
         reset && (image->verify_all || turn % VERIFY_EVERY == VERIFY_EVERY - 1);
     if (compare && !slot_verify(s))
         reset = false;
-    /* Reading all of it has mapped all of it, which the next scan would have to
-     * walk: so what was compared is mapped afresh, too. */
-    bool usable = !image->is_file && ((reset && !compare) || slot_map(s));
+    bool keep = reset && (!compare || may_stay_mapped(image));
+    bool usable = !image->is_file && (keep || slot_map(s));
 
     pthread_mutex_lock(&image->lock);
     image->resets += reset;

@@ -148,6 +148,108 @@ static void few_written_pages_are_put_back(void **state)
     }
 }
 
+/* The slot that was taken before, and what happens to it in between. */
+static struct slot *take_again(struct slot *s)
+{
+    const uint8_t *base = s->base;
+    slot_give_back(s);
+    s = take_slot();
+    assert_ptr_equal(s->base, base);
+    assert_is_image(s);
+    return s;
+}
+
+static void *read_into(void *page)
+{
+    scoped_fd int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    return read(random, page, PAGE) == PAGE ? page : NULL;
+}
+
+/* Whether pages are written that were known, new ones, or both. */
+static void written_pages_are_found_each_time(void **state)
+{
+    (void)state;
+    struct slot *s = take_fresh_slot();
+    soil(s, 10, 20, 7);
+    s = take_again(s);
+    assert_true(s->searched);
+    for (size_t round = 0; round < 40; round++) {
+        soil(s, 10, 20, 7);
+        if (round % 2)
+            soil(s, 300 + 3 * round, 1, 1);
+        if (round % 3 == 0)
+            assert_non_null(read_into(s->base + (100 + round) * PAGE));
+        s = take_again(s);
+    }
+    assert_int_equal(madvise(s->base + 10 * PAGE, PAGE, MADV_DONTNEED), 0);
+    s = take_again(s);
+    soil(s, 10, 1, 1);
+    s = take_again(s);
+    slot_give_back(s);
+}
+
+#define HUGE_PAGE ((size_t)2 << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+static void *make_huge(void *at)
+{
+    (void)madvise(at, HUGE_PAGE, MADV_COLLAPSE);
+    return NULL;
+}
+
+/* As khugepaged does it: pages that nobody has written become the slot's own. */
+static void pages_that_the_system_makes_large_are_put_back(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    uint8_t *zeros = mem_new(4 * HUGE_PAGE);
+    struct image *empty = image_new(zeros, 4 * HUGE_PAGE, false, &e);
+    for (int i = 0; i < 2; i++) {
+        struct slot *s = slot_take(empty, 4 * HUGE_PAGE, RESERVED, 0);
+        uint8_t *huge = (uint8_t *)(((uintptr_t)s->base + HUGE_PAGE) & ~(HUGE_PAGE - 1));
+        huge[PAGE] = SECRET;
+        slot_give_back(s);
+        s = slot_take(empty, 4 * HUGE_PAGE, RESERVED, 0);
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, make_huge, huge), 0);
+        pthread_join(thread, NULL);
+        s->faults = faults_now(); /* what pthread_create() cost */
+        huge[100 * PAGE] = SECRET;
+        slot_give_back(s);
+        s = slot_take(empty, 4 * HUGE_PAGE, RESERVED, 0);
+        assert_int_equal(huge[100 * PAGE], 0);
+        slot_give_back(s);
+    }
+    image_drop(empty);
+    free(zeros);
+}
+
+/* Faults of a thread that did not take the slot say nothing, though they be as many. */
+static void *give_back_elsewhere(void *arg)
+{
+    struct slot *s = arg;
+    s->faults = faults_now();
+    slot_give_back(s);
+    return NULL;
+}
+
+static void a_slot_that_another_thread_gives_back_is_searched(void **state)
+{
+    (void)state;
+    struct slot *s = take_fresh_slot();
+    soil(s, 10, 20, 7);
+    s = take_again(s);
+    s->base[250 * PAGE] = SECRET;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, give_back_elsewhere, s), 0);
+    pthread_join(thread, NULL);
+    s = take_slot();
+    assert_is_image(s);
+    slot_give_back(s);
+}
+
 static void single_bytes_are_put_back(void **state)
 {
     (void)state;
@@ -623,18 +725,21 @@ static int open_plain_bits(void **state)
     return failed;
 }
 
-#define SLOTS                                                      \
-    cmocka_unit_test(a_slot_shows_the_image),                      \
-        cmocka_unit_test(few_written_pages_are_put_back),          \
-        cmocka_unit_test(single_bytes_are_put_back),               \
-        cmocka_unit_test(pages_that_were_only_read_do_not_matter), \
-        cmocka_unit_test(what_the_kernel_writes_is_put_back),      \
-        cmocka_unit_test(many_written_pages_are_mapped_afresh),    \
-        cmocka_unit_test(what_grew_is_mapped_afresh),              \
-        cmocka_unit_test(what_was_taken_away_is_mapped_afresh),    \
-        cmocka_unit_test(another_tenants_slot_is_mapped_afresh),   \
-        cmocka_unit_test(memory_beyond_the_image_begins_as_zeros), \
-        cmocka_unit_test(only_so_many_free_slots_are_kept),        \
+#define SLOTS                                                                \
+    cmocka_unit_test(a_slot_shows_the_image),                                \
+        cmocka_unit_test(few_written_pages_are_put_back),                    \
+        cmocka_unit_test(written_pages_are_found_each_time),                 \
+        cmocka_unit_test(pages_that_the_system_makes_large_are_put_back),    \
+        cmocka_unit_test(a_slot_that_another_thread_gives_back_is_searched), \
+        cmocka_unit_test(single_bytes_are_put_back),                         \
+        cmocka_unit_test(pages_that_were_only_read_do_not_matter),           \
+        cmocka_unit_test(what_the_kernel_writes_is_put_back),                \
+        cmocka_unit_test(many_written_pages_are_mapped_afresh),              \
+        cmocka_unit_test(what_grew_is_mapped_afresh),                        \
+        cmocka_unit_test(what_was_taken_away_is_mapped_afresh),              \
+        cmocka_unit_test(another_tenants_slot_is_mapped_afresh),             \
+        cmocka_unit_test(memory_beyond_the_image_begins_as_zeros),           \
+        cmocka_unit_test(only_so_many_free_slots_are_kept),                  \
         cmocka_unit_test(a_slot_in_use_keeps_its_image)
 #define WORLDS                                                          \
     cmocka_unit_test(nothing_of_a_world_is_left_however_it_ends),       \

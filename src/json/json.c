@@ -469,55 +469,109 @@ void json_close(struct json_writer *w)
     w->comma = true;
 }
 
-static void put_escaped(struct buf *out, unsigned char c)
+#define EACH_BYTE(c) ((uint64_t)0x0101010101010101u * (c))
+
+/* Is one of eight bytes a control character, a quote or a backslash? */
+static bool has_special(uint64_t x)
 {
-    switch (c) {
-    case '"':
-        buf_cstr(out, "\\\"");
-        break;
-    case '\\':
-        buf_cstr(out, "\\\\");
-        break;
-    case '\n':
-        buf_cstr(out, "\\n");
-        break;
-    case '\r':
-        buf_cstr(out, "\\r");
-        break;
-    case '\t':
-        buf_cstr(out, "\\t");
-        break;
-    default:
-        buf_printf(out, "\\u%04x", c);
+    uint64_t quote = x ^ EACH_BYTE('"'), backslash = x ^ EACH_BYTE('\\');
+    uint64_t found = (x - EACH_BYTE(' ')) & ~x;
+    found |= (quote - EACH_BYTE(1)) & ~quote;
+    found |= (backslash - EACH_BYTE(1)) & ~backslash;
+    return found & EACH_BYTE(0x80);
+}
+
+/* What stands behind the backslash; 'u': four digits, too. */
+static const char escapes[256] = {[0 ... 8] = 'u',   ['\t'] = 't', ['\n'] = 'n',
+                                  [11 ... 12] = 'u', ['\r'] = 'r', [14 ... 31] = 'u',
+                                  ['"'] = '"',       ['\\'] = '\\'};
+
+static char *write_escaped(char *to, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    char escape = escapes[c];
+    if (!escape) {
+        *to++ = (char)c;
+        return to;
+    }
+    *to++ = '\\';
+    *to++ = escape;
+    if (escape == 'u') {
+        memcpy(to, "00", 2);
+        to[2] = hex[c >> 4];
+        to[3] = hex[c & 15];
+        to += 4;
+    }
+    return to;
+}
+
+#define ESCAPED_MAX 6u
+#define PIECE 1024u
+
+/* Most of a text is copied eight bytes at a time. */
+static char *write_piece(char *to, const char *p, const char *end)
+{
+    uint64_t x;
+    while (p < end) {
+        size_t n = (size_t)(end - p) < sizeof x ? (size_t)(end - p) : sizeof x;
+        if (n == sizeof x) {
+            memcpy(&x, p, sizeof x);
+            if (!has_special(x)) {
+                memcpy(to, &x, sizeof x);
+                to += sizeof x;
+                p += sizeof x;
+                continue;
+            }
+        }
+        for (size_t i = 0; i < n; i++)
+            to = write_escaped(to, (unsigned char)*p++);
+    }
+    return to;
+}
+
+/* In pieces of which each has room, however it is written. false: the buf may not grow so
+ * far, although the text might fit. */
+static bool put_pieces(struct buf *out, struct str s)
+{
+    for (size_t at = 0, n; at < s.n; at += n) {
+        n = s.n - at < PIECE ? s.n - at : PIECE;
+        if (out->failed || out->ceiling - out->n < n * ESCAPED_MAX)
+            return false;
+        char *to = buf_room(out, n * ESCAPED_MAX);
+        if (to)
+            out->n += (size_t)(write_piece(to, s.at + at, s.at + at + n) - to);
+    }
+    return true;
+}
+
+/* Byte by byte; what is no UTF-8 becomes U+FFFD. */
+static void put_slowly(struct buf *out, struct str s)
+{
+    const char *p = s.at, *end = s.at + s.n;
+    while (p < end) {
+        unsigned char c = (unsigned char)*p;
+        char text[ESCAPED_MAX];
+        if (c < 0x80) {
+            buf_put(out, text, (size_t)(write_escaped(text, c) - text));
+            p++;
+            continue;
+        }
+        const char *before = p;
+        if (str_next_char(&p, end) == 0xfffd && p == before + 1)
+            buf_cstr(out, "\xef\xbf\xbd");
+        else
+            buf_put(out, before, (size_t)(p - before));
     }
 }
 
 static void put_string(struct buf *out, struct str s)
 {
+    size_t from = out->n;
     buf_char(out, '"');
-    bool valid = str_is_utf8(s);
-    const char *p = s.at, *end = s.at + s.n, *plain = p;
-    while (p < end) {
-        unsigned char c = (unsigned char)*p;
-        bool special = c < ' ' || c == '"' || c == '\\';
-        if (!special && (valid || c < 0x80)) {
-            p++;
-            continue;
-        }
-        buf_put(out, plain, (size_t)(p - plain));
-        if (special) {
-            put_escaped(out, c);
-            p++;
-        } else {
-            const char *before = p;
-            if (str_next_char(&p, end) == 0xfffd && p == before + 1)
-                buf_cstr(out, "\xef\xbf\xbd");
-            else
-                buf_put(out, before, (size_t)(p - before));
-        }
-        plain = p;
+    if (!str_is_utf8(s) || !put_pieces(out, s)) {
+        out->n = out->failed ? out->n : from + 1; /* all of it anew */
+        put_slowly(out, s);
     }
-    buf_put(out, plain, (size_t)(p - plain));
     buf_char(out, '"');
 }
 

@@ -496,6 +496,38 @@ static void commas_and_escapes_are_the_writers(void **state)
     read_text(buf_cz(&b));
 }
 
+/* Wherever in a long text they stand. */
+static void all_that_needs_it_is_escaped(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < 0x80; c++) {
+        for (size_t at = 0; at < 20; at++) {
+            char text[21], expected[64];
+            memset(text, 'x', 20);
+            text[at] = (char)c;
+            scoped_buf struct buf b;
+            buf_init(&b, 1000);
+            struct json_writer w = json_writer(&b);
+            json_put_str(&w, (struct str){text, sizeof text - 1});
+            const char *usual = c == '\n'   ? "\\n"
+                                : c == '\t' ? "\\t"
+                                : c == '\r' ? "\\r"
+                                : c == '"'  ? "\\\""
+                                : c == '\\' ? "\\\\"
+                                            : NULL;
+            char one[8] = {(char)c};
+            if (usual)
+                (void)snprintf(one, sizeof one, "%s", usual);
+            else if (c < ' ')
+                (void)snprintf(one, sizeof one, "\\u%04x", c);
+            (void)snprintf(expected, sizeof expected, "\"%.*s%s%.*s\"", (int)at,
+                           "xxxxxxxxxxxxxxxxxxxx", one, (int)(19 - at),
+                           "xxxxxxxxxxxxxxxxxxxx");
+            assert_string_equal(buf_cz(&b), expected);
+        }
+    }
+}
+
 static void bytes_that_are_no_utf8_are_replaced(void **state)
 {
     (void)state;
@@ -577,6 +609,7 @@ int main(void)
         cmocka_unit_test(containers_are_walked_in_their_order),
         cmocka_unit_test(values_are_equal_by_content),
         cmocka_unit_test(commas_and_escapes_are_the_writers),
+        cmocka_unit_test(all_that_needs_it_is_escaped),
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
         cmocka_unit_test(every_value_survives_reading_and_writing),
         cmocka_unit_test(a_value_too_deep_for_where_it_is_put_fails_the_buf),

@@ -86,8 +86,9 @@ static bool fill(struct lines *l)
     if (l->to == l->size && !make_room(l))
         return false;
     for (;;) {
-        if (!wait_for_input(l))
+        if (!l->readable && !wait_for_input(l))
             return false;
+        l->readable = false;
         ssize_t n = read(l->in, l->at + l->to, l->size - l->to);
         if (n > 0) {
             l->to += (size_t)n;
@@ -152,6 +153,11 @@ enum lines_got lines_next(struct lines *l, struct str *line)
         if (line->n)
             return LINES_LINE;
     }
+}
+
+void lines_readable(struct lines *l)
+{
+    l->readable = true;
 }
 
 bool lines_are_there(const struct lines *l)

@@ -12,6 +12,7 @@ struct lines {
     char *at;                    /* what was read: [from, to), of `size` bytes */
     size_t size, from, to, seen; /* up to `seen` there is no line end */
     bool skipping;               /* the rest of a line that was too long */
+    bool readable;               /* see lines_readable() */
     bool ended;
     struct err failure; /* why it ended, when not by its end */
 };
@@ -26,6 +27,9 @@ void lines_done(struct lines *l);
  * next call. LINES_TOO_LONG comes once a line, as soon as it is. A last line
  * without an end counts. */
 enum lines_got lines_next(struct lines *l, struct str *line);
+/* The input was seen to have something, which nobody has read since: the next read does
+ * not look first. */
+void lines_readable(struct lines *l);
 /* Would lines_next() have something to say without waiting, for all that is known? */
 bool lines_are_there(const struct lines *l);
 /* Ends the input. Threads: safe. */

@@ -1,8 +1,10 @@
 #include "mcp/outbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,11 +19,20 @@ struct piece {
     size_t written;
 };
 
+/* Making the descriptor itself non-blocking would do so for all who share it. */
+static int open_anew(int fd)
+{
+    char path[40];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 void outbox_init(struct outbox *o, int fd, void (*lost)(void *arg), void *arg)
 {
     struct stat st = {0};
     (void)fstat(fd, &st);
     *o = (struct outbox){.fd = fd,
+                         .own = S_ISFIFO(st.st_mode) ? open_anew(fd) : -1,
                          .kind = S_ISFIFO(st.st_mode)   ? OUTBOX_PIPE
                                  : S_ISSOCK(st.st_mode) ? OUTBOX_SOCKET
                                                         : OUTBOX_FILE,
@@ -72,12 +83,13 @@ static bool takes_more(int fd, int ms)
     return poll(&p, 1, ms) > 0;
 }
 
-/* As much as goes without waiting: a pipe that can be written to takes PIPE_BUF bytes.
- * Making the descriptor itself non-blocking would do so for all who share it. */
+/* As much as goes without waiting: a pipe that can be written to takes PIPE_BUF bytes. */
 static ssize_t write_some(const struct outbox *o, const char *at, size_t n)
 {
     if (o->kind == OUTBOX_SOCKET)
         return send(o->fd, at, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (o->own >= 0)
+        return write(o->own, at, n);
     if (o->kind == OUTBOX_PIPE) {
         if (!takes_more(o->fd, 0)) {
             errno = EAGAIN;
@@ -237,6 +249,8 @@ void outbox_done(struct outbox *o)
         pthread_join(o->thread, NULL);
     while (o->first)
         drop_first(o);
+    if (o->own >= 0)
+        close(o->own);
     pthread_cond_destroy(&o->changed);
     pthread_mutex_destroy(&o->lock);
 }

@@ -24,6 +24,7 @@ enum outbox_weight {
 
 struct outbox {
     int fd;
+    int own; /* of a pipe: opened anew, and never waits; -1: it cannot be */
     enum { OUTBOX_PIPE, OUTBOX_SOCKET, OUTBOX_FILE } kind;
     pthread_mutex_t lock;
     pthread_cond_t changed;

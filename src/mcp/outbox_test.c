@@ -32,6 +32,15 @@ static int opened(void **state)
     return 0;
 }
 
+/* One of another user's, which cannot be opened anew. */
+static int opened_as_it_is(void **state)
+{
+    opened(state);
+    close(box.own);
+    box.own = -1;
+    return 0;
+}
+
 static int opened_socket(void **state)
 {
     (void)state;
@@ -160,7 +169,16 @@ static void one_may_give_up(void **state)
     assert_int_equal(atomic_load(&lost), 0);
 }
 
+static void the_descriptor_itself_may_still_wait(void **state)
+{
+    (void)state;
+    assert_true(box.own >= 0);
+    assert_true(fcntl(box.own, F_GETFL) & O_NONBLOCK);
+    assert_false(fcntl(ends[1], F_GETFL) & O_NONBLOCK);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, opened, closed)
+#define AS_IT_IS(f) {"as it is: " #f, f, opened_as_it_is, closed, NULL}
 #define SOCKET(f) {"socket: " #f, f, opened_socket, closed, NULL}
 
 int main(void)
@@ -175,6 +193,12 @@ int main(void)
         T(an_answer_waits_for_room),
         T(who_reads_no_more_lets_go_of_who_waits),
         T(one_may_give_up),
+        AS_IT_IS(lines_come_in_order_and_whole),
+        AS_IT_IS(what_is_light_is_left_out_first),
+        AS_IT_IS(an_answer_waits_for_room),
+        AS_IT_IS(who_reads_no_more_lets_go_of_who_waits),
+        AS_IT_IS(one_may_give_up),
+        T(the_descriptor_itself_may_still_wait),
         SOCKET(lines_come_in_order_and_whole),
         SOCKET(who_reads_no_more_lets_go_of_who_waits),
     };

@@ -55,8 +55,9 @@ struct stdio {
     int kick; /* wakes them otherwise */
     unsigned watching;
     bool armed;
-    bool reading; /* a thread has the turn */
-    bool ended;   /* no more input */
+    bool reading;   /* a thread has the turn */
+    uint64_t turns; /* that were taken */
+    bool ended;     /* no more input */
     unsigned running;
     unsigned resting; /* of these, wait for a person */
     pthread_t threads[THREADS_MAX + RESTING_MAX];
@@ -265,14 +266,18 @@ static bool watch_input(struct stdio *s)
 {
     struct epoll_event event = {.data.u32 = WATCHED_KICK};
     eventfd_t kicks;
+    uint64_t turns = s->turns;
     arm(s);
     s->watching++;
     pthread_mutex_unlock(&s->lock);
     int n = epoll_wait(s->watch, &event, 1, -1);
     pthread_mutex_lock(&s->lock);
     s->watching--;
-    if (n == 1 && event.data.u32 == WATCHED_INPUT)
+    if (n == 1 && event.data.u32 == WATCHED_INPUT) {
         s->armed = false;
+        if (s->turns == turns)
+            lines_readable(&s->lines);
+    }
     if (n == 1 && event.data.u32 == WATCHED_KICK && !s->ended)
         (void)eventfd_read(s->kick, &kicks);
     return n == 1 && event.data.u32 != WATCHED_KICK;
@@ -391,9 +396,10 @@ static bool take_turn(struct stdio *s, struct waiter *self)
     }
     if (!there)
         there = watch_input(s);
-    if (there && !s->reading && !s->ended)
-        return s->reading = true;
-    return false;
+    if (!there || s->reading || s->ended)
+        return false;
+    s->turns++;
+    return s->reading = true;
 }
 
 static void *thread_main(void *arg)

@@ -95,8 +95,8 @@ static const char *const migrations[] = {
     "CREATE INDEX notes_by_type_and_path ON notes(type, path);"
     "DELETE FROM texts; DELETE FROM notes; UPDATE state SET version = version + 1;",
 };
-static const struct db_options options = {.migrations = migrations,
-                                          .migration_count = LENGTH(migrations)};
+static const struct db_options options = {
+    .migrations = migrations, .migration_count = LENGTH(migrations), .large_pages = true};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 

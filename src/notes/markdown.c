@@ -531,6 +531,10 @@ static size_t bracket(struct finder *f, size_t i)
     return end || !heads_line ? end : definition(f, i);
 }
 
+/* With what something may begin that find_in() looks at. */
+static const bool begins[256] = {['\\'] = true, ['`'] = true, ['['] = true,
+                                 ['!'] = true,  ['<'] = true, ['h'] = true};
+
 static void find_in(struct finder *f, struct str run, size_t line)
 {
     f->s = run;
@@ -539,6 +543,10 @@ static void find_in(struct finder *f, struct str run, size_t line)
     memset(f->no_ticks, 0, sizeof f->no_ticks);
     for (size_t i = 0; i < run.n && f->found < f->most;) {
         size_t end = 0, step = 1;
+        if (!begins[(unsigned char)run.at[i]]) {
+            i++;
+            continue;
+        }
         switch (run.at[i]) {
         case '\\':
             step = 2;
