@@ -765,7 +765,7 @@ SILENT = [
      ["notes.list answers a promise; the text needs its value"]),
     ("const all = await notes.list();\n"
      "return all.filter(async (r) => (await notes.get(r.id)).content.length > 1e6).length",
-     ["filter does not wait for an async function: its promise counts as true"]),
+     ["filter does not await its callback: a promise counts as true"]),
     ("const {get} = notes;\n"
      "const n = get('project/greenhouse');\n"
      "return n.title",
@@ -796,7 +796,7 @@ SILENT = [
      [" is NaN, and null in JSON; so are 7 other values"]),
     ("const rows = await notes.list({typeName: 'project'});\n"
      "return rows.map(async (r) => (await notes.get(r.id)).title)",
-     ["result[0] is a promise, and {} in JSON; so are 5 other values"]),
+     ["is an array of promises, for which nothing waits"]),
     ("return {at: [1, new Date('soon')], more: new Map([['a', 1 / 0]]), left: () => 1}",
      ["result.more.a is infinite, and null in JSON",
       "result.at[1] is an invalid date, and null in JSON"]),

@@ -241,7 +241,7 @@ def test_checking_counts_what_it_shows(cloche, vault):
     told = subprocess.run([cloche, "eval", "--check", "--vault", vault, "-e",
                            "return await customFunctions.dailyNote(3)"],
                           capture_output=True, text=True).stdout
-    assert "TS2345" in told and "0 errors, 1 warnings" in told
+    assert "TS2345" in told and "0 errors, 1 warning," in told
 
 
 @pytest.mark.parametrize("code, words", [

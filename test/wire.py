@@ -22,7 +22,7 @@ def request(method, params=None, *, id=1, modern=False):
     """One request; modern: with the `_meta` that every newer one carries."""
     params = dict(params or {})
     if modern:
-        params["_meta"] = META
+        params["_meta"] = dict(META)  # the caller's own, who may change it
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 

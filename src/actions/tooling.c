@@ -61,7 +61,7 @@ static void refuse_name(struct actions *a, unsigned vault, struct str name,
     if (meant.n)
         err_set(e, ERR_NOT_FOUND, "there is no tool '%.*s'; %s",
                 STR_ARGS(str_cut(name, 60)), buf_cz(&meant));
-    else if (strstr(why->msg, " others are there"))
+    else if (strstr(why->msg, " that are there"))
         err_set(e, ERR_NOT_FOUND,
                 "there is no tool '%.*s'; find_tools finds tools by what they do",
                 STR_ARGS(str_cut(name, 60)));
