@@ -351,7 +351,16 @@ FAILURES = [
     ("return await notes.searchAdvanced({sort: [{field: 'budgt'}]})",
      "InvalidInput", (1, 20), "api.describe('notes.searchAdvanced') tells what it takes."),
     ("return await notes.searchSQL('SELECT titel FROM notes')",
-     "InvalidInput", (1, 20), "api.describe('notes.searchSQL') has the columns of all tables."),
+     "InvalidInput", (1, 20), "api.describe('notes.searchSQL') has the columns of all tables; a key of a note's own is "
+     "json_extract(metadata, '$.titel')"),
+    ("return await notes.searchSQL('SELECT id FROM notes WHERE type = \"meeting minutes\"')",
+     "InvalidInput", (1, 20), "In SQL a text stands in single quotes: 'meeting minutes'."),
+    ("return await notes.updateSection({identifier: 'project/greenhouse', heading: 'Taskz', "
+     "content: 'x', force: true})",
+     "NotFound", (1, 20), None),
+    ("let n = 0;\nfor await (const p of notes.list()) n++;\nreturn n",
+     "TypeError: what stands behind 'of' is not iterable", (2, 23),
+     "notes.list answers a promise, which is not awaited: (await notes.list())"),
     ("return await notes.searchSQL('SELECT * FROM note')",
      "InvalidInput", (1, 20),
      "The tables are notes, tags, metadata, links, hierarchy and types."),

@@ -397,7 +397,7 @@
     if (call && /JSON\.parse$/.test(text(c, call.callee))) return parsed(c, call);
     if (!call) return {};
     const found = badArgument(c, call);
-    return found.suggestion ? found : say(badOption(c, call, message) ?? notInJson(message) ?? badQuery(message));
+    return found.suggestion ? found : say(badOption(c, call, message) ?? notInJson(message) ?? badQuery(c, message));
   }
 
   // What was to be handed over, and JSON does not have.
@@ -415,11 +415,14 @@
     return say('It is used before its declaration');
   }
 
-  function badQuery(message) {
+  function badQuery(c, message) {
     if (/cannot modify|not authorized|readonly/.test(message)) return 'SQL only reads: notes.create, notes.update and notes.delete change notes';
     const near = /no such table: (\w+)/.exec(message)?.[1];
     if (near) return `The tables are notes, tags, metadata, links, hierarchy and types. api.describe('notes.searchSQL') has their columns`;
-    return /no such column/.test(message) ? "api.describe('notes.searchSQL') has the columns of all tables" : null;
+    const column = /no such column: (.+)$/.exec(message)?.[1];
+    if (!column) return null;
+    if (c.code.includes(`"${column}"`)) return `In SQL a text stands in single quotes: '${column}'`;
+    return `api.describe('notes.searchSQL') has the columns of all tables; a key of a note's own is json_extract(metadata, '$.${column}')`;
   }
 
   // fs, whose files are the evaluation's own.

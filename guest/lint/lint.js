@@ -183,7 +183,7 @@
       if (!this.hasRoom(severity)) return;
       const [line, column] = this.place(node.start);
       const [endLine, endColumn] = this.place(node.end);
-      if (this.found.some((f) => f.rule === rule && f.line === line && f.column === column)) return; // told once
+      if (this.found.some((f) => f.rule === rule && f.severity === severity && f.line === line && f.column === column)) return; // told once
       this.found.push({
         rule, severity, message, line, column, endLine, endColumn,
         ...(suggestion && { suggestion }),

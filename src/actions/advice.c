@@ -262,7 +262,7 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
     char list[64];
     (void)snprintf(list, sizeof list, "%.*s.list", STR_ARGS(api_namespace(a->failed)));
     /* What is not installed says itself what a person can do. */
-    if (strstr(a->message, "Cloche's own folder"))
+    if (strstr(a->message, "Cloche's own folder") || strstr(a->message, "has no section"))
         return;
     if (is_about_notes(a->failed) && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);

@@ -358,10 +358,13 @@ static struct str quoted(struct str message)
 static bool is_told(const struct json *finding, const struct script_outcome *o,
                     struct str explained)
 {
-    if (o->success || !explained.n || o->within.line)
+    if (o->success || o->within.line)
         return false;
-    return json_int(json_get(finding, "line"), 0) == o->line ||
-           holds(explained, json_str(json_get(finding, "suggestion"))) ||
+    bool here = json_int(json_get(finding, "line"), 0) == o->line;
+    if (!explained.n)
+        return here && str_is(json_str(json_get(finding, "rule")), "unknown-option") &&
+               holds(buf_view(&o->message), STR("knows no field"));
+    return here || holds(explained, json_str(json_get(finding, "suggestion"))) ||
            holds(explained, quoted(json_str(json_get(finding, "message"))));
 }
 

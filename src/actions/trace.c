@@ -170,10 +170,11 @@ static void hint_in_a_row(struct hints *h)
     line_of(m, line);
     (void)snprintf(
         text, sizeof text,
-        "%zu calls of %s%s were awaited one after the other (%.1f ms in them). Where "
+        "%zu%s calls of %s%s were awaited one after the other (%.1f ms in them). Where "
         "none needs the answer of the one before: await Promise.all(items.map((x) => "
         "%s(...)))",
-        longest, name_of(m), line, ms, name_of(m));
+        longest, longest == SCRIPT_MADE_MAX ? " or more" : "", name_of(m), line, ms,
+        name_of(m));
     put_hint(h, text);
 }
 

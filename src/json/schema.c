@@ -124,19 +124,31 @@ static struct str unknown_key(const struct json *schema, const struct json *v)
     return (struct str){0};
 }
 
+#define NAMES_COMPARED 64u
+
 /* What is missing is told together with what was probably written for it. */
 static bool refuse_keys(const struct json *properties, struct str missing, struct str key,
                         const struct place *p, struct err *e)
 {
+    const char *names[NAMES_COMPARED];
+    size_t count = 0;
     scoped_buf struct buf known;
     buf_init(&known, 220);
     struct json_iter it = json_iter(properties);
-    while (json_next(&it) && !known.failed)
+    while (json_next(&it) && !known.failed) {
         buf_printf(&known, "%s%.*s", known.n ? ", " : "", STR_ARGS(it.key));
-    char text[440];
-    (void)snprintf(text, sizeof text, "%s%.*s%shas no field '%.*s'; known are: %s",
+        if (count < NAMES_COMPARED)
+            names[count++] = it.key.at;
+    }
+    const char *near = str_nearest(key, names, count);
+    if (near && str_is(missing, near))
+        near = NULL; /* said already */
+    char text[520];
+    (void)snprintf(text, sizeof text,
+                   "%s%.*s%shas no field '%.*s'; known are: %s%s%.60s%s",
                    missing.n ? "needs the field '" : "", STR_ARGS(str_cut(missing, 60)),
-                   missing.n ? "' and " : "", STR_ARGS(str_cut(key, 60)), buf_cz(&known));
+                   missing.n ? "' and " : "", STR_ARGS(str_cut(key, 60)), buf_cz(&known),
+                   near ? ". Did you mean '" : "", near ? near : "", near ? "'?" : "");
     return refuse(p, e, text);
 }
 

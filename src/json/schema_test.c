@@ -104,7 +104,8 @@ static void objects_have_the_fields_they_need_and_no_others(void **state)
         {strict, "{\"b\":1,\"A\":1}",
          "arguments needs the field 'a' and has no field 'A'; known are: a, b"},
         {strict, "{\"a\":1,\"c\":1}", "arguments has no field 'c'; known are: a, b"},
-        {strict, "{\"a\":1,\"A\":1}", "arguments has no field 'A'; known are: a, b"},
+        {strict, "{\"a\":1,\"A\":1}",
+         "arguments has no field 'A'; known are: a, b. Did you mean 'a'?"},
         {strict, "{\"a\":1,\"a\\u0000\":1}",
          "arguments has no field 'a'; known are: a, b"},
         {strict, "[]", NULL}, /* not an object: `type` says so, if it is to */

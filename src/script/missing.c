@@ -103,14 +103,14 @@ static void put_right(struct str code, size_t from, struct buf *out)
     }
 }
 
-/* Is the word at `from` the operand of `new`? Then its name goes on to the right. */
-static bool is_made(struct str code, size_t from)
+/* Does `word` stand before the place, with white space between? */
+static bool is_behind(struct str code, size_t from, const char *word)
 {
-    size_t i = from;
+    size_t i = from, n = strlen(word);
     while (i > 0 && is_space(code.at[i - 1]))
         i--;
-    return i < from && i >= 3 && !memcmp(code.at + i - 3, "new", 3) &&
-           (i == 3 || !is_letter(code.at[i - 4]));
+    return i < from && i >= n && !memcmp(code.at + i - n, word, n) &&
+           (i == n || !is_letter(code.at[i - n - 1]));
 }
 
 /* Was it thrown in a function of the engine's own, which the code at the place calls? */
@@ -128,13 +128,18 @@ static void name_callee(struct str code, size_t from, struct script_outcome *out
     struct str word = word_at(code, from);
     if (str_ends(word, "Error"))
         return; /* the code says so itself: new TypeError('not a function') */
+    if (is_behind(code, from, "of")) { /* for await (const x of 5) */
+        buf_clear(&out->message);
+        buf_cstr(&out->message, "what stands behind 'of' is not iterable");
+        return;
+    }
     if (is_inside_native(out)) {
         buf_clear(&out->message);
         buf_printf(&out->message, "what %.*s was given is not a function",
                    STR_ARGS(word));
         return;
     }
-    if (is_made(code, from))
+    if (is_behind(code, from, "new")) /* its name goes on to the right */
         put_right(code, from, &out->missing);
     else if (read_left(code, from, &chain))
         put_chain(&chain, 0, &out->missing);
@@ -143,7 +148,7 @@ static void name_callee(struct str code, size_t from, struct script_outcome *out
         return;
     buf_clear(&out->message);
     buf_printf(&out->message, "%.*s is not a %s", STR_ARGS(name),
-               is_made(code, from) ? "constructor" : "function");
+               is_behind(code, from, "new") ? "constructor" : "function");
 }
 
 /* What is looked into: the place is that of the property, or where a bracket follows, of
