@@ -175,6 +175,9 @@ def test_what_checker_and_linter_both_find_is_told_once(agent):
         assert not told["ok"] and told["errors"] == 1
         assert told["typeErrors"] == (language == "typescript")
         assert told["warnings"] == (language == "javascript")
+        # Where the call's context is known, the linter's is an error as well.
+        told = check(agent, code, language=language, context={})
+        assert told["errors"] == 1 + (language == "javascript") and told["warnings"] == 0
 
 
 @needs_checker

@@ -297,9 +297,9 @@ static bool has_same(const struct json *list, const struct json *other, bool lis
     return false;
 }
 
-static bool is_error(const struct json *diagnostic)
+static bool is_error(const struct json *told)
 {
-    return str_is(json_str(json_get(diagnostic, "severity")), "error");
+    return str_is(json_str(json_get(told, "severity")), "error");
 }
 
 static bool is_name(const struct json *finding)
@@ -307,7 +307,7 @@ static bool is_name(const struct json *finding)
     return str_is(json_str(json_get(finding, "rule")), "undefined-name");
 }
 
-/* It is an error for TypeScript what is a warning for the linter. */
+/* It keeps TypeScript from being run, which a name that is not there for the linter does not. */
 static bool type_error_says_more(const struct json *diagnostic,
                                  const struct json *finding)
 {
@@ -348,11 +348,14 @@ static void drop_said(struct lint_findings *found, const struct json *lint,
     left.warnings = found->warnings;
     left.hints = found->hints;
     json_open_array(&w);
-    while (json_next(&it))
-        if (has_same(types, it.value, false, type_error_says_more))
-            left.warnings--;
-        else
+    while (json_next(&it)) {
+        if (!has_same(types, it.value, false, type_error_says_more))
             json_put(&w, it.value);
+        else if (is_error(it.value))
+            left.errors--;
+        else
+            left.warnings--;
+    }
     json_close(&w);
     lint_findings_done(found);
     *found = left;
