@@ -1,9 +1,11 @@
 """Counters at /metrics, alerts, and callers that are paused."""
 import json
+import os
 import re
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -161,6 +163,20 @@ def test_mass_deletes_pause_the_caller_in_the_middle(run, vault):
     assert json.loads(run("eval", "--vault", vault, "-e", "return 1").stdout)["success"]
     assert [a["paused"] for a in records(run, vault, "alert") if a["kind"] == "deletes"] == [True]
     assert records(run, vault, "resume")[0]["caller"] == "terminal"
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", "", "\0"])
+def test_a_damaged_list_of_paused_callers_lets_nobody_in(run, vault, damage):
+    assert run("eval", "--vault", vault, "-e", "return 1").returncode == 0
+    assert run("callers", "pause", "terminal", "--vault", vault).returncode == 0
+    list_of_them = Path(os.environ["XDG_STATE_HOME"], "cloche", "paused.json")
+    list_of_them.write_text(damage)
+    answer = json.loads(run("eval", "--vault", vault, "-e", "return 1").stdout)
+    assert answer["errorDetails"]["type"] == "PermissionDenied" and "paused.json" in answer["error"]
+    refused = run("callers", "resume", "terminal", "--vault", vault)
+    assert refused.returncode == 1 and list_of_them.read_text() == damage
+    list_of_them.unlink()
+    assert json.loads(run("eval", "--vault", vault, "-e", "return 1").stdout)["success"]
 
 
 def test_a_person_may_pause_a_caller(run, stdio):

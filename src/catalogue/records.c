@@ -210,6 +210,11 @@ void records_load(struct catalogue *c, struct snapshot *s)
         e.code != ERR_NOT_FOUND)
         snapshot_problem(s, "the installed tools", &e);
     e = (struct err){0};
-    if (!load_switches(&l, &e))
-        snapshot_problem(s, RECORDS_DIR "/off.json", &e);
+    if (load_switches(&l, &e))
+        return;
+    /* Which tools are switched off is not guessed. */
+    err_wrap(&e, "no tool runs until it is mended or removed");
+    snapshot_problem(s, RECORDS_DIR "/off.json", &e);
+    for (size_t i = 0; i < s->count; i++)
+        s->all[i]->tool.enabled = false;
 }

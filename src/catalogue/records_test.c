@@ -243,6 +243,21 @@ static void a_list_of_switches_that_is_damaged_stays_as_it_is(void **state)
     assert_true(str_is(buf_view(&text), "{\"off\":"));
 }
 
+static void a_list_of_switches_that_is_damaged_switches_all_off(void **state)
+{
+    (void)state;
+    keep(ID, NULL);
+    edit_end(&ed);
+    const struct tool *t = tool_find(c, STR("probe"), STR(""), &e);
+    assert_non_null(t);
+    tool_release(c, t);
+    assert_true(edit_begin(c, &ed, &e));
+    write_text("off.json", "{");
+    edit_end(&ed);
+    assert_null(tool_find(c, STR("probe"), STR(""), &e));
+    assert_int_equal(e.code, ERR_DENIED);
+}
+
 static void every_change_is_seen_by_another_process(void **state)
 {
     (void)state;
@@ -285,6 +300,7 @@ int main(void)
         T(what_nobody_names_is_swept_away),
         T(nothing_is_swept_while_a_record_cannot_be_read),
         T(a_list_of_switches_that_is_damaged_stays_as_it_is),
+        T(a_list_of_switches_that_is_damaged_switches_all_off),
         T(every_change_is_seen_by_another_process),
         T(a_vaults_id_is_no_path),
     };

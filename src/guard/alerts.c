@@ -62,6 +62,7 @@ struct alerts {
     struct os_stamp stamp;
     struct arena *arena;
     const struct json *paused;
+    struct err unread; /* why nobody knows who is paused; no code: it is known */
 };
 
 struct alerts *alerts_new(void)
@@ -140,18 +141,36 @@ static struct os_stamp look_at_paused(const struct alerts *a)
  * next who comes. */
 static void read_paused(struct alerts *a, const struct os_stamp *now)
 {
-    struct err none = {0};
     if (a->is_read && os_same_stamp(now, &a->stamp))
         return;
+    struct err why = {0};
     scoped_buf struct buf text;
     buf_init(&text, PAUSED_MAX);
     arena_free(a->arena);
     a->arena = arena_new(16 * PAUSED_MAX);
     a->paused = NULL;
-    if (a->state >= 0 && os_read_file(a->state, PAUSED_FILE, &text, NULL, &none))
-        a->paused = json_read(buf_view(&text), a->arena, &none);
+    if (a->state >= 0 && os_read_file(a->state, PAUSED_FILE, &text, NULL, &why)) {
+        a->paused = json_read(buf_view(&text), a->arena, &why);
+        if (a->paused && !json_is(a->paused, JSON_OBJECT))
+            err_set(&why, ERR_INVALID, "it is no JSON object");
+    }
+    a->unread = (struct err){0};
+    if (why.code && why.code != ERR_NOT_FOUND)
+        a->unread = why;
     a->stamp = *now;
     a->is_read = true;
+}
+
+/* Who is paused is not guessed: a damaged list lets nobody in. */
+static bool is_known(const struct alerts *a, struct err *e)
+{
+    return !a->unread.code ||
+           err_set(
+               e, ERR_DENIED,
+               "who is paused cannot be read from " PAUSED_FILE
+               " in the state folder (%.120s); a person mends the file, or removes it, "
+               "which lifts all pauses",
+               a->unread.msg);
 }
 
 bool alerts_allow(struct alerts *a, const char *name, struct err *e)
@@ -159,6 +178,10 @@ bool alerts_allow(struct alerts *a, const char *name, struct err *e)
     struct os_stamp now = look_at_paused(a);
     pthread_mutex_lock(&a->lock);
     read_paused(a, &now);
+    if (!is_known(a, e)) {
+        pthread_mutex_unlock(&a->lock);
+        return err_wrap(e, "nothing ran");
+    }
     const struct json *p = json_get_str(a->paused, str_cut(str_of(name), 63));
     if (p)
         err_set(
@@ -186,6 +209,10 @@ static bool write_paused(struct alerts *a, const char *name, const char *why,
     struct os_stamp present = look_at_paused(a);
     pthread_mutex_lock(&a->lock);
     read_paused(a, &present);
+    if (!is_known(a, e)) {
+        pthread_mutex_unlock(&a->lock);
+        return false;
+    }
     struct json_writer w = json_writer(&text);
     struct json_iter it = json_iter(a->paused);
     struct str own = str_cut(str_of(name), 63);
