@@ -133,7 +133,8 @@ def test_callers_follow_a_new_name(agent):  # noqa: F811
 def test_a_caller_that_cannot_follow_refuses_the_name(agent, body):  # noqa: F811
     odd = {**USER, "returnType": "any", "code": f"function user(): any {{ {body} }}"}
     for f in (SUM, odd):
-        assert agent("register_custom_function", **f)["success"]
+        made = agent("register_custom_function", **f)
+        assert made["success"], made
     told = agent("update_custom_function", name="sum", newName="total")
     assert told["success"] is False and told["breaking"] is True
     assert "'user' may call it by its old name" in told["reasons"][0]

@@ -50,18 +50,19 @@ def test_a_server_on_stdio_loads_nothing_of_http_tls_and_archives(lazy, vault):
 
 
 def test_a_library_that_cannot_be_loaded_is_named_when_it_is_needed(lazy, tmp_path):
-    (tmp_path / "libzip.so.4").write_bytes(b"")
+    [libzip] = {name.decode() for name in re.findall(rb"libzip\.so\.\d+", Path(lazy).read_bytes())}
+    (tmp_path / libzip).write_bytes(b"")
     how = {"capture_output": True, "text": True, "timeout": 60,
            "env": os.environ | {"LD_LIBRARY_PATH": str(tmp_path)}}
     assert subprocess.run([lazy, "eval", "-e", "return 1"], **how).returncode == 0
     told = subprocess.run([lazy, "doctor"], **how)
-    assert told.returncode == 1 and "libzip.so.4" in told.stderr
+    assert told.returncode == 1 and libzip in told.stderr
     package = tmp_path / "package.zip"
     with zipfile.ZipFile(package, "w") as archive:
         archive.writestr("manifest.json", "{}")
         archive.writestr("tool.wasm", b"\0asm" * 100)
     told = subprocess.run([lazy, "tool", "install", str(package)], **how)
-    assert told.returncode == 1 and "libzip.so.4" in told.stderr
+    assert told.returncode == 1 and libzip in told.stderr
 
 
 # ---- what a server holds ------------------------------------------------------------------

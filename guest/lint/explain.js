@@ -419,7 +419,8 @@
     if (/cannot modify|not authorized|readonly/.test(message)) return 'SQL only reads: notes.create, notes.update and notes.delete change notes';
     const near = /no such table: (\w+)/.exec(message)?.[1];
     if (near) return `The tables are notes, tags, metadata, links, hierarchy and types. api.describe('notes.searchSQL') has their columns`;
-    const column = /no such column: (.+)$/.exec(message)?.[1];
+    // Since 3.46 SQLite asks whether a name in double quotes was meant for a text.
+    const column = /no such column: "?(.+?)"?(?: - should this be .*)?$/.exec(message)?.[1];
     if (!column) return null;
     if (c.code.includes(`"${column}"`)) return `In SQL a text stands in single quotes: '${column}'`;
     return `api.describe('notes.searchSQL') has the columns of all tables; a key of a note's own is json_extract(metadata, '$.${column}')`;

@@ -251,7 +251,7 @@
     };
     for (const node of c.nodes) {
       const row = c.api(node);
-      if (row && called.size < USES_MAX) called.add(c.name(node.callee).slice(0, NAME_MAX));
+      if (row && called.size < USES_MAX) called.add((c.name(node.callee) ?? c.alias(node.callee)).slice(0, NAME_MAX));
       if (node.type !== 'Identifier' || node.name !== 'customFunctions' || c.declared.has('customFunctions') || !isValue(node)) continue;
       const up = node[UP];
       const name = up.type === 'MemberExpression' && up.object === node ? key(up) : null;
