@@ -33,11 +33,9 @@ CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest -Iinclud
 CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
 # libwasmtime is found beside the program that runs, wherever build/ was moved.
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
-WASMTIME_IN := $$ORIGIN/lib $$ORIGIN/../lib $$ORIGIN/../lib/cloche
-LDFLAGS := -Lbuild/lib -Wl,-rpath,'$(subst $(subst ,, ),:,$(WASMTIME_IN))' $(LDFLAGS_$(MODE))
+LDFLAGS := -Lbuild/lib -Wl,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib:$$ORIGIN/../lib/cloche' \
+           $(LDFLAGS_$(MODE))
 LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
-# What users run loads its libraries when it calls them (src/lazy), where dev/lazy knows how.
-LAZY := $(and $(filter release,$(MODE)),$(filter x86_64,$(shell uname -m)))
 
 # --- how the guests are compiled (clang 21 out of the pinned zig) ---------------------
 ifndef HOME # some runners have none
@@ -90,12 +88,12 @@ FORMATTED  := $(wildcard $(foreach d,src/* guest/* guest/vm/* bench fuzz,$d/*.c 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
-.PHONY: all program ready vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
+.PHONY: all program vm-native vm-init conformance guests tools checker vm library install unit asan tsan tests check deep rooms reference reference-check \
         format format-check tidy bench benches \
         fuzz fuzzed deps help clean
 again = @$(MAKE) --no-print-directory
 
-all: program guests ready library vm-native vm-init  ## the program, its guests and the library, ready in build/
+all: program guests library vm-native vm-init  ## the program, its guests and the library, ready in build/
 unit: guests checker      ## unit tests in debug
 	$(again) MODE=debug tests
 asan: guests checker      ## unit tests under the address and UB sanitizers
@@ -111,8 +109,8 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 check:                    ## everything that a commit must pass (./check)
 	@./check
 deep: all tools $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messages, 1,000 damaged inputs a tool (hours)
-	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 CLOCHE_MATH=30000 $(DEPS)/venv-test/bin/python -m pytest -q \
-	    test/test_wasi.py test/test_tool_hostile.py test/test_math.py
+	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 $(DEPS)/venv-test/bin/python -m pytest -q \
+	    test/test_wasi.py test/test_tool_hostile.py
 	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_crash.py test/test_power.py
 	@CLOCHE_FUNCTION_ROUNDS=500 $(DEPS)/venv-test/bin/python -m pytest -q \
@@ -150,7 +148,7 @@ clean:                    ## forget every build (the cache stays)
 	rm -rf build
 
 # --- what was fetched -----------------------------------------------------------------
-$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt deps/debian-sources.txt \
+$(DEPS)/build.ok: deps/fetch deps/npm-build/package-lock.json deps/python-build.txt deps/python-sources.txt \
                   deps/rust/Cargo.lock deps/python-go.txt guest/typescript/go.mod guest/typescript/go.sum
 	@deps/fetch build && touch $@
 $(DEPS)/tools.ok: $(DEPS)/build.ok deps/debian deps/debian-sources.txt deps/npm-tools/package-lock.json \
@@ -160,7 +158,7 @@ $(DEPS)/vm.ok: $(DEPS)/build.ok deps/debian deps/debian-kernel.txt deps/debian-r
 	@deps/fetch vm
 $(DEPS)/checker.ok: $(DEPS)/build.ok guest/checker/go.mod guest/checker/go.sum
 	@deps/fetch checker && touch $@
-$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json deps/npm-rest/package-lock.json deps/debian-machine.txt
+$(DEPS)/test.ok: deps/fetch deps/python-test.txt deps/npm-test/package-lock.json deps/debian-machine.txt
 	@deps/fetch test && touch $@
 $(DEPS)/bench.ok: deps/fetch deps/python-test.txt deps/npm-bench/package-lock.json deps/debian-bench.txt
 	@deps/fetch bench && touch $@
@@ -199,23 +197,12 @@ $(OUT)/yyjson.o: Makefile $(DEPS)/build.ok
 $(OUT)/cloche.a: $(OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
-link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
-# The program; and the same with the fixtures of the conformance suite.
-$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o
-$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o
-ifdef LAZY
-$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a $(OUT)/lazy.o
-	@echo "  link  $@"
-	@$(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
-$(OUT)/lazy.o: dev/lazy $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
-	@echo "  stubs $@"
-	@nm -u $(filter %_main.o %.a,$^) | awk 'NF == 2 {print $$2}' >$(@:.o=.needed)
-	@CC=$(CC) dev/lazy $(@:.o=.needed) 'build/lib/_libwasmtime.so=$(subst $(subst ,, ),:,$(WASMTIME_IN:=/_libwasmtime.so))' \
-	    $(filter -l%,$(PKG_LIBS)) >$(@:.o=.S) && $(CC) -c $(@:.o=.S) -o $@
-else
-$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a build/lib/_libwasmtime.so
+link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
+$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
 	$(call link)
-endif
+# The same with the fixtures of the conformance suite, which nothing else pulls in.
+$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link)
 $(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
 	$(call link)
 # Begun for queries: with few libraries, so that it starts at once.
@@ -315,7 +302,7 @@ build/guest/vm-init: $(VM_INIT) $(VM_SESSION) $(wildcard guest/vm/init/*.h) gues
 # version, before 1.0 the minor one (include/cloche.h).
 SOVERSION := $(basename $(VERSION))
 LIBRARY   := build/lib/libcloche.so.$(VERSION)
-LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake lazy,$(OUT)/src/$r/%),$(OBJ))
+LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake,$(OUT)/src/$r/%),$(OBJ))
 PC = sed 's|@PREFIX@|$1|; s|@INCLUDE@|$2|; s|@LIB@|$3|; s|@VERSION@|$(VERSION)|' include/cloche.pc.in
 ifeq ($(MODE),release)
 library: $(LIBRARY) build/lib/pkgconfig/cloche.pc  ## build/lib/libcloche.so and its pkg-config file
@@ -346,7 +333,7 @@ install: all $(INSTALLED_VM) ## program, library and what they need beneath PREF
 	@cd $(INTO)/lib && ln -sf $(notdir $(LIBRARY)) libcloche.so.$(SOVERSION) && \
 	    ln -sf libcloche.so.$(SOVERSION) libcloche.so
 	@$(call PC,$(PREFIX),$(PREFIX)/include,$(PREFIX)/lib) > $(INTO)/lib/pkgconfig/cloche.pc
-	@install -m 644 build/guest/*.bare.wasm build/guest/*.img build/guest/*.id $(INTO)/lib/cloche/guest/
+	@install -m 644 build/guest/*.bare.wasm build/guest/*.img $(INTO)/lib/cloche/guest/
 	@install -m 644 build/guest/ahead/* $(INTO)/lib/cloche/guest/ahead/
 	@[ ! -d build/guest/tools ] || cp -R build/guest/tools $(INTO)/lib/cloche/guest/
 	@[ -z "$(INSTALLED_VM)" ] || { install -d $(INTO)/lib/cloche/vm && cd build/vm && \
@@ -382,15 +369,6 @@ build/guest/script.metered: build/guest/script.wasm build/guest/lint.wasm build/
 	@[ ! -e $(@D)/checker.tar ] || tar -xmf $(@D)/checker.tar -C $(@D) ahead
 	@touch $@
 
-# Guests as they are once they know the program's table of host calls, its declarations: no
-# start has to tell them. In folders of its own, since the builder's are none of its business.
-ready: build/guest/ready
-build/guest/ready: build/cloche build/guest/script.metered $(wildcard build/guest/checker.bare.wasm)
-	@echo "  ready $(@D)/ahead"
-	@rm -f $(@D)/ahead/*.ready && home=$$(mktemp -d) && \
-	    env -u XDG_CONFIG_HOME -u XDG_STATE_HOME -u XDG_CACHE_HOME -u XDG_DATA_HOME HOME=$$home \
-	    build/cloche make-ready && rm -rf $$home && touch $@
-
 # esbuild, with Go's runtime. What comes of it is kept, since it takes half a minute; what
 # was compiled ahead is for this machine's CPU, and made again where that is another.
 build/guest/typescript.bare.wasm: build/guest/typescript.tar build/cloche-bake
@@ -401,10 +379,9 @@ build/guest/typescript.tar: build/guest/typescript.raw.wasm build/cloche-bake de
 	    $(filter-out %_test.c %_test.h,$(wildcard $(foreach r,bake engine wasi vfs,src/$r/*.[ch]))) -- \
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi typescript.raw.wasm -o typescript; \
 	        rm -rf ahead typescript.wasm; ../cloche-bake --ahead typescript.bare.wasm ahead; \
-	        tar -cf typescript.tar typescript.bare.wasm typescript.img typescript.id ahead'
+	        tar -cf typescript.tar typescript.bare.wasm typescript.img ahead'
 
 checker: build/guest/checker.bare.wasm  ## the type checker, ready in build/guest (minutes, once)
-	@$(MAKE) --no-print-directory ready
 build/guest/checker.bare.wasm: build/guest/checker.tar build/guest/script.metered
 	@tar -xmf $< -C $(@D) && build/cloche-bake --ahead $@ $(@D)/ahead
 build/guest/checker.tar: build/guest/checker.raw.wasm build/cloche-bake dev/kept
@@ -412,11 +389,9 @@ build/guest/checker.tar: build/guest/checker.raw.wasm build/cloche-bake dev/kept
 	@dev/kept $@ $< deps/python-build.txt $(wildcard $(foreach r,bake engine wasi,src/$r/*.[ch])) -- \
 	    sh -ec 'cd $(@D); ../cloche-bake --wasi checker.raw.wasm -o checker; rm -rf checker.wasm made; \
 	        mkdir -p made/ahead; ../cloche-bake --ahead checker.bare.wasm made/ahead; \
-	        tar -cf checker.tar checker.bare.wasm checker.img checker.id -C made ahead; rm -rf made'
+	        tar -cf checker.tar checker.bare.wasm checker.img -C made ahead; rm -rf made'
 else
 program: $(OUT)/cloche
-ready:
-	$(again) MODE=release ready
 conformance: $(OUT)/cloche-conformance
 checker:
 	$(again) MODE=release checker
@@ -424,19 +399,12 @@ guests:
 	$(again) MODE=release guests
 endif
 
-build/guest/script.raw.wasm: build/guest/libc.o $(SCRIPT_OBJ)
-build/guest/lint.raw.wasm: build/guest/libc.o $(LINT_OBJ)
-build/guest/pattern.raw.wasm: build/guest/libc.o $(PATTERN_OBJ)
+build/guest/script.raw.wasm: $(SCRIPT_OBJ)
+build/guest/lint.raw.wasm: $(LINT_OBJ)
+build/guest/pattern.raw.wasm: $(PATTERN_OBJ)
 build/guest/script.raw.wasm build/guest/lint.raw.wasm build/guest/pattern.raw.wasm:
 	@echo "  link  $@"
 	@$(GUEST_CC) $^ -o $@ $(GUEST_LDFLAGS)
-
-# Functions of the C library, for guests and tools.
-build/guest/libc.o: guest/libc/make guest/libc/accurate.c dev/kept $(DEPS)/build.ok
-	@echo "  wasm  guest/libc"
-	@mkdir -p $(@D)
-	@dev/kept $@ deps/python-build.txt guest/libc/make guest/libc/accurate.c \
-	    $(foreach d,ctype math misc stdlib string,$(DEPS)/musl/$d/*.[ch]) -- guest/libc/make $@
 
 # The machine: static data lies below RAM, whose largest size the memory has room for
 # (guest/abi/vm.h). No WASI and no C library, but the loops that take memory.copy's place.
@@ -553,12 +521,11 @@ $(sort $(SCRIPT_SRC:%.c=build/%.o) $(LINT_SRC:%.c=build/%.o) $(PATTERN_SRC:%.c=b
 	    -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 
 # QuickJS takes long to compile: its objects are kept in the cache. Most of it is compiled
-# as a part of own.c, with some lines changed.
+# as a part of own.c, with four lines changed.
 build/guest/quickjs/changed.c: guest/quickjs/own.sed $(DEPS)/build.ok
 	@mkdir -p $(@D)
 	@sed -f $< $(DEPS)/quickjs/quickjs.c > $@
-	@test "$$(grep -cE '\<(own_(session|is_frozen|refuses|is_cut)|OWN_FUNCTION)\>' $@)" = 7 && \
-	    test "$$(grep -c 'OWN_[A-Z_]*PLACE;' $@)" = 15 || { echo "$<: not what it was made for"; exit 1; }
+	@test "$$(grep -c own_session $@)" = 3 && grep -q own_is_frozen $@ || { echo "$<: not what it was made for"; exit 1; }
 build/guest/quickjs/own.o: guest/quickjs/own.c guest/quickjs/own.h build/guest/quickjs/changed.c \
         Makefile dev/kept
 	@echo "  wasm  guest/quickjs/own.c"

@@ -39,11 +39,10 @@ static const struct script_row rows[] = {
      .source = "(s) => s.replace(/[^\\w\\s-]/g, '').trim()"},
 };
 
-static bool no_host_call(void *arg, struct script_task *t, uint32_t row, struct str args,
-                         struct buf *out, struct err *e)
+static bool no_host_call(void *arg, uint32_t row, struct str args, struct buf *out,
+                         struct err *e)
 {
     (void)arg;
-    (void)t;
     (void)args;
     (void)out;
     return err_set(e, ERR_DENIED, "%s is not there in a benchmark", rows[row].name);

@@ -31,16 +31,16 @@ def kind(text):
                               for side in text.split(":"))
 
 
-def module(imports=(), body=b"\x0b", start="_start", padding=0, pages=1):
+def module(imports=(), body=b"\x0b", start="_start", padding=0):
     """A command: exports memory and a function without arguments, which does `body`.
-    `imports`: (module, name, type). `padding`: bytes of a section that nobody minds. `pages`: of memory."""
+    `imports`: (module, name, type). `padding`: bytes of a section that nobody minds."""
     types = [kind(":")] + [kind(t) for _, _, t in imports]
     code = b"\0" + body
     text = b"\0asm\1\0\0\0" + section(1, types)
     if imports:
         text += section(2, [name(m) + name(n) + b"\0" + leb(i + 1)
                             for i, (m, n, _) in enumerate(imports)])
-    text += section(3, [b"\0"]) + section(5, [b"\0" + leb(pages)])
+    text += section(3, [b"\0"]) + section(5, [b"\0\1"])
     exports = [name("memory") + b"\2\0"]
     if start:
         exports.append(name(start) + b"\0" + leb(len(imports)))

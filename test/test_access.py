@@ -16,7 +16,6 @@ from wire import Server, call, initialize, request
 
 
 def make_token(cloche, name, *words):
-    words += ("--unregistered",)  # what a server is given need not be registered
     made = subprocess.run([cloche, "token", "create", name, *words], capture_output=True,
                           text=True, timeout=60)
     assert made.returncode == 0, made.stderr
@@ -168,19 +167,6 @@ def test_it_comes_in_either_header_and_in_no_other_way(cloche, closed):
     in_url = closed.http.post(f"/mcp?access_token={token}", json=ping)
     assert in_url.status_code == 400 and "URL" in in_url.text
     assert closed.http.post(f"/mcp?token={token}", json=ping).status_code == 401
-
-
-def test_whether_it_answers_is_told_to_everybody(cloche, vault):
-    with serve(cloche, vault, "--require-token") as server:
-        answer = server.http.get("/healthz")
-        assert (answer.status_code, answer.text) == (200, "ok\n")
-        assert server.http.head("/healthz").status_code == 200
-        assert server.http.post("/healthz", json={}).status_code == 405
-        assert server.http.get("/healthz", headers={"Host": "evil.example"}).status_code == 403
-        assert server.http.get("/metrics").status_code == 401
-        lead = server.http.get("/")
-        assert (lead.status_code, lead.headers["Location"]) == (303, "/person")
-        assert server.http.get("/", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 401
 
 
 def test_a_wrong_one_is_refused_on_this_machine_too(cloche, server):
@@ -428,19 +414,6 @@ def test_a_caller_over_its_rate_is_told_to_wait_and_others_are_not(cloche, vault
         assert s.post(request("ping"), b).status_code == 200
         # The person of this machine has no such limit.
         assert all(s.post(request("ping")).status_code == 200 for _ in range(20))
-
-
-def test_each_message_of_a_batch_counts_for_the_rate(cloche, vault):
-    a, b = bearer(make_token(cloche, "a")), bearer(make_token(cloche, "b"))
-    batch = [request("ping", id=i) for i in range(60)]
-    with serve(cloche, vault, "--caller-rate", "1") as s:
-        old = {"MCP-Protocol-Version": "2025-03-26"}
-        assert len(s.post(batch, a | old).json()) == 60
-        refused = s.post(request("ping"), a)
-        assert refused.status_code == 429 and int(refused.headers["Retry-After"]) >= 1
-        assert s.post(batch, a | old).status_code == 429
-        assert s.post(request("ping"), b).status_code == 200
-        assert all(s.post(batch, old).status_code == 200 for _ in range(3))  # the person's
 
 
 def test_a_caller_runs_only_so_much_at_a_time(cloche, vault):

@@ -268,57 +268,6 @@ def test_an_agent_that_has_written_its_share_changes_nothing_more(run, cloche, v
     assert json.loads(done.stdout)["success"]
 
 
-TYPES = """let n = 0;
-try {
-    for (; n < 300; n++) {
-        await noteTypes.create({type_name: 'd', description: 'x'.repeat(15000)});
-        await noteTypes.delete({type_name: 'd', action: 'error'});
-    }
-} catch (e) { return [n, e.message] }
-return [n, '']"""
-
-
-def test_types_and_functions_count_for_what_an_agent_writes(run, cloche, vault, tmp_path):
-    user_policy(tmp_path, {"disk": {"callerMegabytes": 1}})
-    function = {"name": "shout", "description": "Says it.", "parameters": {}, "returnType": "string"}
-    with Stdio([cloche, "mcp", "--vault", vault], stderr=subprocess.DEVNULL) as s:
-        s.ask(initialize())
-        n, why = structured(s.ask(call("evaluate_note_code", {"code": TYPES})))["result"]
-        assert 60 < n < 75 and "disk.callerMegabytes" in why, (n, why)
-        deleted = list((vault / ".cloche/types/deleted").iterdir())
-        assert sum(f.stat().st_size for f in deleted) < 1.2e6
-        code = "function shout() { return 'x' } // " + "y" * 1000
-        got = s.ask(call("register_custom_function", function | {"code": code}))
-        assert "disk.callerMegabytes" in json.dumps(got)
-    with Stdio([cloche, "mcp", "--vault", vault], stderr=subprocess.DEVNULL) as s:
-        s.ask(initialize())
-        for i in range(30):
-            code = f"function shout{i}() {{ return '{i}' }} // " + "y" * 100000
-            got = s.ask(call("register_custom_function", function | {"name": f"shout{i}", "code": code}))
-            if "disk.callerMegabytes" in json.dumps(got):
-                break
-        assert 8 <= i < 12, got
-    done = run("eval", "--vault", vault, "-e", "await noteTypes.create({type_name: 'mine', description: 'x'})")
-    assert json.loads(done.stdout)["success"], done.stdout
-
-
-def test_of_deleted_types_the_last_are_kept(run, vault):
-    folder = vault / ".cloche" / "types" / "deleted"
-    folder.mkdir(parents=True)
-    (folder / "a person's own.md").write_text("mine")
-    for i in range(150):
-        (folder / f"old {i} 2020-01-01T00.00.{i // 60:02}.{i:03}Z.md").write_text("x")
-    code = ("for (let i = 0; i < 20; i++) { await noteTypes.create({type_name: 't' + i, description: 'x'});"
-            "await noteTypes.delete({type_name: 't' + i, action: 'error'}) }")
-    done = run("eval", "--vault", vault, "-e", code)
-    assert json.loads(done.stdout)["success"], done.stdout
-    kept = {f.name.split(" 20")[0] for f in folder.iterdir()}
-    assert kept == {"a person's own.md"} | {f"t{i}" for i in range(20)} | {f"old {i}" for i in range(70, 150)}
-    (folder / "large 2031-01-01T00.00.00.000Z.md").write_bytes(b"x" * (17 << 20))
-    run("eval", "--vault", vault, "-e", code)
-    assert {f.name.split(" 20")[0] for f in folder.iterdir()} == {"a person's own.md", "large"}
-
-
 def test_a_full_trail_refuses_agents_until_a_person_exports_it(run, cloche, vault, tmp_path):
     user_policy(tmp_path, {"audit": {"maxMegabytes": 1, "callerMegabytes": 100}})
     folder = vault / ".cloche" / "audit"

@@ -70,19 +70,7 @@ def test_eval_injects_the_context(cloche):
         (["eval", "-e", "1", "--fuel", "5"], "--workspace"),
         (["eval", "-e", "1", "--workspace", "x", "--session", "y"], "--session is not for scripts"),
         (["eval", "-e", "1", "--workspace", "x", "--lang", "ts"], "TypeScript is not for scripts"),
-        (["eval", "-e", "1", "--memory", "99999"], "cloche: --memory is 99999 MB; 8 to 256 is accepted here\n"),
-        (["eval", "-e", "1", "--vault", "/nowhere"], "/nowhere"),
-        (["eval", "/tmp"], "/tmp: cannot be read: Is a directory"),
-        (["policy", "check", "/tmp"], "/tmp: cannot be read: Is a directory"),
-        *[([*words, "--vault", "/nowhere"], 'cannot open the folder "/nowhere"')
-          for words in (["audit"], ["policy", "show"], ["doctor"], ["reindex"], ["mcp"], ["callers"], ["fn", "list"])],
-        (["frobnicate"], "there is no 'cloche frobnicate'; known here: eval, mcp"),
-        (["evla"], "there is no 'cloche evla'; did you mean 'eval'?"),
-        (["help", "evla"], "there is no 'cloche evla'; did you mean 'eval'?"),
-        (["tool", "isntall"], "there is no 'cloche tool isntall'; did you mean 'install'?"),
-        (["eval", "--vautl", "x", "-e", "1"], "unknown option '--vautl'; did you mean --vault?"),
-        (["eval", "--vautl=x", "-e", "1"], "unknown option '--vautl=x'; did you mean --vault?"),
-        (["eval", "-x", "1"], "unknown option '-x'; known here: --vault"),
+        (["frobnicate"], "there is no command 'frobnicate'"),
         ([], ""),
     ],
 )
@@ -92,25 +80,8 @@ def test_a_wrong_call_exits_2_and_says_what_would_be_accepted(cloche, words, sai
     if words:
         assert done.stderr.count("\n") == 1
         assert said in done.stderr
-        assert done.stdout == ""
-
-
-@pytest.mark.parametrize("asked, usage", [
-    (["-h"], "cloche COMMAND"), (["help"], "cloche COMMAND"), (["help", "eval"], "cloche eval"),
-    (["eval", "-h"], "cloche eval"), (["help", "tool"], "cloche tool COMMAND"),
-    (["tool", "-h"], "cloche tool COMMAND"), (["help", "tool", "run"], "cloche tool run"),
-    (["tool", "help", "run"], "cloche tool run"), (["tool", "run", "-h"], "cloche tool run"),
-    (["help", "vm", "exec"], "cloche vm exec"), (["fn", "help"], "cloche fn"),
-])
-def test_help_is_found_in_all_the_usual_ways(cloche, asked, usage):
-    done = run(cloche, *asked)
-    assert done.returncode == 0 and done.stderr == ""
-    assert f"usage: {usage}" in done.stdout
-
-
-def test_the_version_is_found_in_all_the_usual_ways(cloche):
-    told = {run(cloche, word).stdout for word in ("--version", "-V", "version")}
-    assert len(told) == 1 and told.pop().startswith("cloche ")
+        if done.stdout:  # refused by the evaluation itself, in the shape of all its answers
+            assert json.loads(done.stdout)["errorDetails"]["type"] == "InvalidInput"
 
 
 def test_without_a_vault_notes_say_so(cloche):
@@ -120,7 +91,7 @@ def test_without_a_vault_notes_say_so(cloche):
 
 def test_a_vault_that_is_not_there_is_named(cloche, tmp_path):
     done = run(cloche, "eval", "--vault", str(tmp_path / "nowhere"), "-e", "1")
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "nowhere" in done.stderr
 
 

@@ -239,37 +239,6 @@ def test_over_http_the_question_comes_on_the_calls_stream(server, vault):
     assert (vault / "idea" / "Asked.md").exists()
 
 
-@pytest.mark.parametrize("vaults", [["--vault", "vault"], []])
-def test_a_token_for_some_vaults_is_asked_without_paths(cloche, server, vault, vaults):
-    bearer = {"Authorization": f"Bearer {run(cloche, 'token', 'create', 'one', '--unregistered', *vaults).split()[0]}"}
-    first = server.post(modern(call("create_note", MAKE)), bearer).json()["result"]
-    [question] = first["inputRequests"].values()
-    lines = question["params"]["message"].split("\n")
-    if not vaults:
-        assert f"  vault       {vault} (vault)" in lines
-    else:
-        assert "  vault       vault" in lines and str(vault) not in json.dumps(first)
-    opened = server.post(hello({"elicitation": {}}), bearer)
-    mine = bearer | {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"],
-                     "MCP-Protocol-Version": "2025-11-25"}
-    with server.http.stream("POST", "/mcp", json=call("create_note", MAKE, id=5),
-                            headers=mine | {"Accept": "application/json, text/event-stream"}) as s:
-        asked = next(line for line in s.iter_lines() if "elicitation/create" in line)
-    assert (str(vault) in asked) == (not vaults)
-
-
-def test_nobody_is_asked_for_what_a_token_for_some_vaults_may_not_do(cloche, server, vault):
-    put_policy({"confirm": ["vaults"], "tools": {"askSeconds": 1}})
-    bearer = {"Authorization": "Bearer " + run(cloche, "token", "create", "one", "--vault",
-                                               "vault", "--unregistered").split()[0]}
-    for code in ("vaults.update({id: 'vault', name: 'x'})", "vaults.remove('vault')"):
-        answer = server.post(call("evaluate_note_code", {"code": f"await {code}"}, modern=True),
-                             bearer).json()["result"]
-        assert "a token for some vaults only" in json.dumps(answer)
-        assert str(vault) not in json.dumps(answer)
-    assert waiting(cloche) == []
-
-
 @pytest.mark.parametrize("message", [
     call("evaluate_note_code", {"code": CODE}, id=5),
     call("run_script", {"workspace_id": "vault", "code": "host.call('POST', "

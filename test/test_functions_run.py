@@ -216,7 +216,7 @@ FITS = [
     ("unknown", "undefined"), ("null", "null"), ("void", "undefined"), ("object", "[]"), ("{}", "'x'"),
     ("'a' | 'b' | 3", "3"), ("-1.5 | true", "-1.5"), ("string[]", "[]"), ("number[][]", "[[1], []]"),
     ("readonly string[]", "['a']"), ("Array<'x'>", "['x', 'x']"), ("[string, number?]", "['a']"),
-    ("[string, number?]", "['a', 1]"), ("{a: string; b?: number}", "{a: 'x', b: undefined}"),
+    ("[string, number?]", "['a', 1]"), ("{a: string; b?: number}", "{a: 'x', b: undefined, c: 1}"),
     ("{a: string, m(x: number): void}", "{a: 'x', m() {}}"), ("{[key: string]: number}", "{x: 1}"),
     ("Record<string, {n: number}>", "{x: {n: 1}}"), ("{length: number}[]", "[[], {length: 2}]"),
     ("(a: string, b?: number) => void", "() => 1"), ("((x: string) => number) | null", "null"),

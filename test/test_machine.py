@@ -373,7 +373,7 @@ def test_a_refused_word_runs_nothing(cloche, vault, tmp_path):
 
 def test_a_policys_ceilings_hold(cloche, vault, tmp_path):
     policy_in(tmp_path, {"vm": {"machines": 2, "ramMB": 512, "timeoutMs": 2000,
-                                "diskMB": 64, "cpuSeconds": 100, "idleMinutes": 7}})
+                                "diskMB": 64, "cpuSeconds": 100}})
     with Stdio([cloche, "mcp", "--vault", str(vault)]) as agent:
         assert "64 to 512" in refusal(agent, "start", ramMB=1024)
         assert "1 to 64" in refusal(agent, "start", diskMB=65)
@@ -381,7 +381,7 @@ def test_a_policys_ceilings_hold(cloche, vault, tmp_path):
         assert "no option 'ram'" in refusal(agent, "start", ram=1)
         assert "1 to 2000" in refusal(agent, command="true", timeoutMs=2001)
         assert vm(agent, command="sleep 100")["timedOut"]
-        assert vm(agent, "start")["idle_limit_ms"] == 7 * 60000
+        vm(agent, "start")
         said = refusal(agent, "start")
         assert said.startswith("LimitExceeded") and "vm.machines" in said
         vm(agent, "stop")

@@ -2,7 +2,6 @@
 import asyncio
 import base64
 import json
-import signal
 import socket
 import subprocess
 import threading
@@ -310,9 +309,8 @@ def test_sessions_differ_and_end(server):
     assert server.post(request("ping"), mine).status_code == 404
     assert server.post(request("ping"), other).status_code == 200
     assert server.post(request("ping")).status_code == 200  # without any
-    for wrong in ["x", "0" * 32, "~" * 32, "é".encode().hex()]:
+    for wrong in ["x", "0" * 32, "\x7f" * 32, "é".encode().hex()]:
         assert server.post(request("ping"), {"Mcp-Session-Id": wrong}).status_code == 404
-    assert server.post(request("ping"), {"Mcp-Session-Id": "\x7f" * 32}).status_code == 400
 
 
 def test_a_version_nobody_knows_is_400(server):
@@ -506,24 +504,6 @@ def test_at_sigterm_what_runs_is_finished_first(server):
     heard = hear(connection)
     assert b'"result":"done"' in heard
     assert server.process.wait(WAIT_S) == 0
-
-
-def test_a_terminal_that_is_gone_ends_it_like_sigterm(server, vault):
-    connection = server.send_post(evaluate(
-        "await notes.create({type: 'a', title: 'Begun', content: ''}); await sleep(700); return 'done'"))
-    while not (vault / "a" / "Begun.md").exists():
-        assert server.process.poll() is None
-    server.process.send_signal(signal.SIGHUP)
-    assert b'"result":"done"' in hear(connection)
-    assert server.process.wait(WAIT_S) == 0
-
-
-def test_under_nohup_it_goes_on_without_its_terminal(cloche, vault):
-    with Server(["nohup", cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]) as server:
-        server.process.send_signal(signal.SIGHUP)
-        for _ in range(20):
-            assert server.post(request("ping")).json()["result"] == {}
-        assert server.stop() == 0
 
 
 def test_an_idle_server_uses_no_time(server):

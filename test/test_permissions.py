@@ -137,84 +137,6 @@ def test_what_sees_no_files_runs_at_once(client):
     assert not answer["result"]["isError"]
 
 
-GIVEN = [{"stdin": "text"}, {"files": {"a": "text"}}, {"cwd": "/work"}, {"cwd": "/tmp"}]
-
-
-@pytest.mark.parametrize("given", GIVEN)
-def test_a_call_that_is_given_its_input_runs_at_once_and_sees_no_files(client, vault, given):
-    """Permission follows the call: reader could read the vault, and this call does not."""
-    (vault / "secret.txt").write_text("x")
-    client.ask(hello())
-    seen = []
-    for words in (["ls", "/"], ["ls", "."], ["ls", "/tmp/../work/../"]):
-        answer = client.ask(call("wasm_reader", {"args": words, **given}))
-        assert not answer["result"]["isError"], text_of(answer)
-        seen += structured(answer)["stdout"].split()
-    assert set(seen) <= {"work", "tmp", "a"} and "work" in seen
-    code = f"return (await tools.reader(Object.assign({json.dumps(given)}, {{args: ['list', '/']}}))).stdout"
-    answer = client.ask(call("evaluate_note_code", {"code": code}))
-    assert "vault" not in structured(answer)["result"]
-
-
-@pytest.mark.parametrize("shown", [
-    {"args": ["ls", "."]}, {"args": ["cat", "/vault/secret.txt"], "stdin": "text"},
-    {"args": ["cat", "a"], "stdin": "text", "cwd": "/vault"},
-    {"args": ["cat", "../vault/secret.txt"], "files": {"a": "text"}},
-    {"args": ["ls", "."], "files": {"a": "text"}, "cwd": "/work/../vault"}])
-def test_a_call_that_would_see_the_vault_asks(client, program, vault, shown):
-    policy(askSeconds=1)
-    (vault / "secret.txt").write_text("x")
-    client.ask(hello())
-    assert "no person has said" in text_of(client.ask(call("wasm_reader", shown)))
-    assert waiting(program)[0]["shown"]["mounts"] == [f"/vault = {vault} (read only)"]
-
-
-def test_a_pipeline_that_is_given_its_input_asks_nobody(client, program, vault):
-    policy(askSeconds=1)
-    client.ask(hello())
-    stages = [{"tool": "reader", "args": ["cat"]}, {"tool": "reader", "args": ["count"]}]
-    answer = client.ask(call("run_tool", {"pipeline": stages, "stdin": "12345"}))
-    assert structured(answer)["stdout"] == "5\n"
-    stages[1]["args"] = ["ls", "/vault"]
-    answer = client.ask(call("run_tool", {"pipeline": stages, "stdin": "12345"}))
-    assert "no person has said" in text_of(answer)
-    assert "no person has said" in text_of(client.ask(call("run_tool", {"pipeline": stages[:1]})))
-
-
-def test_a_parameter_that_is_standard_input_may_come_from_a_pipe(client):
-    client.ask(hello())
-    alone = structured(client.ask(call("wasm_fed", {"pattern": "a", "input": "text"})))
-    assert alone["stdout"].split() == ["fed", "--pattern", "a"]
-    stages = [{"tool": "base64", "arguments": {"mode": "encode", "input": "x"}},
-              {"tool": "fed", "arguments": {"pattern": "a"}}]
-    answer = structured(client.ask(call("run_tool", {"pipeline": stages})))
-    assert answer["stdout"].split() == ["fed", "--pattern", "a"]
-    stages[1]["arguments"]["input"] = "text"
-    assert "in a pipeline the stage before gives" in text_of(
-        client.ask(call("run_tool", {"pipeline": stages})))
-
-
-def test_a_writing_tool_that_is_given_its_input_writes_beside_the_vault(client, vault):
-    client.ask(hello())
-    answer = structured(client.ask(call("wasm_writer", {"args": ["put", "a", "1"], "stdin": ""})))
-    assert answer["files"] == [{"name": "a", "size": 1, "text": "1"}] and "vault" not in answer
-    assert not (vault / "a").exists()
-
-
-def test_a_file_that_was_not_shown_is_explained(client):
-    client.ask(hello())
-    answer = structured(client.ask(call("wasm_reader", {"args": ["cat", "note.md"], "stdin": ""})))
-    assert not answer["success"] and 'cwd: "/vault"' in answer["hint"]
-
-
-def test_who_wants_to_be_asked_of_each_call_says_ask(client, program):
-    policy(askSeconds=1, permissions={"reader": "ask"})
-    client.ask(hello())
-    assert "no person has said" in text_of(client.ask(call("wasm_reader", {"stdin": "text"})))
-    [entry] = waiting(program)
-    assert "files: nothing" in entry["shown"]["tool"][0] and "always" not in entry["choices"]
-
-
 def test_never_is_refused_and_nobody_is_asked(client, program):
     policy(permissions={"base64": "never"})
     client.ask(hello({"elicitation": {}}))
@@ -229,42 +151,6 @@ def test_a_vault_can_forbid_what_its_user_never_named(client, vault):
     client.ask(hello())
     answer = client.ask(call("wasm_base64", {"mode": "encode", "input": "x"}))
     assert "vault's policy" in text_of(answer)
-
-
-# --- what is not installed ----------------------------------------------------------------
-
-def test_what_is_not_installed_is_offered_to_nobody(cloche, tmp_path, vault):
-    (tmp_path / "bare").mkdir()
-    program = lay_out(tmp_path / "bare", cloche)
-    shutil.rmtree(tmp_path / "bare" / "guest" / "tools")
-    with Stdio([program, "mcp", "--vault", str(vault)]) as client:
-        assert "jq" not in client.ask(hello())["result"]["instructions"]
-        listed = {t["name"]: t for t in client.ask(request("tools/list"))["result"]["tools"]}
-        assert "vm_exec" not in listed
-        told = listed["evaluate_note_code"]["description"]
-        assert "vm.exec" not in told and "tools.jq" not in told and "utils; customFunctions" in told
-        found = structured(client.ask(call("find_tools", {"query": "start a linux machine"})))
-        assert not {"vm_start", "vm_list"} & {r["name"] for r in found["results"]}
-        assert "make vm" in found["notInstalled"]["Linux machine"]
-        assert "make tools" in found["notInstalled"]["command-line tools"]
-        assert "'make tools'" in text_of(client.ask(call("run_tool", {"name": "jq"})))
-        assert "make vm" in text_of(client.ask(call("vm_exec", {"command": "ls"})))
-
-
-def test_what_is_installed_is_offered(client):
-    assert "tools.jq" in client.ask(hello())["result"]["instructions"]
-    told = next(t["description"] for t in client.ask(request("tools/list"))["result"]["tools"]
-                if t["name"] == "evaluate_note_code")
-    assert "tools.jq" in told and "vm.exec" not in told
-
-
-def test_names_are_told_whole(client):
-    client.ask(hello())
-    listed = {t["name"] for t in client.ask(request("tools/list"))["result"]["tools"]}
-    told = client.ask(call("no_such_tool", {}))["error"]["message"]
-    names = told.partition("there are: ")[2].removesuffix(" and more").split(", ")
-    assert told.endswith(" and more") and len(names) > 5
-    assert all(n in listed or "_" in n and not n.endswith("_") for n in names)
 
 
 # --- through the client's own window ---------------------------------------------------------
@@ -345,36 +231,6 @@ def test_the_stateless_era_asks_in_its_answer(host):
     again = host.post(message).json()["result"]
     assert again["resultType"] == "complete"
     assert "Permission denied" not in json.dumps(again)
-
-
-def test_a_token_for_some_vaults_is_asked_without_paths(program, vault, tmp_path):
-    """The client's window is not the server's: a person at the terminal sees them."""
-    (tmp_path / "shared").mkdir()
-    config = Path(os.environ["XDG_CONFIG_HOME"]) / "cloche"
-    config.mkdir(parents=True, mode=0o700, exist_ok=True)
-    (config / "policy.json").write_text(json.dumps({
-        "mounts": [{"guest": "/mnt/shared", "host": str(tmp_path / "shared"), "mode": "ro"}]}))
-    token = run(program, "token", "create", "one", "--vault", "vault", "--unregistered").split()[0]
-    bearer = {"Authorization": f"Bearer {token}"}
-    params = {"name": "wasm_reader", "arguments": {"args": ["a"]},
-              "_meta": META | {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}}
-    with Server([program, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"],
-                stderr=subprocess.DEVNULL) as server:
-        for headers, paths in ((bearer, False), ({}, True)):
-            first = server.post(request("tools/call", params), headers).json()["result"]
-            [question] = first["inputRequests"].values()
-            told = question["params"]["message"]
-            assert (str(tmp_path) in json.dumps(first)) == paths
-            if not paths:
-                assert "/mnt/shared (read only)" in told and "/vault (read only)" in told
-                assert "\n  vault       vault\n" in told
-        connection = server.send_post(read_note(7), bearer)
-        [entry] = wait_for(program, 1)
-        assert f"/vault = {vault} (read only)" in entry["shown"]["mounts"]
-        assert entry["shown"]["vault"] == str(vault)
-        run(program, "approvals", "deny", entry["id"])
-        assert str(tmp_path).encode() not in connection.recv(65536)
-        connection.close()
 
 
 # --- at the terminal ----------------------------------------------------------------------
@@ -504,8 +360,7 @@ def test_over_stdio_more_wait_than_there_are_threads(client, program, code):
 
 def test_over_http_more_wait_than_there_are_workers(host, program):
     """24 workers; 16 of one asker may wait, so there are two ways in."""
-    policy(permissions={"reader": "ask"})
-    tokens = [run(program, "token", "create", name, "--vault", "*", "--unregistered").split()[0]
+    tokens = [run(program, "token", "create", name, "--vault", "*").split()[0]
               for name in ("one", "two")]
     calls = [host.send_post(read_note(n, [str(n)]), {"Authorization": f"Bearer {tokens[n % 2]}"})
              for n in range(26)]

@@ -43,7 +43,7 @@ def test_the_same_script_uses_the_same_fuel(cloche, vault, script):
     ("let = = 1", {}, "ExecutionError", "SyntaxError"),
     ("throw new Error('mine')", {}, "ExecutionError", "Error"),
     ("notes.list()", {}, "ExecutionError", "ReferenceError"),
-    ("eval('1')", {}, "ExecutionError", "EvalError"),
+    ("eval('1')", {}, "PermissionDenied", "PermissionDenied"),
     ("host.call('GET', '/no/such/route')", {}, "HostCallError", "HostCallError"),
     ("1", {"workspace_id": "other"}, "NotFound", None),
     ("1", {"fuel": 10**11 + 1}, "InvalidInput", None),

@@ -92,7 +92,7 @@ def test_the_policy_says_what_is_listed(cloche, vault, allow, exposure, some):
         listed = names(agent)
         assert some <= set(listed)
         assert ("wasm_awk" in listed) == ("find_tools" in listed) == (exposure == "all")
-        assert answer(agent, "wasm_jq", {"args": ["-n", "1"]})["stdout"] == "1\n"
+        assert answer(agent, "wasm_jq", {"args": ["-n", "1"]})["result"] == "1"
 
 
 def test_a_cursor_is_only_good_for_its_list(agent):
@@ -123,7 +123,7 @@ def test_a_change_of_the_policy_is_told(cloche, vault, allow, modern):
 
 
 def test_a_tool_is_called_by_its_parameters_or_as_on_a_command_line(agent):
-    want = {"success": True, "stdout": "[1]\n", "stderr": "", "exitCode": 0}
+    want = {"success": True, "stdout": "[1]\n", "stderr": "", "exitCode": 0, "result": "[1]"}
     stdin = '{"a": [1]}'
     for name, how in [("wasm_jq", {"filter": ".a", "compact": True}),
                       ("wasm_jq", {"args": ["-c", ".a"]}),
@@ -178,42 +178,9 @@ def test_no_parameter_hides_what_every_call_has(agent):
 
 def test_exit_codes_and_errors_of_a_tool_are_told(agent):
     result = agent.ask(call("wasm_jq", {"args": ["."], "stdin": "{"}))["result"]
-    got = json.loads(result["content"][0]["text"])
+    got = result["structuredContent"]
     assert result["isError"] and not got["success"] and got["exitCode"] == 5
     assert "parse error" in got["stderr"]
-
-
-def test_an_answer_is_told_once(agent):
-    """Neither as `result` besides, nor as structured content besides."""
-    for name, arguments in [("wasm_jq", {"filter": ".", "stdin": '"needle"'}),
-                            ("run_tool", {"name": "jq", "args": ["."], "stdin": '"needle"'})]:
-        message = agent.ask(call(name, arguments))
-        assert json.dumps(message).count("needle") == 1, message
-    listed = {t["name"]: t for t in agent.ask(request("tools/list", modern=True))["result"]["tools"]}
-    assert "outputSchema" not in listed["run_tool"]
-    code = "const r = await tools.jq({filter: '.', stdin: '\"needle\"'}); return [r.result, r];"
-    told = evaluate(agent, code)
-    assert told[0] == '"needle"' and "result" not in told[1]
-
-
-@needs.installed(*(ROOT / "build/guest/tools" / name for name in ("grep", "coreutils", "diffutils")),
-                 by="make tools")
-@pytest.mark.parametrize("tool, call_it, outcome", [
-    ("grep", {"pattern": "x", "stdin": "y"}, "no line matched"),
-    ("diff", {"args": ["a", "b"], "files": {"a": "1\n", "b": "2\n"}}, "they differ"),
-    ("test", {"args": ["-e", "/work/x"], "cwd": "/work"}, "false"),
-    ("expr", {"args": ["0"]}, "the result is empty or 0")])
-def test_an_exit_code_that_says_no_is_no_error(agent, tool, call_it, outcome):
-    result = agent.ask(call(f"wasm_{tool}", call_it))["result"]
-    got = json.loads(result["content"][0]["text"])
-    assert not result["isError"] and got["exitCode"] == 1 and got["outcome"] == outcome
-    assert not got["success"] and "error" not in got
-
-
-@needs.installed(ROOT / "build/guest/tools/grep", by="make tools")
-def test_an_exit_code_that_tells_of_trouble_is_an_error(agent):
-    result = agent.ask(call("wasm_grep", {"args": ["-E", "("], "stdin": "y"}))["result"]
-    assert result["isError"] and '"exitCode":2' in result["content"][0]["text"]
 
 
 def test_what_cannot_be_called_is_named(agent):
@@ -238,7 +205,7 @@ def test_a_pipeline_streams(agent):
     got = answer(agent, "run_tool", {
         "pipeline": [{"tool": "jq", "args": ["-c", ".[]"]}, {"tool": "jq", "args": ["-s", "add"]}],
         "stdin": "[1,2,3]"})
-    assert got["stdout"] == "6\n" and [s["tool"] for s in got["stages"]] == ["jq", "jq"]
+    assert got["result"] == "6" and [s["tool"] for s in got["stages"]] == ["jq", "jq"]
     assert "stdin" in refusal(agent, "run_tool", {
         "pipeline": [{"tool": "jq", "args": ["."], "stdin": "1"}]})
 
@@ -327,7 +294,7 @@ def test_a_tool_ends_with_the_code_that_called_it(agent, vault):
         for (;;);""", timeout=1000)
     assert stopped["type"] == "Timeout"
     ((ran,),) = [r["tools"] for r in trail(vault) if "tools" in r]
-    assert ran["tool"] == "awk" and ran["result"] in ("Cancelled", "Timeout")  # the same moment
+    assert (ran["tool"], ran["result"]) == ("awk", "Cancelled")
     assert not (vault / "late").exists()
 
 
@@ -336,8 +303,8 @@ def test_a_tool_ends_with_the_code_that_called_it(agent, vault):
 
 def test_the_vault_is_there_to_read(agent, vault):
     (vault / "data.json").write_text('{"a": 1}')
-    assert answer(agent, "wasm_jq", {"args": [".a", "data.json"]})["stdout"] == "1\n"
-    assert answer(agent, "wasm_jq", {"args": [".a", "/vault/data.json"]})["stdout"] == "1\n"
+    assert answer(agent, "wasm_jq", {"args": [".a", "data.json"]})["result"] == "1"
+    assert answer(agent, "wasm_jq", {"args": [".a", "/vault/data.json"]})["result"] == "1"
     hidden = answer(agent, "wasm_jq", {"args": [".", "/vault/.cloche/policy.json"]})
     assert hidden["exitCode"] == 2 and not hidden["stdout"]
 
@@ -393,7 +360,7 @@ def test_what_the_policy_keeps_from_code_a_tool_cannot_do_either(cloche, vault, 
         assert "notes.delete" in refusal(agent, "wasm_brotli", call_it)
         assert (vault / "note.bin").exists() and not (vault / "note.bin.br").exists()
         allow(readOnly=True)
-        got = structured(agent.ask(call("wasm_brotli", call_it)))
+        got = agent.ask(call("wasm_brotli", call_it))["result"]["structuredContent"]
         assert got["exitCode"] == 1 and "changed" not in got
         allow(deniedAPIs=["notes.get"])
         assert "/vault" in refusal(agent, "wasm_brotli", call_it)
@@ -407,10 +374,10 @@ def test_a_tool_that_is_stopped_has_changed_nothing(agent, vault):
     slow = {"args": ["-j", "-q", "11", "large.txt"], "cwd": "/vault"}
     stopped = agent.ask(call("wasm_brotli", slow | {"timeout": 50}))["result"]
     assert stopped["isError"]
-    assert json.loads(stopped["content"][0]["text"])["errorDetails"]["type"] == "Timeout"
+    assert stopped["structuredContent"]["errorDetails"]["type"] == "Timeout"
     agent.send(call("wasm_brotli", slow, id=2))
     agent.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
-    assert answer(agent, "wasm_jq", {"args": ["-n", "1"]}, id=3)["stdout"] == "1\n"
+    assert answer(agent, "wasm_jq", {"args": ["-n", "1"]}, id=3)["result"] == "1"
     assert (vault / "large.txt").read_text() == "".join(words)
     assert not (vault / "large.txt.br").exists()
 
@@ -438,7 +405,7 @@ def test_runs_and_refusals_are_recorded_and_counted(cloche, vault, allow):
     allow(tools={"disabled": ["brotli"]})
     with Server([cloche, "serve", "--vault", str(vault), "--listen", "127.0.0.1:0"]) as server:
         with httpx.Client(base_url=server.url, timeout=60) as api:
-            assert api.post("/tools/jq", json={"args": ["-n", "1"]}).json()["stdout"] == "1\n"
+            assert api.post("/tools/jq", json={"args": ["-n", "1"]}).json()["result"] == "1"
             refused = api.post("/tools/brotli", json={"stdin": "x"})
             assert refused.status_code == 403 and "Permission denied" in refused.json()["detail"]
             (records,) = [api.get(f"/workspaces/{w['id']}/audit").json()
@@ -461,7 +428,7 @@ def test_a_token_runs_tools_as_far_as_its_scopes_go(cloche, closed, vault, allow
 
     pack = {"args": ["-j", "note.bin"], "cwd": "/vault"}
     assert run("jq", {"args": ["-n", "1"]}, "read").status_code == 403
-    assert run("jq", {"args": ["-n", "1"]}, "read", "evaluate").json()["stdout"] == "1\n"
+    assert run("jq", {"args": ["-n", "1"]}, "read", "evaluate").json()["result"] == "1"
     assert run("brotli", pack, "evaluate").status_code == 403
     reads = run("brotli", pack, "evaluate", "read").json()
     assert not reads["success"] and "changed" not in reads

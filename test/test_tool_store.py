@@ -104,53 +104,6 @@ def test_update_needs_what_it_updates(tools):
     assert tools("update", tools.zip({"version": "1.1.0"})) == "probe 1.1.0\n"
 
 
-def test_an_update_goes_forward(tools):
-    tools("install", tools.zip({"version": "1.10.0"}))
-    assert "version 1.9.0 of 'probe' is older than the installed 1.10.0" in tools(
-        "update", tools.zip({"version": "1.9.0"}), code=1)
-    assert "older" in tools("update", tools.zip({"version": "1.10.0-rc.1"}), code=1)
-    tools("update", tools.zip({"version": "1.10.0"}))
-    tools("install", "--update", tools.zip({"version": "1.9.0"}))
-    assert tools.list()["probe"]["version"] == "1.9.0"
-
-
-def test_a_version_that_is_none_is_warned_of(tools):
-    done = subprocess.run([tools.program, "tool", "check", tools.zip({"version": "latest"})],
-                          capture_output=True, text=True)
-    assert done.returncode == 0 and "version is no semantic version" in done.stderr
-
-
-def test_a_module_that_needs_more_memory_than_its_manifest_gives_is_refused(tools):
-    execution = {"argStyle": "cli", "fileAccess": "none", "memoryLimit": 65536}
-    told = tools("install", tools.zip({"execution": execution}, wasm=module(pages=2)), code=2)
-    assert "execution.memoryLimit is 65536, and the module begins with 131072" in told
-    assert tools.files() == []
-    tools("install", tools.zip({"execution": execution}))
-    tools("run", "probe")
-
-
-def test_a_parameter_that_is_standard_input_is_one_of_the_tools(tools, tmp_path):
-    """As manifests of Co-do have it: execution.stdinParam, and `pipeable`."""
-    parameters = {"type": "object", "required": ["input"],
-                  "properties": {"input": {"type": "string", "description": "the text"}}}
-    execution = {"argStyle": "cli", "fileAccess": "none", "stdinParam": "input"}
-    changes = {"parameters": parameters, "execution": execution, "pipeable": True}
-    done = subprocess.run([tools.program, "tool", "check", tools.zip(changes)],
-                          capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    execution["stdinParam"] = "text"
-    assert "execution.stdinParam is no name of parameters.properties" in tools(
-        "install", tools.zip(changes), code=2)
-
-
-@pytest.mark.parametrize("name", ["check_code", "get_note", "run_tool", "test_custom_function", "pipe"])
-def test_a_tool_cannot_have_the_name_of_something_else(tools, name):
-    for command in ("install", "check", "propose"):
-        assert f"'{name}' is the name of something of Cloche's own" in tools(
-            command, tools.zip({"name": name}), code=1)
-    assert tools.files() == []
-
-
 def test_a_removed_tool_is_gone_with_its_module(tools):
     tools("install", tools.zip())
     tools("install", tools.zip({"name": "other"}))
@@ -198,16 +151,7 @@ def test_a_built_in_tool_is_switched_and_replaced_but_never_removed(tools):
 
 # ---- one vault --------------------------------------------------------------------------
 
-@pytest.fixture
-def vaults(cloche, tmp_path):
-    """Two that are registered."""
-    for name in ("work", "home"):
-        (tmp_path / name).mkdir()
-        subprocess.run([cloche, "vault", "add", tmp_path / name], check=True,
-                       capture_output=True)
-
-
-def test_a_tool_of_one_vault_is_not_another_vaults(tools, vaults):
+def test_a_tool_of_one_vault_is_not_another_vaults(tools):
     tools("install", "--vault", "work", tools.zip({"version": "1.0.0"}))
     tools("install", tools.zip({"version": "2.0.0"}))
     assert tools.list("--vault", "work")["probe"]["version"] == "1.0.0"
@@ -217,21 +161,7 @@ def test_a_tool_of_one_vault_is_not_another_vaults(tools, vaults):
     assert "not for this one alone" in tools("remove", "--vault", "work", "probe", code=1)
 
 
-def test_an_update_makes_no_second_tool_in_another_place(tools, vaults):
-    tools("install", "--vault", "work", tools.zip())
-    newer = tools.zip({"version": "2.0.0"})
-    for words in (["install", "--update"], ["update"], ["install", "--update", "--vault", "home"]):
-        told = tools(*words, newer, code=1)
-        assert "installed for the vault work alone" in told and "update --vault work" in told
-    tools("remove", "--vault", "work", "probe")
-    tools("install", tools.zip())
-    for words in (["install", "--update"], ["update"], ["install"]):
-        assert "is installed for all vaults" in tools(*words, "--vault", "work", newer, code=1)
-    assert [r["version"] for r in json.loads(tools("list", "--json")) if r["name"] == "probe"] == [
-        "1.0.0"]
-
-
-def test_a_tool_is_disabled_for_one_vault_alone(tools, vaults):
+def test_a_tool_is_disabled_for_one_vault_alone(tools):
     tools("install", tools.zip())
     tools("disable", "--vault", "work", "probe")
     assert tools.list("--vault", "work")["probe"]["enabled"] is False
@@ -239,16 +169,6 @@ def test_a_tool_is_disabled_for_one_vault_alone(tools, vaults):
     assert tools.list()["probe"]["enabled"] is True
     tools("enable", "--vault", "work", "probe")
     assert tools.list("--vault", "work")["probe"]["enabled"] is True
-
-
-def test_a_vault_that_nobody_registered_is_no_place_for_a_tool(tools, vaults):
-    tools("install", tools.zip())
-    for words in (["install", tools.zip({"name": "other"})], ["disable", "probe"],
-                  ["enable", "probe"], ["list"], ["show", "probe"]):
-        assert "no registered vault has the id 'wrok'" in tools(*words, "--vault", "wrok", code=2)
-    tools("install", tools.zip({"name": "other"}), "--vault", "folder", "--unregistered")
-    assert tools.list("--vault", "folder")["other"]["vault"] == "folder"
-    tools("remove", "other", "--vault", "folder")
 
 
 @pytest.mark.parametrize("vault", ["../x", "a/b", "", ".hidden", "x" * 65, "a@b"])

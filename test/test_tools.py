@@ -1,14 +1,8 @@
 """The tools as a client lists them, and those that need no code."""
 
 import json
-import os
-import sys
 
-from conftest import ROOT
 from wire import call, request, structured
-
-sys.path.insert(0, str(ROOT / "test" / "clients"))
-from calls import make  # noqa: E402
 
 
 def test_the_list_of_tools_is_short(stdio):
@@ -18,21 +12,6 @@ def test_the_list_of_tools_is_short(stdio):
     assert len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()) <= 8192
     (code,) = (t for t in tools if t["name"] == "evaluate_note_code")
     assert len(code["description"].encode()) <= 1024
-
-
-def test_the_seeds_tools_are_in_it(stdio):
-    """A client holds what a tool answers to what the list says of it."""
-    for modern in (False, True):
-        names = [t["name"] for t in stdio.ask(request("tools/list", modern=modern))["result"]["tools"]]
-        assert {"evaluate_note_code", "run_script", "register_custom_function"} <= set(names)
-
-
-def test_the_python_client_finds_run_script_in_the_list(cloche, vault, caplog):
-    """It warns of what it cannot hold to a schema."""
-    script = ("run_script", {"code": "1 + 1", "workspace_id": "vault"})
-    [told] = make([script], [cloche, "mcp", "--vault", str(vault)], dict(os.environ))
-    assert told["content"]["result"] == 2
-    assert "not listed" not in caplog.text
 
 
 def test_the_description_names_every_namespace(stdio):

@@ -148,11 +148,11 @@ def test_a_syntax_error_shows_the_typescript(run):
     [
         ("interface I {\n  a: number\n}\n\n  undefinedName()", 5, 3),
         ("enum E { A }\nfunction f(x: number): never {\n  throw new TypeError('x' + x)\n}\nf(E.A)",
-         3, 13),
-        ("const s: string = 'é😀'; (null as any).x", 1, 39),
-        ("await 0; if ((1 as number) == 2) { return } (null as any).q", 1, 59),
-        ("await 0; const a: any = null\nif (a) return a.b\nreturn (a as any).c", 3, 19),
-        ("const a: any = await 0; if (a) { return } if (a) { return } return a.b.c", 1, 72),
+         3, 29),
+        ("const s: string = 'é😀'; (null as any).x", 1, 27),
+        ("await 0; if ((1 as number) == 2) { return } (null as any).q", 1, 46),
+        ("await 0; const a: any = null\nif (a) return a.b\nreturn (a as any).c", 3, 9),
+        ("const a: any = await 0; if (a) { return } if (a) { return } return a.b.c", 1, 68),
     ],
 )
 def test_an_error_at_run_time_is_told_at_its_place_in_the_typescript(run, code, line, column):

@@ -2,11 +2,11 @@
 from wire import call, initialize
 
 
-def run(stdio, code, **options):
+def run(stdio, code):
     if not getattr(stdio, "opened", False):
         stdio.ask(initialize())
         stdio.opened = True
-    answer = stdio.ask(call("evaluate_note_code", {"code": code} | options, id=7))
+    answer = stdio.ask(call("evaluate_note_code", {"code": code}, id=7))
     return answer["result"]["structuredContent"]
 
 
@@ -70,20 +70,3 @@ def test_the_trash_and_the_past_give_back(stdio, vault):
     assert outcome["success"], outcome["error"]
     assert outcome["result"] == "two"
     assert (vault / "A.md").read_bytes() == b"---\nx: [\n---\r\none\xff"
-
-
-def test_a_thousand_overwrites_end_nothing_that_a_person_wrote(stdio, vault):
-    note = vault / "mine.md"
-    note.write_text("what the person wrote")
-    write = """for (let i = 0; i < 1030; i++)
-                   await notes.update({identifier: 'mine.md', content: `overwritten ${i}`, force: true});
-               return (await notes.history({identifier: 'mine.md', limit: 1000})).length"""
-    outcome = run(stdio, write, timeout=30000)
-    assert outcome["success"] and outcome["result"] == 1000, outcome
-    assert note.read_text() == "overwritten 1029"
-    texts = run(stdio, """return await Promise.all([1, 2, 1031].map(async (revision) =>
-        (await notes.getRevision({identifier: 'mine.md', revision})).text))""")["result"]
-    assert texts == ["what the person wrote", "overwritten 0", "overwritten 1029"]
-    outcome = run(stdio, "await notes.restore({identifier: 'mine.md', revision: 1, force: true})")
-    assert outcome['success'], outcome['error']
-    assert note.read_text() == "what the person wrote"

@@ -41,11 +41,8 @@ def initialize(version="2025-11-25", id=0):
 
 
 def structured(message):
-    """The structured content of a call's answer, which its text repeats; of command-line
-    tools the text alone, which is told once."""
+    """The structured content of a call's answer, which its text repeats."""
     result = message["result"]
-    if "structuredContent" not in result:
-        return json.loads(result["content"][0]["text"])
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
     return result["structuredContent"]
 

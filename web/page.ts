@@ -8,7 +8,7 @@ interface Approval {
 interface Tool {
   name: string; version: string; category: string; description: string; license: string;
   signer: string; vault: string; source: "builtin" | "user"; files: string; enabled: boolean;
-  permission: string; asksForFiles: boolean; from: string;
+  permission: string; from: string;
 }
 interface Installed {
   tool?: { name: string; version: string }; key?: string; warnings?: string[]; error?: string; errors?: string[];
@@ -128,7 +128,7 @@ function row(t: Tool): HTMLTableRowElement {
   const facts = [t.version, t.license, t.source === "builtin" ? "built in" : t.signer ? `signed by ${t.signer}` : "not signed",
     t.files === "none" ? "sees no files" : `files: ${t.files}`].filter(Boolean).join(", ");
   const word = make("td", "", "word");
-  const select = choose([["always", "always"], ["ask", t.asksForFiles ? "ask for files" : "ask"], ["never", "never"], ["usual", "as usual"]], t.permission);
+  const select = choose([["always", "always"], ["ask", "ask"], ["never", "never"], ["usual", "as usual"]], t.permission);
   select.setAttribute("aria-label", `may agents run ${t.name}`);
   select.title = `set by: ${t.from}`;
   select.addEventListener("change", () =>

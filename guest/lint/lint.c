@@ -20,22 +20,13 @@ static const char acorn_source[] = {
 static const char lint_source[] = {
 #embed "lint.js"
     , '\0'};
-static const char shapes_source[] = {
-#embed "shapes.js"
-    , '\0'};
-static const char words_source[] = {
-#embed "words.js"
-    , '\0'};
-static const char explain_source[] = {
-#embed "explain.js"
-    , '\0'};
 static const char review_source[] = {
 #embed "review.js"
     , '\0'};
 
 static JSRuntime *runtime;
 static JSContext *context;
-static JSValue install_table, check_code, review_function, explain_failure;
+static JSValue install_table, check_code, review_function;
 
 static char *input_at;
 static uint32_t input_capacity;
@@ -66,16 +57,12 @@ EXPORT(bake) void bake(void)
     JSValue world = JS_GetGlobalObject(context);
     JSValue acorn = JS_GetPropertyStr(context, world, "acorn");
     JSValue make = eval_own(lint_source, "<lint>");
-    JSValue needs[3] = {acorn, eval_own(shapes_source, "<shapes>"),
-                        eval_own(words_source, "<words>")};
-    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 3, needs));
+    JSValue own = sound(JS_Call(context, make, JS_UNDEFINED, 1, &acorn));
     install_table = JS_GetPropertyStr(context, own, "install");
     check_code = JS_GetPropertyStr(context, own, "check");
     JSValue kit = JS_GetPropertyStr(context, own, "kit");
     make = eval_own(review_source, "<review>");
     review_function = sound(JS_Call(context, make, JS_UNDEFINED, 1, &kit));
-    make = eval_own(explain_source, "<explain>");
-    explain_failure = sound(JS_Call(context, make, JS_UNDEFINED, 1, &kit));
     JS_RunGC(runtime);
     JS_SetGCThreshold(runtime, GC_THRESHOLD);
 }
@@ -109,25 +96,15 @@ static struct lint_answer *answered(JSValue v)
     return &answer;
 }
 
-/* The code, and behind it JSON: what this call finds besides, or nothing. */
-EXPORT(check) struct lint_answer *check(uint32_t n, uint32_t features, uint32_t code_size)
+EXPORT(check) struct lint_answer *check(uint32_t n, uint32_t features)
 {
-    JSValue own = JS_UNDEFINED;
-    if (n > code_size)
-        own = sound(JS_ParseJSON(context, input_at + code_size, n - code_size, "<call>"));
-    JSValue args[3] = {JS_NewStringLen(context, input_at, code_size),
-                       JS_NewUint32(context, features), own};
-    return answered(JS_Call(context, check_code, JS_UNDEFINED, 3, args));
+    JSValue args[2] = {JS_NewStringLen(context, input_at, n),
+                       JS_NewUint32(context, features)};
+    return answered(JS_Call(context, check_code, JS_UNDEFINED, 2, args));
 }
 
 EXPORT(review) struct lint_answer *review(uint32_t n)
 {
     JSValue question = sound(JS_ParseJSON(context, input_at, n, "<function>"));
     return answered(JS_Call(context, review_function, JS_UNDEFINED, 1, &question));
-}
-
-EXPORT(explain) struct lint_answer *explain(uint32_t n)
-{
-    JSValue question = sound(JS_ParseJSON(context, input_at, n, "<failure>"));
-    return answered(JS_Call(context, explain_failure, JS_UNDEFINED, 1, &question));
 }

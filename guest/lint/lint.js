@@ -1,10 +1,10 @@
 // The rules of the linter, over the syntax tree that acorn makes of an agent's code.
 //
-// A function of (acorn, makeShapes, words) that answers {install, check, kit}. It informs, and protects nobody:
+// A function of (acorn) that answers {install, check}. It informs, and protects nobody:
 // the sandbox does. So a rule speaks only where it is nearly sure: what the code declares
 // under the name of an API is not looked at as one, and a name that is tested by typeof
 // is known to be missing, perhaps.
-(function (acorn, makeShapes, words) {
+(function (acorn) {
   'use strict';
   const FINDINGS_MAX = 50;
   const PARSING = {
@@ -18,43 +18,46 @@
 
   // ---- the API ----------------------------------------------------------------
 
-  // name -> {name, sync, writes, feature, options: [..] or null, returns, words}; "tools.*"
-  // is every other name in tools. Rows {type, definition} are of types that `returns` names.
+  // name -> {name, sync, writes, feature, options: [..] or null}; "tools.*" is every other
+  // name in tools
   let calls = new Map();
   let spaces = new Map(); // "notes" -> Set of methods; a global's Set is empty
-  let types = null;
 
   function install(table) {
-    calls = new Map(table.filter((row) => row.name).map((row) => [row.name, row]));
-    types = new shapes.Types(new Map(table.filter((row) => row.type).map((row) => [row.type, row.definition])));
+    calls = new Map(table.map((row) => [row.name, row]));
     spaces = new Map();
-    for (const { name } of calls.values()) {
+    for (const { name } of table) {
       const [space, ...rest] = name.split('.');
       if (!spaces.has(space)) spaces.set(space, new Set());
       if (rest.length) spaces.get(space).add(rest.join('.'));
     }
   }
 
-  // The calls that are meant by one that is not there: a slip, a word for what one does, a
-  // name that is longer, the same name in another namespace; at most three.
-  function meantCalls(space, method) {
-    const here = [...(spaces.get(space) ?? [])].map((name) => calls.get(`${space}.${name}`)).filter(Boolean);
-    const name = (row) => row.name.slice(space.length + 1);
-    const near = nearest(method, here.map(name));
-    if (near && isNear(near, method)) return [`${space}.${near}`];
-    for (const [other, methods] of spaces) if (other !== space && methods.has(method) && !calls.get(`${other}.${method}`)?.feature) return [`${other}.${method}`];
-    const lower = method.toLowerCase();
-    const longer = lower.length < 4 ? [] : here.filter((row) => name(row).toLowerCase().endsWith(lower) ||
-      (name(row).length > 4 && lower.startsWith(name(row).toLowerCase())));
-    const told = longer.length === 1 ? longer : here.filter((row) => row.words?.includes(method));
-    if (told.length) return told.length < 4 ? told.map((row) => row.name) : [];
-    const elsewhere = aliasOf(method);
-    return elsewhere ? [elsewhere] : [];
+  function distance(a, b) {
+    let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i];
+      for (let k = 1; k <= b.length; k++)
+        next[k] = Math.min(row[k] + 1, next[k - 1] + 1, row[k - 1] + (a[i - 1] === b[k - 1] ? 0 : 1));
+      row = next;
+    }
+    return row[b.length];
   }
 
-  // The call that other APIs call so: "createNote".
-  function aliasOf(name) {
-    for (const row of calls.values()) if (row.words?.includes(name) && /[A-Z]/.test(name)) return row.name;
+  function nearest(wrong, names) {
+    let best = null;
+    let least = Math.max(2, Math.floor(wrong.length / 3)) + 1;
+    for (const name of names) {
+      const far = distance(wrong.toLowerCase(), name.toLowerCase());
+      if (far < least) [best, least] = [name, far];
+    }
+    return best;
+  }
+
+  function nearestCall(space, method) {
+    const here = nearest(method, spaces.get(space));
+    if (here) return `${space}.${here}`;
+    for (const [other, methods] of spaces) if (methods.has(method)) return `${other}.${method}`;
     return null;
   }
 
@@ -89,16 +92,6 @@
     }
     return all;
   }
-
-  const shapes = makeShapes({ isFunction, UP });
-  const { nearest, isNear, meant, optionMeant } = words;
-
-  // What the language and the sandbox bring.
-  const GLOBALS = new Set([...Object.getOwnPropertyNames(globalThis), 'arguments', 'console', 'crypto', 'performance',
-    'TextEncoder', 'TextDecoder', 'URL', 'URLSearchParams', 'Event', 'EventTarget', 'AbortController', 'AbortSignal',
-    'setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'sleep', 'queueMicrotask', 'structuredClone', 'atob', 'btoa',
-    'context', 'fetch', 'Headers', 'Request', 'Response', 'require', 'eval', 'Function']);
-  for (const ours of ['acorn', 'print']) GLOBALS.delete(ours);
 
   // Those of one function's own body: not of functions in it.
   function some(root, test) {
@@ -139,13 +132,9 @@
   // ---- one check --------------------------------------------------------------
 
   class Check {
-    // `own`: what one call finds besides, {names: [..], functions: [{name, min, max, async}],
-    // open: it may find more than is known here}; undefined: nobody said.
-    constructor(code, given, own) {
+    constructor(code, given) {
       this.code = code;
       this.given = given; // features that the call will have, as bits
-      this.own = own;
-      this.functions = own?.functions;
       this.found = [];
       this.declared = new Set();
       this.lines = [0];
@@ -187,10 +176,7 @@
     api(node) {
       if (node?.type !== 'CallExpression') return undefined;
       const name = this.name(node.callee);
-      if (!name) return undefined;
-      const own = name.startsWith('customFunctions.') ? this.functions?.find((f) => name.endsWith(`.${f.name}`)) : undefined;
-      if (own) return { name, sync: !own.async, writes: true, own };
-      return calls.get(name) ?? calls.get(`${name.split('.')[0]}.*`);
+      return name ? (calls.get(name) ?? calls.get(`${name.split('.')[0]}.*`)) : undefined;
     }
 
     // "notes.get" of a member of a namespace that the code did not declare itself.
@@ -319,82 +305,21 @@
     const property = node.computed ? null : node.property.name;
     if (!['then', 'catch', 'finally'].includes(property)) {
       promiseAs(c, node.object, `it has no '${property ?? 'such'}' of its own`);
-      c.told.add(node.object);
       if (node.object.type === 'Identifier' && c.promised.has(node.object.name)) {
         const { row, init } = c.promised.get(node.object.name);
         c.promised.delete(node.object.name);
-        c.told.add(init);
         c.add('missing-await', 'warning', init, `${row.name} answers a promise, and '${c.text(node)}' looks into it`,
           `await ${c.text(init)}`);
       }
     }
-    unknownProperty(c, node);
     const space = node.object.type === 'Identifier' ? node.object.name : null;
     const methods = space && !c.declared.has(space) ? spaces.get(space) : undefined;
     if (!methods?.size || property === null || methods.has(property) || methods.has('*') || node.optional) return;
     if (!node[UP] || node[UP].type !== 'CallExpression' || node[UP].callee !== node || node[UP].optional) return;
     if (Object.hasOwn(Object.prototype, property)) return;
-    const near = meantCalls(space, property);
+    const near = nearestCall(space, property);
     c.add('unknown-api', 'error', node, `there is no ${space}.${property}`,
-      near.length ? `Did you mean ${near.join(' or ')}?` : `api.describe('${space}') lists what there is.`);
-  }
-
-  // A property that what a call answers does not have, and nobody has given it.
-  function unknownProperty(c, node) {
-    if (node.computed || node.optional || c.givenProperties.has(node.property.name)) return;
-    absent(c, node.property, c.shapes.property(c.shapes.of(node.object), node.property.name));
-  }
-
-  const whose = (c, node, call) => (call.inner && node[UP].type === 'MemberExpression' ? `${c.text(node[UP].object)} has` : `${call.row.name} answers`);
-
-  function absent(c, node, shape) {
-    if (shape.kind !== 'absent') return;
-    const { of, name } = shape;
-    const call = of.call?.row?.name;
-    if (!call) return;
-    if (of.kind === 'promise') {
-      if (c.told.has(of.call.node)) return;
-      c.told.add(of.call.node);
-      c.add('missing-await', 'warning', node, `${call} answers a promise, which has no '${name}'`, `await ${c.text(of.call.node)}`);
-    } else if (of.kind === 'object') {
-      const near = meant(name, of.members);
-      c.add('unknown-property', 'warning', node, `${whose(c, node, of.call)} no '${name}'; known are: ${[...of.members.keys()].join(', ')}`,
-        near && `Did you mean '${near}'?`);
-    } else if (of.kind === 'array')
-      c.add('unknown-property', 'warning', node, `${whose(c, node, of.call)} no '${name}': it is an array`);
-  }
-
-  // const {results} = await notes.search(...)
-  function takenApart(c, node) {
-    for (const p of node.properties) {
-      if (p.type !== 'Property' || p.computed || p.value.type === 'AssignmentPattern') continue;
-      for (const one of shapes.namesOf(p.value))
-        if (one.path.length === 0) absent(c, p.key, c.shapes.named(one.node, 0));
-    }
-  }
-
-  // ---- custom functions ---------------------------------------------------------
-
-  function unknownFunction(c, name) {
-    const near = nearest(name, c.functions.map((f) => f.name));
-    if (near) return `Did you mean customFunctions.${near}?`;
-    return c.functions.length ? `There are: ${c.functions.slice(0, 20).map((f) => f.name).join(', ')}.` : 'None is registered in this vault.';
-  }
-
-  function customCall(c, node) {
-    const { callee } = node;
-    if (callee.type !== 'MemberExpression' || callee.optional || node.optional) return;
-    const name = c.functions && callee.object.type === 'Identifier' && callee.object.name === 'customFunctions' ? c.name(callee)?.slice(16) : null;
-    if (!name) return;
-    const f = c.functions.find((one) => one.name === name);
-    const n = node.arguments.length;
-    if (!f)
-      c.add('unknown-function', 'error', callee, `there is no custom function '${name}'`, unknownFunction(c, name));
-    else if (node.arguments.some((a) => a.type === 'SpreadElement')) return;
-    else if (n > f.max)
-      c.add('function-arguments', 'warning', node.arguments[f.max], `customFunctions.${name} takes ${f.max || 'no'} argument${f.max === 1 ? '' : 's'}, not ${n}`, f.signature);
-    else if (n < f.min)
-      c.add('function-arguments', 'warning', node, `customFunctions.${name} needs ${f.min} argument${f.min === 1 ? '' : 's'}, not ${n || 'none'}`, f.signature);
+      near ? `Did you mean ${near}?` : `api.describe('${space}') lists what there is.`);
   }
 
   function options(c, node) {
@@ -405,7 +330,7 @@
       if (p.type !== 'Property' || p.computed) continue;
       const key = p.key.name ?? String(p.key.value);
       if (row.options.includes(key)) continue;
-      const near = optionMeant(key, row.options);
+      const near = nearest(key, row.options);
       c.add('unknown-option', 'warning', p.key, `${row.name} has no option '${key}'; known are: ${row.options.join(', ')}`,
         near && `Did you mean '${near}'?`);
     }
@@ -432,7 +357,6 @@
         first.body.type === 'BlockStatement' && isEmpty(c, first.body))
       c.add('swallowed-error', 'warning', first, 'this hides every failure', 'Log it, or catch what you expect.');
     options(c, node);
-    customCall(c, node);
   }
 
   const isEmpty = (c, block) => block.body.length === 0 && !/\S/.test(c.code.slice(block.start + 1, block.end - 1));
@@ -440,31 +364,16 @@
   function identifier(c, node) {
     const up = node[UP];
     const { name } = node;
-    if (!up || (up.type === 'UnaryExpression' && up.operator === 'typeof')) return;
+    if (c.declared.has(name) || !up || up.type === 'UnaryExpression') return;
     if (up.type === 'MemberExpression' && up.property === node && !up.computed) return;
     if (/^(Property|MethodDefinition|PropertyDefinition)$/.test(up.type) && up.key === node && !up.computed && !up.shorthand) return;
-    if (/^(LabeledStatement|BreakStatement|ContinueStatement|MetaProperty|ExportSpecifier|ImportSpecifier)$/.test(up.type)) return;
+    if (/^(LabeledStatement|BreakStatement|ContinueStatement|MetaProperty)$/.test(up.type)) return;
     if (c.tested.has(name)) return;
-    undefinedName(c, node);
-    if (c.declared.has(name) || up.type === 'UnaryExpression') return;
     if (Object.hasOwn(ABSENT, name))
       c.add('absent-global', 'warning', node, `'${name}' is not there`, `${ABSENT[name][0].toUpperCase()}${ABSENT[name].slice(1)}.`);
     else if (Object.hasOwn(FEATURES, name) && !(c.given & FEATURES[name][0]))
       c.add('absent-global', 'warning', node, `'${name}' is there only with ${FEATURES[name][1]}`,
         `Ask for it in the call: ${FEATURES[name][1]}: true, where the person's policy allows it.`);
-  }
-
-  // A name that is nowhere declared. Each is told once.
-  function undefinedName(c, node) {
-    const { name } = node;
-    if (!c.own || c.own.open || c.undefinedNames.has(name)) return;
-    if (GLOBALS.has(name) || spaces.has(name) || Object.hasOwn(ABSENT, name) || Object.hasOwn(FEATURES, name)) return;
-    if (c.own.names?.includes(name) || c.scopes.loose.has(name) || c.scopes.find(name, node)) return;
-    c.undefinedNames.add(name);
-    const seen = [...c.scopes.visible(node), ...(c.own.names ?? []), ...spaces.keys()];
-    const near = aliasOf(name) ?? (name.length > 3 ? nearest(name, seen) : null);
-    c.add('undefined-name', c.own.unsure ? 'warning' : 'error', node, `'${name}' is not defined`,
-      near && (near.includes('.') || isNear(near, name)) ? `Did you mean '${near}'?` : 'Declare it, or give it by the context of the call.');
   }
 
   function declaration(c, node) {
@@ -512,7 +421,6 @@
           'Look at error.name, log it, or say in a comment why it does not matter.');
     },
     Identifier: identifier,
-    ObjectPattern: takenApart,
     VariableDeclarator: declaration,
   };
 
@@ -527,10 +435,6 @@
     c.inits = new Map();
     c.promised = new Map();
     c.tested = new Set();
-    c.undefinedNames = new Set();
-    c.told = new Set(); // calls whose missing await was told
-    c.givenProperties = new Set();
-    c.scopes = new shapes.Scopes(c.nodes);
     const assigned = new Set();
     for (const node of c.nodes) {
       declared(node, c.declared);
@@ -539,8 +443,6 @@
         c.inits.set(node.id.name, node.init);
       }
       if (node.type === 'AssignmentExpression' && node.left.type === 'Identifier') assigned.add(node.left.name);
-      if (node.type === 'AssignmentExpression' && node.left.type === 'MemberExpression' && !node.left.computed)
-        c.givenProperties.add(node.left.property.name);
       if (node.type === 'UnaryExpression' && node.operator === 'typeof' && node.argument.type === 'Identifier')
         c.tested.add(node.argument.name);
     }
@@ -556,7 +458,6 @@
       const row = c.promise(init);
       if (row) c.promised.set(name, { row, init });
     }
-    c.shapes = new shapes.Shapes(c.scopes, types, (node) => c.api(node));
     c.returns = some({ type: 'Program', body: c.tree.body }, (n) => n.type === 'ReturnStatement');
   }
 
@@ -585,8 +486,8 @@
     for (const node of c.nodes) RULES[node.type]?.(c, node);
   }
 
-  function check(code, given, own) {
-    const c = new Check(code, given, own);
+  function check(code, given) {
+    const c = new Check(code, given);
     if (!parse(c)) return c.found;
     rules(c);
     noResult(c);
@@ -594,7 +495,6 @@
   }
 
   // For review.js, which looks through functions that are kept.
-  const kit = { Check, isNode, isFunction, some, UP, pushChildren, declared, parse, gather, rules, shapes, words, meantCalls, aliasOf,
-    unknownFunction, globals: GLOBALS, spaces: () => spaces, calls: () => calls };
+  const kit = { Check, isNode, isFunction, some, UP, pushChildren, declared, parse, rules, spaces: () => spaces };
   return { install, check, kit };
 });

@@ -17,10 +17,10 @@
 
   const BUILTINS = new Set(['Object', 'Array', 'String', 'Number', 'Boolean', 'BigInt', 'Symbol', 'Function', 'Promise',
     'Map', 'Set', 'WeakMap', 'WeakSet', 'Date', 'RegExp', 'Error', 'TypeError', 'RangeError', 'JSON', 'Math', 'Reflect',
-    'Proxy', 'Iterator', 'ArrayBuffer', 'SharedArrayBuffer', 'Atomics', 'Uint8Array', 'DataView', 'TextEncoder', 'TextDecoder', 'URL', 'console',
+    'Proxy', 'Iterator', 'ArrayBuffer', 'Uint8Array', 'DataView', 'TextEncoder', 'TextDecoder', 'URL', 'console',
     'setTimeout', 'queueMicrotask', 'structuredClone']);
   const ABSENT = new Set(['process', 'module', 'exports', 'global', 'globalThis', 'window', 'self', 'document',
-    'localStorage', 'XMLHttpRequest', 'Deno', 'Bun', 'WebAssembly']);
+    'localStorage', 'XMLHttpRequest', 'Deno', 'Bun', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']);
   const LOOPS = new Set(['ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement', 'DoWhileStatement']);
   const BRANCHES = new Set([...LOOPS, 'IfStatement', 'ConditionalExpression', 'CatchClause']);
   const NESTS = new Set([...LOOPS, 'IfStatement', 'SwitchStatement', 'TryStatement']);

@@ -2,12 +2,10 @@
  *
  * A session's code is a script whose top-level names are the context's, so that they
  * outlive it. A script cannot `return` and cannot declare a name twice; here it can:
- * own.sed changes two places of QuickJS's parser for that, and the functions below do the
- * rest. It changes four more places of the language, each told below, and where the parser
- * notes the places of errors.
+ * own.sed changes two places of QuickJS's parser, and the functions below do the rest.
  * The file takes QuickJS in as a whole, because what it needs is private there.
  */
-#include "quickjs.h"
+#include <stdbool.h>
 
 /* While a session's code is compiled: `return` is allowed at the top level, and a
  * completion value is told from a returned one by the name that it is wrapped under. */
@@ -18,70 +16,12 @@ static bool own_session;
  * from having a property of that name of its own. The language refuses the assignment, and
  * `error.name = ...` or `Point.prototype.toString = ...` would fail. */
 static bool own_frozen;
-typedef struct JSObject JSObject;
-static bool own_is_frozen(const JSObject *p);
-
-/* Code made of text: eval, and the constructors of functions (OWN_FUNCTION). */
-#define OWN_FUNCTION (1 << 30)
-static bool own_refuses(JSContext *ctx, int flags);
-
-/* Is all that splice() leaves over at the end of this array cut off by its new length? To
- * delete it first, element by element, makes the array a slow one for good. */
-static bool own_is_cut(JSContext *ctx, JSValue obj, int64_t len);
-
-/* There is one thread, so that nothing waits (Atomics.wait says so) and nothing is woken.
- * QuickJS leaves Atomics out where it knows no threads. */
-#define CONFIG_ATOMICS
-#include "quickjs-c-atomics.h"
-typedef char js_once_t, js_mutex_t, js_cond_t;
-#define JS_ONCE_INIT 0
-#define js_once(guard, init) ((void)(guard), (init)())
-#define js_mutex_init(mutex) ((void)(mutex))
-#define js_mutex_lock(mutex) ((void)(mutex))
-#define js_mutex_unlock(mutex) ((void)(mutex))
-#define js_cond_init(cond) ((void)(cond))
-#define js_cond_destroy(cond) ((void)(cond))
-#define js_cond_signal(cond) ((void)(cond))
-#define js_cond_wait(cond, mutex) ((void)(cond))
-#define js_cond_timedwait(cond, mutex, ns) (-1)
-
-/* Where a name begins, so that a call that fails is told at that name. */
-struct own_place {
-    int line, column;
-};
-#define OWN_TOKEN_PLACE {s->token.line_num, (int)(s->token.ptr - s->token.line_start) + 1}
-#define OWN_EMIT_PLACE emit_source_loc_at(s, own_at.line, own_at.column)
-#define OWN_EMIT_TOKEN_PLACE                       \
-    {                                              \
-        struct own_place own_at = OWN_TOKEN_PLACE; \
-        OWN_EMIT_PLACE;                            \
-    }
+struct JSObject;
+static bool own_is_frozen(const struct JSObject *p);
 
 #include "changed.c"
 
-static JSValue text_refused = JS_UNDEFINED;
-
-static bool own_refuses(JSContext *ctx, int flags)
-{
-    if (JS_IsUndefined(text_refused))
-        return false;
-    JSValue what =
-        JS_NewString(ctx, flags & OWN_FUNCTION ? "the Function constructor" : "eval");
-    JSValue never = JS_Call(ctx, text_refused, JS_UNDEFINED, 1, vc(&what));
-    JS_FreeValue(ctx, what);
-    JS_FreeValue(ctx, never);
-    return true;
-}
-
-static bool own_is_cut(JSContext *ctx, JSValue obj, int64_t len)
-{
-    JSValue *at;
-    uint32_t n;
-    return js_get_fast_array(ctx, obj, &at, &n) && n == len &&
-           get_shape_prop(JS_VALUE_GET_OBJ(obj)->shape)[0].flags & JS_PROP_WRITABLE;
-}
-
-static bool own_is_frozen(const JSObject *p)
+static bool own_is_frozen(const struct JSObject *p)
 {
     return own_frozen && !p->extensible;
 }
@@ -157,28 +97,6 @@ JSValue own_global(JSContext *ctx, const char *name)
     JSValue v = JS_GetGlobalVar(ctx, atom, false);
     JS_FreeAtom(ctx, atom);
     return v;
-}
-
-void own_refuse_text(JSContext *ctx, JSValueConst refuse)
-{
-    text_refused = JS_DupValue(ctx, refuse);
-}
-
-JSValue own_then(JSContext *ctx, JSValueConst promise, JSValueConst *handlers)
-{
-    if (!JS_GetOpaque2(ctx, promise, JS_CLASS_PROMISE))
-        return JS_EXCEPTION;
-    JSValue resolving[2];
-    JSValue then = js_new_promise_capability(ctx, resolving, JS_UNDEFINED);
-    if (JS_IsException(then))
-        return then;
-    int failed = perform_promise_then(ctx, promise, handlers, vc(resolving));
-    JS_FreeValue(ctx, resolving[0]);
-    JS_FreeValue(ctx, resolving[1]);
-    if (!failed)
-        return then;
-    JS_FreeValue(ctx, then);
-    return JS_EXCEPTION;
 }
 
 /* ---- another global object ------------------------------------------------ */

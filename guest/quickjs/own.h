@@ -15,13 +15,6 @@ void own_free_name(JSContext *ctx, const char *name);
 /* The value of a top-level name, declared in whatever way. */
 JSValue own_global(JSContext *ctx, const char *name);
 
-/* From now on whatever makes code of text (eval and the constructors of functions, by any
- * way to them) calls `refuse(what)` instead, which throws. */
-void own_refuse_text(JSContext *ctx, JSValueConst refuse);
-/* A promise of what one of the two handlers answers, as promise.then() with the built-ins as
- * they were: the code may have changed Promise. */
-JSValue own_then(JSContext *ctx, JSValueConst promise, JSValueConst *handlers);
-
 /* A context of the same built-ins with a global object of its own, and no names declared.
  * NULL: no memory. Lives as long as the runtime. */
 JSContext *own_realm(JSContext *ctx, JSValueConst global);

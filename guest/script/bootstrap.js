@@ -8,12 +8,12 @@
   const world = globalThis;
   const {
     Array, Date, Error, JSON, Map, Math, Number, Object, Promise, Reflect, RegExp, Set, String,
-    Symbol, TypeError, RangeError, Uint8Array, Uint16Array, ArrayBuffer, SharedArrayBuffer, DataView, WeakMap,
+    Symbol, TypeError, RangeError, Uint8Array, Uint16Array, ArrayBuffer, DataView, WeakMap,
   } = world;
   const clock = world.performance;
   const monotonic = clock.now.bind(clock);
   const apply = Reflect.apply;
-  const { then } = natives; // promise.then(), whatever becomes of Promise
+  const then = Promise.prototype.then;
   const toSource = Function.prototype.toString;
   const isArray = Array.isArray;
 
@@ -27,13 +27,45 @@
   const HOST = Symbol('host');
   const ours = (error) => define(error, 'host', HOST);
 
+  // ---- arrays -------------------------------------------------------------
+
+  // QuickJS's own splice deletes what is left over at the end, element by element,
+  // and deleting makes an array a slow one for good. This moves and cuts instead.
+  const { splice: spliceOwn, slice, copyWithin } = Array.prototype;
+  const { splice } = {
+    splice(start, deleteCount, ...items) {
+      if (!isArray(this) || arguments.length < 2) return apply(spliceOwn, this, arguments);
+      const { length } = this;
+      const begin = Math.trunc(start) || 0;
+      const from = begin < 0 ? Math.max(length + begin, 0) : Math.min(begin, length);
+      const count = Math.min(Math.max(Math.trunc(deleteCount) || 0, 0), length - from);
+      if (items.length >= count) return apply(spliceOwn, this, [from, count, ...items]);
+      const removed = apply(slice, this, [from, from + count]);
+      apply(copyWithin, this, [from + items.length, from + count, length]);
+      for (let i = 0; i < items.length; i++) this[from + i] = items[i];
+      this.length = length - count + items.length;
+      return removed;
+    },
+  };
+  define(Array.prototype, 'splice', splice);
+
   // ---- what is refused ----------------------------------------------------
 
-  // By eval and every constructor of functions, which stay what they are: `f instanceof
-  // (async () => {}).constructor` has its answer.
-  natives.refuseText((what) => {
-    throw typed('EvalError', `${what} is not available here: code made from text cannot be run; write the code itself`, EvalError);
-  });
+  const refuse = (what) =>
+    function () {
+      throw ours(typed('PermissionDenied', `${what} is not available here: code made from text cannot be run`));
+    };
+  for (const sample of [function () {}, async function () {}, function* () {}, async function* () {}]) {
+    const proto = Object.getPrototypeOf(sample);
+    const denied = refuse('the Function constructor');
+    Object.defineProperty(proto, 'constructor', { value: denied, writable: true, configurable: true });
+    if (proto === Function.prototype) {
+      Object.defineProperty(denied, 'prototype', { value: proto });
+      define(denied, 'name', 'Function');
+      define(world, 'Function', denied);
+    }
+  }
+  define(world, 'eval', refuse('eval'));
   for (const name of ['fetch', 'require', 'process', 'module', 'exports', 'global', 'globalThis'])
     define(world, name, undefined);
 
@@ -304,7 +336,6 @@
   const kit = () => Object.freeze({
     error: (name, message) => ours(typed(name, message)),
     shared: {},
-    then,
     source(number, name, text) {
       sources.set(name, { number, text });
       return natives.source(name, text);
@@ -428,8 +459,7 @@
         const own = Object.getOwnPropertyDescriptor(v, key);
         stack.push(own.value, own.get, own.set);
       }
-      const isOnlyCalled = typeof v === 'function' && !Object.hasOwn(v, 'prototype') && v !== Function.prototype;
-      (isOnlyCalled ? functions : others).push(v);
+      (typeof v === 'function' && !Object.hasOwn(v, 'prototype') ? functions : others).push(v);
     }
     return [functions, others];
   }
@@ -626,23 +656,9 @@
     return value === NOTHING ? undefined : value.value;
   }
 
-  const done = (value) => natives.done(false, value);
-  const failed = (error) => natives.done(true, error);
-
-  // A promise is waited for as it is; the standard's way asks its `then`, which the code may
-  // have changed.
-  function finish(value) {
-    then(natives.isPromise(value) ? value : new Promise((resolve) => { resolve(value); }), done, failed);
-  }
-
   function drive(promise, form) {
-    then(promise, (value) => {
-      try {
-        finish(conclude(value, form));
-      } catch (error) {
-        failed(error);
-      }
-    }, failed);
+    const concluded = apply(then, promise, [(value) => conclude(value, form)]);
+    apply(then, concluded, [(value) => natives.done(false, value), (error) => natives.done(true, error)]);
   }
 
   // ---- sessions -----------------------------------------------------------
@@ -681,7 +697,6 @@
     if (v instanceof Date) return keep(new Date(v.getTime()));
     if (v instanceof RegExp) return keep(new RegExp(v.source, v.flags));
     if (v instanceof ArrayBuffer) return keep(v.slice(0));
-    if (v instanceof SharedArrayBuffer) return keep(v); // its bytes are shared, also with the clone
     if (ArrayBuffer.isView(v)) {
       const buffer = clone(v.buffer, seen);
       return keep(new v.constructor(buffer, v.byteOffset, v instanceof DataView ? v.byteLength : v.length));
@@ -941,7 +956,7 @@
     sleep: (ms) => new Promise((resolve) => { addTimer(resolve, ms, [], false); }),
     queueMicrotask: (run) => {
       if (typeof run !== 'function') throw new TypeError('queueMicrotask needs a function');
-      then(Promise.resolve(), () => { run(); });
+      apply(then, Promise.resolve(), [() => { run(); }]);
     },
     structuredClone: (v) => clone(v, new Map()),
     __main: (read) => { readMain = read; },

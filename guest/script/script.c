@@ -157,32 +157,6 @@ static JSValue compile_own(JSContext *ctx, JSValueConst self, int argc,
     return s ? JS_Eval(ctx, s, n, "<table>", JS_EVAL_TYPE_GLOBAL) : JS_EXCEPTION;
 }
 
-/* refuseText(refuse): own_refuse_text(). */
-static JSValue refuse_text(JSContext *ctx, JSValueConst self, int argc,
-                           JSValueConst *argv)
-{
-    (void)self;
-    (void)argc;
-    own_refuse_text(ctx, argv[0]);
-    return JS_UNDEFINED;
-}
-
-/* then(promise, fulfilled, rejected): own_then(). */
-static JSValue promise_then(JSContext *ctx, JSValueConst self, int argc,
-                            JSValueConst *argv)
-{
-    (void)self;
-    (void)argc;
-    return own_then(ctx, argv[0], argv + 1);
-}
-
-static JSValue is_promise(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
-{
-    (void)self;
-    (void)argc;
-    return JS_NewBool(ctx, JS_IsPromise(argv[0]));
-}
-
 static JSValue member(JSValueConst object, const char *name)
 {
     JSValue v = JS_GetPropertyStr(context, object, name);
@@ -234,12 +208,6 @@ EXPORT(bake) void bake(void)
                       JS_NewCFunction(context, get_completion, "completion", 1));
     JS_SetPropertyStr(context, natives, "main",
                       JS_NewCFunction(context, get_main, "main", 0));
-    JS_SetPropertyStr(context, natives, "refuseText",
-                      JS_NewCFunction(context, refuse_text, "refuseText", 1));
-    JS_SetPropertyStr(context, natives, "then",
-                      JS_NewCFunction(context, promise_then, "then", 3));
-    JS_SetPropertyStr(context, natives, "isPromise",
-                      JS_NewCFunction(context, is_promise, "isPromise", 1));
     JS_SetPropertyStr(context, natives, "free",
                       JS_NewCFunction(context, free_name, "free", 1));
 

@@ -29,7 +29,6 @@ struct access {
 struct admission {
     struct bearer bearer; /* the grant is its beginning */
     const struct verifier *verifier;
-    struct access *access;
     atomic_uint holders; /* its request, and what goes on behind that */
 };
 _Static_assert(offsetof(struct admission, bearer.grant) == 0, "what http_admitted() is");
@@ -232,12 +231,6 @@ static void let_go_of(const struct grant *g)
     free(x);
 }
 
-static bool spend(const struct grant *g, unsigned more)
-{
-    const struct admission *x = (const struct admission *)(uintptr_t)g;
-    return limits_spend(x->access->limits, g->principal, os_mono_ns(), more);
-}
-
 /* Has its bearer had his share? */
 static bool count(struct access *a, struct http_request *rq, struct http_response *rs,
                   const struct admission *new)
@@ -258,15 +251,7 @@ static bool is_persons(const struct access *a, const struct http_request *rq)
 {
     struct str path = http_path(rq);
     size_t n = a->o.persons_path ? strlen(a->o.persons_path) : 0;
-    if (n && str_is(path, "/"))
-        return true;
     return n && str_starts(path, a->o.persons_path) && (path.n == n || path.at[n] == '/');
-}
-
-static bool is_public(const struct access *a, const struct http_request *rq)
-{
-    return (a->oauth && oauth_is_public(rq)) ||
-           (a->o.public_path && str_is(http_path(rq), a->o.public_path));
 }
 
 bool access_admit(void *access, struct http_request *rq, struct http_response *rs,
@@ -274,7 +259,7 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
 {
     struct access *a = access;
     struct str credential;
-    if (is_public(a, rq))
+    if (a->oauth && oauth_is_public(rq))
         return true;
     /* It asks for other credentials, and looks at no token. */
     if (is_persons(a, rq) && http_is_local(rq))
@@ -307,8 +292,6 @@ bool access_admit(void *access, struct http_request *rq, struct http_response *r
     *kept = new;
     kept->bearer.grant.hold = hold;
     kept->bearer.grant.let_go = let_go_of;
-    kept->bearer.grant.spend = spend;
-    kept->access = a;
     atomic_init(&kept->holders, 1);
     *left = kept;
     return true;

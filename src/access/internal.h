@@ -94,9 +94,6 @@ void limits_free(struct limits *l);
 bool limits_begin(struct limits *l, const char *principal, uint64_t now_ns, bool *first,
                   unsigned *wait_s, const char **why);
 void limits_end(struct limits *l, const char *principal);
-/* One that it runs turned out to be so many more; false: those before are not paid off. */
-bool limits_spend(struct limits *l, const char *principal, uint64_t now_ns,
-                  unsigned more);
 
 /* Log-ins that failed, by the address they came from: ten at once, then one in six
  * seconds. Who has a good credential is never asked. */

@@ -146,19 +146,6 @@ bool limits_begin(struct limits *l, const char *principal, uint64_t now_ns, bool
     return ok;
 }
 
-bool limits_spend(struct limits *l, const char *principal, uint64_t now_ns, unsigned more)
-{
-    pthread_mutex_lock(&l->lock);
-    struct account *x = *find_account(l, principal);
-    must(x && x->running); /* its request, or what that has begun */
-    refill(l, x, now_ns);
-    bool ok = x->left >= 0;
-    if (ok)
-        x->left -= more;
-    pthread_mutex_unlock(&l->lock);
-    return ok;
-}
-
 void limits_end(struct limits *l, const char *principal)
 {
     pthread_mutex_lock(&l->lock);

@@ -280,7 +280,7 @@ static bool verify_p256(const struct key *k, gnutls_datum_t *text, struct str pa
     if (gnutls_encode_rs_value(&der, &r, &s) != 0)
         return false;
     bool good = verify(k, JWT_ES256, text, &der);
-    free(der.data);
+    gnutls_free(der.data);
     return good;
 }
 

@@ -39,19 +39,6 @@ static bool has_guest(const char *dir)
 }
 
 /* Beside the program, as it is built, or where an installation puts it. */
-bool actions_name_taken(struct str name)
-{
-    static const char *const in_code[] = {"run", "pipe", "list", "describe"};
-    bool taken = false;
-    for (size_t i = 0; i < action_count; i++)
-        taken |= str_is(name, action_rows[i].shown.name);
-    for (size_t i = 0; i < function_row_count; i++)
-        taken |= str_is(name, function_rows[i].shown.name);
-    for (size_t i = 0; i < LENGTH(in_code); i++)
-        taken |= str_is(name, in_code[i]);
-    return taken;
-}
-
 char *actions_guest_dir(struct err *e)
 {
     static const char *const places[] = {"guest", "../guest", "../lib/cloche/guest"};
@@ -146,11 +133,6 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
     pthread_mutex_init(&a->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->lint_tried_now, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&a->functions_lock, NULL);
     a->results = results_new();
     a->cache = cache_new();
@@ -223,17 +205,8 @@ void actions_close(struct actions *a)
     sql_pool_free(a->sql);
     free(a->guest_dir);
     free(a->ahead);
-    pthread_cond_destroy(&a->lint_tried_now);
     pthread_mutex_destroy(&a->lock);
     free(a);
-}
-
-/* How long what is unused stays loaded; another time than the engine's is for tests. */
-static uint64_t idle_ms(void)
-{
-    const char *set = getenv("CLOCHE_IDLE_MS");
-    long long ms = set ? atoll(set) : 0;
-    return ms > 0 && ms <= 86400000 ? (uint64_t)ms : 0;
 }
 
 /* What the guests need. Called with the lock held. */
@@ -243,8 +216,7 @@ static bool make_engine(struct actions *a, struct err *e)
         return false;
     if (!a->ahead)
         must(asprintf(&a->ahead, "%s/ahead", a->guest_dir) > 0);
-    struct engine_options options = {
-        .ahead = a->ahead, .make_ready = a->makes_ready, .idle_ms = idle_ms()};
+    struct engine_options options = {.ahead = a->ahead};
     return a->engine || (a->engine = engine_open(&options, e));
 }
 
@@ -314,27 +286,8 @@ struct lint *actions_lint(struct actions *a, struct err *e)
     l = atomic_load(&a->lint);
     if (!l && make_engine(a, e) && (l = make_lint(a->engine, a->guest_dir, e)))
         atomic_store_explicit(&a->lint, l, memory_order_release);
-    a->lint_tried = true;
-    pthread_cond_broadcast(&a->lint_tried_now);
     pthread_mutex_unlock(&a->lock);
     return l;
-}
-
-struct lint *actions_lint_soon(struct actions *a, unsigned ms)
-{
-    struct lint *l = atomic_load_explicit(&a->lint, memory_order_acquire);
-    if (l)
-        return l;
-    uint64_t until = os_mono_ns() + ms * UINT64_C(1000000);
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
-                          .tv_nsec = (long)(until % 1000000000u)};
-    int late = pthread_mutex_clocklock(&a->lock, CLOCK_MONOTONIC, &at);
-    if (late)
-        return NULL; /* who has it makes something that takes long */
-    while (!a->lint_tried && !late)
-        late = pthread_cond_timedwait(&a->lint_tried_now, &a->lock, &at);
-    pthread_mutex_unlock(&a->lock);
-    return atomic_load_explicit(&a->lint, memory_order_acquire);
 }
 
 struct typescript *actions_typescript(struct actions *a, struct err *e)
@@ -358,7 +311,7 @@ struct approvals *actions_approvals(struct actions *a, struct err *e)
 }
 
 /* Only what lives long has things checked in the background. */
-void actions_serves(struct actions *a)
+static void begin_later(struct actions *a)
 {
     struct later *none = NULL, *made = later_new(a);
     if (!atomic_compare_exchange_strong(&a->later, &none, made))
@@ -368,7 +321,7 @@ void actions_serves(struct actions *a)
 void actions_warm(struct actions *a)
 {
     struct err e = {0};
-    actions_serves(a);
+    begin_later(a);
     struct caller nobody = {.name = "warm-up"};
     struct action_call c = {.actions = a, .who = &nobody};
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
@@ -393,16 +346,7 @@ void actions_warm(struct actions *a)
         typescript_warm(t);
     struct checker *types = actions_checker(a, &e);
     if (types && checker_is_there(types))
-        (void)checker_warm(types, &e);
-}
-
-bool actions_make_ready(struct actions *a, struct err *e)
-{
-    a->makes_ready = true;
-    struct checker *types;
-    return actions_script(a, e) && actions_runner(a, e) && actions_lint(a, e) &&
-           (types = actions_checker(a, e)) &&
-           (!checker_is_there(types) || checker_warm(types, e));
+        checker_warm(types);
 }
 
 /* ---- calling ------------------------------------------------------------ */
@@ -661,8 +605,8 @@ void actions_unknown(struct actions *a, const struct caller *who, struct str nam
 }
 
 /* What is larger than its caller wants is told in part, and kept whole for a while. */
-static bool fit_answer(struct actions *a, const struct action_row *row,
-                       const struct caller *who, struct answer *out, struct err *e)
+static bool fit_answer(struct actions *a, const struct caller *who, struct answer *out,
+                       struct err *e)
 {
     if (!out->most || out->json.n <= out->most || out->content.n)
         return true;
@@ -672,10 +616,7 @@ static bool fit_answer(struct actions *a, const struct action_row *row,
     if (!results_keep(a->results, who, buf_view(&out->json),
                       (int64_t)(os_mono_ns() / 1000000), out->whole))
         out->whole[0] = '\0';
-    struct err large = {0};
-    if ((!row->shorten ||
-         !row->shorten(buf_view(&out->json), out->most, &part, &large)) &&
-        !shorten(buf_view(&out->json), out->most, &part, e))
+    if (!shorten(buf_view(&out->json), out->most, &part, e))
         return !out->whole[0] ? false : err_wrap(e, "the whole is %s", out->whole);
     buf_clear(&out->json);
     buf_str(&out->json, buf_view(&part));
@@ -710,7 +651,7 @@ bool actions_call(struct actions *a, const struct action *which,
     struct account account;
     account_begin(&account, a, row->shown.name, arguments, who);
     bool ok = run_row(a, row, arguments, who, &account, out, e) &&
-              (row->fits || fit_answer(a, row, who, out, e));
+              (row->fits || fit_answer(a, who, out, e));
     if (!ok && account.outcome == ERR_NONE)
         account.outcome = e->code;
     if (!ok)

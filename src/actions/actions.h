@@ -26,8 +26,6 @@ struct answer {
     struct buf json;    /* the caller inits it with a ceiling, and ends it */
     struct buf content; /* MCP content blocks, an array, instead of its text; or empty */
     bool is_error;
-    bool
-        text_alone; /* over MCP it is told once, as text, and not as structured content */
     /* Bytes of JSON beyond which the caller is told a part; 0: it takes any. Of such a
      * part `whole` is what actions_resource() has all by: "" where that is not kept (16
      * MiB), or nothing was cut. */
@@ -70,15 +68,6 @@ SCOPED(actions, actions_close);
 
 /* The folder of the guests beside this program; the caller frees. NULL: ERR_NOT_FOUND. */
 char *actions_guest_dir(struct err *e);
-/* Is it the name of an action, or of a function of `tools` in code? A command-line tool of
- * that name could be called by no other name than wasm_NAME. */
-bool actions_name_taken(struct str name);
-
-/* What is installed of that which is built apart ('make tools', 'make vm'). */
-struct actions_parts {
-    bool tools, machine;
-};
-struct actions_parts actions_parts(struct actions *a);
 
 /* Somebody was not let in at all: for the user's own trail. Waits for no disk. */
 void actions_refused(struct actions *a, const char *caller, const char *why);
@@ -86,14 +75,8 @@ void actions_refused(struct actions *a, const char *caller, const char *why);
 /* Where this program itself listens: a port that no evaluation's fetch may reach. */
 void actions_listens(struct actions *a, uint16_t port);
 
-/* A server is about to call actions_warm(): from now on first calls wait for the linter. */
-void actions_serves(struct actions *a);
 /* Makes what a first call would wait for. On a server's own thread; failures show again. */
 void actions_warm(struct actions *a);
-
-/* Part of the build: writes beside the guests what all later starts would make of them.
- * Before any call. */
-bool actions_make_ready(struct actions *a, struct err *e);
 
 /* All actions in the order in which they are shown, which never changes. */
 const struct action *actions_list(const struct actions *a, size_t *count);
@@ -111,13 +94,6 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
                   size_t most, action_shown_fn *fn, void *arg, bool *more, struct err *e);
 /* Another number when that may be another list. */
 uint64_t actions_shown_state(struct actions *a, const struct caller *who);
-
-/* Appends what a client's instructions say of the custom functions of the vault that the
- * caller would begin in: those used most, with signatures and descriptions, in at most
- * `most` bytes; nothing where there are none, or the caller may not list them. The same,
- * shorter, stands in what actions_show() says of evaluate_note_code. */
-void actions_introduce(struct actions *a, const struct caller *who, size_t most,
-                       struct buf *out);
 
 /* The scopes (of SCOPE_*) without which a credential's call of it is refused. */
 unsigned action_scopes(struct actions *a, const struct action *which);
@@ -146,7 +122,6 @@ struct action_reply {
     int status;      /* of HTTP */
     bool is_json;    /* the body is; else it is text */
     struct buf body; /* empty: none; who asks inits and ends it */
-    struct buf next; /* the path of the next page of a list; likewise */
 };
 /* Answers a request, also one that is refused. false and *e: no answer, which reads as
  * that kind of failure. Threads: several at once. */
@@ -170,14 +145,9 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
  * answer, JSON text, is appended to `out`. false and *e as the call says. */
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
-/* Appends a text that is another one when any note of its vault was changed since. */
-bool work_version(struct work *w, struct buf *out, struct err *e);
 /* Of work within a script: the content_hash of this note as the script's own requests have
  * last been told it; empty: never. Until the script ends. */
 struct str work_seen(const struct work *w, struct str note);
-/* Appends what is to be told of its calls that found nothing, because they name a type that
- * no note has; of work within a script the script's answer tells. */
-void work_told(const struct work *w, struct buf *out);
 /* The id of its vault; good until work_end(). */
 const char *work_vault(const struct work *w);
 /* Which of the vault's records are read; what is empty does not matter. */

@@ -83,8 +83,7 @@ static bool answers(const char *name, const char *arguments)
         fail_msg("%s: %s", name, e.msg);
     got = read_text(buf_cz(&out.json));
     buf_done(&out.json);
-    if (action->output_schema &&
-        !json_schema_check(read_text(action->output_schema), got, "answer", &e))
+    if (!json_schema_check(read_text(action->output_schema), got, "answer", &e))
         fail_msg("%s: %s", name, e.msg);
     return !out.is_error;
 }
@@ -142,10 +141,9 @@ static void the_actions_are_described_for_agents(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_in_range(strlen(list[i].description), 20, 2047);
         assert_true(list[i].title[0] != '\0');
-        bool has = list[i].output_schema != NULL;
         const struct json *schemas[] = {read_text(list[i].input_schema),
-                                        has ? read_text(list[i].output_schema) : NULL};
-        for (size_t k = 0; k < 1u + has; k++)
+                                        read_text(list[i].output_schema)};
+        for (size_t k = 0; k < 2; k++)
             assert_true(str_is(json_str(json_get(schemas[k], "type")), "object"));
     }
     assert_null(action_named(actions, STR("no_such_action")));
@@ -163,8 +161,7 @@ static bool take_shown(void *arg, const struct action *a, struct err *e)
     struct shown *s = arg;
     s->count++;
     s->bytes += strlen(a->name) + strlen(a->title) + strlen(a->description) +
-                strlen(a->input_schema) +
-                (a->output_schema ? strlen(a->output_schema) : 0);
+                strlen(a->input_schema) + strlen(a->output_schema);
     strcat(s->names, a->name);
     strcat(s->names, " ");
     return true;
@@ -181,9 +178,8 @@ static void few_actions_are_listed_and_the_rest_is_found(void **state)
     assert_false(more);
     assert_in_range(s.count, 8, 12);   /* more are a burden on every context */
     assert_in_range(s.bytes, 1, 7500); /* with what surrounds them, 8 KB of tools/list */
-    assert_non_null(strstr(s.names, "run_script ")); /* a client expects what it calls */
-    assert_null(strstr(s.names, "search_api"));      /* but there is such an action */
-    assert_non_null(action_named(actions, STR("search_api")));
+    assert_null(strstr(s.names, "run_script")); /* but there is such an action */
+    assert_non_null(action_named(actions, STR("run_script")));
     assert_non_null(strstr(s.names, "find_tools "));
 
     /* In pages, which go on behind a name; one that is not there is no place. */
@@ -291,7 +287,7 @@ static void each_limit_is_an_error_of_its_own(void **state)
         {"'x'.repeat(2 ** 21)", NULL, "OutputTooLarge"},
         {"for (;;) await notes.list().catch(() => {})", NULL, "TooManyHostCalls"},
         {"let = ;", NULL, "SyntaxError"},
-        {"eval('1')", NULL, "ExecutionError"},
+        {"eval('1')", NULL, "PermissionDenied"},
         {"await notes.get('x')", NULL, "NoVault"},
         {"null.x", NULL, "ExecutionError"},
     };

@@ -8,7 +8,6 @@
 #include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/report.h"
-#include "actions/unknown.h"
 
 #define NEAREST 3
 
@@ -114,7 +113,6 @@ void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
 {
     bool none = str_is(answer, "null") && !strcmp(c->row.name, "notes.get");
     bool written = has_written(c, args, answer);
-    unknown_noted(v, c, args, answer);
     if (!none && !written)
         return;
     pthread_mutex_lock(&v->lock);
@@ -146,8 +144,7 @@ static void put_nearest_notes(struct evaluation *v, const char *identifier,
     const struct host_call *list = api_call_named(STR("notes.list"));
     if (!list || !evaluation_allows(v, list, &none))
         return;
-    struct vault *vault =
-        actions_vault(v, &none); /* its time is bounded; the code may be over */
+    struct vault *vault = actions_vault(v, &none);
     scoped_buf struct buf text;
     buf_init(&text, (size_t)64 << 10);
     struct json_writer w = json_writer(&text);
@@ -255,32 +252,15 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
         buf_printf(out, "%s answers what there is.", list);
 }
 
-/* Texts where an object is due, or nothing at all. */
-static bool is_misshapen(const struct advice *a)
-{
-    return strstr(a->message, "needs an object") ||
-           strstr(a->message, "takes an object") ||
-           strstr(a->message, "that is not empty");
-}
-
-static void put_example(const struct host_call *c, struct buf *out)
-{
-    buf_cstr(out, " For example: ");
-    for (const char *at = c->example; *at; at++)
-        buf_char(out, *at == '\n' ? ' ' : *at);
-}
-
 static void advise_call(struct evaluation *v, enum err_code code, struct buf *out)
 {
     const struct advice *a = &v->advice;
     if (code == ERR_NOT_FOUND)
         advise_not_found(v, out);
-    if (code == ERR_INVALID && a->option[0] && !v->explained.known)
+    if (code == ERR_INVALID && a->option[0])
         advise_option(a, out);
     if (code == ERR_INVALID)
         buf_printf(out, "api.describe('%s') tells what it takes.", a->failed->row.name);
-    if (code == ERR_INVALID && a->failed->example && !a->option[0] && is_misshapen(a))
-        put_example(a->failed, out);
     if (code == ERR_CONFLICT && !strcmp(a->failed->row.name, "notes.create"))
         buf_cstr(out, "Choose another title, or change that note with notes.update.");
 }
@@ -291,8 +271,7 @@ static const char *usual_advice(enum err_code type)
 {
     switch (type) {
     case ERR_TIMEOUT:
-        return "Do less in one call, or ask for a larger timeout (ms). Waiting counts, unless "
-               "computeTimeout bounds the computing apart.";
+        return "Do less in one call, or ask for a larger timeout (ms).";
     case ERR_MEMORY:
         return "Work on fewer notes at a time, or ask for a larger memoryLimit (MB).";
     case ERR_FUEL:
@@ -314,32 +293,26 @@ static const char *usual_advice(enum err_code type)
     }
 }
 
-static void advise_null_note(struct evaluation *v, struct buf *out)
-{
-    const char *note = v->explained.note[0] ? v->explained.note : v->advice.no_note;
-    if (!note[0])
-        return;
-    buf_printf(out, "notes.get answered null: there is no note '%s'. ", note);
-    put_nearest_notes(v, note, out);
-}
-
-/* The linter knows what stands in the code; without it there are only names. */
 static void advise_thrown(struct evaluation *v, const struct script_outcome *o,
                           struct buf *out)
 {
-    if (v->explained.null_note)
-        advise_null_note(v, out);
-    else if (!v->explained.known && o->missing.n)
+    struct str message = buf_view(&o->message);
+    if (v->advice.no_note[0] && str_ends(message, " of null")) {
+        buf_printf(out, "notes.get answered null: there is no note '%s'. ",
+                   v->advice.no_note);
+        put_nearest_notes(v, v->advice.no_note, out);
+        return;
+    }
+    if (o->missing.n)
         advise_missing(buf_view(&o->missing), out);
+    if (!out->n && str_is(message, "not a function"))
+        buf_cstr(out,
+                 "Is an await missing? All calls but api.* and utils.* answer promises.");
 }
 
 void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out)
 {
-    if (v)
-        buf_str(out, buf_view(&v->explained.suggestion));
-    if (v && out->n) {
-        /* what stands in the code is likelier than what its call can tell of it */
-    } else if (v && v->by_requests) {
+    if (v && v->by_requests) {
         if (o->type == ERR_GUEST && o->missing.n)
             buf_cstr(out,
                      "A script reaches notes by host.call(method, path, body), such as "

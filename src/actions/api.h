@@ -61,28 +61,6 @@ struct api_text {
     double weight; /* 10 for a name, less for what only tells */
 };
 double api_worth(struct str words, const struct api_text *texts, size_t count);
-/* The same for several kinds of things, whose scores can be held against each other: the
- * words, each with what it tells (one that fits most calls tells little), are read once. */
-#define API_WORD_MAX 24u /* letters; longer words are compared by their beginning */
-#define API_WORDS_MAX 16u
-struct api_words {
-    struct api_word {
-        char at[API_WORD_MAX];
-        size_t n;
-        double weight;
-    } all[API_WORDS_MAX];
-    size_t count;
-};
-struct api_found {
-    const struct host_call *call;
-    double score;
-};
-void api_words_read(struct str words, struct api_words *out);
-size_t api_find_scored(const struct api_words *words, struct api_found *out, size_t max);
-/* `name`: of what it is about. It counts as far as the words are those of it: "get note" is
- * all of getNote, and half of getNoteOfToday. 0 without words. */
-double api_score(const struct api_words *words, struct str name,
-                 const struct api_text *texts, size_t count);
 /* The row of that name; NULL. */
 const struct host_call *api_call_named(struct str name);
 /* The name of a call or namespace that is most likely meant by one that is not
@@ -95,10 +73,10 @@ struct str api_namespace(const struct host_call *c);
 
 /* ---- telling ------------------------------------------------------------- */
 
-/* {name, signature, summary}. `v`, where it is not NULL, adds "allowed": false to what this
- * evaluation may not call. */
-void api_put_row(const struct evaluation *v, const struct host_call *c,
-                 struct json_writer *out);
+/* {name, signature, summary} each, into an open array. `v`, where it is not NULL, adds
+ * "allowed": false to what this evaluation may not call. */
+void api_put_found(const struct evaluation *v, struct str words, size_t max,
+                   struct json_writer *out);
 /* What there is to know of a call, a namespace or a shared type; of all namespaces
  * where `name` is empty. ERR_NOT_FOUND names the nearest. */
 bool api_describe(const struct evaluation *v, struct str name, struct json_writer *out,

@@ -8,17 +8,22 @@
 #include "actions/api.h"
 #include "actions/calls.h"
 
-#define QUERY_WORDS_MAX API_WORDS_MAX
-#define WORD_MAX API_WORD_MAX
+#define QUERY_WORDS_MAX 16u
+#define WORD_MAX 24u /* letters; longer words are compared by their beginning */
 /* Scores: of what search shows, and of what a wrong name can hardly mean otherwise. */
 #define FITS API_FITS
 #define FITS_WELL 8.0
 
 /* ---- words --------------------------------------------------------------- */
 
+struct word {
+    char at[WORD_MAX];
+    size_t n;
+};
+
 /* Takes the next word off a text, in small letters: words end at what is no letter
  * or digit and, as in "getForNote", before a capital. */
-static bool next_word(struct str *rest, struct api_word *out)
+static bool next_word(struct str *rest, struct word *out)
 {
     size_t i = 0;
     while (i < rest->n && !isalnum((unsigned char)rest->at[i]) && rest->at[i] > 0)
@@ -38,7 +43,7 @@ static bool next_word(struct str *rest, struct api_word *out)
 }
 
 /* Words that say nothing about which call is meant. */
-static bool is_noise(const struct api_word *w)
+static bool is_noise(const struct word *w)
 {
     static const char noise[] =
         " a an and are as at by can do for from how i in into is it me my "
@@ -48,14 +53,14 @@ static bool is_noise(const struct api_word *w)
     return strstr(noise, padded) != NULL;
 }
 
-static struct str word_str(const struct api_word *w)
+static struct str word_str(const struct word *w)
 {
     return (struct str){w->at, w->n};
 }
 
 /* How well two words agree: 1 the same, 0 not at all. Endings differ ("rename",
  * "renaming"), and so do spellings. */
-static double likeness(const struct api_word *a, const struct api_word *b)
+static double likeness(const struct word *a, const struct word *b)
 {
     size_t least = a->n < b->n ? a->n : b->n, most = a->n < b->n ? b->n : a->n;
     size_t common = 0;
@@ -72,10 +77,10 @@ static double likeness(const struct api_word *a, const struct api_word *b)
     return one_slip ? 0.4 : 0;
 }
 
-static double best_in(struct str text, const struct api_word *w)
+static double best_in(struct str text, const struct word *w)
 {
     double best = 0;
-    struct api_word other;
+    struct word other;
     while (best < 1 && next_word(&text, &other)) {
         double fits = likeness(&other, w);
         best = fits > best ? fits : best;
@@ -86,7 +91,7 @@ static double best_in(struct str text, const struct api_word *w)
 /* ---- search -------------------------------------------------------------- */
 
 /* Names of parameters and of options. */
-static double best_in_parameters(const struct host_call *c, const struct api_word *w)
+static double best_in_parameters(const struct host_call *c, const struct word *w)
 {
     double best = 0;
     struct str rest = str_of(c->signature), line;
@@ -115,7 +120,7 @@ static double together(const double *parts, size_t count)
 }
 
 /* What a word is worth for a row: where it stands counts. */
-static double worth(const struct host_call *c, const struct api_word *w)
+static double worth(const struct host_call *c, const struct word *w)
 {
     struct str space = api_namespace(c);
     const char *method = c->row.name + space.n;
@@ -127,31 +132,28 @@ static double worth(const struct host_call *c, const struct api_word *w)
     return together(parts, LENGTH(parts));
 }
 
-/* What a word tells: one that fits everything tells little. */
-static double weight_of(const struct api_word *w)
-{
-    size_t count, fitting = 0;
-    const struct host_call *const *calls = host_calls_told(&count);
-    for (size_t i = 0; i < count; i++)
-        fitting += worth(calls[i], w) >= 3;
-    return 0.25 + (double)(count - fitting) / (double)count;
-}
+struct scored {
+    const struct host_call *call;
+    double score;
+};
 
-void api_words_read(struct str words, struct api_words *out)
+/* Adds what one word is worth; a word that fits everything tells little. */
+static void add_word(struct scored *all, size_t count, const struct word *w)
 {
-    struct api_word w;
-    out->count = 0;
-    while (out->count < API_WORDS_MAX && next_word(&words, &w)) {
-        if (is_noise(&w))
-            continue;
-        w.weight = weight_of(&w);
-        out->all[out->count++] = w;
+    double each[HOST_CALLS_MAX];
+    size_t fitting = 0;
+    for (size_t i = 0; i < count; i++) {
+        each[i] = worth(all[i].call, w);
+        fitting += each[i] >= 3;
     }
+    double weight = 0.25 + (double)(count - fitting) / (double)count;
+    for (size_t i = 0; i < count; i++)
+        all[i].score += weight * each[i];
 }
 
 /* The best first; of equals the one that stands first in the table. */
-static size_t take_best(struct api_found *all, size_t count, double least,
-                        struct api_found *out, size_t max)
+static size_t take_best(struct scored *all, size_t count, double least,
+                        const struct host_call **out, size_t max)
 {
     size_t n = 0;
     for (; n < max; n++) {
@@ -161,89 +163,41 @@ static size_t take_best(struct api_found *all, size_t count, double least,
                 best = i;
         if (!count || all[best].score < least)
             break;
-        out[n] = all[best];
+        out[n] = all[best].call;
         all[best].score = -1;
     }
     return n;
 }
 
-/* How much of a name these words are: 1 all of it. */
-static double coverage(const struct api_words *words, struct str name)
-{
-    size_t all = 0, meant = 0;
-    struct api_word w;
-    while (next_word(&name, &w)) {
-        double best = 0;
-        if (is_noise(&w))
-            continue;
-        for (size_t i = 0; i < words->count; i++) {
-            double fits = likeness(&w, &words->all[i]);
-            best = fits > best ? fits : best;
-        }
-        all++;
-        meant += best >= 0.6;
-    }
-    return all ? (double)meant / (double)all : 0;
-}
-
 /* Those that score at least so much; without words that say anything, all. */
-static size_t find_above(const struct api_words *words, double least,
-                         struct api_found *out, size_t max)
+static size_t find_above(struct str words, double least, const struct host_call **out,
+                         size_t max)
 {
-    size_t count;
+    size_t count, used = 0;
     const struct host_call *const *calls = host_calls_told(&count);
-    struct api_found all[HOST_CALLS_MAX];
-    for (size_t i = 0; i < count; i++) {
-        all[i] = (struct api_found){.call = calls[i]};
-        for (size_t k = 0; k < words->count; k++)
-            all[i].score += words->all[k].weight * worth(calls[i], &words->all[k]);
-        /* "get a note" is all of notes.get, and a part of links.getForNote. */
-        if (coverage(words, str_of(calls[i]->row.name)) == 1)
-            all[i].score *= 1.25;
-    }
+    struct scored all[HOST_CALLS_MAX];
+    for (size_t i = 0; i < count; i++)
+        all[i] = (struct scored){.call = calls[i]};
+    struct word w;
+    while (used < QUERY_WORDS_MAX && next_word(&words, &w))
+        if (!is_noise(&w)) {
+            add_word(all, count, &w);
+            used++;
+        }
     /* Who searches for nothing in particular is shown what there is. */
-    return take_best(all, count, words->count ? least : least - FITS, out, max);
-}
-
-size_t api_find_scored(const struct api_words *words, struct api_found *out, size_t max)
-{
-    return find_above(words, FITS, out, max < API_FOUND_MAX ? max : API_FOUND_MAX);
+    return take_best(all, count, used ? least : least - FITS, out, max);
 }
 
 size_t api_find(struct str words, const struct host_call **out, size_t max)
 {
-    struct api_words read;
-    struct api_found found[API_FOUND_MAX];
-    api_words_read(words, &read);
-    size_t n = api_find_scored(&read, found, max);
-    for (size_t i = 0; i < n; i++)
-        out[i] = found[i].call;
-    return n;
-}
-
-#define NAME_WORTH 8.0 /* between a method's name and its namespace's */
-
-double api_score(const struct api_words *words, struct str name,
-                 const struct api_text *texts, size_t count)
-{
-    double sum = 0, parts[API_TEXTS_MAX + 1];
-    must(count <= API_TEXTS_MAX);
-    double of_name = NAME_WORTH * coverage(words, name);
-    for (size_t k = 0; k < words->count; k++) {
-        const struct api_word *w = &words->all[k];
-        parts[count] = of_name * best_in(name, w);
-        for (size_t i = 0; i < count; i++)
-            parts[i] = texts[i].weight * best_in(texts[i].text, w);
-        sum += w->weight * together(parts, count + 1);
-    }
-    return sum;
+    return find_above(words, FITS, out, max < API_FOUND_MAX ? max : API_FOUND_MAX);
 }
 
 double api_worth(struct str words, const struct api_text *texts, size_t count)
 {
     double sum = 0, parts[API_TEXTS_MAX];
     size_t used = 0;
-    struct api_word w;
+    struct word w;
     must(count <= API_TEXTS_MAX);
     while (used < QUERY_WORDS_MAX && next_word(&words, &w)) {
         if (is_noise(&w))
@@ -341,14 +295,6 @@ static struct str nearest_space(struct str name)
     return best;
 }
 
-static const struct host_call *fitting_row(struct str words)
-{
-    struct api_words read;
-    struct api_found found;
-    api_words_read(words, &read);
-    return find_above(&read, FITS_WELL, &found, 1) ? found.call : NULL;
-}
-
 const char *api_nearest(struct str name, char out[static 64])
 {
     const char *dot = memchr(name.at, '.', name.n);
@@ -364,7 +310,7 @@ const char *api_nearest(struct str name, char out[static 64])
     if (!row && !dot)
         row = nearest_row((struct str){"", 0}, name);
     if (!row)
-        row = fitting_row(dot ? method : name);
+        (void)find_above(dot ? method : name, FITS_WELL, &row, 1);
     if (!row)
         return NULL;
     (void)snprintf(out, 64, "%s", row->row.name);

@@ -138,8 +138,8 @@ static void put_call(const struct evaluation *v, const struct host_call *c,
     json_close(out);
 }
 
-void api_put_row(const struct evaluation *v, const struct host_call *c,
-                 struct json_writer *out)
+static void put_row(const struct evaluation *v, const struct host_call *c,
+                    struct json_writer *out)
 {
     json_open_object(out);
     json_pair_cstr(out, "name", c->row.name);
@@ -164,7 +164,7 @@ static bool put_namespace(const struct evaluation *v, struct str name,
             json_key(out, "methods");
             json_open_array(out);
         }
-        api_put_row(v, calls[i], out);
+        put_row(v, calls[i], out);
     }
     if (!found)
         return false;
@@ -248,4 +248,13 @@ bool api_describe(const struct evaluation *v, struct str name, struct json_write
     else if (!put_namespace(v, name, out))
         return refuse(name, e);
     return true;
+}
+
+void api_put_found(const struct evaluation *v, struct str words, size_t max,
+                   struct json_writer *out)
+{
+    const struct host_call *found[API_FOUND_MAX];
+    size_t n = api_find(words, found, max);
+    for (size_t i = 0; i < n; i++)
+        put_row(v, found[i], out);
 }

@@ -80,8 +80,6 @@ static void a_search_finds_first_what_is_meant(void **state)
         {"format a date", "utils.formatDate"},
         {"FORMATDATE", "utils.formatDate"},
         {"read one note", "notes.get"},
-        {"get a note", "notes.get"},
-        {"links of a note", "links.getForNote"},
         {"useRegex", "notes.search"},
         {"deleting", "notes.delete"},
         {"serach", "notes.search"},

@@ -27,10 +27,9 @@ const struct api_type api_types[] = {
      "frontmatter_error?: string, properties?: Metadata, markdown?: string}",
      "a note as notes.get answers it"},
     {"Link",
-     "{source: string, target: string, text: string, kind: 'wiki' | 'markdown' | "
-     "'hierarchy', line: number}",
-     "a link from note to note, by their ids; line is that of the source's content, or 0 "
-     "where the target stands beneath the source in the hierarchy"},
+     "{source: string, target: string, text: string, kind: 'wiki' | 'markdown', "
+     "line: number}",
+     "a link from note to note, by their ids; line is that of the source's content"},
     {"NoteLink",
      "{target: string, label: string | null, kind: 'wiki' | 'markdown' | 'external', "
      "line: number}",
@@ -173,15 +172,14 @@ const struct api_type api_types[] = {
      "timeout is in ms"},
     {"ToolResult",
      "{success: boolean, stdout: string | Uint8Array, stderr: string, exitCode: number, "
-     "result?: any, outcome?: string, returns?: 'object', hint?: string, error?: string, errorDetails?: {type: string, code: string, "
+     "result?: any, error?: string, errorDetails?: {type: string, code: string, "
      "message: string, tool: string, retry: boolean}, files: {name: string, size: number, "
      "text?: string, bytes?: Uint8Array}[], stats: {wall_ms: number, compute_ms: number, "
      "peak_memory_bytes: number}, changed?: true, vault?: {created?: string[], "
      "changed?: string[], deleted?: string[], more?: number}, stages?: any[], "
      "truncated?: {[what: string]: number}}",
      "how a command-line tool ended; stdout is bytes where it is no UTF-8, result is what "
-     "its manifest makes of it (not among the keys), outcome what an exit code other than 0 "
-     "tells that is no failure, files are those in /work that it made or changed"},
+     "its manifest makes of it, files are those in /work that it made or changed"},
     {"ToolRow",
      "{name: string, version: string, category: string, description: string, "
      "source: 'builtin' | 'user'}",
@@ -204,18 +202,17 @@ const struct api_type api_types[] = {
      "{success: boolean, stdout: string | Uint8Array, stderr: string | Uint8Array, exitCode: "
      "number, error?: string, errorDetails?: {type: string, code: string, message: string, "
      "retry: boolean}, timedOut?: true, cancelled?: true, shellEnded?: true, held?: true, "
-     "outOfMemory?: true, restarted?: string, truncated?: {stdout?: number, stdoutAt?: "
-     "number, stderr?: number, stderrAt?: number}, machine: string, stats: {wall_ms: number, compute_ms: number}}",
+     "outOfMemory?: true, restarted?: string, truncated?: {stdout?: number, stderr?: "
+     "number}, machine: string, stats: {wall_ms: number, compute_ms: number}}",
      "how a command in a Linux machine ended; outputs are bytes where they are no UTF-8, "
-     "truncated says how many bytes of the middle are left out and behind how many, "
-     "shellEnded that the session has a new shell, held that something in the background kept the outputs, restarted "
+     "truncated says how many bytes of the middle are left out, shellEnded that the session "
+     "has a new shell, held that something in the background kept the outputs, restarted "
      "how the machine before this one ended"},
     {"VmMachine",
      "{machine: string, state: 'running' | 'stopped' | 'failed', default: boolean, reason?: "
-     "string, ramMB: number, started: string, idle_ms: number, "
-     "idle_limit_ms: number, compute_ms: number, "
+     "string, ramMB: number, started: string, idle_ms: number, compute_ms: number, "
      "memory_bytes: number, disk_bytes: number, commands: number, sessions: number}",
-     "a Linux machine; machine is its handle; unused for idle_limit_ms it is stopped"},
+     "a Linux machine; machine is its handle"},
     {"ApiRow",
      "{name: string, signature: string, summary: string, allowed?: false, "
      "custom?: string}",

@@ -106,8 +106,7 @@ static void put_form(const struct asking *q, struct json_writer *w)
 static bool make_form(const struct asking *q, struct buf *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(WORKING_MAX);
-    const struct json *shown =
-        json_read(q->a->told.n ? q->a->told : q->a->shown, arena, e);
+    const struct json *shown = json_read(q->a->shown, arena, e);
     scoped_buf struct buf text;
     buf_init(&text, WORKING_MAX);
     buf_printf(&text, "May %s %s?\n", q->a->what, q->a->verb);

@@ -29,7 +29,6 @@ struct ask {
     const char *const *names; /* what it is asked for: of tools, or of calls */
     size_t count;
     struct str shown;   /* as in struct approval_wish */
-    struct str told;    /* what the client's own window shows instead; empty: `shown` */
     const char *digest; /* of the exact request, with all that it was resolved to */
     bool session;       /* may be allowed for a session */
     bool always;        /* the user's word would hold for always, and can be kept */

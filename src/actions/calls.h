@@ -46,14 +46,7 @@ struct evaluation {
     pthread_mutex_t lock;  /* guards what follows */
     struct arena *arena;
     struct seen *seen;
-    struct buf warnings; /* JSON; empty: none (check.c) */
-    struct buf told;     /* insides of a JSON array of warnings (unknown.h) */
-    struct {             /* its failure, by the linter (explaining.c) */
-        bool known;      /* else nobody has looked */
-        bool null_note;  /* notes.get answered null there, for `note` if not "" */
-        char note[200];
-        struct buf suggestion; /* empty: none */
-    } explained;
+    struct buf warnings;       /* JSON; empty: none (check.c) */
     struct str diagnostics;    /* JSON, where types were only checked (checking.c) */
     struct network *networks;  /* ways out that were used (calls_fetch.c) */
     struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
@@ -65,7 +58,6 @@ struct evaluation {
         const struct function_set *set; /* NULL: not asked for yet */
         const struct function *draft;   /* evaluation_functions(); may be NULL */
         bool given;                     /* both are another's */
-        bool tried;                     /* the draft is one that is kept: told as a run */
         struct functions *kept;         /* where they are from; NULL: given */
         struct loaded_function *at;     /* that were looked up (function_load.h) */
         size_t count, capacity;
@@ -100,10 +92,6 @@ struct evaluation {
 /* The vault that the code works in now, which vaults.switch changes; NULL and
  * ERR_NO_VAULT. Threads: safe. */
 struct vault *actions_vault(struct evaluation *v, struct err *e);
-
-/* The same for a call that reads, and ends with its caller or with the evaluation. The
- * caller of this ends it with vault_close(). NULL and ERR_NO_VAULT. Threads: safe. */
-struct vault *read_vault(struct evaluation *v, struct err *e);
 
 /* The same as vault_as(), for a call with these arguments that writes or matches patterns:
  * the history then names the caller, patterns end with the call, and it is reviewed where a

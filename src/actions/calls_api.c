@@ -3,42 +3,18 @@
 #include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/functioning.h"
-#include "actions/places.h"
 #include "actions/tooling.h"
-#include "functions/functions.h"
 
 #define FOUND_USUAL 8
 
-/* The best first, of both: a custom function stands before the API only where it fits
- * better. Of the rows it has up to half, so that neither hides the other. */
-static void put_merged(const struct evaluation *v, const struct api_found *calls,
-                       size_t call_count, const struct function_found *own,
-                       size_t own_count, struct json_writer *out)
-{
-    size_t i = 0, k = 0;
-    while (i < call_count || k < own_count)
-        if (k == own_count || (i < call_count && calls[i].score >= own[k].score))
-            api_put_row(v, calls[i++].call, out);
-        else
-            functioning_put_row(own[k++].fn, out);
-}
-
+/* Custom functions have up to half of the rows, and come first: they are the vault's own. */
 static void put_found(struct actions *a, const struct place *place,
                       const struct evaluation *v, struct str words, size_t limit,
                       struct json_writer *out)
 {
-    struct err none = {0};
-    struct api_words read;
-    struct api_found calls[API_FOUND_MAX];
-    struct function_found own[API_FOUND_MAX];
-    api_words_read(words, &read);
-    /* Of no words everything is told, which is the table of host calls. */
-    scoped_set const struct function_set *s =
-        place->vault && read.count ? functioning_now(a, place, NULL, &none) : NULL;
-    size_t own_count = s ? functioning_find(place, s, &read, own, (limit + 1) / 2) : 0;
-    size_t count = api_find_scored(&read, calls, limit - own_count);
     json_open_array(out);
-    put_merged(v, calls, count, own, own_count, out);
+    size_t own = functioning_put_found(a, place, words, (limit + 1) / 2, out);
+    api_put_found(v, words, limit - own, out);
     json_close(out);
 }
 

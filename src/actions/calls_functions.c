@@ -3,7 +3,6 @@
  *
  * It stands in the table because code reaches the host by no other way, and is told of
  * nowhere: the functions are. */
-#include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/checking.h"
 #include "actions/function_load.h"
@@ -54,36 +53,6 @@ static void put_parameter(const struct function_parameter *p, struct json_writer
     json_close(out);
 }
 
-/* Which of the shapes are types of the API, whose values come from there: of one that
- * gains a member, all that is known is still true. */
-static void put_open(struct str shapes, struct json_writer *out)
-{
-    struct err none = {0};
-    scoped(arena_free) struct arena *arena = arena_new((size_t)4 << 20);
-    const struct json *texts = json_get(json_read(shapes, arena, &none), "texts");
-    struct json_iter it = json_iter(texts);
-    json_key(out, "open");
-    json_open_array(out);
-    for (int64_t i = 0; json_next(&it); i++)
-        if (api_type_named(json_str(it.value)))
-            json_put_int(out, i);
-    json_close(out);
-}
-
-static void put_shapes(struct evaluation *v, const struct function *fn,
-                       struct json_writer *out)
-{
-    scoped_buf struct buf shapes;
-    buf_init(&shapes, (size_t)4 << 20);
-    struct json_writer w = json_writer(&shapes);
-    /* What is only tried is no part of the set, and was checked just now. */
-    const struct function_set *among = fn == v->functions.draft ? NULL : v->functions.set;
-    if (!checking_put_shapes(v->actions, fn, among, &w))
-        (void)function_put_shapes(fn, &w);
-    json_pair_raw(out, "shapes", buf_view(&shapes));
-    put_open(buf_view(&shapes), out);
-}
-
 static void put_definition(struct evaluation *v, uint32_t number, struct json_writer *out)
 {
     const struct loaded_function *f = &v->functions.at[number - 1];
@@ -97,8 +66,12 @@ static void put_definition(struct evaluation *v, uint32_t number, struct json_wr
     for (size_t i = 0; i < f->fn->parameter_count; i++)
         put_parameter(&f->fn->parameters[i], out);
     json_close(out);
-    json_pair_bool(out, "promises", str_starts(str_trim(f->fn->return_type), "Promise"));
-    put_shapes(v, f->fn, out);
+    json_key(out, "shapes");
+    /* What is only tried is no part of the set, and was checked just now. */
+    const struct function_set *among =
+        f->fn == v->functions.draft ? NULL : v->functions.set;
+    if (!checking_put_shapes(v->actions, f->fn, among, out))
+        (void)function_put_shapes(f->fn, out);
     json_close(out);
 }
 

@@ -39,28 +39,28 @@ static bool call_reorder(struct evaluation *v, const struct json *args,
 static bool call_path(struct evaluation *v, const struct json *args,
                       struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && hierarchy_get_path(vault, json_at(args, 0), out, e);
 }
 
 static bool call_descendants(struct evaluation *v, const struct json *args,
                              struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && hierarchy_get_descendants(vault, json_at(args, 0), out, e);
 }
 
 static bool call_children(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && hierarchy_get_children(vault, json_at(args, 0), out, e);
 }
 
 static bool call_parents(struct evaluation *v, const struct json *args,
                          struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && hierarchy_get_parents(vault, json_at(args, 0), out, e);
 }
 

@@ -4,35 +4,35 @@
 static bool call_for_note(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && links_get_for_note(vault, json_at(args, 0), out, e);
 }
 
 static bool call_backlinks(struct evaluation *v, const struct json *args,
                            struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && links_get_backlinks(vault, json_at(args, 0), out, e);
 }
 
 static bool call_list(struct evaluation *v, const struct json *args,
                       struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && links_list(vault, json_at(args, 0), out, e);
 }
 
 static bool call_find_broken(struct evaluation *v, const struct json *args,
                              struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && links_find_broken(vault, json_at(args, 0), out, e);
 }
 
 static bool call_search_by(struct evaluation *v, const struct json *args,
                            struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *o = call_options(args, "links.searchBy", e);
     return vault && o && links_search_by(vault, o, out, e);
 }
@@ -40,7 +40,7 @@ static bool call_search_by(struct evaluation *v, const struct json *args,
 static bool call_migrate(struct evaluation *v, const struct json *args,
                          struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && links_migrate(vault, json_at(args, 0), out, e);
 }
 
@@ -72,16 +72,14 @@ static const struct host_call rows[] = {
      .example = "(await links.getBacklinks('project/Plan')).map((l) => l.source_note_id)",
      .words = "incoming references who links here mentioned by inbound"},
     {{.name = "links.list", .slow = true},
-     "(options?: {limit?: number, cursor?: string, hierarchy?: boolean} | null): "
-     "Promise<Link[]>",
+     "(options?: {limit?: number, cursor?: string} | null): Promise<Link[]>",
      "all links of the vault that lead to a note",
      call_list,
      LEVEL_FULL,
      .steady = true,
      .details =
-         "By the path of the note that they stand in. With hierarchy: true also who stands "
-         "beneath whom: rows of kind 'hierarchy', whose line is 0. limit is 10,000 by "
-         "default and at most; cursor is the source of the last row, and a page ends with a "
+         "By the path of the note that they stand in. limit is 10,000 by default "
+         "and at most; cursor is the source of the last row, and a page ends with a "
          "whole note.",
      .errors = "InvalidInput: the cursor's note is gone.",
      .example = "const all = await links.list({limit: 100})",

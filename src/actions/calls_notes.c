@@ -13,7 +13,7 @@ static struct str name_of(const struct json *v)
 static bool call_get(struct evaluation *v, const struct json *args,
                      struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *identifier = json_at(args, 0);
     size_t from = out->out->n;
     if (!vault || !notes_get(vault, identifier, out, e))
@@ -70,7 +70,7 @@ static bool call_delete(struct evaluation *v, const struct json *args,
 static bool call_list(struct evaluation *v, const struct json *args,
                       struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_list(vault, json_at(args, 0), out, e);
 }
 

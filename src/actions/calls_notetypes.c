@@ -63,17 +63,12 @@ static const struct host_call rows[] = {
          "[{name: 'status', type: 'select', options: ['open', 'done'], required: true}]}})",
      .words = "kind class category template schema define"},
     {{.name = "noteTypes.list", .slow = true},
-     "(options?: {fields?: boolean} | null): Promise<{name: string, description: string, "
-     "noteCount: number, filename: string | null, fields?: {name: string, type: string, notes: "
-     "number}[], fields_omitted?: number, hidden?: string}[]>",
+     "(): Promise<{name: string, description: string, noteCount: number, filename: string | "
+     "null}[]>",
      "all types: folders that exist, and those that are described",
      call_list,
      LEVEL_FULL,
-     .details =
-         "filename is null where a type is a folder without a description. With fields: true "
-         "also which properties its notes have (keys of the frontmatter and sections of level "
-         "2), whatever a schema says: type is inferred of the values, notes is how many have "
-         "it; the 200 that most have. Who may not read notes is told hidden instead.",
+     .details = "filename is null where a type is a folder without a description.",
      .example = "(await noteTypes.list()).map((t) => `${t.name}: ${t.noteCount}`)",
      .words = "all kinds classes categories folders count listNoteTypes"},
     {{.name = "noteTypes.get", .slow = true},

@@ -4,21 +4,21 @@
 static bool call_get(struct evaluation *v, const struct json *args,
                      struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && relationships_get(vault, json_at(args, 0), out, e);
 }
 
 static bool call_related(struct evaluation *v, const struct json *args,
                          struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && relationships_get_related(vault, json_at(args, 0), out, e);
 }
 
 static bool call_find_path(struct evaluation *v, const struct json *args,
                            struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *o = call_options(args, "relationships.findPath", e);
     return vault && o && relationships_find_path(vault, o, out, e);
 }
@@ -26,7 +26,7 @@ static bool call_find_path(struct evaluation *v, const struct json *args,
 static bool call_clustering(struct evaluation *v, const struct json *args,
                             struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && relationships_get_clustering(vault, json_at(args, 0), out, e);
 }
 

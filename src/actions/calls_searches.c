@@ -6,14 +6,14 @@
 static bool call_advanced(struct evaluation *v, const struct json *args,
                           struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_search_advanced(vault, json_at(args, 0), out, e);
 }
 
 static bool call_by_text(struct evaluation *v, const struct json *args,
                          struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_search_by_text(vault, json_at(args, 0), out, e);
 }
 
@@ -21,7 +21,7 @@ static bool call_by_text(struct evaluation *v, const struct json *args,
 static bool ask_sql(struct evaluation *v, const struct json *args,
                     const struct cancel *cancel, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     const struct grant *g = v->who->grant;
     const struct sql_caller by = {
         .pool = vault ? actions_sql(v->actions, e) : NULL,

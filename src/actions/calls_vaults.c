@@ -19,14 +19,6 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
     return copy ? copy : vault_set_get(s, n, e);
 }
 
-struct vault *read_vault(struct evaluation *v, struct err *e)
-{
-    struct vault *vault = actions_vault(v, e);
-    const struct vault_view view = {
-        .notes = true, .types = true, .cancel = {v->who->cancel, &v->stopping}};
-    return vault ? vault_as(vault, &view) : NULL;
-}
-
 struct vault *own_vault(struct evaluation *v, const struct json *args, struct err *e)
 {
     struct vault *vault = actions_vault(v, e);

@@ -101,7 +101,7 @@ static const struct host_call rows[] = {
          "run as they stand, without a shell's reading. Exit codes other than 0 are no error: "
          "look at exitCode. timeoutMs (60000) ends it with all that it began. Sessions run "
          "side by side. Machine, files and sessions stay after the evaluation, until vm.stop, "
-         "or unused for idle_limit_ms (15 minutes). Nothing in it reaches the network, the vault or any file "
+         "or unused for 15 minutes. Nothing in it reaches the network, the vault or any file "
          "outside; give it data by stdin.",
      .errors =
          "PermissionDenied: the policy, or a person, says no. NotFound: no such machine of "

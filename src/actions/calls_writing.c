@@ -46,7 +46,7 @@ static bool call_update_section(struct evaluation *v, const struct json *args,
 static bool call_get_sections(struct evaluation *v, const struct json *args,
                               struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *first = json_at(args, 0);
     size_t from = out->out->n;
     if (!vault || !notes_get_sections(vault, first, out, e))
@@ -134,14 +134,14 @@ static bool call_restore(struct evaluation *v, const struct json *args,
 static bool call_history(struct evaluation *v, const struct json *args,
                          struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_history(vault, json_at(args, 0), out, e);
 }
 
 static bool call_get_revision(struct evaluation *v, const struct json *args,
                               struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     const struct json *o = call_options(args, "notes.getRevision", e);
     return vault && o && notes_get_revision(vault, o, out, e);
 }
@@ -149,7 +149,7 @@ static bool call_get_revision(struct evaluation *v, const struct json *args,
 static bool call_list_trash(struct evaluation *v, const struct json *args,
                             struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
+    struct vault *vault = actions_vault(v, e);
     return vault && notes_list_trash(vault, json_at(args, 0), out, e);
 }
 

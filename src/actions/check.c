@@ -1,12 +1,10 @@
 /* Code looked through before it runs: the action check_code, and the warnings that an
  * evaluation's answer carries. */
-#include <ctype.h>
 #include <stdio.h>
 
 #include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/checking.h"
-#include "actions/explaining.h"
 #include "actions/language.h"
 #include "actions/places.h"
 #include "actions/report.h"
@@ -50,26 +48,6 @@ static bool has_known_options(const struct host_call *c)
     return c->call && !c->row.wrap;
 }
 
-/* What it answers, of the usual overload. */
-static struct str returns_of(const struct host_call *c)
-{
-    struct str rest = str_of(c->signature), line = {0};
-    return api_next_line(&rest, &line) ? api_signature_read(line).returns : line;
-}
-
-/* Words for what it does, and names that code of other places has for it: "getNote". */
-static void put_words(const struct host_call *c, struct json_writer *w)
-{
-    const char *at = c->words ? c->words : "";
-    json_open_array(w);
-    while (*at) {
-        size_t n = strcspn(at, " ");
-        json_put_str(w, (struct str){at, n});
-        at += n + strspn(at + n, " ");
-    }
-    json_close(w);
-}
-
 /* Is it called for what it answers alone? By their names: vaults.switch, which writes
  * nothing, is not; nor is notes.get, after which a note may be changed. */
 static bool is_question(const struct script_row *row)
@@ -100,22 +78,7 @@ static void put_name(const char *name, const char *ending, bool sync,
         json_key(w, "options");
         put_options(c, w);
     }
-    if (!*ending && c->signature) {
-        json_pair_str(w, "returns", returns_of(c));
-        json_key(w, "words");
-        put_words(c, w);
-    }
     json_close(w);
-}
-
-static void put_types(struct json_writer *w)
-{
-    for (size_t i = 0; i < api_type_count; i++) {
-        json_open_object(w);
-        json_pair_cstr(w, "type", api_types[i].name);
-        json_pair_cstr(w, "definition", api_types[i].definition);
-        json_close(w);
-    }
 }
 
 static void write_api(struct buf *out)
@@ -141,7 +104,6 @@ static void write_api(struct buf *out)
             put_name("fs.constants", "", true, calls[i], &w);
         }
     }
-    put_types(&w);
     json_close(&w);
 }
 
@@ -169,10 +131,9 @@ static uint32_t features_of(const struct json *arguments)
 
 /* ---- around an evaluation ----------------------------------------------- */
 
-/* Code of these sizes is looked at for warnings: a line that calls nothing says itself what
- * it does, and what is long would keep its answer waiting. */
+/* Code of these sizes is looked at for warnings: a line says itself what it does, and
+ * what is long would keep its answer waiting. */
 #define WARN_MIN 40u
-#define WARN_WAIT_MS 2000u /* for a linter that is being loaded */
 #define WARN_MAX ((size_t)16 << 10)
 
 /* The variables that a call's context brings are there. */
@@ -183,6 +144,15 @@ static bool is_in_context(const struct json *finding, const struct json *context
     return context && end &&
            str_is(json_str(json_get(finding, "rule")), "absent-global") &&
            json_get_str(context, (struct str){text.at + 1, (size_t)(end - text.at - 1)});
+}
+
+/* Names that the code finds besides the API: an object with them as its keys. */
+static const struct json *known_names(const struct action_call *c)
+{
+    struct err none = {0};
+    return c->row && c->row->run == action_run_script
+               ? json_read(STR("{\"host\":0,\"workspace_id\":0}"), c->arena, &none)
+               : json_get(c->arguments, "context");
 }
 
 /* Errors and warnings; of syntax the evaluation itself tells. */
@@ -199,12 +169,9 @@ static const struct json *find(const struct action_call *c,
                                struct err *e)
 {
     struct lint_findings found;
-    scoped_buf struct buf own;
     lint_findings_init(&found);
-    buf_init(&own, OWN_NAMES_MAX);
-    put_own_names(c, q->code, false, &own);
     const struct json *list =
-        lint_check(lint, q->code, buf_view(&own), q->features, c->who->cancel, &found, e)
+        lint_check(lint, q->code, q->features, c->who->cancel, &found, e)
             ? json_read(buf_view(&found.json), c->arena, e)
             : NULL;
     lint_findings_done(&found);
@@ -267,71 +234,13 @@ static void put_warning(const struct json *finding, const struct script_origin *
     json_close(w);
 }
 
-static bool ends_with(struct str code, size_t end, const char *word)
-{
-    size_t n = strlen(word);
-    return end >= n && !memcmp(code.at + end - n, word, n);
-}
-
-/* Is it a call of the table that the word before does not await? What is the result itself,
- * `answered`, is awaited without a word. */
-static bool is_unawaited(struct str code, size_t at, struct str space, bool answered)
-{
-    size_t end = at;
-    if (at + space.n >= code.n || code.at[at + space.n] != '.')
-        return false;
-    while (end > 0 && strchr(" \t\r\n(", code.at[end - 1]))
-        end--;
-    bool in_word = end == at && at > 0 &&
-                   (isalnum((unsigned char)code.at[at - 1]) || code.at[at - 1] == '_');
-    bool is_result = answered && (end == 0 || ends_with(code, end, "return"));
-    return !in_word && !is_result && !ends_with(code, end, "await");
-}
-
-/* Could it be code whose author forgot an await? For who would have to load the linter to
- * be told for certain. */
-static bool may_lack_await(struct str code, bool answered)
-{
-    size_t count;
-    const struct host_call *const *calls = host_calls(&count);
-    for (size_t i = 0; i < count; i++) {
-        struct str space = api_namespace(calls[i]);
-        if (calls[i]->row.sync || calls[i]->row.source)
-            continue;
-        const char *at = code.at, *end = code.at + code.n;
-        while ((at = memmem(at, (size_t)(end - at), space.at, space.n))) {
-            if (is_unawaited(code, (size_t)(at - code.at), space, answered))
-                return true;
-            at += space.n;
-        }
-    }
-    return false;
-}
-
-/* NULL: this run is not looked into. */
-static struct lint *lint_for(const struct action_call *c, const struct script_request *q,
-                             const struct script_outcome *o)
-{
-    struct err none = {0};
-    bool answered = o->success && !str_is(buf_view(&o->result), "null");
-    bool small = q->code.n < WARN_MIN && !o->stats.host_calls &&
-                 !str_is(buf_view(&o->result), "null");
-    if (c->place->permit.policy->lint == POLICY_LINT_OFF || q->code.n > WARN_MAX || small)
-        return NULL;
-    if (atomic_load(&c->actions->later)) /* a server: it is being loaded */
-        return actions_lint_soon(c->actions, WARN_WAIT_MS);
-    return o->stats.host_calls && may_lack_await(q->code, answered)
-               ? actions_lint(c->actions, &none)
-               : NULL;
-}
-
 void check_warns(const struct action_call *c, const struct script_request *q,
-                 const struct script_outcome *o, const struct script_origin *from,
-                 struct buf *out)
+                 const struct script_origin *from, struct buf *out)
 {
     struct err none = {0};
-    struct lint *lint = lint_for(c, q, o);
-    if (!lint)
+    struct lint *lint = atomic_load_explicit(&c->actions->lint, memory_order_acquire);
+    if (c->place->permit.policy->lint == POLICY_LINT_OFF || !lint ||
+        q->code.n < WARN_MIN || q->code.n > WARN_MAX)
         return;
     struct json_writer w = json_writer(out);
     const struct json *names = known_names(c);
@@ -396,17 +305,6 @@ static void put_syntax(const struct typescript_place *where, const char *message
     found->errors = 1;
 }
 
-/* What its call's context would bring nobody knows. */
-static bool check_plain(const struct action_call *c, struct lint *lint, struct str code,
-                        struct lint_findings *found, struct err *e)
-{
-    scoped_buf struct buf own;
-    buf_init(&own, OWN_NAMES_MAX);
-    put_own_names(c, code, true, &own);
-    return lint_check(lint, code, buf_view(&own), features_of(c->arguments),
-                      c->who->cancel, found, e);
-}
-
 static bool check_typescript(const struct action_call *c, struct lint *lint,
                              struct str source, struct lint_findings *found,
                              struct err *e)
@@ -420,7 +318,9 @@ static bool check_typescript(const struct action_call *c, struct lint *lint,
         return true;
     }
     struct script_origin from = language_origin(code, source);
-    return code && check_plain(c, lint, typescript_javascript(code), found, e) &&
+    return code &&
+           lint_check(lint, typescript_javascript(code), features_of(c->arguments),
+                      c->who->cancel, found, e) &&
            turn_findings(c, &from, found, e);
 }
 
@@ -430,9 +330,10 @@ bool action_check_code(const struct action_call *c, struct answer *out, struct e
     struct str code = json_str(json_get(c->arguments, "code"));
     struct lint_findings found;
     lint_findings_init(&found);
-    bool ok =
-        lint && (language_is_typescript(c) ? check_typescript(c, lint, code, &found, e)
-                                           : check_plain(c, lint, code, &found, e));
+    bool ok = lint && (language_is_typescript(c)
+                           ? check_typescript(c, lint, code, &found, e)
+                           : lint_check(lint, code, features_of(c->arguments),
+                                        c->who->cancel, &found, e));
     if (ok) {
         struct json_writer w = json_writer(&out->json);
         json_open_object(&w);

@@ -55,7 +55,7 @@ static void put_arguments(const struct json *arguments, struct json_writer *w)
     json_close(w);
 }
 
-static void put_vault(const struct ask_by *by, bool paths, struct json_writer *w)
+static void put_vault(const struct ask_by *by, struct json_writer *w)
 {
     char id[VAULT_ID_MAX + 1];
     const char *path = ward_path(by->place->ward);
@@ -64,10 +64,9 @@ static void put_vault(const struct ask_by *by, bool paths, struct json_writer *w
         return;
     scoped_buf struct buf text;
     buf_init(&text, (size_t)16 << 10);
-    if (paths)
-        buf_cstr(&text, path);
+    buf_cstr(&text, path);
     if (id[0])
-        buf_printf(&text, paths ? " (%s)" : "%s", id);
+        buf_printf(&text, " (%s)", id);
     json_pair_str(w, "vault", buf_view(&text));
 }
 
@@ -103,12 +102,12 @@ static void put_changes(const struct confirm_changes *changes, struct json_write
 
 static bool put_shown(const struct ask_by *by, const char *call,
                       const struct json *arguments, const struct confirm_changes *changes,
-                      bool paths, struct buf *out, struct err *e)
+                      struct buf *out, struct err *e)
 {
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_pair_cstr(&w, "call", call);
-    put_vault(by, paths, &w);
+    put_vault(by, &w);
     put_arguments(arguments, &w);
     put_changes(changes, &w);
     json_close(&w);
@@ -143,12 +142,9 @@ bool confirm_call(const struct ask_by *by, const char *call, const struct json *
     struct approval_word word;
     if (!permit_asks(&by->place->permit, call))
         return true;
-    scoped_buf struct buf shown, told;
+    scoped_buf struct buf shown;
     buf_init(&shown, APPROVAL_SHOWN_MAX);
-    buf_init(&told, APPROVAL_SHOWN_MAX);
-    if (!put_shown(by, call, arguments, changes, true, &shown, e) ||
-        (paths_hidden(by->who) &&
-         !put_shown(by, call, arguments, changes, false, &told, e)))
+    if (!put_shown(by, call, arguments, changes, &shown, e))
         return false;
     make_digest(by, call, arguments, changes, digest);
     const struct ask a = {.kind = "call",
@@ -158,7 +154,6 @@ bool confirm_call(const struct ask_by *by, const char *call, const struct json *
                           .names = &call,
                           .count = 1,
                           .shown = buf_view(&shown),
-                          .told = buf_view(&told),
                           .digest = digest};
     return ask_person(by, &a, &word, e);
 }

@@ -48,10 +48,9 @@ static struct vault_copy *need(struct evaluation *v, unsigned number, struct err
     if (c)
         return c;
     struct vault *first = vault_set_get(v->actions->vaults, number, e);
-    struct cancel *const by[2] = {v->who->cancel, &v->stopping};
     if (first && d->count == COPIES_MAX)
         err_set(e, ERR_LIMIT, "a dry run may write to %u vaults", COPIES_MAX);
-    c = first && d->count < COPIES_MAX ? vault_copy_make(first, by, e) : NULL;
+    c = first && d->count < COPIES_MAX ? vault_copy_make(first, e) : NULL;
     if (c) {
         d->at[d->count].number = number;
         d->at[d->count++].copy = c;

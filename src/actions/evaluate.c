@@ -60,28 +60,12 @@ size_t limit_result(uint64_t memory_bytes)
                                      : (size_t)share;
 }
 
-/* timeout is all the time that there is, computing and waiting; beside computeTimeout it
- * bounds the whole alone, and may be as long as the policy lets a call take. */
-static bool limit_times(const struct action_call *c, struct script_request *q,
-                        struct err *e)
-{
-    const struct permit *permit = &c->place->permit;
-    int64_t total = permit->policy->total_ms, computing = permit_timeout_ms(permit);
-    bool apart = json_get(c->arguments, "computeTimeout") != NULL;
-    q->total_ms = permit->policy->total_ms;
-    if (!apart)
-        return limit_read(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS, computing, "ms",
-                          &q->timeout_ms, e) &&
-               (q->compute_ms = q->timeout_ms);
-    return limit_read(c->arguments, "computeTimeout", 1, DEFAULT_TIMEOUT_MS, computing,
-                      "ms", &q->compute_ms, e) &&
-           limit_read(c->arguments, "timeout", 1, total, total, "ms", &q->timeout_ms, e);
-}
-
 static bool read_request(const struct action_call *c, struct script_request *q,
                          struct err *e)
 {
-    if (!limit_code(c, &q->code, e) || !limit_times(c, q, e) ||
+    if (!limit_code(c, &q->code, e) ||
+        !limit_read(c->arguments, "timeout", 1, DEFAULT_TIMEOUT_MS,
+                    permit_timeout_ms(&c->place->permit), "ms", &q->compute_ms, e) ||
         !limit_memory(c, &q->memory_bytes, e))
         return false;
     if (json_bool(json_get(c->arguments, "enableNetwork"), false)) {
@@ -94,6 +78,7 @@ static bool read_request(const struct action_call *c, struct script_request *q,
             return false;
         q->features |= FEATURE_FILES;
     }
+    q->total_ms = c->place->permit.policy->total_ms;
     q->result_max = limit_result(q->memory_bytes);
     q->logs_max = LOGS_MAX;
     q->calls_max = c->place->permit.policy->host_calls;
@@ -161,7 +146,7 @@ static void keep_answer(const struct action_call *c, const struct cache_key *key
                         const struct evaluation *v, const struct script_outcome *o)
 {
     if (!key->usable || v->cached || !o->success || o->changed || o->logs_dropped ||
-        atomic_load(&v->unsteady) || v->told.n)
+        atomic_load(&v->unsteady))
         return;
     struct cache_key now = cache_key(c);
     if (now.usable && !strcmp(now.hex, key->hex))
@@ -178,8 +163,7 @@ static bool run(const struct action_call *c, struct script *script,
     v.script = script;
     v.trace = q->trace;
     v.cancel = &v.stopping; /* fired when the code is over, for whatever reason */
-    uint64_t all_ms = q->timeout_ms < q->total_ms ? q->timeout_ms : q->total_ms;
-    v.until_ns = os_mono_ns() + all_ms * 1000000;
+    v.until_ns = os_mono_ns() + q->total_ms * 1000000;
     q->perform_arg = &v;
     struct script_outcome o;
     script_outcome_init(&o);

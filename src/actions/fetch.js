@@ -3,7 +3,7 @@
 //
 // An expression (call, callSync, kit) => {call, globals}; see script.h, `wrap`. Taken
 // into the program by calls_fetch.c.
-(call, callSync, kit) => {
+(call, callSync) => {
   'use strict';
   const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
   const METHODS = /^(delete|get|head|options|patch|post|put)$/i;
@@ -274,16 +274,14 @@
       };
       const over = () => signal?.removeEventListener('abort', stop);
       signal?.addEventListener('abort', stop, { once: true });
-      const answered = call({
+      call({
         id,
         url: request.url,
         method: request.method,
         headers: [...request.headers],
         redirect: request.redirect,
         ...(bytes && { body: bytes.toBase64() }),
-      });
-      kit.then(
-        answered,
+      }).then(
         (answer) => { over(); resolve(Response.answer(answer)); },
         (error) => { over(); reject(error); },
       );

@@ -2,8 +2,6 @@
  * and only then kept. */
 #include "actions/function_actions.h"
 
-#include <stdio.h>
-
 #include "actions/account.h"
 #include "actions/places.h"
 #include "os/os.h"
@@ -56,32 +54,19 @@ static bool keep(const struct action_call *c, struct shelf *s, const struct func
                  const struct judgement *j, const struct keeping *d, struct answer *out,
                  struct err *e)
 {
-    const struct breaking *b = &j->breaking;
-    size_t count = 1 + b->rewritten_count;
-    struct function_change *changes = arena_get(c->arena, count * sizeof *changes, e);
+    struct function_change change = {.fn = fn,
+                                     .of = d->of,
+                                     .replace = d->replace,
+                                     .expected_version = (uint32_t)json_int(
+                                         json_get(c->arguments, "expectedVersion"), 0)};
     struct function_author who = function_author_of(c);
     scoped_set const struct function_set *after = NULL;
-    if (!changes)
-        return false;
-    changes[0] =
-        (struct function_change){.fn = fn,
-                                 .of = d->of,
-                                 .replace = d->replace,
-                                 .expected_version = (uint32_t)json_int(
-                                     json_get(c->arguments, "expectedVersion"), 0)};
-    for (size_t i = 1; i < count; i++) {
-        const struct function *by = b->rewritten[i - 1];
-        changes[i] = (struct function_change){
-            .fn = by, .of = by->name, .expected_version = by->version};
-    }
-    if (!functions_change(s->functions, changes, count, &who, &after, e))
+    if (!functions_change(s->functions, &change, 1, &who, &after, e))
         return false;
     const struct function *kept = function_named(after, fn->name);
-    for (size_t i = 0; i < count; i++)
-        if (!changes[i].same)
-            function_changed(c, i ? "updated" : d->name, changes[i].fn->name,
-                             changes[i].version);
-    return answer_kept(kept ? kept : fn, j, d, false, changes[0].same, out, e);
+    if (!change.same)
+        function_changed(c, d->name, fn->name, change.version);
+    return answer_kept(kept ? kept : fn, j, d, false, change.same, out, e);
 }
 
 /* The checker's findings have codes of its own: TS2322. */
@@ -108,7 +93,7 @@ static bool judge_and_keep(const struct action_call *c, struct shelf *s,
     if (!passes || !function_flag(c, "dryRun", false))
         functioning_tried(c, s->functions, trial_of(&j, passes),
                           (double)(os_mono_ns() - begun_ns) / 1e6);
-    if (!passes || !breaking_passes(c, &j, out))
+    if (!passes)
         return true;
     return function_flag(c, "dryRun", false) ? answer_kept(fn, &j, d, true, false, out, e)
                                              : keep(c, s, fn, &j, d, out, e);
@@ -302,10 +287,8 @@ bool action_rollback_function(const struct action_call *c, struct answer *out,
     struct keeping d = {.name = "rolled back"};
     if (!function_judge(c, &old, now ? now->name : STR(""), s.now, &j, e))
         return false;
-    breaking_leave(&j.breaking);
     /* It was kept once: what is wrong with it now may be forced as well. */
-    if (!function_flag(c, "force", false) &&
-        (!function_passes(c, &j, out) || !breaking_passes(c, &j, out)))
+    if (!function_flag(c, "force", false) && !function_passes(c, &j, out))
         return true;
     return function_flag(c, "dryRun", false)
                ? answer_kept(&old, &j, &d, true, false, out, e)
@@ -351,12 +334,6 @@ static bool run_examples(const struct action_call *c, const struct function *fn,
         return false;
     json_open_object(&w);
     json_pair_bool(&w, "success", failed == 0);
-    if (failed) {
-        char why[80];
-        (void)snprintf(why, sizeof why, "%u of its %zu examples failed (tests says how)",
-                       failed, fn->example_count);
-        function_put_error(ERR_INVALID, why, &w);
-    }
     json_pair_str(&w, "name", fn->name);
     if (fn->version)
         json_pair_int(&w, "version", fn->version);

@@ -26,32 +26,9 @@ struct str function_api_version(const struct action_call *c, struct err *e);
 void function_changed(const struct action_call *c, const char *deed, struct str name,
                       uint32_t version);
 
-/* What a change means for those that call the function. */
-struct breaking {
-    bool is;                     /* what called it as it was need not fit any more */
-    struct buf reasons, callers; /* insides of JSON arrays: sentences; names */
-    /* Callers with its new name in their code, which are to be kept with it. */
-    const struct function **rewritten;
-    size_t rewritten_count;
-};
-void breaking_init(struct breaking *b);
-void breaking_done(struct breaking *b);
-/* Holds `fn` against `was`, one of `among`, whose place it is to take: parameters that are
- * gone, elsewhere, new or needed now, a parameter's type that takes less than it did, an
- * answer that does not fit what it was (by the checker; without one, any other text), a
- * name that a caller cannot follow. false and *e. */
-bool function_breaking(const struct action_call *c, const struct function *was,
-                       const struct function *fn, const struct function_set *among,
-                       struct breaking *b, struct err *e);
-/* Its callers stay as they are: those that would have followed its name break. */
-void breaking_leave(struct breaking *b);
-/* Members of an open object: breaking, reasons, callers, where it breaks; rewritten. */
-void breaking_write(const struct breaking *b, struct json_writer *w);
-
 /* What a definition came to when it was looked at and tried. */
 struct judgement {
     struct findings found;
-    struct breaking breaking;
     struct buf tests; /* JSON; empty: none were run */
     uint32_t failed;  /* of them */
 };
@@ -67,15 +44,9 @@ bool function_judge(const struct action_call *c, const struct function *fn,
 /* May it be kept? Else the answer has been written. */
 bool function_passes(const struct action_call *c, const struct judgement *j,
                      struct answer *out);
-/* May what breaks be kept: is it forced, or only looked at? Else the answer has been
- * written. */
-bool breaking_passes(const struct action_call *c, const struct judgement *j,
-                     struct answer *out);
 /* Writes a refusal for which there is more to tell. */
 void function_refuse(const struct err *why, const struct judgement *j,
                      struct answer *out);
-/* Members of an open object: error, errorDetails. */
-void function_put_error(enum err_code code, const char *message, struct json_writer *w);
 /* Members of an open object: errors, warnings, tests. */
 void judgement_write(const struct judgement *j, struct json_writer *w);
 /* Members: function, version, signature, typeDefinition, usage. */

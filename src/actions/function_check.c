@@ -252,7 +252,7 @@ static bool look_at_caller(const struct caller_of *x, const struct function *by,
     if (!v)
         return false;
     const struct function_use *use = use_of(&v->uses, x->name);
-    if (use && !x->instead)
+    if (use && (!x->instead || !str_eq(x->instead->name, x->name)))
         tell_broken(x, by, use->line, use->column, "CALLER_BREAKS",
                     "calls it, and will not find it any more", STR(""));
     else if (use)
@@ -279,12 +279,9 @@ bool function_breaks(const struct action_call *c, struct str name,
                      struct findings *out, struct err *e)
 {
     struct reviews all = {.call = c};
+    const struct caller_of x = {c, &all, among, name, fn, out};
     const struct function *now = function_found(among, name);
-    struct function instead = fn ? *fn : (struct function){0};
-    if (fn) /* callers follow its name */
-        instead.name = name;
-    const struct caller_of x = {c, &all, among, name, fn ? &instead : NULL, out};
-    if (!now || (fn && same_for_callers(now, &instead)))
+    if (!now || (fn && same_for_callers(now, fn)))
         return true;
     size_t looked = 0;
     for (size_t i = 0; i < function_count(among) && looked < BREAKS_MAX; i++) {

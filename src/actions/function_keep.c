@@ -197,31 +197,6 @@ static enum function_conflict conflict_of(struct str name)
                                      : CONFLICT_SKIP;
 }
 
-/* The same report, in the shape of a refusal. */
-static bool refuse_import(const struct action_call *c, const struct json *report,
-                          struct answer *out, struct err *e)
-{
-    struct json_writer w = json_writer(&out->json);
-    struct json_iter it = json_iter(report);
-    char message[200];
-    (void)snprintf(message, sizeof message, "%.*s",
-                   STR_ARGS(str_cut(json_str(json_get(report, "error")), 199)));
-    buf_clear(&out->json);
-    json_open_object(&w);
-    while (json_next(&it)) {
-        if (str_is(it.key, "error")) {
-            function_put_error(ERR_INVALID, message, &w);
-            continue;
-        }
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
-    json_close(&w);
-    out->is_error = true;
-    c->account->outcome = ERR_INVALID;
-    return buf_check(&out->json, "the answer", e);
-}
-
 bool action_import_functions(const struct action_call *c, struct answer *out,
                              struct err *e)
 {
@@ -240,9 +215,10 @@ bool action_import_functions(const struct action_call *c, struct answer *out,
     }
     const struct json *report = json_read(buf_view(&out->json), c->arena, e);
     struct json_iter it = json_iter(json_get(report, "functions"));
-    if (report && !json_bool(json_get(report, "success"), false))
-        return refuse_import(c, report, out, e);
-    while (!i.dry_run && json_next(&it)) {
+    out->is_error = !json_bool(json_get(report, "success"), false);
+    if (out->is_error)
+        c->account->outcome = ERR_INVALID;
+    while (!i.dry_run && !out->is_error && json_next(&it)) {
         struct str action = json_str(json_get(it.value, "action"));
         struct str renamed = json_str(json_get(it.value, "newName"));
         if (!str_is(action, "skipped") && !str_is(action, "failed") &&
@@ -261,8 +237,7 @@ bool action_backup_functions(const struct action_call *c, struct answer *out,
 {
     char name[FUNCTION_BACKUP_NAME] = "";
     struct functions *f = actions_functions(c->actions, c->place->vault, e);
-    struct function_author who = function_author_of(c);
-    if (!f || (!function_flag(c, "list", false) && !functions_backup(f, &who, name, e)))
+    if (!f || (!function_flag(c, "list", false) && !functions_backup(f, name, e)))
         return false;
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);

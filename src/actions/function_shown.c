@@ -69,32 +69,6 @@ static bool has_tag(const struct function *fn, struct str tag)
     return false;
 }
 
-/* What its use has to be. */
-struct used_filter {
-    int64_t least, most;       /* calls */
-    int64_t since_ms, idle_ms; /* used since then; not used since then; 0: whatever */
-};
-
-static bool read_date(const struct action_call *c, const char *name, int64_t *out,
-                      struct err *e)
-{
-    struct str text = function_argument(c, name);
-    return !text.n || os_read_date(text, out) ||
-           err_set(e, ERR_INVALID,
-                   "%s is '%.*s'; a date such as 2026-01-31, or a time such as "
-                   "2026-01-31T12:00:00Z, is accepted",
-                   name, STR_ARGS(str_cut(text, 60)));
-}
-
-static bool read_used(const struct action_call *c, struct used_filter *out, struct err *e)
-{
-    *out = (struct used_filter){
-        .least = json_int(json_get(c->arguments, "minUsage"), 0),
-        .most = json_int(json_get(c->arguments, "maxUsage"), INT64_MAX)};
-    return read_date(c, "usedSince", &out->since_ms, e) &&
-           read_date(c, "unusedSince", &out->idle_ms, e);
-}
-
 static bool fits(const struct action_call *c, const struct function *fn)
 {
     struct str maker = function_argument(c, "createdBy");
@@ -127,35 +101,13 @@ static struct used_function used_now(const struct function *fn,
         .last_ms = now.last_ms > fn->last_used_ms ? now.last_ms : fn->last_used_ms};
 }
 
-static bool fits_use(const struct used_filter *f, const struct used_function *u)
-{
-    int64_t count = u->count < INT64_MAX ? (int64_t)u->count : INT64_MAX;
-    return count >= f->least && count <= f->most &&
-           (!f->since_ms || u->last_ms >= f->since_ms) &&
-           (!f->idle_ms || u->last_ms < f->idle_ms);
-}
-
-struct ordering {
-    enum order by;
-    bool down; /* the greatest first */
-};
-
-static struct ordering ordering_of(const struct action_call *c)
-{
-    struct str way = function_argument(c, "order");
-    enum order by = order_of(function_argument(c, "sort"));
-    return (struct ordering){by, way.n ? str_is(way, "desc") : by != BY_NAME};
-}
-
 static int compare(const void *a, const void *b, void *how)
 {
     const struct used_function *x = a, *y = b;
-    const struct ordering *o = how;
     int64_t left = 0, right = 0;
-    int names = str_cmp(x->fn->name, y->fn->name);
-    switch (o->by) {
+    switch (*(const enum order *)how) {
     case BY_NAME:
-        return o->down ? -names : names;
+        break;
     case BY_CREATED:
         left = x->fn->created_ms, right = y->fn->created_ms;
         break;
@@ -169,7 +121,7 @@ static int compare(const void *a, const void *b, void *how)
         left = x->last_ms, right = y->last_ms;
         break;
     }
-    return left != right ? ((left < right) == o->down ? 1 : -1) : names;
+    return left != right ? (left < right ? 1 : -1) : str_cmp(x->fn->name, y->fn->name);
 }
 
 /* By name, as the set has them; the caller frees. */
@@ -188,7 +140,7 @@ static struct used_function *with_usage(struct functions *f, const struct functi
 const struct function **functioning_ranked(struct functions *f,
                                            const struct function_set *s, size_t *count)
 {
-    struct ordering how = {BY_COUNT, true};
+    enum order how = BY_COUNT;
     scoped(free) struct used_function *all = with_usage(f, s, count);
     const struct function **out = mem_new((*count + 1) * sizeof(void *));
     if (*count > 1)
@@ -274,15 +226,14 @@ static void put_row(const struct function_set *s, const struct used_function *u,
 }
 
 /* Those that fit, in front and in order. */
-static size_t choose(const struct action_call *c, const struct used_filter *used,
-                     struct used_function *all, size_t count)
+static size_t choose(const struct action_call *c, struct used_function *all, size_t count)
 {
     size_t n = 0;
-    struct ordering how = ordering_of(c);
+    enum order how = order_of(function_argument(c, "sort"));
     for (size_t i = 0; i < count; i++)
-        if (fits_use(used, &all[i]) && fits(c, all[i].fn))
+        if (fits(c, all[i].fn))
             all[n++] = all[i];
-    if (n > 1)
+    if (how != BY_NAME && n > 1)
         qsort_r(all, n, sizeof *all, compare, &how);
     return n;
 }
@@ -292,13 +243,11 @@ static bool find_page(const struct action_call *c, const struct used_function *a
                       size_t count, size_t *at, struct err *e)
 {
     struct str after = function_argument(c, "cursor");
-    struct ordering how = ordering_of(c);
-    bool by_name = how.by == BY_NAME;
+    bool by_name = order_of(function_argument(c, "sort")) == BY_NAME;
     *at = 0;
     if (!after.n)
         return true;
-    while (*at < count && (by_name ? (how.down ? str_cmp(after, all[*at].fn->name)
-                                               : str_cmp(all[*at].fn->name, after)) <= 0
+    while (*at < count && (by_name ? str_cmp(all[*at].fn->name, after) <= 0
                                    : !str_eq(all[*at].fn->name, after)))
         ++*at;
     *at += !by_name;
@@ -313,10 +262,7 @@ static bool put_page(const struct action_call *c, const struct function_set *s,
                      struct err *e)
 {
     size_t at, limit = (size_t)json_int(json_get(c->arguments, "limit"), ROWS_USUAL);
-    struct used_filter used;
-    if (!read_used(c, &used, e))
-        return false;
-    size_t total = choose(c, &used, all, count);
+    size_t total = choose(c, all, count);
     if (!find_page(c, all, total, &at, e))
         return false;
     size_t end = total - at < limit ? total : at + limit;

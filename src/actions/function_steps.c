@@ -42,20 +42,12 @@ const struct function *function_wanted(const struct function_set *s, struct str 
     return NULL;
 }
 
-/* As function_author.admits: what an agent writes is bounded. */
-static bool admits_function(void *arg, size_t bytes, struct err *e)
-{
-    const struct action_call *c = arg;
-    return ward_admit(c->place->ward, c->who, bytes, e);
-}
-
 struct function_author function_author_of(const struct action_call *c)
 {
-    bool user = caller_way(c->who) == WAY_TERMINAL || c->who->is_program;
     return (struct function_author){.by = str_of(c->who->name),
-                                    .admits = admits_function,
-                                    .arg = (void *)(uintptr_t)c,
-                                    .maker = user ? FUNCTION_BY_USER : FUNCTION_BY_AGENT,
+                                    .maker = caller_way(c->who) == WAY_TERMINAL
+                                                 ? FUNCTION_BY_USER
+                                                 : FUNCTION_BY_AGENT,
                                     .note = function_argument(c, "note")};
 }
 
@@ -82,14 +74,12 @@ void judgement_init(struct judgement *j)
 {
     *j = (struct judgement){0};
     findings_init(&j->found);
-    breaking_init(&j->breaking);
     buf_init(&j->tests, (size_t)16 << 20);
 }
 
 void judgement_done(struct judgement *j)
 {
     findings_done(&j->found);
-    breaking_done(&j->breaking);
     buf_done(&j->tests);
 }
 
@@ -97,10 +87,8 @@ bool function_judge(const struct action_call *c, const struct function *fn,
                     struct str name, const struct function_set *among,
                     struct judgement *j, struct err *e)
 {
-    const struct function *was = name.n ? function_named(among, name) : NULL;
     if (!function_check(c, fn, among, &j->found, e) ||
-        (was && !function_breaks(c, name, fn, among, &j->found, e)) ||
-        (was && !function_breaking(c, was, fn, among, &j->breaking, e)))
+        (name.n && !function_breaks(c, name, fn, among, &j->found, e)))
         return false;
     if (j->found.error_count || !fn->example_count)
         return true;
@@ -121,7 +109,6 @@ static void put_list(const char *key, const struct buf *inside, struct json_writ
 
 void judgement_write(const struct judgement *j, struct json_writer *w)
 {
-    breaking_write(&j->breaking, w);
     put_list("errors", &j->found.errors, w);
     put_list("warnings", &j->found.warnings, w);
     if (j->found.error_count > FINDINGS_MAX)
@@ -134,7 +121,7 @@ void judgement_write(const struct judgement *j, struct json_writer *w)
 
 /* ---- refusals ------------------------------------------------------------------------- */
 
-void function_put_error(enum err_code code, const char *message, struct json_writer *w)
+static void put_details(enum err_code code, const char *message, struct json_writer *w)
 {
     const struct err_kind *kind = err_kind(code);
     json_pair_cstr(w, "error", message);
@@ -154,7 +141,7 @@ void function_refused(const struct err *why, struct answer *out)
     buf_clear(&out->json);
     json_open_object(&w);
     json_pair_bool(&w, "success", false);
-    function_put_error(why->code, why->msg, &w);
+    put_details(why->code, why->msg, &w);
     json_key(&w, "errors");
     json_open_array(&w);
     json_open_object(&w);
@@ -173,7 +160,7 @@ void function_refuse(const struct err *why, const struct judgement *j, struct an
     buf_clear(&out->json);
     json_open_object(&w);
     json_pair_bool(&w, "success", false);
-    function_put_error(why->code, why->msg, &w);
+    put_details(why->code, why->msg, &w);
     judgement_write(j, &w);
     json_close(&w);
     out->is_error = true;

@@ -65,7 +65,7 @@ static const char validate_checked[] = OPTIONAL(DEFINITION(PARAMETERS, EXAMPLES)
         ",\"returnType\":" STRING ",\"code\":" STRING ",\"tags\":" STRINGS                    \
         ",\"examples\":" examples                                                             \
         ",\"note\":{\"type\":\"string\",\"description\":\"why, for the versions\"}," EXPECTED \
-        "," FORCE("although its tests fail, or it breaks callers") "," DRY(                   \
+        "," FORCE("although its tests fail") "," DRY(                                         \
             "tell what would come of it, change nothing"),                                    \
         "\"name\"")
 static const char update_input[] = UPDATE(PARAMETERS_SHOWN, EXAMPLES_SHOWN);
@@ -87,11 +87,7 @@ static const char list_input[] = OPTIONAL(
     "\"query\":" STRING ",\"tags\":{\"type\":\"array\",\"items\":" STRING
     ",\"description\":\"it has all of these\"},\"createdBy\":{\"type\":\"string\",\"enum\":["
     "\"agent\",\"user\"]},\"sort\":{\"type\":\"string\",\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\","
-    "\"lastUsed\"],\"description\":\"name\"},\"order\":{\"type\":\"string\",\"enum\":["
-    "\"asc\",\"desc\"],\"description\":\"asc by name, else desc\"},"
-    "\"minUsage\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"called so often at "
-    "least\"},\"maxUsage\":{\"type\":\"integer\",\"minimum\":0},\"usedSince\":" STRING
-    ",\"unusedSince\":{\"type\":\"string\",\"description\":\"a date: not called since\"},"
+    "\"lastUsed\"],\"description\":\"name; all others greatest first\"},"
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"description\":\"rows "
     "(100)\"},\"cursor\":" STRING);
 
@@ -109,7 +105,7 @@ static const char duplicate_input[] =
 
 static const char rollback_input[] =
     OBJECT("\"name\":" STRING ",\"version\":" VERSION "," EXPECTED
-           "," FORCE("although it does not fit, its tests fail or callers break") "," DRY(
+           "," FORCE("although it does not fit any more, or its tests fail") "," DRY(
                "tell what would come of it, change nothing"),
            "\"name\",\"version\"");
 
@@ -208,8 +204,7 @@ const struct action_row function_rows[] = {
     {.shown =
          {ACTION("update_custom_function", "Change a custom function",
                  "Change the given fields of a custom function: a new version, checked "
-                 "and tested as when it was registered. A breaking one is refused unless "
-                 "forced; with newName, callers follow.",
+                 "and tested as when it was registered. Tells which callers would break.",
                  update_input, ANSWER("\"success\"")),
           .destructive = true},
      .run = action_update_function,

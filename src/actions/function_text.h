@@ -31,12 +31,6 @@ void function_put_usage(const struct function *fn, struct buf *out);
 /* All of the set, those used most first; the caller frees the list alone. */
 const struct function **functioning_ranked(struct functions *f,
                                            const struct function_set *s, size_t *count);
-/* A paragraph that tells of them: of `all`, in their order, as many as there is room for in
- * `most` bytes, with signature and description (`brief`: with the names of the parameters
- * alone), and how many more there are. `vault`: its id. Nothing where there are none, or no
- * room for one. */
-void functioning_introduction(const struct function *const *all, size_t count,
-                              struct str vault, size_t most, bool brief, struct buf *out);
 /* The section "Available Custom Functions" of a prompt, Markdown as seed 001 has it: of
  * `all`, in their order, as many as there is room for, and the names of the rest. */
 void functioning_prompt(const struct function *const *all, size_t count, size_t most,

@@ -59,7 +59,7 @@ static bool may_know(const struct place *place, struct str name)
 
 /* ---- api.search ---------------------------------------------------------------------- */
 
-static double worth(const struct function *fn, const struct api_words *words)
+static double worth(const struct function *fn, struct str words)
 {
     scoped_buf struct buf tags, names;
     buf_init(&tags, (size_t)64 << 10);
@@ -68,34 +68,51 @@ static double worth(const struct function *fn, const struct api_words *words)
         buf_printf(&tags, "%.*s ", STR_ARGS(fn->tags[i]));
     for (size_t i = 0; i < fn->parameter_count; i++)
         buf_printf(&names, "%.*s ", STR_ARGS(fn->parameters[i].name));
-    const struct api_text texts[] = {
-        {buf_view(&tags), 6}, {fn->description, 5}, {buf_view(&names), 2}};
-    return api_score(words, fn->name, texts, LENGTH(texts));
+    const struct api_text texts[] = {{fn->name, 10},
+                                     {buf_view(&tags), 6},
+                                     {fn->description, 5},
+                                     {buf_view(&names), 2}};
+    return api_worth(words, texts, LENGTH(texts));
 }
 
-size_t functioning_find(const struct place *place, const struct function_set *s,
-                        const struct api_words *words, struct function_found *out,
-                        size_t max)
+/* Those that fit best, in front. */
+static size_t best(const struct place *place, const struct function_set *s,
+                   struct str words, size_t max, const struct function **out)
 {
+    double scores[API_FOUND_MAX];
     size_t n = 0;
     for (size_t i = 0; i < function_count(s); i++) {
         double score = worth(function_at(s, i), words);
-        if (score < API_FITS || (n == max && score <= out[n - 1].score) ||
+        if (score < API_FITS || (n == max && score <= scores[n - 1]) ||
             !may_know(place, function_at(s, i)->name))
             continue;
         size_t at = n < max ? n++ : n - 1;
-        for (; at > 0 && out[at - 1].score < score; at--)
+        for (; at > 0 && scores[at - 1] < score; at--) {
+            scores[at] = scores[at - 1];
             out[at] = out[at - 1];
-        out[at] = (struct function_found){function_at(s, i), score};
+        }
+        scores[at] = score;
+        out[at] = function_at(s, i);
     }
     return n;
 }
 
-void functioning_put_row(const struct function *fn, struct json_writer *out)
+size_t functioning_put_found(struct actions *a, const struct place *place,
+                             struct str words, size_t max, struct json_writer *out)
 {
-    json_open_object(out);
-    put_row_members(fn, SUMMARY, out);
-    json_close(out);
+    struct err none = {0};
+    const struct function *found[API_FOUND_MAX];
+    /* Of no words everything is told, which is the table of host calls. */
+    if (!place->vault || !str_trim(words).n || max == 0 || max > API_FOUND_MAX)
+        return 0;
+    scoped_set const struct function_set *s = functioning_now(a, place, NULL, &none);
+    size_t n = s ? best(place, s, words, max, found) : 0;
+    for (size_t i = 0; i < n; i++) {
+        json_open_object(out);
+        put_row_members(found[i], SUMMARY, out);
+        json_close(out);
+    }
+    return n;
 }
 
 /* ---- api.describe ---------------------------------------------------------------------- */
@@ -193,25 +210,6 @@ bool functioning_describe(struct actions *a, const struct place *place, struct s
     if (fn)
         put_one(fn, out);
     return fn != NULL;
-}
-
-/* ---- instructions ---------------------------------------------------------------------- */
-
-void functioning_introduce(struct actions *a, const struct place *place, size_t most,
-                           bool brief, struct buf *out)
-{
-    struct err none = {0};
-    struct functions *f;
-    size_t count;
-    char vault[VAULT_ID_MAX + 1];
-    if (!place->vault || !may_list(place, &none))
-        return;
-    scoped_set const struct function_set *s = functioning_now(a, place, &f, &none);
-    if (!s || !function_count(s))
-        return;
-    scoped(free) const struct function **all = functioning_ranked(f, s, &count);
-    vault_set_id(a->vaults, place->vault, vault);
-    functioning_introduction(all, count, str_of(vault), most, brief, out);
 }
 
 /* ---- resource and prompt ------------------------------------------------------------------ */

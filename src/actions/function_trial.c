@@ -186,8 +186,6 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
     t->v.cancel = &t->v.stopping;
     t->v.until_ns = os_mono_ns() + q.total_ms * 1000000;
     evaluation_functions(&t->v, t->among, t->fn);
-    t->v.functions.tried =
-        t->fn->id.n && !t->fn->origin.n && function_named(t->among, t->fn->id) == t->fn;
     bool was_dry = account->dry;
     account->dry = t->dry;
     bool ran = script_run(script, &q, &t->o, e);

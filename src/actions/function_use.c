@@ -19,28 +19,11 @@ static void count(const struct evaluation *v, const struct usage_use *use)
     }
 }
 
-/* A run of the one function that was tried; what it called itself was not. */
-static void note_trial(struct evaluation *v, const struct usage_use *uses, size_t n)
-{
-    struct err none = {0};
-    struct functions *f = actions_functions(v->actions, v->here->vault, &none);
-    for (size_t i = 0; f && i < n && !v->here->permit.read_only; i++)
-        if (str_eq(uses[i].of->id, v->functions.draft->id))
-            usage_note(functions_usage(f),
-                       &(struct usage_evaluation){.caller = str_of(v->who->name),
-                                                  .at_ms = os_real_ms(),
-                                                  .uses = &uses[i],
-                                                  .use_count = 1,
-                                                  .is_trial = true});
-}
-
 void functioning_used(struct evaluation *v, const struct usage_use *uses, size_t n)
 {
     struct err none = {0};
-    if (v->functions.tried && v->here->vault)
-        note_trial(v, uses, n);
-    /* A trial is no use; a person at the terminal is no session of an agent's, and would
-     * wait for it. */
+    /* A trial of what is not kept is no use; a person at the terminal is no session of an
+     * agent's, and would wait for it. */
     if (v->functions.given || v->functions.draft ||
         (n == 0 && caller_way(v->who) == WAY_TERMINAL))
         return;

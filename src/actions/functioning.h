@@ -97,25 +97,13 @@ bool functioning_is_name(struct str name);
 /* What api.describe tells of such a name, an object. ERR_NOT_FOUND. */
 bool functioning_describe(struct actions *a, const struct place *place, struct str name,
                           struct json_writer *out, struct err *e);
-/* Those that fit the words and that the caller may know of, the best first; answers how
- * many, `max` (from 1 on) at most. */
-struct api_words;
-struct function_found {
-    const struct function *fn;
-    double score; /* as api_score() */
-};
-size_t functioning_find(const struct place *place, const struct function_set *s,
-                        const struct api_words *words, struct function_found *out,
-                        size_t max);
-/* What api.search tells of one. */
-void functioning_put_row(const struct function *fn, struct json_writer *out);
+/* Those that fit the words, best first, as rows of an open array; answers how many. */
+size_t functioning_put_found(struct actions *a, const struct place *place,
+                             struct str words, size_t max, struct json_writer *out);
 /* declare namespace customFunctions { ... } of `all`, bounded by `most` bytes or so:
  * valid TypeScript whatever the file holds. `comments`: with descriptions. */
 void functioning_declarations(const struct function *const *all, size_t count,
                               size_t most, bool comments, struct buf *out);
-/* Appends functioning_introduction() of a place, where its caller may list them. */
-void functioning_introduce(struct actions *a, const struct place *place, size_t most,
-                           bool brief, struct buf *out);
 /* Appends one of both texts, of a place as it is now. */
 bool functioning_tell(struct actions *a, const struct place *place,
                       enum work_functions which, struct buf *out, struct err *e);

@@ -30,7 +30,6 @@
 
   const isObject = (v) => (typeof v === 'object' && v !== null) || typeof v === 'function';
   const isRecord = (v) => isObject(v) && !isArray(v);
-  const isPlain = (v) => isRecord(v) && (Object.getPrototypeOf(v) === Object.prototype || Object.getPrototypeOf(v) === null);
   // A failure: the shape that was expected of a value, and the way to it, grown at its front.
   const miss = (expected, value) => ({ expected, value, path: '', depth: 0 });
   const inside = (failure, step) => {
@@ -42,13 +41,10 @@
 
   // A function (value, depth) => failure or null for each shape, made when first needed.
   class Shapes {
-    constructor({ types, texts = [] }, open = []) {
+    constructor({ types, texts = [] }) {
       this.types = types;
       this.texts = texts;
       this.made = [];
-      // What may have more keys than it names: types of the API, parts of an intersection.
-      this.open = new Set(open);
-      for (const shape of types) for (const part of shape?.and ?? []) this.open.add(part);
     }
     at(index) {
       return (this.made[index] ??= this.make(index));
@@ -107,8 +103,6 @@
     record(index, { fields, optional = [], others }) {
       const known = Object.entries(fields);
       const may = new Set(optional);
-      // A key that may be left out is lost without a word where it is misspelt.
-      const closed = may.size > 0 && others === undefined && !this.open.has(index);
       return (v, d) => {
         if (v === null || v === undefined || (known.length > 0 && !isObject(v)) || (others !== undefined && !isRecord(v)))
           return miss(index, v);
@@ -122,9 +116,6 @@
             const failure = Object.hasOwn(fields, key) ? null : this.look(others, v[key], d + 1);
             if (failure) return inside(failure, member(key));
           }
-        if (closed && isPlain(v))
-          for (const key of Object.keys(v))
-            if (!Object.hasOwn(fields, key)) return inside({ ...miss(index, v[key]), known: known.map(([name]) => name) }, member(key));
         return null;
       };
     }
@@ -168,11 +159,6 @@
 
   function refuse(entry, parameter, failure) {
     const { shapes } = entry;
-    if (failure.known)
-      return bad(
-        `customFunctions.${entry.name}: parameter '${parameter.name}' has an unknown key ${cut(parameter.name + failure.path, 200)}; ` +
-          `${cut(failure.known.join(', '), 200)} ${failure.known.length === 1 ? 'is' : 'are'} accepted; it was not called`,
-      );
     const at = failure.path ? `, at ${parameter.name}${cut(failure.path, 200)},` : '';
     const whole = failure.expected === parameter.shape && !failure.path; // as whoever declared it wrote it
     const came = failure.value === undefined ? (failure.path ? 'it is missing' : 'it is undefined') : `not ${told(failure.value)}`;
@@ -236,11 +222,9 @@
       if (error?.code === undefined) throw error; // not the host's word: out of stack, or of memory
       return { state, refused: [error.name, error.message] };
     }
-    const shapes = new Shapes(d.shapes, d.open);
+    const shapes = new Shapes(d.shapes);
     return {
       state, name, shapes, number: d.number, file: d.file, code: d.code, run: null, isAsync: false,
-      // Known before it is compiled: a refusal comes as its answers do.
-      promises: d.promises || d.code.includes(`async function ${name}(`) || d.code.includes(`${name} = async `),
       rest: Boolean(d.parameters.at(-1)?.rest),
       parameters: d.parameters.map((p, i) => {
         const shape = d.shapes.parameters[i];
@@ -297,16 +281,10 @@
       [name](...args) {
         if (entry.state !== state) entry = lookUp(name);
         if (entry.refused) throw kit.error(...entry.refused);
-        // What is refused before it is called is no call of it, nor a failure of its own.
-        try {
-          checkArguments(entry, args);
-        } catch (error) {
-          if (entry.promises) return Promise.reject(error);
-          throw error;
-        }
         const visit = calls.enter(entry.number);
         try {
           const run = entry.run ?? start(entry); // called by itself: it has no `this`
+          checkArguments(entry, args);
           const result = args.length === 1 ? run(args[0]) : args.length === 2 ? run(args[0], args[1]) : run(...args);
           if (typeof result === 'object' && result instanceof Promise) return settle(result, visit);
           calls.left(visit);

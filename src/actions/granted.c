@@ -25,7 +25,7 @@ void granted_free(struct granted *g)
 }
 
 /* With the module's hash: what was installed in its place since is another tool. */
-static void hash(const char *session, const char *vault, const struct tool *t, bool files,
+static void hash(const char *session, const char *vault, const struct tool *t,
                  unsigned char out[static CRYPTO_BLAKE2B])
 {
     scoped_buf struct buf text;
@@ -37,7 +37,7 @@ static void hash(const char *session, const char *vault, const struct tool *t, b
     json_put_cstr(&w, t->id);
     json_put_cstr(&w, t->name);
     json_put_cstr(&w, t->sha256 ? t->sha256 : "");
-    json_put_int(&w, files ? (int)t->execution.access : TOOL_NO_FILES);
+    json_put_int(&w, (int)t->execution.access);
     json_close(&w);
     crypto_blake2b(buf_view(&text), out);
 }
@@ -51,22 +51,21 @@ static bool find(const struct granted *g, const unsigned char *wanted)
 }
 
 bool granted_has(struct granted *g, const char *session, const char *vault,
-                 const struct tool *t, bool files)
+                 const struct tool *t)
 {
-    unsigned char wanted[CRYPTO_BLAKE2B], more[CRYPTO_BLAKE2B];
-    hash(session, vault, t, files, wanted);
-    hash(session, vault, t, true, more);
+    unsigned char wanted[CRYPTO_BLAKE2B];
+    hash(session, vault, t, wanted);
     pthread_mutex_lock(&g->lock);
-    bool there = find(g, wanted) || find(g, more);
+    bool there = find(g, wanted);
     pthread_mutex_unlock(&g->lock);
     return there;
 }
 
 void granted_add(struct granted *g, const char *session, const char *vault,
-                 const struct tool *t, bool files)
+                 const struct tool *t)
 {
     unsigned char wanted[CRYPTO_BLAKE2B];
-    hash(session, vault, t, files, wanted);
+    hash(session, vault, t, wanted);
     pthread_mutex_lock(&g->lock);
     if (!find(g, wanted)) {
         memcpy(g->at[g->next], wanted, CRYPTO_BLAKE2B);

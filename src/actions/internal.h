@@ -47,17 +47,11 @@ struct action_row {
     const char *checked; /* what its arguments are held against; NULL: what is shown */
     bool seldom; /* not listed, unless the policy says so: find_tools tells of it */
     bool fits;   /* its answers are never too large: it sees to that itself */
-    /* Appends an answer that is too large in part; NULL: shorten(). */
-    bool (*shorten)(struct str json, size_t most, struct buf *out, struct err *e);
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
     const struct action_extra *extra; /* somebody else's; NULL: ours */
 };
 /* Ours: list.c, and function_table.c. */
-/* Parts of the description of evaluate_note_code, which go where that is not installed. */
-#define TELLS_OF_TOOLS "tools.jq({args, stdin}) (find_tools); "
-#define TELLS_OF_MACHINE "vm.exec('ls | wc'): Linux; "
-
 extern const struct action_row action_rows[], function_rows[];
 extern const size_t action_count, function_row_count;
 
@@ -79,13 +73,10 @@ struct actions {
     actions_record_fn *on_record; /* NULL: nobody wants to hear */
     void *record_arg;
     struct lint *_Atomic lint;
-    pthread_cond_t lint_tried_now; /* with the lock above: the next has become true */
-    bool lint_tried;
     struct checker *_Atomic checker;     /* of types (checking.h) */
     struct later *_Atomic later;         /* checks in the background; NULL: no server */
     struct typescript *typescript;       /* made when first needed, under the lock */
     char *ahead;                         /* the folder of modules compiled ahead */
-    bool makes_ready;                    /* and writes there (actions_make_ready) */
     struct cache *cache;                 /* of answers; own lock */
     struct repeating *repeating;         /* code that comes again; own lock */
     struct results *results;             /* too large for their answers; own lock */
@@ -115,9 +106,6 @@ struct script *actions_runner(struct actions *a, struct err *e);
 struct script *make_runner(struct engine *g, const char *guest_dir, struct err *e);
 /* The linter, made when first needed; it knows the table of host calls. */
 struct lint *actions_lint(struct actions *a, struct err *e);
-/* The same in a server, which loads it by itself when it starts: waits for that, no longer
- * than `ms`. NULL: it is not there (yet). */
-struct lint *actions_lint_soon(struct actions *a, unsigned ms);
 struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e);
 /* What waits for a person's word, opened when first needed. NULL and *e. */
 struct approvals *actions_approvals(struct actions *a, struct err *e);
@@ -125,11 +113,6 @@ struct approvals *actions_approvals(struct actions *a, struct err *e);
 struct sql_pool *actions_sql(struct actions *a, struct err *e);
 /* What makes JavaScript of TypeScript. NULL and *e. */
 struct typescript *actions_typescript(struct actions *a, struct err *e);
-
-/* As actions_shown_state(), whatever its custom functions are. */
-uint64_t shown_tools_state(struct actions *a, const struct caller *who);
-/* With this the example of evaluate_note_code's description begins. */
-#define EVALUATE_EXAMPLE "Example:\n"
 
 /* ---- the actions -------------------------------------------------------- */
 
@@ -154,11 +137,10 @@ action_fn action_rename_note;
 bool check_passes(const struct action_call *c, const struct script_request *q,
                   const struct script_origin *from, struct err *e);
 /* What the linter warns of in code that was run, as a JSON array; nothing where there is
- * nothing to warn of, or nobody who would: the policy says off. A server loads the linter
- * when it starts; other programs only for code that may lack an await. */
+ * nothing to warn of, or nobody who would: the policy says off, or the linter was not
+ * loaded (a server loads it when it starts). */
 void check_warns(const struct action_call *c, const struct script_request *q,
-                 const struct script_outcome *o, const struct script_origin *from,
-                 struct buf *out);
+                 const struct script_origin *from, struct buf *out);
 action_fn action_check_code;
 action_fn action_search_api, action_describe_api, action_read_result;
 action_fn action_close_session;

@@ -2,7 +2,6 @@
  * it afterwards turned into places of the TypeScript. */
 #include "actions/language.h"
 #include "actions/calls.h"
-#include "actions/explaining.h"
 #include "actions/function_load.h"
 #include "actions/places.h"
 #include "os/os.h"
@@ -65,8 +64,7 @@ static bool run_checked(const struct action_call *c, struct script *script,
     struct evaluation *v = q->perform_arg;
     if (!check_passes(c, q, from, e) || !script_run(script, q, o, e))
         return false;
-    check_warns(c, q, o, from, &v->warnings);
-    check_explains(c, v, q, o);
+    check_warns(c, q, from, &v->warnings);
     functions_explain(v, o, from);
     return true;
 }
@@ -80,10 +78,8 @@ bool language_run(const struct action_call *c, struct script *script,
     scoped(typescript_drop) const struct typescript_code *code = translate(c, q, o, e);
     uint64_t ms = (os_mono_ns() - start) / 1000000;
     o->stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
-    if (!code) {
-        check_explains_syntax(c, q->perform_arg, o);
+    if (!code)
         return !e->code;
-    }
     struct script_origin origin = language_origin(code, q->code);
     double translating = o->stats.total_ms;
     q->code = typescript_javascript(code);

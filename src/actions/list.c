@@ -1,6 +1,5 @@
 /* The table of actions: what each is called, takes and answers. */
 #include "actions/internal.h"
-#include "actions/streams.h"
 
 /* OpenAI's API refuses a tool whose description has more than 1,024 characters. All tools
  * together have 8 KiB: that no argument may be given that a schema does not name is not
@@ -21,11 +20,14 @@ static const char evaluate_description[] =
     "notes.create({type, title, content, metadata?}) -> {id, ...}\n"
     "notes.update({identifier, content?, metadata?}): metadata is merged\n"
     "Also notes.rename, delete ...; links, hierarchy, relationships, noteTypes, vaults, "
-    "utils; " TELLS_OF_TOOLS TELLS_OF_MACHINE "customFunctions.\n"
+    "utils; tools.jq({args, stdin}) (find_tools); vm.exec('ls | wc'): Linux; "
+    "customFunctions.\n"
     "\n"
-    "Ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
-    "all. All but api and utils need await.\n"
-    "\n" EVALUATE_EXAMPLE "const open = [];\n"
+    "First ask: api.search('words') finds methods, api.describe('links.getBacklinks') tells "
+    "all of one. All but api and utils need await.\n"
+    "\n"
+    "Example:\n"
+    "const open = [];\n"
     "for (const n of await notes.list({typeName: 'project'}))\n"
     "  if ((await notes.get(n.id)).content.includes('TODO:')) open.push(n);\n"
     "return open;";
@@ -46,49 +48,45 @@ static const char evaluate_description[] =
     "{\"anyOf\":[" STRING ",{\"type\":\"object\",\"properties\":{\"base64\":" STRING \
     "}}]}"
 
-/* Bounds of numbers are checked, and not said in the list: a limit's own message tells. */
-#define LEAST_0 ",\"minimum\":0"
-#define LEAST_1 ",\"minimum\":1"
-#define LEAST_8 ",\"minimum\":8"
-#define EVALUATE(context, one, eight)                                                     \
+#define EVALUATE(context)                                                                 \
     "{\"type\":\"object\",\"properties\":{"                                               \
     "\"code\":" STRING ","                                                                \
     "\"language\":{\"type\":\"string\",\"enum\":[\"javascript\",\"typescript\"]},"        \
-    "\"timeout\":{\"type\":\"integer\"" one ",\"description\":\"ms in all (5000)\"},"     \
-    "\"computeTimeout\":{\"type\":\"integer\"" one                                        \
-    ",\"description\":\"ms of computing\"},"                                              \
-    "\"memoryLimit\":{\"type\":\"integer\"" eight ",\"description\":\"MB (128)\"},"       \
+    "\"timeout\":{\"type\":\"integer\",\"minimum\":1,"                                    \
+    "\"description\":\"computing ms (5000)\"},"                                           \
+    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"},"  \
     "\"allowedAPIs\":{\"type\":\"array\",\"items\":" STRING ","                           \
     "\"description\":\"only these: 'notes.get', 'links'\"},"                              \
     "\"context\":" context ","                                                            \
-    "\"cache\":{\"type\":\"boolean\",\"description\":\"an earlier answer will do, if no " \
-    "note changed\"},"                                                                    \
+    "\"cache\":{\"type\":\"boolean\",\"description\":\"an earlier answer, if no note "    \
+    "changed, will do\"},"                                                                \
     "\"enableFileSystem\":{\"type\":\"boolean\",\"description\":\"fs, in memory\"},"      \
     "\"enableNetwork\":{\"type\":\"boolean\"},"                                           \
-    "\"session\":{\"type\":\"string\",\"description\":\"a name: what code declares "      \
-    "stays\"},"                                                                           \
+    "\"session\":{\"type\":\"string\",\"description\":\"a name: what code "               \
+    "declares stays for its next call\"},"                                                \
     "\"trace\":{\"type\":\"boolean\",\"description\":\"tell all calls\"},"                \
-    "\"typesOnly\":{\"type\":\"boolean\",\"description\":\"only check types\"}},"         \
+    "\"typesOnly\":{\"type\":\"boolean\",\"description\":\"check types, run nothing\"}}," \
     "\"required\":[\"code\"]}"
-static const char evaluate_input[] = EVALUATE(ANY("name", "variables"), "", "");
-static const char evaluate_checked[] = EVALUATE(OBJECT, LEAST_1, LEAST_8);
+static const char evaluate_input[] = EVALUATE(ANY("name", "variables"));
+static const char evaluate_checked[] = EVALUATE(OBJECT);
 
 /* Of outputs only what others may build on: descriptions are for reading, and are
  * read before every call. docs/ tells the rest. */
 static const char evaluate_output[] = "{\"type\":\"object\",\"required\":[\"success\"]}";
 
 static const char script_description[] =
-    "Run JavaScript over the REST routes of a vault: host.call('POST', "
-    "`/workspaces/${workspace_id}/query`, {filter: {class: 'Task'}}) answers the parsed body "
-    "at once, or throws HostCallError. The last expression is the result.";
+    "Run JavaScript whose one API is synchronous REST over a workspace (vault): "
+    "host.call('POST', `/workspaces/${workspace_id}/query`, {filter: {class: 'Task'}}) "
+    "answers the parsed body; all but 2xx throws HostCallError {status, problem}. The last "
+    "expression is the result.";
 
-#define SCRIPT(workspace, one, eight)                                                \
-    "{\"type\":\"object\",\"properties\":{\"code\":" STRING                          \
-    ",\"workspace_id\":" workspace ",\"fuel\":{\"type\":\"integer\"" one "},"        \
-    "\"memoryLimit\":{\"type\":\"integer\"" eight ",\"description\":\"MB (128)\"}}," \
+#define SCRIPT(workspace)                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"code\":" STRING                               \
+    ",\"workspace_id\":" workspace ",\"fuel\":{\"type\":\"integer\",\"minimum\":1},"      \
+    "\"memoryLimit\":{\"type\":\"integer\",\"minimum\":8,\"description\":\"MB (128)\"}}," \
     "\"required\":[\"code\",\"workspace_id\"]}"
-static const char script_input[] = SCRIPT(STRING, "", "");
-static const char script_checked[] = SCRIPT(NAME, LEAST_1, LEAST_8);
+static const char script_input[] = SCRIPT(STRING);
+static const char script_checked[] = SCRIPT(NAME);
 
 static const char check_input[] =
     "{\"type\":\"object\",\"properties\":{"
@@ -109,16 +107,15 @@ static const char get_input[] = GET("");
 static const char get_checked[] = GET(",\"minLength\":1");
 
 static const char get_output[] =
-    "{\"type\":\"object\",\"required\":[\"id\",\"content_hash\"]}";
+    "{\"type\":\"object\",\"required\":[\"id\",\"title\",\"content\",\"content_hash\"]}";
 
-#define BOUNDS(least, most) ",\"minimum\":" #least ",\"maximum\":" #most
-#define SEARCH(query, bounds)                                                         \
+#define SEARCH(query)                                                                 \
     "{\"type\":\"object\",\"properties\":{\"query\":" query ",\"typeFilter\":" STRING \
     ","                                                                               \
-    "\"limit\":{\"type\":\"integer\"" bounds "},"                                     \
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"                \
     "\"useRegex\":{\"type\":\"boolean\"}},\"required\":[\"query\"]}"
-static const char search_input[] = SEARCH(STRING, "");
-static const char search_checked[] = SEARCH(NAME, BOUNDS(1, 1000));
+static const char search_input[] = SEARCH(STRING);
+static const char search_checked[] = SEARCH(NAME);
 
 static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
 
@@ -158,13 +155,13 @@ static const char search_api_input[] =
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
     "\"required\":[\"query\"]}";
 
-#define READ_RESULT(zero, bounds)                                                      \
-    "{\"type\":\"object\",\"properties\":{"                                            \
-    "\"resource\":{\"type\":\"string\",\"description\":\"errorDetails.resource\"},"    \
-    "\"offset\":{\"type\":\"integer\"" zero "},\"limit\":{\"type\":\"integer\"" bounds \
-    ",\"description\":\"bytes (50000)\"}},\"required\":[\"resource\"]}"
-static const char read_result_input[] = READ_RESULT("", "");
-static const char read_result_checked[] = READ_RESULT(LEAST_0, BOUNDS(1, 500000));
+static const char read_result_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"resource\":{\"type\":\"string\",\"description\":\"errorDetails.resource\"},"
+    "\"offset\":{\"type\":\"integer\",\"minimum\":0},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":500000,"
+    "\"description\":\"bytes (50000)\"}},"
+    "\"required\":[\"resource\"]}";
 
 static const char read_result_output[] =
     "{\"type\":\"object\",\"required\":[\"text\",\"total_bytes\"]}";
@@ -184,34 +181,38 @@ static const char close_session_input[] =
 static const char close_session_output[] =
     "{\"type\":\"object\",\"required\":[\"closed\"]}";
 
-#define FIND_TOOLS(bounds)                                                                    \
-    "{\"type\":\"object\",\"properties\":{"                                                   \
-    "\"query\":{\"type\":\"string\",\"description\":\"'yaml to json'\"},\"category\":" STRING \
-    ",\"limit\":{\"type\":\"integer\"" bounds "}},\"required\":[\"query\"]}"
-static const char find_tools_input[] = FIND_TOOLS("");
-static const char find_tools_checked[] = FIND_TOOLS(BOUNDS(1, 25));
+static const char find_tools_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"query\":{\"type\":\"string\",\"description\":\"'yaml to "
+    "json'\"},\"category\":" STRING ","
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":25}},"
+    "\"required\":[\"query\"]}";
 
-#define RUN_TOOL(arguments, stdin, files, stage, one)                                     \
-    "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"arguments\":" arguments   \
-    ",\"args\":" STRINGS ",\"stdin\":" stdin ",\"files\":" files                          \
-    ",\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"     \
-    "\"timeout\":{\"type\":\"integer\"" one "},"                                          \
-    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, " \
-    "...]\",\"items\":" stage "}}}"
+#define RUN_TOOL(arguments, stdin, files, stage)                                                                 \
+    "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"arguments\":" arguments                          \
+    ",\"args\":" STRINGS ",\"stdin\":" stdin ",\"files\":" files                                                 \
+    ",\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"                            \
+    "\"timeout\":{\"type\":\"integer\",\"minimum\":1},"                                                          \
+    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, ...]\",\"items\":" stage \
+    "}}}"
 static const char run_tool_input[] =
     RUN_TOOL(ANY("file", "its parameters"), BYTES,
              ANY("name", "{name: text | {base64}}, in /work"),
-             "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}", "");
-static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT, LEAST_1);
+             "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}");
+static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT);
+
+/* It may be any other action's. */
+static const char run_tool_output[] = OBJECT;
 
 static const char vm_exec_input[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"command\":{\"type\":\"string\",\"description\":\"for bash\"},"
-    "\"stdin\":" STRING ",\"cwd\":" STRING
-    ",\"env\":{\"type\":\"object\",\"properties\":{\"LANG\":" STRING
-    "}},\"timeoutMs\":{\"type\":\"integer\"},"
-    "\"session\":{\"type\":\"string\",\"description\":\"another shell\"}},"
-    "\"required\":[\"command\"]}";
+    "\"stdin\":" STRING ",\"cwd\":" STRING ",\"env\":" ANY(
+        "LANG",
+        "variables") ","
+                     "\"timeoutMs\":{\"type\":\"integer\"},"
+                     "\"session\":{\"type\":\"string\",\"description\":\"another shell\"},"
+                     "\"machine\":" STRING "},\"required\":[\"command\"]}";
 
 /* Checked where they are read, which has better words. */
 static const char vm_checked[] = "{\"type\":\"object\",\"additionalProperties\":true} ";
@@ -282,8 +283,9 @@ const struct action_row action_rows[] = {
          {.name = "update_note",
           .title = "Change a note",
           .description =
-              "Replace a note's body, merge its metadata (null removes a key). Give the "
-              "content_hash from get_note: a note that changed since is left alone.",
+              "Replace a note's body and merge its metadata (null removes a key). Give "
+              "the content_hash from get_note: of a note that changed since, nothing is "
+              "written.",
           .input_schema = update_input,
           .output_schema = update_output,
           .destructive = true},
@@ -335,7 +337,6 @@ const struct action_row action_rows[] = {
           .read_only = true,
           .idempotent = true},
      .run = action_describe_api,
-     .seldom = true, /* code has api.describe */
      .needs = "api.describe"},
     {.shown = {.name = "close_session",
                .title = "End a session",
@@ -354,7 +355,6 @@ const struct action_row action_rows[] = {
                .read_only = true,
                .idempotent = true},
      .run = action_read_result,
-     .checked = read_result_checked,
      .fits = true,
      .scope = SCOPE_EVALUATE},
     {.shown =
@@ -368,7 +368,6 @@ const struct action_row action_rows[] = {
           .read_only = true,
           .idempotent = true},
      .run = action_find_tools,
-     .checked = find_tools_checked,
      .scope = SCOPE_EVALUATE},
     {.shown =
          {.name = "run_tool",
@@ -377,21 +376,21 @@ const struct action_row action_rows[] = {
               "Run a command-line tool in a sandbox, over the files given and, where "
               "it is allowed, the notes. Also runs what find_tools found.",
           .input_schema = run_tool_input,
+          .output_schema = run_tool_output,
           .destructive = true},
      .run = action_run_tool,
-     .shorten = streams_shorten,
      .checked = run_tool_checked,
      .scope = SCOPE_EVALUATE},
-    {.shown = {.name = "vm_exec",
-               .title = "Run in Linux",
-               .description =
-                   "Run a command in a Linux machine (Debian: bash, python3, git), "
-                   "ready at once. Shell and files stay. No network, no notes.",
-               .input_schema = vm_exec_input,
-               .output_schema = vm_exec_output,
-               .destructive = true},
+    {.shown =
+         {.name = "vm_exec",
+          .title = "Run in Linux",
+          .description =
+              "Run a command in a Linux machine of your own (Debian: bash, python3, git), "
+              "ready at once. Shell and files stay. No network, no notes.",
+          .input_schema = vm_exec_input,
+          .output_schema = vm_exec_output,
+          .destructive = true},
      .run = action_vm_exec,
-     .shorten = streams_shorten,
      .checked = vm_checked,
      .needs = "vm.exec",
      .scope = SCOPE_EVALUATE},
@@ -401,7 +400,7 @@ const struct action_row action_rows[] = {
           .description =
               "Start a Linux machine of another size, or a further one; the first is the "
               "one that vm_exec uses by itself, which needs none of this. Answers its "
-              "handle, good for you alone: vm_exec takes it as machine.",
+              "handle, good for you alone.",
           .input_schema = vm_start_input,
           .output_schema = vm_machine_output},
      .run = action_vm_start,
@@ -441,6 +440,7 @@ const struct action_row action_rows[] = {
                .destructive = true},
      .run = action_run_script,
      .checked = script_checked,
+     .seldom = true,
      .fits = true,
      .scope = SCOPE_EVALUATE,
      .vault = "workspace_id",

@@ -2,7 +2,7 @@
 #include "actions/calls.h"
 #include "actions/machines.h"
 #include "actions/places.h"
-#include "actions/streams.h"
+#include "crypto/crypto.h"
 #include "os/os.h"
 
 /* ---- reading -------------------------------------------------------------------- */
@@ -160,6 +160,33 @@ bool machine_order_read(struct machine_order *o, const struct tool_call *c,
 
 /* ---- telling ---------------------------------------------------------------------- */
 
+static void put_output(struct json_writer *w, const char *key, const char *encoding,
+                       const struct buf *bytes)
+{
+    if (str_is_utf8(buf_view(bytes))) {
+        json_pair_str(w, key, buf_view(bytes));
+        return;
+    }
+    scoped_buf struct buf text;
+    buf_init(&text, 2 * bytes->n + 8);
+    (void)crypto_base64(bytes->at, bytes->n, &text);
+    json_pair_str(w, key, buf_view(&text));
+    json_pair_cstr(w, encoding, "base64");
+}
+
+static void put_lost(const struct vm_result *r, struct json_writer *w)
+{
+    if (!r->stdout_lost && !r->stderr_lost)
+        return;
+    json_key(w, "truncated");
+    json_open_object(w);
+    if (r->stdout_lost)
+        json_pair_int(w, "stdout", (int64_t)r->stdout_lost);
+    if (r->stderr_lost)
+        json_pair_int(w, "stderr", (int64_t)r->stderr_lost);
+    json_close(w);
+}
+
 /* What is worth knowing of the way it ended; left out where there is nothing. */
 static void put_marks(const struct vm_result *r, struct json_writer *w)
 {
@@ -182,17 +209,15 @@ bool machine_result_write(const struct vm_result *r, const struct vm_info *m,
                           const struct err *failed, struct json_writer *out)
 {
     bool ended = failed->code == ERR_NONE;
-    const struct stream streams[STREAMS] = {
-        {buf_view(&r->stdout_bytes), r->stdout_lost, r->stdout_gap},
-        {buf_view(&r->stderr_bytes), r->stderr_lost, r->stderr_gap}};
     json_open_object(out);
     json_pair_bool(out, "success", ended && r->exit_code == 0);
-    streams_put(streams, out);
+    put_output(out, "stdout", "stdoutEncoding", &r->stdout_bytes);
+    put_output(out, "stderr", "stderrEncoding", &r->stderr_bytes);
     json_pair_int(out, "exitCode", ended || r->exit_code ? r->exit_code : 137);
     if (!ended)
         tool_error_write(failed, NULL, out);
     put_marks(r, out);
-    streams_put_truncated(streams, out);
+    put_lost(r, out);
     json_pair_cstr(out, "machine", m->handle);
     json_key(out, "stats");
     json_open_object(out);

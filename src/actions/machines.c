@@ -176,7 +176,6 @@ static struct vm_options usual(const struct machine_use *u)
         .ram_mb = least(VM_RAM_DEFAULT_MB, least(p->vm.ram_mb, p->vm.total_ram_mb)),
         .disk_bytes = (uint64_t)p->vm.disk_mb << 20,
         .cpu_ns = UINT64_MAX, /* of one alone; together they have a budget */
-        .idle_ns = (uint64_t)p->vm.idle_minutes * 60 * 1000000000,
         .budget = {.payer = str_of(u->payer),
                    .machines = p->vm.machines,
                    .ram_mb = p->vm.total_ram_mb,
@@ -213,7 +212,6 @@ static void put_machine(const struct vm_info *m, struct json_writer *w)
     json_pair_int(w, "ramMB", m->ram_mb);
     json_pair_cstr(w, "started", started);
     json_pair_int(w, "idle_ms", (int64_t)(m->idle_ns / 1000000));
-    json_pair_int(w, "idle_limit_ms", (int64_t)(m->idle_max_ns / 1000000));
     json_pair_int(w, "compute_ms", (int64_t)(m->cpu_ns / 1000000));
     json_pair_int(w, "memory_bytes", (int64_t)m->memory_bytes);
     json_pair_int(w, "disk_bytes", (int64_t)m->disk_bytes);

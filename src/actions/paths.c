@@ -45,14 +45,9 @@ static bool was_said(struct str said, struct str path)
     return said.n && memmem(said.at, said.n, path.at, path.n);
 }
 
-bool paths_hidden(const struct caller *who)
-{
-    return who->grant && who->grant->vaults.given;
-}
-
 void paths_hide(const struct caller *who, struct str said, struct err *e)
 {
-    if (!paths_hidden(who) || !strchr(e->msg, '/'))
+    if (!who->grant || !who->grant->vaults.given || !strchr(e->msg, '/'))
         return;
     scoped_buf struct buf text;
     buf_init(&text, 4 * sizeof e->msg);

@@ -26,8 +26,6 @@ struct question {
     const char *path; /* of the vault; "": none */
     bool always;      /* may be chosen: the user's word would hold */
     struct buf shown;
-    struct buf
-        told; /* the same without paths of the disk; empty: the asker may know them */
 };
 
 struct permit_tool tool_facts(const struct tool *t)
@@ -39,21 +37,6 @@ struct permit_tool tool_facts(const struct tool *t)
                                 .reads = access == TOOL_READ || access == TOOL_READWRITE,
                                 .writes =
                                     access == TOOL_WRITE || access == TOOL_READWRITE};
-}
-
-/* The same of this call: a tool that is shown no files neither reads nor writes any. */
-static struct permit_tool facts_of(const struct question *q, size_t i)
-{
-    struct permit_tool facts = tool_facts(q->wish->tools[i]);
-    facts.reads &= q->wish->sees;
-    facts.writes &= q->wish->sees;
-    return facts;
-}
-
-static bool sees_files(const struct question *q, size_t i)
-{
-    struct permit_tool facts = facts_of(q, i);
-    return facts.reads || facts.writes;
 }
 
 static const struct policy *policy_of(const struct question *q)
@@ -89,7 +72,7 @@ static void put_text(struct json_writer *w, const struct buf *text)
 static void put_tool(const struct question *q, size_t i, struct json_writer *w)
 {
     const struct tool *t = q->wish->tools[i];
-    struct permit_tool facts = facts_of(q, i);
+    struct permit_tool facts = tool_facts(t);
     scoped_buf struct buf text;
     buf_init(&text, 4096);
     buf_printf(&text, "%s %.40s, ", t->name, t->version);
@@ -174,25 +157,12 @@ static void put_argument(struct str key, const struct json *v, struct json_write
     json_close(w);
 }
 
-/* A line of "mounts"; `host` NULL: where it lies is not told. */
-static void put_mount(const char *guest, const char *host, const char *access,
-                      struct json_writer *w)
-{
-    scoped_buf struct buf text;
-    buf_init(&text, 16384);
-    buf_cstr(&text, guest);
-    if (host)
-        buf_printf(&text, " = %s", host);
-    buf_printf(&text, " (%s)", access);
-    put_text(w, &text);
-}
-
-static void put_mounts(const struct question *q, bool paths, struct json_writer *w)
+static void put_mounts(const struct question *q, struct json_writer *w)
 {
     bool reads = false, writes = false;
     const struct policy *p = policy_of(q);
     for (size_t i = 0; i < q->wish->count; i++) {
-        struct permit_tool t = facts_of(q, i);
+        struct permit_tool t = tool_facts(q->wish->tools[i]);
         reads |= t.reads;
         writes |= t.writes;
     }
@@ -202,26 +172,24 @@ static void put_mounts(const struct question *q, bool paths, struct json_writer 
     json_open_array(w);
     for (size_t i = 0; i < p->mount_count; i++) {
         const struct policy_mount *m = &p->mounts[i];
-        put_mount(m->guest, paths ? m->host : NULL,
-                  access_word(q, reads, writes && m->writable), w);
+        scoped_buf struct buf text;
+        buf_init(&text, 16384);
+        buf_printf(&text, "%s = %s (%s)", m->guest, m->host,
+                   access_word(q, reads, writes && m->writable));
+        put_text(w, &text);
     }
-    if (q->wish->vault && *q->path)
-        put_mount("/vault", paths ? q->path : NULL, access_word(q, reads, writes), w);
+    if (q->wish->vault && *q->path) {
+        scoped_buf struct buf text;
+        buf_init(&text, 16384);
+        buf_printf(&text, "/vault = %s (%s)", q->path, access_word(q, reads, writes));
+        put_text(w, &text);
+    }
     json_close(w);
 }
 
-static void put_vault(const struct question *q, bool paths, struct json_writer *w)
+static bool make_shown(struct question *q, struct err *e)
 {
-    char id[VAULT_ID_MAX + 1];
-    vault_set_id(q->by->actions->vaults, q->by->place->vault, id);
-    if (*q->path)
-        json_pair_cstr(w, "vault", paths ? q->path : id);
-}
-
-static bool make_shown(const struct question *q, bool paths, struct buf *out,
-                       struct err *e)
-{
-    struct json_writer w = json_writer(out);
+    struct json_writer w = json_writer(&q->shown);
     json_open_object(&w);
     json_key(&w, "tool");
     json_open_array(&w);
@@ -231,10 +199,11 @@ static bool make_shown(const struct question *q, bool paths, struct buf *out,
     struct json_iter it = json_iter(q->wish->request);
     while (json_next(&it))
         put_argument(it.key, it.value, &w);
-    put_mounts(q, paths, &w);
-    put_vault(q, paths, &w);
+    put_mounts(q, &w);
+    if (*q->path)
+        json_pair_cstr(&w, "vault", q->path);
     json_close(&w);
-    return !out->failed || ask_too_large("nothing ran", e);
+    return !q->shown.failed || ask_too_large("nothing ran", e);
 }
 
 /* Of all that was asked for, what is not shown included. */
@@ -278,7 +247,7 @@ static void keep_word(const struct question *q, enum approval_memory memory)
     struct granted *g = q->by->actions->granted;
     for (size_t i = 0; i < q->wish->count; i++)
         if (q->asked[i] && memory == APPROVAL_SESSION && q->session[0])
-            granted_add(g, q->session, q->path, q->wish->tools[i], sees_files(q, i));
+            granted_add(g, q->session, q->path, q->wish->tools[i]);
 }
 
 /* ---- the whole ---------------------------------------------------------------- */
@@ -301,22 +270,20 @@ static bool look_at_policy(struct question *q, struct err *e)
         const char *from;
         enum permission word;
         const struct tool *t = q->wish->tools[i];
-        struct permit_tool facts = facts_of(q, i);
+        struct permit_tool facts = tool_facts(t);
         const struct permit *permit = &q->by->place->permit;
         if (!(q->wish->machine ? permit_machine(permit, "vm.exec", &word, e)
                                : permit_tool(permit, &facts, &word, e)))
             return false;
         if (word != PERMISSION_ASK ||
-            (q->session[0] && granted_has(q->by->actions->granted, q->session, q->path, t,
-                                          sees_files(q, i))))
+            (q->session[0] &&
+             granted_has(q->by->actions->granted, q->session, q->path, t)))
             continue;
         q->asked[i] = true;
         q->asks++;
         /* Where the vault's policy asks, the user's word would not end that. */
         (void)policy_permission(policy_of(q), q->wish->machine ? NULL : &facts, &from);
         q->always = q->always && strcmp(from, "vault") != 0;
-        /* Nor is it for calls that show the tool more than the person sees of this one. */
-        q->always &= t->execution.access == TOOL_NO_FILES || sees_files(q, i);
     }
     return true;
 }
@@ -337,7 +304,6 @@ static bool ask_for(const struct question *q, struct err *e)
                     .undone = "nothing ran",
                     .names = tools,
                     .shown = buf_view(&q->shown),
-                    .told = buf_view(&q->told),
                     .digest = q->digest,
                     .session = q->session[0] != '\0',
                     .always = q->always};
@@ -356,16 +322,13 @@ static bool ask_for(const struct question *q, struct err *e)
 static bool ask(struct question *q, struct err *e)
 {
     buf_init(&q->shown, APPROVAL_SHOWN_MAX);
-    buf_init(&q->told, APPROVAL_SHOWN_MAX);
     /* Nobody is asked for what would be refused then, nor shown words of no meaning. */
     bool ok = (q->wish->machine || tools_check(q->wish->stages, q->wish->count, e)) &&
-              make_shown(q, true, &q->shown, e) &&
-              (!paths_hidden(q->by->who) || make_shown(q, false, &q->told, e));
+              make_shown(q, e);
     if (ok) {
         make_digest(q);
         ok = ask_for(q, e);
     }
-    buf_done(&q->told);
     buf_done(&q->shown);
     return ok;
 }

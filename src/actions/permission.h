@@ -17,8 +17,7 @@ struct tool_wish {
     const struct json *request;      /* all that the call says: shown whole */
     const struct tool_stage *stages; /* the same, for tools_check() */
     bool machine; /* it is the Linux machine, which stands for itself as one tool */
-    bool sees;    /* they are shown mounts, as far as each may; else no files at all */
-    bool vault;   /* the vault is one of these */
+    bool vault;   /* they are shown the vault, as far as each may */
 };
 
 /* Who wants to run them, and where. */
@@ -39,7 +38,7 @@ struct tool_asker {
  * would take a person's word is ERR_DENIED. */
 bool tools_permitted(const struct tool_asker *who, const struct tool_wish *wish,
                      struct err *e);
-/* What guard is told of a tool, where a call shows it all that it may see. */
+/* What guard is told of a tool. */
 struct permit_tool tool_facts(const struct tool *t);
 
 /* ---- what a person allowed for a session (granted.c) ----------------------- */
@@ -49,9 +48,8 @@ struct permit_tool tool_facts(const struct tool *t);
 struct granted;
 struct granted *granted_new(void);
 void granted_free(struct granted *g);
-/* Threads: safe. `session`, `vault`: never NULL. `files`: it is shown files; what was
- * allowed without is not allowed with them. */
+/* Threads: safe. `session`, `vault`: never NULL. */
 bool granted_has(struct granted *g, const char *session, const char *vault,
-                 const struct tool *t, bool files);
+                 const struct tool *t);
 void granted_add(struct granted *g, const char *session, const char *vault,
-                 const struct tool *t, bool files);
+                 const struct tool *t);

@@ -20,7 +20,6 @@ static struct approvals *store;
 static struct arena *arena;
 static struct account account;
 static struct err e;
-static bool shows; /* the call shows the tools files */
 static struct caller who = {.name = "http 127.0.0.1"};
 
 static const struct tool_parameter named_tool = {.name = "tool", .description = "d"};
@@ -43,7 +42,6 @@ static int begin(void **state)
 {
     (void)state;
     e = (struct err){0};
-    shows = true;
     who = (struct caller){.name = "http 127.0.0.1"};
     if (make_home() != 0)
         return -1;
@@ -79,7 +77,7 @@ static bool permitted(const struct tool *const *tools, size_t count, const char 
         stages[i] =
             (struct tool_stage){.tool = tools[i], .arguments = count == 1 ? said : NULL};
     const struct tool_wish wish = {
-        .tools = tools, .count = count, .request = said, .stages = stages, .sees = shows};
+        .tools = tools, .count = count, .request = said, .stages = stages};
     struct place place;
     e = (struct err){0};
     if (!said || !place_open(&place, actions, 0, &who, NULL, &e))
@@ -152,48 +150,6 @@ static void what_the_policy_refuses_asks_nobody(void **state)
     const struct tool *const row[] = {&own, &jq};
     assert_false(permitted(row, 2, "{}"));
     assert_int_equal(json_length(waiting()), 0);
-}
-
-static const struct tool sed = {.id = "3",
-                                .name = "sed",
-                                .version = "4.9",
-                                .sha256 = "dd",
-                                .execution = {.access = TOOL_READWRITE},
-                                .builtin = true,
-                                .enabled = true};
-
-static void a_call_that_shows_no_files_is_asked_for_less(void **state)
-{
-    (void)state;
-    policy_says("{\"tools\":{\"askSeconds\":1}}");
-    assert_false(may(&sed, "{}"));
-    shows = false;
-    assert_true(may(&sed, "{}"));
-    assert_false(may(&own, "{}")); /* a person's own tool is asked for in any case */
-    policy_says(ASKS);
-    assert_false(may(&sed, "{}"));
-}
-
-/* A word for a call that sees nothing is none for calls that see the vault. */
-static void a_word_for_a_session_is_for_as_many_files_as_were_shown(void **state)
-{
-    (void)state;
-    policy_says(ASKS);
-    who.session = "one";
-    shows = false;
-    assert_false(may(&sed, "{}"));
-    assert_non_null(strstr(shown("tool"), "files: nothing"));
-    const struct json *choices = json_get(json_at(waiting(), 0), "choices");
-    struct json_iter it = json_iter(choices);
-    while (json_next(&it))
-        assert_false(str_is(json_str(it.value), "always"));
-    decide(true, APPROVAL_SESSION);
-    assert_true(may(&sed, "{}"));
-    shows = true;
-    assert_false(may(&sed, "{\"args\":[\"other\"]}"));
-    decide(true, APPROVAL_SESSION);
-    assert_true(may(&sed, "{\"args\":[\"other\"]}"));
-    assert_true(may(&sed, "{\"args\":[\"third\"]}"));
 }
 
 static void who_asks_in_vain_is_told_how_to_go_on(void **state)
@@ -355,17 +311,13 @@ static void so_many_words_are_kept_and_the_oldest_makes_room(void **state)
     char session[32];
     for (unsigned i = 0; i <= GRANTED_MAX; i++) {
         (void)snprintf(session, sizeof session, "session %u", i);
-        granted_add(g, session, "", &jq, false);
+        granted_add(g, session, "", &jq);
     }
-    assert_false(granted_has(g, "session 0", "", &jq, false));
-    assert_true(granted_has(g, "session 1", "", &jq, false));
-    assert_true(granted_has(g, session, "", &jq, false));
-    assert_false(granted_has(g, session, "/vault", &jq, false));
-    assert_false(granted_has(g, session, "", &own, true));
-    granted_add(g, session, "", &own, false);
-    assert_false(granted_has(g, session, "", &own, true));
-    granted_add(g, "other", "", &own, true);
-    assert_true(granted_has(g, "other", "", &own, false));
+    assert_false(granted_has(g, "session 0", "", &jq));
+    assert_true(granted_has(g, "session 1", "", &jq));
+    assert_true(granted_has(g, session, "", &jq));
+    assert_false(granted_has(g, session, "/vault", &jq));
+    assert_false(granted_has(g, session, "", &own));
     granted_free(g);
 }
 
@@ -376,8 +328,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(what_the_policy_allows_asks_nobody),
         T(what_the_policy_refuses_asks_nobody),
-        T(a_call_that_shows_no_files_is_asked_for_less),
-        T(a_word_for_a_session_is_for_as_many_files_as_were_shown),
         T(who_asks_in_vain_is_told_how_to_go_on),
         T(a_word_is_for_the_very_same_call),
         T(a_word_is_for_what_was_fed_in_too),

@@ -82,8 +82,6 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
     cancel_init(&v->stopping);
     pthread_mutex_init(&v->lock, NULL);
     buf_init(&v->warnings, (size_t)128 << 10);
-    buf_init(&v->explained.suggestion, 2000);
-    buf_init(&v->told, (size_t)16 << 10);
     buf_init(&v->again, 2000);
     pthread_mutex_init(&v->inside.lock, NULL);
     pthread_cond_init(&v->inside.empty, NULL);
@@ -98,8 +96,6 @@ void evaluation_done(struct evaluation *v)
     network_close(v);
     functions_forget(v);
     buf_done(&v->warnings);
-    buf_done(&v->explained.suggestion);
-    buf_done(&v->told);
     buf_done(&v->again);
     pthread_cond_destroy(&v->inside.empty);
     pthread_mutex_destroy(&v->inside.lock);

@@ -34,9 +34,6 @@ unsigned vault_set_create(struct vault_set *s, const struct json *options,
                           bool *use, struct json_writer *out, struct err *e);
 unsigned vault_set_find(struct vault_set *s, struct str id, const struct grant *g,
                         struct err *e);
-/* The list is the person's: who may reach a part of it does not change it. `call` is named
- * in the message. false and ERR_DENIED. */
-bool vault_set_owned(const struct grant *g, const char *call, struct err *e);
 bool vault_set_update(struct vault_set *s, const struct json *options,
                       const struct grant *g, struct err *e);
 bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
@@ -49,11 +46,8 @@ unsigned vault_set_count(struct vault_set *s); /* the highest number there is */
 /* Its id, copied; "" for 0 and for one that was removed. */
 void vault_set_id(struct vault_set *s, unsigned number, char id[static VAULT_ID_MAX + 1]);
 
-/* May `who` not be told where things lie on the disk? The bearer of a token for some
- * vaults may not. */
-bool paths_hidden(const struct caller *who);
-/* Takes the paths of the disk out of a failure's message where they are hidden from `who`.
- * Not those that stand in what it `said` itself. */
+/* Takes the paths of the disk out of a failure's message where `who` may not be told any:
+ * the bearer of a token for some vaults. Not those that stand in what it `said` itself. */
 void paths_hide(const struct caller *who, struct str said, struct err *e);
 
 /* ---- where a call works ------------------------------------------------- */

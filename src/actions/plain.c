@@ -2,7 +2,6 @@
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/places.h"
-#include "actions/unknown.h"
 
 static bool note_answer(const struct answer *out, struct err *e)
 {
@@ -48,20 +47,6 @@ static struct vault *action_own_vault(const struct action_call *c, struct err *e
     return place_view(c->place, vault, c->who->cancel, NULL, c->review);
 }
 
-/* Why nothing was found, where the filter names what is not there. */
-static void put_told(const struct action_call *c, struct vault *vault,
-                     struct json_writer *w)
-{
-    scoped_buf struct buf told;
-    scoped_buf struct buf list;
-    buf_init(&told, (size_t)16 << 10);
-    buf_init(&list, (size_t)17 << 10);
-    unknown_tell(vault, "search_notes", c->arguments, false, &told);
-    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&told)));
-    if (told.n)
-        json_pair_raw(w, "warnings", buf_view(&list));
-}
-
 bool action_search_notes(const struct action_call *c, struct answer *out, struct err *e)
 {
     scoped(vault_close) struct vault *vault = action_own_vault(c, e);
@@ -70,8 +55,6 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
     json_key(&w, "results");
     if (!vault || !notes_search(vault, c->arguments, &w, e))
         return false;
-    if (str_ends(buf_view(&out->json), ":[]"))
-        put_told(c, vault, &w);
     json_close(&w);
     return note_answer(out, e);
 }

@@ -5,10 +5,10 @@
 
 struct reading {
     const struct audit_filter *filter;
-    const struct cancel *cancel;
-    size_t most, found;
-    struct buf rows[AUDIT_READ_MAX]; /* those that fit, the newest first */
-    bool met; /* the record that `before` names, or there is none */
+    size_t most;
+    struct buf rows[AUDIT_READ_MAX]; /* a ring: the last of those that fit */
+    size_t found;
+    bool met; /* the record that `before` names */
 };
 
 static bool names(struct str wanted, const struct json *record, const char *key)
@@ -30,15 +30,19 @@ static bool take_record(void *arg, struct str line, struct err *e)
 {
     struct reading *r = arg;
     struct err broken = {0};
-    if (cancel_fired(r->cancel))
-        return err_set(e, ERR_CANCELLED, "the call was cancelled");
+    (void)e;
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
     const struct json *record = json_read(line, a, &broken);
-    if (!r->met)
-        r->met = names(r->filter->before, record, "mac");
-    else if (record && fits(r->filter, record))
-        buf_str(&r->rows[r->found++], line);
-    return r->found < r->most;
+    if (r->filter->before.n && names(r->filter->before, record, "mac")) {
+        r->met = true;
+        return false;
+    }
+    if (record && fits(r->filter, record)) {
+        struct buf *row = &r->rows[r->found++ % r->most];
+        buf_clear(row);
+        buf_str(row, line);
+    }
+    return true;
 }
 
 /* Where the folder lies is nobody's business who came with a credential. */
@@ -60,19 +64,18 @@ static void put_record(const struct work *w, struct str line, struct json_writer
 static bool read_rows(struct reading *r, const struct work *w, struct trail *trail,
                       struct buf *out, struct err *e)
 {
-    struct err why = {0};
-    /* A file that came with the vault may be odd: the person at the terminal is told. */
-    if (!trail_back(trail, take_record, r, &why) && why.code != ERR_LIMIT)
-        return err_set(e, why.code, "%s", why.msg);
-    if (!r->met)
+    if (!trail_read(trail, 0, take_record, r, e))
+        return false;
+    if (r->filter->before.n && !r->met)
         return err_set(e, ERR_INVALID,
                        "no record has the mac '%.*s'; that of a record that was answered "
                        "is accepted",
                        STR_ARGS(str_cut(r->filter->before, 70)));
     struct json_writer j = json_writer(out);
     json_open_array(&j);
-    for (size_t i = 0; i < r->found; i++)
-        put_record(w, buf_view(&r->rows[i]), &j);
+    size_t count = r->found < r->most ? r->found : r->most;
+    for (size_t i = 1; i <= count; i++)
+        put_record(w, buf_view(&r->rows[(r->found - i) % r->most]), &j);
     json_close(&j);
     return buf_check(out, "the records", e);
 }
@@ -101,8 +104,6 @@ bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
                        AUDIT_READ_MAX);
     struct reading *r = mem_new(sizeof *r);
     r->filter = f;
-    r->met = !f->before.n;
-    r->cancel = v->cancel;
     r->most = f->limit ? f->limit : AUDIT_READ_USUAL;
     for (size_t i = 0; i < r->most; i++)
         buf_init(&r->rows[i], AUDIT_RECORD_MAX + 256);

@@ -84,23 +84,6 @@ static void write_stats(const struct evaluation *v, const struct script_outcome 
     json_close(w);
 }
 
-/* Of the code, and of filters that found nothing. */
-static void put_warnings(const struct evaluation *v, struct json_writer *w)
-{
-    scoped_buf struct buf all;
-    buf_init(&all, v->warnings.n + v->told.n + 4);
-    if (!v->told.n && !v->warnings.n)
-        return;
-    buf_char(&all, '[');
-    if (v->warnings.n) /* less its own brackets */
-        buf_put(&all, v->warnings.at + 1, v->warnings.n - 2);
-    if (v->warnings.n && v->told.n)
-        buf_char(&all, ',');
-    buf_str(&all, buf_view(&v->told));
-    buf_char(&all, ']');
-    json_pair_raw(w, "warnings", buf_view(&all));
-}
-
 void report_write(struct evaluation *v, const struct script_outcome *o,
                   struct json_writer *w)
 {
@@ -130,8 +113,8 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
         hints_write(v, o, w);
     if (v && v->diagnostics.n)
         json_pair_raw(w, "diagnostics", v->diagnostics);
-    if (v)
-        put_warnings(v, w);
+    if (v && v->warnings.n)
+        json_pair_raw(w, "warnings", buf_view(&v->warnings));
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);
     json_close(w);
 }

@@ -17,7 +17,6 @@
 #define FUEL_USUAL 10000000000         /* about a second and a half of computing */
 #define REQUEST_MAX ((size_t)16 << 20) /* bytes of one call's arguments */
 #define REPLY_MAX ((size_t)64 << 20)
-#define NEXT_MAX 4096u
 
 /* ---- host.call ----------------------------------------------------------- */
 
@@ -26,10 +25,8 @@ static const char wrap[] =
     " if (typeof method !== 'string' || typeof path !== 'string')"
     "  throw new TypeError('host.call(method, path, body) takes two strings, such as "
     "\"GET\" and `/workspaces/${workspace_id}/notes`, and an object or nothing');"
-    " const {status, body: answer, next} = body === undefined ? callSync(method, path)"
+    " const {status, body: answer} = body === undefined ? callSync(method, path)"
     "  : callSync(method, path, body);"
-    /* Beside the rows, and not among them: an array stays what it is when it is shown. */
-    " if (next) Object.defineProperty(answer, 'next', {value: next});"
     " if (status >= 200 && status < 300) return answer;"
     " const said = answer?.detail ?? answer?.title ?? '';"
     " const error = kit.error('HostCallError',"
@@ -84,8 +81,6 @@ static bool put_reply(const struct action_reply *reply, struct buf *out, struct 
         json_pair_str(&w, "body", buf_view(&reply->body));
     else
         json_pair_raw(&w, "body", STR("null"));
-    if (reply->next.n)
-        json_pair_str(&w, "next", buf_view(&reply->next));
     json_close(&w);
     return buf_check(out, "the answer", e);
 }
@@ -128,11 +123,9 @@ static bool perform(void *arg, struct script_task *t, uint32_t row, struct str a
         return err_wrap(e, "host.call");
     struct action_reply reply = {0};
     buf_init(&reply.body, REPLY_MAX);
-    buf_init(&reply.next, NEXT_MAX);
     request(arg, values, &reply);
     bool ok = put_reply(&reply, out, e);
     buf_done(&reply.body);
-    buf_done(&reply.next);
     return ok;
 }
 
@@ -186,7 +179,7 @@ static bool run(const struct action_call *c, struct script *runner,
     bool ran = check_passes(c, q, NULL, e) && script_run(runner, q, &o, e);
     if (ran) {
         struct json_writer w = json_writer(&out->json);
-        check_warns(c, q, &o, NULL, &v.warnings);
+        check_warns(c, q, NULL, &v.warnings);
         name_kind(&o);
         o.changed = v.advice.written;
         evaluation_put_aside(c, &v, &o);

@@ -74,10 +74,6 @@ static bool route(void *arg, const struct action_request *rq, struct action_repl
             work_end(w, ok ? NULL : e);
         return ok;
     }
-    if (str_is(rq->path, "/page")) {
-        buf_cstr(&out->next, "/page?cursor=b");
-        return answer_text(out, 200, "[1,2]");
-    }
     if (str_is(rq->path, "/text")) {
         out->status = 200;
         return buf_cstr(&out->body, "# plain");
@@ -237,15 +233,6 @@ static void host_call_answers_the_parsed_body_at_once(void **state)
     assert_runs("await host.call('POST', '/echo', 3) + host.call('POST', '/echo', 4)",
                 "7");
     assert_int_equal(json_int(json_get(json_get(got, "stats"), "host_calls"), 0), 2);
-}
-
-static void a_page_tells_where_the_next_one_is(void **state)
-{
-    (void)state;
-    assert_runs("const page = host.call('GET', '/page'); [page.next, page, "
-                "JSON.stringify(page), Object.keys(page).length, Array.isArray(page)]",
-                "[\"/page?cursor=b\",[1,2],\"[1,2]\",2,true]");
-    assert_runs("'next' in host.call('POST', '/echo', [1])", "false");
 }
 
 static void what_is_not_2xx_is_thrown(void **state)
@@ -436,7 +423,6 @@ int main(void)
         test(the_last_expression_is_the_result),
         test(only_host_call_leads_out),
         test(host_call_answers_the_parsed_body_at_once),
-        test(a_page_tells_where_the_next_one_is),
         test(what_is_not_2xx_is_thrown),
         test(wrong_arguments_are_the_scripts_own_error),
         test(the_four_errors_have_their_names),

@@ -2,8 +2,6 @@
  * shows. Everything else is found by find_tools, and called by its name all the same. */
 #include <stdio.h>
 
-#include "actions/functioning.h"
-#include "actions/parts.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
 #include "crypto/crypto.h"
@@ -11,8 +9,6 @@
 #define SCHEMA_MAX ((size_t)1 << 20)
 /* OpenAI's API refuses a tool whose description has more characters. */
 #define DESCRIPTION_MAX ((size_t)1024)
-/* And all descriptions and schemas together have 8 KiB. */
-#define EVALUATE_MAX ((size_t)1008)
 
 /* Where the caller would begin to work, and what holds there. */
 struct view {
@@ -20,16 +16,12 @@ struct view {
     const struct policy *policy; /* NULL: it cannot be used, and nothing can be called */
 };
 
-static unsigned begins_in(struct actions *a, const struct caller *who)
-{
-    unsigned last = place_last(a, who);
-    return last ? last : vault_set_begin(a->vaults, who->grant);
-}
-
 static struct view look(struct actions *a, const struct caller *who)
 {
     struct err none = {0};
-    struct view v = {.vault = begins_in(a, who)};
+    struct view v = {.vault = place_last(a, who)};
+    if (!v.vault)
+        v.vault = vault_set_begin(a->vaults, who->grant);
     struct place place;
     if (place_find(&place, a, v.vault, who, &none))
         v.policy = ward_policy(place.ward, &none);
@@ -77,9 +69,7 @@ static bool shows_tools(const struct view *v)
 
 struct showing {
     struct actions *a;
-    const struct caller *who;
     struct view view;
-    struct actions_parts parts;
     struct str after;
     size_t most, shown;
     bool more;
@@ -98,47 +88,6 @@ static bool show(struct showing *s, const struct action *a, struct err *e)
     return s->fn(s->arg, a, e);
 }
 
-/* ---- custom functions, told beside --------------------------------------------------- */
-
-static void introduce(struct actions *a, const struct caller *who, size_t most,
-                      bool brief, struct buf *out)
-{
-    struct err none = {0};
-    struct place place;
-    unsigned vault = begins_in(a, who);
-    if (!vault || !place_open(&place, a, vault, who, NULL, &none))
-        return;
-    functioning_introduce(a, &place, most, brief, out);
-    place_close(&place);
-}
-
-void actions_introduce(struct actions *a, const struct caller *who, size_t most,
-                       struct buf *out)
-{
-    introduce(a, who, most, false, out);
-}
-
-/* Which functions there are stands where the example does in a vault without any: both
- * together are more than a description may have. */
-static bool show_evaluate(struct showing *s, const struct action *a, struct err *e)
-{
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * DESCRIPTION_MAX);
-    struct str said = str_of(a->description);
-    const char *example = strstr(a->description, EVALUATE_EXAMPLE);
-    if (example)
-        said.n = (size_t)(example - a->description);
-    buf_str(&text, said);
-    introduce(s->a, s->who, EVALUATE_MAX - said.n, true, &text);
-    if (text.n == said.n || text.failed)
-        return show(s, a, e);
-    struct action shown = *a;
-    shown.description = buf_cz(&text);
-    return show(s, &shown, e);
-}
-
-/* ---- tools ------------------------------------------------------------------------------ */
-
 static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
 {
     char name[TOOL_NAME_MAX + sizeof TOOL_PREFIX];
@@ -153,13 +102,15 @@ static bool show_tool(struct showing *s, const struct tool *t, struct err *e)
     struct json_writer w = json_writer(&schema);
     tool_input_schema(t, &w);
     (void)snprintf(name, sizeof name, TOOL_PREFIX "%s", t->name);
-    const struct action shown = {.name = name,
-                                 .title = t->name,
-                                 .description = buf_cz(&description),
-                                 .input_schema = buf_cz(&schema),
-                                 .read_only = t->execution.access == TOOL_NO_FILES ||
-                                              t->execution.access == TOOL_READ,
-                                 .destructive = true};
+    const struct action shown = {
+        .name = name,
+        .title = t->name,
+        .description = buf_cz(&description),
+        .input_schema = buf_cz(&schema),
+        .output_schema = "{\"type\":\"object\",\"required\":[\"success\",\"exitCode\"]}",
+        .read_only =
+            t->execution.access == TOOL_NO_FILES || t->execution.access == TOOL_READ,
+        .destructive = true};
     return buf_check(&schema, "a tool's schema", e) &&
            buf_check(&description, "a tool's description", e) && show(s, &shown, e);
 }
@@ -185,22 +136,6 @@ static void show_tools(struct showing *s, struct err *e)
     tooling_list_release(s->a, &list);
 }
 
-/* As it is told where some parts are not installed. */
-static bool show_action(struct showing *s, size_t i, struct err *e)
-{
-    struct action shown = s->a->shown[i];
-    scoped_buf struct buf text;
-    buf_init(&text, DESCRIPTION_MAX + 1);
-    if (s->a->rows[i].run == action_evaluate) {
-        parts_describe(&s->parts, shown.description, &text);
-        if (!buf_check(&text, "an action's description", e))
-            return false;
-        shown.description = buf_cz(&text);
-        return show_evaluate(s, &shown, e);
-    }
-    return show(s, &shown, e);
-}
-
 /* The number of the first action behind the place; `count`: only tools are left. */
 static size_t first_action(const struct actions *a, struct str after, struct err *e)
 {
@@ -218,15 +153,13 @@ static size_t first_action(const struct actions *a, struct str after, struct err
 bool actions_show(struct actions *a, const struct caller *who, struct str after,
                   size_t most, action_shown_fn *fn, void *arg, bool *more, struct err *e)
 {
-    struct showing s = {
-        .a = a, .who = who, .after = after, .most = most, .fn = fn, .arg = arg};
+    struct showing s = {.a = a, .after = after, .most = most, .fn = fn, .arg = arg};
     s.view = look(a, who);
-    s.parts = actions_parts(a);
     size_t i = first_action(a, after, e);
     bool ok = e->code == ERR_NONE;
     for (; ok && i < a->count; i++)
-        if (shows_action(&s.view, &a->rows[i]) && parts_suffice(&s.parts, &a->rows[i]))
-            ok = show_action(&s, i, e);
+        if (shows_action(&s.view, &a->rows[i]))
+            ok = show(&s, &a->shown[i], e);
     if (ok && shows_tools(&s.view))
         show_tools(&s, e);
     *more = s.more;
@@ -234,41 +167,24 @@ bool actions_show(struct actions *a, const struct caller *who, struct str after,
     return e->code == ERR_NONE;
 }
 
-/* ---- is it another list? ------------------------------------------------------------- */
-
-static uint64_t number_of(struct str text)
-{
-    char hex[CRYPTO_HASH_HEX];
-    uint64_t sum;
-    crypto_hash_hex(text, hex);
-    memcpy(&sum, hex, sizeof sum);
-    return sum;
-}
-
-uint64_t shown_tools_state(struct actions *a, const struct caller *who)
+uint64_t actions_shown_state(struct actions *a, const struct caller *who)
 {
     struct view v = look(a, who);
     struct err none = {0};
     struct catalogue *c = shows_tools(&v) ? actions_catalogue(a, &none) : NULL;
     struct {
         char digest[sizeof v.policy->digest];
-        unsigned vault, parts;
+        unsigned vault;
         uint64_t version;
     } state = {0};
-    struct actions_parts parts = actions_parts(a);
-    state.parts = parts.tools + 2u * parts.machine;
     if (v.policy)
         memcpy(state.digest, v.policy->digest, sizeof state.digest);
     state.vault = shows_tools(&v) ? v.vault : 0;
     state.version = c ? catalogue_version(c) : 0;
     policy_release(v.policy);
-    return number_of((struct str){(const char *)&state, sizeof state});
-}
-
-uint64_t actions_shown_state(struct actions *a, const struct caller *who)
-{
-    scoped_buf struct buf functions;
-    buf_init(&functions, 2 * DESCRIPTION_MAX);
-    introduce(a, who, EVALUATE_MAX, true, &functions);
-    return shown_tools_state(a, who) * 31 + number_of(buf_view(&functions));
+    char hex[CRYPTO_HASH_HEX];
+    crypto_hash_hex((struct str){(const char *)&state, sizeof state}, hex);
+    uint64_t sum;
+    memcpy(&sum, hex, sizeof sum);
+    return sum;
 }

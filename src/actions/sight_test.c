@@ -267,22 +267,6 @@ static void who_is_allowed_only_to_write_learns_nothing_of_a_note(void **state)
               "\"noteTypes.create\", \"noteTypes.update\", \"noteTypes.delete\"]}");
 }
 
-static void who_may_not_read_notes_is_told_no_field_of_theirs(void **state)
-{
-    (void)state;
-    enum err_code code;
-    set_policy("{}");
-    plant();
-    const char *told = ask(&all, "noteTypes.list", "[{\"fields\":true}]", &code);
-    assert_int_equal(code, ERR_NONE);
-    assert_non_null(strstr(told, "\"name\":\"" SECRET " heading\""));
-    set_policy("{\"deniedAPIs\": [\"notes.get\"]}");
-    told = ask(&all, "noteTypes.list", "[{\"fields\":true}]", &code);
-    assert_int_equal(code, ERR_NONE);
-    assert_null(strstr(told, "\"fields\""));
-    assert_non_null(strstr(told, "\"hidden\":\"needs notes.get\""));
-}
-
 static void who_may_read_is_shown_what_would_change(void **state)
 {
     (void)state;
@@ -320,7 +304,6 @@ int main(void)
         cmocka_unit_test(who_may_only_write_learns_nothing_of_a_note),
         cmocka_unit_test(who_is_denied_to_read_learns_nothing_of_a_note),
         cmocka_unit_test(who_is_allowed_only_to_write_learns_nothing_of_a_note),
-        cmocka_unit_test(who_may_not_read_notes_is_told_no_field_of_theirs),
         cmocka_unit_test(who_may_read_is_shown_what_would_change),
         cmocka_unit_test(the_table_has_every_call_that_writes_notes),
     };

@@ -26,7 +26,6 @@ static bool run(const struct action_call *c, const struct tool_order *orders,
     if (!tooling_run(&call, orders, count, shared, &w, &success, e))
         return false;
     out->is_error = !success;
-    out->text_alone = true;
     return true;
 }
 

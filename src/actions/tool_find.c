@@ -1,6 +1,5 @@
 /* Finding what is not in the list: command-line tools, and actions that are rarely needed. */
 #include "actions/api.h"
-#include "actions/parts.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
 
@@ -11,16 +10,18 @@
 
 /* ---- telling of one ------------------------------------------------------------ */
 
+static const char *const types[] = {"string", "number", "boolean", "array"};
+
 static void put_parameter(const struct tool_parameter *p, size_t most,
                           struct json_writer *w)
 {
     json_key(w, p->name);
     json_open_object(w);
-    json_pair_cstr(w, "type", tool_type_name(p->type));
+    json_pair_cstr(w, "type", types[p->type]);
     if (p->type == TOOL_ARRAY) {
         json_key(w, "items");
         json_open_object(w);
-        json_pair_cstr(w, "type", tool_type_name(p->items));
+        json_pair_cstr(w, "type", types[p->items]);
         json_close(w);
     }
     json_pair_str(w, "description", str_cut(str_of(p->description), most));
@@ -155,13 +156,12 @@ static size_t add_tools(const struct tool_list *l, const struct policy *policy,
     return n;
 }
 
-static size_t add_actions(const struct actions *a, const struct actions_parts *parts,
-                          struct str words, struct str category, struct found *all)
+static size_t add_actions(const struct actions *a, struct str words, struct str category,
+                          struct found *all)
 {
     size_t n = 0;
     for (size_t i = 0; i < a->count; i++)
-        if (a->rows[i].seldom && parts_suffice(parts, &a->rows[i]) &&
-            (!category.n || str_is(category, "cloche")))
+        if (a->rows[i].seldom && (!category.n || str_is(category, "cloche")))
             all[n++] = (struct found){.action = &a->shown[i],
                                       .score = worth_of_action(&a->shown[i], words)};
     return n;
@@ -206,10 +206,8 @@ bool tooling_found(struct actions *a, const struct place *place, struct str word
         return false;
     struct found *all = mem_new((list.count + a->count + 1) * sizeof *all);
     size_t n = add_tools(&list, place->permit.policy, words, category, all);
-    struct actions_parts parts = actions_parts(a);
-    n += add_actions(a, &parts, words, category, all + n);
+    n += add_actions(a, words, category, all + n);
     put_best(all, n, max, out);
-    parts_put_missing(&parts, out);
     free(all);
     tooling_list_release(a, &list);
     return true;

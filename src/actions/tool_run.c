@@ -18,7 +18,6 @@ struct tool_run {
     struct tool_stage stages[TOOL_STAGES_MAX];
     size_t count;
     struct tool_world world;
-    bool sees; /* files: the policy's mounts, and the vault */
     struct vfs_mount mounts[MOUNTS_MAX];
     size_t mount_count;
     struct tool_vault vault;
@@ -191,31 +190,10 @@ static bool add_policy_mounts(struct tool_run *r, struct err *e)
     return true;
 }
 
-/* Permission follows the call, and so does what the call is shown: one that is given its
- * input works on that alone, unless it says where else it looks. So nothing is asked for
- * what is not to be seen, and nothing is seen that was not asked for. */
-static void look(struct tool_run *r)
-{
-    const struct policy *p = r->call->place->permit.policy;
-    const char *paths[MOUNTS_MAX] = {TOOL_VAULT};
-    size_t n = 1;
-    for (size_t i = 0; i < p->mount_count && n < MOUNTS_MAX; i++)
-        paths[n++] = p->mounts[i].guest;
-    bool fed = false, named = false;
-    const char *folder = r->world.folder;
-    /* What is wrong with the arguments is said later. */
-    bool known = p->mount_count < MOUNTS_MAX &&
-                 tools_look(r->stages, r->count, paths, n, &fed, &named);
-    for (size_t i = 0; folder && i < n; i++)
-        named |= strstr(folder, paths[i]) != NULL;
-    bool given = folder || fed || r->world.file_count;
-    r->sees = widest(r) != TOOL_NO_FILES && (!known || named || !given);
-}
-
 static bool lay_out(struct tool_run *r, struct err *e)
 {
     enum tool_access access = widest(r);
-    if (r->sees &&
+    if (access != TOOL_NO_FILES &&
         (!add_policy_mounts(r, e) ||
          !tool_vault_open(&r->vault, r->call, access, r->mounts, &r->mount_count, e)))
         return false;
@@ -252,56 +230,27 @@ static void account_all(struct tool_run *r, const struct tool_result *result,
     }
 }
 
-/* Did a tool look in vain for a file, where the call showed it none? */
-static bool missed_files(const struct tool_run *r, const struct tool_result *result)
-{
-    static const char *const signs[] = {"o such file", "can't find", "unable to open"};
-    bool failed = false, missed = false;
-    if (r->sees || widest(r) == TOOL_NO_FILES)
-        return false;
-    for (size_t i = 0; i < result->stage_count; i++) {
-        const struct buf *said = &result->stages[i].errors;
-        failed |= result->stages[i].exit_code != 0;
-        for (size_t k = 0; said->n && k < LENGTH(signs); k++)
-            missed |= memmem(said->at, said->n, signs[k], strlen(signs[k])) != NULL;
-    }
-    return failed && missed;
-}
-
-/* What we say beside the tools. What was changed in the vault stands first: advice and
- * audit look for it. */
-static void put_ours(const struct tool_run *r, const struct tool_result *result,
-                     struct json_writer *w)
-{
-    if (r->vault.kept.n) {
-        json_pair_bool(w, "changed", true);
-        json_pair_raw(w, "vault", buf_view(&r->vault.kept));
-    }
-    if (missed_files(r, result))
-        json_pair_cstr(w, "hint",
-                       "a call that has its own stdin, files or cwd sees nothing of the "
-                       "vault; with cwd: \"" TOOL_VAULT "\" it does");
-}
-
+/* What was changed in the vault stands first: advice and audit look for it. */
 static bool write_answer(const struct tool_run *r, const struct tool_result *result,
                          struct json_writer *out, bool *success, struct err *e)
 {
-    scoped_buf struct buf whole, ours;
-    buf_init(&whole, out->out->ceiling);
-    buf_init(&ours, out->out->ceiling);
-    struct json_writer w = json_writer(&whole), first = json_writer(&ours);
-    *success = tool_result_write(result, r->stages, &w);
-    json_open_object(&first);
-    put_ours(r, result, &first);
-    json_close(&first);
-    if (!buf_check(&whole, "the answer", e) || !buf_check(&ours, "the answer", e))
-        return false;
-    if (ours.n > 2) { /* {} */
-        ours.at[ours.n - 1] = ',';
-        buf_put(&ours, whole.at + 1, whole.n - 1);
+    if (!r->vault.kept.n) {
+        *success = tool_result_write(result, r->stages, out);
+        return buf_check(out->out, "the answer", e);
     }
-    json_put_raw(out, buf_view(ours.n > 2 ? &ours : &whole));
-    return buf_check(&ours, "the answer", e) && buf_check(out->out, "the answer", e);
+    scoped_buf struct buf whole;
+    buf_init(&whole, out->out->ceiling);
+    struct json_writer w = json_writer(&whole);
+    *success = tool_result_write(result, r->stages, &w);
+    if (!buf_check(&whole, "the answer", e))
+        return false;
+    scoped_buf struct buf text;
+    buf_init(&text, out->out->ceiling);
+    buf_printf(&text, "{\"changed\":true,\"vault\":%.*s,",
+               STR_ARGS(buf_view(&r->vault.kept)));
+    buf_put(&text, whole.at + 1, whole.n - 1);
+    json_put_raw(out, buf_view(&text));
+    return buf_check(out->out, "the answer", e);
 }
 
 /* All that the call says, for whoever decides. */
@@ -344,7 +293,6 @@ static bool permitted(const struct tool_run *r, const struct json *request, stru
                              .count = r->count,
                              .request = request,
                              .stages = r->stages,
-                             .sees = r->mount_count > 0,
                              .vault = r->vault.shown};
     return tools_permitted(&asker, &wish, e);
 }
@@ -386,10 +334,7 @@ bool tooling_run(const struct tool_call *c, const struct tool_order *orders, siz
         return false;
     r.world =
         (struct tool_world){.cancel = c->cancel, .ended = tree_ended, .ended_arg = &r};
-    bool ok = prepare(&r, orders, count, shared, e);
-    if (ok)
-        look(&r);
-    ok = ok && lay_out(&r, e);
+    bool ok = prepare(&r, orders, count, shared, e) && lay_out(&r, e);
     const struct json *request = ok ? whole_request(&r, orders, shared, e) : NULL;
     /* What a person takes to answer is no time of the call's. */
     uint64_t asked_ns = os_mono_ns();

@@ -311,7 +311,7 @@ bool tool_vault_keep(struct tool_vault *t, struct err *e)
                           : dry_of(t->call) ? dry_vault(dry_of(t->call), number)
                                             : vault_set_get(all, number, e);
     scoped(vault_close) struct vault *own =
-        place_view(t->call->place, vault, t->call->cancel, NULL, NULL);
+        place_view(t->call->place, vault, NULL, NULL, NULL);
     if (!own || !check(t, shown, e) ||
         !notes_put_files(own, t->files, t->count, t->since_ns, e))
         return false;

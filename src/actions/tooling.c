@@ -19,8 +19,8 @@ struct catalogue *actions_catalogue(struct actions *a, struct err *e)
     pthread_mutex_lock(&a->lock);
     c = atomic_load(&a->catalogue);
     if (!c) {
-        c = catalogue_open(&(struct catalogue_options){
-            .guest_dir = a->guest_dir, .engine = engine, .taken = actions_name_taken});
+        c = catalogue_open(
+            &(struct catalogue_options){.guest_dir = a->guest_dir, .engine = engine});
         atomic_store_explicit(&a->catalogue, c, memory_order_release);
     }
     pthread_mutex_unlock(&a->lock);

@@ -70,8 +70,7 @@ struct tool_order {
 /* Runs the stages, each one's standard output the next one's input, and writes the answer
  * (docs/tools.md). Options are what tools_run() and tool_call_read() read, and `arguments`,
  * an object with more parameters; of a pipeline `stdin`, `files` and `cwd` stand in
- * `shared` (NULL: it is none). *success: all ended with 0, or
- * with a code that the manifest calls an answer. false and *e: nothing has run, or what was changed in the
+ * `shared` (NULL: it is none). *success: all ended with 0. false and *e: nothing has run, or what was changed in the
  * vault could not be kept (ERR_CONFLICT), and nothing was changed. */
 bool tooling_run(const struct tool_call *c, const struct tool_order *orders, size_t count,
                  const struct json *shared, struct json_writer *out, bool *success,

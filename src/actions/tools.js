@@ -37,16 +37,6 @@
         file.bytes = Uint8Array.fromBase64(file.base64);
         delete file.base64;
       }
-    // What the manifest makes of stdout, for code; in answers the same text stands once.
-    if (result.success && typeof result.stdout === 'string' && !result.truncated?.stdout) {
-      const text = result.stdout;
-      Object.defineProperty(result, 'result', {
-        value: result.returns === 'object' ? JSON.parse(text) : text.endsWith('\n') ? text.slice(0, -1) : text,
-        writable: true,
-        configurable: true,
-        enumerable: false,
-      });
-    }
     return result;
   };
 
@@ -62,7 +52,7 @@
 
   const start = (by, make) => {
     const args = attempt(make);
-    return args instanceof Promise ? args : kit.then(by(...args), received);
+    return args instanceof Promise ? args : by(...args).then(received);
   };
 
   const run = (name, first, second) =>

@@ -615,7 +615,8 @@ static unsigned create(struct vault_set *s, struct creation *c, const char *cons
     return n;
 }
 
-bool vault_set_owned(const struct grant *g, const char *call, struct err *e)
+/* The list is the person's: who may reach a part of it does not change it. */
+static bool owns_list(const struct grant *g, const char *call, struct err *e)
 {
     return !g || !g->vaults.given ||
            err_set(e, ERR_DENIED,
@@ -629,7 +630,7 @@ unsigned vault_set_create(struct vault_set *s, const struct json *options,
                           bool *use, struct json_writer *out, struct err *e)
 {
     struct creation c;
-    if (!vault_set_owned(g, "vaults.create", e) || !read_creation(options, &c, e))
+    if (!owns_list(g, "vaults.create", e) || !read_creation(options, &c, e))
         return 0;
     *use = c.use;
     const char *roots[ROOTS_MAX + 1] = {0};
@@ -678,8 +679,7 @@ bool vault_set_update(struct vault_set *s, const struct json *options,
         ",\"description\":" TEXT
         "},\"required\":[\"id\"],\"additionalProperties\":false}";
     char listed[VAULT_ID_MAX + 1];
-    if (!vault_set_owned(g, "vaults.update", e) ||
-        !fits(options, schema, "vaults.update", e))
+    if (!owns_list(g, "vaults.update", e) || !fits(options, schema, "vaults.update", e))
         return false;
     struct str name = json_str(json_get(options, "name"));
     struct str description = json_str(json_get(options, "description"));
@@ -697,8 +697,7 @@ bool vault_set_remove(struct vault_set *s, struct str id, const struct grant *g,
                       struct err *e)
 {
     char listed[VAULT_ID_MAX + 1];
-    unsigned n =
-        vault_set_owned(g, "vaults.remove", e) ? find_listed(s, id, g, listed, e) : 0;
+    unsigned n = owns_list(g, "vaults.remove", e) ? find_listed(s, id, g, listed, e) : 0;
     if (!n || !vaults_remove(str_of(listed), e))
         return false;
     pthread_mutex_lock(&s->lock);

@@ -128,7 +128,7 @@ static uint64_t tools_state(struct watching *w)
     for (size_t i = 0; i <= w->count; i++) {
         unsigned vault = i ? w->all[i - 1].vault : 0;
         struct caller somebody = {.name = "list", .vault = &vault};
-        state = state * 31 + shown_tools_state(w->actions, &somebody);
+        state = state * 31 + actions_shown_state(w->actions, &somebody);
     }
     return state;
 }

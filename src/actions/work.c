@@ -93,25 +93,14 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
     return NULL;
 }
 
-/* A script's request may have several, in several vaults. */
-static bool visit(struct work *w, struct err *e)
-{
-    return !w->number || w->number == atomic_load(&w->evaluation->vault) ||
-           evaluation_visit(w->evaluation, w->number, e);
-}
-
-bool work_version(struct work *w, struct buf *out, struct err *e)
-{
-    scoped(vault_close) struct vault *vault =
-        visit(w, e) ? own_vault(w->evaluation, NULL, e) : NULL;
-    return vault && notes_version(vault, out, e);
-}
-
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e)
 {
-    return visit(w, e) &&
-           host_perform(w->evaluation, NULL, host_call_number(name), args, out, e) &&
+    /* A script's request may have several, in several vaults. */
+    if (w->number && w->number != atomic_load(&w->evaluation->vault) &&
+        !evaluation_visit(w->evaluation, w->number, e))
+        return false;
+    return host_perform(w->evaluation, NULL, host_call_number(name), args, out, e) &&
            buf_check(out, "the answer", e);
 }
 
@@ -131,21 +120,6 @@ struct evaluation *work_evaluation(const struct work *w)
 struct str work_seen(const struct work *w, struct str note)
 {
     return seen_hash(w->evaluation, note);
-}
-
-void work_told(const struct work *w, struct buf *out)
-{
-    struct err none = {0};
-    scoped_buf struct buf list;
-    buf_init(&list, (size_t)32 << 10);
-    if (w->evaluation != &w->own || !w->own.told.n)
-        return;
-    buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&w->own.told)));
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
-    struct json_iter it = json_iter(json_read(buf_view(&list), a, &none));
-    while (json_next(&it))
-        buf_printf(out, "%s%.*s", out->n ? "; " : "",
-                   STR_ARGS(json_str(json_get(it.value, "message"))));
 }
 
 const char *work_vault(const struct work *w)

@@ -109,15 +109,9 @@ void tally_done(struct tally *t);
  * with *e set or not. */
 typedef bool trail_line_fn(void *arg, struct str line, struct err *e);
 
-/* Where a file has a line that is too long to be a record, what lies beyond it in that file is
- * not read. All else is, and then they fail with ERR_LIMIT and name the file. */
-
 /* The last `count` records by their time, oldest first; 0: all. */
 bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
                 struct err *e);
-/* All records by their time, the newest first; reads no more of the files than it is asked
- * for, and takes no memory for them. */
-bool trail_back(struct trail *t, trail_line_fn *each, void *arg, struct err *e);
 /* All records, a chain after the other, each in its order; takes no memory for them. */
 bool trail_each(struct trail *t, trail_line_fn *each, void *arg, struct err *e);
 /* Goes on where the last call with this `place` ended; zeros before the first, which

@@ -88,18 +88,6 @@ bool chain_read_head(const struct chain *c, struct head *out, bool *damaged,
 /* The numbers of the first and the last file; 0: there is none. */
 bool chain_files(const struct chain *c, uint32_t *first, uint32_t *last, struct err *e);
 
-/* The numbers of all its files, sorted: whatever wrote them, there may be gaps of any size. */
-struct file_list {
-    struct buf numbers;
-    const uint32_t *at;
-    size_t count;
-};
-bool chain_list(const struct chain *c, struct file_list *out, struct err *e);
-void file_list_done(struct file_list *l);
-#define scoped_file_list __attribute__((cleanup(file_list_done)))
-/* The first that is not below this one; 0: there is none. */
-uint32_t file_list_from(const struct file_list *l, uint32_t file);
-
 /* Goes on in a new file, so that the last one can be exported. */
 bool chain_next_file(struct chain *c, const char *why, struct err *e);
 
@@ -146,23 +134,18 @@ struct records {
     struct buf buf;
     size_t used;
     bool ended, failed;
-    bool
-        too_long; /* a line over AUDIT_RECORD_MAX: nothing of it, or behind it, is read */
 };
 void records_init(struct records *l, int fd, uint64_t offset);
 void records_done(struct records *l);
-/* The next line without its end. false: there is none; *whole: it has its line end. */
+/* The next line without its end. false: there is none; *whole: it has its line end. A
+ * line over AUDIT_RECORD_MAX comes in pieces, none of them whole. */
 bool records_next(struct records *l, struct str *line, bool *whole);
-/* Notes that this file has a line which is too long, where nothing is noted yet: ERR_LIMIT. */
-void chain_note_odd(const struct chain *c, uint32_t file, struct err *odd);
 
-/* Each whole line of one file; of one that is not there none. What is odd is noted in *odd
- * and no failure. */
+/* Each whole line of one file; of one that is not there none. */
 bool chain_file_lines(const struct chain *c, uint32_t file, trail_line_fn *each,
-                      void *arg, struct err *odd, struct err *e);
-/* The same of all its files, in their order. */
-bool chain_lines(const struct chain *c, trail_line_fn *each, void *arg, struct err *odd,
-                 struct err *e);
+                      void *arg, struct err *e);
 bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct err *e);
+bool chain_last(const struct chain *c, uint64_t count, trail_line_fn *each, void *arg,
+                struct err *e);
 bool chain_follow(const struct chain *c, uint32_t *file, uint64_t *offset, bool begun,
-                  trail_line_fn *each, void *arg, struct err *odd, struct err *e);
+                  trail_line_fn *each, void *arg, struct err *e);

@@ -6,6 +6,8 @@
 #include "audit/trail.h"
 #include "os/os.h"
 
+#define READ_MEMORY ((size_t)512 << 20)
+
 struct lanes_seen {
     uint64_t bits;
 };
@@ -61,7 +63,7 @@ static bool add_size(void *arg, const char *name, const struct os_stat *st, stru
     unsigned lane;
     (void)e;
     if (chain_file_number(name, &lane) && st->is_file)
-        *(uint64_t *)arg += st->size < st->on_disk ? st->size : st->on_disk;
+        *(uint64_t *)arg += st->size;
     return true;
 }
 
@@ -152,32 +154,110 @@ bool trail_verify(struct trail *t, struct json_writer *out, bool *sound, struct 
     return ok;
 }
 
-/* ---- all of them ---- */
+/* ---- the last ones ---- */
+
+struct gathered_line {
+    struct str text, time;
+};
+
+struct gathered {
+    struct arena *arena;
+    struct gathered_line *lines;
+    size_t n, room;
+    uint64_t count;  /* of each lane */
+    struct str time; /* of the lane's last line */
+};
+
+/* A record's time stands at its beginning, in a form that sorts as text. */
+static struct str time_of(struct str line)
+{
+    static const char key[] = "\"time\":\"";
+    size_t n = line.n < 80 ? line.n : 80;
+    const char *at = memmem(line.at, n, key, sizeof key - 1);
+    return at ? str_cut((struct str){at, (size_t)(line.at + line.n - at)}, 32)
+              : (struct str){line.at, 0};
+}
+
+static bool gather_line(void *arg, struct str line, struct err *e)
+{
+    struct gathered *g = arg;
+    if (g->n == g->room) {
+        size_t room = g->room ? 2 * g->room : 256;
+        struct gathered_line *more = arena_get(g->arena, room * sizeof *more, e);
+        if (!more)
+            return false;
+        if (g->n)
+            memcpy(more, g->lines, g->n * sizeof *more);
+        g->lines = more;
+        g->room = room;
+    }
+    const char *copy = arena_copy(g->arena, line.at, line.n, e);
+    if (!copy)
+        return false;
+    /* Those of one lane stay in their order, whatever times they state. */
+    struct str time = time_of((struct str){copy, line.n});
+    if (str_cmp(time, g->time) > 0)
+        g->time = time;
+    g->lines[g->n++] = (struct gathered_line){{copy, line.n}, g->time};
+    return true;
+}
+
+static bool gather_lane(void *arg, struct chain *c, bool aside, struct err *e)
+{
+    struct gathered *g = arg;
+    (void)aside;
+    g->time = (struct str){"", 0};
+    return c->dir < 0 || chain_last(c, g->count, gather_line, g, e);
+}
+
+struct ordered {
+    const struct gathered_line *line;
+    size_t number;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct ordered *x = a, *y = b;
+    int order = str_cmp(x->line->time, y->line->time);
+    return order ? order : x->number < y->number ? -1 : x->number > y->number;
+}
+
+bool trail_read(struct trail *t, uint64_t count, trail_line_fn *each, void *arg,
+                struct err *e)
+{
+    scoped(arena_free) struct arena *arena = arena_new(READ_MEMORY);
+    struct gathered g = {.arena = arena, .count = count};
+    if (!trail_visit(t, &(struct lane_visit){gather_lane, &g}, e))
+        return err_wrap(e, "the audit trail");
+    struct ordered *order = arena_get(arena, (g.n + 1) * sizeof *order, e);
+    if (!order)
+        return false;
+    for (size_t i = 0; i < g.n; i++)
+        order[i] = (struct ordered){&g.lines[i], i};
+    qsort(order, g.n, sizeof *order, by_time);
+    size_t from = count && g.n > count ? g.n - count : 0;
+    for (size_t i = from; i < g.n; i++)
+        if (!each(arg, order[i].line->text, e))
+            return !e->code;
+    return true;
+}
 
 struct walk {
     trail_line_fn *each;
     void *arg;
-    struct err odd;
 };
-
-/* All that could be read has been. */
-static bool tell_odd(bool ok, const struct err *odd, struct err *e)
-{
-    return !ok || !odd->code ? ok : err_set(e, odd->code, "%s", odd->msg);
-}
 
 static bool walk_lane(void *arg, struct chain *c, bool aside, struct err *e)
 {
     struct walk *w = arg;
     (void)aside;
-    return c->dir < 0 || chain_lines(c, w->each, w->arg, &w->odd, e);
+    return c->dir < 0 || chain_last(c, 0, w->each, w->arg, e);
 }
 
 bool trail_each(struct trail *t, trail_line_fn *each, void *arg, struct err *e)
 {
-    struct walk w = {.each = each, .arg = arg};
-    bool ok = trail_visit(t, &(struct lane_visit){walk_lane, &w}, e) || !e->code;
-    return tell_odd(ok, &w.odd, e);
+    struct walk w = {each, arg};
+    return trail_visit(t, &(struct lane_visit){walk_lane, &w}, e) || !e->code;
 }
 
 /* ---- those that come ---- */
@@ -186,7 +266,6 @@ struct following {
     struct trail_place *place;
     trail_line_fn *each;
     void *arg;
-    struct err odd;
 };
 
 static bool follow_lane(void *arg, struct chain *c, bool aside, struct err *e)
@@ -196,14 +275,14 @@ static bool follow_lane(void *arg, struct chain *c, bool aside, struct err *e)
     if (c->dir < 0)
         return true;
     return chain_follow(c, &spot->file, &spot->offset, f->place->begun, f->each, f->arg,
-                        &f->odd, e);
+                        e);
 }
 
 bool trail_follow(struct trail *t, struct trail_place *place, trail_line_fn *each,
                   void *arg, struct err *e)
 {
-    struct following f = {.place = place, .each = each, .arg = arg};
+    struct following f = {place, each, arg};
     bool ok = trail_visit(t, &(struct lane_visit){follow_lane, &f}, e);
     place->begun = true;
-    return tell_odd(ok, &f.odd, e);
+    return ok;
 }

@@ -120,12 +120,11 @@ bool chain_settle(struct chain *c, const char *vault, audit_interrupted_fn *fn, 
                   struct err *e)
 {
     struct settling s = {0};
-    struct err odd = {0}; /* what cannot be read has no intents, either */
     bool ok = true;
     if (!c->head.open)
         return true;
     for (uint32_t file = c->head.open_from; file && file <= c->head.file; file++)
-        ok = ok && chain_file_lines(c, file, take_line, &s, &odd, e);
+        ok = ok && chain_file_lines(c, file, take_line, &s, e);
     while (s.open) {
         ok = ok && end_one(c, s.open, vault, fn, arg, e);
         drop(&s.open);

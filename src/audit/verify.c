@@ -1,4 +1,4 @@
-/* Reading a chain: its lines, those that come, and whether all are as
+/* Reading a chain: its lines, the last of them, those that come, and whether all are as
  * they were written. The files may hold anything. */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,11 +45,8 @@ bool records_next(struct records *l, struct str *line, bool *whole)
         const char *at = l->buf.at ? l->buf.at + l->used : "";
         size_t left = l->buf.n - l->used;
         const char *end = memchr(at, '\n', left);
-        /* A file of nothing but a hole, however large, ends here as well. */
-        l->too_long |= (end ? (size_t)(end - at) : left) > AUDIT_RECORD_MAX;
-        if (l->too_long)
-            return false;
-        if (!end && !l->ended) {
+        bool take_all = !end && (l->ended || left > AUDIT_RECORD_MAX);
+        if (!end && !take_all) {
             fill(l);
             continue;
         }
@@ -72,23 +69,25 @@ int chain_open_file(const struct chain *c, uint32_t file)
     return os_open_beneath(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &none);
 }
 
-/* ---- lines of files ----------------------------------------------------- */
+/* ---- the last ones ------------------------------------------------------ */
 
-void chain_note_odd(const struct chain *c, uint32_t file, struct err *odd)
+static uint64_t count_lines(const struct chain *c, uint32_t file)
 {
-    char name[FILE_NAME_MAX];
-    chain_file_name(c, file, name);
-    if (!odd->code)
-        err_set(
-            odd, ERR_LIMIT,
-            "%s/%s has a line of more than %zu bytes, which is no record: the rest of "
-            "that file was not read",
-            c->folder, name, AUDIT_RECORD_MAX);
+    scoped_fd int fd = chain_open_file(c, file);
+    struct records l;
+    struct str line;
+    bool whole;
+    uint64_t n = 0;
+    records_init(&l, fd, 0);
+    while (fd >= 0 && records_next(&l, &line, &whole))
+        n += whole;
+    records_done(&l);
+    return n;
 }
 
-/* The lines of one file from `offset` on; where it ended. */
+/* The lines of one file from `offset` on, less the first `skip`; where it ended. */
 static bool give_lines(const struct chain *c, uint32_t file, uint64_t *offset,
-                       trail_line_fn *each, void *arg, struct err *odd, struct err *e)
+                       uint64_t skip, trail_line_fn *each, void *arg, struct err *e)
 {
     scoped_fd int fd = chain_open_file(c, file);
     struct records l;
@@ -98,55 +97,66 @@ static bool give_lines(const struct chain *c, uint32_t file, uint64_t *offset,
     while (ok && fd >= 0 && records_next(&l, &line, &whole)) {
         if (!whole)
             continue;
-        ok = each(arg, line, e);
+        if (skip > 0)
+            skip--;
+        else
+            ok = each(arg, line, e);
         *offset = l.offset;
     }
-    if (l.too_long)
-        chain_note_odd(c, file, odd);
     records_done(&l);
     return ok;
 }
 
 bool chain_file_lines(const struct chain *c, uint32_t file, trail_line_fn *each,
-                      void *arg, struct err *odd, struct err *e)
+                      void *arg, struct err *e)
 {
     uint64_t offset = 0;
-    return give_lines(c, file, &offset, each, arg, odd, e);
+    return give_lines(c, file, &offset, 0, each, arg, e);
 }
 
-bool chain_lines(const struct chain *c, trail_line_fn *each, void *arg, struct err *odd,
-                 struct err *e)
+bool chain_last(const struct chain *c, uint64_t count, trail_line_fn *each, void *arg,
+                struct err *e)
 {
-    scoped_file_list struct file_list files = {0};
-    if (!chain_list(c, &files, e))
+    uint32_t first, last;
+    if (!chain_files(c, &first, &last, e))
         return false;
-    for (size_t i = 0; i < files.count; i++)
-        if (!chain_file_lines(c, files.at[i], each, arg, odd, e))
+    uint64_t skip = 0, seen = 0;
+    uint32_t from = first;
+    for (uint32_t file = last; count && file && file >= first; file--) {
+        seen += count_lines(c, file);
+        from = file;
+        if (seen >= count)
+            break;
+    }
+    if (count && seen > count)
+        skip = seen - count;
+    for (uint32_t file = from; file && file <= last; file++) {
+        uint64_t offset = 0;
+        if (!give_lines(c, file, &offset, file == from ? skip : 0, each, arg, e))
             return false;
+    }
     return true;
 }
 
 bool chain_follow(const struct chain *c, uint32_t *file, uint64_t *offset, bool begun,
-                  trail_line_fn *each, void *arg, struct err *odd, struct err *e)
+                  trail_line_fn *each, void *arg, struct err *e)
 {
-    scoped_file_list struct file_list files = {0};
+    uint32_t first, last;
     struct os_stat st;
-    if (!chain_list(c, &files, e))
+    if (!chain_files(c, &first, &last, e))
         return false;
     if (!begun) {
-        uint32_t last = files.count ? files.at[files.count - 1] : 0;
         scoped_fd int fd = last ? chain_open_file(c, last) : -1;
         *file = last;
         *offset = fd >= 0 && os_stat_fd(fd, &st, e) ? st.size : 0;
         return !e->code;
     }
     for (;;) {
-        if (*file && !give_lines(c, *file, offset, each, arg, odd, e))
+        if (*file && !give_lines(c, *file, offset, 0, each, arg, e))
             return false;
-        uint32_t next = file_list_from(&files, *file + 1);
-        if (!next)
+        if (*file >= last)
             return true;
-        *file = next;
+        *file = *file ? *file + 1 : first;
         *offset = 0;
     }
 }
@@ -248,10 +258,6 @@ static void check_file(struct check *k, uint32_t file)
     records_init(&l, fd, 0);
     while (records_next(&l, &line, &whole))
         check_line(k, line, whole);
-    k->line += l.too_long;
-    if (l.too_long)
-        found_bad(k, k->count + 1,
-                  "this line is longer than any record, and the rest was not read");
     if (l.failed)
         found_bad(k, k->count + 1, "this file cannot be read");
     records_done(&l);
@@ -308,28 +314,17 @@ static bool put_end(const struct check *k, const struct head *head, bool damaged
     return true;
 }
 
-/* Of a row of files that are not there one is enough. */
-static uint32_t next_to_check(const struct file_list *files, uint32_t file)
-{
-    uint32_t next = file_list_from(files, file + 1);
-    if (file_list_from(files, file) == file)
-        return file + 1;
-    return next ? next : UINT32_MAX;
-}
-
 bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct err *e)
 {
     struct head head;
     struct check k = {.chain = c, .head = &head, .knows_mac = true};
-    scoped_file_list struct file_list files = {0};
+    uint32_t first = 0, last = 0;
     bool damaged;
     chain_first_mac(k.mac);
     /* The head first: what is appended meanwhile is more than it says, never less. */
     if (!chain_read_head(c, &head, &damaged, e) ||
-        (c->dir >= 0 && !chain_list(c, &files, e)))
+        (c->dir >= 0 && !chain_files(c, &first, &last, e)))
         return false;
-    uint32_t first = files.count ? files.at[0] : 0;
-    uint32_t last = files.count ? files.at[files.count - 1] : 0;
     if (first == 0 && head.file == 0 && !damaged)
         return true;
     /* Without a head: whatever is there. */
@@ -342,8 +337,7 @@ bool chain_verify(struct chain *c, struct json_writer *out, bool *sound, struct 
         k.count = base.count;
         memcpy(k.mac, base.mac, sizeof k.mac);
     }
-    for (uint32_t file = from; file && file <= to && file <= FILE_MAX;
-         file = next_to_check(&files, file))
+    for (uint32_t file = from; file && file <= to && file <= FILE_MAX; file++)
         check_file(&k, file);
     json_open_object(out);
     json_pair_cstr(out, "folder", c->folder);

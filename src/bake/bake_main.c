@@ -1,5 +1,5 @@
 /* cloche-bake [--wasi [--data FOLDER]] IN.wasm -o OUT: writes OUT.wasm (dense),
- * OUT.bare.wasm, OUT.img and OUT.id (their hashes). With --wasi it is a program for WASI that will run on
+ * OUT.bare.wasm and OUT.img. With --wasi it is a program for WASI that will run on
  * ENGINE_FOREIGN: its start finds clocks and random bytes that are always the same, and
  * FOLDER's files at "/".
  *
@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "bake/bake.h"
-#include "crypto/crypto.h"
 #include "os/os.h"
 #include "vfs/vfs.h"
 #include "wasi/wasi.h"
@@ -46,19 +45,7 @@ static bool write_beside(const char *out, const char *ending, const struct buf *
     return true;
 }
 
-/* Hashes of the bare module and its image, a line each. */
-static bool write_id(const char *out, const struct bake_result *r, struct err *e)
-{
-    char module[CRYPTO_HASH_HEX], image[CRYPTO_HASH_HEX];
-    crypto_hash_hex(buf_view(&r->bare), module);
-    crypto_hash_hex(buf_view(&r->image), image);
-    scoped_buf struct buf id;
-    buf_init(&id, 1024);
-    buf_printf(&id, "%s\n%s\n", module, image);
-    return write_beside(out, ".id", &id, e);
-}
-
-/* All forms of the result, beside `out`. */
+/* All three forms of the result, beside `out`. */
 static bool bake_bytes(struct engine *g, struct str wasm, const struct bake_options *how,
                        const char *out, struct err *e)
 {
@@ -66,10 +53,9 @@ static bool bake_bytes(struct engine *g, struct str wasm, const struct bake_opti
     buf_init(&r.dense, MODULE_MAX);
     buf_init(&r.bare, MODULE_MAX);
     buf_init(&r.image, BAKE_IMAGE_MAX);
-    bool ok = bake_module(g, wasm, how, &r, e) &&
-              write_beside(out, ".bare.wasm", &r.bare, e) &&
-              write_beside(out, ".img", &r.image, e) &&
-              write_beside(out, ".wasm", &r.dense, e) && write_id(out, &r, e);
+    bool ok =
+        bake_module(g, wasm, how, &r, e) && write_beside(out, ".bare.wasm", &r.bare, e) &&
+        write_beside(out, ".img", &r.image, e) && write_beside(out, ".wasm", &r.dense, e);
     buf_done(&r.dense);
     buf_done(&r.bare);
     buf_done(&r.image);

@@ -150,14 +150,9 @@ char *str_cz(struct str s, struct arena *a, struct err *e);
 bool str_is_utf8(struct str s);
 /* The longest prefix of at most `max` bytes that does not cut a character. */
 struct str str_cut(struct str s, size_t max);
-/* The same of a list: whole names, between ", ". */
-struct str str_cut_list(struct str s, size_t max);
 /* Slips from one to the other: a byte too much, too few or another, or two that are
  * swapped. ASCII case does not count, and of each only the first 64 bytes do. */
 size_t str_distance(struct str a, struct str b);
-/* The name that `wrong` is most likely meant for: 1 slip of 3 letters, 2 of 7, else 3. NULL:
- * none is near. */
-const char *str_nearest(struct str wrong, const char *const *names, size_t count);
 /* Reads one character of valid UTF-8 at `*at` (below `end`) and steps over it. */
 uint32_t str_next_char(const char **at, const char *end);
 /* Does this character draw nothing, draw elsewhere, or turn the direction of what follows?
@@ -168,10 +163,6 @@ struct buf;
  * spaces are spelt out ("\\n", "\\u{1b}"); of bytes that are no UTF-8 only their number. For
  * whatever a person shall read and a stranger wrote. */
 void str_spell(struct str text, struct buf *out);
-/* Appends it with what str_is_unseen() and piles of marks as JSON escapes ("\\u009b", two of
- * them beyond U+FFFF), but for line ends and tabs, and with U+FFFD for each byte that is no
- * UTF-8. JSON keeps its value by that. For what is printed to a terminal as it stands. */
-void str_escape(struct str text, struct buf *out);
 
 /* ---- growing buffers ---------------------------------------------------- */
 

@@ -33,14 +33,11 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_end(ap);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = ' ';            /* names from outside may hold line ends */
-    scoped_buf struct buf plain; /* and what moves a cursor in other ways */
-    buf_init(&plain, 6 * sizeof text);
-    str_escape(str_of(text), &plain);
+            *c = ' '; /* names from outside may hold line ends */
     if (sink.fn) {
-        sink.fn(sink.arg, level, buf_cz(&plain));
+        sink.fn(sink.arg, level, text);
         return;
     }
     /* One call, so that lines of several threads do not mix. */
-    fprintf(stderr, "cloche: %s: %s\n", names[level], buf_cz(&plain));
+    fprintf(stderr, "cloche: %s: %s\n", names[level], text);
 }

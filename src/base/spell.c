@@ -81,29 +81,3 @@ void str_spell(struct str text, struct buf *out)
             buf_put(out, from, (size_t)(at - from));
     }
 }
-
-static void escape(uint32_t c, struct buf *out)
-{
-    if (c > 0xffff) {
-        c -= 0x10000;
-        buf_printf(out, "\\u%04x", 0xd800 + (c >> 10));
-        c = 0xdc00 + (c & 0x3ff);
-    }
-    buf_printf(out, "\\u%04x", c);
-}
-
-void str_escape(struct str text, struct buf *out)
-{
-    const char *at = text.at, *end = text.at + text.n;
-    unsigned marks = 0;
-    while (at < end) {
-        const char *from = at;
-        uint32_t c = str_next_char(&at, end);
-        marks = is_stacked(c) ? marks + 1 : 0;
-        if (c == 0xfffd || (c != '\n' && c != '\t' && str_is_unseen(c)) ||
-            marks > STACKED_MAX)
-            escape(c, out);
-        else
-            buf_put(out, from, (size_t)(at - from));
-    }
-}

@@ -112,15 +112,6 @@ struct str str_cut(struct str s, size_t max)
     return (struct str){s.at, n};
 }
 
-struct str str_cut_list(struct str s, size_t max)
-{
-    size_t end = s.n;
-    for (size_t i = 0; s.n > max && i <= max; i++)
-        if (i == 0 || (s.at[i] == ',' && i + 1 < s.n && s.at[i + 1] == ' '))
-            end = i;
-    return (struct str){s.at, end};
-}
-
 uint32_t str_next_char(const char **at, const char *end)
 {
     const unsigned char *p = (const unsigned char *)*at;
@@ -171,18 +162,4 @@ size_t str_distance(struct str a, struct str b)
         }
     }
     return rows[a.n % 3][b.n];
-}
-
-const char *str_nearest(struct str wrong, const char *const *names, size_t count)
-{
-    const char *best = NULL;
-    size_t least = (wrong.n < 4 ? 1u : wrong.n < 8 ? 2u : 3u) + 1;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = str_distance(wrong, str_of(names[i]));
-        if (d < least && d < strlen(names[i])) {
-            least = d;
-            best = names[i];
-        }
-    }
-    return best;
 }

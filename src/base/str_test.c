@@ -179,27 +179,9 @@ static void slips_are_counted(void **state)
     assert_int_equal(str_distance((struct str){longer, 200}, STR("")), 64);
 }
 
-static void a_list_is_cut_between_its_names(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *list, *cut;
-        size_t max;
-    } rows[] = {{"one, two, three", "one, two, three", 15},
-                {"one, two, three", "one, two", 14},
-                {"one, two, three", "one, two", 8},
-                {"one, two, three", "one", 7},
-                {"one, two, three", "", 2},
-                {"a,b, c", "a,b", 5},
-                {"", "", 0}};
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        assert_true(str_is(str_cut_list(str_of(rows[i].list), rows[i].max), rows[i].cut));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_cut_between_its_names),
         cmocka_unit_test(slips_are_counted),
         cmocka_unit_test(every_code_point_is_read_back),
         cmocka_unit_test(only_that_many_sequences_of_three_bytes_are_characters),

@@ -55,9 +55,6 @@ struct grant {
      * let_go(), from any thread. NULL: it outlives whatever is done with it. */
     void (*hold)(const struct grant *g);
     void (*let_go)(const struct grant *g);
-    /* Counts `more` requests that came in one; false: it has had its share. NULL: nobody
-     * counts. */
-    bool (*spend)(const struct grant *g, unsigned more);
 };
 /* NULL: the person of this machine, who may reach all. */
 bool grant_reaches(const struct grant *g, const char *vault_id);
@@ -106,7 +103,6 @@ struct caller {
     const struct trace *trace;        /* for the audit; NULL: none */
     const struct client_claim *claim; /* what program it says it is; NULL: nothing */
     struct evaluation *within; /* the script that this is a part of; actions sets it */
-    bool is_program; /* a person's program that asks by itself (REST), and no agent */
 };
 
 /* The name of one who came over HTTP: "http token ci", or "http 127.0.0.1". */

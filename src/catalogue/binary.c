@@ -1,8 +1,6 @@
-/* Modules of tools: one for each file, compiled when it is first needed, and closed when it
- * has not been for a while, or when no tool has it any more. */
-#include <fcntl.h>
+/* Modules of tools: one for each file, compiled when it is first needed and kept as long
+ * as some tool has it. */
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "catalogue/compile.h"
 #include "catalogue/package.h"
@@ -11,7 +9,7 @@
 
 static void free_binary(struct binary *b)
 {
-    loadable_free(b->module);
+    module_close(b->module);
     pthread_mutex_destroy(&b->lock);
     free(b->key);
     free(b->dir);
@@ -31,7 +29,6 @@ struct binary *binary_share(struct catalogue *c, const struct binary *like)
         }
     struct binary *b = mem_new(sizeof *b);
     *b = (struct binary){.next = c->binaries,
-                         .catalogue = c,
                          .key = mem_strdup(like->key),
                          .dir = mem_strdup(like->dir),
                          .file = mem_strdup(like->file),
@@ -68,40 +65,36 @@ static struct module *open_bytes(struct catalogue *c, struct module_source *sour
 static struct module *open_builtin(struct catalogue *c, const struct binary *b,
                                    struct err *e)
 {
-    struct stat st = {0};
-    struct module_source source = {.wasm_hash = b->hash, .beside = true};
+    struct module_source source = {.wasm_hash = b->hash};
     struct module *m = NULL;
     scoped_fd int dir = os_dir_open(b->dir, e);
-    scoped_fd int fd =
-        dir >= 0 && b->image ? os_open_beneath(dir, b->image, O_RDONLY, 0, e) : -1;
-    struct image_file image = {.fd = fd};
-    if (fd >= 0 && fstat(fd, &st) == 0)
-        image.bytes = (uint64_t)st.st_size;
-    source.file = b->image ? &image : NULL;
-    if (dir >= 0 && (!b->image || fd >= 0) && os_map_file(dir, b->file, &source.wasm, e))
+    if (dir >= 0 && os_map_file(dir, b->file, &source.wasm, e) &&
+        (!b->image || os_map_file(dir, b->image, &source.image, e)))
         m = open_bytes(c, &source, e);
     os_unmap(&source.wasm);
+    os_unmap(&source.image);
     return m;
 }
 
-struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e)
+bool binary_check(struct catalogue *c, struct str wasm, struct buf *compiled,
+                  struct err *e)
 {
     struct err why = {0};
     struct module_source source = {.wasm = wasm, .never_compile = true};
     scoped(module_close) struct module *known = open_bytes(c, &source, &why);
-    scoped_buf struct buf compiled;
-    buf_init(&compiled, SIZE_MAX / 2);
     if (known && !module_has_start(known, "_start"))
-        err_set(e, ERR_INVALID, "the module exports no function _start");
-    else if (!known && why.code != ERR_NOT_FOUND)
-        err_set(e, why.code, "%s", why.msg);
-    if (known || e->code)
-        return e->code ? NULL : take(known);
-    if (!compile_apart(c, wasm, &compiled, e))
-        return NULL;
-    source.compiled = buf_view(&compiled);
-    source.never_compile = false;
-    return open_bytes(c, &source, e);
+        return err_set(e, ERR_INVALID, "the module exports no function _start");
+    if (!known && why.code != ERR_NOT_FOUND)
+        return err_set(e, why.code, "%s", why.msg);
+    return known || compile_apart(c, wasm, compiled, e);
+}
+
+void binary_keep(struct catalogue *c, struct str wasm, struct str compiled)
+{
+    struct err none = {0};
+    struct module_source source = {.wasm = wasm, .compiled = compiled};
+    if (compiled.n)
+        module_close(open_bytes(c, &source, &none));
 }
 
 /* What a person installed: looked at again, since its file may not be the one that was
@@ -110,8 +103,9 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                                      struct err *e)
 {
     char path[200], sha256[CRYPTO_SHA256_HEX];
-    scoped_buf struct buf wasm;
+    scoped_buf struct buf wasm, compiled;
     buf_init(&wasm, PACKAGE_WASM_MAX);
+    buf_init(&compiled, SIZE_MAX / 2);
     (void)snprintf(path, sizeof path, "%s/%s", b->dir, b->file);
     if (!os_read_file(c->data, path, &wasm, NULL, e))
         return NULL;
@@ -123,30 +117,23 @@ static struct module *open_installed(struct catalogue *c, const struct binary *b
                 sha256, b->sha256);
         return NULL;
     }
-    return binary_open(c, buf_view(&wasm), e);
+    struct module_source source = {.wasm = buf_view(&wasm)};
+    if (!binary_check(c, source.wasm, &compiled, e))
+        return NULL;
+    source.compiled = buf_view(&compiled);
+    source.never_compile = !compiled.n;
+    return open_bytes(c, &source, e);
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
-{
-    (void)g;
-    const struct binary *b = arg;
-    return b->builtin ? open_builtin(b->catalogue, b, e)
-                      : open_installed(b->catalogue, b, e);
-}
-
-struct loadable *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
+struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e)
 {
     struct binary *b = ((const struct entry *)t)->binary;
-    struct engine *g = catalogue_engine(c, e);
     pthread_mutex_lock(&b->lock);
-    if (!b->module && g)
-        b->module = loadable_new(g, load, b);
-    struct loadable *l = b->module;
+    if (!b->module)
+        b->module = b->builtin ? open_builtin(c, b, e) : open_installed(c, b, e);
+    struct module *m = b->module;
     pthread_mutex_unlock(&b->lock);
-    if (!l || !loadable_take(l, e)) {
+    if (!m)
         err_wrap(e, "the tool %s", t->name);
-        return NULL;
-    }
-    loadable_give(l);
-    return l;
+    return m;
 }

@@ -22,7 +22,6 @@ struct catalogue *catalogue_open(const struct catalogue_options *o)
     c->engine = o->engine;
     c->guest_dir = mem_strdup(o->guest_dir);
     c->compiler = o->compiler ? mem_strdup(o->compiler) : NULL;
-    c->taken = o->taken;
     c->guest = os_dir_open(c->guest_dir, &none);
     none = (struct err){0};
     c->data = os_data_dir(NULL, &none);
@@ -159,17 +158,6 @@ struct snapshot *catalogue_current(struct catalogue *c)
     return c->now = fresh;
 }
 
-bool catalogue_is_filled(const char *guest_dir)
-{
-    struct err none = {0};
-    scoped_fd int guest = os_dir_open(guest_dir, &none);
-    if (guest >= 0 && os_stamp(guest, "tools/catalogue.json").size > 2) /* [] */
-        return true;
-    none = (struct err){0};
-    scoped_fd int data = os_data_dir(NULL, &none);
-    return data >= 0 && os_stamp(data, "tools/changes").inode;
-}
-
 uint64_t catalogue_version(struct catalogue *c)
 {
     pthread_mutex_lock(&c->lock);
@@ -229,15 +217,6 @@ bool snapshot_none(const struct snapshot *s, struct str name, struct str vault,
     if (nearest)
         return err_set(e, ERR_NOT_FOUND, "there is no tool '%s'; the nearest is '%s'",
                        buf_cz(&shown), nearest);
-    bool built_in = false;
-    for (size_t i = 0; i < s->count; i++)
-        built_in |= s->all[i]->tool.builtin;
-    if (!built_in)
-        return err_set(
-            e, ERR_NOT_FOUND,
-            "there is no tool '%s'; the built-in ones are not installed: 'make "
-            "tools' in Cloche's own folder adds them",
-            buf_cz(&shown));
     return err_set(e, ERR_NOT_FOUND,
                    "there is no tool '%s'; %zu others are there%s%.120s", buf_cz(&shown),
                    s->count, s->problems.n ? "; could not be read: " : "",

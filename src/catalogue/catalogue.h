@@ -24,9 +24,6 @@ struct catalogue_options {
     struct engine *engine; /* borrowed; NULL: one of its own, when first needed */
     const char *compiler;  /* the program `cloche`, which compiles strangers' modules in
                               a process apart; NULL: found beside the guests */
-    bool (*taken)(
-        struct str name); /* is it another thing's name, which a tool of that name
-                                       would hide behind? NULL: none is */
 };
 /* Ends the program when there is no memory; what cannot be read shows at the calls. */
 struct catalogue *catalogue_open(const struct catalogue_options *o);
@@ -39,9 +36,7 @@ enum tool_style { TOOL_CLI, TOOL_JSON, TOOL_POSITIONAL };
 /* What a tool may do with files that it is shown; in memory of its own it may do all. */
 enum tool_access { TOOL_NO_FILES, TOOL_READ, TOOL_WRITE, TOOL_READWRITE };
 const char *tool_access_name(enum tool_access access); /* "readwrite", as manifests say */
-/* Objects, and arrays in arrays, are items alone. */
-enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_BOOLEAN, TOOL_ARRAY, TOOL_OBJECT };
-const char *tool_type_name(enum tool_type type); /* "string", as JSON Schema says */
+enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_BOOLEAN, TOOL_ARRAY };
 
 struct tool_parameter {
     const char *name, *description;
@@ -53,11 +48,6 @@ struct tool_parameter {
     int position;     /* from 1, among what has no flag; 0: none */
 };
 
-struct tool_exit {
-    uint32_t code;
-    const char *means;
-};
-
 struct tool {
     const char *id; /* a UUID; of a built-in tool, always the same */
     const char *name, *version, *description, *category;
@@ -67,9 +57,6 @@ struct tool {
         enum tool_access access;
         uint64_t memory_bytes;
         uint32_t timeout_ms;
-        const char *stdin_parameter;   /* whose value is standard input; NULL: none */
-        const struct tool_exit *exits; /* codes that are answers and no failures */
-        size_t exit_count;
     } execution;
     bool returns_object; /* stdout is JSON */
     const char *returns;
@@ -85,10 +72,6 @@ struct tool {
     const char *sha256;   /* of the module, in hexadecimal */
     const char *data_dir; /* its read-only files, shown at "/"; NULL: none */
 };
-
-/* What an exit code other than 0 tells that is no failure ("no line matched"); NULL: it is
- * one. */
-const char *tool_exit_means(const struct tool *t, uint32_t code);
 
 #define TOOL_NAME_MAX 64u
 #define TOOL_ID 37 /* a UUID and a NUL */
@@ -109,9 +92,9 @@ const struct tool *tool_find(struct catalogue *c, struct str name, struct str va
                              struct err *e);
 void tool_release(struct catalogue *c, const struct tool *t); /* NULL is fine */
 
-/* Its module, compiled when first needed, and loaded now. Valid while the tool is held.
- * ERR_INVALID: it is no module that can run here. */
-struct loadable *tool_module(struct catalogue *c, const struct tool *t, struct err *e);
+/* Its module, compiled when first needed, kept. Valid while the tool is held. ERR_INVALID:
+ * it is no module that can run here. */
+struct module *tool_module(struct catalogue *c, const struct tool *t, struct err *e);
 
 /* All that tool_find() could mean, disabled ones among them, by name. The list holds
  * each. */
@@ -126,8 +109,6 @@ bool tool_list(struct catalogue *c, struct str vault, struct tool_list *out,
                struct err *e);
 void tool_list_release(struct catalogue *c, struct tool_list *l); /* zeros are fine */
 
-/* May there be any tool at all: built in, or installed by the person? Looks at two files. */
-bool catalogue_is_filled(const char *guest_dir);
 /* Grows with every change of what there is; for news to clients. Cheap. */
 uint64_t catalogue_version(struct catalogue *c);
 
@@ -171,9 +152,6 @@ enum tool_replace {
  * NULL for all. */
 bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,
                   enum tool_replace replace, char id[static TOOL_ID], struct err *e);
-/* Can it be the id of a vault: letters, digits, '.', '_' and '-', the first no sign?
- * ERR_INVALID. */
-bool vault_id_check(const char *vault, struct err *e);
 /* ERR_NOT_FOUND; ERR_INVALID: a built-in one is disabled instead. */
 bool tool_remove(struct catalogue *c, const char *name, const char *vault, struct err *e);
 /* Enables or disables it: for all vaults, or for one. */

@@ -5,7 +5,6 @@
 #include "catalogue/manifest.h"
 #include "catalogue/package.h"
 #include "catalogue/records.h"
-#include "catalogue/semver.h"
 
 #define PACKAGE_MEMORY (4 * MANIFEST_MEMORY)
 
@@ -31,12 +30,6 @@ static bool fill(struct catalogue *c, struct tool_package *p, struct tool_notes 
     const struct json *m = json_read(buf_view(&p->manifest), p->arena, e);
     if (!m || !manifest_fill(m, p->arena, &p->tool, e))
         return false;
-    if (c->taken && c->taken(str_of(p->tool.name)))
-        return err_set(
-            e, ERR_CONFLICT,
-            "'%s' is the name of something of Cloche's own, which would be meant "
-            "by it; give the tool another name",
-            p->tool.name);
     if (p->key[0] && keys_read(c->config, p->arena, &keys, &none))
         p->tool.signer = keys_name(&keys, p->key);
     p->tool.id = "";
@@ -107,61 +100,16 @@ struct place {
     enum tool_replace replace;
 };
 
-/* A tool of that name that is installed, though not in this place. */
-static const struct entry *elsewhere(const struct snapshot *s, const char *name,
-                                     const struct entry *own)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        const struct entry *n = s->all[i];
-        if (n != own && !n->tool.builtin && !n->only_in && !strcmp(n->tool.name, name))
-            return n;
-    }
-    return NULL;
-}
-
-/* Another one beside it would leave the first as it is, and be meant here or there. */
-static bool refuse_second(const struct entry *n, const struct place *where, struct err *e)
-{
-    if (!n->tool.vault)
-        return err_set(e, ERR_CONFLICT,
-                       "a tool '%s' is installed for all vaults, version %.64s; 'cloche "
-                       "tool update' without --vault replaces it; to have one for the "
-                       "vault %.64s alone, remove it first",
-                       n->tool.name, n->tool.version, where->vault);
-    return err_set(e, ERR_CONFLICT,
-                   "a tool '%s' is installed for the vault %.64s alone, version %.64s; "
-                   "'cloche tool update --vault %.64s' replaces it, and 'cloche tool "
-                   "install' without --update installs another one beside it",
-                   n->tool.name, n->tool.vault, n->tool.version, n->tool.vault);
-}
-
-/* An update goes forward, as far as versions can be compared. */
-static bool check_newer(const struct tool *now, const struct tool *next, struct err *e)
-{
-    struct str a = str_of(now->version), b = str_of(next->version);
-    return !semver_is(a) || !semver_is(b) || semver_compare(b, a) >= 0 ||
-           err_set(
-               e, ERR_CONFLICT,
-               "version %.64s of '%s' is older than the installed %.64s; 'cloche tool "
-               "install --update' replaces that all the same",
-               next->version, next->name, now->version);
-}
-
 static bool check_free(const struct snapshot *s, const struct tool *t,
                        const struct place *where, struct err *e)
 {
     struct str vault = str_of(where->vault);
     const struct entry *own = installed(s, t->name, where->vault),
-                       *meant = snapshot_find(s, str_of(t->name), vault),
-                       *other = elsewhere(s, t->name, own);
-    if (!own && other && (where->replace != TOOL_NEW || other == meant))
-        return refuse_second(other, where, e);
+                       *meant = snapshot_find(s, str_of(t->name), vault);
     if (where->replace == TOOL_MUST_REPLACE && !own)
         return err_set(e, ERR_NOT_FOUND,
                        "no tool '%s' is installed%s; 'cloche tool install' does that",
                        t->name, where->vault ? " for this vault" : "");
-    if (where->replace == TOOL_MUST_REPLACE)
-        return check_newer(&own->tool, t, e);
     if (where->replace != TOOL_NEW || !meant)
         return true;
     if (meant->tool.builtin)
@@ -236,35 +184,25 @@ static bool plan(struct catalogue *c, const struct tool_package *p,
     return ok;
 }
 
-/* Can it run, within what its manifest allows? */
-static bool check_module(struct catalogue *c, const struct tool_package *p, struct err *e)
-{
-    uint64_t most = p->tool.execution.memory_bytes;
-    scoped(module_close) struct module *m = binary_open(c, buf_view(&p->files.wasm), e);
-    uint64_t least = m ? module_memory_bytes(m) : 0;
-    return m && (least <= most ||
-                 err_set(e, ERR_INVALID,
-                         "execution.memoryLimit is %llu, and the module begins with %llu "
-                         "bytes of memory, so that it would never run; more than that is "
-                         "accepted",
-                         (unsigned long long)most, (unsigned long long)least));
-}
-
 bool tool_install(struct catalogue *c, const struct tool_package *p, const char *vault,
                   enum tool_replace replace, char id[static TOOL_ID], struct err *e)
 {
     struct place where = {vault, replace};
     struct record r;
     struct edit ed;
+    scoped_buf struct buf compiled;
     struct str wasm = buf_view(&p->files.wasm);
+    buf_init(&compiled, SIZE_MAX / 2);
     /* Looked at before it is compiled, which takes long, and again when nobody else can
      * change it any more. */
     if ((vault && !vault_id_check(vault, e)) || !plan(c, p, &where, &r, id, e) ||
-        !check_module(c, p, e))
+        !binary_check(c, wasm, &compiled, e))
         return false;
     bool ok = edit_begin(c, &ed, e) && plan(c, p, &where, &r, id, e) &&
               module_write(&ed, r.wasm_sha256, wasm, e) && record_write(&ed, &r, e);
     edit_end(&ed);
+    if (ok)
+        binary_keep(c, wasm, buf_view(&compiled));
     return ok;
 }
 

@@ -11,13 +11,12 @@
 struct binary {
     struct binary *next;
     char *key, *dir, *file, *sha256;
-    char *image;   /* NULL: none */
-    char *hash;    /* module_source.wasm_hash; NULL: not to be believed */
-    bool builtin;  /* as trusted as the program */
-    unsigned refs; /* under the catalogue's lock */
-    struct catalogue *catalogue;
-    pthread_mutex_t lock;    /* guards the next */
-    struct loadable *module; /* made when first asked for */
+    char *image;          /* NULL: none */
+    char *hash;           /* module_source.wasm_hash; NULL: not to be believed */
+    bool builtin;         /* as trusted as the program */
+    unsigned refs;        /* under the catalogue's lock */
+    pthread_mutex_t lock; /* while it is compiled */
+    struct module *module;
 };
 
 struct entry {
@@ -43,7 +42,6 @@ struct snapshot {
 struct catalogue {
     char *guest_dir;
     char *compiler;                     /* NULL: beside the guests */
-    bool (*taken)(struct str name);     /* NULL: none is */
     struct engine *engine, *own_engine; /* the first: whose is used */
     char *own_ahead;                    /* which that borrows */
     int data, config, guest;            /* folders, -1 where there are none */
@@ -79,9 +77,12 @@ struct engine *catalogue_engine(struct catalogue *c, struct err *e);
 
 /* ---- packages ------------------------------------------------------------ */
 
-/* A module that can run as a tool: found in the cache, or compiled apart and put there.
- * To be closed. NULL and *e as tool_install() fails. */
-struct module *binary_open(struct catalogue *c, struct str wasm, struct err *e);
+/* A module that can run as a tool: found in the cache, or compiled apart and appended to
+ * `compiled`. As tool_install() fails. */
+bool binary_check(struct catalogue *c, struct str wasm, struct buf *compiled,
+                  struct err *e);
+/* Puts what was compiled into the cache, if it can. */
+void binary_keep(struct catalogue *c, struct str wasm, struct str compiled);
 
 /* ---- modules ------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "catalogue/plain.h"
-#include "catalogue/semver.h"
 
 #define SCHEMA_MEMORY ((size_t)1 << 20)
 #define NOTES_MAX ((size_t)16 << 10)
@@ -501,15 +500,6 @@ static void check_positions(struct check *c, const struct json *properties,
     }
 }
 
-static void check_stdin(struct check *c, const struct json *m,
-                        const struct json *properties, const struct place *whole)
-{
-    const struct json *name = json_get(json_get(m, "execution"), "stdinParam");
-    struct place at = {.outer = whole, .key = STR("execution.stdinParam")};
-    if (name && !json_get_str(properties, json_str(name)))
-        refuse_text(c, &at, "is no name of parameters.properties");
-}
-
 static void check_sense(struct check *c, const struct json *m)
 {
     const struct json *parameters = json_get(m, "parameters"),
@@ -523,11 +513,6 @@ static void check_sense(struct check *c, const struct json *m)
         check_parameter(c, it.value, style,
                         &(struct place){.outer = &list, .key = it.key});
     check_positions(c, properties, &list);
-    check_stdin(c, m, properties, &whole);
-    if (!semver_is(json_str(json_get(m, "version"))))
-        warn(c, &(struct place){.outer = &whole, .key = STR("version")},
-             "is no semantic version such as 1.2.3, so that nobody can tell which of two "
-             "is newer");
     check_clients(c, m, &whole, &list);
 }
 

@@ -14,17 +14,10 @@ static int named(struct str word, const char *const *words, size_t count)
     return 0;
 }
 
-static const char *const types[] = {"string", "number", "boolean", "array", "object"};
-
 static enum tool_type type_named(struct str word)
 {
-    return str_is(word, "integer") ? TOOL_NUMBER
-                                   : (enum tool_type)named(word, types, LENGTH(types));
-}
-
-const char *tool_type_name(enum tool_type type)
-{
-    return type < LENGTH(types) ? types[type] : "";
+    static const char *const words[] = {"string", "number", "boolean", "array"};
+    return (enum tool_type)named(word, words, LENGTH(words));
 }
 
 /* NULL: it is not there, or holds a NUL. */
@@ -100,46 +93,16 @@ static bool fill_parameters(const struct json *m, struct arena *a, struct tool *
     return true;
 }
 
-static bool fill_exits(const struct json *x, struct arena *a, struct tool *t,
-                       struct err *e)
-{
-    const struct json *codes = json_get(x, "exitCodes");
-    struct tool_exit *all = arena_get(a, (json_length(codes) + 1) * sizeof *all, e);
-    if (!all)
-        return false;
-    t->execution.exits = all;
-    struct json_iter it = json_iter(codes);
-    while (json_is(codes, JSON_OBJECT) && json_next(&it)) {
-        uint32_t code = 0;
-        for (size_t i = 0; i < it.key.n && i < 3; i++)
-            code = 10 * code + (uint32_t)(it.key.at[i] - '0');
-        const char *means = str_cz(json_str(it.value), a, e);
-        all[t->execution.exit_count++] = (struct tool_exit){code, means ? means : ""};
-    }
-    return !e->code;
-}
-
-const char *tool_exit_means(const struct tool *t, uint32_t code)
-{
-    for (size_t i = 0; code && i < t->execution.exit_count; i++)
-        if (t->execution.exits[i].code == code)
-            return t->execution.exits[i].means;
-    return NULL;
-}
-
-static bool fill_execution(const struct json *m, struct arena *a, struct tool *t,
-                           struct err *e)
+static void fill_execution(const struct json *m, struct tool *t)
 {
     static const char *const styles[] = {"cli", "json", "positional"};
     const struct json *x = json_get(m, "execution");
     t->execution.style =
         (enum tool_style)named(json_str(json_get(x, "argStyle")), styles, LENGTH(styles));
     t->execution.access = tool_access_named(json_str(json_get(x, "fileAccess")));
-    t->execution.stdin_parameter = text(x, "stdinParam", a);
     t->execution.memory_bytes =
         (uint64_t)json_int(json_get(x, "memoryLimit"), MEMORY_USUAL);
     t->execution.timeout_ms = (uint32_t)json_int(json_get(x, "timeout"), TIMEOUT_USUAL);
-    return fill_exits(x, a, t, e);
 }
 
 static const char *const accesses[] = {"none", "read", "write", "readwrite"};
@@ -167,5 +130,6 @@ bool manifest_fill(const struct json *m, struct arena *a, struct tool *t, struct
     t->returns_object = str_is(json_str(json_get(returns, "type")), "object");
     t->returns = text_or(returns, "description", a);
     t->manifest = m;
-    return fill_execution(m, a, t, e) && fill_parameters(m, a, t, e);
+    fill_execution(m, t);
+    return fill_parameters(m, a, t, e);
 }

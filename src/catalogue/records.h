@@ -48,3 +48,6 @@ bool module_write(struct edit *ed, const char *sha256, struct str wasm, struct e
 /* What is switched off: of a tool, for a vault or (NULL) for all. */
 bool switch_write(struct edit *ed, const char *id, const char *vault, bool on,
                   struct err *e);
+
+/* Letters, digits, '.', '_' and '-', the first no sign. */
+bool vault_id_check(const char *vault, struct err *e);

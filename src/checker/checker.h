@@ -19,15 +19,13 @@
 struct checker;
 /* Loads nothing yet. `guest_dir` holds the baked guest. `declarations` are texts (.d.ts)
  * of globals that code may find, `count` (CHECKER_DECLARATIONS_MAX at most); copied.
- * It is loaded by a question, and given back when none has come for a while.
  * Threads: safe. */
 struct checker *checker_new(struct engine *g, const char *guest_dir,
                             const struct str *declarations, size_t count);
 void checker_free(struct checker *c); /* NULL is fine; no question may be under way */
 SCOPED(checker, checker_free);
-/* Does what the first question would wait for, but keeps nothing of it in memory. For
- * servers, on a thread of their own. */
-bool checker_warm(struct checker *c, struct err *e);
+/* Does what the first question would wait for. For servers, on a thread of their own. */
+void checker_warm(struct checker *c);
 /* Was the guest built at all? Where not, every question is ERR_NOT_FOUND. */
 bool checker_is_there(const struct checker *c);
 

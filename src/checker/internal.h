@@ -11,8 +11,8 @@ struct tsgo;
 /* Copies `install`, the question that makes it read the declarations. */
 struct tsgo *tsgo_new(struct engine *g, const char *dir, struct str install);
 void tsgo_free(struct tsgo *u);
-/* Sees to it that loading is quick. */
-bool tsgo_prepare(struct tsgo *u, struct err *e);
+/* Loads it, where that was not done yet. */
+bool tsgo_load(struct tsgo *u, struct err *e);
 bool tsgo_is_there(const struct tsgo *u);
 /* Changes when the guest does. */
 void tsgo_version(const struct tsgo *u, struct buf *out);

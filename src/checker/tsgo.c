@@ -6,24 +6,26 @@
 #include "wasi/wasi.h"
 
 #define MODULE "checker.bare.wasm"
+#define IMAGE "checker.img"
 
 struct tsgo {
-    struct loadable *module;
+    struct engine *engine;
     char *dir;
     char *install;
     size_t install_size;
+    pthread_mutex_t lock; /* while the module is made */
+    struct module *_Atomic module;
 };
-
-static struct module *load(void *arg, struct engine *g, struct err *e);
 
 struct tsgo *tsgo_new(struct engine *g, const char *dir, struct str install)
 {
     struct tsgo *u = mem_new(sizeof *u);
-    u->module = loadable_new(g, load, u);
+    u->engine = g;
     u->dir = mem_strdup(dir);
     u->install = mem_new(install.n + 1);
     memcpy(u->install, install.at, install.n);
     u->install_size = install.n;
+    pthread_mutex_init(&u->lock, NULL);
     return u;
 }
 
@@ -31,7 +33,8 @@ void tsgo_free(struct tsgo *u)
 {
     if (!u)
         return;
-    loadable_free(u->module);
+    module_close(atomic_load(&u->module));
+    pthread_mutex_destroy(&u->lock);
     free(u->install);
     free(u->dir);
     free(u);
@@ -135,67 +138,73 @@ static bool ask(struct world *w, const struct buf *errors, struct str question,
 
 /* ---- loading --------------------------------------------------------------- */
 
-struct learning {
-    const struct tsgo *checker;
-    struct buf *errors;
-};
-
-/* A first world reads the declarations. */
-static bool learn(struct world *w, void *arg, uint64_t *notes, struct err *e)
+/* The module whose worlds know the declarations. */
+static struct module *freeze(const struct tsgo *u, struct module *bare, struct err *e)
 {
-    (void)notes;
-    const struct learning *l = arg;
-    const struct tsgo *u = l->checker;
     uint64_t none = 0;
     scoped_buf struct buf answer;
     buf_init(&answer, ANSWER_BYTES);
-    return ask(w, l->errors, (struct str){u->install, u->install_size}, &answer, e) &&
-           world_call(w, "settle", &none, 0, e);
-}
-
-static struct module *open_baked(struct tsgo *u, struct engine *g, struct err *e)
-{
     scoped_buf struct buf errors;
     buf_init(&errors, LAST_WORDS_MAX);
     scoped(wasi_free) struct wasi *system =
         wasi_new(&(struct wasi_options){.errors = &errors}, e);
-    if (!system)
+    struct world_limits limits = {.memory_bytes = CHECKER_MEMORY_BYTES};
+    scoped(world_close) struct world *w =
+        system ? world_open(bare, &limits, system, e) : NULL;
+    if (!w || !ask(w, &errors, (struct str){u->install, u->install_size}, &answer, e) ||
+        !world_call(w, "settle", &none, 0, e))
         return NULL;
-    uint64_t notes[BAKED_NOTES] = {0};
-    struct learning arg = {u, &errors};
-    struct baked_first first = {.text = {u->install, u->install_size},
-                                .prepare = learn,
-                                .arg = &arg,
-                                .data = system,
-                                .memory_bytes = CHECKER_MEMORY_BYTES};
-    struct baked_guest baked = {.dir = u->dir, .name = "checker", .first = &first};
-    baked.imports = wasi_imports(&baked.import_count);
-    return module_open_baked(g, ENGINE_FOREIGN, &baked, notes, e);
+    return module_freeze(w, e);
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static struct module *open_bare(struct tsgo *u, struct err *e)
 {
-    struct tsgo *u = arg;
+    struct str wasm = {0}, image = {0};
+    struct module *m = NULL;
+    scoped_fd int dir = os_dir_open(u->dir, e);
+    if (dir >= 0 && os_map_file(dir, MODULE, &wasm, e) &&
+        os_map_file(dir, IMAGE, &image, e)) {
+        struct module_source source = {.wasm = wasm, .image = image};
+        source.imports = wasi_imports(&source.import_count);
+        m = module_open(u->engine, ENGINE_FOREIGN, &source, e);
+    }
+    os_unmap(&wasm);
+    os_unmap(&image);
+    return m;
+}
+
+static struct module *open_module(struct tsgo *u, struct err *e)
+{
     if (!tsgo_is_there(u)) {
         err_set(
             e, ERR_NOT_FOUND,
             "types were not checked: the checker is not built; 'make checker' does it");
         return NULL;
     }
-    struct module *m = open_baked(u, g, e);
+    scoped(module_close) struct module *bare = open_bare(u, e);
+    struct module *m = bare ? freeze(u, bare, e) : NULL;
     if (!m)
         err_wrap(e, "the type checker's guest");
     return m;
 }
 
-bool tsgo_prepare(struct tsgo *u, struct err *e)
+bool tsgo_load(struct tsgo *u, struct err *e)
 {
-    return loadable_prepare(u->module, e);
+    if (atomic_load_explicit(&u->module, memory_order_acquire))
+        return true;
+    pthread_mutex_lock(&u->lock);
+    struct module *m = atomic_load(&u->module);
+    if (!m && (m = open_module(u, e)))
+        atomic_store_explicit(&u->module, m, memory_order_release);
+    pthread_mutex_unlock(&u->lock);
+    return m != NULL;
 }
 
 bool tsgo_ask(struct tsgo *u, struct str question, const struct checker_question *q,
               struct buf *out, struct err *e)
 {
+    if (!tsgo_load(u, e))
+        return false;
     scoped_buf struct buf errors;
     buf_init(&errors, LAST_WORDS_MAX);
     scoped(wasi_free) struct wasi *system = wasi_new(
@@ -208,6 +217,6 @@ bool tsgo_ask(struct tsgo *u, struct str question, const struct checker_question
                                   .tenant = q->tenant,
                                   .cancel = q->cancel};
     scoped(world_close) struct world *w =
-        system ? loadable_open(u->module, &limits, system, e) : NULL;
+        system ? world_open(atomic_load(&u->module), &limits, system, e) : NULL;
     return w && ask(w, &errors, question, out, e);
 }

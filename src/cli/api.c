@@ -51,6 +51,6 @@ int command_api(int argc, char **argv)
     }
     if (!join(words, use.given, &name) || !actions_api(what, buf_view(&name), &text, &e))
         return cli_fail(&e);
-    cli_put(buf_view(&text));
+    fwrite(text.at, 1, text.n, stdout);
     return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
 }

@@ -33,7 +33,7 @@ static void print_entry(const struct json *entry, bool as_json)
     } else {
         approvals_tell(entry, &text);
     }
-    cli_put(buf_view(&text));
+    fputs(buf_cz(&text), stdout);
 }
 
 static bool read_list(struct approvals_command *c, struct buf *text,
@@ -55,7 +55,7 @@ static bool list(struct approvals_command *c, struct err *e)
     if (!read_list(c, &text, &all, a, e))
         return false;
     if (c->json) {
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
         return true;
     }
     struct json_iter it = json_iter(all);

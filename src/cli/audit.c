@@ -128,7 +128,7 @@ static bool print_line(void *arg, struct str line, struct err *e)
             buf_str(&text, line);
         else /* what is no record: a trail may hold anything */
             json_put_str(&w, line);
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
     } else if (r) {
         /* What a call came to says more than that it would change something. */
         if (!str_is(json_str(json_get(r, "event")), "intent"))
@@ -150,22 +150,12 @@ static bool list(struct audit_command *c, struct err *e)
     return trail_read(c->trail, (uint64_t)n, print_line, c, e);
 }
 
-/* What is odd in a file is told of, and no reason to stop. */
-static bool is_read(bool ok, struct err *e)
-{
-    if (ok || e->code != ERR_LIMIT)
-        return ok;
-    (void)cli_fail(e);
-    *e = (struct err){0};
-    return true;
-}
-
 /* Until it is interrupted, or nobody reads what it prints. */
 static bool follow(struct audit_command *c, struct err *e)
 {
     struct trail_place *place = mem_new(sizeof *place);
     /* The place first: what comes meanwhile may be printed twice, never missed. */
-    bool ok = trail_follow(c->trail, place, print_line, c, e) && is_read(list(c, e), e);
+    bool ok = trail_follow(c->trail, place, print_line, c, e) && list(c, e);
     while (ok && fflush(stdout) == 0 && !ferror(stdout)) {
         (void)nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         ok = trail_follow(c->trail, place, print_line, c, e);
@@ -179,23 +169,23 @@ static void print_finding(const struct json *v)
     const struct json *bad = json_get(v, "bad"), *missing = json_get(v, "missing");
     bool ok = json_bool(json_get(v, "ok"), false);
     printf("%s %.*s: %lld records\n", ok ? "ok " : "BAD",
-           SPELT_ARGS(json_str(json_get(v, "folder"))),
+           STR_ARGS(json_str(json_get(v, "folder"))),
            (long long)json_int(json_get(v, "records"), 0));
     if (bad)
         printf("    record %lld, %.*s:%lld: %.*s\n",
                (long long)json_int(json_get(bad, "record"), 0),
-               SPELT_ARGS(json_str(json_get(bad, "file"))),
+               STR_ARGS(json_str(json_get(bad, "file"))),
                (long long)json_int(json_get(bad, "line"), 0),
-               SPELT_ARGS(json_str(json_get(bad, "why"))));
+               STR_ARGS(json_str(json_get(bad, "why"))));
     if (missing)
         printf("    records %lld to %lld: %.*s\n",
                (long long)json_int(json_get(missing, "from"), 0),
                (long long)json_int(json_get(missing, "to"), 0),
-               SPELT_ARGS(json_str(json_get(missing, "why"))));
+               STR_ARGS(json_str(json_get(missing, "why"))));
     static const char *const notes[] = {"note", "before"};
     for (size_t i = 0; i < LENGTH(notes); i++)
         if (json_get(v, notes[i]))
-            printf("    %.*s\n", SPELT_ARGS(json_str(json_get(v, notes[i]))));
+            printf("    %.*s\n", STR_ARGS(json_str(json_get(v, notes[i]))));
 }
 
 /* The history of the vault beside the audit. */
@@ -208,7 +198,7 @@ static void print_history(const struct json *h)
         printf("    no record names the call that made revision %lld of ",
                (long long)json_int(json_get(it.value, "revision"), 0));
         print_text(json_str(json_get(it.value, "id")));
-        printf(", %.*s\n", SPELT_ARGS(json_str(json_get(it.value, "time"))));
+        printf(", %.*s\n", STR_ARGS(json_str(json_get(it.value, "time"))));
     }
     int64_t all = json_int(json_get(h, "unrecorded_count"), 0);
     if (all > (int64_t)json_length(json_get(h, "unrecorded")))
@@ -219,7 +209,7 @@ static void print_history(const struct json *h)
     if (json_get(h, "record"))
         printf("    the history ends with change %lld; record %.*s names change %lld\n",
                (long long)json_int(json_get(h, "history_ends"), 0),
-               SPELT_ARGS(json_str(json_get(h, "record"))),
+               STR_ARGS(json_str(json_get(h, "record"))),
                (long long)json_int(json_get(h, "recorded_revision"), 0));
 }
 
@@ -244,7 +234,7 @@ static bool verify(struct audit_command *c, struct err *e)
     const struct json *found = json_read(buf_view(&out), a, e);
     struct json_iter it = json_iter(json_get(found, "trails"));
     if (c->json)
-        cli_put_line(buf_view(&out));
+        printf("%s\n", buf_cz(&out));
     while (!c->json && json_next(&it))
         print_finding(it.value);
     if (!c->json && json_get(found, "history"))
@@ -288,7 +278,7 @@ static void show_json(struct str line, const struct buf *code)
     if (code)
         json_pair_str(&w, "code", buf_view(code));
     json_close(&w);
-    cli_put_line(buf_view(&text));
+    printf("%s\n", buf_cz(&text));
 }
 
 /* Each line of it as it stands, but for what would leave the line. */
@@ -335,7 +325,7 @@ static bool show(struct audit_command *c, struct err *e)
     struct err not_kept = {0};
     buf_init(&w.line, TEXT_MAX);
     buf_init(&code, TEXT_MAX);
-    bool ok = trail_back(c->trail, find_record, &w, e);
+    bool ok = trail_read(c->trail, 0, find_record, &w, e);
     if (ok && !w.line.n)
         ok = err_set(e, ERR_NOT_FOUND,
                      "no record is '%.70s'; its number or the beginning of its mac is "
@@ -368,52 +358,28 @@ static bool record_export(struct audit_command *c, const struct json *what, stru
     return ward_event_end(&told, c->ward, NULL, true, e);
 }
 
-/* Where the copy goes first; a terminal gets it from there, as it gets all text. */
-static int open_copy(const struct audit_command *c, FILE **shown, struct err *e)
-{
-    *shown = !c->out && isatty(STDOUT_FILENO) ? tmpfile() : NULL;
-    int fd = c->out   ? open(c->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
-             : *shown ? dup(fileno(*shown))
-                      : dup(STDOUT_FILENO);
-    if (fd < 0)
-        err_set(e, errno == EEXIST ? ERR_CONFLICT : ERR_IO, "cannot write %.200s: %m",
-                c->out ? c->out : "the standard output");
-    return fd;
-}
-
-static void show_copy(FILE *copy)
-{
-    char *line = NULL;
-    size_t room = 0;
-    rewind(copy);
-    for (ssize_t n; (n = getline(&line, &room, copy)) > 0;)
-        cli_put((struct str){line, (size_t)n});
-    free(line);
-}
-
 static bool export(struct audit_command *c, struct err *e)
 {
-    FILE *shown;
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
     scoped_buf struct buf text;
     buf_init(&text, 4096);
     struct json_writer w = json_writer(&text);
     if (c->remove && !c->out)
         return err_set(e, ERR_INVALID, "--remove needs --out FILE, where the copy goes");
-    scoped_fd int fd = open_copy(c, &shown, e);
-    bool done =
-        fd >= 0 && trail_export(c->trail, fd, str_of(c->before), c->remove, &w, e);
-    if (shown) {
-        show_copy(shown);
-        (void)fclose(shown);
-    }
-    if (!done)
+    scoped_fd int fd = c->out
+                           ? open(c->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
+                           : dup(STDOUT_FILENO);
+    if (fd < 0)
+        return err_set(e, errno == EEXIST ? ERR_CONFLICT : ERR_IO,
+                       "cannot write %.200s: %m",
+                       c->out ? c->out : "the standard output");
+    if (!trail_export(c->trail, fd, str_of(c->before), c->remove, &w, e))
         return false;
     const struct json *what = json_read(buf_view(&text), a, e);
     if (!what || (c->remove && !record_export(c, what, e)))
         return false;
     if (c->json && c->out)
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
     else
         fprintf(stderr, "%lld records exported%s%s\n",
                 (long long)json_int(json_get(what, "records"), 0),
@@ -443,7 +409,7 @@ static bool verify_file(struct audit_command *c, struct err *e)
         return false;
     struct json_iter it = json_iter(json_get(json_read(buf_view(&text), a, e), "chains"));
     if (c->json)
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
     while (!c->json && json_next(&it)) {
         printf("%s records %lld to %lld",
                json_bool(json_get(it.value, "ok"), false) ? "ok " : "BAD",
@@ -452,7 +418,7 @@ static bool verify_file(struct audit_command *c, struct err *e)
         if (json_get(it.value, "why"))
             printf(": line %lld: %.*s",
                    (long long)json_int(json_get(it.value, "line"), 0),
-                   SPELT_ARGS(json_str(json_get(it.value, "why"))));
+                   STR_ARGS(json_str(json_get(it.value, "why"))));
         printf("\n");
     }
     return sound || err_set(e, ERR_CONFLICT, "the export is not as it was written");

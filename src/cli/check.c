@@ -66,7 +66,7 @@ int cli_check(struct cloche *c, const char *file, const char *arguments,
     const char *text = cloche_text_at(out);
     const struct json *answer = json_read(str_of(text), arena, &broken);
     if (as_json)
-        cli_put_line(str_of(text));
+        printf("%s\n", text);
     else
         print_findings(file, answer);
     return json_bool(json_get(answer, "ok"), false) ? EXIT_DONE : EXIT_FAILED;

@@ -7,11 +7,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "actions/actions.h"
 #include "catalogue/catalogue.h"
 #include "cli/commands.h"
 #include "engine/engine.h"
-#include "lazy/lazy.h"
 
 static const struct command {
     const char *name, *words, *help;
@@ -54,7 +52,7 @@ static void help(void)
     for (size_t i = 0; i < LENGTH(commands); i++)
         printf("  %-9s %-42s %s\n", commands[i].name, commands[i].words,
                commands[i].help);
-    printf("\n  cloche help COMMAND    says more; cloche --version prints the version\n\n"
+    printf("\n  cloche COMMAND --help    says more; --version prints the version\n\n"
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }
 
@@ -68,32 +66,6 @@ struct str cli_spelt(struct cli_text *t, struct str text)
     return (struct str){t->at, shown.n};
 }
 
-#define PIECE ((size_t)64 << 10)
-
-void cli_put(struct str text)
-{
-    if (!isatty(STDOUT_FILENO)) {
-        fwrite(text.at, 1, text.n, stdout);
-        return;
-    }
-    scoped_buf struct buf escaped;
-    buf_init(&escaped, 6 * PIECE);
-    while (text.n) {
-        size_t n = str_cut(text, PIECE).n;
-        n = n ? n : text.n < PIECE ? text.n : PIECE; /* no UTF-8 */
-        buf_clear(&escaped);
-        str_escape((struct str){text.at, n}, &escaped);
-        fwrite(escaped.at, 1, escaped.n, stdout);
-        text = (struct str){text.at + n, text.n - n};
-    }
-}
-
-void cli_put_line(struct str text)
-{
-    cli_put(text);
-    putchar('\n');
-}
-
 int cli_fail(const struct err *e)
 {
     fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e->msg)));
@@ -104,12 +76,6 @@ int cli_fail_library(const struct cloche_error *e)
 {
     fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(cloche_error_message(e))));
     return cloche_error_code(e) == CLOCHE_INVALID ? EXIT_WRONG : EXIT_FAILED;
-}
-
-int cli_fail_open(const struct cloche_error *e)
-{
-    int exit = cli_fail_library(e);
-    return cloche_error_code(e) == CLOCHE_NOT_FOUND ? EXIT_WRONG : exit;
 }
 
 struct cloche_options *cli_options(const char *const *vaults, const char *const *roots)
@@ -134,61 +100,6 @@ static void fill_streams(void)
         (void)close(fd);
 }
 
-int cli_fail_name(const char *of, const char *name, const char *const *names,
-                  size_t count)
-{
-    struct err e = {0};
-    scoped_buf struct buf known;
-    buf_init(&known, 400);
-    for (size_t i = 0; i < count; i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    const char *near = str_nearest(str_of(name), names, count);
-    char command[100];
-    (void)snprintf(command, sizeof command, "cloche %s%s%.60s", of ? of : "",
-                   of ? " " : "", name);
-    if (near)
-        err_set(&e, ERR_INVALID, "there is no '%s'; did you mean '%s'?", command, near);
-    else
-        err_set(&e, ERR_INVALID, "there is no '%s'; known here: %s", command,
-                buf_cz(&known));
-    return cli_fail(&e);
-}
-
-static bool is_one_of(const char *word, const char *const *words)
-{
-    while (*words && strcmp(word, *words) != 0)
-        words++;
-    return *words != NULL;
-}
-
-static int run_command(const char *name, int argc, char **argv,
-                       const struct cli_extras *extras)
-{
-    const char *names[LENGTH(commands)];
-    for (size_t i = 0; i < LENGTH(commands); i++) {
-        names[i] = commands[i].name;
-        if (!strcmp(name, commands[i].name))
-            return commands[i].run ? commands[i].run(argc, argv)
-                                   : commands[i].serve(argc, argv, extras);
-    }
-    return cli_fail_name(NULL, name, names, LENGTH(commands));
-}
-
-/* It gives up the right to open files before it calls what is loaded. */
-static int compile_module(int argc, char **argv)
-{
-    struct err e = {0};
-    return lazy_load_all(&e) ? tool_compile_main(argc, argv) : cli_fail(&e);
-}
-
-static int make_ready(void)
-{
-    struct err e = {0};
-    struct actions_options none = {0};
-    scoped(actions_close) struct actions *a = actions_open(&none, &e);
-    return a && actions_make_ready(a, &e) ? EXIT_DONE : cli_fail(&e);
-}
-
 int cli_run(int argc, char **argv, const struct cli_extras *extras)
 {
     fill_streams();
@@ -196,26 +107,28 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
      * library would soon keep them, in an arena for each thread. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
-    const char *name = argc > 1 ? argv[1] : "help";
-    bool asks = is_one_of(name, (const char *const[]){"--help", "-h", "help", NULL});
-    if (asks && argc < 3) {
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+        !strcmp(argv[1], "help")) {
         help();
         return argc < 2 ? EXIT_WRONG : EXIT_DONE;
     }
-    if (is_one_of(name, (const char *const[]){"--version", "-V", "version", NULL})) {
+    if (!strcmp(argv[1], "--version")) {
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }
-    if (!strcmp(name, "compile-module")) /* not for people */
-        return compile_module(argc, argv);
-    if (!strcmp(name, "make-ready")) /* nor this: part of the build */
-        return make_ready();
-    if (!asks)
-        return run_command(name, argc, argv, extras);
-    /* "cloche help tool run" is "cloche tool run --help". */
-    char *words[] = {argv[0], argv[2], argc > 3 ? argv[3] : (char[]){"--help"},
-                     (char[]){"--help"}, NULL};
-    return run_command(argv[2], argc > 3 ? 4 : 3, words, extras);
+    if (!strcmp(argv[1], "compile-module")) /* not for people */
+        return tool_compile_main(argc, argv);
+    for (size_t i = 0; i < LENGTH(commands); i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run ? commands[i].run(argc, argv)
+                                   : commands[i].serve(argc, argv, extras);
+    struct err e = {0};
+    err_set(
+        &e, ERR_INVALID,
+        "there is no command '%.60s'; eval, mcp, serve, reindex, doctor, api, vault, "
+        "session, token, callers, approvals, audit, policy, tool, vm and fn are, and --help tells of them",
+        argv[1]);
+    return cli_fail(&e);
 }
 
 /* ---- signals ----------------------------------------------------------- */
@@ -226,10 +139,6 @@ int cli_stop_signal(struct err *e)
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    /* Its terminal is gone; who asked for that to be passed over (nohup) is not ended. */
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-        sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     int fd = signalfd(-1, &set, SFD_CLOEXEC);
     if (fd < 0)

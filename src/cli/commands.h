@@ -43,21 +43,10 @@ struct cli_text {
 struct str cli_spelt(struct cli_text *t, struct str text);
 #define SPELT_ARGS(text) STR_ARGS(cli_spelt(&(struct cli_text){{0}}, text))
 
-/* Text as it stands, JSON for the most part, to standard output; a terminal gets what would
- * move its cursor, hide or turn there as JSON escapes (str_escape()). */
-void cli_put(struct str text);
-void cli_put_line(struct str text); /* and a line end */
-
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
-/* There is no such command, of `of` ("tool", or NULL): which one was meant, or all; the exit
- * code. */
-int cli_fail_name(const char *of, const char *name, const char *const *names,
-                  size_t count);
 /* The same of a failure of the library. */
 int cli_fail_library(const struct cloche_error *e);
-/* The same where a vault could not be opened: one that is not there is a wrong call. */
-int cli_fail_open(const struct cloche_error *e);
 
 /* The library over these folders, or the user's vaults; lists end in NULL. */
 SCOPED(cloche, cloche_close);
@@ -76,7 +65,6 @@ void cli_keep_result(struct cloche *c, struct cloche_caller *who, struct str ans
 int cli_check(struct cloche *c, const char *file, const char *arguments,
               struct cloche_caller *who, bool as_json);
 
-/* A descriptor that becomes readable at SIGINT, SIGTERM or SIGHUP (unless that is ignored);
- * -1 and ERR_IO. Call
+/* A descriptor that becomes readable at SIGINT or SIGTERM; -1 and ERR_IO. Call
  * before any thread is made. */
 int cli_stop_signal(struct err *e);

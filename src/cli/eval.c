@@ -12,8 +12,7 @@
 
 struct eval {
     const char *vaults[OPTION_REPEAT + 1], *roots[OPTION_REPEAT + 1];
-    const char *lang, *timeout, *compute, *memory, *level, *allow, *context, *session,
-        *code;
+    const char *lang, *timeout, *memory, *level, *allow, *context, *session, *code;
     const char *workspace, *fuel; /* of a script */
     bool help, network, files, trace, check, as_json;
     const char *file;
@@ -29,8 +28,7 @@ static bool read_code(const struct eval *o, struct buf *out, struct err *e)
         from_stdin ? dup(STDIN_FILENO) : open(o->file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set(e, ERR_INVALID, "cannot open the file %.200s: %m", o->file);
-    return os_read_fd(fd, out, e) ||
-           err_wrap(e, "%.200s", from_stdin ? "standard input" : o->file);
+    return os_read_fd(fd, out, e);
 }
 
 static void put_allowed(struct json_writer *w, const char *list)
@@ -77,11 +75,6 @@ static bool write_arguments(const struct eval *o, struct str code, struct buf *o
             return false;
         json_pair_int(&w, "timeout", n);
     }
-    if (o->compute) {
-        if (!options_number("--compute-timeout", o->compute, 1, 1000000000, &n, e))
-            return false;
-        json_pair_int(&w, "computeTimeout", n);
-    }
     if (o->memory) {
         if (!options_number("--memory", o->memory, 1, 1000000, &n, e))
             return false;
@@ -114,7 +107,6 @@ static bool check_kind(const struct eval *o, struct err *e)
         const char *name;
     } others[] = {{is_typescript(o), "TypeScript"},
                   {o->timeout, "--timeout"},
-                  {o->compute, "--compute-timeout"},
                   {o->allow, "--allow"},
                   {o->context, "--context"},
                   {o->session, "--session"},
@@ -163,66 +155,43 @@ static bool check_context(const char *context, struct err *e)
     return json_read(str_of(context), a, e) || err_wrap(e, "--context");
 }
 
-/* What the action calls by another name than the command line does. */
-static void put_sentence(struct str message, struct err *e)
+/* The exit code, and a refusal's sentence on stderr: the call was wrong then. */
+static int exit_of(struct str answer)
 {
-    static const char *const names[][2] = {
-        {"memoryLimit ", "--memory "},     {"timeout ", "--timeout "},
-        {"allowedAPIs ", "--allow "},      {"context ", "--context "},
-        {"session ", "--session "},        {"language ", "--lang "},
-        {"workspace_id ", "--workspace "}, {"fuel ", "--fuel "},
-    };
-    const char *option = "";
-    for (size_t i = 0; i < LENGTH(names) && !*option; i++)
-        if (str_starts(message, names[i][0])) {
-            option = names[i][1];
-            message.at += strlen(names[i][0]);
-            message.n -= strlen(names[i][0]);
-        }
-    err_set(e, ERR_INVALID, "%s%.*s", option, STR_ARGS(message));
-}
-
-/* Was the call wrong, so that nothing ran? Then *e says what is wrong with it. */
-static bool is_refused(struct str answer, struct err *e)
-{
+    struct err e = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
-    const struct json *details = json_get(json_read(answer, a, e), "errorDetails");
+    const struct json *details = json_get(json_read(answer, a, &e), "errorDetails");
     if (!str_is(json_str(json_get(details, "code")), "INVALID") ||
         json_get(details, "name"))
-        return false;
-    put_sentence(json_str(json_get(details, "message")), e);
-    return true;
+        return EXIT_FAILED;
+    err_set(&e, ERR_INVALID, "%.*s", STR_ARGS(json_str(json_get(details, "message"))));
+    return cli_fail(&e);
 }
 
 static int evaluate(struct eval *o, struct cloche *c, const char *arguments)
 {
     int failed = 0;
-    struct err wrong = {0};
     scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
     scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
     scoped(cloche_caller_free) struct cloche_caller *terminal =
         cloche_caller_new("terminal", o->trust);
     if (o->check)
-        return cli_check(c,
-                         o->file && strcmp(o->file, "-") ? o->file
-                         : is_typescript(o)              ? "code.ts"
-                                                         : "code.js",
+        return cli_check(c, o->file && strcmp(o->file, "-") ? o->file : "code.js",
                          arguments, terminal, o->as_json);
     const char *tool = o->workspace ? "run_script" : "evaluate_note_code";
     if (cloche_call_tool(c, terminal, tool, arguments, NULL, out, &failed, e))
         return cli_fail_library(e);
     struct str answer = {cloche_text_at(out), cloche_text_size(out)};
-    if (failed && is_refused(answer, &wrong))
-        return cli_fail(&wrong);
     if (failed)
         cli_keep_result(c, terminal, answer);
     /* The code has run: its answer is printed whatever becomes of this. */
     if (cloche_keep_vault(c, terminal, e))
         (void)cli_fail_library(e);
-    cli_put_line(answer);
+    fwrite(answer.at, 1, answer.n, stdout);
+    putchar('\n');
     if (fflush(stdout) != 0)
         return EXIT_FAILED;
-    return failed ? EXIT_FAILED : EXIT_DONE;
+    return failed ? exit_of(answer) : EXIT_DONE;
 }
 
 static int run(struct eval *o)
@@ -239,7 +208,7 @@ static int run(struct eval *o)
     scoped(cloche_options_free) struct cloche_options *options =
         cli_options(o->vaults, o->roots);
     scoped(cloche_close) struct cloche *c = cloche_open(options, why);
-    return c ? evaluate(o, c, buf_cz(&arguments)) : cli_fail_open(why);
+    return c ? evaluate(o, c, buf_cz(&arguments)) : cli_fail_library(why);
 }
 
 int command_eval(int argc, char **argv)
@@ -250,9 +219,7 @@ int command_eval(int argc, char **argv)
         {"--vault-root", o.roots, NULL, "DIR...", ROOT_HELP},
         {"-e", &o.code, NULL, "CODE", "the code itself, instead of a FILE or -"},
         {"--lang", &o.lang, NULL, "js|ts", "the code's language (js)"},
-        {"--timeout", &o.timeout, NULL, "MS", "time in all, waiting included (5000)"},
-        {"--compute-timeout", &o.compute, NULL, "MS",
-         "computing time alone; --timeout may then be longer"},
+        {"--timeout", &o.timeout, NULL, "MS", "computing time (5000)"},
         {"--memory", &o.memory, NULL, "MB", "memory (128)"},
         {"--level", &o.level, NULL, "LEVEL",
          "full, limited or zero: how far it is trusted"},

@@ -3,6 +3,7 @@
 #include "cli/fn.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "approvals/approvals.h"
 #include "cli/options.h"
@@ -83,7 +84,7 @@ bool fn_call(struct fn *f, const char *action, int *exit)
         f->held = cloche_text_new();
     if (!c || cloche_call_tool(c, terminal, action, buf_cz(&f->text), NULL, f->held,
                                &failed, why)) {
-        *exit = cli_fail_open(why);
+        *exit = cli_fail_library(why);
         return false;
     }
     f->failed = failed != 0;
@@ -97,7 +98,7 @@ bool fn_goes_on(struct fn *f, int *exit)
 {
     struct str error = json_str(json_get(f->answered, "error"));
     if (f->json) {
-        cli_put_line(f->answer);
+        printf("%.*s\n", STR_ARGS(f->answer));
         return false;
     }
     if (!f->failed)
@@ -107,10 +108,8 @@ bool fn_goes_on(struct fn *f, int *exit)
         fn_print_findings("error", json_get(f->answered, "errors"));
     fn_print_findings("warning", json_get(f->answered, "warnings"));
     fn_print_tests(json_get(f->answered, "tests"));
-    fn_print_breaking(f->answered);
     if (error.n)
-        fprintf(stderr, "cloche: %.*s%s\n", SPELT_ARGS(error),
-                json_get(f->answered, "breaking") ? " (--force)" : "");
+        fprintf(stderr, "cloche: %.*s\n", STR_ARGS(error));
     *exit = EXIT_FAILED;
     return false;
 }
@@ -144,25 +143,6 @@ void fn_print_findings(const char *kind, const struct json *list)
             putchar('\n');
         }
     }
-}
-
-void fn_print_breaking(const struct json *answer)
-{
-    struct json_iter reasons = json_iter(json_get(answer, "reasons"));
-    struct json_iter callers = json_iter(json_get(answer, "callers"));
-    struct json_iter followed = json_iter(json_get(answer, "rewritten"));
-    while (json_next(&reasons)) {
-        fputs("breaking: ", stdout);
-        fn_print(json_str(reasons.value));
-        putchar('\n');
-    }
-    for (bool first = true; json_next(&callers); first = false)
-        printf("%s%.*s", first ? "called by " : ", ",
-               SPELT_ARGS(json_str(callers.value)));
-    if (json_length(json_get(answer, "callers")))
-        putchar('\n');
-    while (json_next(&followed))
-        printf("%.*s: changed with it\n", SPELT_ARGS(json_str(followed.value)));
 }
 
 void fn_print_tests(const struct json *tests)
@@ -225,17 +205,11 @@ bool fn_plain(struct fn *f, const char *usage, int argc, char **argv, const char
 
 bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit)
 {
-    return fn_put_from(f, key, text, 1, exit);
-}
-
-bool fn_put_from(struct fn *f, const char *key, const char *text, long long least,
-                 int *exit)
-{
     struct err e = {0};
     long long n;
     if (!text)
         return true;
-    if (!options_number(key, text, least, UINT32_MAX, &n, &e)) {
+    if (!options_number(key, text, 1, UINT32_MAX, &n, &e)) {
         *exit = cli_fail(&e);
         return false;
     }
@@ -243,12 +217,28 @@ bool fn_put_from(struct fn *f, const char *key, const char *text, long long leas
     return true;
 }
 
+void fn_print_lines(struct str text)
+{
+    if (!isatty(STDOUT_FILENO)) {
+        printf("%.*s\n", STR_ARGS(text));
+        return;
+    }
+    while (text.n) {
+        const char *end = memchr(text.at, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.at) : text.n;
+        fn_print((struct str){text.at, n});
+        putchar('\n');
+        n += end != NULL;
+        text = (struct str){text.at + n, text.n - n};
+    }
+}
+
 bool fn_write_out(const char *path, struct str text, struct err *e)
 {
     if (!path) {
-        cli_put_line(text.n && text.at[text.n - 1] == '\n'
-                         ? (struct str){text.at, text.n - 1}
-                         : text);
+        fn_print_lines(text.n && text.at[text.n - 1] == '\n'
+                           ? (struct str){text.at, text.n - 1}
+                           : text);
         return fflush(stdout) == 0 || err_set(e, ERR_IO, "cannot write: %m");
     }
     FILE *to = fopen(path, "we");

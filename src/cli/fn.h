@@ -27,8 +27,6 @@ bool fn_goes_on(struct fn *f, int *exit);
 void fn_print(struct str text);
 void fn_print_findings(const char *kind, const struct json *list);
 void fn_print_tests(const struct json *tests);
-/* Why a change is a breaking one, and whom it breaks; nothing where it is none. */
-void fn_print_breaking(const struct json *answer);
 
 /* Each reads its own words from argv[2] on (argv[1] is its name). */
 int fn_list(int argc, char **argv);
@@ -68,8 +66,7 @@ bool fn_plain(struct fn *f, const char *usage, int argc, char **argv, const char
               size_t least, size_t most, int *exit);
 /* A number of an option or word into the arguments, where it is given. */
 bool fn_put_number(struct fn *f, const char *key, const char *text, int *exit);
-/* The same, where less than 1 is a number, too. */
-bool fn_put_from(struct fn *f, const char *key, const char *text, long long least,
-                 int *exit);
+/* Prints lines of code: as they are where nobody's terminal shows them. */
+void fn_print_lines(struct str text);
 /* Writes a file of the person's, or prints it where `path` is NULL. */
 bool fn_write_out(const char *path, struct str text, struct err *e);

@@ -75,7 +75,6 @@ static int print_kept(struct fn *f, int exit)
     fn_print_findings("warning", json_get(f->answered, "warnings"));
     if (json_length(json_get(tests, "results")))
         fn_print_tests(tests);
-    fn_print_breaking(f->answered);
     printf("%.*s: %.*s",
            SPELT_ARGS(json_str(json_get(json_get(f->answered, "function"), "name"))),
            SPELT_ARGS(json_str(json_get(f->answered, "action"))));
@@ -130,16 +129,14 @@ int fn_update(int argc, char **argv)
         {"--description", &description, NULL, "TEXT", "what it does"},
         {"--note", &note, NULL, "TEXT", "why, for the list of versions"},
         {"--expected", &version, NULL, "VERSION", "refuse where it has another by now"},
-        HOW_OPTIONS(how, "although its examples fail, or it breaks callers"),
+        HOW_OPTIONS(how, "although its examples fail"),
         FN_OPTIONS(f),
     };
     int exit;
     if (!fn_options(
             &f,
             "cloche fn update NAME [FILE] [OPTIONS]\n\n"
-            "Changes a custom function: a new version. FILE is as for 'cloche fn add'.\n"
-            "Functions that call it are changed with its name. What breaks callers\n"
-            "is refused without --force.",
+            "Changes a custom function: a new version. FILE is as for 'cloche fn add'.",
             rows, LENGTH(rows), argc, argv, words, 1, 2, &exit))
         return exit;
     struct err e = {0};
@@ -291,7 +288,7 @@ int fn_test(int argc, char **argv)
     if (!fn_call(&f, "test_custom_function", &exit))
         return exit;
     if (f.json || args) {
-        cli_put_line(f.answer);
+        printf("%.*s\n", STR_ARGS(f.answer));
         return exit;
     }
     fn_print_tests(json_get(f.answered, "tests"));

@@ -64,6 +64,7 @@ static void print_import(const struct json *answer)
         fn_print_findings("  error", json_get(it.value, "errors"));
         fn_print_findings("  warning", json_get(it.value, "warnings"));
     }
+    fn_print_findings("error", json_get(answer, "errors"));
 }
 
 int fn_import(int argc, char **argv)
@@ -100,9 +101,11 @@ int fn_import(int argc, char **argv)
         json_pair_bool(&f.w, "dryRun", true);
     if (!fn_call(&f, "import_custom_functions", &exit))
         return exit;
-    if (!f.json)
-        print_import(f.answered);
-    (void)fn_goes_on(&f, &exit);
+    if (f.json || json_get(f.answered, "errorDetails")) {
+        (void)fn_goes_on(&f, &exit);
+        return exit;
+    }
+    print_import(f.answered);
     return exit;
 }
 
@@ -122,7 +125,7 @@ static int backups(int argc, char **argv, bool list, const char *usage)
     struct str made = json_str(json_get(f.answered, "backup"));
     struct json_iter it = json_iter(json_get(f.answered, "backups"));
     if (made.n)
-        printf("%.*s\n", SPELT_ARGS(made));
+        printf("%.*s\n", STR_ARGS(made));
     while (list && json_next(&it))
         printf("%.*s  %lld functions%s\n",
                SPELT_ARGS(json_str(json_get(it.value, "backup"))),

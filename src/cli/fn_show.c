@@ -1,4 +1,4 @@
-/* cloche fn list, show, versions, diff. */
+/* cloche fn list, show, versions, diff, stats, templates. */
 #include <stdio.h>
 
 #include "cli/fn.h"
@@ -49,18 +49,12 @@ int fn_list(int argc, char **argv)
 {
     scoped_fn struct fn f = {0};
     const char *words[WORDS_MAX + 1] = {0}, *tags[OPTION_REPEAT + 1] = {0};
-    const char *by = NULL, *sort = NULL, *limit = NULL, *cursor = NULL, *order = NULL;
-    const char *least = NULL, *most = NULL, *since = NULL, *idle = NULL;
+    const char *by = NULL, *sort = NULL, *limit = NULL, *cursor = NULL;
     const struct option_row rows[] = {
         {"--tag", tags, NULL, "TAG...", "only those that have it; may be repeated"},
         {"--by", &by, NULL, "agent|user", "who registered it"},
         {"--sort", &sort, NULL, "HOW",
          "name (else the greatest first), createdAt, updatedAt, usageCount, lastUsed"},
-        {"--order", &order, NULL, "asc|desc", "the other way round"},
-        {"--min-usage", &least, NULL, "N", "called so often at least"},
-        {"--max-usage", &most, NULL, "N", "called so often at most; 0: never"},
-        {"--used-since", &since, NULL, "DATE", "called since then"},
-        {"--unused-since", &idle, NULL, "DATE", "not called since then"},
         {"--limit", &limit, NULL, "N", "rows (1000)"},
         {"--cursor", &cursor, NULL, "NAME", "go on behind this one"},
         FN_OPTIONS(f),
@@ -78,19 +72,11 @@ int fn_list(int argc, char **argv)
     put_strings(&f, "tags", tags);
     if (by)
         json_pair_cstr(&f.w, "createdBy", by);
-    const struct {
-        const char *key, *value;
-    } texts[] = {{"sort", sort},
-                 {"order", order},
-                 {"usedSince", since},
-                 {"unusedSince", idle},
-                 {"cursor", cursor}};
-    for (size_t i = 0; i < LENGTH(texts); i++)
-        if (texts[i].value)
-            json_pair_cstr(&f.w, texts[i].key, texts[i].value);
-    if (!fn_put_from(&f, "minUsage", least, 0, &exit) ||
-        !fn_put_from(&f, "maxUsage", most, 0, &exit) ||
-        !fn_put_number(&f, "limit", limit ? limit : "1000", &exit) ||
+    if (sort)
+        json_pair_cstr(&f.w, "sort", sort);
+    if (cursor)
+        json_pair_cstr(&f.w, "cursor", cursor);
+    if (!fn_put_number(&f, "limit", limit ? limit : "1000", &exit) ||
         !fn_call(&f, "list_custom_functions", &exit) || !fn_goes_on(&f, &exit))
         return exit;
     print_rows(json_get(f.answered, "functions"));
@@ -117,12 +103,12 @@ static void print_function(const struct json *answer)
     }
     printf("\n    version %lld, by %.*s, of %.*s; %lld calls\n    for example: ",
            (long long)json_int(json_get(meta, "version"), 0),
-           SPELT_ARGS(json_str(json_get(meta, "createdBy"))),
-           SPELT_ARGS(json_str(json_get(meta, "updatedAt"))),
+           STR_ARGS(json_str(json_get(meta, "createdBy"))),
+           STR_ARGS(json_str(json_get(meta, "updatedAt"))),
            (long long)json_int(json_get(meta, "usageCount"), 0));
     fn_print(json_str(json_get(answer, "usage")));
     printf("\n\n");
-    cli_put_line(json_str(json_get(fn, "code")));
+    fn_print_lines(json_str(json_get(fn, "code")));
 }
 
 int fn_show(int argc, char **argv)
@@ -205,6 +191,71 @@ int fn_diff(int argc, char **argv)
         !fn_put_number(&f, "to", words[2], &exit) ||
         !fn_call(&f, "custom_function_versions", &exit) || !fn_goes_on(&f, &exit))
         return exit;
-    cli_put_line(json_str(json_get(json_get(f.answered, "diff"), "diff")));
+    fn_print_lines(json_str(json_get(json_get(f.answered, "diff"), "diff")));
+    return EXIT_DONE;
+}
+
+/* ---- stats, templates --------------------------------------------------------------------------- */
+
+static void print_use(const struct json *row)
+{
+    const struct json *times = json_get(row, "durations");
+    printf("%-28.*s %6lld calls, %lld failed",
+           SPELT_ARGS(json_str(json_get(row, "name"))),
+           (long long)json_int(json_get(row, "calls"), 0),
+           (long long)json_int(json_get(row, "failed"), 0));
+    if (json_get(times, "p50"))
+        printf(", p50 %.1f ms, p95 %.1f ms", json_number(json_get(times, "p50"), 0),
+               json_number(json_get(times, "p95"), 0));
+    putchar('\n');
+}
+
+int fn_stats(int argc, char **argv)
+{
+    scoped_fn struct fn f = {0};
+    const char *words[1] = {0};
+    int exit;
+    if (!fn_plain(
+            &f,
+            "cloche fn stats [NAME] [OPTIONS]\n\n"
+            "How custom functions are used, and what could be better; --json tells\n"
+            "all figures.",
+            argc, argv, words, 0, 1, &exit))
+        return exit;
+    if (words[0])
+        json_pair_cstr(&f.w, "name", words[0]);
+    if (!fn_call(&f, "custom_function_stats", &exit) || !fn_goes_on(&f, &exit))
+        return exit;
+    const struct json *all = json_get(f.answered, "functions");
+    struct json_iter it = json_iter(all);
+    if (!all)
+        print_use(f.answered);
+    while (json_next(&it))
+        print_use(it.value);
+    it = json_iter(json_get(f.answered, "suggestions"));
+    while (json_next(&it)) {
+        fputs("- ", stdout);
+        fn_print(json_str(json_get(it.value, "message")));
+        putchar('\n');
+    }
+    return EXIT_DONE;
+}
+
+int fn_templates(int argc, char **argv)
+{
+    scoped_fn struct fn f = {0};
+    const char *words[1] = {0};
+    int exit;
+    if (!fn_plain(&f,
+                  "cloche fn templates [OPTIONS]\n\n"
+                  "What 'cloche fn new NAME --template T' can make a function of.",
+                  argc, argv, words, 0, 0, &exit))
+        return exit;
+    if (!fn_call(&f, "custom_function_templates", &exit) || !fn_goes_on(&f, &exit))
+        return exit;
+    struct json_iter it = json_iter(json_get(f.answered, "templates"));
+    while (json_next(&it))
+        printf("%-20.*s %.*s\n", SPELT_ARGS(json_str(json_get(it.value, "template"))),
+               SPELT_ARGS(json_str(json_get(it.value, "description"))));
     return EXIT_DONE;
 }

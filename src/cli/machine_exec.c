@@ -23,7 +23,7 @@ static int fail(struct typing *t, const struct err *e)
 {
     int exit = typing_failed(t);
     if (exit == MACHINE_EXIT_FAILED)
-        fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e->msg)));
+        fprintf(stderr, "cloche: %s\n", e->msg);
     return exit;
 }
 

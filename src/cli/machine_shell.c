@@ -134,7 +134,7 @@ int machine_shell(int argc, char **argv)
         exit = machine_box_open(&box, &w, &e) ? run(&w, typing, &box, &e)
                                               : typing_failed(typing);
     if (e.code)
-        fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e.msg)));
+        fprintf(stderr, "cloche: %s\n", e.msg);
     typing_end(take(typing));
     machine_box_close(&box);
     return exit;

@@ -10,8 +10,6 @@ static const struct option_row *find(const struct option_row *rows, size_t count
 {
     const char *equals = strchr(word, '=');
     struct str name = {word, equals ? (size_t)(equals - word) : strlen(word)};
-    if (str_is(name, "-h"))
-        name = STR("--help");
     for (size_t i = 0; i < count; i++)
         if (str_is(name, rows[i].name))
             return &rows[i];
@@ -21,19 +19,10 @@ static const struct option_row *find(const struct option_row *rows, size_t count
 static bool refuse_unknown(const struct option_row *rows, size_t count, const char *word,
                            struct err *e)
 {
-    const char *names[OPTIONS_MAX];
     scoped_buf struct buf known;
-    buf_init(&known, 600);
-    must(count <= LENGTH(names));
-    for (size_t i = 0; i < count; i++) {
-        names[i] = rows[i].name;
+    buf_init(&known, 300);
+    for (size_t i = 0; i < count; i++)
         buf_printf(&known, "%s%s", i ? " " : "", rows[i].name);
-    }
-    struct str given = {word, strcspn(word, "=")};
-    const char *near = given.n > 2 ? str_nearest(given, names, count) : NULL;
-    if (near)
-        return err_set(e, ERR_INVALID, "unknown option '%.60s'; did you mean %s?", word,
-                       near);
     return err_set(e, ERR_INVALID, "unknown option '%.60s'; known here: %s", word,
                    buf_cz(&known));
 }

@@ -3,9 +3,8 @@
 #include "base/base.h"
 
 #define OPTION_REPEAT 32u
-#define OPTIONS_MAX 40u /* rows of one table */
 
-/* One option: `--name VALUE` or `--name=VALUE`, or a bare `--name`; -h is --help. */
+/* One option: `--name VALUE` or `--name=VALUE`, or a bare `--name`. */
 struct option_row {
     const char *name; /* "--vault", or "-e" */
     /* Where its value goes; NULL: it has none. Where `argument` ends with "..." it may

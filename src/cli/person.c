@@ -14,8 +14,8 @@ void person_open(struct person *p)
     *p = (struct person){.guard = guard_open(&options), .approvals = approvals_open(&e)};
     p->guest_dir = p->approvals ? actions_guest_dir(&e) : NULL;
     if (p->guest_dir)
-        p->catalogue = catalogue_open(&(struct catalogue_options){
-            .guest_dir = p->guest_dir, .taken = actions_name_taken});
+        p->catalogue =
+            catalogue_open(&(struct catalogue_options){.guest_dir = p->guest_dir});
     struct desk_options desk = {
         .guard = p->guard, .approvals = p->approvals, .catalogue = p->catalogue};
     if (p->catalogue)

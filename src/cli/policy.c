@@ -67,8 +67,6 @@ struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
     scoped(free) char *true_path = dir >= 0 ? os_dir_path(dir, e) : NULL;
     if (path && !true_path) {
         name_folder(vault, e);
-        if (e->code == ERR_NOT_FOUND)
-            e->code = ERR_INVALID; /* the call was wrong */
         return NULL;
     }
     *ward = guard_ward(g, true_path, e);
@@ -83,7 +81,7 @@ static void print_value(const struct json *v)
     buf_init(&text, TEXT_MAX);
     struct json_writer w = json_writer(&text);
     json_put(&w, v);
-    cli_put(buf_view(&text));
+    printf("%s", buf_cz(&text));
 }
 
 static void print_problems(const struct json *found)
@@ -127,7 +125,7 @@ static bool show(struct policy_command *c, struct err *e)
     if (!ward_show(c->ward, &out, e))
         return false;
     if (c->json)
-        cli_put_line(buf_view(&out));
+        printf("%s\n", buf_cz(&out));
     else
         print_shown(json_read(buf_view(&out), c->arena, e));
     return true;
@@ -141,9 +139,7 @@ static bool read_file(const char *file, struct buf *out, struct err *e)
     scoped_fd int fd = from_stdin ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set(e, ERR_INVALID, "cannot open the file %.200s: %m", file);
-    return buf_cstr(out, "") &&
-           (os_read_fd(fd, out, e) ||
-            err_wrap(e, "%.200s", from_stdin ? "standard input" : file));
+    return buf_cstr(out, "") && os_read_fd(fd, out, e);
 }
 
 static bool check(struct policy_command *c, struct err *e)
@@ -161,7 +157,7 @@ static bool check(struct policy_command *c, struct err *e)
         return false;
     bool ok = json_bool(json_get(found, "ok"), false);
     if (c->json)
-        cli_put_line(buf_view(&out));
+        printf("%s\n", buf_cz(&out));
     else
         print_problems(found);
     if (!c->json && ok)

@@ -20,7 +20,6 @@
 
 #define DRAIN_MS 6000u
 #define WORKERS 24u
-#define HEALTH_PATH "/healthz"
 #define LOOK_MS 1000 /* between looks for tokens that are not good any more */
 #define PER_SECOND_MOST 1000000
 #define RUNNING_MOST 100000
@@ -38,7 +37,7 @@ struct service {
     struct access *access;
     struct person person; /* of a server: its page */
     struct cloche *cloche;
-    int stop; /* as cli_stop_signal() */
+    int stop; /* readable at SIGINT or SIGTERM */
 };
 
 static void log_alert(void *arg, const struct alert *alert)
@@ -60,11 +59,8 @@ static bool service_open(struct service *s, const struct cli_extras *extras,
     if (extras)
         embed_options_extras(o, extras->tools, extras->tool_count, &extras->readable);
     s->cloche = cloche_open(o, why);
-    if (!s->cloche) {
-        enum err_code code = embed_error(why)->code;
-        return err_set(e, code == ERR_NOT_FOUND ? ERR_INVALID : code, "%s",
-                       cloche_error_message(why));
-    }
+    if (!s->cloche)
+        return err_set(e, embed_error(why)->code, "%s", cloche_error_message(why));
     if (extras && extras->opened)
         extras->opened(extras->arg, embed_workspaces(s->cloche));
     actions_on_alert(embed_actions(s->cloche), log_alert, NULL);
@@ -124,20 +120,6 @@ static bool may_read_metrics(const struct http_request *rq, struct http_response
                 "the metrics need a token with the scope 'audit' that is for all vaults");
     http_set_header(rs, "WWW-Authenticate", challenge);
     return false;
-}
-
-/* For balancers and supervisors: that it answers says it all. */
-static bool tell_health(void *none, struct http_request *rq, struct http_response *rs,
-                        void **work)
-{
-    (void)none, (void)work;
-    if (str_is(http_method(rq), "GET")) {
-        http_say(rs, 200, "ok");
-    } else {
-        http_say(rs, 405, "GET tells whether the server answers");
-        http_set_header(rs, "Allow", "GET, HEAD");
-    }
-    return true;
 }
 
 /* On a connection's thread: some thousand counters are told in well under a
@@ -262,7 +244,6 @@ static bool open_access(struct service *s, struct err *e)
                                      .running = (unsigned)running,
                                      .refused = record_refusal,
                                      .persons_path = DESK_PATH,
-                                     .public_path = HEALTH_PATH,
                                      .arg = s};
     if (!read_oauth(s, &options.oauth, e))
         return false;
@@ -288,17 +269,13 @@ static bool serve(struct service *s, struct err *e)
     struct mcp *mcp = embed_mcp(s->cloche, e);
     if (!mcp)
         return false;
-    struct http_route routes[3 + REST_ROUTES + ACCESS_ROUTES + 2] = {
-        mcp_route(mcp),
-        {.path = "/metrics", .arg = actions, .begin = tell_metrics},
-        {.path = HEALTH_PATH, .head = true, .begin = tell_health}};
-    size_t count = 3 + REST_ROUTES;
-    rest_routes(embed_workspaces(s->cloche), routes + 3);
+    struct http_route routes[2 + REST_ROUTES + ACCESS_ROUTES + 1] = {
+        mcp_route(mcp), {.path = "/metrics", .arg = actions, .begin = tell_metrics}};
+    size_t count = 2 + REST_ROUTES;
+    rest_routes(embed_workspaces(s->cloche), routes + 2);
     count += access_routes(s->access, routes + count);
-    if (s->person.desk) {
+    if (s->person.desk)
         routes[count++] = desk_route(s->person.desk);
-        routes[count++] = desk_root_route();
-    }
     struct http_options options = {.listen = s->listen ? s->listen : "127.0.0.1:7878",
                                    .routes = routes,
                                    .n_routes = count,

@@ -34,22 +34,17 @@ int subcommands_run(const struct subcommands *s, int argc, char **argv)
     const char *name = argc > 2 ? argv[2] : "";
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         return print_help(s, EXIT_DONE);
-    /* "cloche tool help run" is "cloche tool run --help". */
-    char *help[] = {argv[0], argc > 3 ? argv[3] : NULL, (char[]){"--help"}, NULL};
-    if (!strcmp(name, "help")) {
-        for (size_t i = 0; i < s->count && argc > 3; i++)
-            if (!strcmp(argv[3], s->rows[i].name))
-                return s->rows[i].run(3, help);
-        return print_help(s, EXIT_DONE);
-    }
     for (size_t i = 0; i < s->count; i++)
         if (!strcmp(name, s->rows[i].name))
             return s->rows[i].run(argc - 1, argv + 1);
     if (!*name)
         return print_help(s, EXIT_WRONG);
-    const char *names[SUBCOMMANDS_MAX];
-    must(s->count <= LENGTH(names));
+    scoped_buf struct buf known;
+    buf_init(&known, 300);
     for (size_t i = 0; i < s->count; i++)
-        names[i] = s->rows[i].name;
-    return cli_fail_name(s->of, name, names, s->count);
+        buf_printf(&known, "%s%s", i ? ", " : "", s->rows[i].name);
+    struct err e = {0};
+    err_set(&e, ERR_INVALID, "there is no 'cloche %s %.60s'; known here: %s", s->of, name,
+            buf_cz(&known));
+    return cli_fail(&e);
 }

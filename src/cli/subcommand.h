@@ -2,8 +2,6 @@
 #pragma once
 #include <stddef.h>
 
-#define SUBCOMMANDS_MAX 24u
-
 struct subcommand {
     const char *name, *words, *help; /* "show", "NAME [--json]", what it does */
     /* Reads its own words from argv[2] on (argv[1] is its name). */

@@ -17,7 +17,7 @@ struct token_command {
     const char *words[2]; /* the verb, and which token */
     size_t count;
     const char *scopes, *level, *expires, *vaults[OPTION_REPEAT + 1];
-    bool json, help, unregistered;
+    bool json, help;
 };
 
 /* ---- create ------------------------------------------------------------- */
@@ -48,21 +48,18 @@ static bool read_expiry(const char *text, int64_t *out, struct err *e)
 }
 
 /* A misspelt id would be a token that opens nothing. */
-static bool check_vaults(const struct policy_names *vaults, struct err *e)
+static void warn_of_unknown(const struct policy_names *vaults)
 {
+    struct err none = {0};
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list = {0};
-    if (!vaults_read(a, &list, e))
-        return false;
+    (void)vaults_read(a, &list, &none);
     for (size_t i = 0; i < vaults->n; i++)
         if (!vaults_find(&list, str_of(vaults->at[i])))
-            return err_set(e, ERR_INVALID,
-                           "no registered vault has the id '%.60s', and no token was "
-                           "made; 'cloche vault list' shows them. For a folder that "
-                           "'cloche serve --vault DIR' is given, whose id is its name, "
-                           "add --unregistered",
-                           vaults->at[i]);
-    return true;
+            fprintf(stderr,
+                    "cloche: no registered vault has the id \"%s\"; one that is given "
+                    "with 'cloche serve --vault DIR' has its folder's name\n",
+                    vaults->at[i]);
 }
 
 /* In the user's own trail, before the token is told. */
@@ -103,8 +100,7 @@ static bool create(const struct token_command *c, struct err *e)
     if (!scopes_read(c->scopes ? c->scopes : SCOPES_USUAL, &w.scopes, e) ||
         !read_expiry(c->expires ? c->expires : EXPIRES_USUAL, &w.expires_ms, e))
         return false;
-    if (!c->unregistered && !check_vaults(&w.vaults, e))
-        return false;
+    warn_of_unknown(&w.vaults);
     if (!token_create(&w, text, e))
         return false;
     struct err why = {0};
@@ -150,11 +146,11 @@ static void print_token(const struct json *t)
     printf(" of ");
     print_words(json_get(t, "vaults"), "all vaults");
     if (revoked.n)
-        printf("; revoked %.*s\n", SPELT_ARGS(revoked));
+        printf("; revoked %.*s\n", STR_ARGS(revoked));
     else
         printf("; expires %.*s, last used %.*s\n",
-               SPELT_ARGS(expires.n ? expires : STR("never")),
-               SPELT_ARGS(used.n ? used : STR("never")));
+               STR_ARGS(expires.n ? expires : STR("never")),
+               STR_ARGS(used.n ? used : STR("never")));
 }
 
 static bool list(const struct token_command *c, struct err *e)
@@ -166,7 +162,7 @@ static bool list(const struct token_command *c, struct err *e)
     if (!tokens_list(&w, e))
         return false;
     if (c->json)
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
     struct json_iter it = json_iter(c->json ? NULL : json_read(buf_view(&text), a, e));
     while (json_next(&it))
         print_token(it.value);
@@ -185,12 +181,10 @@ static bool run_verb(const struct token_command *c, struct err *e)
 {
     const char *verb = c->count ? c->words[0] : "list";
     bool creates = !strcmp(verb, "create");
-    if (!creates &&
-        (c->scopes || c->level || c->expires || c->vaults[0] || c->unregistered))
-        return err_set(
-            e, ERR_INVALID,
-            "--scope, --vault, --unregistered, --level and --expires belong to "
-            "cloche token create");
+    if (!creates && (c->scopes || c->level || c->expires || c->vaults[0]))
+        return err_set(e, ERR_INVALID,
+                       "--scope, --vault, --level and --expires belong to cloche token "
+                       "create");
     if (creates && c->count == 2)
         return create(c, e);
     if (!strcmp(verb, "revoke") && c->count == 2)
@@ -209,8 +203,6 @@ int command_token(int argc, char **argv)
          "create: of read,write,evaluate,audit (" SCOPES_USUAL ")"},
         {"--vault", c.vaults, NULL, "ID...",
          "create: for this vault only; may be repeated"},
-        {"--unregistered", NULL, &c.unregistered, NULL,
-         "create: a --vault need not be registered"},
         {"--level", &c.level, NULL, "LEVEL",
          "create: at most full, limited or zero (full)"},
         {"--expires", &c.expires, NULL, "TIME",

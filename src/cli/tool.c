@@ -6,7 +6,6 @@
 #include "actions/actions.h"
 #include "cli/commands.h"
 #include "cli/subcommand.h"
-#include "vaults/vaults.h"
 
 static const struct subcommand subcommands[] = {
     {"run", "[OPTIONS] NAME [ARGS...]", "run a tool as a program", tool_run},
@@ -48,37 +47,9 @@ bool toolbox_open(struct toolbox *t, struct err *e)
     t->engine = engine_open(&(struct engine_options){.ahead = t->ahead}, e);
     if (!t->engine)
         return false;
-    t->catalogue = catalogue_open(&(struct catalogue_options){
-        .guest_dir = t->guest_dir, .engine = t->engine, .taken = actions_name_taken});
+    t->catalogue = catalogue_open(
+        &(struct catalogue_options){.guest_dir = t->guest_dir, .engine = t->engine});
     return true;
-}
-
-static bool is_registered(const char *vault, struct err *e)
-{
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
-    struct vaults list = {0};
-    return vaults_read(a, &list, e) && vaults_find(&list, str_of(vault));
-}
-
-bool tool_vault_known(struct toolbox *t, const char *vault, bool unregistered,
-                      struct err *e)
-{
-    if (!vault || !vault_id_check(vault, e) || unregistered)
-        return !e->code;
-    struct tool_list l = {0};
-    bool known = is_registered(vault, e) ||
-                 (!e->code && tool_list(t->catalogue, TOOL_EVERY_VAULT, &l, e));
-    if (l.tools) {
-        known = false;
-        for (size_t i = 0; i < l.count; i++)
-            known |= l.tools[i]->vault && !strcmp(l.tools[i]->vault, vault);
-    }
-    tool_list_release(t->catalogue, &l);
-    return known || err_set(e, ERR_INVALID,
-                            "no registered vault has the id '%.64s'; 'cloche vault list' "
-                            "shows them. For a folder that '--vault DIR' is given, whose "
-                            "id is its name, add --unregistered",
-                            vault);
 }
 
 void toolbox_close(struct toolbox *t)

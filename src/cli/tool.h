@@ -25,11 +25,6 @@ struct toolbox {
     struct catalogue *catalogue;
 };
 bool toolbox_open(struct toolbox *t, struct err *e);
-/* Is there a vault of that id (NULL: none is meant): registered, or one that a tool is
- * installed for? A misspelt one would be a tool that nobody has. false and ERR_INVALID. */
-bool tool_vault_known(struct toolbox *t, const char *vault, bool unregistered,
-                      struct err *e);
-#define UNREGISTERED_HELP "the vault is in no list: its id is the name of its folder"
 void toolbox_close(struct toolbox *t);
 #define scoped_toolbox __attribute__((cleanup(toolbox_close)))
 

@@ -16,7 +16,7 @@
 
 struct install_command {
     const char *words[1], *vault[2];
-    bool update, json, help, unregistered;
+    bool update, json, help;
 };
 
 /* ---- what the commands share --------------------------------------------- */
@@ -121,9 +121,7 @@ static int run_install(const struct install_command *c, enum tool_replace replac
     struct tool_notes notes;
     scoped_toolbox struct toolbox box = {0};
     tool_notes_init(&notes);
-    bool ok = toolbox_open(&box, &e) &&
-              tool_vault_known(&box, c->vault[0], c->unregistered, &e) &&
-              install(c, &box, replace, &notes, &e);
+    bool ok = toolbox_open(&box, &e) && install(c, &box, replace, &notes, &e);
     print_notes(&notes);
     tool_notes_done(&notes);
     return ok ? EXIT_DONE : cli_fail(&e);
@@ -192,7 +190,6 @@ static int run_verb(const struct install_command *c, enum verb verb)
     const struct tool named = {.name = c->words[0], .version = ""};
     bool ok =
         toolbox_open(&box, &e) &&
-        tool_vault_known(&box, c->vault[0], c->unregistered, &e) &&
         (verb == VERB_REMOVE ? tool_remove(box.catalogue, c->words[0], c->vault[0], &e)
                              : tool_switch(box.catalogue, c->words[0], c->vault[0],
                                            verb == VERB_ENABLE, &e)) &&
@@ -237,19 +234,16 @@ static int run_check(const struct install_command *c)
 static bool begin(struct install_command *c, const char *usage, const char *needs,
                   bool may_update, bool has_vault, int argc, char **argv, int *exit)
 {
-    struct option_row rows[5];
+    struct option_row rows[4];
     size_t n = 0;
     struct err e = {0};
     if (may_update)
         rows[n++] = (struct option_row){
             "--update", NULL, &c->update, NULL,
             "replace an installed tool, or take a built-in one's place"};
-    if (has_vault) {
+    if (has_vault)
         rows[n++] =
             (struct option_row){"--vault", c->vault, NULL, "ID", "for this vault alone"};
-        rows[n++] = (struct option_row){"--unregistered", NULL, &c->unregistered, NULL,
-                                        UNREGISTERED_HELP};
-    }
     rows[n++] = (struct option_row){"--help", NULL, &c->help, NULL, "this list"};
     struct option_use use = {.usage = usage,
                              .rows = rows,

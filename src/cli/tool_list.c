@@ -13,7 +13,7 @@
 
 struct list_command {
     const char *words[1], *vault[2];
-    bool json, help, unregistered;
+    bool json, help;
 };
 
 /* What holds for an agent's run of it, and how it is told. */
@@ -30,12 +30,6 @@ static struct permit_tool facts_of(const struct tool *t)
                                 .reads = access == TOOL_READ || access == TOOL_READWRITE,
                                 .writes =
                                     access == TOOL_WRITE || access == TOOL_READWRITE};
-}
-
-static bool asks_for_files(const struct standing *s, const struct tool *t)
-{
-    struct permit_tool facts = facts_of(t);
-    return s->policy && policy_asks_for_files(s->policy, &facts);
 }
 
 static const char *permission_of(const struct standing *s, const struct tool *t)
@@ -79,7 +73,6 @@ static void put_tool(struct json_writer *w, const struct standing *s,
     json_pair_cstr(w, "category", t->category);
     json_pair_cstr(w, "source", t->builtin ? "builtin" : "user");
     json_pair_cstr(w, "permission", permission_of(s, t));
-    json_pair_bool(w, "asksForFiles", asks_for_files(s, t));
     json_pair_bool(w, "enabled", t->enabled);
     put_text(w, "vault", t->vault);
     put_text(w, "signer", t->signer);
@@ -110,12 +103,12 @@ static void print_row(const struct standing *s, const struct tool *t)
     print_cell(t->license ? t->license : "-", 20, 40);
     print_cell(t->category, 12, 24);
     print_cell(t->builtin ? "builtin" : "user", 7, 8);
-    print_cell(asks_for_files(s, t) ? "for files" : permission_of(s, t), 9, 9);
+    print_cell(permission_of(s, t), 8, 8);
     printf("%s", t->enabled ? "enabled" : "disabled");
     if (t->vault)
-        printf(", for the vault %.*s", SPELT_ARGS(str_of(t->vault)));
+        printf(", for the vault %s", t->vault);
     if (t->signer)
-        printf(", signed by %.*s", SPELT_ARGS(str_of(t->signer)));
+        printf(", signed by %s", t->signer);
     printf("\n");
 }
 
@@ -126,7 +119,7 @@ static void print_list(const struct list_command *c, const struct standing *s,
     buf_init(&text, LIST_BYTES);
     struct json_writer w = json_writer(&text);
     if (!c->json && l->count)
-        printf("%-15s %-12s %-20s %-12s %-7s %-9s %s\n", "NAME", "VERSION", "LICENSE",
+        printf("%-15s %-12s %-20s %-12s %-7s %-8s %s\n", "NAME", "VERSION", "LICENSE",
                "CATEGORY", "SOURCE", "AGENTS", "STATE");
     json_open_array(&w);
     for (size_t i = 0; i < l->count; i++) {
@@ -137,7 +130,7 @@ static void print_list(const struct list_command *c, const struct standing *s,
     }
     json_close(&w);
     if (c->json)
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
 }
 
 static bool list(const struct list_command *c, struct toolbox *box,
@@ -145,8 +138,7 @@ static bool list(const struct list_command *c, struct toolbox *box,
 {
     struct tool_list l;
     struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
-    if (!tool_vault_known(box, c->vault[0], c->unregistered, e) ||
-        !tool_list(box->catalogue, vault, &l, e))
+    if (!tool_list(box->catalogue, vault, &l, e))
         return false;
     print_list(c, s, &l);
     struct buf problems = {.at = (char *)(uintptr_t)l.problems, .n = strlen(l.problems)};
@@ -177,9 +169,10 @@ static void print_choices(const struct json *choices, struct buf *out)
 
 static void print_parameter(const struct tool_parameter *p)
 {
+    static const char *const types[] = {"string", "number", "boolean", "array"};
     scoped_buf struct buf line;
     buf_init(&line, (size_t)64 << 10);
-    buf_printf(&line, "%s (%s%s", p->name, tool_type_name(p->type),
+    buf_printf(&line, "%s (%s%s", p->name, types[p->type],
                p->required ? ", required" : "");
     print_choices(p->choices, &line);
     buf_printf(&line, ") %s", p->description);
@@ -228,8 +221,7 @@ static bool show(const struct list_command *c, struct toolbox *box,
 {
     struct tool_list l;
     struct str vault = c->vault[0] ? str_of(c->vault[0]) : TOOL_EVERY_VAULT;
-    if (!tool_vault_known(box, c->vault[0], c->unregistered, e) ||
-        !tool_list(box->catalogue, vault, &l, e))
+    if (!tool_list(box->catalogue, vault, &l, e))
         return false;
     const struct tool *t = find(&l, c->words[0]);
     if (t && c->json) {
@@ -237,7 +229,7 @@ static bool show(const struct list_command *c, struct toolbox *box,
         buf_init(&text, LIST_BYTES);
         struct json_writer w = json_writer(&text);
         put_tool(&w, s, t, true);
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
     } else if (t) {
         print_tool(s, t);
     } else { /* which says what is near */
@@ -263,7 +255,7 @@ static int work(const struct list_command *c, work_fn *fn)
     bool ok = toolbox_open(&box, &e) && fn(c, &box, &s, &e);
     policy_release(s.policy);
     if (none.code)
-        (void)cli_fail(&none);
+        fprintf(stderr, "cloche: %s\n", none.msg);
     return ok ? EXIT_DONE : cli_fail(&e);
 }
 
@@ -272,7 +264,6 @@ int tool_listed(int argc, char **argv)
     struct list_command c = {0};
     const struct option_row rows[] = {
         {"--vault", c.vault, NULL, "ID", "as this vault's calls see them"},
-        {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
         {"--json", NULL, &c.json, NULL, "print JSON"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };
@@ -294,7 +285,6 @@ int tool_shown(int argc, char **argv)
     struct err e = {0};
     const struct option_row rows[] = {
         {"--vault", c.vault, NULL, "ID", "as this vault's calls see it"},
-        {"--unregistered", NULL, &c.unregistered, NULL, UNREGISTERED_HELP},
         {"--json", NULL, &c.json, NULL, "print JSON, with the manifest"},
         {"--help", NULL, &c.help, NULL, "this list"},
     };

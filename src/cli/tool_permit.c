@@ -14,7 +14,7 @@ static void warn_of_unknown(const char *name)
     if (toolbox_open(&box, &e)) {
         const struct tool *t = tool_find(box.catalogue, str_of(name), STR(""), &e);
         if (!t && e.code == ERR_NOT_FOUND)
-            fprintf(stderr, "cloche: kept, but %.*s\n", SPELT_ARGS(str_of(e.msg)));
+            fprintf(stderr, "cloche: kept, but %s\n", e.msg);
         tool_release(box.catalogue, t);
     }
     toolbox_close(&box);
@@ -33,8 +33,7 @@ int tool_permit(int argc, char **argv)
         .usage =
             "cloche tool permit NAME always|ask|never|usual [OPTIONS]\n\n"
             "May agents run it? usual: as if nothing had been said, which is always\n"
-            "for built-in tools in calls that show them no files of the vault, and ask\n"
-            "for all others.",
+            "for built-in tools that see no files, and ask for all others.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &help,

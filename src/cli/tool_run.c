@@ -179,7 +179,7 @@ static int report(const struct tool_call *c, const struct tool *t,
 {
     const struct tool_outcome *o = &r->stages[0];
     if (o->stopped)
-        fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(o->why)));
+        fprintf(stderr, "cloche: %s\n", o->why);
     else if (o->exit_code)
         help_with_files(c, t);
     if (c->stats)

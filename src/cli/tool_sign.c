@@ -142,11 +142,11 @@ static bool list_keys(bool as_json, struct err *e)
     if (!tool_trusted(&w, e))
         return false;
     if (as_json)
-        cli_put_line(buf_view(&text));
+        printf("%s\n", buf_cz(&text));
     struct json_iter it = json_iter(as_json ? NULL : json_read(buf_view(&text), a, e));
     while (json_next(&it))
-        printf("%-20.*s %.*s\n", SPELT_ARGS(json_str(json_get(it.value, "name"))),
-               SPELT_ARGS(json_str(json_get(it.value, "key"))));
+        printf("%-20.*s %.*s\n", STR_ARGS(json_str(json_get(it.value, "name"))),
+               STR_ARGS(json_str(json_get(it.value, "key"))));
     return true;
 }
 

@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "http/http.h"
-#include "lazy/lazy.h"
 #include "json/json.h"
 
 struct upkeep {
@@ -20,8 +19,7 @@ static void print_pairs(const struct json *object)
         buf_init(&value, 4096);
         struct json_writer w = json_writer(&value);
         json_put(&w, it.value);
-        printf("%-12.*s ", SPELT_ARGS(it.key));
-        cli_put_line(buf_view(&value));
+        printf("%-12.*s %s\n", SPELT_ARGS(it.key), buf_cz(&value));
     }
 }
 
@@ -34,12 +32,10 @@ static int reindex(const struct upkeep *o)
         cli_options(o->vault, NULL);
     scoped(cloche_close) struct cloche *c = cloche_open(options, e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
-    if (!c)
-        return cli_fail_open(e);
-    if (cloche_reindex(c, o->scratch, out, e))
+    if (!c || cloche_reindex(c, o->scratch, out, e))
         return cli_fail_library(e);
     if (o->json)
-        cli_put_line(str_of(cloche_text_at(out)));
+        printf("%s\n", cloche_text_at(out));
     else
         print_pairs(json_read(str_of(cloche_text_at(out)), arena, &broken));
     return EXIT_DONE;
@@ -118,17 +114,13 @@ static void put_all(const struct json *found, struct buf *out)
 static int doctor(const struct upkeep *o)
 {
     struct err broken = {0};
-    if (!lazy_load_all(&broken))
-        return cli_fail(&broken);
     scoped(cloche_error_free) struct cloche_error *e = cloche_error_new();
     scoped(cloche_text_free) struct cloche_text *out = cloche_text_new();
     scoped(cloche_options_free) struct cloche_options *options =
         cli_options(o->vault, NULL);
     scoped(cloche_close) struct cloche *c = cloche_open(options, e);
     scoped(arena_free) struct arena *arena = arena_new(1 << 20);
-    if (!c)
-        return cli_fail_open(e);
-    if (cloche_doctor(c, out, e))
+    if (!c || cloche_doctor(c, out, e))
         return cli_fail_library(e);
     const struct json *found = json_read(str_of(cloche_text_at(out)), arena, &broken);
     scoped_buf struct buf all;
@@ -136,7 +128,7 @@ static int doctor(const struct upkeep *o)
     put_all(found, &all);
     found = json_read(buf_view(&all), arena, &broken);
     if (o->json)
-        cli_put_line(buf_view(&all));
+        printf("%s\n", buf_cz(&all));
     else
         print_checks(json_get(found, "checks"));
     return json_bool(json_get(found, "ok"), false) ? EXIT_DONE : EXIT_FAILED;
@@ -152,8 +144,8 @@ int command_doctor(int argc, char **argv)
     };
     struct option_use use = {
         .usage =
-            "cloche doctor [OPTIONS]\n\nChecks the libraries, the engine, the cache, an evaluation "
-            "and, where given, the vault.",
+            "cloche doctor [OPTIONS]\n\nChecks the engine, the cache, an evaluation and, where "
+            "given, the vault.",
         .rows = rows,
         .count = LENGTH(rows),
         .help = &o.help,

@@ -43,7 +43,7 @@ static bool print_json(const struct vaults *list, struct err *e)
     json_close(&w);
     if (!buf_check(&text, "the list", e))
         return false;
-    cli_put_line(buf_view(&text));
+    printf("%s\n", buf_cz(&text));
     return true;
 }
 

@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "db/inner.h"
@@ -38,11 +37,6 @@ enum err_code db_code(int rc)
     }
 }
 
-static bool is_cancelled(const struct db *d)
-{
-    return cancel_fired(d->cancel[0]) || cancel_fired(d->cancel[1]);
-}
-
 bool db_failed(struct db *d, int rc, const char *doing, struct err *e)
 {
     if (d->outside && (rc & 0xff) == SQLITE_NOMEM)
@@ -54,8 +48,6 @@ bool db_failed(struct db *d, int rc, const char *doing, struct err *e)
                        "the query fails: %.200s", sqlite3_errmsg(d->raw));
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
         d->damaged = true;
-    if (is_cancelled(d) && (db_code(rc) == ERR_TIMEOUT || db_code(rc) == ERR_BUSY))
-        return err_set(e, ERR_CANCELLED, "the call was cancelled");
     if (db_code(rc) == ERR_TIMEOUT)
         return err_set(e, ERR_TIMEOUT, "a database query took too long and was stopped");
     return err_set(e, db_code(rc), "cannot %s the database: %.200s", doing,
@@ -69,43 +61,17 @@ bool db_is_damaged(const struct db *d)
 
 /* ---- opening ------------------------------------------------------------ */
 
-static int look(void *arg)
+static int look_at_clock(void *arg)
 {
     const struct db *d = arg;
-    return is_cancelled(d) || (d->until_ns && os_mono_ns() > d->until_ns);
-}
-
-static void watch(struct db *d)
-{
-    bool any = d->until_ns || d->cancel[0] || d->cancel[1];
-    sqlite3_progress_handler(d->raw, any ? STEPS_BETWEEN_LOOKS : 0, any ? look : NULL, d);
+    return d->until_ns && os_mono_ns() > d->until_ns;
 }
 
 void db_set_deadline(struct db *d, uint64_t until_ns)
 {
     d->until_ns = until_ns;
-    watch(d);
-}
-
-void db_set_cancels(struct db *d, const struct cancel *one, const struct cancel *other)
-{
-    d->cancel[0] = one;
-    d->cancel[1] = other;
-    watch(d);
-}
-
-/* Whether to try once more where another has the file. */
-static int wait_busy(void *arg, int tries)
-{
-    struct db *d = arg;
-    uint64_t now = os_mono_ns();
-    if (tries == 0)
-        d->busy_since_ns = now;
-    if (is_cancelled(d) || now - d->busy_since_ns > (uint64_t)d->wait_ms * 1000000)
-        return 0;
-    long ms = tries < 5 ? 1 + tries : 10;
-    (void)nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-    return 1;
+    sqlite3_progress_handler(d->raw, until_ns ? STEPS_BETWEEN_LOOKS : 0,
+                             until_ns ? look_at_clock : NULL, d);
 }
 
 /* The file may be a stranger's: its schema must not be able to do anything. */
@@ -123,8 +89,7 @@ void db_harden(struct db *d)
     (void)sqlite3_limit(d->raw, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
     (void)sqlite3_limit(d->raw, SQLITE_LIMIT_WORKER_THREADS, 0);
     (void)sqlite3_extended_result_codes(d->raw, 1);
-    d->wait_ms = WAIT_MS;
-    (void)sqlite3_busy_handler(d->raw, wait_busy, d);
+    (void)sqlite3_busy_timeout(d->raw, WAIT_MS);
 }
 
 static bool user_version(struct db *d, int64_t *out, struct err *e)
@@ -174,7 +139,7 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
     }
     db_harden(d);
     if (o->wait_ms)
-        d->wait_ms = o->wait_ms;
+        (void)sqlite3_busy_timeout(d->raw, (int)o->wait_ms);
     const char *mode =
         o->remote ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
     const char *sync = o->durable    ? "PRAGMA synchronous = EXTRA"
@@ -467,9 +432,7 @@ void query_bind_null(struct query *q, int i)
 
 bool query_next(struct query *q, struct err *e)
 {
-    int rc = q->bind_failed        ? q->bind_failed
-             : is_cancelled(q->db) ? SQLITE_INTERRUPT
-                                   : sqlite3_step(q->stmt);
+    int rc = q->bind_failed ? q->bind_failed : sqlite3_step(q->stmt);
     if (rc == SQLITE_ROW)
         return true;
     if (rc != SQLITE_DONE)
@@ -479,7 +442,7 @@ bool query_next(struct query *q, struct err *e)
 
 bool query_run(struct query *q, struct err *e)
 {
-    int rc = q->bind_failed ? q->bind_failed : is_cancelled(q->db) ? SQLITE_INTERRUPT : 0;
+    int rc = q->bind_failed;
     while (!rc || rc == SQLITE_ROW)
         rc = sqlite3_step(q->stmt);
     return rc == SQLITE_DONE || db_failed(q->db, rc, "write", e);
@@ -556,6 +519,6 @@ void db_rollback(struct transaction *t)
     /* The deadline that stopped the work must not stop its undoing. */
     sqlite3_progress_handler(t->db->raw, 0, NULL, NULL);
     (void)sqlite3_exec(t->db->raw, "ROLLBACK", NULL, NULL, NULL);
-    watch(t->db);
+    db_set_deadline(t->db, t->db->until_ns);
     t->db = NULL;
 }

@@ -56,10 +56,6 @@ bool db_remove(int dir, const char *name, struct err *e);
 
 /* Queries that run past this os_mono_ns() fail with ERR_TIMEOUT; 0: none. */
 void db_set_deadline(struct db *d, uint64_t until_ns);
-/* Once either of them (NULL is fine) has fired, queries, also one that runs or waits, fail
- * with ERR_CANCELLED, and what they changed in a transaction is rolled back. They outlive
- * this; NULL, NULL: nothing ends queries any more. */
-void db_set_cancels(struct db *d, const struct cancel *one, const struct cancel *other);
 
 /* Gives this connection capped_bm25(), which is FTS5's bm25() within bounds of memory and
  * time: of each phrase the first 20,000 places in a row count. */

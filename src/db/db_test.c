@@ -1,6 +1,5 @@
 /* Databases: opened, migrated, shared between processes, and found damaged. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -283,42 +282,6 @@ static void a_query_past_its_deadline_is_stopped(void **state)
     assert_int_equal(ask(d, "SELECT 7"), 7);
 }
 
-static void *fire(void *cancel)
-{
-    cancel_fire(cancel);
-    return NULL;
-}
-
-static void a_cancel_ends_what_runs_and_what_waits(void **state)
-{
-    (void)state;
-    struct err e = {0};
-    scoped(db_close) struct db *holder = open_it(&one_step), *d = open_it(&one_step);
-    for (int waits = 0; waits < 2; waits++) {
-        struct cancel c;
-        pthread_t thread;
-        scoped_transaction struct transaction held = {0}, t = {0};
-        cancel_init(&c);
-        e = (struct err){0};
-        assert_true(!waits || db_begin(&held, holder, &e));
-        db_set_cancels(d, NULL, &c);
-        assert_int_equal(pthread_create(&thread, NULL, fire, &c), 0);
-        assert_false(waits ? db_begin(&t, d, &e)
-                           : db_exec(d,
-                                     "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL"
-                                     " SELECT i + 1 FROM c) SELECT sum(i) FROM c",
-                                     &e));
-        assert_int_equal(e.code, ERR_CANCELLED);
-        e = (struct err){0};
-        scoped(query_end) struct query *q = db_query(d, "SELECT 7", &e);
-        assert_false(query_next(q, &e));
-        assert_int_equal(e.code, ERR_CANCELLED);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-        db_set_cancels(d, NULL, NULL);
-    }
-    assert_int_equal(ask(d, "SELECT 7"), 7);
-}
-
 static void a_query_may_be_asked_inside_itself(void **state)
 {
     (void)state;
@@ -431,7 +394,6 @@ int main(void)
         T(a_link_in_the_place_of_a_database_is_denied),
         T(a_strangers_triggers_do_not_run),
         T(a_query_past_its_deadline_is_stopped),
-        T(a_cancel_ends_what_runs_and_what_waits),
         T(a_query_may_be_asked_inside_itself),
         T(processes_that_open_and_write_at_once_all_succeed),
         T(ranks_are_those_of_bm25_and_bounded),

@@ -19,9 +19,6 @@ struct db {
     struct query *queries;
     unsigned query_count;
     uint64_t until_ns;
-    const struct cancel *cancel[2];
-    unsigned wait_ms;       /* for who has the file */
-    uint64_t busy_since_ns; /* of the waiting now */
     bool damaged;
     /* For db_ask(): */
     const struct db_outside *outside;

@@ -68,8 +68,6 @@ struct desk *desk_open(const struct desk_options *o, struct err *e);
 void desk_close(struct desk *d); /* NULL is fine; its server is closed */
 SCOPED(desk, desk_close);
 struct http_route;
-/* "/", which leads to the page. */
-struct http_route desk_root_route(void);
 /* The route for an HTTP server, DESK_PATH and all below. */
 struct http_route desk_route(struct desk *d);
 /* The server is there: links lead to it from now on, until desk_close(). */

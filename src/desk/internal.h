@@ -16,8 +16,7 @@ struct desk {
     struct desk_options o;
     int links; /* the folder */
     char url[128];
-    atomic_uint_least64_t refused_ns; /* when the last record of a wrong link was made */
-    pthread_mutex_t lock;             /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows */
     struct seat seats[DESK_SEATS_MAX];
 };
 

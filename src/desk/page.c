@@ -14,7 +14,6 @@
 #define COOKIE "cloche_person"
 #define KEY_HEADER "X-Cloche-Key"
 #define BODY_MAX ((size_t)64 << 10)
-#define REFUSED_NS UINT64_C(1000000000)
 
 /* What `make` puts there: web/. */
 #define FILE_OF(name, path)                                              \
@@ -150,20 +149,11 @@ static void record(struct desk *d, const char *event)
     (void)ward_event_end(&told, ward, NULL, true, &none);
 }
 
-/* One a second: whoever reaches the page and has no link fills no disk. */
-static void record_refusal(struct desk *d)
-{
-    uint64_t now_ns = os_mono_ns(), before = atomic_load(&d->refused_ns);
-    if ((!before || now_ns - before >= REFUSED_NS) &&
-        atomic_compare_exchange_strong(&d->refused_ns, &before, now_ns))
-        record(d, "page refused");
-}
-
 static void enter(struct desk *d, const struct json *said, struct http_response *rs)
 {
     char cookie[CRYPTO_TOKEN], key[CRYPTO_TOKEN], field[200];
     if (!links_take(d->links, json_str(json_get(said, "link")))) {
-        record_refusal(d);
+        record(d, "page refused");
         say_json(rs, 403, "error",
                  "this link was used, or is over: 'cloche approvals link' makes another");
         return;
@@ -208,16 +198,6 @@ static bool decide(struct desk *d, const struct json *said, struct err *e)
                        "page", e);
 }
 
-/* Of a tool, as C knows it; NULL and *e. */
-static const char *tool_named(const struct json *said, struct err *e)
-{
-    struct str tool = json_str(json_get(said, "tool"));
-    if (tool.n && !memchr(tool.at, 0, tool.n))
-        return tool.at;
-    err_set(e, ERR_INVALID, "tool must be the name of one");
-    return NULL;
-}
-
 static bool permit(struct desk *d, const struct json *said, struct err *e)
 {
     enum permission p = PERMISSION_USUAL;
@@ -225,21 +205,20 @@ static bool permit(struct desk *d, const struct json *said, struct err *e)
     if (!permission_named(word, &p) && !str_is(word, "usual"))
         return err_set(e, ERR_INVALID,
                        "{tool, permission: always | ask | never | usual} is accepted");
-    const char *tool = tool_named(said, e);
-    struct ward *w = tool ? guard_ward(d->o.guard, NULL, e) : NULL;
-    return w && desk_permit(w, false, tool, p, "page", e);
+    struct ward *w = guard_ward(d->o.guard, NULL, e);
+    return w && desk_permit(w, false, json_str(json_get(said, "tool")).at, p, "page", e);
 }
 
 /* For all vaults; what is installed for one alone is the terminal's. */
 static bool switch_tool(struct desk *d, const struct json *said, struct err *e)
 {
     const struct json *on = json_get(said, "enabled");
-    if (!json_is(on, JSON_BOOL))
+    const struct json *tool = json_get(said, "tool");
+    if (!json_is(on, JSON_BOOL) || !json_is(tool, JSON_STRING))
         return err_set(e, ERR_INVALID, "{tool, enabled: true | false} is accepted");
-    const char *tool = tool_named(said, e);
-    struct ward *w = tool ? guard_ward(d->o.guard, NULL, e) : NULL;
-    return w &&
-           desk_switch(w, d->o.catalogue, tool, NULL, json_bool(on, false), "page", e);
+    struct ward *w = guard_ward(d->o.guard, NULL, e);
+    return w && desk_switch(w, d->o.catalogue, json_str(tool).at, NULL,
+                            json_bool(on, false), "page", e);
 }
 
 static const struct deed_row {
@@ -443,25 +422,6 @@ static void refused(void *none, const struct http_request *rq, const char *why,
 {
     (void)none, (void)rq;
     say_json(rs, rs->status, "error", why);
-}
-
-static bool lead(void *none, struct http_request *rq, struct http_response *rs,
-                 void **work)
-{
-    (void)none, (void)work;
-    if (!str_is(http_method(rq), "GET")) {
-        http_say(rs, 405, "GET leads to the page");
-        (void)http_set_header(rs, "Allow", "GET, HEAD");
-        return true;
-    }
-    http_say(rs, 303, "the page is at " DESK_PATH);
-    (void)http_set_header(rs, "Location", DESK_PATH);
-    return true;
-}
-
-struct http_route desk_root_route(void)
-{
-    return (struct http_route){.path = "", .head = true, .begin = lead};
 }
 
 struct http_route desk_route(struct desk *d)

@@ -75,7 +75,6 @@ static void put_tool(const struct tool *t, const struct policy *p, struct json_w
     json_pair_bool(w, "enabled",
                    t->enabled && !policy_names_tool(&p->tools.disabled, t->name));
     json_pair_cstr(w, "permission", permission_name(word));
-    json_pair_bool(w, "asksForFiles", policy_asks_for_files(p, &facts));
     json_pair_cstr(w, "from", from);
     json_close(w);
 }

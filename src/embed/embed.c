@@ -139,7 +139,6 @@ static void *warm(void *arg)
 
 void cloche_warm(struct cloche *c)
 {
-    actions_serves(c->actions);
     pthread_mutex_lock(&c->lock);
     if (!c->is_warming)
         c->is_warming = start(&c->warming, warm, c->actions);

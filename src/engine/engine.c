@@ -255,8 +255,7 @@ struct engine *engine_open(const struct engine_options *o, struct err *e)
         log_line(LOG_WARN,
                  "this system refuses %s; guests use %s, which works but is slower",
                  engine_memory_name(o->memory), engine_memory_name(g->memory));
-    g->idle_ns = (o->idle_ms ? o->idle_ms : ENGINE_IDLE_MS) * 1000000u;
-    g->watchdog = watchdog_new(g, e);
+    g->watchdog = watchdog_new(e);
     if (!g->watchdog) {
         engine_close(g);
         return NULL;
@@ -269,7 +268,6 @@ void engine_close(struct engine *g)
     if (!g)
         return;
     watchdog_free(g->watchdog);
-    must(!g->loadables);
     for (int k = 0; k < KINDS; k++)
         if (g->native[k])
             wasm_engine_delete(g->native[k]);

@@ -9,10 +9,11 @@
  * WebAssembly 2.0 with one memory; foreign and metered ones also exceptions, whose heap
  * counts as the guest's memory. No threads, no garbage collection.
  *
- * Memory comes from slots of our own, mapped privately from a baked image and put back
- * page by page after each world; or from a large file (struct image_file), and unmapped
- * with the world. Where the system refuses memfd_create or large reservations, wasmtime's
- * pool or plain allocation takes over, with one warning; everything works there, slower.
+ * Memory comes from slots of our own, mapped privately from a baked image and
+ * put back page by page after each world; or straight from a file (struct image_file), and
+ * are then unmapped with the world. Where the system refuses memfd_create
+ * or large reservations, wasmtime's pool or plain allocation takes over, with
+ * one warning; everything works there, slower.
  */
 #pragma once
 #include "base/base.h"
@@ -41,10 +42,7 @@ struct engine_options {
      * where the cache has none; trusted as the program is that it lies beside. NULL:
      * there is none. Borrowed. */
     const char *ahead;
-    bool make_ready;  /* module_open_baked() writes what it made of texts into `ahead` */
-    uint64_t idle_ms; /* of struct loadable; 0: ENGINE_IDLE_MS */
 };
-#define ENGINE_IDLE_MS 180000u
 
 /* Threads: safe. NULL and ERR_IO when the system gives us nothing to work with.
  * All modules and worlds end before engine_close(). */
@@ -64,7 +62,6 @@ const char *engine_version(void);                     /* "wasmtime 50.0.1" */
 
 struct module;
 struct world;
-struct world_limits;
 
 /* A function that guests import. `cells` holds the arguments, in order, each in
  * its own cell (i32 in the low half, whatever in the high one; f32 and f64 by their
@@ -99,10 +96,8 @@ struct module_source {
      * by the room bake: at most the module's minimum, in whole pages. Empty for
      * a module that brings its own data. */
     struct str image;
-    /* The same in a file, or NULL. Needs an own kind; its worlds are not saved nor frozen. */
-    const struct image_file *file;
-    bool
-        beside; /* `file` is the program's own, and small: it is as those bytes would be */
+    const struct image_file *file; /* the same in a file, or NULL. Needs an own kind; such
+                                      worlds are neither saved nor frozen */
     const struct engine_import *imports;
     size_t import_count;
     /* What module_serialize() gave of the same bytes in another process, for an engine
@@ -118,30 +113,6 @@ struct module_source {
  * import that is not there) or ERR_IO. Threads: safe afterwards. */
 struct module *module_open(struct engine *g, enum engine_kind kind,
                            const struct module_source *s, struct err *e);
-
-/* What the bake wrote of a guest of ours in the folder `dir`: NAME.bare.wasm, NAME.img and
- * NAME.id. Trusted as the program is that they lie beside; replaced, never written to. */
-#define BAKED_NOTES 4
-struct baked_guest {
-    const char *dir, *name;
-    const struct engine_import *imports; /* outlive the module */
-    size_t import_count;
-    const struct baked_first *first; /* or NULL */
-};
-/* A first world takes in a text, and the memory that it then has is what all further ones
- * begin with. It must hang on nothing but the guest and the text: where the build made the
- * same ready (engine_options.make_ready), that is mapped, and no first world is opened. */
-struct baked_first {
-    struct str text;
-    /* `notes`: what the host has to know of the memory; kept with it. */
-    bool (*prepare)(struct world *w, void *arg, uint64_t *notes, struct err *e);
-    void *arg, *data;      /* of prepare(); world_data() */
-    uint64_t memory_bytes; /* limit of that world; 0: 4 GiB */
-};
-/* As module_open(); ERR_NOT_FOUND where it was not built. */
-struct module *module_open_baked(struct engine *g, enum engine_kind kind,
-                                 const struct baked_guest *b,
-                                 uint64_t notes[static BAKED_NOTES], struct err *e);
 /* Compiles for engines and CPUs like this one's, into the open folder `dir`, unless it
  * is there. ERR_INVALID as module_open(), or ERR_IO. */
 bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wasm,
@@ -150,7 +121,6 @@ bool module_compile_ahead(struct engine *g, enum engine_kind kind, struct str wa
 bool module_serialize(const struct module *m, struct buf *out, struct err *e);
 /* Does it export a function of that name without arguments and results? */
 bool module_has_start(const struct module *m, const char *name);
-uint64_t module_memory_bytes(const struct module *m); /* with which its worlds begin */
 void module_close(struct module *m); /* NULL is fine; no world may be open */
 SCOPED(module, module_close);
 
@@ -167,21 +137,6 @@ struct module_counts {
     uint64_t slots;    /* now existing, in use or free */
 };
 struct module_counts module_count(const struct module *m);
-/* A module that is loaded when it is first used, and closed when it has not been for
- * engine_options.idle_ms. `load` runs under the loadable's lock. Threads: safe. */
-struct loadable;
-typedef struct module *loadable_fn(void *arg, struct engine *g, struct err *e);
-struct loadable *loadable_new(struct engine *g, loadable_fn *load, void *arg);
-void loadable_free(struct loadable *l); /* unused, before the engine; NULL is fine */
-/* The module stays until it is given back; NULL and what `load` failed with. */
-struct module *loadable_take(struct loadable *l, struct err *e);
-void loadable_give(struct loadable *l);
-/* world_open() of it; world_close() gives it back. */
-struct world *loadable_open(struct loadable *l, const struct world_limits *limits,
-                            void *data, struct err *e);
-bool loadable_is_loaded(struct loadable *l);
-/* What loading it takes once and for all, such as compiling, is done now; it is not kept. */
-bool loadable_prepare(struct loadable *l, struct err *e);
 
 /* ---- worlds ------------------------------------------------------------- */
 
@@ -206,8 +161,6 @@ SCOPED(world, world_close);
 void *world_data(const struct world *w);
 /* Another end of all, between calls or while it is paused: limits.until_ns. */
 void world_set_until(struct world *w, uint64_t until_ns);
-/* The same for all that it may compute, what it has computed so far included. */
-void world_set_compute(struct world *w, uint64_t compute_ns);
 
 /* Calls an export with `n` cells (see engine_import_fn; room for one result even
  * when there are no arguments). false and the limit that was hit (ERR_TIMEOUT,

@@ -14,10 +14,8 @@ struct world;
 struct engine {
     struct engine_options options;
     enum engine_memory memory;
-    uint64_t idle_ns;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards `native` */
     wasm_engine_t *native[KINDS];
-    struct loadable *loadables;
     struct watchdog *watchdog;
 };
 
@@ -34,9 +32,6 @@ static inline bool kind_has_fuel(enum engine_kind kind)
 }
 /* Is this kind stopped by epochs, or by taking its memory away? */
 bool engine_uses_epochs(const struct engine *g, enum engine_kind kind);
-/* Closes modules that have not been used for long (loadable.c); when to look again,
- * UINT64_MAX where nothing is loaded. On the watchdog's thread, and never waits. */
-uint64_t engine_tend(struct engine *g);
 
 /* Turns wasmtime's error or trap into ours and frees it. */
 bool engine_failure(struct err *e, enum err_code code, const char *doing,
@@ -57,9 +52,6 @@ struct image;
 struct image *image_new(const void *bytes, size_t size, bool verify_all, struct err *e);
 /* The same of a file. Its slots are as long as it is, never reset, and never kept. */
 struct image *image_of_file(const struct image_file *f, struct err *e);
-/* The same, but treated as one of bytes: its slots are reset and kept. */
-struct image *image_of_program(const struct image_file *f, bool verify_all,
-                               struct err *e);
 bool image_is_file(const struct image *i);
 struct image *image_share(struct image *i);
 void image_drop(struct image *i); /* the last one unmaps; NULL is fine */
@@ -145,7 +137,6 @@ enum world_state {
 
 struct world {
     struct module *module;
-    struct loadable *loadable; /* that the module is of, or NULL */
     wasmtime_store_t *store;
     wasmtime_context_t *context;
     wasmtime_instance_t instance;
@@ -201,7 +192,7 @@ struct watch {
     uint64_t look_ns;     /* when to look next */
 };
 
-struct watchdog *watchdog_new(struct engine *g, struct err *e);
+struct watchdog *watchdog_new(struct err *e);
 void watchdog_free(struct watchdog *d);
 void watchdog_add(struct watchdog *d, struct watch *w);
 /* After this returns nobody stops that world any more. */
@@ -209,7 +200,5 @@ void watchdog_remove(struct watchdog *d, struct watch *w);
 /* Its computing time, and all of it, end then from now on. */
 void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns,
                    uint64_t wall_end_ns);
-/* engine_tend() is called at that time, unless it is to be called earlier already. */
-void watchdog_tend(struct watchdog *d, uint64_t at_ns);
 /* Stops a watched world from outside (cancellation). */
 void watchdog_stop(struct watchdog *d, struct world *w, enum err_code why);

@@ -102,16 +102,14 @@ static uint64_t memory_minimum(const wasmtime_module_t *native)
     return bytes;
 }
 
-static bool set_file(struct module *m, const struct image_file *f, bool beside,
-                     struct err *e)
+static bool set_file(struct module *m, const struct image_file *f, struct err *e)
 {
-    must(beside || kind_is_own(m->kind));
+    must(kind_is_own(m->kind));
     if (f->bytes > m->memory_min)
         return err_set(e, ERR_INVALID,
                        "an image of %llu bytes does not fit a memory of %llu",
                        (unsigned long long)f->bytes, (unsigned long long)m->memory_min);
-    m->image = beside ? image_of_program(f, m->engine->options.verify_resets, e)
-                      : image_of_file(f, e);
+    m->image = image_of_file(f, e);
     return m->image != NULL;
 }
 
@@ -142,7 +140,7 @@ struct module *module_open(struct engine *g, enum engine_kind kind,
     if (!m->native)
         return NULL;
     m->memory_min = memory_minimum(m->native);
-    if (!(s->file ? set_file(m, s->file, s->beside, e) : set_image(m, s->image, e)) ||
+    if (!(s->file ? set_file(m, s->file, e) : set_image(m, s->image, e)) ||
         !link_imports(m, native, e))
         return NULL;
     return take(m);
@@ -175,11 +173,6 @@ bool module_has_start(const struct module *m, const char *name)
     }
     wasm_exporttype_vec_delete(&exports);
     return found;
-}
-
-uint64_t module_memory_bytes(const struct module *m)
-{
-    return m->memory_min;
 }
 
 void module_close(struct module *m)

@@ -5,8 +5,6 @@
  * the clock: so it looks when the time could be used up at the earliest, reads
  * the thread's CPU clock, and looks again after what is left.
  *
- * Besides, it closes modules that nobody has used for long, at most once in that time.
- *
  * Stopping happens under the lock that watchdog_remove() takes: once a call has
  * been removed, its memory may serve another world.
  */
@@ -17,14 +15,11 @@
 #include "os/os.h"
 
 struct watchdog {
-    struct engine *engine;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread;
     struct watch *first;
     uint64_t sleeping_until_ns;
-    _Atomic uint64_t
-        tend_ns; /* when engine_tend() is due; UINT64_MAX: nothing is loaded */
     bool ending;
 };
 
@@ -56,17 +51,6 @@ static void look_at(struct watch *w, uint64_t now)
     }
 }
 
-/* The lock is held, but not meanwhile. What is asked for then is looked at again. */
-static void tend(struct watchdog *d)
-{
-    atomic_store(&d->tend_ns, UINT64_MAX);
-    pthread_mutex_unlock(&d->lock);
-    uint64_t next = engine_tend(d->engine);
-    pthread_mutex_lock(&d->lock);
-    if (next < d->tend_ns)
-        atomic_store(&d->tend_ns, next);
-}
-
 static void *keep_watch(void *arg)
 {
     struct watchdog *d = arg;
@@ -79,11 +63,6 @@ static void *keep_watch(void *arg)
             if (w->look_ns < next)
                 next = w->look_ns;
         }
-        if (d->tend_ns <= now) {
-            tend(d);
-            continue;
-        }
-        next = d->tend_ns < next ? d->tend_ns : next;
         d->sleeping_until_ns = next;
         if (next == UINT64_MAX) {
             pthread_cond_wait(&d->wake, &d->lock);
@@ -97,11 +76,9 @@ static void *keep_watch(void *arg)
     return NULL;
 }
 
-struct watchdog *watchdog_new(struct engine *g, struct err *e)
+struct watchdog *watchdog_new(struct err *e)
 {
     struct watchdog *d = mem_new(sizeof *d);
-    d->engine = g;
-    atomic_init(&d->tend_ns, UINT64_MAX);
     pthread_mutex_init(&d->lock, NULL);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -169,18 +146,6 @@ void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns,
     if (cpu_end_ns != UINT64_MAX || wall_end_ns != UINT64_MAX)
         look_at(w, os_mono_ns());
     if (w->look_ns < d->sleeping_until_ns)
-        pthread_cond_signal(&d->wake);
-    pthread_mutex_unlock(&d->lock);
-}
-
-void watchdog_tend(struct watchdog *d, uint64_t at_ns)
-{
-    if (at_ns >= atomic_load_explicit(&d->tend_ns, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&d->lock);
-    if (at_ns < d->tend_ns)
-        atomic_store(&d->tend_ns, at_ns);
-    if (at_ns < d->sleeping_until_ns)
         pthread_cond_signal(&d->wake);
     pthread_mutex_unlock(&d->lock);
 }

@@ -162,11 +162,6 @@ void world_set_until(struct world *w, uint64_t until_ns)
     w->limits.until_ns = until_ns;
 }
 
-void world_set_compute(struct world *w, uint64_t compute_ns)
-{
-    w->limits.compute_ns = compute_ns;
-}
-
 /* Were its limits reached by what it did before? */
 static bool is_late(const struct world *w)
 {
@@ -314,8 +309,6 @@ void world_close(struct world *w)
         return;
     if (w->store)
         wasmtime_store_delete(w->store); /* gives the slot back */
-    if (w->loadable)
-        loadable_give(w->loadable);
     free(w);
 }
 

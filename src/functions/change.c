@@ -276,21 +276,7 @@ static bool record(struct work *w, struct db *db, struct err *e)
     for (size_t i = 0; i < w->entry_count; i++)
         if (!versions_add(db, &w->entries[i], e))
             return false;
-    return versions_prune_all(db, e);
-}
-
-/* What is added to the file and the history: the definitions that are new. */
-static bool is_admitted(const struct work *w, struct err *e)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < w->entry_count; i++) {
-        scoped_buf struct buf definition;
-        buf_init(&definition, DEFINITION_MAX);
-        struct json_writer out = json_writer(&definition);
-        function_write_definition(w->entries[i].fn, &out);
-        bytes += definition.n;
-    }
-    return author_may_write(w->who, bytes, e);
+    return true;
 }
 
 static bool finish(struct work *w, struct err *e)
@@ -303,7 +289,7 @@ static bool finish(struct work *w, struct err *e)
     if (!set_write(w->all, w->count, w->was->root, NULL, NULL, &text, e))
         return false;
     scoped_new_set struct function_set *s = read_back(w, &text, e);
-    struct db *db = s && is_admitted(w, e) ? versions_open(w->f, e) : NULL;
+    struct db *db = s ? versions_open(w->f, e) : NULL;
     scoped_transaction struct transaction t = {0};
     if (!db || !db_begin(&t, db, e) || !record(w, db, e) ||
         !store_write(w->f, buf_view(&text), e)) {

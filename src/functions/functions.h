@@ -138,9 +138,6 @@ struct function_author {
     struct str by; /* the caller's name */
     enum function_maker maker;
     struct str note; /* why; may be empty */
-    /* May refuse a change that writes so many bytes; NULL: nobody does. */
-    bool (*admits)(void *arg, size_t bytes, struct err *e);
-    void *arg;
 };
 struct function_change {
     const struct function *fn; /* what it becomes; NULL: it is removed */
@@ -164,12 +161,6 @@ bool functions_checked(struct functions *f, const struct str *names, size_t coun
 
 /* ---- versions: of a name or id, also of one that was removed -------------- */
 
-/* Of one function, and the bytes of all: above that the oldest go, of whoever has most of
- * them; the last of each who changed a function stays while that function is there. */
-#define FUNCTION_VERSIONS 200u
-#define FUNCTION_VERSIONS_BYTES (INT64_C(64) << 20)
-#define FUNCTIONS_REMOVED 2000u /* of which something is known; the last */
-
 /* {id, name, exists, versions: [{version, at, by, maker, action, note?, name, apiVersion?,
  * current}]}, newest first, at most the last 1,000. ERR_NOT_FOUND; ERR_IO. */
 bool functions_versions(struct functions *f, struct str name, struct json_writer *out,
@@ -191,8 +182,8 @@ bool functions_rollback(struct functions *f, struct str name, uint32_t version,
 #define FUNCTION_BACKUPS 10u
 #define FUNCTION_BACKUP_NAME 64
 /* Puts a copy of the file there now. ERR_NOT_FOUND: there is no file yet. */
-bool functions_backup(struct functions *f, const struct function_author *who,
-                      char name[static FUNCTION_BACKUP_NAME], struct err *e);
+bool functions_backup(struct functions *f, char name[static FUNCTION_BACKUP_NAME],
+                      struct err *e);
 /* [{backup, at, size, functions, sound}], newest first. */
 bool functions_backups(struct functions *f, struct json_writer *out, struct err *e);
 /* Makes the file what a backup was (empty: the newest sound one). What it is now, damaged or
@@ -226,22 +217,15 @@ struct function_import {
                   struct findings *found, struct err *e);
     void *arg;
 };
-/* Runs nothing. All or nothing (but `partly`): where one fails, what would have been stored
- * is "not imported". Writes {success, error?, imported, skipped, failed, notImported?,
- * functions: [{name, action: created | renamed | replaced | version | same | skipped |
- * failed | not imported, newName?, version?, errors?, warnings?}], errors?}. false and *e:
- * not even that. */
+/* Runs nothing. Writes {success, imported, skipped, failed, functions: [{name, action:
+ * created | renamed | replaced | version | same | skipped | failed, newName?, version?,
+ * errors?, warnings?}], errors?}. false and *e: not even that. */
 bool functions_import(struct functions *f, const struct function_import *i,
                       const struct function_author *who, struct json_writer *out,
                       struct err *e);
 /* `fn` under another name, its code binding that. In `a`. */
 bool function_renamed(const struct function *fn, struct str name, struct arena *a,
                       struct function *out, struct err *e);
-/* `fn` with customFunctions.TO in its code where that is customFunctions.FROM; *changed: it
- * stands there. In `a`. */
-bool function_uses_renamed(const struct function *fn, struct str from, struct str to,
-                           struct arena *a, struct function *out, bool *changed,
-                           struct err *e);
 /* Built-in beginnings: [{template, description, signature, tags}]. */
 void function_templates(struct json_writer *out);
 /* A definition made of one, under another name unless that is empty. ERR_NOT_FOUND. */

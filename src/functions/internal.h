@@ -146,11 +146,6 @@ struct version_entry {
     enum function_maker maker;
 };
 bool versions_add(struct db *db, const struct version_entry *entry, struct err *e);
-/* Those of one function that are too many, and those of all (prune.c). */
-bool versions_prune(struct db *db, struct str id, struct err *e);
-bool versions_prune_all(struct db *db, struct err *e);
-/* May they be written? NULL and those who are not asked may. */
-bool author_may_write(const struct function_author *who, size_t bytes, struct err *e);
 /* They are there no more. */
 bool versions_remove(struct db *db, struct str id, struct err *e);
 /* What a set that takes the place of all is to the history: names, as insides of JSON

@@ -191,7 +191,7 @@ static void the_last_ten_files_are_kept(void **state)
     assert_true(json_bool(json_get(json_at(all, 0), "sound"), false));
     assert_int_equal(int_at(json_at(all, 0), "functions"), 1);
     char name[FUNCTION_BACKUP_NAME];
-    assert_fine(x, functions_backup(x->f, NULL, name, &x->e));
+    assert_fine(x, functions_backup(x->f, name, &x->e));
     all = told(x, functions_backups(x->f, out, &x->e));
     assert_int_equal(json_length(all), FUNCTION_BACKUPS);
     assert_string_equal(str_at(x, json_at(all, 0), "backup"), name);

@@ -151,20 +151,3 @@ bool rename_uses(struct str code, const struct renaming *all, size_t count,
     buf_put(out, copied, (size_t)(code.at + code.n - copied));
     return changed;
 }
-
-bool function_uses_renamed(const struct function *fn, struct str from, struct str to,
-                           struct arena *a, struct function *out, bool *changed,
-                           struct err *e)
-{
-    const struct renaming one = {from, to};
-    scoped_buf struct buf code;
-    buf_init(&code, FUNCTION_CODE_MAX);
-    *out = *fn;
-    *changed = rename_uses(fn->code, &one, 1, &code);
-    if (!*changed)
-        return true;
-    if (!buf_check(&code, "the code after renaming", e))
-        return false;
-    out->code = versions_keep(a, buf_view(&code), e);
-    return !e->code && function_hash(out, a, e);
-}

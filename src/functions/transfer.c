@@ -91,11 +91,10 @@ enum fate {
     FATE_RENAMED,
     FATE_REPLACED,
     FATE_VERSION,
-    FATE_FAILED,
-    FATE_UNDONE
+    FATE_FAILED
 };
 static const char *const fates[] = {"skipped",  "same",    "created", "renamed",
-                                    "replaced", "version", "failed",  "not imported"};
+                                    "replaced", "version", "failed"};
 
 struct coming {
     struct function fn; /* as it will be stored */
@@ -339,42 +338,20 @@ static void put_coming(const struct coming *c, struct json_writer *out)
     json_close(out);
 }
 
-/* All or nothing: what is sound by itself is not there either. */
-static void undo(struct import *im)
-{
-    for (size_t i = 0; i < im->count; i++)
-        if (is_stored(&im->all[i]))
-            im->all[i].fate = FATE_UNDONE;
-}
-
-static void put_error(const struct import *im, struct json_writer *out)
-{
-    char text[160];
-    (void)snprintf(text, sizeof text,
-                   "%zu of %zu functions cannot be imported (functions says why); an "
-                   "import is all or nothing, and nothing was changed",
-                   im->failed, im->count);
-    json_pair_cstr(out, "error", text);
-}
-
 static void put_report(const struct import *im, bool success, struct json_writer *out)
 {
-    size_t stored = 0, undone = 0;
+    size_t stored = 0, failed = 0;
     for (size_t i = 0; i < im->count; i++) {
         stored += is_stored(&im->all[i]);
-        undone += im->all[i].fate == FATE_UNDONE;
+        failed += im->all[i].fate == FATE_FAILED;
     }
     json_open_object(out);
     json_pair_bool(out, "success", success);
-    if (!success)
-        put_error(im, out);
     if (im->want->dry_run)
         json_pair_bool(out, "dryRun", true);
-    json_pair_int(out, "imported", (int64_t)stored);
-    json_pair_int(out, "skipped", (int64_t)(im->count - stored - undone - im->failed));
-    json_pair_int(out, "failed", (int64_t)im->failed);
-    if (undone)
-        json_pair_int(out, "notImported", (int64_t)undone);
+    json_pair_int(out, "imported", success ? (int64_t)stored : 0);
+    json_pair_int(out, "skipped", (int64_t)(im->count - stored - failed));
+    json_pair_int(out, "failed", (int64_t)failed);
     json_key(out, "functions");
     json_open_array(out);
     for (size_t i = 0; i < im->count; i++)
@@ -388,9 +365,6 @@ static bool put_refusal(const struct findings *found, struct json_writer *out)
 {
     json_open_object(out);
     json_pair_bool(out, "success", false);
-    json_pair_cstr(out, "error",
-                   "this is no file of functions (errors says where); nothing was "
-                   "changed");
     json_pair_int(out, "imported", 0);
     json_pair_int(out, "skipped", 0);
     json_pair_int(out, "failed", 0);
@@ -422,9 +396,7 @@ bool functions_import(struct functions *f, const struct function_import *i,
         !check_coming(&im, e))
         return false;
     bool success = !im.failed || i->partly;
-    if (!success)
-        undo(&im);
-    else if (!i->dry_run && !store_coming(f, &im, who, e))
+    if (success && !i->dry_run && !store_coming(f, &im, who, e))
         return false;
     put_report(&im, success, out);
     return true;

@@ -30,10 +30,6 @@ static const char *const migrations[] = {
     " hash TEXT NOT NULL,"
     " definition TEXT NOT NULL);"
     "CREATE UNIQUE INDEX versions_by_function ON versions(function, number);",
-
-    "ALTER TABLE versions ADD COLUMN size INTEGER NOT NULL DEFAULT 0;" /* bytes */
-    "UPDATE versions SET size = length(CAST(definition AS BLOB));"
-    "CREATE INDEX versions_by_author ON versions(by, size);",
 };
 
 void versions_close(struct functions *f)
@@ -134,8 +130,7 @@ bool versions_add(struct db *db, const struct version_entry *entry, struct err *
     scoped(query_end) struct query *q =
         db_query(db,
                  "INSERT INTO versions(function, number, time, by, maker, action, note,"
-                 " api, hash, definition, name, size)"
-                 " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 " api, hash, definition, name) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                  e);
     if (!q)
         return false;
@@ -150,8 +145,7 @@ bool versions_add(struct db *db, const struct version_entry *entry, struct err *
     query_bind_str(q, 9, fn->hash);
     query_bind_str(q, 10, buf_view(&definition));
     query_bind_str(q, 11, fn->name);
-    query_bind_int(q, 12, (int64_t)definition.n);
-    return query_run(q, e) && versions_prune(db, fn->id, e);
+    return query_run(q, e);
 }
 
 bool versions_remove(struct db *db, struct str id, struct err *e)
@@ -316,7 +310,7 @@ bool versions_adopt(struct db *db, struct function_set *set,
     if (!read_known(db, &s, e))
         return false;
     compare(set, &s);
-    return record(db, set, &s, e) && versions_prune_all(db, e);
+    return record(db, set, &s, e);
 }
 
 /* What the history says, without a change of it. false: it says something else than the

@@ -100,8 +100,7 @@ struct policy {
     } tools;
     struct {                           /* Linux machines: ceilings of one caller's */
         enum permission permission[2]; /* as `allowed`; usual: always */
-        uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms,
-            idle_minutes;
+        uint32_t machines, ram_mb, total_ram_mb, disk_mb, cpu_seconds, timeout_ms;
     } vm;
     char digest[17]; /* of all that is in force: the same for the same policy */
 };
@@ -176,7 +175,7 @@ bool permit_asks(const struct permit *p, const char *call);
 struct permit_tool { /* a command-line tool, as far as this minds */
     const char *name;
     bool builtin, is_signed; /* by a key that the user trusts */
-    bool reads, writes;      /* files that this call shows it */
+    bool reads, writes;      /* files that it is shown */
 };
 /* May it be run: at once (PERMISSION_ALWAYS), or after a person was asked (nobody at the
  * terminal is)? Where the permit is read_only, with nothing to write to; never below the
@@ -187,8 +186,6 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
  * "vault") said so. */
 enum permission policy_permission(const struct policy *p, const struct permit_tool *tool,
                                   const char **from);
-/* Is it asked for only where a call shows it files? */
-bool policy_asks_for_files(const struct policy *p, const struct permit_tool *tool);
 /* The same of a Linux machine, for `call` ("vm.exec"). */
 bool permit_machine(const struct permit *p, const char *call, enum permission *out,
                     struct err *e);

@@ -1,8 +1,9 @@
-/* Names: patterns of calls and of hosts. */
+/* Names: patterns of calls and of hosts, and what was meant by a mistaken one. */
 #include <ctype.h>
 
 #include "guard/policy.h"
 
+#define NAME_MAX_COMPARED 48u
 #define FUNCTIONS_PREFIX "customFunctions."
 #define FUNCTION_BYTES_MAX 256u
 
@@ -62,6 +63,59 @@ bool call_pattern_known(struct str pattern, const struct known_calls *calls)
         if (call_pattern_fits(pattern, calls->at[i]))
             return true;
     return names_tool(pattern) || names_function(pattern);
+}
+
+/* ---- what was meant ----------------------------------------------------- */
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits between two names, case left aside; neighbours that changed places count as
+ * one. Names longer than the bound are not compared. */
+static unsigned distance(struct str a, struct str b)
+{
+    unsigned rows[3][NAME_MAX_COMPARED + 1];
+    unsigned *before = rows[0], *last = rows[1], *now = rows[2];
+    for (unsigned j = 0; j <= b.n; j++)
+        last[j] = j;
+    for (unsigned i = 1; i <= a.n; i++) {
+        now[0] = i;
+        for (unsigned j = 1; j <= b.n; j++) {
+            int x = tolower((unsigned char)a.at[i - 1]);
+            int y = tolower((unsigned char)b.at[j - 1]);
+            now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == tolower((unsigned char)b.at[j - 2]) &&
+                y == tolower((unsigned char)a.at[i - 2]))
+                now[j] = least(now[j], before[j - 2] + 1);
+        }
+        unsigned *spare = before;
+        before = last;
+        last = now;
+        now = spare;
+    }
+    return last[b.n];
+}
+
+const char *nearest_name(struct str wrong, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    /* Further away than a third of its letters, nothing is "near". */
+    unsigned bound = (unsigned)(wrong.n / 3 + 1);
+    if (wrong.n > NAME_MAX_COMPARED)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct str name = str_of(names[i]);
+        if (name.n > NAME_MAX_COMPARED)
+            continue;
+        unsigned d = distance(wrong, name);
+        if (d < bound) {
+            bound = d;
+            best = names[i];
+        }
+    }
+    return best;
 }
 
 /* ---- hosts -------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static bool read_wish(struct permit *p, const struct guard *g, const struct json
         at[i++] = name.at;
         if (call_pattern_known(name, &g->calls))
             continue;
-        const char *near = str_nearest(name, g->calls.at, g->calls.n);
+        const char *near = nearest_name(name, g->calls.at, g->calls.n);
         return err_set(e, ERR_INVALID,
                        "allowedAPIs: there is no '%.*s'%s%s%s; a method such as "
                        "'notes.get' or a namespace such as 'utils' is accepted",
@@ -191,14 +191,6 @@ enum permission policy_permission(const struct policy *p, const struct permit_to
     if (from)
         *from = vaults > users ? "vault" : why;
     return vaults > users ? vaults : users;
-}
-
-bool policy_asks_for_files(const struct policy *p, const struct permit_tool *tool)
-{
-    struct permit_tool blind = *tool;
-    blind.reads = blind.writes = false;
-    return policy_permission(p, tool, NULL) == PERMISSION_ASK &&
-           policy_permission(p, &blind, NULL) == PERMISSION_ALWAYS;
 }
 
 static bool tool_denied(struct err *e, const char *name, const char *why)

@@ -133,6 +133,8 @@ bool tool_name_fits(struct str name);
 /* "notes.get", "notes", "notes.*" or "*"; notes.save is create and update. */
 bool call_pattern_fits(struct str pattern, const char *call);
 bool call_pattern_known(struct str pattern, const struct known_calls *calls);
+/* What was probably meant, or NULL. */
+const char *nearest_name(struct str wrong, const char *const *names, size_t count);
 /* The part of two host patterns that both allow, or NULL. */
 const char *host_pattern_both(const char *a, const char *b);
 

@@ -156,7 +156,7 @@ static bool check_call(const struct json *v, const struct known_calls *calls,
         return false;
     if (!calls->n || call_pattern_known(name, calls))
         return true;
-    const char *near = str_nearest(name, calls->at, calls->n);
+    const char *near = nearest_name(name, calls->at, calls->n);
     return err_set(e, ERR_INVALID, "names '%.*s', which is no call%s%s%s",
                    STR_ARGS(str_cut(name, 60)), near ? "; did you mean '" : "",
                    near ? near : "", near ? "'?" : "");

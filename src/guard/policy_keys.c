@@ -136,8 +136,7 @@ const struct key policy_keys[] = {
      "nothing; a person still does"},
     {"disk.callerMegabytes", KEY_INT, RULE_USER, AT(caller_megabytes), 1, 1048576, NULL,
      "1024",
-     "what one agent may write into notes, types and custom functions within 24 hours, in "
-     "MB; then it changes nothing"},
+     "what one agent may write into notes within 24 hours, in MB; then it changes nothing"},
     ALERT_KEY("denials", ALERT_DENIALS, "20", "60", "false", "refusals of one caller"),
     ALERT_KEY("deletes", ALERT_DELETES, "25", "60", "false",
               "notes deleted by one caller"),
@@ -155,8 +154,8 @@ const struct key policy_keys[] = {
      "before"},
     {"tools.default", KEY_WORD, RULE_ALSO, AT(tools.usual), 0, 0, usual_words,
      "\"usual\"",
-     "the same for tools that are not named; usual: always for built-in ones in calls that "
-     "show them no files, ask for all others"},
+     "the same for tools that are not named; usual: always for built-in ones that see no "
+     "files, ask for all others"},
     {"tools.exposure", KEY_WORD, RULE_LOWER, AT(tools.exposure), 0, 0, exposure_words,
      "\"search\"",
      "which tools MCP clients find in their list: all, those of tools.listed, or these "
@@ -191,8 +190,6 @@ const struct key policy_keys[] = {
      "computing time of all machines of one caller together, within 24 hours, in seconds"},
     {"vm.timeoutMs", KEY_INT, RULE_LOWER, AT(vm.timeout_ms), 1, 3600000, NULL, "600000",
      "time that one command in a machine may ask for, in ms"},
-    {"vm.idleMinutes", KEY_INT, RULE_LOWER, AT(vm.idle_minutes), 1, 10080, NULL, "15",
-     "minutes without a command after which a machine is stopped"},
 };
 const size_t policy_key_count = LENGTH(policy_keys);
 _Static_assert(LENGTH(policy_keys) <= KEYS_MAX, "all keys fit");
@@ -220,5 +217,5 @@ const char *key_nearest(struct str path)
     const char *names[KEYS_MAX];
     for (size_t i = 0; i < policy_key_count; i++)
         names[i] = policy_keys[i].path;
-    return str_nearest(path, names, policy_key_count);
+    return nearest_name(path, names, policy_key_count);
 }

@@ -574,14 +574,13 @@ static void a_vaults_word_on_the_machine_only_takes_away(void **state)
     (void)state;
     user_says("{\"vm\":{\"permission\":\"ask\",\"ramMB\":256,\"machines\":3}}");
     vault_says("{\"vm\":{\"permission\":\"always\",\"ramMB\":1024,\"machines\":1,"
-               "\"cpuSeconds\":9,\"idleMinutes\":3}}");
+               "\"cpuSeconds\":9}}");
     assert_string_equal(machine_word(&agent, NULL), "ask");
     scoped_policy const struct policy *p = in_force();
     assert_int_equal(p->vm.ram_mb, 256);
     assert_int_equal(p->vm.machines, 1);
     assert_int_equal(p->vm.cpu_seconds, 9);
     assert_int_equal(p->vm.timeout_ms, 600000);
-    assert_int_equal(p->vm.idle_minutes, 3);
     vault_says("{\"vm\":{\"permission\":\"never\"}}");
     assert_non_null(strstr(machine_word(&agent, NULL), "vault's policy"));
     user_says("{\"vm\":{\"ramMB\":32}}");

@@ -128,14 +128,14 @@ static bool refuse_notes(struct ward *w, const struct policy *p, const struct ca
 {
     struct alert alert = {.kind = ALERT_DISK, .caller = who->name, .claim = who->claim};
     (void)snprintf(alert.message, sizeof alert.message,
-                   "it has written %u MB within 24 h: it changes nothing more",
+                   "it has written %u MB of notes within 24 h: it changes nothing more",
                    p->caller_megabytes);
     if (alerts_first(w->guard->alerts, who->name))
         alerts_raise(w, p, &alert);
     return err_set(
         e, ERR_LIMIT,
-        "nothing was changed: this caller has written %u MB of notes, types and functions "
-        "within 24 hours; try again later, or a person raises disk.callerMegabytes",
+        "nothing was changed: this caller has written %u MB of notes within 24 "
+        "hours; try again later, or a person raises disk.callerMegabytes",
         p->caller_megabytes);
 }
 

@@ -176,11 +176,12 @@ static bool is_own_site(const struct http_request *rq)
 static bool check_origin(struct http_request *rq)
 {
     const struct http_server *s = rq->server;
-    bool given = http_header_count(rq, "Origin") > 0;
+    size_t n = http_header_count(rq, "Origin");
     struct str origin = http_header(rq, "Origin"), host = http_header(rq, "Host");
-    if (given && endpoint_is_allowed_origin(origin, s->o.allowed_origins))
+    if (n == 1 && endpoint_is_allowed_origin(origin, s->o.allowed_origins))
         return true;
-    bool own = !given || endpoint_is_own_origin(&s->self, s->tls != NULL, origin, host);
+    bool own = n == 0 ||
+               (n == 1 && endpoint_is_own_origin(&s->self, s->tls != NULL, origin, host));
     if (own && is_own_site(rq))
         return true;
     return request_refuse(

@@ -205,7 +205,7 @@ static void a_page_of_another_site_is_refused_unless_it_was_told_of(void **state
         assert_status(get("/who", field), 403);
     }
     assert_status(get("/who", "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n"),
-                  400);
+                  403);
     assert_status(
         get("/who", "Sec-Fetch-Site: cross-site\r\nOrigin: https://app.example\r\n"),
         200);

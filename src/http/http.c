@@ -100,15 +100,11 @@ static bool bind_to(int fd, struct endpoint *ep, struct err *e)
     return true;
 }
 
-/* What is malformed is refused, and neither redirected nor guessed at. Before 1.0 all that
- * strictness adds is that a request without Host is refused, and answered twice; head.c and
- * caller.c are stricter. */
+/* What is malformed is refused, and neither redirected nor guessed at. */
 #if MHD_VERSION >= 0x01000000
 #define STRICT_REQUESTS MHD_OPTION_CLIENT_DISCIPLINE_LVL
-#define STRICTNESS 1
 #else
 #define STRICT_REQUESTS MHD_OPTION_STRICT_FOR_CLIENT
-#define STRICTNESS 0
 #endif
 
 /* The library takes the descriptor over only if it starts. */
@@ -129,7 +125,7 @@ static struct MHD_Daemon *start_library(struct http_server *s, int fd)
         {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, s->o.idle_s, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
-        {STRICT_REQUESTS, STRICTNESS, NULL},
+        {STRICT_REQUESTS, 1, NULL},
         {MHD_OPTION_END, 0, NULL},
         {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)tls_retrieve},
         {MHD_OPTION_END, 0, NULL},

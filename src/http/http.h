@@ -127,7 +127,7 @@ const void *http_stream_admitted(const struct http_stream *st);
  * time for one request. */
 struct http_route {
     /* "/mcp": this, and the same with a slash behind it. "/workspaces/": this, the same
-     * without the slash, and all below; the longest that matches has it. "": "/" alone. */
+     * without the slash, and all below; the longest that matches has it. */
     const char *path;
     void *arg;
     bool head;    /* HEAD comes as GET, and the answer's body stays here */

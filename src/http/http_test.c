@@ -261,7 +261,7 @@ static void a_foreign_host_or_origin_is_refused(void **state)
     assert_status(get("/echo", own), 403); /* Host says localhost */
     assert_status(get("/echo", "Origin: http://localhost\r\n"
                                "Origin: http://evil.example\r\n"),
-                  400);
+                  403);
 }
 
 static void one_host_has_to_be_named(void **state)

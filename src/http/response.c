@@ -91,11 +91,8 @@ void http_refuse(const struct http_request *rq, struct http_response *rs, int st
         rq->route->refused(rq->route->arg, rq, text, rs);
 }
 
-static void add_fields(const struct http_request *rq, struct MHD_Response *answer,
-                       const struct http_response *rs)
+static void add_fields(struct MHD_Response *answer, const struct http_response *rs)
 {
-    if (head_is_last(rq) || atomic_load(&rq->server->stopping))
-        MHD_add_response_header(answer, MHD_HTTP_HEADER_CONNECTION, "close");
     if (rs->type)
         MHD_add_response_header(answer, MHD_HTTP_HEADER_CONTENT_TYPE, rs->type);
     const char *end = rs->head.at + rs->head.n;
@@ -109,7 +106,7 @@ static void add_fields(const struct http_request *rq, struct MHD_Response *answe
 void response_carry(struct http_request *rq, struct http_response *rs)
 {
     rq->answer = stream_response(rq->stream);
-    add_fields(rq, rq->answer, rs);
+    add_fields(rq->answer, rs);
     rq->status = (unsigned)rs->status;
     rq->stage = STAGE_ANSWERED;
     if (rq->at_worker)
@@ -160,7 +157,9 @@ bool response_put(struct http_request *rq, struct http_response *rs)
     struct MHD_Response *answer =
         MHD_create_response_from_buffer(n, bytes, MHD_RESPMEM_MUST_FREE);
     must(answer != NULL); /* only ever out of memory */
-    add_fields(rq, answer, rs);
+    add_fields(answer, rs);
+    if (atomic_load(&rq->server->stopping))
+        MHD_add_response_header(answer, MHD_HTTP_HEADER_CONNECTION, "close");
 
     rq->answer = answer;
     rq->status = (unsigned)rs->status;

@@ -42,12 +42,11 @@ struct http_request {
     struct link *link;
     const struct http_route *route;
     enum stage stage;
-    const char *method, *version;
+    const char *method;
     struct target *target;
     const char *bad_target; /* instead: why it is refused */
     bool old_version;       /* HTTP/1.0: knows no chunks */
     bool bad_version;       /* none that we know */
-    bool bad_field;         /* a name or a value that must not be */
     struct buf body;
     size_t body_held;  /* bytes counted in the server's `bodies` */
     size_t body_share; /* and of these, as its caller's */
@@ -167,16 +166,6 @@ void connection_done(void *cls, struct MHD_Connection *c, void **con_cls,
 void request_detach(struct http_request *rq);
 void request_done(struct http_request *rq);
 int request_socket(const struct http_request *rq); /* -1: none */
-
-/* ---- head.c ------------------------------------------------------------- */
-
-/* A name or a method, as RFC 9110, 5.6.2 has it; a field's value, as 5.5 has it. */
-bool head_is_token(struct str text);
-bool head_is_value(struct str text);
-/* Why it is refused; NULL: it is not. Once, as soon as the fields are there. */
-const char *head_fault(const struct http_request *rq);
-/* The next request on its connection could not be told from its own end. */
-bool head_is_last(const struct http_request *rq);
 
 /* ---- caller.c ----------------------------------------------------------- */
 

@@ -11,8 +11,7 @@
 
 #define CHECK_NS ((uint64_t)1000000000)
 #define CHECK_MEMORY ((uint64_t)256 << 20)
-#define API_MAX ((size_t)4 << 20) /* bytes of what it knows of the API */
-#define OWN_MAX ((size_t)4 << 20) /* bytes of what a call finds besides */
+#define API_MAX ((size_t)1 << 20)
 
 /* Answers that are kept: of the codes that came last. */
 #define KEPT 64u
@@ -25,9 +24,7 @@ struct kept_answer {
 };
 
 struct lint {
-    struct loadable *module;
-    char *guest_dir;
-    struct buf api;       /* what code may use */
+    struct module *module;
     pthread_mutex_t lock; /* guards what follows */
     struct kept_answer kept[KEPT];
     size_t next; /* the one that is replaced next */
@@ -88,30 +85,35 @@ static bool put_input(struct world *w, struct str text, struct err *e)
     return true;
 }
 
-/* A first world learns the API. */
-static bool install(struct world *w, void *arg, uint64_t *notes, struct err *e)
+/* A world that knows the API; its memory is what each check begins with. */
+static bool prepare(struct lint *l, struct engine *g, const struct module_source *source,
+                    struct str api, struct err *e)
 {
-    (void)notes;
-    const struct str *api = arg;
-    uint64_t cell = api->n;
-    return put_input(w, *api, e) && world_call(w, "install", &cell, 1, e);
+    scoped(module_close) struct module *bare = module_open(g, ENGINE_OWN, source, e);
+    if (!bare)
+        return false;
+    scoped(world_close) struct world *w =
+        world_open(bare, &(struct world_limits){0}, NULL, e);
+    uint64_t cell = api.n;
+    if (!w || !put_input(w, api, e) || !world_call(w, "install", &cell, 1, e))
+        return false;
+    l->module = module_freeze(w, e);
+    return l->module != NULL;
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static bool open_module(struct lint *l, struct engine *g, int dir, struct str api,
+                        struct err *e)
 {
-    const struct lint *l = arg;
-    struct str api = buf_view(&l->api);
-    uint64_t notes[BAKED_NOTES];
-    struct baked_first first = {.text = api, .prepare = install, .arg = &api};
-    struct baked_guest baked = {.dir = l->guest_dir,
-                                .name = "lint",
-                                .imports = imports,
-                                .import_count = LENGTH(imports),
-                                .first = &first};
-    struct module *m = module_open_baked(g, ENGINE_OWN, &baked, notes, e);
-    if (!m)
-        err_wrap(e, "the linter's guest");
-    return m;
+    struct str wasm = {0}, image = {0};
+    struct module_source source = {.imports = imports, .import_count = LENGTH(imports)};
+    bool ok = os_map_file(dir, "lint.bare.wasm", &wasm, e) &&
+              os_map_file(dir, "lint.img", &image, e);
+    source.wasm = wasm;
+    source.image = image;
+    ok = ok && prepare(l, g, &source, api, e);
+    os_unmap(&wasm);
+    os_unmap(&image);
+    return ok;
 }
 
 struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
@@ -119,14 +121,11 @@ struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
 {
     scoped(lint_close) struct lint *l = mem_new(sizeof *l);
     pthread_mutex_init(&l->lock, NULL);
-    buf_init(&l->api, API_MAX);
-    buf_str(&l->api, api);
-    l->guest_dir = mem_strdup(guest_dir);
-    l->module = loadable_new(g, load, l);
-    if (!buf_check(&l->api, "what the linter knows of the API", e) ||
-        !loadable_take(l->module, e))
+    scoped_fd int dir = os_dir_open(guest_dir, e);
+    if (dir < 0 || !open_module(l, g, dir, api, e)) {
+        err_wrap(e, "the linter's guest");
         return NULL;
-    loadable_give(l->module);
+    }
     return take(l);
 }
 
@@ -137,9 +136,7 @@ void lint_close(struct lint *l)
     for (size_t i = 0; i < KEPT; i++)
         if (l->kept[i].filled)
             lint_findings_done(&l->kept[i].found);
-    loadable_free(l->module);
-    buf_done(&l->api);
-    free(l->guest_dir);
+    module_close(l->module);
     pthread_mutex_destroy(&l->lock);
     free(l);
 }
@@ -188,10 +185,10 @@ static bool read_findings(struct str text, struct lint_findings *out, struct err
 
 /* What the call of `export` answers, in the world's memory. */
 static bool ask(struct world *w, const char *export, struct str input, uint32_t features,
-                uint32_t code_size, unsigned count, struct str *out, struct err *e)
+                unsigned count, struct str *out, struct err *e)
 {
     struct lint_answer answer;
-    uint64_t cells[3] = {input.n, features, code_size};
+    uint64_t cells[2] = {input.n, features};
     if (!put_input(w, input, e) || !world_call(w, export, cells, count, e))
         return false;
     const void *at = world_slice(w, (uint32_t)cells[0], sizeof answer);
@@ -204,22 +201,18 @@ static bool ask(struct world *w, const char *export, struct str input, uint32_t 
     return true;
 }
 
-/* `input`: the code, and behind it what the call finds besides. */
-static bool check_in_world(struct world *w, struct str input, size_t code_size,
-                           uint32_t features, struct lint_findings *out, struct err *e)
+static bool check_in_world(struct world *w, struct str code, uint32_t features,
+                           struct lint_findings *out, struct err *e)
 {
     struct str text;
-    return ask(w, "check", input, features, (uint32_t)code_size, 3, &text, e) &&
-           read_findings(text, out, e);
+    return ask(w, "check", code, features, 2, &text, e) && read_findings(text, out, e);
 }
 
-static void key_of(struct str input, size_t code_size, uint32_t features,
+static void key_of(struct str code, uint32_t features,
                    unsigned char out[static CRYPTO_BLAKE2B])
 {
-    crypto_blake2b(input, out);
+    crypto_blake2b(code, out);
     out[0] ^= (unsigned char)features;
-    for (size_t i = 0; i < 4; i++)
-        out[1 + i] ^= (unsigned char)(code_size >> 8 * i);
 }
 
 static bool find_kept(struct lint *l, const unsigned char *key, struct lint_findings *out)
@@ -259,25 +252,19 @@ static bool accepts(struct str code, struct err *e)
     return str_is_utf8(code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");
 }
 
-bool lint_check(struct lint *l, struct str code, struct str own, uint32_t features,
-                struct cancel *cancel, struct lint_findings *out, struct err *e)
+bool lint_check(struct lint *l, struct str code, uint32_t features, struct cancel *cancel,
+                struct lint_findings *out, struct err *e)
 {
     unsigned char key[CRYPTO_BLAKE2B];
-    scoped_buf struct buf input;
-    buf_init(&input, LINT_CODE_MAX + OWN_MAX);
     if (!accepts(code, e))
         return false;
-    buf_str(&input, code);
-    buf_str(&input, own);
-    if (!buf_check(&input, "the code's names", e))
-        return false;
-    key_of(buf_view(&input), code.n, features, key);
+    key_of(code, features, key);
     if (find_kept(l, key, out))
         return true;
     struct world_limits limits = {
         .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
-    scoped(world_close) struct world *w = loadable_open(l->module, &limits, NULL, e);
-    if (!w || !check_in_world(w, buf_view(&input), code.n, features, out, e))
+    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
+    if (!w || !check_in_world(w, code, features, out, e))
         return err_wrap(e, "the code was not checked");
     keep(l, key, out);
     return true;
@@ -307,25 +294,10 @@ bool lint_review(struct lint *l, struct str javascript, struct str source,
         return false;
     struct world_limits limits = {
         .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
-    scoped(world_close) struct world *w = loadable_open(l->module, &limits, NULL, e);
+    scoped(world_close) struct world *w = world_open(l->module, &limits, NULL, e);
     struct str text;
-    if (!w || !ask(w, "review", buf_view(&question), 0, 0, 1, &text, e))
+    if (!w || !ask(w, "review", buf_view(&question), 0, 1, &text, e))
         return err_wrap(e, "the function was not looked through");
     buf_str(out, text);
     return buf_check(out, "the review", e);
-}
-
-/* ---- failures ----------------------------------------------------------- */
-
-bool lint_explain(struct lint *l, struct str question, struct cancel *cancel,
-                  struct buf *out, struct err *e)
-{
-    struct world_limits limits = {
-        .memory_bytes = CHECK_MEMORY, .compute_ns = CHECK_NS, .cancel = cancel};
-    scoped(world_close) struct world *w = loadable_open(l->module, &limits, NULL, e);
-    struct str text;
-    if (!w || !ask(w, "explain", question, 0, 0, 1, &text, e))
-        return err_wrap(e, "the failure was not looked into");
-    buf_str(out, text);
-    return buf_check(out, "the advice", e);
 }

@@ -10,8 +10,7 @@
 struct lint;
 
 /* What the code may use, as a JSON array of {name, sync?, reads?, writes?, feature?,
- * options?: [name, ...], returns?: TypeScript, words?: [word, ...]} in `api`, and of
- * {type, definition} for types that `returns` names. Loads the baked guest from the folder `guest_dir`.
+ * options?: [name, ...]} in `api`. Loads the baked guest from the folder `guest_dir`.
  * NULL and ERR_NOT_FOUND (no guest there), ERR_INVALID or ERR_IO. Threads: safe
  * afterwards. */
 struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
@@ -34,21 +33,13 @@ struct lint_findings {
 void lint_findings_init(struct lint_findings *f);
 void lint_findings_done(struct lint_findings *f);
 
-/* Checks JavaScript in the forms in which it is evaluated; the same question a second time
+/* Checks JavaScript in the forms in which it is evaluated; the same code a second time
  * is answered from memory. `features`: of the optional rows, those that the call will
- * have. `own`: what it finds besides, as a JSON object {names?: [..], functions?: [{name, min,
- * max, async, signature}], open?: there are more names, unsure?: there may be}; empty:
- * nobody says, and names that nobody declares are not told of. false and *e: it was not checked: ERR_INVALID (no UTF-8), ERR_LIMIT (too long),
+ * have. false and *e: it was not checked: ERR_INVALID (no UTF-8), ERR_LIMIT (too long),
  * ERR_TIMEOUT (1 s of computing), ERR_MEMORY (256 MiB), ERR_GUEST (nested too
  * deeply), ERR_CANCELLED or ERR_BUSY. */
-bool lint_check(struct lint *l, struct str code, struct str own, uint32_t features,
-                struct cancel *cancel, struct lint_findings *out, struct err *e);
-
-/* What would help code that failed. `question`: {code, line, column (0: not known), message,
- * own?}. Appends {} (nobody knows), {suggestion} or {note}: there notes.get answered null,
- * for the id `note`, or true. false and *e as lint_check(). */
-bool lint_explain(struct lint *l, struct str question, struct cancel *cancel,
-                  struct buf *out, struct err *e);
+bool lint_check(struct lint *l, struct str code, uint32_t features, struct cancel *cancel,
+                struct lint_findings *out, struct err *e);
 
 /* Looks through a custom function: `javascript` is what became of its code (`source`, in
  * whatever language). Appends an object, positions in the JavaScript:

@@ -21,7 +21,7 @@ static void find(const char *code, struct buf *out)
     struct err e = {0};
     struct lint_findings f;
     lint_findings_init(&f);
-    if (!lint_check(lint, str_of(code), STR(""), 0, NULL, &f, &e))
+    if (!lint_check(lint, str_of(code), 0, NULL, &f, &e))
         fail_msg("%s: %s", code, e.msg);
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 22);
     const struct json *list = json_read(buf_view(&f.json), a, &e);
@@ -160,7 +160,7 @@ static void findings_are_counted_by_what_they_are(void **state)
     lint_findings_init(&f);
     assert_true(lint_check(lint,
                            STR("eval('1'); while (true) {} const x = await notes.list()"),
-                           STR(""), 0, NULL, &f, &e));
+                           0, NULL, &f, &e));
     assert_int_equal(f.errors, 1);
     assert_int_equal(f.warnings, 1);
     assert_int_equal(f.hints, 1);
@@ -176,10 +176,10 @@ static void a_feature_that_is_asked_for_is_there(void **state)
     lint_findings_init(&f);
     struct str code = STR("return (await fetch('https://a.test')).status");
     for (int again = 0; again < 2; again++) {
-        assert_true(lint_check(lint, code, STR(""), 1, NULL, &f, &e));
+        assert_true(lint_check(lint, code, 1, NULL, &f, &e));
         assert_string_equal(buf_cz(&f.json), "[]");
         buf_clear(&f.json);
-        assert_true(lint_check(lint, code, STR(""), 0, NULL, &f, &e));
+        assert_true(lint_check(lint, code, 0, NULL, &f, &e));
         assert_non_null(strstr(buf_cz(&f.json), "enableNetwork"));
         buf_clear(&f.json);
     }
@@ -207,8 +207,8 @@ static void code_that_cannot_be_checked_is_told_so(void **state)
         buf_init(&code, LINT_CODE_MAX + 100);
         repeat(&code, units[i], (int)((LINT_CODE_MAX - 1) / strlen(units[i])));
         lint_findings_init(&f);
-        if (!lint_check(lint, buf_view(&code), STR(""), 0, NULL, &f, &e) &&
-            e.code != ERR_GUEST && e.code != ERR_TIMEOUT && e.code != ERR_MEMORY)
+        if (!lint_check(lint, buf_view(&code), 0, NULL, &f, &e) && e.code != ERR_GUEST &&
+            e.code != ERR_TIMEOUT && e.code != ERR_MEMORY)
             fail_msg("%s: %s", units[i], e.msg);
         lint_findings_done(&f);
     }
@@ -224,13 +224,12 @@ static void too_much_code_and_no_text_are_refused(void **state)
     struct err e = {0}, none = {0};
     char *code = mem_new(LINT_CODE_MAX + 1);
     memset(code, ' ', LINT_CODE_MAX + 1);
-    assert_false(lint_check(lint, (struct str){code, LINT_CODE_MAX + 1}, STR(""), 0, NULL,
-                            &f, &e));
+    assert_false(
+        lint_check(lint, (struct str){code, LINT_CODE_MAX + 1}, 0, NULL, &f, &e));
     assert_int_equal(e.code, ERR_LIMIT);
-    assert_true(
-        lint_check(lint, (struct str){code, LINT_CODE_MAX}, STR(""), 0, NULL, &f, &none));
+    assert_true(lint_check(lint, (struct str){code, LINT_CODE_MAX}, 0, NULL, &f, &none));
     e = (struct err){0};
-    assert_false(lint_check(lint, STR("\xff"), STR(""), 0, NULL, &f, &e));
+    assert_false(lint_check(lint, STR("\xff"), 0, NULL, &f, &e));
     assert_int_equal(e.code, ERR_INVALID);
     free(code);
     lint_findings_done(&f);
@@ -245,8 +244,7 @@ static void a_check_can_be_cancelled(void **state)
     lint_findings_init(&f);
     cancel_init(&c);
     cancel_fire(&c);
-    assert_false(
-        lint_check(lint, STR("return 'never seen before'"), STR(""), 0, &c, &f, &e));
+    assert_false(lint_check(lint, STR("return 'never seen before'"), 0, &c, &f, &e));
     assert_int_equal(e.code, ERR_CANCELLED);
     lint_findings_done(&f);
 }
@@ -260,7 +258,7 @@ static void findings_are_at_most_fifty(void **state)
     buf_init(&code, (size_t)1 << 20);
     repeat(&code, "eval('1');", 1000);
     lint_findings_init(&f);
-    assert_true(lint_check(lint, buf_view(&code), STR(""), 0, NULL, &f, &e));
+    assert_true(lint_check(lint, buf_view(&code), 0, NULL, &f, &e));
     assert_int_equal(f.errors, 50);
     lint_findings_done(&f);
 }

@@ -126,10 +126,7 @@ void call_leave_errand(struct exchange *x, const struct errand *errand)
     c->errand = errand;
 }
 
-#define UNKNOWN_TOOL "Unknown tool: %.*s; there are: %.*s%s"
-#define UNKNOWN_ARGS(name, names, most)                                \
-    STR_ARGS(str_cut(name, 128)), STR_ARGS(str_cut_list(names, most)), \
-        (names).n > (most) ? " and more" : ""
+#define UNKNOWN_TOOL "Unknown tool: %.*s; there are: %.*s"
 
 static bool run_unknown(const struct call *c, const struct caller *who,
                         struct answer *out, struct err *e)
@@ -137,19 +134,19 @@ static bool run_unknown(const struct call *c, const struct caller *who,
     (void)out;
     struct str name = json_str(json_get(c->params, "name"));
     c->m->backend.unknown(c->m->backend.arg, who, name);
-    struct str names = buf_view(&c->m->names);
-    return err_set(e, ERR_NOT_FOUND, UNKNOWN_TOOL, UNKNOWN_ARGS(name, names, 200));
+    return err_set(e, ERR_NOT_FOUND, UNKNOWN_TOOL, STR_ARGS(str_cut(name, 128)),
+                   STR_ARGS(str_cut(buf_view(&c->m->names), 200)));
 }
 
 /* To be recorded it has to run, for the record may have to wait for the disk. */
 static void prepare_unknown(struct exchange *x, struct str name)
 {
     static const struct errand errand = {.method = "tools/call", .run = run_unknown};
-    struct str names = buf_view(&x->m->names);
     if (x->m->backend.unknown)
         call_leave_errand(x, &errand);
     else
-        reply_error(x, RPC_PARAMS, UNKNOWN_TOOL, UNKNOWN_ARGS(name, names, 400));
+        reply_error(x, RPC_PARAMS, UNKNOWN_TOOL, STR_ARGS(str_cut(name, 128)),
+                    STR_ARGS(str_cut(buf_view(&x->m->names), 400)));
 }
 
 void call_prepare(struct exchange *x)
@@ -285,7 +282,7 @@ static void put_answer(const struct call *c, struct buf *out, const struct answe
         put_part(&w, c, a);
     else
         put_content(&w, buf_view(&a->json));
-    if (a->json.n && !a->text_alone)
+    if (a->json.n)
         json_pair_raw(&w, "structuredContent", buf_view(&a->json));
     json_pair_bool(&w, "isError", a->is_error);
     result_close(&w, c->era);

@@ -55,15 +55,11 @@ struct backend {
     bool (*show)(void *arg, const struct caller *who, struct str after, size_t most,
                  action_shown_fn *fn, void *fn_arg, bool *more, struct err *e);
     uint64_t (*shown_state)(void *arg, const struct caller *who);
-    /* As actions_introduce(), for the end of the instructions; NULL: nothing. */
-    void (*introduce)(void *arg, const struct caller *who, size_t most, struct buf *out);
     /* Also of what is cancelled already: it refuses that, and records it. */
     bool (*call)(void *arg, const struct action *which, const struct json *arguments,
                  const struct caller *who, struct answer *out, struct err *e);
     /* Is told of calls of what there is not; NULL: nobody wants to know. */
     void (*unknown)(void *arg, const struct caller *who, struct str name);
-    /* What is installed beside the program; NULL: all. */
-    struct actions_parts (*parts)(void *arg);
     /* What a credential needs for it (SCOPE_*); NULL: nothing. */
     unsigned (*scopes)(void *arg, const struct action *which);
     /* `fn` hears of alerts from now on, or no more; NULL: there are none. */

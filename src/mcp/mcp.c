@@ -61,16 +61,6 @@ static uint64_t shown_state(void *arg, const struct caller *who)
     return actions_shown_state(arg, who);
 }
 
-static void introduce(void *arg, const struct caller *who, size_t most, struct buf *out)
-{
-    actions_introduce(arg, who, most, out);
-}
-
-static struct actions_parts parts_of(void *arg)
-{
-    return actions_parts(arg);
-}
-
 static unsigned scopes_of(void *arg, const struct action *which)
 {
     return action_scopes(arg, which);
@@ -147,10 +137,8 @@ struct mcp *mcp_open(struct actions *a, struct workspaces *w, struct err *e)
         .named = name_action,
         .show = show_actions,
         .shown_state = shown_state,
-        .introduce = introduce,
         .call = call_action,
         .unknown = record_unknown,
-        .parts = parts_of,
         .scopes = scopes_of,
         .listen = listen_to,
         .arg = a,

@@ -145,7 +145,7 @@ static bool is_id(const struct json *id)
     if (json_is(id, JSON_STRING))
         return true;
     double n = json_number(id, NAN);
-    return isfinite(n) && n == floor(n);
+    return n == floor(n);
 }
 
 static void take_response(struct exchange *x, const struct json *response)

@@ -166,8 +166,6 @@ static void what_is_no_request_is_invalid(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"ping\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1e400,\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":-1e400,\"method\":\"ping\"}",
     };
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         assert_int_equal(code_of(send(wrong[i])), RPC_REQUEST);

@@ -5,10 +5,7 @@
 
 #include "os/os.h"
 
-#define OF_TOOLS                                                                       \
-    "Command-line tools (jq, ripgrep, sqlite3, pdftotext and many more) are found by " \
-    "find_tools and run by run_tool, or in code by `await tools.jq({args, stdin, files})`. "
-
+/* Clients cut this at 2,048 bytes. */
 static const char instructions[] =
     "Cloche is a sandbox over a folder of linked Markdown notes. "
     "For anything that takes more than one step, call evaluate_note_code with the "
@@ -20,27 +17,14 @@ static const char instructions[] =
     "trips and context. Each call runs in a fresh WebAssembly world without network, files "
     "or memory of earlier calls unless it asks for them, within limits of time and memory "
     "that an error names when one is hit. For a single step there are get_note, "
-    "search_notes, create_note and update_note. " OF_TOOLS
-    "What is worth keeping, keep with "
+    "search_notes, create_note and update_note. Command-line tools (jq, ripgrep, sqlite3, "
+    "pdftotext and many more) are found by find_tools and run by run_tool, or in code by "
+    "`await tools.jq({args, stdin, files})`. What is worth keeping, keep with "
     "register_custom_function: code calls it as `customFunctions.name()` ever after. A note's identifier is "
     "`type/stem` as it is listed. An update is refused when the note has changed since it "
     "was read: read it again and repeat. A result with isError says what was wrong and "
     "what would be accepted.";
-/* Clients cut what is longer. */
-#define INSTRUCTIONS_MAX 2047u
-_Static_assert(sizeof instructions <= INSTRUCTIONS_MAX - 500, "functions need room");
-
-/* Without what is not installed. */
-static void put_common(const struct backend *b, struct buf *out)
-{
-    const char *tools = strstr(instructions, OF_TOOLS);
-    if (!b->parts || b->parts(b->arg).tools) {
-        buf_cstr(out, instructions);
-    } else {
-        buf_put(out, instructions, (size_t)(tools - instructions));
-        buf_cstr(out, tools + sizeof OF_TOOLS - 1);
-    }
-}
+_Static_assert(sizeof instructions <= 2048, "clients cut longer instructions");
 
 /* What is served to everybody does not change while the program runs, or it is told. */
 #define CACHE_MS 300000
@@ -67,26 +51,6 @@ static void put_capabilities(const struct exchange *x, struct json_writer *w)
     if (x->era == ERA_MODERN)
         json_pair_raw(w, "extensions", STR("{\"" EXTENSION_TASKS "\":{}}"));
     json_close(w);
-}
-
-/* What holds for everybody, and then which custom functions there are for this caller. */
-static void put_instructions(const struct exchange *x, struct json_writer *w)
-{
-    const struct backend *b = &x->m->backend;
-    char name[CALLER_NAME] = "stdio";
-    unsigned vault = sessions_vault(&x->m->sessions, x->env->session);
-    scoped_buf struct buf text, functions;
-    buf_init(&text, INSTRUCTIONS_MAX + 1);
-    buf_init(&functions, INSTRUCTIONS_MAX + 1);
-    if (x->env->http)
-        caller_http_name(name, x->env->grant, "");
-    struct caller who = {.name = name, .grant = x->env->grant, .vault = &vault};
-    put_common(b, &text);
-    if (b->introduce)
-        b->introduce(b->arg, &who, INSTRUCTIONS_MAX - text.n - 2, &functions);
-    if (functions.n)
-        buf_printf(&text, "\n\n%.*s", (int)functions.n, functions.at);
-    json_pair_str(w, "instructions", buf_view(&text));
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -131,7 +95,7 @@ static void answer_initialize(struct exchange *x)
     json_pair_cstr(&w, "title", "Cloche");
     json_pair_cstr(&w, "version", CLOCHE_VERSION);
     json_close(&w);
-    put_instructions(x, &w);
+    json_pair_cstr(&w, "instructions", instructions);
     result_close(&w, x->era);
 }
 
@@ -140,8 +104,8 @@ static void answer_discover(struct exchange *x)
     struct json_writer w = result_open(x->reply->out, x->id, x->era);
     json_pair_raw(&w, "supportedVersions", STR("[\"" VERSION_MODERN "\"]"));
     put_capabilities(x, &w);
-    put_instructions(x, &w);
-    put_cache_hints(&w, x->era, x->m->backend.introduce ? KEEP_FOR_ONE : KEEP_FOR_ALL);
+    json_pair_cstr(&w, "instructions", instructions);
+    put_cache_hints(&w, x->era, KEEP_FOR_ALL);
     result_close(&w, x->era);
 }
 

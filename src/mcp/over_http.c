@@ -102,9 +102,6 @@ static struct str look_up(const void *arg, const char *name, size_t *count)
     return http_header(arg, name);
 }
 
-static bool refuse_batch(struct call *c, const struct http_request *rq,
-                         struct http_response *rs);
-
 static struct call *take_post(struct mcp *m, struct http_request *rq,
                               struct http_response *rs)
 {
@@ -139,26 +136,7 @@ static struct call *take_post(struct mcp *m, struct http_request *rq,
         session_text(&session, id);
         http_set_header(rs, "Mcp-Session-Id", id);
     }
-    return c && refuse_batch(c, rq, rs) ? NULL : c;
-}
-
-/* Each message of a batch is a request; true: its caller has had its share. */
-static bool refuse_batch(struct call *c, const struct http_request *rq,
-                         struct http_response *rs)
-{
-    const struct grant *g = http_admitted(rq);
-    size_t more = c->batch ? json_length(c->batch) - 1 : 0;
-    if (!more || !g || !g->spend || g->spend(g, (unsigned)more))
-        return false;
-    struct reply r = {.out = &rs->body};
-    call_refuse(c, ERR_BUSY,
-                "too many requests of this caller within a second; nothing was done, try "
-                "again in 1 s",
-                &r);
-    finish(&r, rs);
-    rs->status = 429;
-    (void)http_set_header(rs, "Retry-After", "1");
-    return true;
+    return c;
 }
 
 /* ---- the other methods -------------------------------------------------- */

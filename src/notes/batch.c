@@ -129,7 +129,7 @@ static bool run_items(void *arg, struct err *e)
     struct run *r = arg;
     struct batch *b = r->batch;
     for (size_t i = 0; i < b->count; i++)
-        if (!vault_goes_on(r->v, e) || !run_item(b, &b->items[i], r->c, r->v, r->out, e))
+        if (!run_item(b, &b->items[i], r->c, r->v, r->out, e))
             return err_wrap(e,
                             "nothing of the batch was done, because of changes[%zu], %s",
                             i, b->items[i].operation->name);

@@ -43,8 +43,11 @@ struct verdicts *change_verdicts(const struct change *c);
 /* The history's store; NULL in a dry run. */
 struct db *change_db(struct change *c);
 
-/* Of session.h alone: what the index of a session has not been told of yet: where it
- * `known`s the note (NULL: nowhere) and where that is `now` (NULL: removed). */
+/* Of session.h alone: the index as the change's steps shall see it (NULL: none is), and
+ * what it has not been told of yet: where it `known`s the note (NULL: nowhere) and where
+ * that is `now` (NULL: removed). */
+struct db *change_index(struct change *c);
+void change_set_index(struct change *c, struct db *index);
 typedef bool change_new(void *arg, const char *known, const char *now, struct err *e);
 bool change_news(struct change *c, change_new *tell, void *arg, struct err *e);
 void change_told(struct change *c);

@@ -28,7 +28,7 @@ static struct step step_of(const char *from, const char *to, const char *old,
 static struct db *locked(void)
 {
     struct err e = {0};
-    struct db *db = history_lock(vault->history, vault, &e);
+    struct db *db = history_lock(vault->history, &e);
     if (!db)
         fail_msg("%s", e.msg);
     return db;
@@ -215,7 +215,7 @@ static void a_strangers_journal_touches_nothing_but_notes(void **state)
     reopen();
     struct err e = {0};
     call(notes_get, "'a/1.md'");
-    db = history_lock(vault->history, vault, &e);
+    db = history_lock(vault->history, &e);
     if (db)
         history_unlock(vault->history);
     assert_true(exists("a/1.md") && exists("a/plain.txt"));
@@ -322,30 +322,23 @@ static int64_t count_revisions(struct db *db, int64_t key)
     return query_int(q, 0);
 }
 
-static void add_revisions_by(struct db *db, const char *author, int64_t key,
-                             int64_t time_ms, unsigned count)
+static void add_revisions(struct db *db, int64_t key, int64_t time_ms, unsigned count)
 {
     struct err e = {0};
     for (unsigned i = 0; i < count; i++) {
         char text[32], hash[HASH_SIZE];
-        (void)snprintf(text, sizeof text, "%.9s%lld %u", author, (long long)time_ms, i);
+        (void)snprintf(text, sizeof text, "%lld %u", (long long)time_ms, i);
         hash_text(text, hash);
         struct revision_note r = {.key = key,
                                   .time_ms = time_ms,
-                                  .author = author,
+                                  .author = "x",
                                   .action = "update",
                                   .summary = "",
                                   .path = STR("A.md"),
-                                  .hash = hash,
-                                  .size = strlen(text)};
+                                  .hash = hash};
         assert_true(history_keep(db, str_of(text), hash, &r.content, &e));
         assert_true(history_add(db, &r, &e));
     }
-}
-
-static void add_revisions(struct db *db, int64_t key, int64_t time_ms, unsigned count)
-{
-    add_revisions_by(db, "x", key, time_ms, count);
 }
 
 static int64_t one_number(struct db *db, const char *sql)
@@ -380,135 +373,6 @@ static void old_revisions_go_and_the_last_ones_stay(void **state)
     assert_true(db_exec(db, "UPDATE totals SET bytes = bytes + (1 << 30)", &e));
     add_revisions(db, key, now + 1, 6);
     assert_int_equal(count_revisions(db, key), HISTORY_LEAST_FULL);
-    db_rollback(&t);
-    history_unlock(vault->history);
-}
-
-/* In a transaction that is taken back; `a` and `b` are keys of notes. */
-struct writing {
-    struct db *db;
-    int64_t a, b, now, long_ago;
-};
-
-static struct writing begin_writing(struct transaction *t)
-{
-    struct err e = {0};
-    int64_t now = os_real_ms();
-    struct writing w = {.db = locked(),
-                        .now = now,
-                        .long_ago = now - (HISTORY_DAYS + 1) * INT64_C(86400000)};
-    put("A.md", "x");
-    put("B.md", "y");
-    assert_true(db_begin(t, w.db, &e));
-    assert_true(history_key(w.db, vault, STR("A.md"), STR(""), &w.a, &e));
-    assert_true(history_key(w.db, vault, STR("B.md"), STR(""), &w.b, &e));
-    return w;
-}
-
-static int64_t count_by(struct db *db, const char *author, int64_t note)
-{
-    char sql[200];
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT count(*) FROM revisions WHERE author = '%s' AND note = %lld",
-                   author, (long long)note);
-    return one_number(db, sql);
-}
-
-static void nobodys_run_ends_what_another_wrote(void **state)
-{
-    (void)state;
-    scoped_transaction struct transaction t = {0};
-    struct writing w = begin_writing(&t);
-    add_revisions_by(w.db, "external", w.a, w.long_ago, 1);
-    add_revisions_by(w.db, "ben", w.a, w.now, 200);
-    add_revisions_by(w.db, "eve", w.a, w.now, 2 * HISTORY_MOST - 201);
-    assert_int_equal(count_revisions(w.db, w.a), HISTORY_MOST);
-    assert_int_equal(count_by(w.db, "external", w.a), 1);
-    assert_int_equal(count_by(w.db, "ben", w.a), 200);
-    /* Of hers the first and the last ones. */
-    assert_int_equal(count_by(w.db, "eve", w.a), HISTORY_MOST - 201);
-    assert_int_equal(
-        one_number(w.db, "SELECT min(number) FROM revisions WHERE author = 'eve'"), 202);
-    assert_int_equal(
-        one_number(w.db, "SELECT count(*) FROM revisions WHERE number > 2000 - 798"),
-        798);
-    db_rollback(&t);
-    history_unlock(vault->history);
-}
-
-static void of_old_ones_each_author_keeps_the_last(void **state)
-{
-    (void)state;
-    scoped_transaction struct transaction t = {0};
-    struct writing w = begin_writing(&t);
-    add_revisions_by(w.db, "external", w.a, w.long_ago, HISTORY_LEAST + 10);
-    add_revisions_by(w.db, "eve", w.a, w.long_ago, 2 * HISTORY_LEAST);
-    assert_int_equal(count_by(w.db, "external", w.a), HISTORY_LEAST);
-    assert_int_equal(count_by(w.db, "eve", w.a), HISTORY_LEAST);
-    db_rollback(&t);
-    history_unlock(vault->history);
-}
-
-static void many_authors_keep_their_last_ones(void **state)
-{
-    (void)state;
-    scoped_transaction struct transaction t = {0};
-    struct writing w = begin_writing(&t);
-    char name[20];
-    for (int i = 0; i < 12; i++) {
-        (void)snprintf(name, sizeof name, "of %d", i);
-        add_revisions_by(w.db, name, w.a, w.now, 150);
-    }
-    add_revisions_by(w.db, "eve", w.a, w.now, HISTORY_MOST);
-    assert_int_equal(count_revisions(w.db, w.a), HISTORY_MOST);
-    assert_int_equal(one_number(w.db, "SELECT count(DISTINCT author) FROM revisions"),
-                     13);
-    assert_true(count_by(w.db, "of 0", w.a) > 50);
-    db_rollback(&t);
-    history_unlock(vault->history);
-}
-
-static void who_has_most_of_a_full_history_gives_first(void **state)
-{
-    (void)state;
-    struct err e = {0};
-    scoped_transaction struct transaction t = {0};
-    struct writing w = begin_writing(&t);
-    add_revisions_by(w.db, "external", w.a, w.now, 120);
-    add_revisions_by(w.db, "ben", w.a, w.now, 60);
-    add_revisions_by(w.db, "eve", w.b, w.now, 100);
-    assert_true(db_exec(w.db, "UPDATE totals SET bytes = bytes + (1 << 30)", &e));
-    add_revisions_by(w.db, "ben", w.a, w.now + 1, 1);
-    assert_int_equal(count_by(w.db, "eve", w.b), HISTORY_LEAST_FULL);
-    assert_int_equal(count_by(w.db, "ben", w.a), 61);
-    add_revisions_by(w.db, "eve", w.b, w.now + 2, 40); /* now he has more */
-    assert_int_equal(count_by(w.db, "ben", w.a), HISTORY_LEAST_FULL);
-    assert_int_equal(count_by(w.db, "external", w.a), 120);
-    add_revisions_by(w.db, "dan", w.a, w.now + 3, 1);
-    assert_int_equal(count_by(w.db, "eve", w.b), HISTORY_LEAST_FULL);
-    assert_int_equal(count_by(w.db, "external", w.a), 120);
-    assert_int_equal(one_number(w.db,
-                                "SELECT count(*) FROM authors a WHERE bytes <> (SELECT"
-                                " sum(size) FROM revisions WHERE author = a.author)"),
-                     0);
-    db_rollback(&t);
-    history_unlock(vault->history);
-}
-
-static void what_other_programs_wrote_goes_last(void **state)
-{
-    (void)state;
-    struct err e = {0};
-    scoped_transaction struct transaction t = {0};
-    struct writing w = begin_writing(&t);
-    add_revisions_by(w.db, "external", w.a, w.now, 120);
-    add_revisions_by(w.db, "eve", w.b, w.now, 20);
-    assert_true(db_exec(w.db, "UPDATE totals SET bytes = bytes + (1 << 30)", &e));
-    add_revisions_by(w.db, "ben", w.a, w.now, 1);
-    assert_int_equal(count_by(w.db, "external", w.a), 120);
-    assert_int_equal(count_by(w.db, "eve", w.b), HISTORY_LEAST_FULL);
-    add_revisions_by(w.db, "ben", w.a, w.now, 4); /* no caller has any to give */
-    assert_int_equal(count_by(w.db, "external", w.a), 1);
     db_rollback(&t);
     history_unlock(vault->history);
 }
@@ -629,13 +493,13 @@ static void a_dry_run_writes_nothing_at_all(void **state)
         vault_call *call;
         const char *options, *action, *diff;
     } rows[] = {
-        {notes_update, "'identifier': 'a/1', 'content': 'two'", "update",
+        {notes_update, "'identifier': 'a/1', 'content': 'two', 'force': true", "update",
          "@@ -1,1 +1,1 @@\n-one\n+two\n\\ No newline at end of file\n"},
         {notes_delete, "'identifier': 'a/1'", "delete", "@@ -1,1 +0,0 @@\n-one\n"},
-        {notes_move, "'identifier': 'a/1', 'new_type': 'b'", "move", ""},
-        {notes_rename, "'identifier': 'a/1', 'new_title': '2'", "rename", ""},
+        {notes_move, "'identifier': 'a/1', 'new_type': 'b', 'force': true", "move", ""},
         {notes_update_section,
-         "'identifier': 'a/1', 'heading': 'H', 'content': 'x', 'mode': 'create'",
+         "'identifier': 'a/1', 'heading': 'H', 'content': 'x', 'mode': 'create', 'force': "
+         "true",
          "update", "@@ -1,1 +1,5 @@\n one\n+\n+## H\n+\n+x\n"},
         {notes_batch,
          "'changes': [{'action': 'delete', 'identifier': 'a/1', 'confirm': true}]",
@@ -649,8 +513,6 @@ static void a_dry_run_writes_nothing_at_all(void **state)
         assert_string_equal(text(change, "action"), rows[i].action);
         assert_string_equal(text(change, "diff"), rows[i].diff);
     }
-    refused(ERR_CONFLICT, notes_update,
-            "{'identifier': 'a/1', 'content': '', 'contentHash': '00', 'dry_run': true}");
     const struct json *made = call(notes_create, "{'title': 'N', 'dry_run': true}");
     assert_string_equal(text(json_at(json_get(made, "changes"), 0), "action"), "create");
     assert_string_equal(file("a/1.md"), "one\n");
@@ -669,11 +531,6 @@ int main(void)
         T(a_history_follows_its_note),
         T(the_trash_gives_back),
         T(old_revisions_go_and_the_last_ones_stay),
-        T(nobodys_run_ends_what_another_wrote),
-        T(of_old_ones_each_author_keeps_the_last),
-        T(many_authors_keep_their_last_ones),
-        T(who_has_most_of_a_full_history_gives_first),
-        T(what_other_programs_wrote_goes_last),
         T(a_damaged_history_is_put_aside),
         T(the_history_may_be_deleted_at_any_time),
         T(large_and_unusual_notes_are_changed_like_others),

@@ -18,7 +18,6 @@
 
 #include "notes/history.h"
 #include "notes/index.h"
-#include "notes/keymap.h"
 #include "notes/name.h"
 #include "notes/trash.h"
 #include "notes/types.h"
@@ -39,7 +38,7 @@ struct copied {
 };
 
 struct vault_copy {
-    struct vault *of, *vault; /* `of`: a view of its own */
+    struct vault *of, *vault;
     struct os_scratch *scratch;
     char *path;
     int dir;
@@ -78,8 +77,6 @@ static bool add_found(void *arg, const char *name, const struct os_stat *st,
                       struct err *e)
 {
     struct vault_copy *c = arg;
-    if (!vault_goes_on(c->of, e))
-        return false;
     return st->is_dir
                ? os_make_dirs(c->dir, name, e)
                : !st->is_file || add_file(c, name, st, name_is_path(str_of(name)), e);
@@ -196,8 +193,7 @@ static void *copy_some(void *arg)
     while (!atomic_load(&x->failed) &&
            (i = atomic_fetch_add(&x->next, 1)) < x->c->count) {
         struct err why = {0};
-        if (vault_goes_on(x->c->of, &why) &&
-            copy_file(x->c, &x->c->files[i], false, &why))
+        if (copy_file(x->c, &x->c->files[i], false, &why))
             continue;
         pthread_mutex_lock(&x->lock);
         err_set(x->e, why.code ? why.code : ERR_IO, "%.100s: %s", x->c->files[i].path,
@@ -293,7 +289,7 @@ static void copy_stores(struct vault_copy *c)
         (void)copy_history(c, &ignored);
     ignored = (struct err){0};
     if (is_there(c->of, OWN_DIR "/" INDEX_NAME, BYTES_MAX) &&
-        index_use(c->of, copy_index, c, &ignored)) {
+        index_use(c->of->index, copy_index, c, &ignored)) {
         scoped_fd int own = open_own(c, OWN_DIR, &ignored);
         (void)(own >= 0 && index_edit(own, tell_inodes, c, &ignored));
     }
@@ -335,14 +331,10 @@ static bool fill_folder(struct vault_copy *c, struct err *e)
            copy_files(c, e);
 }
 
-struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
-                                   struct err *e)
+struct vault_copy *vault_copy_make(struct vault *of, struct err *e)
 {
     struct vault_copy *c = mem_new(sizeof *c);
-    struct vault_view view = {.notes = true, .types = true};
-    if (by)
-        view.cancel[0] = by[0], view.cancel[1] = by[1];
-    c->of = vault_as(of, &view);
+    c->of = of;
     c->dir = -1;
     c->arena = arena_new((size_t)64 << 20);
     if (make_folder(c, e) && fill_folder(c, e)) {
@@ -363,7 +355,6 @@ void vault_copy_free(struct vault_copy *c)
     if (!c)
         return;
     vault_close(c->vault);
-    vault_close(c->of);
     os_close(c->dir);
     os_scratch_close(c->scratch);
     arena_free(c->arena);
@@ -393,7 +384,7 @@ bool vault_copy_files(struct vault_copy *c, struct err *e)
         if (!f->hollow || f->is_note || !os_stat_beneath(c->dir, f->path, &now, &none) ||
             now.inode != f->inode)
             continue;
-        if (!vault_goes_on(c->of, e) || !copy_file(c, f, true, e))
+        if (!copy_file(c, f, true, e))
             return err_wrap(e, "%.100s", f->path);
     }
     c->whole = true;
@@ -412,8 +403,6 @@ struct comparing {
     struct arena *arena;
     struct now *all;
     size_t count, capacity;
-    struct keymap inodes;
-    size_t *first; /* by an inode's number: the first file of `all` that is it */
     struct json_writer *out;
     size_t told;
 };
@@ -453,11 +442,13 @@ static struct now *find_now(struct comparing *x, const char *path)
 }
 
 /* The file that took another name; what a program writes anew is another one. */
-static struct now *find_moved(const struct comparing *x, const struct copied *f)
+static struct now *find_moved(struct comparing *x, const struct copied *f)
 {
-    size_t number = keymap_find(&x->inodes, (int64_t)f->inode);
-    struct now *now = number == KEYMAP_NONE ? NULL : &x->all[x->first[number]];
-    return now && !now->matched && now->st.mtime_ns == f->st.mtime_ns ? now : NULL;
+    for (size_t i = 0; i < x->count; i++)
+        if (!x->all[i].matched && x->all[i].st.inode == f->inode &&
+            x->all[i].st.mtime_ns == f->st.mtime_ns)
+            return &x->all[i];
+    return NULL;
 }
 
 static void put_id(struct comparing *x, const char *key, const char *path)
@@ -513,22 +504,6 @@ static void compare(struct comparing *x)
             tell(x, "create", x->all[i].path, NULL);
 }
 
-static bool index_inodes(struct comparing *x, struct err *e)
-{
-    x->first = calloc(x->count + 1, sizeof *x->first);
-    if (!x->first)
-        return err_set(e, ERR_LIMIT, "no memory for a list of %zu files", x->count);
-    for (size_t i = 0; i < x->count; i++) {
-        size_t before = x->inodes.count;
-        size_t number = keymap_add(&x->inodes, (int64_t)x->all[i].st.inode, e);
-        if (number == KEYMAP_NONE)
-            return false;
-        if (number == before)
-            x->first[number] = i;
-    }
-    return true;
-}
-
 bool vault_copy_changes(struct vault_copy *c, size_t *count, struct json_writer *out,
                         struct err *e)
 {
@@ -540,16 +515,11 @@ bool vault_copy_changes(struct vault_copy *c, size_t *count, struct json_writer 
     if (ok) {
         qsort(x.all, x.count, sizeof *x.all, by_path);
         qsort(c->files, c->count, sizeof *c->files, copied_by_path);
-    }
-    ok = ok && index_inodes(&x, e);
-    if (ok) {
         json_open_array(out);
         compare(&x);
         json_close(out);
         *count = x.told;
     }
-    keymap_done(&x.inodes);
-    free(x.first);
     arena_free(x.arena);
     free(x.all);
     return ok;

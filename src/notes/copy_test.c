@@ -11,7 +11,7 @@ static struct vault *first;
 static void make_copy(void)
 {
     struct err e = {0};
-    copy = vault_copy_make(vault, NULL, &e);
+    copy = vault_copy_make(vault, &e);
     if (!copy)
         fail_msg("%s", e.msg);
     first = vault;
@@ -219,7 +219,7 @@ static void a_vault_that_is_too_large_is_refused(void **state)
         assert_int_equal(truncate(full(name), NOTE_SIZE_MAX), 0);
     }
     struct err e = {0};
-    assert_null(vault_copy_make(vault, NULL, &e));
+    assert_null(vault_copy_make(vault, &e));
     assert_int_equal(e.code, ERR_LIMIT);
 }
 

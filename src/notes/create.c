@@ -147,19 +147,15 @@ static bool put_created(struct change *g, struct vault *v, const struct creation
 {
     if (!c->whole.at) {
         put_parts(c, out);
-        const struct types_note made = {
-            .whole = true, .metadata = c->metadata, .body = c->content};
-        return types_check(g, v, c->type, &made, e) && buf_check(out, "the note", e) &&
-               check_parts(c, buf_view(out), e);
+        return types_check(g, v, c->type, c->metadata, true, e) &&
+               buf_check(out, "the note", e) && check_parts(c, buf_view(out), e);
     }
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     struct frontmatter f;
     buf_str(out, c->whole);
-    if (!frontmatter_read(c->whole, a, &f, e))
-        return false;
-    const struct types_note given = {
-        .whole = true, .metadata = f.yml.all, .body = f.body};
-    return types_check(g, v, c->type, &given, e) && buf_check(out, "the note", e);
+    return frontmatter_read(c->whole, a, &f, e) &&
+           types_check(g, v, c->type, f.yml.all, true, e) &&
+           buf_check(out, "the note", e);
 }
 
 static bool taken(struct vault *v, const struct creation *c, struct str path,

@@ -104,8 +104,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
         return false;
     struct relatives r = {.v = v, .path = str_of(path)};
     buf_init(&r.warnings, 1u << 20);
-    bool ok = d->confirm ||
-              (session_settle_tree(c, e) && session_use(v, c, find_relatives, &r, e));
+    bool ok = d->confirm || session_use(v, c, find_relatives, &r, e);
     bool refused = ok && !d->confirm && r.count > 0;
     ok = ok && (refused || change_remove(c, path, backup, e));
     if (ok) {

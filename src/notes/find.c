@@ -16,7 +16,7 @@ void find_put_time(struct json_writer *w, const char *key, int64_t ms)
 bool find_use(struct vault *v, index_work *work, void *arg, struct buf *rows,
               struct json_writer *out, struct err *e)
 {
-    if (!index_use(v, work, arg, e) || !buf_check(rows, "the answer", e))
+    if (!index_use(v->index, work, arg, e) || !buf_check(rows, "the answer", e))
         return false;
     json_put_raw(out, buf_view(rows));
     return buf_check(out->out, "the answer", e);
@@ -329,7 +329,8 @@ bool notes_status(struct vault *v, struct json_writer *out, struct err *e)
 {
     struct status s;
     buf_init(&s.text, FIND_ANSWER_MAX);
-    bool ok = index_use(v, status_work, &s, e) && buf_check(&s.text, "the answer", e);
+    bool ok =
+        index_use(v->index, status_work, &s, e) && buf_check(&s.text, "the answer", e);
     if (ok) {
         /* The object is open at its end: what the index cannot know comes behind. */
         s.text.n--;
@@ -347,7 +348,7 @@ bool notes_reindex(struct vault *v, bool from_scratch, struct json_writer *out,
 {
     struct index_counts counts = {0};
     uint64_t start = os_mono_ns();
-    if (!index_rebuild(v, from_scratch, &counts, e))
+    if (!index_rebuild(v->index, from_scratch, &counts, e))
         return false;
     json_open_object(out);
     json_pair_int(out, "notes", (int64_t)counts.notes);

@@ -10,8 +10,8 @@
 #include "notes/apply.h"
 
 #define LOCK_NAME OWN_DIR "/notes.lock"
-#define LOCK_WAIT_MS 15000u
-#define LOCK_SLICE_MS 20u /* between looks whether the call goes on */
+#define LOCK_WAIT_MS 15000
+#define DROPPED_AT_ONCE 200 /* revisions that one change drops for the sake of space */
 
 static const char *const migrations[] = {
     "CREATE TABLE contents("
@@ -58,11 +58,6 @@ static const char *const migrations[] = {
     "ALTER TABLE revisions ADD COLUMN call TEXT;"
     "ALTER TABLE totals ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;"
     "UPDATE totals SET dropped = (SELECT ifnull(max(id), 0) - count(*) FROM revisions);",
-
-    /* What the revisions of each author hold, also where two hold the same. */
-    "CREATE TABLE authors(author TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;"
-    "INSERT INTO authors SELECT author, sum(size) FROM revisions GROUP BY author;"
-    "CREATE INDEX revisions_by_author ON revisions(author);",
 };
 
 struct history {
@@ -160,22 +155,20 @@ static bool open_store(struct history *h, struct err *e)
 
 /* ---- the lock ------------------------------------------------------------ */
 
-static bool waited(struct err *e)
+static bool take_mutex(struct history *h, struct err *e)
 {
-    return err_set(e, ERR_BUSY,
-                   "waited %u ms in vain for another change to this vault; nothing was "
+    /* Not pthread_mutex_clocklock(), of which the thread sanitizer knows nothing. */
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOCK_WAIT_MS / 1000;
+    return pthread_mutex_timedlock(&h->mutex, &until) == 0 ||
+           err_set(e, ERR_BUSY,
+                   "waited %d ms in vain for another change to this vault; nothing was "
                    "written, try again",
                    LOCK_WAIT_MS);
 }
 
-static bool take_mutex(struct history *h, const struct vault *v, struct err *e)
-{
-    struct err why = {0};
-    return vault_wait(v, &h->mutex, LOCK_WAIT_MS, &why) ||
-           (why.code == ERR_BUSY ? waited(e) : err_set(e, why.code, "%s", why.msg));
-}
-
-static int take_lock(const struct vault *v, unsigned wait_ms, struct err *e)
+static int take_lock(struct vault *v, unsigned wait_ms, struct err *e)
 {
     struct err why = {0};
     int fd = os_lock(v->dir, LOCK_NAME, 0, wait_ms, &why);
@@ -216,31 +209,11 @@ static bool is_marked(const struct history *h)
     return os_stat_beneath(h->vault->dir, LOCK_NAME, &st, &none) && st.size > 0;
 }
 
-/* Of another process, too. */
-static int wait_lock(const struct vault *v, struct err *e)
+struct db *history_lock(struct history *h, struct err *e)
 {
-    uint64_t until = os_mono_ns() + (uint64_t)LOCK_WAIT_MS * 1000000;
-    while (vault_goes_on(v, e)) {
-        struct err why = {0};
-        int fd = take_lock(v, LOCK_SLICE_MS, &why);
-        if (fd >= 0)
-            return fd;
-        if (why.code == ERR_BUSY && os_mono_ns() < until)
-            continue;
-        if (why.code == ERR_BUSY)
-            waited(e);
-        else
-            err_set(e, why.code, "%s", why.msg);
-        return -1;
-    }
-    return -1;
-}
-
-struct db *history_lock(struct history *h, const struct vault *v, struct err *e)
-{
-    if (!take_mutex(h, v, e))
+    if (!take_mutex(h, e))
         return NULL;
-    h->lock = wait_lock(v, e);
+    h->lock = take_lock(h->vault, LOCK_WAIT_MS, e);
     if (h->lock >= 0 && open_store(h, e) && apply_pending(h->vault, h, h->db, e))
         return h->db;
     history_unlock(h);
@@ -283,7 +256,7 @@ void history_settle(struct history *h)
 struct db *history_read(struct history *h, bool *none, struct err *e)
 {
     *none = inode_now(h) == 0;
-    if (*none || !take_mutex(h, h->vault, e))
+    if (*none || !take_mutex(h, e))
         return NULL;
     if (open_store(h, e))
         return h->db;
@@ -298,7 +271,7 @@ void history_read_end(struct history *h)
 
 /* ---- contents ------------------------------------------------------------ */
 
-bool history_count(struct db *db, int64_t more, struct err *e)
+static bool count_bytes(struct db *db, int64_t more, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(db, "UPDATE totals SET bytes = bytes + ?", e);
@@ -332,7 +305,7 @@ bool history_keep(struct db *db, struct str bytes, const char *hash, int64_t *id
         return false;
     query_bind_cstr(q, 1, hash);
     query_bind_bytes(q, 2, bytes);
-    if (!query_run(q, e) || !history_count(db, (int64_t)bytes.n, e))
+    if (!query_run(q, e) || !count_bytes(db, (int64_t)bytes.n, e))
         return false;
     *id = db_last_id(db);
     return true;
@@ -478,8 +451,8 @@ bool history_key(struct db *db, struct vault *v, struct str path, struct str uid
 
 /* ---- revisions ----------------------------------------------------------- */
 
-bool history_number(struct db *db, const char *sql, int64_t arg, int64_t *out,
-                    struct err *e)
+static bool one_number(struct db *db, const char *sql, int64_t arg, int64_t *out,
+                       struct err *e)
 {
     *out = 0;
     scoped(query_end) struct query *q = db_query(db, sql, e);
@@ -491,25 +464,99 @@ bool history_number(struct db *db, const char *sql, int64_t arg, int64_t *out,
     return e->code == ERR_NONE;
 }
 
-static bool count_share(struct db *db, const struct revision_note *r, struct err *e)
+static bool drop_content(struct db *db, int64_t content, struct err *e)
+{
+    int64_t used, size;
+    if (!content ||
+        !one_number(db, "SELECT EXISTS(SELECT 1 FROM revisions WHERE content = ?)",
+                    content, &used, e) ||
+        used ||
+        !one_number(db, "SELECT length(bytes) FROM contents WHERE id = ?", content, &size,
+                    e))
+        return e->code == ERR_NONE;
+    scoped(query_end) struct query *q =
+        db_query(db, "DELETE FROM contents WHERE id = ?", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, content);
+    return query_run(q, e) && count_bytes(db, -size, e);
+}
+
+static bool count_dropped(struct db *db, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "UPDATE totals SET dropped = dropped + 1", e);
+    return q && query_run(q, e);
+}
+
+static bool drop_revision(struct db *db, int64_t id, int64_t content, struct err *e)
+{
+    scoped(query_end) struct query *q =
+        db_query(db, "DELETE FROM revisions WHERE id = ?", e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, id);
+    return query_run(q, e) && count_dropped(db, e) && drop_content(db, content, e);
+}
+
+/* Drops what the query names: (id, content) of at most DROPPED_AT_ONCE revisions. */
+static bool drop_found(struct db *db, struct query *q, size_t *count, struct err *e)
+{
+    int64_t ids[DROPPED_AT_ONCE], contents[DROPPED_AT_ONCE];
+    size_t n = 0;
+    while (n < DROPPED_AT_ONCE && query_next(q, e)) {
+        ids[n] = query_int(q, 0);
+        contents[n++] = query_int(q, 1);
+    }
+    query_again(q);
+    for (size_t i = 0; i < n && e->code == ERR_NONE; i++)
+        (void)drop_revision(db, ids[i], contents[i], e);
+    *count = n;
+    return e->code == ERR_NONE;
+}
+
+static bool prune_note(struct db *db, const struct revision_note *r, int64_t number,
+                       struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(db,
-                 "INSERT INTO authors VALUES(?, ?) ON CONFLICT(author) DO UPDATE"
-                 " SET bytes = bytes + excluded.bytes",
+                 "SELECT id, content FROM revisions WHERE note = ?1 AND (number <= ?2 OR"
+                 " (number <= ?3 AND time < ?4)) ORDER BY number LIMIT 200",
                  e);
     if (!q)
         return false;
-    query_bind_cstr(q, 1, r->author);
-    query_bind_int(q, 2, (int64_t)r->size);
-    return query_run(q, e);
+    query_bind_int(q, 1, r->key);
+    query_bind_int(q, 2, number - HISTORY_MOST);
+    query_bind_int(q, 3, number - HISTORY_LEAST);
+    query_bind_int(q, 4, os_real_ms() - HISTORY_DAYS * INT64_C(86400000));
+    size_t count;
+    return drop_found(db, q, &count, e);
+}
+
+static bool prune_all(struct db *db, struct err *e)
+{
+    int64_t bytes;
+    if (!one_number(db, "SELECT bytes FROM totals LIMIT ?", 1, &bytes, e))
+        return false;
+    if (bytes <= HISTORY_BYTES)
+        return true;
+    scoped(query_end) struct query *q = db_query(
+        db,
+        "SELECT id, content FROM revisions r WHERE number <= (SELECT max(number) FROM"
+        " revisions WHERE note = r.note) - ?1 ORDER BY id LIMIT 200",
+        e);
+    if (!q)
+        return false;
+    query_bind_int(q, 1, HISTORY_LEAST_FULL);
+    size_t count;
+    return drop_found(db, q, &count, e);
 }
 
 bool history_add(struct db *db, const struct revision_note *r, struct err *e)
 {
     int64_t last;
-    if (!history_number(db, "SELECT max(number) FROM revisions WHERE note = ?", r->key,
-                        &last, e))
+    if (!one_number(db, "SELECT max(number) FROM revisions WHERE note = ?", r->key, &last,
+                    e))
         return false;
     scoped(query_end) struct query *q = db_query(
         db,
@@ -533,7 +580,24 @@ bool history_add(struct db *db, const struct revision_note *r, struct err *e)
     query_bind_cstr(q, 11, r->backup);
     if (r->call && *r->call)
         query_bind_cstr(q, 12, r->call);
-    return query_run(q, e) && count_share(db, r, e) && history_prune(db, r, last + 1, e);
+    return query_run(q, e) && prune_note(db, r, last + 1, e) && prune_all(db, e);
+}
+
+bool history_forget(struct db *db, int64_t last, struct err *e)
+{
+    for (size_t count = 1; count;) {
+        scoped(query_end) struct query *q = db_query(
+            db,
+            "SELECT id, content FROM revisions WHERE id > ? AND author <> 'external'"
+            " LIMIT 200",
+            e);
+        if (!q)
+            return false;
+        query_bind_int(q, 1, last);
+        if (!drop_found(db, q, &count, e))
+            return false;
+    }
+    return true;
 }
 
 bool history_has_last(struct db *db, int64_t key, const char *hash, bool *has,

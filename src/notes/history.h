@@ -8,7 +8,9 @@
  * that its owner is dead, and ends its work.
  *
  * A note is known by a key of ours: its file's path, and its uid where the file was
- * moved by another program. Which revisions are kept: prune.c.
+ * moved by another program. Kept are all revisions of the last HISTORY_DAYS and, of
+ * each note, the last HISTORY_LEAST; never more than HISTORY_MOST of one note. Above
+ * HISTORY_BYTES the oldest go, down to HISTORY_LEAST_FULL of each note.
  *
  * Threads: safe, except what takes a db: that is its holder's. Private to the room notes.
  */
@@ -19,11 +21,10 @@
 #define HISTORY_DIR OWN_DIR "/history"
 #define HISTORY_NAME "history.db"
 #define HISTORY_DAYS 90
-#define HISTORY_LEAST 50                 /* of one author of one note, however old */
-#define HISTORY_MOST 1000                /* of one note */
-#define HISTORY_LAST 100                 /* of one author of these */
+#define HISTORY_LEAST 50
+#define HISTORY_MOST 1000
 #define HISTORY_BYTES (INT64_C(1) << 30) /* of all contents */
-#define HISTORY_LEAST_FULL 5             /* of one note, above that */
+#define HISTORY_LEAST_FULL 5
 
 struct history;
 struct history *history_new(struct vault *v); /* opens nothing yet */
@@ -31,10 +32,10 @@ void history_free(struct history *h);         /* NULL is fine */
 
 /* ---- who may write ------------------------------------------------------- */
 
-/* Takes the write lock (waiting at most 15 s: ERR_BUSY; or until a cancel of the view fires:
- * ERR_CANCELLED), opens or makes the store and ends what a crash left. The answer is borrowed until history_unlock(). NULL and *e:
+/* Takes the write lock (waiting at most 15 s: ERR_BUSY), opens or makes the store and
+ * ends what a crash left. The answer is borrowed until history_unlock(). NULL and *e:
  * ERR_DENIED (a vault that cannot be written) and what the disk says. */
-struct db *history_lock(struct history *h, const struct vault *v, struct err *e);
+struct db *history_lock(struct history *h, struct err *e);
 void history_unlock(struct history *h);
 bool history_can_write(struct history *h);
 /* What stands in the lock file, for whoever comes when we have died. It is the file's
@@ -93,13 +94,6 @@ struct revision_note {
 };
 /* Appends a revision and drops those that are too many. */
 bool history_add(struct db *db, const struct revision_note *r, struct err *e);
-/* The latter: `number` is that of the new one. */
-bool history_prune(struct db *db, const struct revision_note *r, int64_t number,
-                   struct err *e);
-/* The first column of the first row, with one argument; 0: there is none. */
-bool history_number(struct db *db, const char *sql, int64_t arg, int64_t *out,
-                    struct err *e);
-bool history_count(struct db *db, int64_t more, struct err *e); /* bytes of contents */
 /* Drops all revisions behind that id (but what was found, which stays). */
 bool history_forget(struct db *db, int64_t last, struct err *e);
 /* Is this the content of the note's last revision? */

@@ -270,7 +270,7 @@ static struct db *open_anywhere(struct index *x, struct err *e)
 
 /* ---- connections -------------------------------------------------------- */
 
-static struct connection *take_connection(struct index *x, struct vault *v, struct err *e)
+static struct connection *take_connection(struct index *x, struct err *e)
 {
     pthread_mutex_lock(&x->pool);
     struct connection *c = x->idle;
@@ -288,10 +288,8 @@ static struct connection *take_connection(struct index *x, struct vault *v, stru
         c->in_memory = db == x->memory_db;
     }
     pthread_mutex_unlock(&x->pool);
-    if (c && c->in_memory && !vault_wait(v, &x->memory, UINT_MAX, e)) {
-        free(c);
-        return NULL;
-    }
+    if (c && c->in_memory)
+        pthread_mutex_lock(&x->memory);
     return c;
 }
 
@@ -365,7 +363,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool sync_changes(struct vault *v, struct db *db, const struct changes *c,
+static bool sync_changes(struct index *x, struct db *db, const struct changes *c,
                          struct index_counts *counts, struct err *e)
 {
     const char **names = mem_new((c->count + 1) * sizeof *names);
@@ -377,7 +375,7 @@ static bool sync_changes(struct vault *v, struct db *db, const struct changes *c
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
             names[kept++] = names[i];
-    bool ok = sync_names(v, db, names, kept, counts, e);
+    bool ok = sync_names(x->vault, db, names, kept, counts, e);
     free(names);
     return ok;
 }
@@ -392,8 +390,8 @@ static void start_watch(struct index *x)
     x->watch = os_watch_open(x->vault->dir, x->vault->path, &ignored);
 }
 
-static bool up_to_date(struct index *x, struct vault *v, struct db *db,
-                       struct index_counts *counts, struct err *e)
+static bool up_to_date(struct index *x, struct db *db, struct index_counts *counts,
+                       struct err *e)
 {
     if (vault_is_gone(x->vault))
         return err_set(e, ERR_NOT_FOUND, "the vault's folder %.250s was deleted",
@@ -407,10 +405,10 @@ static bool up_to_date(struct index *x, struct vault *v, struct db *db,
     if (!enough) {
         /* Until it has worked, what was drained counts as unseen. */
         x->walked = false;
-        ok = sync_all(v, db, counts, e);
+        ok = sync_all(x->vault, db, counts, e);
         x->walked = ok;
     } else if (c.count) {
-        ok = sync_changes(v, db, &c, counts, e);
+        ok = sync_changes(x, db, &c, counts, e);
         x->walked = ok;
     }
     buf_done(&c.names);
@@ -427,21 +425,15 @@ static bool is_damaged(struct index *x)
 
 /* Work is done on the connection that was brought up to date: were it another, the
  * file might have been deleted in between. */
-static bool use_once(struct vault *v, index_work *work, void *arg, struct err *e)
+static bool use_once(struct index *x, index_work *work, void *arg, struct err *e)
 {
-    struct index *x = v->index;
     struct index_counts counts = {0};
-    if (!vault_wait(v, &x->sync, UINT_MAX, e))
-        return false;
+    pthread_mutex_lock(&x->sync);
     check_file(x, false);
-    struct connection *c = take_connection(x, v, e);
-    bool ok = c && up_to_date(x, v, c->db, &counts, e);
+    struct connection *c = take_connection(x, e);
+    bool ok = c && up_to_date(x, c->db, &counts, e);
     pthread_mutex_unlock(&x->sync);
-    if (ok) {
-        db_set_cancels(c->db, v->view.cancel[0], v->view.cancel[1]);
-        ok = vault_goes_on(v, e) && work(c->db, arg, e);
-        db_set_cancels(c->db, NULL, NULL);
-    }
+    ok = ok && work(c->db, arg, e);
     if (c)
         give_back(x, c);
     return ok;
@@ -453,15 +445,14 @@ bool index_edit(int folder, index_work *work, void *arg, struct err *e)
     return db && work(db, arg, e);
 }
 
-bool index_use(struct vault *v, index_work *work, void *arg, struct err *e)
+bool index_use(struct index *x, index_work *work, void *arg, struct err *e)
 {
-    struct index *x = v->index;
     struct err why = {0};
     history_settle(x->vault->history);
-    bool ok = use_once(v, work, arg, &why);
+    bool ok = use_once(x, work, arg, &why);
     if (!ok && is_damaged(x)) {
         why = (struct err){0};
-        ok = use_once(v, work, arg, &why);
+        ok = use_once(x, work, arg, &why);
     }
     return ok || err_set(e, why.code, "%s", why.msg);
 }
@@ -516,33 +507,30 @@ bool index_version(struct db *db, struct buf *out, struct err *e)
     return buf_str(out, query_str(q, 0)) || buf_check(out, "the version", e);
 }
 
-static bool rebuild_once(struct vault *v, bool from_scratch, struct index_counts *counts,
+static bool rebuild_once(struct index *x, bool from_scratch, struct index_counts *counts,
                          struct err *e)
 {
-    struct index *x = v->index;
-    if (!vault_wait(v, &x->sync, UINT_MAX, e))
-        return false;
+    pthread_mutex_lock(&x->sync);
     check_file(x, from_scratch);
     x->walked = false;
-    struct connection *c = take_connection(x, v, e);
-    bool ok = c && (!from_scratch || forget_all(c->db, e)) &&
-              up_to_date(x, v, c->db, counts, e);
+    struct connection *c = take_connection(x, e);
+    bool ok =
+        c && (!from_scratch || forget_all(c->db, e)) && up_to_date(x, c->db, counts, e);
     if (c)
         give_back(x, c);
     pthread_mutex_unlock(&x->sync);
     return ok;
 }
 
-bool index_rebuild(struct vault *v, bool from_scratch, struct index_counts *counts,
+bool index_rebuild(struct index *x, bool from_scratch, struct index_counts *counts,
                    struct err *e)
 {
-    struct index *x = v->index;
     struct err why = {0};
     history_settle(x->vault->history);
-    bool ok = rebuild_once(v, from_scratch, counts, &why);
+    bool ok = rebuild_once(x, from_scratch, counts, &why);
     if (!ok && is_damaged(x)) {
         why = (struct err){0};
-        ok = rebuild_once(v, from_scratch, counts, &why);
+        ok = rebuild_once(x, from_scratch, counts, &why);
     }
     return ok || err_set(e, why.code, "%s", why.msg);
 }

@@ -12,11 +12,9 @@ struct index *index_new(struct vault *v); /* opens nothing yet */
 void index_free(struct index *x);         /* NULL is fine */
 
 /* Brings the index up to date and calls `work` with a connection of its own. When
- * the file turns out to be damaged it is made anew and `work` called once more. Either
- * cancel of the view ends it, and the queries of `work`, with ERR_CANCELLED; notes that were
- * read by then stay in the index. */
+ * the file turns out to be damaged it is made anew and `work` called once more. */
 typedef bool index_work(struct db *db, void *arg, struct err *e);
-bool index_use(struct vault *v, index_work *work, void *arg, struct err *e);
+bool index_use(struct index *x, index_work *work, void *arg, struct err *e);
 
 /* Where strangers ask what `db`, a connection of index_use(), shows: its file, for as long
  * as index_use() lasts, or, where it is in memory, a copy, which the caller closes. */
@@ -36,7 +34,7 @@ struct index_counts {
 };
 
 /* Looks at every note's file; `from_scratch` forgets all before. */
-bool index_rebuild(struct vault *v, bool from_scratch, struct index_counts *counts,
+bool index_rebuild(struct index *x, bool from_scratch, struct index_counts *counts,
                    struct err *e);
 /* Appends notes_version(). */
 bool index_version(struct db *db, struct buf *out, struct err *e);

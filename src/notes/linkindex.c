@@ -37,8 +37,6 @@ enum which {
     DROP_NAME,
     ADD_BROKEN,
     DROP_BROKEN,
-    RENAME_LINK,
-    RENAME_SUBNOTE,
     WHICH_COUNT,
 };
 _Static_assert(WHICH_COUNT <= LINKER_QUERIES, "room for each");
@@ -91,10 +89,6 @@ static const char *const texts[WHICH_COUNT] = {
     [ADD_BROKEN] = "INSERT OR IGNORE INTO broken VALUES(?1)",
     [DROP_BROKEN] = "DELETE FROM broken WHERE name = ?1",
     [DROP_NAME] = "DELETE FROM names WHERE key = ?1",
-    [RENAME_LINK] = "UPDATE links SET name = ?3, target = ?4, file = ?5"
-                    " WHERE source = ?1 AND number = ?2",
-    [RENAME_SUBNOTE] = "UPDATE subnotes SET name = ?3, state = 0"
-                       " WHERE parent = ?1 AND position = ?2",
 };
 
 void linker_init(struct linker *l, struct db *db)
@@ -218,7 +212,6 @@ static bool write_subnote(struct linker *l, int64_t parent, int64_t position,
     if (!subnote_name(entry, &text))
         return true;
     int64_t name = name_key(l, buf_view(&text), STR(""), e);
-    l->tree_open = true;
     struct query *q = name ? statement(l, ADD_SUBNOTE, e) : NULL;
     if (!q)
         return false;
@@ -240,38 +233,6 @@ static bool write_subnotes(struct linker *l, int64_t key, const struct note *n,
         if (!write_subnote(l, key, i, it.value, e))
             return false;
     return true;
-}
-
-/* ---- other names -------------------------------------------------------- */
-
-bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
-                        const struct link *link, struct str text, struct str other,
-                        struct err *e)
-{
-    int64_t name = name_key(l, text, other, e);
-    struct query *q = name ? statement(l, RENAME_LINK, e) : NULL;
-    if (!q)
-        return false;
-    query_bind_int(q, 1, source);
-    query_bind_int(q, 2, number);
-    query_bind_int(q, 3, name);
-    bind_unless(q, 4, link->target, text);
-    query_bind_int(q, 5, link_is_file(link->kind, text));
-    return run(q, e);
-}
-
-bool linker_rename_subnote(struct linker *l, int64_t parent, int64_t position,
-                           struct str text, struct err *e)
-{
-    int64_t name = name_key(l, text, STR(""), e);
-    l->tree_open = true;
-    struct query *q = name ? statement(l, RENAME_SUBNOTE, e) : NULL;
-    if (!q)
-        return false;
-    query_bind_int(q, 1, parent);
-    query_bind_int(q, 2, position);
-    query_bind_int(q, 3, name);
-    return run(q, e);
 }
 
 /* ---- what a note says, and how it is called ----------------------------- */
@@ -318,9 +279,6 @@ bool linker_forget(struct linker *l, int64_t note, struct err *e)
     if (!told || !run_with(l, DROP_LINKS, note, e) ||
         !run_with(l, DROP_SUBNOTES, note, e))
         return false;
-    l->tree_open = true;
-    if (l->tree_waits)
-        return true;
     /* With what goes, a cycle may be open again. */
     struct query *q = statement(l, REOPEN_CYCLES, e);
     return q && run(q, e);
@@ -493,9 +451,8 @@ static bool settle_name(struct linker *l, const struct unsettled *u, struct err 
     if (note)
         query_bind_int(q, 2, note);
     query_bind_int(q, 3, found);
-    l->tree_open = true;
-    return run(q, e) && (l->fresh || l->tree_waits || note == u->note ||
-                         run_with(l, REOPEN_SUBNOTES, u->key, e));
+    return run(q, e) &&
+           (l->fresh || note == u->note || run_with(l, REOPEN_SUBNOTES, u->key, e));
 }
 
 /* Reads the next names that are to be settled, beginning behind the key `after`. */
@@ -564,21 +521,13 @@ bool linker_settle(struct linker *l, struct err *e)
 {
     bool all;
     if (!ask(l, "SELECT relink FROM state", &all, e) || !settle_names(l, all, e) ||
-        (!l->tree_waits && !tree_settle(l->db, all, e)))
+        !tree_settle(l->db, all, e))
         return false;
     l->fresh = false;
     return db_exec(l->db, "DELETE FROM unsettled; UPDATE state SET relink = 0", e);
 }
 
-bool linker_settle_tree(struct linker *l, struct err *e)
-{
-    if (!l->tree_open)
-        return true;
-    l->tree_open = false;
-    return tree_settle(l->db, true, e);
-}
-
-/* ---- another name for a note --------------------------------------------- */
+/* ---- as if --------------------------------------------------------------- */
 
 static bool rename_row(struct linker *l, int64_t note, struct str path, struct str title,
                        struct err *e)
@@ -623,8 +572,8 @@ static bool tell_changed(struct linker *l, const struct unsettled *u,
     return now == u->note || changed(arg, u->key, u->text, u->note, now, e);
 }
 
-bool linker_rename(struct linker *l, int64_t note, struct str path, struct str title,
-                   linker_changed *changed, void *arg, struct err *e)
+bool linker_pretend(struct linker *l, int64_t note, struct str path, struct str title,
+                    linker_changed *changed, void *arg, struct err *e)
 {
     if (!touch_row(l, note, e) || !rename_row(l, note, path, title, e) ||
         !touch_row(l, note, e))

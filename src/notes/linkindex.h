@@ -30,7 +30,7 @@ enum subnote_state {
 #define SUBNOTES_MAX 5000u          /* of one note; more are ignored */
 #define SUBNOTES_TOTAL_MAX 1000000u /* of a vault; more are ignored */
 
-#define LINKER_QUERIES 31
+#define LINKER_QUERIES 29
 
 /* Lives as long as one pass over changed notes; all calls but linker_init() and
  * linker_done() need a transaction for writing. */
@@ -38,9 +38,6 @@ struct linker {
     struct db *db;
     bool bulk;  /* so much changes that all names will be settled anew */
     bool fresh; /* all links there are were written since linker_clear() */
-    bool
-        tree_waits; /* which subnotes count is settled by linker_settle_tree() alone ... */
-    bool tree_open; /* ... and has to be: in a session, where many notes are moved */
     struct query *open[LINKER_QUERIES];
 };
 void linker_init(struct linker *l, struct db *db);
@@ -61,23 +58,15 @@ bool linker_drop_tags(struct linker *l, int64_t note, struct err *e);
 bool linker_write(struct linker *l, int64_t key, const struct note *n,
                   const struct link_list *links, struct str tags, struct err *e);
 
-/* The link, or the entry of the list of subnotes, calls its note by another name from now
- * on. */
-bool linker_rename_link(struct linker *l, int64_t source, int64_t number,
-                        const struct link *link, struct str text, struct str other,
-                        struct err *e);
-bool linker_rename_subnote(struct linker *l, int64_t parent, int64_t position,
-                           struct str text, struct err *e);
-
 /* What a name means; *note 0: nothing, or several notes. */
 bool linker_meaning(struct linker *l, struct str text, struct str other, int64_t *note,
                     struct err *e);
-/* The note has this path and title from now on: tells of each name in use that changes its
- * meaning by that; 0 is none, or several. linker_settle() then makes the names mean it. */
+/* As if the note had this path and title, until the transaction is rolled back: tells of
+ * each name in use that would change its meaning; 0 is none, or several. */
 typedef bool linker_changed(void *arg, int64_t name, struct str text, int64_t before,
                             int64_t after, struct err *e);
-bool linker_rename(struct linker *l, int64_t note, struct str path, struct str title,
-                   linker_changed *changed, void *arg, struct err *e);
+bool linker_pretend(struct linker *l, int64_t note, struct str path, struct str title,
+                    linker_changed *changed, void *arg, struct err *e);
 
 /* What a name means; *note is set where it is one note. Reads only. */
 enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
@@ -86,8 +75,6 @@ enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
 /* Is there anything to settle? Needs no transaction. */
 bool linker_is_settled(struct linker *l, bool *settled, struct err *e);
 bool linker_settle(struct linker *l, struct err *e);
-/* Which subnotes count, where `tree_waits` has left that open. */
-bool linker_settle_tree(struct linker *l, struct err *e);
 
 /* Settles the subnotes that are new: see tree.c. `all`: whatever was settled before. */
 bool tree_settle(struct db *db, bool all, struct err *e);

@@ -146,7 +146,6 @@ struct page {
     struct str cursor;
     char after[PATH_MAX]; /* the cursor's path, or "" */
     struct buf rows;
-    bool hierarchy; /* links.list: and who stands beneath whom */
     /* For page_work(): LINK_COLUMNS and the source's path, behind ?1; one row of it. */
     const char *sql;
     void (*put)(struct query *q, struct json_writer *w);
@@ -190,22 +189,17 @@ static bool page_work(struct db *db, void *arg, struct err *e)
     return e->code == ERR_NONE;
 }
 
-/* Of a call that takes a limit and a cursor, and what else `keys` have. */
-static bool read_page(const struct json *options, const char *call,
-                      const char *const *keys, struct page *p, struct err *e)
+/* A call that takes a limit and a cursor; `p` has its rows' query and look. */
+static bool ask_page(struct vault *v, const struct json *options, const char *call,
+                     struct page *p, struct json_writer *out, struct err *e)
 {
+    static const char *const keys[] = {"limit", "cursor", NULL};
+    bool given = options && !json_is(options, JSON_NULL);
     p->limit = PAGE_MAX;
-    return !options || json_is(options, JSON_NULL) ||
-           (options_check(options, call, keys, e) &&
-            options_limit(options, PAGE_MAX, PAGE_MAX, &p->limit, e) &&
-            options_str(options, "cursor", NULL, &p->cursor, e) &&
-            options_bool(options, "hierarchy", &p->hierarchy, e));
-}
-
-/* `p` has its rows' query and look. */
-static bool ask_page(struct vault *v, struct page *p, struct json_writer *out,
-                     struct err *e)
-{
+    if (given && (!options_check(options, call, keys, e) ||
+                  !options_limit(options, PAGE_MAX, PAGE_MAX, &p->limit, e) ||
+                  !options_str(options, "cursor", NULL, &p->cursor, e)))
+        return false;
     if (!read_cursor(v, p, e))
         return false;
     buf_init(&p->rows, FIND_ANSWER_MAX);
@@ -225,7 +219,6 @@ static void put_broken(struct query *q, struct json_writer *w)
 bool links_find_broken(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
-    static const char *const keys[] = {"limit", "cursor", NULL};
     /* CROSS: few are broken, so begin there. */
     struct page p = {.sql = LINK_COLUMNS
                      ", s.path FROM broken b CROSS JOIN names m ON m.key = b.name"
@@ -235,48 +228,31 @@ bool links_find_broken(struct vault *v, const struct json *options,
                      " WHERE m.note IS NULL AND l.file = 0 AND s.path > ?1"
                      " ORDER BY s.path, l.number",
                      .put = put_broken};
-    return read_page(options, "links.findBroken", keys, &p, e) && ask_page(v, &p, out, e);
+    return ask_page(v, options, "links.findBroken", &p, out, e);
 }
-
-#define KIND_HIERARCHY 99 /* of a row that is no link */
 
 static void put_found(struct query *q, struct json_writer *w)
 {
-    bool beneath = query_int(q, KIND) == KIND_HIERARCHY;
     json_open_object(w);
     json_pair_str(w, "source", query_str(q, SOURCE));
     json_pair_str(w, "target", query_str(q, NOTE));
     json_pair_str(w, "text", query_str(q, LABEL));
-    json_pair_cstr(w, "kind", beneath ? "hierarchy" : link_kind_name(kind_of(q)));
+    json_pair_cstr(w, "kind", link_kind_name(kind_of(q)));
     json_pair_int(w, "line", query_int(q, LINE));
     json_close(w);
 }
 
-/* CROSS: in the order of the paths, so that a page reads no more than itself. */
-#define LINKS_ONLY                                                      \
-    LINK_COLUMNS ", s.path AS place, l.number AS number"                \
-                 " FROM notes s CROSS JOIN links l ON l.source = s.key" \
-                 " CROSS JOIN names m ON m.key = l.name"                \
-                 " CROSS JOIN notes t ON t.key = m.note WHERE s.path > ?1"
-/* What stands beneath a note, behind its links. */
-#define AND_HIERARCHY                                                                  \
-    " UNION ALL SELECT " FIND_ID_OF("s") ", " FIND_ID_OF(                              \
-        "t") ", m.text, t.title, 99, 0, 0, m.outcome, s.path, 1000000000 + b.position" \
-             " FROM notes s CROSS JOIN subnotes b ON b.parent = s.key"                 \
-             " CROSS JOIN names m ON m.key = b.name"                                   \
-             " CROSS JOIN notes t ON t.key = m.note"                                   \
-             " WHERE s.path > ?1 AND b.state = 1"
-#define LINKS_END " ORDER BY place, number"
-
 bool links_list(struct vault *v, const struct json *options, struct json_writer *out,
                 struct err *e)
 {
-    static const char *const keys[] = {"limit", "cursor", "hierarchy", NULL};
-    struct page p = {.put = put_found};
-    if (!read_page(options, "links.list", keys, &p, e))
-        return false;
-    p.sql = p.hierarchy ? LINKS_ONLY AND_HIERARCHY LINKS_END : LINKS_ONLY LINKS_END;
-    return ask_page(v, &p, out, e);
+    /* CROSS: in the order of the paths, so that a page reads no more than itself. */
+    struct page p = {.sql = LINK_COLUMNS
+                     ", s.path FROM notes s CROSS JOIN links l ON l.source = s.key"
+                     " CROSS JOIN names m ON m.key = l.name"
+                     " CROSS JOIN notes t ON t.key = m.note"
+                     " WHERE s.path > ?1 ORDER BY s.path, l.number",
+                     .put = put_found};
+    return ask_page(v, options, "links.list", &p, out, e);
 }
 
 /* ---- notes by their links ----------------------------------------------- */
@@ -516,10 +492,11 @@ bool links_migrate(struct vault *v, const struct json *options, struct json_writ
     bool force;
     struct index_counts counts = {0};
     struct failures f = {0};
-    if (!read_force(options, &force, e) || !index_rebuild(v, force, &counts, e))
+    if (!read_force(options, &force, e) || !index_rebuild(v->index, force, &counts, e))
         return false;
     buf_init(&f.rows, FIND_ANSWER_MAX);
-    bool ok = index_use(v, failures_work, &f, e) && buf_check(&f.rows, "the answer", e);
+    bool ok =
+        index_use(v->index, failures_work, &f, e) && buf_check(&f.rows, "the answer", e);
     if (ok) {
         json_open_object(out);
         json_pair_int(out, "total_notes", (int64_t)counts.notes);
@@ -545,6 +522,6 @@ bool notes_version(struct vault *v, struct buf *out, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, 200);
-    return index_use(v, version_work, &text, e) &&
+    return index_use(v->index, version_work, &text, e) &&
            (buf_str(out, buf_view(&text)) || buf_check(out, "the version", e));
 }

@@ -22,10 +22,10 @@ struct nearest {
     size_t count, max;
 };
 
-/* As many slips as a name of this length may have: a short one is soon another word. */
+/* As many slips as a name of this length may have. */
 static size_t bearable(size_t n)
 {
-    return n < 6 ? 1 : n < 10 ? 2 : n < 16 ? 3 : 4;
+    return n < 4 ? 1 : n < 8 ? 2 : n < 16 ? 3 : 4;
 }
 
 static size_t slips_between(struct str a, struct str b)
@@ -101,7 +101,7 @@ bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_wri
                         .stem = {name.at + from, name.n - from},
                         .arena = arena,
                         .max = max < NEAREST_MAX ? max : NEAREST_MAX};
-    if (x.stem.n && !index_use(v, look, &x, e))
+    if (x.stem.n && !index_use(v->index, look, &x, e))
         return false;
     json_open_array(out);
     for (size_t i = 0; i < x.count; i++)

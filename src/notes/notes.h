@@ -32,8 +32,7 @@ SCOPED(vault, vault_close);
 /* Before the first call: what matches patterns. Without it they are ERR_INVALID. */
 void vault_set_patterns(struct vault *v, struct patterns *p);
 /* Who writes: the history keeps `name` and `call` (of the audit, or "") with each change;
- * `admits` (or NULL) may refuse a change that writes so many bytes of notes or of a type's
- * description, and `changed` (or NULL)
+ * `admits` (or NULL) may refuse a change that writes so many bytes, and `changed` (or NULL)
  * hears of each note that was changed, with the last revision then. */
 struct vault_author {
     const char *name, *call;
@@ -60,11 +59,9 @@ struct vault_view {
 };
 struct vault *vault_as(struct vault *v, const struct vault_view *view);
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
- * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind; either
- * cancel (NULL is fine, as is NULL for both) ends the copying. */
+ * vault_copy_files(). ERR_LIMIT: more than 100,000 files, or 512 MB of either kind. */
 struct vault_copy;
-struct vault_copy *vault_copy_make(struct vault *of, struct cancel *const by[2],
-                                   struct err *e);
+struct vault_copy *vault_copy_make(struct vault *of, struct err *e);
 void vault_copy_free(struct vault_copy *c); /* with its vault; NULL is fine */
 struct vault *vault_copy_vault(struct vault_copy *c, const char **path); /* its own */
 bool vault_copy_files(struct vault_copy *c, struct err *e);
@@ -173,9 +170,6 @@ vault_call notes_search_by_text;
 struct sql_caller;
 bool notes_search_sql(struct vault *v, const struct json *options,
                       const struct sql_caller *c, struct json_writer *out, struct err *e);
-/* {types?, tags?, keys? (of metadata), each [names]} -> [{what, name, nearest?, known: [at most
- * 12]}] of those that no note has, nor, of types, a description. */
-vault_call notes_unknown;
 /* Ids that a wrong identifier may mean, likeliest first, at most `max` (8), within 50 ms. */
 bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_writer *out,
                    struct err *e);

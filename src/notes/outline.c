@@ -1,8 +1,6 @@
 /* Sections, and properties made of them and of the frontmatter. */
 #include "notes/outline.h"
 
-#include "notes/strmap.h"
-
 bool outline_read(struct str body, struct arena *a, struct outline *o, struct err *e)
 {
     *o = (struct outline){.body = body};
@@ -33,6 +31,40 @@ struct str outline_text(const struct outline *o, const struct section *s)
 }
 
 /* ---- properties ----------------------------------------------------------- */
+
+/* The keys that are taken: a table of hashes, since a stranger's note may have as many
+ * headings as it likes. */
+struct taken {
+    const struct section **slots;
+    size_t mask;
+};
+
+static uint64_t hash_of(struct str s)
+{
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.at[i]) * 1099511628211u;
+    return h;
+}
+
+static bool taken_init(struct taken *t, size_t count, struct arena *a)
+{
+    struct err ignored = {0};
+    size_t slots = 16;
+    while (slots < 2 * count)
+        slots *= 2;
+    *t = (struct taken){arena_get(a, slots * sizeof *t->slots, &ignored), slots - 1};
+    return t->slots != NULL;
+}
+
+/* Where the key stands, or would. */
+static const struct section **taken_slot(const struct taken *t, struct str key)
+{
+    size_t i = hash_of(key) & t->mask;
+    while (t->slots[i] && !str_eq(t->slots[i]->heading->text, key))
+        i = (i + 1) & t->mask;
+    return &t->slots[i];
+}
 
 struct properties {
     const struct note *note;
@@ -71,36 +103,31 @@ static bool is_left_out(struct properties *p, struct str key)
     return out;
 }
 
-/* The keys of sections are taken then: in a table, since a stranger's note may have as many
- * headings as it likes. */
-static bool put_sections(struct properties *p, const struct outline *o,
-                         struct strmap *taken)
+static void put_sections(struct properties *p, const struct outline *o, struct taken *t)
 {
-    struct err full = {0};
     for (size_t i = 0; i < o->count; i++) {
         const struct section *s = &o->sections[i];
-        struct str key = s->heading->text;
-        if (!key.n || strmap_find(taken, key) != STRMAP_NONE || is_left_out(p, key))
+        const struct section **slot = taken_slot(t, s->heading->text);
+        if (!s->heading->text.n || *slot || is_left_out(p, s->heading->text))
             continue;
-        if (strmap_add(taken, key, &full) == STRMAP_NONE)
-            return false;
+        *slot = s;
         put_section(p, o, s);
     }
-    return true;
 }
 
 static void put_properties(struct properties *p, struct arena *a)
 {
     struct err ignored = {0};
     struct outline o = {0};
-    scoped_strmap struct strmap taken = {0};
+    struct taken taken = {0};
     json_open_object(p->w);
-    bool told =
-        outline_read(p->note->front.body, a, &o, &ignored) && put_sections(p, &o, &taken);
+    bool told = outline_read(p->note->front.body, a, &o, &ignored) &&
+                taken_init(&taken, o.count, a);
+    if (told)
+        put_sections(p, &o, &taken);
     struct json_iter it = json_iter(p->note->front.yml.all);
     while (json_next(&it)) {
-        if (note_is_own_key(it.key) ||
-            (told && strmap_find(&taken, it.key) != STRMAP_NONE))
+        if (note_is_own_key(it.key) || (told && *taken_slot(&taken, it.key)))
             continue;
         json_key_str(p->w, it.key);
         json_put(p->w, it.value);

@@ -1,73 +1,153 @@
 #include "notes/relink.h"
 
 #include <stdio.h>
+#include <strings.h>
 
-#include "notes/entry.h"
-#include "notes/forms.h"
-#include "notes/linktext.h"
+#include "notes/linkindex.h"
+#include "notes/linkname.h"
+#include "notes/markdown.h"
 #include "notes/name.h"
 #include "notes/session.h"
 #include "notes/target.h"
 
+#define NAMES_MAX 10000u /* that mean one note */
 #define ARENA_MAX ((size_t)256 << 20)
-#define SLOTS_BETWEEN_LOOKS 1024u /* whether the call goes on */
+
+/* The ways in which links name a note, the most exact first. */
+enum form { FORM_PATH, FORM_BARE_PATH, FORM_ID, FORM_FILE, FORM_STEM, FORM_TITLE, FORMS };
+
+struct called {
+    struct str text, other;
+};
+
+/* A link of the note itself, before it was moved. */
+struct own {
+    int64_t note; /* what it meant; 0: no note, or several */
+};
 
 struct work {
     struct relink *r;
     struct db *db;
-    bool session; /* what is replaced is written at its end, and the index told at once */
-    struct linker *linker;
-    struct linktexts *texts;
+    struct linker linker;
     struct arena *arena;
     int64_t key;
-    struct forms forms;
-    struct strmap names; /* that mean the note, as linktexts_key() makes them */
-    struct linktext *own;
-    int64_t *was; /* what the note's own links meant; 0: no note, several, or not asked */
-    struct buf text, other, name;
+    struct str old[FORMS], now[FORMS];
+    bool good[FORMS]; /* the new form means the note and no other */
+    struct called *names;
+    size_t name_count;
+    struct own *own;
+    size_t own_count, own_capacity;
+    struct buf text, other;
 };
+
+/* ---- forms --------------------------------------------------------------- */
+
+static struct str copy(struct work *w, struct str s)
+{
+    struct err full = {0};
+    char *at = arena_copy(w->arena, s.at, s.n, &full);
+    return at ? (struct str){at, s.n} : STR("");
+}
+
+static void list_forms(struct work *w, struct str path, struct str title,
+                       struct str out[static FORMS])
+{
+    scoped_buf struct buf id;
+    buf_init(&id, PATH_MAX + 8);
+    name_put_id(path, &id);
+    out[FORM_PATH] = copy(w, path);
+    out[FORM_BARE_PATH] = copy(w, (struct str){path.at, path.n - 3});
+    out[FORM_ID] = copy(w, buf_view(&id));
+    out[FORM_FILE] = copy(w, name_file(path));
+    out[FORM_STEM] = copy(w, name_stem(path));
+    out[FORM_TITLE] = copy(w, title);
+}
+
+/* Can it stand in [[...]]? */
+static bool fits_wiki(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (strchr("[]|#^\n\r", s.at[i]))
+            return false;
+    return s.n && str_trim(s).n == s.n;
+}
+
+/* Asked after the index has been told of the new name. */
+static bool try_forms(struct work *w, struct err *e)
+{
+    for (size_t i = 0; i < FORMS; i++) {
+        int64_t note = 0;
+        struct str name = w->now[i];
+        if (i == FORM_PATH && memchr(name.at, '/', name.n))
+            name = w->now[FORM_BARE_PATH]; /* as the index has it */
+        if (!linker_meaning(&w->linker, name, STR(""), &note, e))
+            return false;
+        w->good[i] = note == w->key && fits_wiki(name);
+    }
+    return true;
+}
+
+/* The new form of a name, in the way in which it named the note so far. A link by the
+ * uid or so, which still leads there, is asked about before. */
+static struct str new_form(const struct work *w, struct str name)
+{
+    size_t form = FORMS;
+    /* At the root a path has no folder: "Plan" is then the file's name. */
+    size_t first = name_at_root(w->old[FORM_PATH]) ? FORM_ID : FORM_PATH;
+    for (size_t i = first; i < FORMS && form == FORMS; i++)
+        if (str_eq(name, w->old[i]))
+            form = i;
+    for (size_t i = first; i < FORMS && form == FORMS; i++)
+        if (name.n == w->old[i].n && !strncasecmp(name.at, w->old[i].at, name.n))
+            form = i;
+    if (form == FORM_BARE_PATH && name_at_root(w->now[FORM_PATH]))
+        form = FORM_ID; /* "note/Plan" */
+    if (form == FORM_FILE && !w->good[form])
+        form = FORM_PATH;
+    if (form != FORMS && w->good[form])
+        return w->now[form];
+    return w->good[FORM_ID] ? w->now[FORM_ID] : w->now[FORM_PATH];
+}
 
 /* ---- the links of one text ----------------------------------------------- */
 
 struct rewriting {
     struct work *w;
-    struct linktext *t;
+    struct str bytes;     /* that the links are borrowed from */
     struct str from, now; /* the note's path, before and after */
+    bool is_own;
+    size_t index; /* of the link, for w->own */
+    size_t done;  /* bytes that are copied */
+    struct buf out;
     size_t count;
     struct err *e;
 };
 
-static bool replace(struct rewriting *r, struct linkslot *s, struct str part,
-                    struct str fresh)
+static void replace(struct rewriting *r, struct str target, struct str fresh)
 {
-    if (str_eq(part, fresh))
-        return true;
+    if (str_eq(target, fresh) || r->out.failed)
+        return;
+    size_t at = (size_t)(target.at - r->bytes.at);
+    buf_put(&r->out, r->bytes.at + r->done, at - r->done);
+    buf_str(&r->out, fresh);
+    r->done = at + target.n;
     r->count++;
-    if (!linkslot_replace(s, part, fresh, r->e))
-        return false;
-    struct work *w = r->w;
-    if (!w->session || r->t == w->own || s->number == LINKSLOT_NONE)
-        return true;
-    struct link l = linkslot_link(s);
-    linkslot_name(s, r->from, &w->text, &w->other);
-    return s->subnote ? linker_rename_subnote(w->linker, r->t->key, s->number,
-                                              buf_view(&w->text), r->e)
-                      : linker_rename_link(w->linker, r->t->key, s->number, &l,
-                                           buf_view(&w->text), buf_view(&w->other), r->e);
 }
 
-static bool means_note(struct work *w)
+static bool meant_the_note(const struct work *w)
 {
-    buf_clear(&w->name);
-    return linktexts_key(buf_view(&w->text), buf_view(&w->other), &w->name) &&
-           strmap_find(&w->names, buf_view(&w->name)) != STRMAP_NONE;
+    for (size_t i = 0; i < w->name_count; i++)
+        if (str_eq(w->names[i].text, buf_view(&w->text)) &&
+            str_eq(w->names[i].other, buf_view(&w->other)))
+            return true;
+    return false;
 }
 
 /* Where the target ends and "#heading" or "?query" begins. */
-static struct str without_tail(const struct linkslot *s)
+static struct str without_tail(const struct link *l)
 {
-    struct str t = s->target;
-    for (size_t i = 0; i < t.n && s->kind == LINK_MARKDOWN; i++)
+    struct str t = l->target;
+    for (size_t i = 0; i < t.n && l->kind == LINK_MARKDOWN; i++)
         if (t.at[i] == '#' || t.at[i] == '?')
             t.n = i;
     return t;
@@ -78,43 +158,44 @@ static bool is_dotted(struct str t)
     return str_starts(t, "./") || str_starts(t, "../") || str_starts(t, "/");
 }
 
-/* A sign always stands before a target that is not an address. */
-static struct target_style style_of(const struct linkslot *s)
+/* Is the text of the link's name a path of the note, and not a title or so? */
+static bool names_path(const struct work *w)
 {
-    struct link l = linkslot_link(s);
-    return target_style_of(&l, (struct str){s->target.at - 1, s->target.n + 1});
+    struct str text = buf_view(&w->text), path = w->old[FORM_PATH];
+    struct str bare = w->old[FORM_BARE_PATH];
+    return (text.n == path.n && !strncasecmp(text.at, path.at, path.n)) ||
+           (text.n == bare.n && !strncasecmp(text.at, bare.at, bare.n));
 }
 
-static bool link_to_note(struct rewriting *r, struct linkslot *s)
+static void link_to_note(struct rewriting *r, const struct link *l)
 {
     struct work *w = r->w;
-    struct str target = without_tail(s);
-    struct target_style style = style_of(s);
+    struct str target = without_tail(l);
+    struct target_style style = target_style_of(l, r->bytes);
     scoped_buf struct buf fresh;
     buf_init(&fresh, 4 * PATH_MAX);
-    bool by_path = (s->kind == LINK_MARKDOWN || is_dotted(target)) &&
-                   forms_is_path(&w->forms, buf_view(&w->text));
+    bool by_path = (l->kind == LINK_MARKDOWN || is_dotted(target)) && names_path(w);
     if (by_path) {
-        target_put(&style, r->now, w->forms.now[FORM_PATH], &fresh);
-    } else if (s->kind == LINK_MARKDOWN) {
+        target_put(&style, r->now, w->now[FORM_PATH], &fresh);
+    } else if (l->kind == LINK_MARKDOWN) {
         struct str name = w->other.n ? buf_view(&w->other) : buf_view(&w->text);
-        struct str form = forms_new(&w->forms, name);
+        struct str form = new_form(w, name);
         target_escape(form, &style, &fresh);
         if (style.ending && !str_ends(form, ".md"))
             buf_cstr(&fresh, ".md");
     } else {
-        buf_str(&fresh, forms_new(&w->forms, target));
+        buf_str(&fresh, new_form(w, target));
     }
-    return fresh.failed || replace(r, s, target, buf_view(&fresh));
+    if (!fresh.failed)
+        replace(r, target, buf_view(&fresh));
 }
 
-/* Does it mean that note, seen from where the text will be? */
-static bool is_same_still(struct rewriting *r, const struct linkslot *s, int64_t note)
+static bool is_same_still(struct rewriting *r, const struct link *l, int64_t note)
 {
     struct work *w = r->w;
     int64_t now = 0;
-    linkslot_name(s, r->now, &w->text, &w->other);
-    return linker_meaning(w->linker, buf_view(&w->text), buf_view(&w->other), &now,
+    link_name(l, r->now, &w->text, &w->other);
+    return linker_meaning(&w->linker, buf_view(&w->text), buf_view(&w->other), &now,
                           r->e) &&
            now == note;
 }
@@ -128,9 +209,7 @@ static bool is_file(const struct work *w, struct str path)
     name[path.n] = '\0';
     struct os_stat st;
     struct err none = {0};
-    /* Steps before may have moved notes that are still where they were. */
-    return name_is_path(path) ? change_has(w->r->c, name)
-                              : os_stat_beneath(w->r->v->dir, name, &st, &none);
+    return os_stat_beneath(w->r->v->dir, name, &st, &none);
 }
 
 static bool path_of(struct work *w, int64_t key, struct buf *out, struct err *e)
@@ -149,129 +228,67 @@ static bool is_path_of(struct str words, struct str path)
     return str_eq(words, path) || str_eq(words, (struct str){path.at, path.n - 3});
 }
 
-/* Does it lead somewhere by the folder of the note that it stands in? */
-static bool hangs_on_folder(const struct linkslot *s)
-{
-    struct str target = without_tail(s);
-    bool as_path = s->kind == LINK_MARKDOWN || is_dotted(target);
-    return !s->subnote && s->kind != LINK_EXTERNAL && as_path && !str_starts(target, "/");
-}
-
-static bool changes_folder(const struct work *w)
-{
-    return !str_eq(target_folder(w->r->old.path), target_folder(str_of(w->r->path)));
-}
-
 /* Of the note itself: what leads elsewhere must go on to lead there. */
-static bool own_link(struct rewriting *r, struct linkslot *s, int64_t was)
+static void own_link(struct rewriting *r, const struct link *l, const struct own *was)
 {
     struct work *w = r->w;
-    if (!changes_folder(w) || !hangs_on_folder(s))
-        return true;
-    struct str target = without_tail(s);
-    scoped_buf struct buf to, words, rooted, fresh;
+    struct str target = without_tail(l);
+    bool as_path = l->kind == LINK_MARKDOWN || is_dotted(target);
+    if (!as_path || str_starts(target, "/") || r->e->code ||
+        str_eq(target_folder(r->from), target_folder(r->now)))
+        return;
+    scoped_buf struct buf to, rooted, fresh;
     buf_init(&to, PATH_MAX);
-    buf_init(&words, PATH_MAX);
     buf_init(&rooted, PATH_MAX);
     buf_init(&fresh, 4 * PATH_MAX);
-    struct target_style style = style_of(s);
-    bool inside = markdown_resolve(target, r->from, &words);
-    if (was) {
-        if (!path_of(w, was, &to, r->e))
-            return r->e->code == ERR_NONE;
+    struct target_style style = target_style_of(l, r->bytes);
+    bool inside = markdown_resolve(target, r->from, &to);
+    if (was->note) {
+        struct str words = copy(w, buf_view(&to));
+        buf_clear(&to);
+        if (!path_of(w, was->note, &to, r->e))
+            return;
         /* By a name, which means the same from everywhere. */
-        if (!is_path_of(buf_view(&words), buf_view(&to)) && is_same_still(r, s, was))
-            return true;
+        if (!is_path_of(words, buf_view(&to)) && is_same_still(r, l, was->note))
+            return;
     } else {
         /* A file that is no note, or nothing: where the words lead. */
         bool from_root = markdown_resolve(target, STR(""), &rooted);
-        if (!inside || !words.n ||
-            (!is_file(w, buf_view(&words)) && from_root && is_file(w, buf_view(&rooted))))
-            return true;
-        buf_str(&to, buf_view(&words));
+        if (!inside || !to.n ||
+            (!is_file(w, buf_view(&to)) && from_root && is_file(w, buf_view(&rooted))))
+            return;
         style.ending = true; /* nothing to cut */
     }
     target_put(&style, r->now, buf_view(&to), &fresh);
-    return r->e->code == ERR_NONE &&
-           (fresh.failed || replace(r, s, target, buf_view(&fresh)));
+    if (!fresh.failed)
+        replace(r, target, buf_view(&fresh));
 }
 
-/* The entry of a list of subnotes, which stays where it leads to the note still. */
-static bool subnote_entry(struct rewriting *r, struct linkslot *s)
+static void rewrite_link(void *arg, const struct link *l)
 {
+    struct rewriting *r = arg;
     struct work *w = r->w;
-    int64_t now = 0;
-    struct str name = s->target;
-    linkslot_name(s, r->from, &w->text, &w->other);
-    if (!means_note(w))
-        return true;
-    if (!linker_meaning(w->linker, name, STR(""), &now, r->e) || now == w->key)
-        return r->e->code == ERR_NONE;
-    scoped_buf struct buf entry;
-    buf_init(&entry, 2 * PATH_MAX);
-    struct str as_it_was = str_trim(json_str(r->t->subnotes[s->at]));
-    bool wiki = str_starts(as_it_was, "[[");
-    buf_printf(&entry, wiki ? "[[%.*s]]" : "%.*s", STR_ARGS(forms_new(&w->forms, name)));
-    return replace(r, s, STR(""), buf_view(&entry));
-}
-
-static bool rewrite_slot(struct rewriting *r, struct linkslot *s)
-{
-    struct work *w = r->w;
-    if (s->subnote)
-        return subnote_entry(r, s);
-    if (s->kind == LINK_EXTERNAL)
-        return true;
-    linkslot_name(s, r->from, &w->text, &w->other);
-    if (!means_note(w))
-        return r->t != w->own || own_link(r, s, w->was[s - r->t->slots]);
-    /* By uid: it still does. By a path or a title: those are not the note's now, though a
-     * look that knows no case may find it all the same. */
-    bool by_name = forms_has(&w->forms, buf_view(&w->text)) ||
-                   forms_has(&w->forms, buf_view(&w->other));
-    if (!by_name && is_same_still(r, s, w->key))
-        return true;
-    linkslot_name(s, r->from, &w->text, &w->other);
-    return r->e->code == ERR_NONE && link_to_note(r, s);
-}
-
-/* Every link of it, or those that stand in its list of what is to be done. */
-static bool rewrite_slots(struct rewriting *r, bool all)
-{
-    struct linkslot *s = all ? r->t->slots : r->t->todo;
-    r->t->todo = NULL;
-    for (size_t i = 0; all ? i < r->t->count : s != NULL; i++) {
-        struct linkslot *next = all ? s + 1 : s->todo;
-        if ((i % SLOTS_BETWEEN_LOOKS == 0 && !vault_goes_on(r->w->r->v, r->e)) ||
-            !rewrite_slot(r, s))
-            return false;
-        s = next;
+    size_t index = r->index++;
+    if (l->kind == LINK_EXTERNAL || r->e->code)
+        return;
+    link_name(l, r->from, &w->text, &w->other);
+    if (meant_the_note(w)) {
+        /* By uid: it still does. By a path or a title: those are not the note's now,
+         * though a look that knows no case may find it all the same. */
+        bool by_name = false;
+        for (size_t i = 0; i < FORMS && !by_name; i++)
+            by_name = str_eq(buf_view(&w->text), w->old[i]) ||
+                      str_eq(buf_view(&w->other), w->old[i]);
+        if (!by_name && is_same_still(r, l, w->key))
+            return;
+        link_name(l, r->from, &w->text, &w->other);
+        link_to_note(r, l);
+    } else if (r->is_own && index < w->own_count) {
+        own_link(r, l, &w->own[index]);
     }
-    return true;
 }
 
-static bool rewrite_note(struct work *w, struct linktext *t, bool all, struct err *e)
-{
-    bool own = t == w->own;
-    struct entry *n = t->note;
-    bool has_news = n->order; /* which are more than its links */
-    struct rewriting r = {.w = w, .t = t, .from = str_of(n->to), .e = e};
-    r.now = own ? str_of(w->r->path) : r.from;
-    if (!rewrite_slots(&r, all))
-        return false;
-    if (r.count && !own && !has_news) {
-        char summary[400];
-        (void)snprintf(summary, sizeof summary, "links to %.300s", w->r->path);
-        change_say(w->r->c, n->to, "links", summary);
-    }
-    w->r->notes += r.count > 0;
-    w->r->links += r.count;
-    if (own)
-        w->own = NULL; /* it may be closed now */
-    return (w->session && !own) || linktext_write(t, e);
-}
-
-/* ---- which notes --------------------------------------------------------- */
+/* ---- one note ------------------------------------------------------------ */
 
 static int64_t key_of(struct work *w, struct str path, struct err *e)
 {
@@ -283,60 +300,128 @@ static int64_t key_of(struct work *w, struct str path, struct err *e)
     return query_next(q, e) ? query_int(q, 0) : 0;
 }
 
+/* The list of subnotes with the note's new name in the place of its old one; NULL:
+ * it stays. */
+static const struct json *new_subnotes(struct work *w, const struct note *n,
+                                       struct err *e)
+{
+    const struct json *list = json_get(n->front.yml.all, SUBNOTES_KEY);
+    scoped_buf struct buf text;
+    buf_init(&text, YML_JSON_MAX * 2);
+    struct json_writer out = json_writer(&text);
+    bool changed = false;
+    json_open_array(&out);
+    struct json_iter it = json_iter(json_is(list, JSON_ARRAY) ? list : NULL);
+    while (json_next(&it)) {
+        buf_clear(&w->text);
+        buf_clear(&w->other);
+        bool names = subnote_name(it.value, &w->text);
+        struct str name = copy(w, buf_view(&w->text));
+        if (str_ends(name, ".md") && memchr(name.at, '/', name.n))
+            w->text.n -= 3;
+        int64_t now = 0;
+        bool mine = names && meant_the_note(w);
+        if (mine && !linker_meaning(&w->linker, buf_view(&w->text), STR(""), &now, e))
+            return NULL;
+        if (!mine || now == w->key) {
+            json_put(&out, it.value);
+            continue;
+        }
+        changed = true;
+        scoped_buf struct buf entry;
+        buf_init(&entry, 2 * PATH_MAX);
+        bool wiki = str_starts(str_trim(json_str(it.value)), "[[");
+        buf_printf(&entry, wiki ? "[[%.*s]]" : "%.*s", STR_ARGS(new_form(w, name)));
+        json_put_str(&out, buf_view(&entry));
+    }
+    json_close(&out);
+    return changed ? json_read(buf_view(&text), w->arena, e) : NULL;
+}
+
+static bool put_head(struct work *w, const struct note *n, struct buf *out, size_t *count,
+                     struct err *e)
+{
+    const struct json *list = new_subnotes(w, n, e);
+    if (e->code)
+        return false;
+    if (!list)
+        return buf_str(out, n->front.head);
+    ++*count;
+    struct frontmatter_change change = {STR(SUBNOTES_KEY), list};
+    return frontmatter_edit(&n->front, &change, 1, w->arena, out, e);
+}
+
+static bool rewrite_note(struct work *w, const char *path, struct err *e)
+{
+    struct note n;
+    bool found;
+    bool own = !strcmp(path, w->r->old.path.at);
+    struct err why = {0};
+    if (!change_read(w->r->c, path, &n, &found, &why))
+        /* Too large by now, or not to be read: its links cannot be rewritten. */
+        return err_set(e, why.code, "a note that links to it cannot be read: %s",
+                       why.msg);
+    if (!found)
+        return true;
+    scoped_buf struct buf head;
+    buf_init(&head, NOTE_SIZE_MAX);
+    struct rewriting r = {.w = w,
+                          .bytes = n.front.body,
+                          .from = n.path,
+                          .now = own ? str_of(w->r->path) : n.path,
+                          .is_own = own,
+                          .e = e};
+    buf_init(&r.out, NOTE_SIZE_MAX);
+    bool ok = put_head(w, &n, &head, &r.count, e) && buf_str(&r.out, buf_view(&head));
+    if (ok)
+        markdown_targets(n.front.body, rewrite_link, &r);
+    ok = ok && !e->code;
+    bool has_news = change_touches(w->r->c, path); /* which are more than its links */
+    if (ok)
+        buf_put(&r.out, r.bytes.at + r.done, r.bytes.n - r.done);
+    ok = ok && buf_check(&r.out, "a note with rewritten links", e) &&
+         (!r.count || change_replace(w->r->c, path, buf_view(&r.out), e));
+    if (ok && r.count) {
+        char summary[400];
+        (void)snprintf(summary, sizeof summary, "links to %.300s", w->r->path);
+        if (!own && !has_news)
+            change_say(w->r->c, path, "links", summary);
+        w->r->notes++;
+        w->r->links += r.count;
+    }
+    buf_done(&r.out);
+    return ok && !e->code;
+}
+
+/* ---- which notes --------------------------------------------------------- */
+
 static bool list_names(struct work *w, struct err *e)
 {
+    w->names = arena_get(w->arena, NAMES_MAX * sizeof *w->names, e);
     scoped(query_end) struct query *q =
-        db_query(w->db, "SELECT text, other FROM names WHERE note = ?", e);
+        w->names
+            ? db_query(w->db, "SELECT text, other FROM names WHERE note = ? LIMIT ?", e)
+            : NULL;
     if (!q)
         return false;
     query_bind_int(q, 1, w->key);
-    while (query_next(q, e)) {
-        buf_clear(&w->name);
-        if (!linktexts_key(query_str(q, 0), query_str(q, 1), &w->name))
-            continue; /* longer than any of ours */
-        const char *key = arena_copy(w->arena, w->name.at, w->name.n, e);
-        if (!key || strmap_add(&w->names, (struct str){key, w->name.n}, e) == STRMAP_NONE)
-            return false;
-    }
+    query_bind_int(q, 2, NAMES_MAX);
+    while (query_next(q, e))
+        w->names[w->name_count++] =
+            (struct called){copy(w, query_str(q, 0)), copy(w, query_str(q, 1))};
     return e->code == ERR_NONE;
 }
 
-struct source {
-    int64_t key;
-    const char *path, *hash;
-    struct linktext *text;
-};
-
 struct sources {
-    struct source *all;
+    const char **paths;
     size_t count, capacity;
 };
-
-static bool add_source(struct work *w, struct sources *s, struct query *q, struct err *e)
-{
-    if (s->count == s->capacity) {
-        size_t more = s->capacity ? 2 * s->capacity : 64;
-        struct source *grown = arena_get(w->arena, more * sizeof *grown, e);
-        if (!grown)
-            return false;
-        if (s->count)
-            memcpy(grown, s->all, s->count * sizeof *grown);
-        s->all = grown;
-        s->capacity = more;
-    }
-    struct str path = query_str(q, 1), hash = query_str(q, 2);
-    struct source *it = &s->all[s->count++];
-    *it = (struct source){.key = query_int(q, 0),
-                          .path = arena_copy(w->arena, path.at, path.n, e),
-                          .hash = arena_copy(w->arena, hash.at, hash.n, e)};
-    return it->path && it->hash;
-}
 
 static bool list_sources(struct work *w, struct sources *s, struct err *e)
 {
     scoped(query_end) struct query *q = db_query(
         w->db,
-        "SELECT key, path, hash FROM notes WHERE key <> ?1 AND key IN"
+        "SELECT path FROM notes WHERE key <> ?1 AND key IN"
         " (SELECT l.source FROM names n JOIN links l ON l.name = n.key WHERE n.note = ?1"
         "  UNION SELECT s.parent FROM names n JOIN subnotes s ON s.name = n.key"
         "  WHERE n.note = ?1) ORDER BY path",
@@ -344,111 +429,66 @@ static bool list_sources(struct work *w, struct sources *s, struct err *e)
     if (!q)
         return false;
     query_bind_int(q, 1, w->key);
-    while (query_next(q, e))
-        if (!add_source(w, s, q, e))
+    while (query_next(q, e)) {
+        if (s->count == s->capacity) {
+            size_t more = s->capacity ? 2 * s->capacity : 64;
+            const char **grown = arena_get(w->arena, more * sizeof *grown, e);
+            if (!grown)
+                return false;
+            if (s->count)
+                memcpy(grown, s->paths, s->count * sizeof *grown);
+            s->paths = grown;
+            s->capacity = more;
+        }
+        struct str path = query_str(q, 0);
+        s->paths[s->count] = arena_copy(w->arena, path.at, path.n, e);
+        if (!s->paths[s->count++])
             return false;
+    }
     return e->code == ERR_NONE;
 }
 
-/* Without a text: the note is not there any more. */
-static bool open_source(struct work *w, struct source *s, struct err *e)
+struct listing {
+    struct work *w;
+    struct err *e;
+};
+
+static void list_own_link(void *arg, const struct link *l)
 {
-    struct change *c = w->r->c;
-    struct entry *n = entry_at(c, s->path);
-    struct note note;
-    bool found = true;
-    struct err why = {0};
-    if (!n || !n->links) {
-        if (!change_read(c, s->path, &note, &found, &why))
-            /* Too large by now, or not to be read: its links cannot be rewritten. */
-            return err_set(e, why.code, "a note that links to it cannot be read: %s",
-                           why.msg);
-        n = found ? entry_at(c, s->path) : NULL;
+    struct listing *x = arg;
+    struct work *w = x->w;
+    if (x->e->code)
+        return;
+    if (w->own_count == w->own_capacity) {
+        size_t more = w->own_capacity ? 2 * w->own_capacity : 64;
+        struct own *grown = arena_get(w->arena, more * sizeof *grown, x->e);
+        if (!grown)
+            return;
+        if (w->own_count)
+            memcpy(grown, w->own, w->own_count * sizeof *grown);
+        w->own = grown;
+        w->own_capacity = more;
     }
-    bool known = n && n->links;
-    s->text = n ? linktext_open(w->texts, n, e) : NULL;
-    if (!s->text)
-        return e->code == ERR_NONE;
-    s->text->key = s->key;
-    /* What another program wrote since the index saw it. */
-    bool in_step = known || (!n->order && !strcmp(n->old_hash, s->hash));
-    return !w->session || in_step || session_index_links(w->linker, s->text, e);
+    struct own *own = &w->own[w->own_count++];
+    *own = (struct own){0};
+    if (l->kind == LINK_EXTERNAL)
+        return;
+    link_name(l, w->r->old.path, &w->text, &w->other);
+    (void)linker_meaning(&w->linker, buf_view(&w->text), buf_view(&w->other), &own->note,
+                         x->e);
 }
 
-/* Their slots that mean the note, without a look at the others. */
-static void gather_slots(struct work *w, const struct sources *s)
+/* What the note's own links mean while it is where it is. Its text may have changed
+ * already (the title), but not its links. */
+static bool list_own(struct work *w, struct err *e)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->all[i].text)
-            s->all[i].text->wanted = true;
-    for (size_t i = 0; i < w->names.count; i++) {
-        struct linkslot *slot = linktexts_named(w->texts, w->names.keys[i]);
-        for (; slot; slot = slot->next) {
-            if (!slot->text->wanted)
-                continue;
-            slot->todo = slot->text->todo;
-            slot->text->todo = slot;
-        }
-    }
-    for (size_t i = 0; i < s->count; i++)
-        if (s->all[i].text)
-            s->all[i].text->wanted = false;
-}
-
-/* One after the other: of few links each in a vault that may be large. */
-static bool rewrite_each(struct work *w, struct sources *s, struct err *e)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        struct source *it = &s->all[i];
-        if (!open_source(w, it, e) || (it->text && !rewrite_note(w, it->text, true, e)))
-            return false;
-        struct entry *n = entry_at(w->r->c, it->path);
-        linktext_close(n ? n->links : NULL);
-    }
-    return true;
-}
-
-static bool rewrite_sources(struct work *w, struct sources *s, struct err *e)
-{
-    if (!w->session)
-        return rewrite_each(w, s, e);
-    for (size_t i = 0; i < s->count; i++)
-        if (!vault_goes_on(w->r->v, e) || !open_source(w, &s->all[i], e))
-            return false;
-    gather_slots(w, s);
-    for (size_t i = 0; i < s->count; i++)
-        if (s->all[i].text && !rewrite_note(w, s->all[i].text, false, e))
-            return false;
-    return true;
-}
-
-/* ---- the note itself ----------------------------------------------------- */
-
-/* What its own links mean while it is where it is, as far as that may change. Its text may
- * be new already (the title), but not its links. */
-static bool open_own(struct work *w, struct err *e)
-{
-    struct note note;
+    struct note n;
     bool found;
-    struct change *c = w->r->c;
-    const char *path = w->r->old.path.at;
-    if (!change_read(c, path, &note, &found, e) || !found)
-        return e->code == ERR_NONE;
-    struct linktext *t = w->own = linktext_open(w->texts, entry_at(c, path), e);
-    w->was = t ? arena_get(w->arena, (t->count + 1) * sizeof *w->was, e) : NULL;
-    if (!w->was)
-        return false;
-    for (size_t i = 0; changes_folder(w) && i < t->count; i++) {
-        if (i % SLOTS_BETWEEN_LOOKS == 0 && !vault_goes_on(w->r->v, e))
-            return false;
-        if (!hangs_on_folder(&t->slots[i]))
-            continue;
-        linkslot_name(&t->slots[i], w->r->old.path, &w->text, &w->other);
-        if (!linker_meaning(w->linker, buf_view(&w->text), buf_view(&w->other),
-                            &w->was[i], e))
-            return false;
-    }
-    return true;
+    if (!change_read(w->r->c, w->r->old.path.at, &n, &found, e) || !found)
+        return !e->code;
+    struct listing x = {w, e};
+    markdown_targets(n.front.body, list_own_link, &x);
+    return e->code == ERR_NONE;
 }
 
 /* ---- names of others ----------------------------------------------------- */
@@ -478,61 +518,49 @@ static bool name_changes(void *arg, int64_t name, struct str text, int64_t befor
 
 static bool relink_all(struct work *w, struct err *e)
 {
-    struct relink *r = w->r;
     struct sources s = {0};
-    w->key = key_of(w, r->old.path, e);
+    list_forms(w, w->r->old.path, w->r->old.title, w->old);
+    list_forms(w, str_of(w->r->path), w->r->title, w->now);
+    w->key = key_of(w, w->r->old.path, e);
     if (!w->key)
         return e->code == ERR_NONE;
-    return forms_list(&w->forms, r->old.path, r->old.title, str_of(r->path), r->title,
-                      w->arena, e) &&
-           list_names(w, e) && list_sources(w, &s, e) && open_own(w, e) &&
-           linker_rename(w->linker, w->key, str_of(r->path), r->title, name_changes, w,
-                         e) &&
-           forms_try(&w->forms, w->linker, w->key, e) &&
-           (!w->own || rewrite_note(w, w->own, true, e)) && rewrite_sources(w, &s, e);
+    if (!list_names(w, e) || !list_sources(w, &s, e) || !list_own(w, e) ||
+        !linker_pretend(&w->linker, w->key, str_of(w->r->path), w->r->title, name_changes,
+                        w, e) ||
+        !try_forms(w, e) || !rewrite_note(w, w->r->old.path.at, e))
+        return false;
+    for (size_t i = 0; i < s.count; i++)
+        if (!rewrite_note(w, s.paths[i], e))
+            return false;
+    return true;
 }
 
-static bool relink_with(struct work *w, struct err *e)
+static bool relink_within(struct relink *r, struct db *db, struct err *e)
 {
-    struct relink *r = w->r;
+    scoped(arena_free) struct arena *a = arena_new(ARENA_MAX);
+    struct work w = {.r = r, .db = db, .arena = a};
     r->notes = r->links = 0;
-    w->arena = arena_new(ARENA_MAX);
-    buf_init(&w->text, PATH_MAX);
-    buf_init(&w->other, PATH_MAX);
-    buf_init(&w->name, 2 * PATH_MAX + 1);
-    bool ok = relink_all(w, e);
-    strmap_done(&w->names);
-    arena_free(w->arena);
-    buf_done(&w->text);
-    buf_done(&w->other);
-    buf_done(&w->name);
+    buf_init(&w.text, PATH_MAX);
+    buf_init(&w.other, PATH_MAX);
+    linker_init(&w.linker, db);
+    bool ok = relink_all(&w, e);
+    linker_done(&w.linker);
+    buf_done(&w.text);
+    buf_done(&w.other);
     return ok;
 }
 
-/* Without a session nothing stays in the index: it will see the files. */
-static bool relink_alone(struct db *db, void *arg, struct err *e)
+static bool relink_work(struct db *db, void *arg, struct err *e)
 {
     struct relink *r = arg;
+    if (change_index(r->c))
+        return relink_within(r, db, e);
     scoped_transaction struct transaction t = {0};
-    struct linker linker;
-    linker_init(&linker, db);
-    scoped(linktexts_free) struct linktexts *texts = linktexts_new(r->c, false);
-    struct work w = {.r = r, .db = db, .linker = &linker, .texts = texts};
-    bool ok = db_begin(&t, db, e) && relink_with(&w, e);
-    linker_done(&linker);
-    return ok;
+    /* Rolled back in the end: the index will see the files. */
+    return db_begin(&t, db, e) && relink_within(r, db, e);
 }
 
-bool relink_move(struct relink *r, struct err *e)
+bool relink_run(struct relink *r, struct err *e)
 {
-    const char *from = r->old.path.at; /* the change's own, as long as it lasts */
-    if (!r->c->index)
-        return index_use(r->v, relink_alone, r, e) && change_move(r->c, from, r->path, e);
-    struct work w = {.r = r,
-                     .db = r->c->index,
-                     .session = true,
-                     .linker = r->c->linker,
-                     .texts = r->c->texts};
-    return relink_with(&w, e) && change_move(r->c, from, r->path, e) &&
-           session_moved(r->c, r->path, w.key, e);
+    return session_use(r->v, r->c, relink_work, r, e);
 }

@@ -5,7 +5,6 @@
 #include "notes/markdown.h"
 #include "notes/name.h"
 #include "notes/relink.h"
-#include "notes/session.h"
 #include "notes/sight.h"
 #include "notes/types.h"
 #include "notes/write.h"
@@ -171,20 +170,21 @@ static bool find_place(struct renamed *n, const struct renaming *r, struct err *
 static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
 {
     struct relink links = {.v = n->v, .c = n->c, .old = n->old, .path = n->path};
-    const struct types_note whole = {
-        .whole = true, .metadata = n->old.front.yml.all, .body = n->old.front.body};
-    if (!find_place(n, r, e) || (r->type.n && !str_eq(r->type, name_type(n->old.path)) &&
-                                 !types_check(n->c, n->v, r->type, &whole, e)))
+    if (!find_place(n, r, e) ||
+        (r->type.n && !str_eq(r->type, name_type(n->old.path)) &&
+         !types_check(n->c, n->v, r->type, n->old.front.yml.all, true, e)))
         return false;
     bool stays = str_is(n->old.path, n->path);
     if (stays && (r->type.n || str_eq(r->title, n->old.title))) {
         memcpy(n->hash, n->old.hash, HASH_SIZE);
         return true;
     }
-    if (!session_learn(n->c, e) || !write_own(n, r, e))
+    char from[PATH_MAX];
+    memcpy(from, n->old.path.at, n->old.path.n + 1);
+    if (!write_own(n, r, e))
         return false;
     links.title = str_of(n->title);
-    if (!relink_move(&links, e))
+    if (!relink_run(&links, e) || !change_move(n->c, from, n->path, e))
         return false;
     n->notes = links.notes;
     n->links = links.links;

@@ -335,53 +335,6 @@ static void names_that_change_hands_in_a_batch_lead_where_they_did(void **state)
     assert_string_equal(text(first, "content"), "two to [[A]]\n");
 }
 
-static void a_batch_knows_the_subnotes_of_its_steps_before(void **state)
-{
-    (void)state;
-    put("A.md", "a\n");
-    put("B.md", "b\n");
-    put("Parent.md", "---\nsubnotes:\n  - A\n---\n");
-    static const char *const steps[] = {
-        "{'action': 'move', 'identifier': 'A', 'new_type': 'x', 'force': true},"
-        "{'action': 'delete', 'identifier': 'Parent'}",
-        "{'action': 'rename', 'identifier': 'B', 'new_title': 'C', 'force': true},"
-        "{'action': 'create', 'title': 'Other', 'metadata': {'subnotes': ['C']}},"
-        "{'action': 'delete', 'identifier': 'Other'}",
-    };
-    for (size_t i = 0; i < LENGTH(steps); i++) {
-        const char *why =
-            refused(ERR_CONFLICT, notes_batch, "{'changes': [%s]}", steps[i]);
-        assert_non_null(strstr(why, "without confirm"));
-    }
-    (void)call(notes_batch,
-               "{'changes': [{'action': 'move', 'identifier': 'A', 'new_type': 'x',"
-               " 'force': true}, {'action': 'rename', 'identifier': 'x/A',"
-               " 'new_title': 'Z', 'force': true}]}");
-    assert_string_equal(file("Parent.md"), "---\nsubnotes:\n  - Z\n---\n");
-    refused(ERR_CONFLICT, notes_batch,
-            "{'changes': [{'action': 'rename', 'identifier': 'B', 'new_title': 'C',"
-            " 'force': true}, {'action': 'delete', 'identifier': 'Parent'}]}");
-}
-
-static void links_by_title_follow_in_a_batch_too(void **state)
-{
-    (void)state;
-    put("project/Plan A.md", "---\ntitle: The Plan\n---\n[[note/C]]\n");
-    put("C.md", "[[The Plan]] ![[The Plan|x]] [[Plan A]]\n");
-    const struct json *done = json_get(
-        call(notes_batch,
-             "{'changes': [{'action': 'rename', 'identifier': 'project/Plan A',"
-             " 'new_title': 'Plan B', 'force': true},"
-             "{'action': 'rename', 'identifier': 'C.md', 'new_title': 'D', 'force': true}"
-             "]}"),
-        "results");
-    assert_int_equal(count(json_at(done, 0), "linksUpdated"), 3);
-    assert_string_equal(file("D.md"), "[[Plan B]] ![[Plan B|x]] [[Plan B]]\n");
-    assert_string_equal(file("project/Plan B.md"),
-                        "---\ntitle: Plan B\n---\n[[note/D]]\n");
-    assert_string_equal(text(json_at(done, 1), "content_hash"), hash_of("D.md"));
-}
-
 static void a_ring_that_cannot_be_ended_is_undone(void **state)
 {
     (void)state;
@@ -457,8 +410,6 @@ int main(void)
         T(notes_of_a_batch_that_link_to_each_other_keep_their_links),
         T(a_rename_sees_what_its_batch_has_done),
         T(names_that_change_hands_in_a_batch_lead_where_they_did),
-        T(a_batch_knows_the_subnotes_of_its_steps_before),
-        T(links_by_title_follow_in_a_batch_too),
         T(a_ring_that_cannot_be_ended_is_undone),
         T(a_thousand_links_follow_or_none),
     };

@@ -501,10 +501,8 @@ static bool check_required(const struct json *schema, const struct json *metadat
     while (json_next(&it)) {
         struct str key = json_str(it.value);
         if (is_missed(key, metadata, whole))
-            return err_set(e, ERR_INVALID,
-                           "metadata needs the field \"%.*s\": a key of the frontmatter, "
-                           "or a section \"## %.*s\" with text",
-                           STR_ARGS(str_cut(key, 80)), STR_ARGS(str_cut(key, 80)));
+            return err_set(e, ERR_INVALID, "metadata needs the field \"%.*s\"",
+                           STR_ARGS(str_cut(key, 80)));
     }
     return true;
 }

@@ -29,7 +29,6 @@ struct search {
     struct vault *v;
     struct str query, type, cursor;
     int64_t limit, reach; /* rows asked for, rows looked at */
-    int64_t seen;         /* rows looked at so far */
     unsigned fields;
     bool use_regex, exact, plain;
     struct words words;
@@ -78,17 +77,6 @@ static bool is_full(const struct search *s)
     return s->found >= s->limit;
 }
 
-/* Pages end here, and not as if there were nothing behind. */
-static bool is_beyond(struct search *s, struct err *e)
-{
-    return ++s->seen > PAGES_MAX &&
-           !err_set(
-               e, ERR_LIMIT,
-               "more than %d notes are found, and no page reaches further; narrow the "
-               "search with typeFilter or more words",
-               PAGES_MAX);
-}
-
 /* A row with the text around the place; its head when the place is not known. */
 static void put_place(struct search *s, struct query *q, struct str body, size_t at,
                       size_t length, double score)
@@ -131,7 +119,7 @@ static bool search_words(struct search *s, struct db *db, bool any, struct err *
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, buf_view(&match));
     query_bind_int(q, 3, s->reach);
-    while (!is_full(s) && query_next(q, e) && !is_late(s, e) && !is_beyond(s, e)) {
+    while (!is_full(s) && query_next(q, e) && !is_late(s, e)) {
         struct str body = str_cut(query_str(q, 6), LOOK_MAX);
         size_t length, at = excerpt_find(body, s->words.all, s->words.count, &length);
         put_place(s, q, body, at, length, -query_number(q, 5));
@@ -176,7 +164,7 @@ static bool search_exact(struct search *s, struct db *db, struct err *e)
     query_bind_str(q, 1, s->type);
     query_bind_str(q, 2, str_trim(s->query));
     query_bind_int(q, 3, s->reach);
-    while (!is_full(s) && query_next(q, e) && !is_beyond(s, e))
+    while (!is_full(s) && query_next(q, e))
         put_place(s, q, query_str(q, 6), 0, 0, 1);
     return e->code == ERR_NONE;
 }
@@ -261,7 +249,6 @@ static bool search_work(struct db *db, void *arg, struct err *e)
     struct search *s = arg;
     s->until_ns = os_mono_ns() + TIME_MAX_NS;
     s->found = 0;
-    s->seen = 0;
     s->passed = s->cursor.n == 0;
     buf_clear(&s->rows);
     s->w = json_writer(&s->rows);
@@ -345,11 +332,11 @@ static bool read_search(const struct json *o, struct search *s, struct err *e)
 
 static bool perform(struct search *s, struct json_writer *out, struct err *e)
 {
-    s->reach = s->cursor.n ? PAGES_MAX + 1 : s->limit;
+    s->reach = s->cursor.n ? PAGES_MAX : s->limit;
     buf_init(&s->rows, FIND_ANSWER_MAX);
-    bool ok = s->use_regex ? index_use(s->v, search_patterns, s, e) &&
+    bool ok = s->use_regex ? index_use(s->v->index, search_patterns, s, e) &&
                                  (!s->copy || search_work(s->copy, s, e))
-                           : index_use(s->v, search_work, s, e);
+                           : index_use(s->v->index, search_work, s, e);
     db_close(s->copy);
     ok = ok && buf_check(&s->rows, "the answer", e);
     if (ok)

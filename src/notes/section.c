@@ -8,8 +8,6 @@
 #include "notes/history.h"
 #include "notes/name.h"
 #include "notes/outline.h"
-#include "notes/strmap.h"
-#include "notes/types.h"
 #include "notes/write.h"
 
 static struct str part(struct str s, size_t from, size_t to)
@@ -20,33 +18,17 @@ static struct str part(struct str s, size_t from, size_t to)
 /* ---- reading ------------------------------------------------------------- */
 
 static void put_section(const struct outline *o, const struct section *s,
-                        uint32_t occurrence, struct json_writer *w)
+                        struct json_writer *w)
 {
+    size_t occurrence = 1;
+    for (const struct section *before = o->sections; before < s; before++)
+        occurrence += str_eq(before->heading->text, s->heading->text);
     json_open_object(w);
     json_pair_str(w, "heading", s->heading->text);
-    json_pair_int(w, "occurrence", occurrence);
+    json_pair_int(w, "occurrence", (int64_t)occurrence);
     json_pair_int(w, "line", (int64_t)s->heading->line);
     json_pair_str(w, "content", outline_text(o, s));
     json_close(w);
-}
-
-static bool put_sections(struct vault *v, const struct outline *o, struct arena *a,
-                         struct json_writer *w, struct err *e)
-{
-    scoped_strmap struct strmap headings = {0};
-    uint32_t *seen = arena_get(a, (o->count + 1) * sizeof *seen, e);
-    if (!seen)
-        return false;
-    json_open_array(w);
-    for (size_t i = 0; i < o->count; i++) {
-        const struct section *s = &o->sections[i];
-        size_t number = strmap_add(&headings, s->heading->text, e);
-        if (number == STRMAP_NONE || !vault_goes_on(v, e))
-            return false;
-        put_section(o, s, ++seen[number], w);
-    }
-    json_close(w);
-    return true;
 }
 
 bool notes_get_sections(struct vault *v, const struct json *identifier,
@@ -79,8 +61,10 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
     write_pair_id(v, out, "id", str_of(path));
     json_pair_cstr(out, "content_hash", n.hash);
     json_key(out, "sections");
-    if (!put_sections(v, &o, a, out, e))
-        return false;
+    json_open_array(out);
+    for (size_t i = 0; i < o.count; i++)
+        put_section(&o, &o.sections[i], out);
+    json_close(out);
     json_close(out);
     return buf_check(out->out, "the sections", e);
 }
@@ -378,8 +362,8 @@ static bool check_others(const struct outline *old, const struct outline *now,
     return k == now->heading_count || splits(&now->headings[k], e);
 }
 
-static bool revise(struct change *c, struct vault *v, const struct note *n,
-                   const struct edit *d, struct arena *a, struct buf *out, struct err *e)
+static bool revise(const struct note *n, const struct edit *d, struct arena *a,
+                   struct buf *out, struct err *e)
 {
     struct outline old, now;
     const struct section *s;
@@ -394,10 +378,6 @@ static bool revise(struct change *c, struct vault *v, const struct note *n,
     struct splice at = put_new(&old, s, d, crlf ? "\r\n" : "\n", &body);
     if (!buf_check(&body, "the note", e) || !outline_read(buf_view(&body), a, &now, e) ||
         !check_others(&old, &now, &at, d, e))
-        return false;
-    const struct types_note changed = {
-        .metadata = n->front.yml.all, .body = buf_view(&body), .old_body = n->front.body};
-    if (!types_check(c, v, name_type(n->path), &changed, e))
         return false;
     frontmatter_join(n->front.head, buf_view(&body), false, out);
     return buf_check(out, "the note", e);
@@ -420,7 +400,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
-    if (!write_check_guard(&d->guard, &n, e) || !revise(c, v, &n, d, a, &fresh, e) ||
+    if (!write_check_guard(&d->guard, &n, e) || !revise(&n, d, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
     (void)snprintf(summary, sizeof summary, "section \"%.*s\": %s",

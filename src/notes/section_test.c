@@ -256,25 +256,6 @@ static void duplicates_and_strangers_are_asked_about(void **state)
                         "## A\n1\n## A\nx\n\n## B\n");
 }
 
-static void many_headings_are_counted_by_their_text(void **state)
-{
-    (void)state;
-    scoped_buf struct buf b;
-    buf_init(&b, 8u << 20);
-    for (unsigned i = 0; i < 300000; i++)
-        buf_printf(&b, "## %u\n", i % 100000);
-    put("A.md", buf_cz(&b));
-    const struct json *sections = json_get(call(notes_get_sections, "'A'"), "sections");
-    assert_int_equal(json_length(sections), 300000);
-    unsigned i = 0;
-    for (struct json_iter it = json_iter(sections); json_next(&it); i++) {
-        char heading[16];
-        (void)snprintf(heading, sizeof heading, "%u", i % 100000);
-        assert_string_equal(text(it.value, "heading"), heading);
-        assert_int_equal(json_int(json_get(it.value, "occurrence"), 0), 1 + i / 100000);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,7 +266,6 @@ int main(void)
         T(line_ends_marks_and_broken_heads_stay),
         T(what_would_damage_a_neighbour_is_refused),
         T(duplicates_and_strangers_are_asked_about),
-        T(many_headings_are_counted_by_their_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

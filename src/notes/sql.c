@@ -154,7 +154,7 @@ bool notes_search_sql(struct vault *v, const struct json *options,
     if (!read_asking(options, &s, e))
         return false;
     buf_init(&s.rows, FIND_ANSWER_MAX);
-    bool ok = index_use(v, ask_file, &s, e) && (s.source.copy < 0 || ask(&s, e)) &&
+    bool ok = index_use(v->index, ask_file, &s, e) && (s.source.copy < 0 || ask(&s, e)) &&
               put_answer(&s, out, e);
     os_close(s.source.copy);
     buf_done(&s.rows);

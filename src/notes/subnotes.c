@@ -203,7 +203,7 @@ static bool family_read(struct family *f, struct change *c, struct vault *v,
             return err_set(e, why.code, "%s", why.msg);
         f->child_path[0] = '\0';
     }
-    return read_items(f, e) && index_use(v, family_work, f, e);
+    return read_items(f, e) && index_use(v->index, family_work, f, e);
 }
 
 /* ---- writing it --------------------------------------------------------- */
@@ -318,7 +318,7 @@ static bool no_work(struct db *db, void *arg, struct err *e)
 static bool perform(struct vault *v, const struct operation *op, const struct json *o,
                     struct json_writer *out, struct err *e)
 {
-    return index_use(v, no_work, NULL, e) && write_perform(v, op, o, out, e);
+    return index_use(v->index, no_work, NULL, e) && write_perform(v, op, o, out, e);
 }
 
 /* ---- add ---------------------------------------------------------------- */
@@ -542,7 +542,7 @@ static bool find_notes(struct change *c, struct family *f, const struct json *id
             !(l->paths[l->count++] = arena_copy(f->arena, path, strlen(path), e)))
             return false;
     }
-    return index_use(f->v, lookup_work, l, e);
+    return index_use(f->v->index, lookup_work, l, e);
 }
 
 static bool check_order(struct order *o, const struct json *ids, const struct lookup *l,

@@ -21,7 +21,6 @@ struct sync {
     struct db *db;
     struct index_counts *counts;
     bool changed;      /* in this transaction */
-    struct err cut;    /* why it ends early: nobody waits for it any more */
     bool bulk, relink; /* see choose_bulk() */
     struct linker linker;
 };
@@ -264,7 +263,6 @@ static bool write_reading(struct sync *s, const struct reading *reading, struct 
 /* ---- everything --------------------------------------------------------- */
 
 struct files {
-    const struct vault *v;
     struct arena *arena;
     struct file *all;
     size_t count, capacity;
@@ -287,8 +285,6 @@ static bool push(struct files *f, struct file file, struct err *e)
 static bool add_file(void *arg, const char *name, const struct os_stat *st, struct err *e)
 {
     struct files *f = arg;
-    if (!vault_goes_on(f->v, e))
-        return false;
     if (!st->is_file || !name_is_path(str_of(name)))
         return true;
     const char *copy = arena_copy(f->arena, name, strlen(name), e);
@@ -327,9 +323,9 @@ static void files_done(struct files *f)
 }
 #define scoped_files __attribute__((cleanup(files_done)))
 
-static struct files files_new(const struct vault *v)
+static struct files files_new(void)
 {
-    return (struct files){.v = v, .arena = arena_new((size_t)1 << 30)};
+    return (struct files){.arena = arena_new((size_t)1 << 30)};
 }
 
 static int by_path(const void *a, const void *b)
@@ -419,11 +415,10 @@ static bool settle(struct sync *s, struct err *e)
     return linker_settle(&s->linker, e);
 }
 
-/* What was written when the call is cancelled is kept: who comes next goes on from there. */
 static bool write_batch(struct sync *s, const struct file *files, size_t count,
                         struct ahead *ahead, struct err *e)
 {
-    for (size_t i = 0; i < count && vault_goes_on(s->v, &s->cut); i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!files[i].path && !drop_row(s, files[i].key, e))
             return false;
         if (files[i].path && !write_reading(s, ahead_next(ahead), e))
@@ -460,8 +455,7 @@ static bool refresh_batch(struct sync *s, const struct file *files, size_t count
         return false;
     scoped(ahead_stop) struct ahead *ahead = ahead_start(s->v, paths, named);
     return write_batch(s, files, count, ahead, e) && (!s->bulk || end_bulk(s, e)) &&
-           (s->linker.bulk || settle(s, e)) && commit(s, &t, e) &&
-           (!s->cut.code || err_set(e, s->cut.code, "%s", s->cut.msg));
+           (s->linker.bulk || settle(s, e)) && commit(s, &t, e);
 }
 
 /* Where many notes change, words are merged at the end; and where these are no small part
@@ -501,7 +495,7 @@ static bool refresh_all(struct sync *s, const struct files *files, struct err *e
 
 bool sync_all(struct vault *v, struct db *db, struct index_counts *counts, struct err *e)
 {
-    scoped_files struct files files = files_new(v), differ = files_new(v);
+    scoped_files struct files files = files_new(), differ = files_new();
     if (!os_walk(v->dir, add_file, &files, e))
         return false;
     if (files.count)
@@ -555,7 +549,7 @@ static bool add_changed(struct sync *s, const char *name, struct files *out,
 bool sync_names(struct vault *v, struct db *db, const char *const *names, size_t count,
                 struct index_counts *counts, struct err *e)
 {
-    scoped_files struct files changed = files_new(v);
+    scoped_files struct files changed = files_new();
     struct sync s;
     sync_init(&s, v, db, counts);
     bool ok = true;

@@ -6,16 +6,25 @@
 
 bool change_name(struct change *c, const char *path, struct err *e)
 {
-    struct place *p = entry_place(c, path, NULL, e);
-    if (p)
-        p->named = true;
-    return p != NULL;
+    if (c->named_count == c->named_capacity) {
+        size_t more = c->named_capacity ? 2 * c->named_capacity : 4;
+        uint64_t *grown = reallocarray(c->named, more, sizeof *grown);
+        if (!grown)
+            return err_set(e, ERR_LIMIT, "no memory for a change of %zu notes", more);
+        c->named = grown;
+        c->named_capacity = more;
+    }
+    c->named[c->named_count++] = entry_sum(path);
+    return true;
 }
 
 /* New ones are the caller's own. */
 static bool is_named(const struct change *c, const struct entry *n)
 {
-    return !*n->from || c->places[n->from_at].named || c->places[n->to_at].named;
+    for (size_t i = 0; i < c->named_count; i++)
+        if (c->named[i] == n->from_sum || c->named[i] == n->to_sum)
+            return true;
+    return !*n->from;
 }
 
 void change_looks(struct change *c)

@@ -1,7 +1,5 @@
 /* Deleting a type of notes: with its notes moved to another, or to the trash. */
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "notes/index.h"
 #include "notes/name.h"
@@ -11,8 +9,6 @@
 #include "notes/types.h"
 #include "notes/verdicts.h"
 #include "notes/write.h"
-
-#define DELETED_DIR TYPES_DIR "/deleted"
 
 struct removal {
     struct vault *vault;
@@ -61,8 +57,6 @@ static bool remove_each(void *arg, struct err *e)
     struct removal *r = arg;
     for (size_t i = 0; i < r->count; i++) {
         const char *path = r->paths[i];
-        if (!vault_goes_on(r->vault, e))
-            return false;
         if (!change_has(r->change, path))
             continue; /* gone since the index was asked */
         bool ok = r->target.n ? move_to_type(r->change, r->vault, path, r->target, e)
@@ -117,87 +111,15 @@ static bool put_aside(struct vault *v, struct str type, struct err *e)
     char path[PATH_MAX], aside[PATH_MAX], now[25];
     types_path(type, path);
     os_format_utc(os_real_ms(), now);
-    (void)snprintf(aside, sizeof aside, DELETED_DIR "/%.*s %s.md",
+    (void)snprintf(aside, sizeof aside, TYPES_DIR "/deleted/%.*s %s.md",
                    STR_ARGS(str_cut(type, 200)), now);
     for (char *c = aside; *c; c++)
         *c = *c == ':' ? '.' : *c;
     struct err why = {0};
-    if (!os_make_dirs(v->dir, DELETED_DIR, e))
+    if (!os_make_dirs(v->dir, TYPES_DIR "/deleted", e))
         return false;
     return os_move(v->dir, path, aside, &why) || why.code == ERR_NOT_FOUND ||
            err_set(e, why.code, "%s", why.msg);
-}
-
-/* ---- what was deleted before --------------------------------------------- */
-
-struct aside {
-    char name[300];
-    uint64_t bytes;
-};
-struct asides {
-    struct aside *all;
-    size_t count, room;
-};
-
-/* When it was deleted: the last of its name. "": none of ours. */
-static const char *time_in(const char *name)
-{
-    static const char like[] = " 2026-01-01T00.00.00.000Z.md";
-    size_t n = strlen(name);
-    const char *at = n > sizeof like - 1 ? name + n - (sizeof like - 1) : "";
-    for (size_t i = 0; at[i]; i++)
-        if (like[i] >= '0' && like[i] <= '9' ? at[i] < '0' || at[i] > '9'
-                                             : at[i] != like[i])
-            return "";
-    return at;
-}
-
-static bool take_aside(void *arg, const char *path, const struct os_stat *st,
-                       struct err *e)
-{
-    struct asides *s = arg;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    (void)e;
-    if (!st->is_file || !*time_in(name) || strlen(name) >= sizeof s->all->name)
-        return true;
-    if (s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 256;
-        struct aside *more = mem_new(room * sizeof *more);
-        if (s->count)
-            memcpy(more, s->all, s->count * sizeof *more);
-        free(s->all);
-        s->all = more;
-        s->room = room;
-    }
-    (void)snprintf(s->all[s->count].name, sizeof s->all->name, "%s", name);
-    s->all[s->count++].bytes = st->size;
-    return true;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct aside *x = a, *y = b;
-    return strcmp(time_in(y->name), time_in(x->name));
-}
-
-/* Keeps the last ones; what cannot be taken away now is met the next time. */
-static void drop_asides(struct vault *v)
-{
-    struct asides s = {0};
-    struct err none = {0};
-    uint64_t bytes = 0;
-    scoped_fd int dir = os_open_beneath(v->dir, DELETED_DIR,
-                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &none);
-    if (dir >= 0)
-        (void)os_walk(dir, take_aside, &s, &none);
-    if (s.count)
-        qsort(s.all, s.count, sizeof *s.all, newest_first);
-    for (size_t i = 0; i < s.count; i++) {
-        bytes += s.all[i].bytes;
-        if (i >= TYPES_DELETED_MOST || (i > 0 && bytes > TYPES_DELETED_BYTES))
-            (void)unlinkat(dir, s.all[i].name, 0);
-    }
-    free(s.all);
 }
 
 struct deletion {
@@ -267,7 +189,7 @@ static bool delete_once(void *arg, struct verdicts *verdicts, struct err *e)
     scoped(change_end) struct change *c = change_begin(v, &how, e);
     struct removal r = {
         .vault = v, .type = d.type, .target = d.target, .change = c, .arena = a};
-    if (!c || !types_need(v, d.type, e) || !index_use(v, gather_notes, &r, e))
+    if (!c || !types_need(v, d.type, e) || !index_use(v->index, gather_notes, &r, e))
         return false;
     if (r.count > CHANGE_NOTES_MAX)
         return err_set(e, ERR_LIMIT,
@@ -286,7 +208,6 @@ static bool delete_once(void *arg, struct verdicts *verdicts, struct err *e)
     if ((r.count && !change_commit(c, e)) || !put_aside(v, d.type, e))
         return false;
     remove_folders(v, d.type, a);
-    drop_asides(v);
     return true;
 }
 

@@ -25,8 +25,9 @@ void types_path(struct str type, char path[static PATH_MAX])
     (void)snprintf(path, PATH_MAX, TYPES_DIR "/%.*s.md", STR_ARGS(str_cut(type, 1000)));
 }
 
-bool types_read(struct vault *v, struct str type, struct buf *out, bool *found,
-                struct os_stat *st, struct err *e)
+/* Appends the file's text; *found tells whether there is one. */
+static bool read_text(struct vault *v, struct str type, struct buf *out, bool *found,
+                      struct os_stat *st, struct err *e)
 {
     char path[PATH_MAX];
     types_path(type, path);
@@ -35,15 +36,55 @@ bool types_read(struct vault *v, struct str type, struct buf *out, bool *found,
     return *found || why.code == ERR_NOT_FOUND || err_set(e, why.code, "%s", why.msg);
 }
 
-bool types_is_described(struct vault *v, struct str type)
+static bool is_damaged(struct str type, const char *why, struct err *e)
 {
-    struct err none = {0};
-    struct os_stat st;
-    bool found = false;
+    return err_set(
+        e, ERR_INVALID,
+        "nothing was written: the metadata schema of the type \"%.*s\" (" TYPES_DIR
+        "/%.*s.md) is damaged (%.160s); noteTypes.update can give it a new one",
+        STR_ARGS(str_cut(type, 40)), STR_ARGS(str_cut(type, 40)), why);
+}
+
+struct known {
+    struct verdicts *verdicts;
+    struct str type;
+};
+
+static bool look_up(void *arg, const char *place, struct str pattern, struct str text,
+                    bool *yes, struct err *e)
+{
+    const struct known *k = arg;
+    return verdicts_find(k->verdicts, k->type, place, pattern, text, yes, e);
+}
+
+static bool check_known(struct change *c, struct str type, const struct json *schema,
+                        const struct json *metadata, bool whole, struct err *e)
+{
+    struct known k = {change_verdicts(c), type};
+    const struct schema_matching m = {look_up, &k};
+    bool ok = schema_check(schema, metadata, whole, &m, e);
+    verdicts_note_ends(k.verdicts);
+    return ok || err_wrap(e, "type \"%.*s\"", STR_ARGS(str_cut(type, 60)));
+}
+
+bool types_check(struct change *c, struct vault *v, struct str type,
+                 const struct json *metadata, bool whole, struct err *e)
+{
     scoped_buf struct buf text;
     buf_init(&text, TYPEFILE_MAX);
-    return types_check_name(type, &none) &&
-           types_read(v, type, &text, &found, &st, &none) && found;
+    struct os_stat st;
+    bool found;
+    if (!read_text(v, type, &text, &found, &st, e))
+        return false;
+    if (!found)
+        return true;
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
+    struct typefile t;
+    if (!typefile_read(buf_view(&text), a, &t, e))
+        return false;
+    if (t.damage[0])
+        return is_damaged(type, t.damage, e);
+    return !t.checked || check_known(c, type, t.checked, metadata, whole, e);
 }
 
 /* ---- which types there are ------------------------------------------------------ */
@@ -128,7 +169,7 @@ static bool list_types(struct type_rows *r, struct err *e)
     struct err none = {0};
     r->all = arena_get(r->arena, TYPES_MAX * sizeof *r->all, e);
     if (!r->all || !os_walk_folders(r->v->dir, ".", take_folder, r, e) ||
-        !index_use(r->v, count_notes, r, e))
+        !index_use(r->v->index, count_notes, r, e))
         return false;
     if (!os_walk_from(r->v->dir, TYPES_DIR, take_described, r, &none) &&
         none.code != ERR_NOT_FOUND)
@@ -331,8 +372,7 @@ bool note_types_create(struct vault *v, const struct json *options,
         return false;
     if (os_stamp(v->dir, path).inode)
         return already_described(o.name, e);
-    if (!change_review(c, &file, e) || !vault_admits(v, text.n, e) ||
-        !os_make_dirs(v->dir, TYPES_DIR, e))
+    if (!change_review(c, &file, e) || !os_make_dirs(v->dir, TYPES_DIR, e))
         return false;
     if (!os_write_file(v->dir, path, buf_view(&text), OS_CREATE, FILE_MODE, NULL, &why))
         return why.code == ERR_CONFLICT ? already_described(o.name, e)
@@ -359,43 +399,18 @@ static void put_purpose(struct vault *v, const struct type_row *row,
     struct os_stat st;
     struct err none = {0};
     bool found;
-    if (row->described && types_read(v, row->name, &text, &found, &st, &none))
+    if (row->described && read_text(v, row->name, &text, &found, &st, &none))
         (void)typefile_read(buf_view(&text), a, &t, &none);
     json_pair_str(w, "description", t.purpose);
-}
-
-static bool read_list(const struct json *o, bool *fields, struct err *e)
-{
-    static const char *const keys[] = {"fields", NULL};
-    *fields = false;
-    return !o || json_is(o, JSON_NULL) ||
-           (options_check(o, "noteTypes.list", keys, e) &&
-            options_bool(o, "fields", fields, e));
-}
-
-static void put_fields(const struct json *all, struct str type, struct json_writer *w)
-{
-    const struct json *own = json_get_str(all, type);
-    int64_t omitted = json_int(json_get(own, "omitted"), 0);
-    if (own)
-        json_pair(w, "fields", json_get(own, "fields"));
-    else
-        json_pair_raw(w, "fields", STR("[]"));
-    if (omitted)
-        json_pair_int(w, "fields_omitted", omitted);
 }
 
 bool note_types_list(struct vault *v, const struct json *options, struct json_writer *out,
                      struct err *e)
 {
-    bool fields;
-    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA + FIND_ANSWER_MAX);
+    (void)options;
+    scoped(arena_free) struct arena *a = arena_new(TYPE_ARENA);
     struct type_rows r = {.arena = a, .v = v};
-    if (!read_list(options, &fields, e) || !list_types(&r, e))
-        return false;
-    bool hidden = fields && sight_hides(v, SIGHT_NOTES);
-    const struct json *of_notes = fields && !hidden ? types_fields(v, a, e) : NULL;
-    if (fields && !hidden && !of_notes)
+    if (!list_types(&r, e))
         return false;
     json_open_array(out);
     for (size_t i = 0; i < r.count; i++) {
@@ -410,10 +425,6 @@ bool note_types_list(struct vault *v, const struct json *options, struct json_wr
             json_put_cstr(out, path + sizeof TYPES_DIR);
         else
             json_put_null(out);
-        if (hidden)
-            sight_put_hidden(SIGHT_NOTES, out);
-        else if (fields)
-            put_fields(of_notes, r.all[i].name, out);
         json_close(out);
     }
     json_close(out);
@@ -466,7 +477,7 @@ bool note_types_get(struct vault *v, const struct json *name, struct json_writer
     struct typefile t;
     bool found;
     if (!read_name(name, "noteTypes.get", &type, e) ||
-        !types_read(v, type, &text, &found, &st, e) ||
+        !read_text(v, type, &text, &found, &st, e) ||
         !typefile_read(buf_view(&text), a, &t, e))
         return false;
     if (!found && !types_need(v, type, e))
@@ -503,7 +514,7 @@ static bool write_description(struct vault *v, const struct type_options *o,
     types_path(o->name, path);
     const struct change_options how = {.action = "type"};
     scoped(change_end) struct change *c = change_begin(v, &how, e);
-    if (!c || !types_read(v, o->name, &old, &found, &st, e) ||
+    if (!c || !read_text(v, o->name, &old, &found, &st, e) ||
         !check_hash(o, buf_view(&old), found, e) ||
         (!found && !types_need(v, o->name, e)))
         return false;
@@ -513,7 +524,7 @@ static bool write_description(struct vault *v, const struct type_options *o,
         return false;
     const struct change_file file = {
         .path = path, .old = buf_view(&old), .now = buf_view(text), .there = found};
-    if (!change_review(c, &file, e) || !vault_admits(v, text->n, e))
+    if (!change_review(c, &file, e))
         return false;
     if (found)
         return os_replace_file(v->dir, path, buf_view(text), &st, NULL, e);

@@ -71,11 +71,8 @@ static bool replace(struct change *c, struct vault *v, const struct revision *r,
                     const struct note *n, struct arena *a, struct buf *out, struct err *e)
 {
     struct note new;
-    if (!write_parse_whole(r->whole, n->path, a, &new, e))
-        return false;
-    const struct types_note whole = {
-        .whole = true, .metadata = new.front.yml.all, .body = new.front.body};
-    return types_check(c, v, name_type(n->path), &whole, e) &&
+    return write_parse_whole(r->whole, n->path, a, &new, e) &&
+           types_check(c, v, name_type(n->path), new.front.yml.all, true, e) &&
            (buf_str(out, new.bytes) || buf_check(out, "the note", e));
 }
 
@@ -83,13 +80,10 @@ static bool replace(struct change *c, struct vault *v, const struct revision *r,
 static bool revise(struct change *c, struct vault *v, const struct revision *r,
                    const struct note *n, struct arena *a, struct buf *out, struct err *e)
 {
-    struct str body = r->content ? json_str(r->content) : n->front.body;
-    const struct types_note changed = {.metadata = n->front.yml.all,
-                                       .changes = r->metadata,
-                                       .body = body,
-                                       .old_body = n->front.body};
-    if (!types_check(c, v, name_type(n->path), &changed, e))
+    if (json_is(r->metadata, JSON_OBJECT) &&
+        !types_check(c, v, name_type(n->path), r->metadata, false, e))
         return false;
+    struct str body = r->content ? json_str(r->content) : n->front.body;
     size_t room = json_length(r->metadata) + 1;
     struct frontmatter_change *changes = arena_get(a, room * sizeof *changes, e);
     scoped_buf struct buf head;

@@ -44,36 +44,6 @@ struct matcher *vault_matcher(struct vault *v, uint64_t compute_ns, uint64_t unt
     return NULL;
 }
 
-bool vault_goes_on(const struct vault *v, struct err *e)
-{
-    struct cancel *const *by = v->view.cancel;
-    return (!cancel_fired(by[0]) && !cancel_fired(by[1])) ||
-           err_set(e, ERR_CANCELLED, "the call was cancelled; nothing was changed");
-}
-
-#define WAIT_SLICE_MS 20u
-
-/* Not pthread_mutex_clocklock(), of which the thread sanitizer knows nothing. */
-bool vault_wait(const struct vault *v, pthread_mutex_t *m, unsigned wait_ms,
-                struct err *e)
-{
-    uint64_t until = os_mono_ns() + (uint64_t)wait_ms * 1000000;
-    while (pthread_mutex_trylock(m) != 0) {
-        struct timespec slice;
-        (void)clock_gettime(CLOCK_REALTIME, &slice);
-        slice.tv_nsec += WAIT_SLICE_MS * 1000000;
-        slice.tv_sec += slice.tv_nsec / 1000000000;
-        slice.tv_nsec %= 1000000000;
-        if (pthread_mutex_timedlock(m, &slice) == 0)
-            return true;
-        if (!vault_goes_on(v, e))
-            return false;
-        if (wait_ms != UINT_MAX && os_mono_ns() > until)
-            return err_set(e, ERR_BUSY, "waited %u ms in vain", wait_ms);
-    }
-    return true;
-}
-
 struct vault *vault_as(struct vault *v, const struct vault_view *how)
 {
     struct vault *view = mem_new(sizeof *view);
@@ -264,12 +234,6 @@ void note_put_tags(const struct note *n, struct json_writer *w)
 
 /* ---- finding ------------------------------------------------------------ */
 
-bool vault_admits(const struct vault *v, size_t bytes, struct err *e)
-{
-    const struct vault_author *by = v->view.author;
-    return !by || !by->admits || by->admits(by->arg, bytes, e);
-}
-
 bool vault_has(struct vault *v, struct str path)
 {
     char name[PATH_MAX];
@@ -416,7 +380,7 @@ bool vault_look_up(struct vault *v, struct change *c, struct str identifier,
                    char path[static PATH_MAX], bool *found, struct err *e)
 {
     struct lookup l = {.v = v, .c = c, .wanted = identifier, .path = path};
-    bool ok = c ? session_use(v, c, look_up, &l, e) : index_use(v, look_up, &l, e);
+    bool ok = c ? session_use(v, c, look_up, &l, e) : index_use(v->index, look_up, &l, e);
     *found = ok && l.found;
     return ok;
 }

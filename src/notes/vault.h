@@ -27,14 +27,6 @@ struct vault {
     bool is_a_view;            /* of vault_as(): all but the view is another's */
 };
 
-/* Does whoever called still want it? ERR_CANCELLED: no. Cheap: to be asked every few
- * milliseconds of work. */
-bool vault_goes_on(const struct vault *v, struct err *e);
-/* Locks the mutex, which the caller unlocks, for as long as it is wanted. false and *e:
- * ERR_CANCELLED, or ERR_BUSY after `wait_ms` (UINT_MAX: never). */
-bool vault_wait(const struct vault *v, pthread_mutex_t *m, unsigned wait_ms,
-                struct err *e);
-
 /* ---- one note, read ----------------------------------------------------- */
 
 #define HASH_SIZE (sizeof "sha256:" + 64) /* with its NUL */
@@ -72,8 +64,6 @@ void note_put_tags(const struct note *n, struct json_writer *w);
 
 /* Is there a note of this path? Also checks the path itself. */
 bool vault_has(struct vault *v, struct str path);
-/* May the author of this call write so much? */
-bool vault_admits(const struct vault *v, size_t bytes, struct err *e);
 /* Appends the public id of the path: see notes.h, "Words". */
 void vault_put_id(struct vault *v, struct str path, struct buf *out);
 /* Is this an identifier that needs no index: an id or a path of a note that is there? */

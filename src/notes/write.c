@@ -85,8 +85,7 @@ bool write_check_metadata(const struct json *metadata, const char *const *refuse
 bool write_read_guard(const struct json *o, struct write_guard *g, struct err *e)
 {
     return options_str(o, "contentHash", "content_hash", &g->hash, e) &&
-           options_bool(o, "force", &g->force, e) &&
-           options_bool(o, "dry_run", &g->trial, e);
+           options_bool(o, "force", &g->force, e);
 }
 
 /* "abc" or "sha256:abc", in any case. */
@@ -99,8 +98,6 @@ static bool same_hash(struct str given, const char *hash)
 
 bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e)
 {
-    if (g->hash.n == 0 && g->trial)
-        return true;
     if (g->hash.n == 0 && !g->force)
         return err_set(e, ERR_INVALID,
                        "contentHash is missing: read the note first and "
@@ -270,7 +267,7 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
     memcpy(begun, state, op->state_size);
     if (!op->read(o, state, e) ||
         (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &p.options.dry_run, e)) ||
-        (needs_index(v, o) && !index_use(v, no_work, NULL, e)))
+        (needs_index(v, o) && !index_use(v->index, no_work, NULL, e)))
         return false;
     if (!verdicts_settle(v, perform_once, &p, e))
         return p.looked && sight_refuse(v, SIGHT_NOTES, op->name, e);

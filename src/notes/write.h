@@ -47,9 +47,9 @@ bool move_to_type(struct change *c, struct vault *v, const char *path, struct st
 
 struct write_guard {
     struct str hash;
-    bool force, trial; /* a trial (dry_run) needs neither: it changes nothing */
+    bool force;
 };
-/* contentHash (or content_hash), force and dry_run. */
+/* contentHash (or content_hash) and force. */
 bool write_read_guard(const struct json *o, struct write_guard *g, struct err *e);
 /* ERR_CONFLICT with both hashes unless it is that version; ERR_INVALID when neither a
  * hash nor force was given. */

@@ -227,7 +227,6 @@ void beneath_stat(const struct statx *from, struct os_stat *to)
 {
     *to = (struct os_stat){
         .size = from->stx_size,
-        .on_disk = from->stx_blocks * 512,
         .mtime_ns = time_ns(from->stx_mtime),
         .birth_ns = from->stx_mask & STATX_BTIME ? time_ns(from->stx_btime) : 0,
         .inode = from->stx_ino,
@@ -282,13 +281,14 @@ bool os_read_fd(int fd, struct buf *out, struct err *e)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return err_set(e, errno == EISDIR ? ERR_INVALID : ERR_IO,
-                           "cannot be read: %m");
+            return beneath_failed(e, "read", "a file");
         if (got == 0)
             return true;
         if (!left) {
             out->failed = true;
-            return err_set(e, ERR_LIMIT, "larger than the %zu bytes that are accepted",
+            return err_set(e, ERR_LIMIT,
+                           "a file is larger than the %zu bytes that "
+                           "are accepted",
                            out->ceiling);
         }
         out->n += (size_t)got;

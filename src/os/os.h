@@ -30,7 +30,6 @@ void os_random(void *out, size_t n); /* from the kernel; cannot fail */
 
 struct os_stat {
     uint64_t size;    /* bytes */
-    uint64_t on_disk; /* bytes that it takes there: holes do not count */
     int64_t mtime_ns; /* since 1970 */
     int64_t birth_ns; /* since 1970; 0 where nobody knows */
     uint64_t inode;

@@ -16,8 +16,7 @@ struct patterns {
     char *own_dir;        /* NULL: `engine` says it */
     pthread_mutex_t lock; /* guards what follows while it is made */
     struct engine *own;
-    char *guest_dir;
-    struct loadable *_Atomic module;
+    struct module *_Atomic module;
 };
 
 struct matcher {
@@ -60,9 +59,8 @@ void patterns_free(struct patterns *p)
 {
     if (!p)
         return;
-    loadable_free(atomic_load(&p->module));
+    module_close(atomic_load(&p->module));
     engine_close(p->own);
-    free(p->guest_dir);
     pthread_mutex_destroy(&p->lock);
     free(p->own_dir);
     free(p);
@@ -70,36 +68,34 @@ void patterns_free(struct patterns *p)
 
 bool patterns_loaded(struct patterns *p)
 {
-    struct loadable *m = atomic_load(&p->module);
-    return m && loadable_is_loaded(m);
+    return atomic_load(&p->module) != NULL;
 }
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
+static struct module *load(struct engine *g, const char *guest_dir, struct err *e)
 {
-    const struct patterns *p = arg;
-    uint64_t notes[BAKED_NOTES];
-    struct baked_guest baked = {.dir = p->guest_dir, .name = "pattern"};
-    struct module *m = module_open_baked(g, ENGINE_OWN, &baked, notes, e);
-    if (!m)
-        err_wrap(e, "the guest that matches patterns");
+    scoped_fd int dir = os_dir_open(guest_dir, e);
+    struct str wasm = {0}, image = {0};
+    struct module *m = NULL;
+    if (dir >= 0 && os_map_file(dir, "pattern.bare.wasm", &wasm, e) &&
+        os_map_file(dir, "pattern.img", &image, e))
+        m = module_open(g, ENGINE_OWN,
+                        &(struct module_source){.wasm = wasm, .image = image}, e);
+    os_unmap(&wasm);
+    os_unmap(&image);
     return m;
 }
 
 /* The lock is held. */
-static struct loadable *make(struct patterns *p, struct err *e)
+static struct module *make(struct patterns *p, struct err *e)
 {
     const char *guest_dir = NULL;
     struct engine *g = p->engine(p->arg, &guest_dir, e);
-    if (!g)
-        return NULL;
-    free(p->guest_dir);
-    p->guest_dir = mem_strdup(guest_dir);
-    return loadable_new(g, load, p);
+    return g ? load(g, guest_dir, e) : NULL;
 }
 
-static struct loadable *need_module(struct patterns *p, struct err *e)
+static struct module *need_module(struct patterns *p, struct err *e)
 {
-    struct loadable *m = atomic_load_explicit(&p->module, memory_order_acquire);
+    struct module *m = atomic_load_explicit(&p->module, memory_order_acquire);
     if (m)
         return m;
     pthread_mutex_lock(&p->lock);
@@ -122,7 +118,7 @@ static void end(void *arg)
 struct matcher *matcher_open(struct patterns *p, const struct matcher_limits *limits,
                              struct err *e)
 {
-    struct loadable *module = need_module(p, e);
+    struct module *module = need_module(p, e);
     if (!module)
         return NULL;
     struct matcher *m = mem_new(sizeof *m);
@@ -136,7 +132,7 @@ struct matcher *matcher_open(struct patterns *p, const struct matcher_limits *li
                                        .compute_ns = limits->compute_ns,
                                        .until_ns = limits->until_ns,
                                        .cancel = &m->ended};
-    m->world = loadable_open(module, &world, NULL, e);
+    m->world = world_open(module, &world, NULL, e);
     if (m->world)
         return m;
     matcher_close(m);

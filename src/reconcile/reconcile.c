@@ -216,10 +216,7 @@ bool reconcile_verify(struct trail *t, const char *vault, struct json_writer *ou
         scoped_buf struct buf strange;
         buf_init(&strange, (size_t)1 << 20);
         struct json_writer w = json_writer(&strange);
-        /* An odd file is trail_verify()'s to tell. */
-        struct err odd = {0};
-        ok = trail_each(t, take_record, &c, &odd) || odd.code == ERR_LIMIT ||
-             err_set(e, odd.code, "%s", odd.msg);
+        ok = trail_each(t, take_record, &c, e);
         c.out = &w;
         json_open_array(&w);
         ok = ok && read_history(v, STR(""), &h, e);

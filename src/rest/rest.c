@@ -123,7 +123,6 @@ static void work(void *arg, struct http_request *rq, void *none, struct http_res
                          .grant = grant,
                          .client = &client,
                          .claim = &claim,
-                         .is_program = true,
                          .cancel = http_cancel(rq)};
     struct route_request request = {.method = http_method(rq),
                                     .target = http_target(rq),

@@ -183,7 +183,7 @@ static bool perform_one(struct run *r, struct script_task *t)
 void run_perform_quick(struct run *r)
 {
     for (size_t bytes = 0; r->quick.first && !r->held && bytes < ANSWERS_AT_ONCE;) {
-        if (os_mono_ns() > run_wait_until(r) || cancel_fired(r->q->cancel))
+        if (os_mono_ns() > run_until(r) || cancel_fired(r->q->cancel))
             return; /* the run ends, and with it the queue */
         struct script_task *t = queue_take(&r->quick);
         if (perform_one(r, t))
@@ -203,7 +203,7 @@ static void wake_cancelled(void *arg)
 /* Waits until a call is done, a timer is due, or the run must end. */
 bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
 {
-    uint64_t until = run_wait_until(r);
+    uint64_t until = run_until(r);
     if (a->has_timer && a->timer_ms >= 0 && a->timer_ms < 1e9) {
         uint64_t due = os_mono_ns() + (uint64_t)(a->timer_ms * 1e6);
         until = due < until ? due : until;
@@ -224,9 +224,9 @@ bool run_wait(struct run *r, const struct script_answer *a, struct err *e)
     cancel_off(r->q->cancel, &stop);
     if (cancelled)
         return err_set(e, ERR_CANCELLED, "cancelled while it was waiting");
-    if (hopeless && os_mono_ns() < run_wait_until(r))
+    if (hopeless && os_mono_ns() < run_until(r))
         return err_set(e, ERR_GUEST, "the code waits for an answer that cannot come");
-    if (os_mono_ns() >= run_wait_until(r))
+    if (os_mono_ns() >= run_until(r))
         return err_set(e, ERR_TIMEOUT,
                        "took longer than %llu ms in all, waiting included",
                        (unsigned long long)r->q->total_ms);

@@ -159,9 +159,11 @@ bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struc
 
 /* ---- opening ------------------------------------------------------------ */
 
-static void write_table(const struct script *s, struct buf *out)
+static bool install_table(struct script *s, struct world *w, struct err *e)
 {
-    struct json_writer j = json_writer(out);
+    scoped_buf struct buf table;
+    buf_init(&table, (size_t)1 << 20);
+    struct json_writer j = json_writer(&table);
     json_open_array(&j);
     for (size_t i = 0; i < s->row_count; i++) {
         json_open_object(&j);
@@ -178,55 +180,53 @@ static void write_table(const struct script *s, struct buf *out)
         json_close(&j);
     }
     json_close(&j);
-}
-
-/* What the host has to know of a world whose table is installed. */
-enum { NOTE_INPUT, NOTE_LOGS, NOTE_SOURCES };
-_Static_assert(NOTE_SOURCES < BAKED_NOTES, "");
-
-static bool install_table(struct world *w, void *arg, uint64_t *notes, struct err *e)
-{
-    const struct buf *table = arg;
-    char *room = guest_room(w, table->n > INPUT_READY ? table->n : INPUT_READY, e);
+    char *room = guest_room(w, table.n > INPUT_READY ? table.n : INPUT_READY, e);
     if (!room)
         return false;
-    memcpy(room, table->at, table->n);
-    room[table->n] = '\0'; /* the guest's JSON reader wants one */
-    notes[NOTE_INPUT] = (uint64_t)(room - world_memory(w).at);
-    uint64_t cell = table->n;
+    memcpy(room, table.at, table.n);
+    room[table.n] = '\0'; /* the guest's JSON reader wants one */
+    s->input_at = (uint64_t)(room - world_memory(w).at);
+    uint64_t cell = table.n;
     if (!world_call(w, "install", &cell, 1, e) ||
         !world_call(w, "logs_view", &cell, 0, e))
         return false;
-    notes[NOTE_LOGS] = (uint32_t)cell;
+    s->logs_at = (uint32_t)cell;
     if (!world_call(w, "sources_view", &cell, 0, e))
         return false;
-    notes[NOTE_SOURCES] = (uint32_t)cell;
+    s->sources_at = (uint32_t)cell;
     return true;
 }
 
-/* All worlds begin with the table installed. */
-static bool open_module(struct script *s, struct engine *g, const char *guest_dir,
-                        struct err *e)
+/* A world of the baked guest installs the table; its memory is what all further
+ * worlds begin with. */
+static bool prepare_module(struct script *s, struct engine *g, struct str wasm,
+                           struct str image, struct err *e)
 {
-    uint64_t notes[BAKED_NOTES] = {0};
-    struct run none = {.script = s};
-    scoped_buf struct buf table;
-    buf_init(&table, (size_t)1 << 20);
-    write_table(s, &table);
-    struct baked_first first = {
-        .text = buf_view(&table), .prepare = install_table, .arg = &table, .data = &none};
-    struct baked_guest baked = {.dir = guest_dir,
-                                .name = "script",
-                                .imports = imports,
-                                .import_count = LENGTH(imports),
-                                .first = &first};
-    if (!buf_check(&table, "the table of host calls", e))
+    struct module_source source = {.wasm = wasm,
+                                   .image = image,
+                                   .imports = imports,
+                                   .import_count = LENGTH(imports)};
+    scoped(module_close) struct module *bare = module_open(g, s->kind, &source, e);
+    if (!bare)
         return false;
-    s->module = module_open_baked(g, s->kind, &baked, notes, e);
-    s->input_at = notes[NOTE_INPUT];
-    s->logs_at = notes[NOTE_LOGS];
-    s->sources_at = notes[NOTE_SOURCES];
+    struct run none = {.script = s};
+    scoped(world_close) struct world *w =
+        world_open(bare, &(struct world_limits){0}, &none, e);
+    if (!w || !install_table(s, w, e))
+        return false;
+    s->module = module_freeze(w, e);
     return s->module != NULL;
+}
+
+static bool open_module(struct script *s, struct engine *g, int dir, struct err *e)
+{
+    struct str wasm = {0}, image = {0};
+    bool ok = os_map_file(dir, "script.bare.wasm", &wasm, e) &&
+              os_map_file(dir, "script.img", &image, e) &&
+              prepare_module(s, g, wasm, image, e);
+    os_unmap(&wasm);
+    os_unmap(&image);
+    return ok;
 }
 
 static struct script *open_kind(struct engine *g, enum engine_kind kind,
@@ -238,7 +238,8 @@ static struct script *open_kind(struct engine *g, enum engine_kind kind,
     s->rows = rows;
     s->row_count = row_count;
     s->workers = workers_new();
-    if (!open_module(s, g, guest_dir, e)) {
+    scoped_fd int dir = os_dir_open(guest_dir, e);
+    if (dir < 0 || !open_module(s, g, dir, e)) {
         err_wrap(e, "the JavaScript guest");
         return NULL;
     }

@@ -106,9 +106,8 @@ struct run {
     const struct script_request *q;
     struct script_outcome *out;
     uint64_t started_ns, until_ns, host_ns;
-    uint64_t patient_ns; /* when timeout_ms ends what it waits for now; as until_ns */
-    uint32_t round;      /* how often the guest has gone on */
-    size_t told;         /* bytes of log rows that q->wrote knows of */
+    uint32_t round; /* how often the guest has gone on */
+    size_t told;    /* bytes of log rows that q->wrote knows of */
 
     /* Answer of the last synchronous call, until the guest takes it. */
     struct buf sync_answer;
@@ -124,9 +123,8 @@ struct run {
     bool cancelled, poked;
 };
 
-/* When it ends, as things stand now; and when what it waits for does. */
+/* When it ends, as things stand now. */
 uint64_t run_until(const struct run *r);
-uint64_t run_wait_until(const struct run *r);
 
 #define CALL_ANSWER_MAX ((size_t)64 << 20) /* bytes of one host call's answer */
 /* Performs one call, as the request's function does. */
@@ -182,8 +180,9 @@ void explain_error(struct script_outcome *out, struct str code, struct str json,
 void explain_limit(struct script_outcome *out, const struct err *why);
 /* The lines around a place, with a caret. */
 void explain_frame(struct str code, uint32_t line, uint32_t column, struct buf *out);
-/* Fills in `missing` where the code used what is not there, and names it in the message. */
-void explain_missing(const struct script_request *q, struct script_outcome *out);
+/* Fills in `missing` where the code used what is not there. */
+void explain_missing(const struct script *s, const struct script_request *q,
+                     struct script_outcome *out);
 
 /* Are the keys of the context identifiers that hide nothing? */
 bool check_context(const struct script *s, struct str context, struct err *e);

@@ -165,41 +165,6 @@ static void the_whole_may_take_only_so_long(void **state)
     assert_all_stopped(all, LENGTH(all), ERR_TIMEOUT, "");
 }
 
-static void computing_and_waiting_together_have_a_limit_of_their_own(void **state)
-{
-    (void)state;
-    static const char *const all[] = {
-        "await sleep(1e6)",
-        "await slow.pause(60)",
-        "setInterval(() => {}, 5); await new Promise(() => {})",
-        "for (;;) await sleep(1)",
-        "for (;;) await slow.pause(1)",
-    };
-    request.timeout_ms = 40;
-    assert_all_stopped(all, LENGTH(all), ERR_TIMEOUT, "took longer than 40 ms");
-    assert_stopped("for (;;);", ERR_TIMEOUT);
-    /* Waiting is not computing: with limits apart each has its own. */
-    request.timeout_ms = 60000;
-    request.compute_ms = 30;
-    assert_result("await sleep(100); 1", "1");
-    assert_stopped("await sleep(1); for (;;);", ERR_TIMEOUT);
-    assert_non_null(strstr(buf_cz(&outcome.message), "computed for more than 30 ms"));
-}
-
-static uint64_t stood_for_an_hour(void *arg)
-{
-    (void)arg;
-    return 3600 * (uint64_t)1000000000;
-}
-
-static void what_stands_still_does_not_count_there_either(void **state)
-{
-    (void)state;
-    request.timeout_ms = 40;
-    request.stood = stood_for_an_hour;
-    assert_result("await sleep(100); 1", "1");
-}
-
 static void calls_that_had_not_begun_are_not_made_after_the_end(void **state)
 {
     (void)state;
@@ -594,8 +559,6 @@ int main(void)
         test(waiting_is_not_computing),
         test(computing_counts_over_all_pauses),
         test(the_whole_may_take_only_so_long),
-        test(computing_and_waiting_together_have_a_limit_of_their_own),
-        test(what_stands_still_does_not_count_there_either),
         test(calls_that_had_not_begun_are_not_made_after_the_end),
         test(memory_over_the_limit_ends_the_code),
         test(code_that_swallows_the_refusal_ends_too),

@@ -1,10 +1,15 @@
 /* Which name of the agent's code is not there. The engine says "not a function" and
- * where (own.sed); what ends at that place in the code is "notes.serach". */
+ * where; what stands at that place in the code is "notes.serach". */
 #include <ctype.h>
 
 #include "script/internal.h"
 
-#define PARTS_MAX 6u /* of a dotted name */
+#define PARTS_MAX 6u    /* of a dotted name */
+#define LOOK_BACK 4000u /* bytes */
+
+/* What code of other places calls, and finds undefined here. */
+static const char *const absent[] = {"fetch",   "require", "process",    "module",
+                                     "exports", "global",  "globalThis", "fs"};
 
 static bool is_letter(char c)
 {
@@ -47,7 +52,7 @@ static bool step_left(struct str code, size_t *at, bool *dotted)
     size_t i = *at;
     while (i > 0 && is_space(code.at[i - 1]))
         i--;
-    *dotted = i > 0 && code.at[i - 1] == '.' && (i == 1 || code.at[i - 2] != '.');
+    *dotted = i > 0 && code.at[i - 1] == '.';
     if (!*dotted)
         return true;
     i--;
@@ -82,6 +87,20 @@ static bool read_left(struct str code, size_t from, struct chain *out)
     return !dotted;
 }
 
+/* Where the bracket stands that is open at `at`; code.n: none, or too far away. */
+static size_t find_open(struct str code, size_t at)
+{
+    int depth = 0;
+    for (size_t i = at; i-- > 0 && at - i < LOOK_BACK;) {
+        char c = code.at[i];
+        depth += (c == ')' || c == ']' || c == '}');
+        depth -= (c == '(' || c == '[' || c == '{');
+        if (depth < 0)
+            return i;
+    }
+    return code.n;
+}
+
 static void put_chain(const struct chain *c, size_t without, struct buf *out)
 {
     for (size_t i = c->count; i-- > without;)
@@ -103,99 +122,102 @@ static void put_right(struct str code, size_t from, struct buf *out)
     }
 }
 
-/* Is the word at `from` the operand of `new`? Then its name goes on to the right. */
-static bool is_made(struct str code, size_t from)
+/* The rows, and which of them this run has: a feature that was not asked for is not
+ * there. */
+struct given {
+    const struct script *script;
+    uint32_t features;
+};
+
+static bool is_row(const struct given *g, struct str name, bool whole)
 {
-    size_t i = from;
-    while (i > 0 && is_space(code.at[i - 1]))
-        i--;
-    return i < from && i >= 3 && !memcmp(code.at + i - 3, "new", 3) &&
-           (i == 3 || !is_letter(code.at[i - 4]));
+    for (size_t i = 0; i < g->script->row_count; i++) {
+        const char *row = g->script->rows[i].name;
+        uint32_t feature = g->script->rows[i].feature;
+        bool there = !whole || !feature || (feature & g->features);
+        if (there &&
+            str_eq(name, (struct str){row, whole ? strlen(row) : strcspn(row, ".")}))
+            return true;
+    }
+    return false;
 }
 
-/* Was it thrown in a function of the engine's own, which the code at the place calls? */
-static bool is_inside_native(const struct script_outcome *out)
+/* Puts the name where it is sure that this is what is no function, and not one of its
+ * arguments: it would be the host's, or is of what is never there. */
+static bool put_if_ours(const struct given *g, const struct chain *c, struct buf *out)
 {
-    struct str stack = buf_view(&out->stack);
-    const char *end = stack.n ? memchr(stack.at, '\n', stack.n) : NULL;
-    return end && str_ends((struct str){stack.at, (size_t)(end - stack.at)}, "(native)");
+    struct str root = c->parts[c->count - 1];
+    bool ours = is_row(g, root, false);
+    for (size_t i = 0; i < LENGTH(absent); i++)
+        ours |= str_is(root, absent[i]);
+    if (!ours)
+        return false;
+    put_chain(c, 0, out);
+    if (!is_row(g, buf_view(out), true))
+        return true;
+    buf_clear(out);
+    return false;
 }
 
-/* Whatever is called, `missing` is its whole name, where it has one. */
-static void name_callee(struct str code, size_t from, struct script_outcome *out)
+/* The place is that of the callee or, where its arguments name something, that of the
+ * last of these: then the callee stands before a bracket that is open there. */
+static bool find_callee(const struct given *g, struct str code, size_t from,
+                        struct buf *out)
 {
     struct chain chain;
-    struct str word = word_at(code, from);
-    if (str_ends(word, "Error"))
-        return; /* the code says so itself: new TypeError('not a function') */
-    if (is_inside_native(out)) {
-        buf_clear(&out->message);
-        buf_printf(&out->message, "what %.*s was given is not a function",
-                   STR_ARGS(word));
-        return;
+    if (read_left(code, from, &chain) && put_if_ours(g, &chain, out))
+        return true;
+    for (size_t at = find_open(code, from); at < code.n; at = find_open(code, at)) {
+        size_t word = at;
+        while (word > 0 && is_letter(code.at[word - 1]))
+            word--;
+        if (code.at[at] == '(' && read_left(code, word, &chain) &&
+            put_if_ours(g, &chain, out))
+            return true;
     }
-    if (is_made(code, from))
-        put_right(code, from, &out->missing);
-    else if (read_left(code, from, &chain))
-        put_chain(&chain, 0, &out->missing);
-    struct str name = out->missing.n ? buf_view(&out->missing) : word;
-    if (!name.n)
+    return false;
+}
+
+static void name_callee(const struct given *g, struct str code, size_t from,
+                        struct script_outcome *out)
+{
+    if (!find_callee(g, code, from, &out->missing))
         return;
     buf_clear(&out->message);
-    buf_printf(&out->message, "%.*s is not a %s", STR_ARGS(name),
-               is_made(code, from) ? "constructor" : "function");
+    buf_str(&out->message, buf_view(&out->missing));
+    buf_cstr(&out->message, " is not a function");
 }
 
-/* What is looked into: the place is that of the property, or where a bracket follows, of
- * the last name before it. */
+/* What is looked into begins at `from`; the last property of that name is not its. */
 static void name_object(struct str code, size_t from, struct str message, struct buf *out)
 {
-    struct chain chain;
+    scoped_buf struct buf whole;
+    buf_init(&whole, code.n + 64);
+    put_right(code, from, &whole);
     const char *quote = memchr(message.at, '\'', message.n);
     const char *end =
         quote ? memchr(quote + 1, '\'', (size_t)(message.at + message.n - quote - 1))
               : NULL;
-    if (!end || !read_left(code, from, &chain))
-        return;
-    struct str property = {quote + 1, (size_t)(end - quote - 1)};
-    bool is_property = str_eq(chain.parts[0], property);
-    if (!is_property || chain.count > 1)
-        put_chain(&chain, is_property, out);
+    struct str name = buf_view(&whole);
+    while (end && name.n) {
+        const char *dot = memrchr(name.at, '.', name.n);
+        if (!dot)
+            return;
+        struct str last = {dot + 1, (size_t)(name.at + name.n - dot - 1)};
+        name.n -= last.n + 1;
+        if (str_eq(last, (struct str){quote + 1, (size_t)(end - quote - 1)}))
+            break;
+    }
+    buf_str(out, name);
 }
 
-/* "{content} = null": the place is that of the first name in the pattern. */
-static void name_pattern(struct str code, size_t from, struct script_outcome *out)
-{
-    struct str word = word_at(code, from);
-    size_t i = from;
-    while (i > 0 && is_space(code.at[i - 1]))
-        i--;
-    if (i == 0 || code.at[i - 1] != '{')
-        return;
-    buf_clear(&out->message);
-    if (word.n)
-        buf_printf(&out->message, "cannot read property '%.*s' of undefined or null",
-                   STR_ARGS(word));
-    else
-        buf_cstr(&out->message, "undefined or null cannot be taken apart");
-}
-
-/* The engine asks for an iterator as for any property. */
-static void name_iteration(struct script_outcome *out)
-{
-    const char *what = str_ends(buf_view(&out->message), "null") ? "null" : "undefined";
-    buf_clear(&out->message);
-    buf_printf(&out->message, "%s is not iterable", what);
-}
-
-void explain_missing(const struct script_request *q, struct script_outcome *out)
+void explain_missing(const struct script *s, const struct script_request *q,
+                     struct script_outcome *out)
 {
     bool within = out->within.line != 0;
     struct str code = !within     ? q->code
                       : q->source ? q->source(q->perform_arg, str_of(out->within.file))
                                   : (struct str){0};
-    if (str_starts(buf_view(&out->message), "cannot read property 'Symbol.iterator'"))
-        name_iteration(out);
     if (!code.n)
         return;
     struct str message = buf_view(&out->message);
@@ -205,10 +227,8 @@ void explain_missing(const struct script_request *q, struct script_outcome *out)
         return;
     if (str_ends(message, " is not defined"))
         put_right(code, from, &out->missing);
-    else if (str_is(message, "not a function") || str_is(message, "not a constructor"))
-        name_callee(code, from, out);
+    else if (str_is(message, "not a function"))
+        name_callee(&(struct given){s, q->features}, code, from, out);
     else if (str_starts(message, "cannot read property "))
         name_object(code, from, message, &out->missing);
-    else if (str_is(message, "Cannot convert undefined or null to object"))
-        name_pattern(code, from, out);
 }

@@ -147,7 +147,7 @@ static bool read_outcome(struct run *r, struct world *w, const struct script_ans
         return false;
     explain_error(r->out, r->q->code, text, a);
     if (r->out->type == ERR_GUEST)
-        explain_missing(r->q, r->out);
+        explain_missing(r->script, r->q, r->out);
     return true;
 }
 
@@ -196,35 +196,6 @@ uint64_t run_until(const struct run *r)
     return r->until_ns + (r->q->stood ? r->q->stood(r->q->perform_arg) : 0);
 }
 
-uint64_t run_wait_until(const struct run *r)
-{
-    uint64_t stood = r->q->stood ? r->q->stood(r->q->perform_arg) : 0;
-    uint64_t until = r->patient_ns < r->until_ns ? r->patient_ns : r->until_ns;
-    return until + stood;
-}
-
-/* The guest waits from now on: for no longer than timeout_ms leaves. What persons took is
- * in host_ns, and run_wait_until() adds it again. */
-static void begin_waiting(struct run *r, struct world *w, uint64_t now)
-{
-    uint64_t used = world_usage(w).compute_ns + r->host_ns;
-    r->patient_ns =
-        r->q->timeout_ms ? now + r->q->timeout_ms * 1000000u - used : UINT64_MAX / 2;
-}
-
-/* It goes on: what it waited for is not left to compute in. */
-static void end_waiting(struct run *r, struct world *w)
-{
-    uint64_t stood = r->q->stood ? r->q->stood(r->q->perform_arg) : 0;
-    uint64_t waited = r->host_ns > stood ? r->host_ns - stood : 0;
-    uint64_t all = r->q->timeout_ms * 1000000u, most = r->q->compute_ms * 1000000u;
-    world_set_until(w, run_until(r));
-    if (!all)
-        return;
-    uint64_t left = all > waited ? all - waited : 1;
-    world_set_compute(w, most && most < left ? most : left);
-}
-
 static bool run_world(struct run *r, struct world *w, struct err *e)
 {
     struct script_answer a;
@@ -233,7 +204,6 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
         return false;
     while (a.status == SCRIPT_WAITING) {
         uint64_t start = os_mono_ns();
-        begin_waiting(r, w, start);
         tell_logs(r, w);
         bool ok = run_take_calls(r, w, &a, e);
         if (ok) {
@@ -242,7 +212,7 @@ static bool run_world(struct run *r, struct world *w, struct err *e)
         }
         ok = ok && run_wait(r, &a, e);
         r->host_ns += os_mono_ns() - start;
-        end_waiting(r, w);
+        world_set_until(w, run_until(r));
         if (!ok || !run_settle(r, w, &a, e))
             return false;
     }
@@ -293,27 +263,6 @@ static void run_end(struct run *r, struct world *w)
     pthread_mutex_destroy(&r->lock);
 }
 
-/* Which of the three it was, and what the time went into. */
-static void explain_timeout(const struct run *r, struct err *why)
-{
-    const struct script_request *q = r->q;
-    const struct script_stats *stats = &r->out->stats;
-    double waited = stats->host_ms, all = (double)q->timeout_ms;
-    if (q->stood)
-        waited -= (double)q->stood(q->perform_arg) / 1e6;
-    *why = (struct err){0};
-    if (q->compute_ms && stats->compute_ms + 1 >= (double)q->compute_ms)
-        err_set(why, ERR_TIMEOUT, "computed for more than %llu ms",
-                (unsigned long long)q->compute_ms);
-    else if (q->timeout_ms && stats->compute_ms + waited + 1 >= all)
-        err_set(why, ERR_TIMEOUT,
-                "took longer than %llu ms: %.0f ms of computing, %.0f ms of waiting",
-                (unsigned long long)q->timeout_ms, stats->compute_ms, waited);
-    else
-        err_set(why, ERR_TIMEOUT, "took longer than %llu ms in all, waiting included",
-                (unsigned long long)q->total_ms);
-}
-
 /* Only to be had anew, whether it is another build's or damaged. */
 static bool refuse_saved(struct script_outcome *out, struct err *e)
 {
@@ -332,12 +281,9 @@ bool script_run(struct script *s, const struct script_request *q,
         return false;
     struct run r;
     run_init(&r, s, q, out);
-    uint64_t most = q->timeout_ms && (!q->compute_ms || q->timeout_ms < q->compute_ms)
-                        ? q->timeout_ms
-                        : q->compute_ms;
     struct world_limits limits = {
         .memory_bytes = q->memory_bytes < MEMORY_MAX ? q->memory_bytes : MEMORY_MAX,
-        .compute_ns = most * 1000000u,
+        .compute_ns = q->compute_ms * 1000000u,
         .until_ns = r.until_ns,
         .fuel = s->kind == ENGINE_OWN_METERED ? q->fuel : 0,
         .tenant = q->tenant,
@@ -364,8 +310,6 @@ bool script_run(struct script *s, const struct script_request *q,
         (void)malloc_trim(0);
     if (!out->success)
         os_stack_trim();
-    if (!ran && why.code == ERR_TIMEOUT)
-        explain_timeout(&r, &why);
     if (!ran)
         explain_limit(out, &why);
     if (!out->logs.n)

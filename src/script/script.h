@@ -23,8 +23,7 @@ struct script_row {
      * code sees f, which answers what it likes. call(...args) is the host call as a
      * promise; callSync answers at once, and is undefined unless the row is `sync`;
      * kit.error(name, message) makes an error as the host's own are; kit.shared
-     * is an object for what the wraps of several rows have in common; kit.then(promise,
-     * fulfilled, rejected) is promise.then(), whatever the code makes of Promise. Bytes travel as
+     * is an object for what the wraps of several rows have in common. Bytes travel as
      * base64, made by natives: bytes.toBase64(), Uint8Array.fromBase64(text); on this
      * side crypto_base64(), crypto_base64_read(). Instead of f it may answer {call: f,
      * globals: {Name: value}}, which are there with it. NULL: code sees the call itself. */
@@ -110,9 +109,6 @@ struct script_request {
     uint64_t compute_ms; /* CPU time of the guest */
     uint64_t fuel;       /* units of computing, where it is metered; 0: no limit */
     uint64_t total_ms;   /* wall time, waiting for host calls included */
-    /* Computing and waiting together; 0: no limit. Not what the processor does for others
-     * while the guest could compute. */
-    uint64_t timeout_ms;
     uint64_t memory_bytes;
     size_t result_max; /* bytes of JSON */
     size_t logs_max;   /* bytes over all log texts */
@@ -137,8 +133,8 @@ struct script_request {
     /* Told what the code writes to the console (level: "log", "warn", ...), whenever it
      * waits and at its end; with perform_arg, on this thread. May be NULL. */
     void (*wrote)(void *arg, const char *level, struct str message);
-    /* The time so far, in ns, that total_ms and timeout_ms do not count; with perform_arg.
-     * May be NULL. */
+    /* The time so far, in ns, that total_ms does not count; with perform_arg. May be
+     * NULL. */
     uint64_t (*stood)(void *arg);
     /* The text of a further source, by its file; empty: unknown. With perform_arg, on
      * this thread. May be NULL. */
@@ -203,8 +199,8 @@ struct script_outcome {
      * 0 and empty where it has none. */
     int status;
     struct buf problem;
-    /* The dotted name in the code that is not defined, is no function, or is undefined or
-     * null and was looked into; or empty. */
+    /* The dotted name in the code that is not defined, is no function (of the table's
+     * namespaces alone), or is undefined or null and was looked into; or empty. */
     struct buf missing;
     uint32_t line, column; /* from 1; 0: not known */
     struct {               /* where in a further source it failed */

@@ -25,13 +25,13 @@ static void a_failure_inside_has_both_places(void **state)
     assert_int_equal(outcome.line, 3);
     assert_string_equal(outcome.within.file, "deep.f@1");
     assert_int_equal(outcome.within.line, 4);
-    assert_int_equal(outcome.within.column, 14);
+    assert_int_equal(outcome.within.column, 10);
     script_outcome_origin(&outcome, NULL, &deep, 1);
     assert_int_equal(outcome.line, 3);
     assert_int_equal(outcome.within.line, 2);
     assert_non_null(strstr(buf_cz(&outcome.within.frame), ">    2 |   return a.b.c;"));
     assert_string_equal(buf_cz(&outcome.stack),
-                        "    at look (deep.f:2:14)\n    at (code.js:3:3)");
+                        "    at look (deep.f:2:10)\n    at (code.js:3:3)");
 }
 
 static void the_stack_goes_on_where_a_promise_was_asked_for(void **state)
@@ -56,7 +56,7 @@ static void columns_count_characters(void **state)
     assert_fails(F "'const a = \"\u00e4\u00f6\u00fc\"; return () => { null.x }');\nf()",
                  ERR_GUEST, "TypeError", "null");
     assert_int_equal(outcome.within.line, 1);
-    assert_int_equal(outcome.within.column, 38);
+    assert_int_equal(outcome.within.column, 33);
 }
 
 static struct str text_of_f(void *arg, struct str file)

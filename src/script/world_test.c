@@ -144,7 +144,7 @@ static void code_made_from_text_is_refused(void **state)
         "Reflect.apply(Function, null, ['return 1'])",
     };
     for (size_t i = 0; i < LENGTH(all); i++) {
-        assert_fails(all[i], ERR_GUEST, "EvalError", "not available");
+        assert_fails(all[i], ERR_DENIED, "PermissionDenied", "not available");
         assert_int_equal(outcome.line, 1);
     }
     evaluate("import('data:text/javascript,1')");

@@ -9,6 +9,12 @@
 
 /* ---- what a tool takes -------------------------------------------------- */
 
+static const char *type_name(enum tool_type t)
+{
+    static const char *const names[] = {"string", "number", "boolean", "array"};
+    return names[t];
+}
+
 /* Clients take choices of strings alone, none of them empty, and not too much of them. */
 static bool choices_suit_clients(const struct tool_parameter *p)
 {
@@ -34,15 +40,6 @@ static void say_value(const char *what, const struct json *v, struct buf *said)
                short_text.n < text.n ? " ..." : "");
 }
 
-/* Clients want an object's keys by name, and what is in an array. */
-static const char *const item_schemas[] = {
-    [TOOL_STRING] = "{\"type\":\"string\"}",
-    [TOOL_NUMBER] = "{\"type\":\"number\"}",
-    [TOOL_BOOLEAN] = "{\"type\":\"boolean\"}",
-    [TOOL_ARRAY] = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}",
-    [TOOL_OBJECT] =
-        "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"}}}"};
-
 static void put_parameter(const struct tool *t, const struct tool_parameter *p,
                           struct json_writer *w)
 {
@@ -59,12 +56,15 @@ static void put_parameter(const struct tool *t, const struct tool_parameter *p,
         say_value("default ", p->default_value, &said);
     json_key(w, p->name);
     json_open_object(w);
-    json_pair_cstr(w, "type", tool_type_name(p->type));
+    json_pair_cstr(w, "type", type_name(p->type));
     json_pair_str(w, "description", buf_view(&said));
     if (choices)
         json_pair(w, "enum", p->choices);
     if (p->type == TOOL_ARRAY) {
-        json_pair_raw(w, "items", str_of(item_schemas[p->items]));
+        json_key(w, "items");
+        json_open_object(w);
+        json_pair_cstr(w, "type", type_name(p->items));
+        json_close(w);
     }
     json_close(w);
 }
@@ -84,9 +84,7 @@ static void put_shared(const struct tool *t, struct json_writer *w)
          "\"description\":\"of bytes that are no text\"}]}"},
         {"files", "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},"
                   "\"description\":\"files for /work: {name: text or {base64}}\"}"},
-        {"cwd",
-         "{\"type\":\"string\",\"description\":\"working directory: /vault, or /work, "
-         "the default with stdin or files, which shows no vault\"}"},
+        {"cwd", "{\"type\":\"string\",\"description\":\"working directory\"}"},
         {"timeout", "{\"type\":\"integer\",\"minimum\":1,\"description\":\"ms\"}"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++)
@@ -196,36 +194,17 @@ bool tool_call_read(const struct tool *t, const struct json *arguments, struct a
 
 /* ---- what came of it ---------------------------------------------------- */
 
-/* What is told of an output: bytes that were cut may end within a character. */
-struct told {
-    struct str text;
-    uint64_t lost; /* bytes behind it */
-    bool is_text;  /* else it is told as base64 */
-};
-
-static struct told told_of(const struct buf *kept, uint64_t lost)
+/* Bytes that were cut may end within a character. */
+static struct str whole_text(struct str s, bool cut)
 {
-    struct str s = buf_view(kept);
-    for (size_t less = 0; less < (lost ? 4u : 1u) && less <= s.n; less++)
+    for (size_t less = 0; cut && less < 4 && less <= s.n; less++)
         if (str_is_utf8((struct str){s.at, s.n - less}))
-            return (struct told){{s.at, s.n - less}, lost + less, true};
-    return (struct told){s, lost, false};
+            return (struct str){s.at, s.n - less};
+    return s;
 }
 
-/* As all answers tell of what is left out of a command's output. */
-static void put_text(struct json_writer *w, const char *key, const struct buf *kept,
-                     uint64_t missing)
+static void put_text(struct json_writer *w, const char *key, struct str s, uint64_t lost)
 {
-    struct told t = told_of(kept, missing);
-    struct str s = t.text;
-    uint64_t lost = t.lost;
-    char digits[24], mark[32];
-    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)lost), at = 0;
-    for (int i = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0)
-            mark[at++] = ',';
-        mark[at++] = digits[i];
-    }
     if (!lost) {
         json_pair_str(w, key, s);
         return;
@@ -233,7 +212,7 @@ static void put_text(struct json_writer *w, const char *key, const struct buf *k
     scoped_buf struct buf text;
     buf_init(&text, s.n + 100);
     buf_str(&text, s);
-    buf_printf(&text, "\n[... %.*s bytes left out ...]\n", at, mark);
+    buf_printf(&text, "\n[%llu bytes more were cut off]\n", (unsigned long long)lost);
     json_pair_str(w, key, buf_view(&text));
 }
 
@@ -293,20 +272,6 @@ static void put_stats(struct json_writer *w, double wall_ms, double compute_ms,
     json_close(w);
 }
 
-/* Bytes that are not there, and behind how many. */
-static void put_lost(const char *key, const struct buf *kept, uint64_t lost,
-                     struct json_writer *w)
-{
-    char at[16];
-    if (!lost)
-        return;
-    (void)snprintf(at, sizeof at, "%sAt", key);
-    struct told t = kept ? told_of(kept, lost) : (struct told){.lost = lost};
-    json_pair_int(w, key, (int64_t)t.lost);
-    if (kept)
-        json_pair_int(w, at, (int64_t)t.text.n);
-}
-
 static void put_truncated(const struct tool_result *r, const struct sums *s,
                           struct json_writer *w)
 {
@@ -317,9 +282,10 @@ static void put_truncated(const struct tool_result *r, const struct sums *s,
         return;
     json_key(w, "truncated");
     json_open_object(w);
-    put_lost("stdout", &r->output, s->stdout_lost, w);
-    put_lost("stderr", r->stage_count == 1 ? &r->stages[0].errors : NULL, s->stderr_lost,
-             w);
+    if (s->stdout_lost)
+        json_pair_int(w, "stdout", (int64_t)s->stdout_lost);
+    if (s->stderr_lost)
+        json_pair_int(w, "stderr", (int64_t)s->stderr_lost);
     if (left_out)
         json_pair_int(w, "files", (int64_t)left_out);
     json_close(w);
@@ -335,7 +301,8 @@ static void put_stages(const struct tool_result *r, const struct tool_stage *sta
         json_open_object(w);
         json_pair_cstr(w, "tool", stages[i].tool->name);
         json_pair_int(w, "exitCode", o->exit_code);
-        put_text(w, "stderr", &o->errors, o->stderr_lost);
+        put_text(w, "stderr", whole_text(buf_view(&o->errors), o->stderr_lost > 0),
+                 o->stderr_lost);
         put_stats(w, o->wall_ms, o->compute_ms, o->memory_peak);
         json_close(w);
     }
@@ -347,7 +314,9 @@ static void put_errors(const struct tool_result *r, const struct sums *s,
                        struct json_writer *w)
 {
     if (r->stage_count == 1) {
-        put_text(w, "stderr", &r->stages[0].errors, s->stderr_lost);
+        put_text(w, "stderr",
+                 whole_text(buf_view(&r->stages[0].errors), s->stderr_lost > 0),
+                 s->stderr_lost);
         return;
     }
     size_t all = 1;
@@ -357,22 +326,28 @@ static void put_errors(const struct tool_result *r, const struct sums *s,
     buf_init(&text, all);
     for (size_t i = 0; i < r->stage_count; i++)
         buf_str(&text, buf_view(&r->stages[i].errors));
-    put_text(w, "stderr", &text, s->stderr_lost);
+    put_text(w, "stderr", buf_view(&text), s->stderr_lost);
 }
 
-/* Is it what the manifest promises? Whoever wants the value reads it out of stdout: the
- * same text is told once. */
-static bool check_output(const struct tool_result *r, const struct tool *last,
-                         struct err *e)
+/* The value that the manifest promises, of what went well. */
+static bool put_result(const struct tool_result *r, const struct tool *last,
+                       struct str text, struct json_writer *w, struct err *e)
 {
-    if (!last->returns_object)
+    if (!last->returns_object) {
+        if (str_ends(text, "\n"))
+            text.n--;
+        if (str_is_utf8(text) && !r->stages[r->stage_count - 1].stdout_lost)
+            json_pair_str(w, "result", text);
         return true;
+    }
     scoped(arena_free) struct arena *a = arena_new(RUN_MEMORY);
     if (r->stages[r->stage_count - 1].stdout_lost)
         return err_set(e, ERR_OUTPUT, "%s wrote more than is kept, so that it is no JSON",
                        last->name);
-    return json_read(str_trim(buf_view(&r->output)), a, e) ||
-           err_wrap(e, "%s should have written JSON", last->name);
+    const struct json *v = json_read(str_trim(text), a, e);
+    if (v)
+        json_pair(w, "result", v);
+    return v || err_wrap(e, "%s should have written JSON", last->name);
 }
 
 void tool_error_write(const struct err *e, const char *tool, struct json_writer *w)
@@ -390,53 +365,38 @@ void tool_error_write(const struct err *e, const char *tool, struct json_writer 
     json_close(w);
 }
 
-/* The stage that the answer is about: the first that failed, or the last. */
-static size_t stage_told(const struct tool_result *r)
-{
-    return r->failed < r->stage_count ? r->failed : r->stage_count - 1;
-}
-
-static void put_output(const struct tool_result *r, const struct sums *sums,
-                       struct json_writer *out)
-{
-    if (told_of(&r->output, sums->stdout_lost).is_text) {
-        put_text(out, "stdout", &r->output, sums->stdout_lost);
-    } else {
-        put_base64(out, "stdout", buf_view(&r->output));
-        json_pair_cstr(out, "stdoutEncoding", "base64");
-    }
-    put_errors(r, sums, out);
-}
-
 bool tool_result_write(const struct tool_result *r, const struct tool_stage *stages,
                        struct json_writer *out)
 {
     struct err why = {0};
     struct sums sums = sum_of(r);
     bool ended_well = r->failed == r->stage_count;
-    const struct tool_outcome *told = &r->stages[stage_told(r)];
-    const struct tool *tool = stages[stage_told(r)].tool;
-    const char *means = tool_exit_means(tool, told->exit_code);
-    /* An exit code speaks for itself. */
-    if (ended_well && !told->exit_code)
-        (void)check_output(r, tool, &why);
-    else if (told->stopped)
-        err_set(&why, told->stopped, "%s", told->why);
+    const struct tool *failed = stages[ended_well ? r->stage_count - 1 : r->failed].tool;
+    struct str text = whole_text(buf_view(&r->output), sums.stdout_lost > 0);
+
     json_open_object(out);
-    json_pair_bool(out, "success", ended_well && !told->exit_code && !why.code);
-    put_output(r, &sums, out);
-    json_pair_int(out, "exitCode", told->exit_code);
-    if (ended_well && told->exit_code && means)
-        json_pair_cstr(out, "outcome", means);
-    if (ended_well && tool->returns_object)
-        json_pair_cstr(out, "returns", "object");
+    /* An exit code speaks for itself. */
+    if (ended_well)
+        (void)put_result(r, failed, text, out, &why);
+    else if (r->stages[r->failed].stopped)
+        err_set(&why, r->stages[r->failed].stopped, "%s", r->stages[r->failed].why);
+    bool success = ended_well && why.code == ERR_NONE;
+    json_pair_bool(out, "success", success);
+    if (str_is_utf8(text)) {
+        put_text(out, "stdout", text, sums.stdout_lost);
+    } else {
+        put_base64(out, "stdout", buf_view(&r->output));
+        json_pair_cstr(out, "stdoutEncoding", "base64");
+    }
+    put_errors(r, &sums, out);
+    json_pair_int(out, "exitCode", ended_well ? 0 : r->stages[r->failed].exit_code);
     if (why.code)
-        tool_error_write(&why, tool->name, out);
+        tool_error_write(&why, failed->name, out);
     put_files(r, out);
     put_stats(out, sums.wall_ms, sums.compute_ms, sums.memory_peak);
     put_truncated(r, &sums, out);
     if (r->stage_count > 1)
         put_stages(r, stages, out);
     json_close(out);
-    return ended_well && !why.code;
+    return success;
 }

@@ -20,8 +20,6 @@ struct value {
 struct layout {
     const struct tool *tool;
     const struct json *given; /* NULL: nothing */
-    bool piped;               /* it reads another's output */
-    const struct json *input; /* the value that is standard input; NULL: there is none */
     struct arena *arena;
     struct value *values; /* those that count, in the call's order; then defaults */
     size_t count;
@@ -62,36 +60,13 @@ static bool is_given(const struct json *v)
 static bool refuse_unknown(const struct tool *t, struct str key, struct err *e)
 {
     scoped_buf struct buf known;
-    buf_init(&known, 280);
+    buf_init(&known, 300);
     for (size_t i = 0; i < t->parameter_count; i++)
         buf_printf(&known, "%s, ", t->parameters[i].name);
     for (size_t i = 0; i < LENGTH(shared_keys); i++)
         buf_printf(&known, "%s%s", i ? ", " : "", shared_keys[i]);
     return err_set(e, ERR_INVALID, "there is no argument '%.*s'; accepted are %s",
                    STR_ARGS(str_cut(key, 60)), buf_cz(&known));
-}
-
-/* A number's choices may be spelt as strings in the manifest, and are meant by both. */
-static bool check_number(const struct tool_parameter *p, const struct json *spelt,
-                         const struct json *v, struct err *e)
-{
-    struct json_iter it = json_iter(p->choices);
-    while (json_next(&it))
-        if (json_equal(it.value, v))
-            return true;
-    for (it = json_iter(spelt); json_next(&it);)
-        if (json_equal(it.value, v))
-            return true;
-    scoped_buf struct buf text;
-    buf_init(&text, 300);
-    struct json_writer w = json_writer(&text);
-    for (it = json_iter(p->choices); json_next(&it);) {
-        buf_cstr(&text, text.n ? ", " : "");
-        w = json_writer(&text);
-        json_put(&w, it.value);
-    }
-    return err_set(e, ERR_INVALID, "arguments.%.64s is none of its choices: %s", p->name,
-                   buf_cz(&text));
 }
 
 /* The manifest's own words about a parameter are a schema of it. */
@@ -101,8 +76,6 @@ static bool check_value(const struct layout *l, const struct tool_parameter *p,
     const struct json *all =
         json_get(json_get(l->tool->manifest, "parameters"), "properties");
     char place[TOOL_NAME_MAX + 16];
-    if (p->type == TOOL_NUMBER && p->choices)
-        return check_number(p, json_get(json_get(all, p->name), "enum"), v, e);
     (void)snprintf(place, sizeof place, "arguments.%.64s", p->name);
     return json_schema_check(json_get(all, p->name), v, place, e);
 }
@@ -120,26 +93,13 @@ static bool check_given(const struct layout *l, struct err *e)
     return true;
 }
 
-/* Is this the parameter whose value is standard input? */
-static bool is_input(const struct layout *l, const struct tool_parameter *p)
-{
-    const char *name = l->tool->execution.stdin_parameter;
-    return name && !strcmp(name, p->name);
-}
-
-/* Does standard input come from elsewhere? */
-static bool has_input(const struct layout *l)
-{
-    return l->piped || is_given(shared(l, "stdin"));
-}
-
 /* Whoever writes the words himself need not give what is required else. */
 static bool check_required(const struct layout *l, struct err *e)
 {
     for (size_t i = 0; i < l->tool->parameter_count; i++) {
         const struct tool_parameter *p = &l->tool->parameters[i];
         if (p->required && !p->default_value && !is_given(json_get(l->given, p->name)) &&
-            !is_given(shared(l, "args")) && !(is_input(l, p) && has_input(l)))
+            !is_given(shared(l, "args")))
             return err_set(e, ERR_INVALID, "arguments.%.64s is missing: %.200s", p->name,
                            p->description ? p->description : "it is required");
     }
@@ -155,20 +115,14 @@ static bool collect_values(struct layout *l, struct err *e)
     struct json_iter it = json_iter(l->given);
     while (json_next(&it)) {
         const struct tool_parameter *p = parameter_named(t, it.key);
-        if (p && is_given(it.value) && is_input(l, p))
-            l->input = it.value;
-        else if (p && is_given(it.value))
+        if (p && is_given(it.value))
             l->values[l->count++] = (struct value){.p = p, .v = it.value};
     }
     /* Not for who writes the words himself. */
     for (size_t i = 0; i < t->parameter_count && !is_given(shared(l, "args")); i++) {
         const struct tool_parameter *p = &t->parameters[i];
-        if (!is_given(p->default_value) || is_given(json_get(l->given, p->name)))
-            continue;
-        if (!is_input(l, p))
+        if (is_given(p->default_value) && !is_given(json_get(l->given, p->name)))
             l->values[l->count++] = (struct value){.p = p, .v = p->default_value};
-        else if (!has_input(l))
-            l->input = p->default_value;
     }
     return true;
 }
@@ -202,27 +156,21 @@ static bool add_word(struct layout *l, struct str text, struct err *e)
     return true;
 }
 
-/* Objects, and arrays in arrays, as JSON. */
-static void put_item(struct buf *b, const struct json *v)
-{
-    struct json_writer w = json_writer(b);
-    if (json_is(v, JSON_STRING))
-        buf_str(b, json_str(v));
-    else
-        json_put(&w, v);
-}
-
 /* As JavaScript's String() has it; of an array its items, between commas. */
 static void put_text(struct buf *b, const struct json *v)
 {
-    struct json_iter it = json_iter(v);
-    if (!json_is(v, JSON_ARRAY))
-        put_item(b, v);
-    else
+    struct json_writer w = json_writer(b);
+    if (json_is(v, JSON_STRING)) {
+        buf_str(b, json_str(v));
+    } else if (json_is(v, JSON_ARRAY)) {
+        struct json_iter it = json_iter(v);
         for (bool first = true; json_next(&it); first = false) {
             buf_cstr(b, first ? "" : ",");
-            put_item(b, it.value);
+            put_text(b, it.value); /* a schema allows no arrays in it */
         }
+    } else {
+        json_put(&w, v);
+    }
 }
 
 /* `before` and the value's text as one word. */
@@ -388,17 +336,8 @@ bool argument_bytes(const struct json *v, const char *place, struct arena *a,
     return out->at != NULL;
 }
 
-/* Are the arguments themselves what it reads? */
-static bool reads_json(const struct layout *l)
-{
-    const struct json *given = shared(l, "stdin");
-    bool beside = l->tool->execution.stdin_parameter && has_input(l);
-    return l->tool->execution.style == TOOL_JSON && !l->input && !beside &&
-           (l->count || !is_given(given));
-}
-
-/* All values as one object; in the arena. */
-static bool make_json(struct layout *l, struct str *out, struct err *e)
+/* All values as one object. */
+static bool put_json(struct layout *l, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, RUN_MEMORY / 4);
@@ -409,29 +348,7 @@ static bool make_json(struct layout *l, struct str *out, struct err *e)
     json_close(&w);
     if (!buf_check(&text, "the arguments", e))
         return false;
-    *out = (struct str){arena_copy(l->arena, text.at, text.n, e), text.n};
-    return out->at != NULL;
-}
-
-/* The value of a parameter, which may not be given beside another input. */
-static bool put_input(struct layout *l, struct err *e)
-{
-    const char *name = l->tool->execution.stdin_parameter;
-    if (has_input(l))
-        return err_set(
-            e, ERR_INVALID,
-            "arguments.%.64s is what the tool reads as standard input, which %s; "
-            "one of both is accepted",
-            name,
-            l->piped ? "in a pipeline the stage before gives"
-                     : "arguments.stdin gives, too");
-    scoped_buf struct buf text;
-    buf_init(&text, RUN_MEMORY / 4);
-    put_text(&text, l->input);
-    if (!buf_check(&text, "standard input", e))
-        return false;
-    l->out->input =
-        (struct str){arena_copy(l->arena, text.n ? text.at : "", text.n, e), text.n};
+    l->out->input = (struct str){arena_copy(l->arena, text.at, text.n, e), text.n};
     l->out->has_input = true;
     return l->out->input.at != NULL;
 }
@@ -439,16 +356,13 @@ static bool put_input(struct layout *l, struct err *e)
 static bool add_input(struct layout *l, struct err *e)
 {
     const struct json *given = shared(l, "stdin");
-    if (l->input)
-        return put_input(l, e);
-    if (reads_json(l)) {
+    if (l->tool->execution.style == TOOL_JSON && (l->count || !is_given(given))) {
         if (is_given(given))
             return err_set(
                 e, ERR_INVALID,
                 "arguments.stdin cannot be given: the arguments themselves are "
                 "what it reads there");
-        l->out->has_input = l->out->by_json = true;
-        return make_json(l, &l->out->input, e);
+        return put_json(l, e);
     }
     l->out->has_input = is_given(given);
     return !l->out->has_input ||
@@ -457,30 +371,21 @@ static bool add_input(struct layout *l, struct err *e)
 
 /* ---- altogether --------------------------------------------------------- */
 
-/* What a tool of the style json takes is one word, where its input is something else. */
-static bool place_json(struct layout *l, struct err *e)
-{
-    struct str word = {0};
-    bool beside = l->input || (l->tool->execution.stdin_parameter && has_input(l));
-    return !beside || (make_json(l, &word, e) && add_word(l, word, e));
-}
-
 static bool lay_out(struct layout *l, struct err *e)
 {
     if (!json_is(l->given, JSON_OBJECT))
         return err_set(e, ERR_INVALID, "the arguments are %s; an object is accepted",
                        json_type_name(json_type(l->given)));
     return check_given(l, e) && check_required(l, e) && collect_values(l, e) &&
-           (l->tool->execution.style == TOOL_JSON ? place_json(l, e) : place_all(l, e)) &&
-           add_args(l, e) && add_input(l, e);
+           (l->tool->execution.style == TOOL_JSON || place_all(l, e)) && add_args(l, e) &&
+           add_input(l, e);
 }
 
-bool command_make(const struct tool_stage *s, bool piped, struct arena *a,
-                  struct command *out, struct err *e)
+bool command_make(const struct tool_stage *s, struct arena *a, struct command *out,
+                  struct err *e)
 {
     *out = (struct command){0};
-    struct layout l = {
-        .tool = s->tool, .given = s->arguments, .piped = piped, .arena = a, .out = out};
+    struct layout l = {.tool = s->tool, .given = s->arguments, .arena = a, .out = out};
     if (!add_word(&l, str_of(s->tool->name), e))
         return false;
     if (s->arguments)
@@ -489,12 +394,4 @@ bool command_make(const struct tool_stage *s, bool piped, struct arena *a,
         if (!add_word(&l, str_of(s->args[i]), e))
             return false;
     return true;
-}
-
-bool command_mentions(const struct command *c, struct str path)
-{
-    for (size_t i = 1; i < c->count; i++)
-        if (memmem(c->words[i], strlen(c->words[i]), path.at, path.n))
-            return true;
-    return c->by_json && memmem(c->input.at, c->input.n, path.at, path.n);
 }

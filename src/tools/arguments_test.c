@@ -10,7 +10,7 @@ static const char *words(const char *name, const char *arguments)
     struct tool_stage s = {.tool = t, .arguments = value(arguments)};
     struct command c;
     e = (struct err){0};
-    bool ok = command_make(&s, false, scratch, &c, &e);
+    bool ok = command_make(&s, scratch, &c, &e);
     scoped_buf struct buf all;
     buf_init(&all, 65536);
     for (size_t i = 0; ok && i < c.count; i++)
@@ -61,42 +61,6 @@ static void flags_and_positions_stand_where_the_manifest_says(void **state)
                         "placed|--plain|1.5|");
 }
 
-static void a_numbers_choices_may_be_spelt_as_strings(void **state)
-{
-    (void)state;
-    assert_string_equal(words("placed", "{'last': 'x', 'level': 1, 'plain': 0}"),
-                        "placed|--level|1|--plain|0|x");
-    assert_string_equal(words("placed", "{'last': 'x', 'level': 2.50, 'plain': 0}"),
-                        "placed|--level|2.5|--plain|0|x");
-    assert_string_equal(words("placed", "{'last': 'x', 'level': '2.5', 'plain': 0}"),
-                        "placed|--level|2.5|--plain|0|x");
-}
-
-static void an_object_in_an_array_is_a_word_of_json(void **state)
-{
-    (void)state;
-    assert_string_equal(
-        words("placed", "{'last': 'x', 'rows': [{'a': [1, 'b']}, {}], 'plain': 0}"),
-        "placed|-r|{\"a\":[1,\"b\"]}|-r|{}|--plain|0|x");
-}
-
-static void a_parameter_may_be_standard_input(void **state)
-{
-    (void)state;
-    assert_string_equal(
-        words("fed", "{'input': 'a text', 'pattern': 'a', 'number': true}"),
-        "fed|--pattern|a|--number<a text");
-    assert_string_equal(words("fed", "{'input': '', 'pattern': 'a'}"),
-                        "fed|--pattern|a<");
-    /* What is piped or given as stdin takes its place. */
-    assert_string_equal(words("fed", "{'pattern': 'a', 'stdin': 'other'}"),
-                        "fed|--pattern|a<other");
-    assert_non_null(
-        strstr(words("fed", "{'pattern': 'a'}"), "arguments.input is missing"));
-    assert_non_null(strstr(words("fed", "{'pattern': 'a', 'input': 'x', 'stdin': 'y'}"),
-                           "arguments.stdin gives, too"));
-}
-
 static void args_stand_behind_and_nothing_else_is_required(void **state)
 {
     (void)state;
@@ -125,9 +89,6 @@ static void what_is_wrong_is_named(void **state)
         {"object", "{'list': [1, 'x']}", {"arguments.list[1]", "number"}},
         {"object", "{'a': 'x', 'stdin': 'y'}", {"arguments.stdin"}},
         {"placed", "{'last': 'x', 'color': 'red'}", {"arguments.color", "always"}},
-        {"placed", "{'last': 'x', 'level': 2}", {"arguments.level", "1, 2.5"}},
-        {"placed", "{'last': 'x', 'level': true}", {"arguments.level", "1, 2.5"}},
-        {"placed", "{'last': 'x', 'rows': ['a']}", {"arguments.rows[0]", "object"}},
         {"probe", "{'args': 'x'}", {"arguments.args is string", "array of strings"}},
         {"probe", "{'args': [{}]}", {"arguments.args holds object"}},
         {"probe", "{'args': ['a\\u0000b']}", {"NUL"}},
@@ -219,9 +180,6 @@ int main(void)
         cmocka_unit_test(the_seeds_grep_is_called_by_name),
         cmocka_unit_test(json_goes_to_standard_input_with_defaults),
         cmocka_unit_test(flags_and_positions_stand_where_the_manifest_says),
-        cmocka_unit_test(a_numbers_choices_may_be_spelt_as_strings),
-        cmocka_unit_test(an_object_in_an_array_is_a_word_of_json),
-        cmocka_unit_test(a_parameter_may_be_standard_input),
         cmocka_unit_test(args_stand_behind_and_nothing_else_is_required),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(too_many_words_are_refused),

@@ -15,15 +15,11 @@ struct command {
     size_t count;
     struct str input;
     bool has_input; /* of its arguments, else what the world gives */
-    bool by_json;   /* that is the arguments themselves, as an object */
 };
 
-/* Of a stage's arguments, checked against the manifest; in `a`. `piped`: it reads another
- * stage's output. ERR_INVALID, ERR_LIMIT. */
-bool command_make(const struct tool_stage *s, bool piped, struct arena *a,
-                  struct command *out, struct err *e);
-/* Does one of its words, or the object that it reads as its arguments, have this in it? */
-bool command_mentions(const struct command *c, struct str path);
+/* Of a stage's arguments, checked against the manifest; in `a`. ERR_INVALID, ERR_LIMIT. */
+bool command_make(const struct tool_stage *s, struct arena *a, struct command *out,
+                  struct err *e);
 
 /* Is this key one of what every call may have, rather than a parameter? */
 bool argument_is_shared(const struct tool *t, struct str key);
@@ -52,7 +48,7 @@ bool tree_collect(struct tree *t, const struct tool_world *w, struct tool_result
 struct stage {
     const struct tool_stage *what;
     const struct tool_world *world;
-    struct loadable *module;
+    struct module *module;
     struct command command;
     struct tree tree;
     const char **env;

@@ -209,7 +209,7 @@ static bool run_world(struct stage *s, struct err *e)
                                   .tenant = s->world->tenant,
                                   .cancel = &s->cancel};
     scoped(world_close) struct world *world =
-        wasi ? loadable_open(s->module, &limits, wasi, e) : NULL;
+        wasi ? world_open(s->module, &limits, wasi, e) : NULL;
     bool ok = world && wasi_run(world, &o->exit_code, e);
     if (world) {
         struct world_usage used = world_usage(world);

@@ -70,25 +70,8 @@ bool tools_check(const struct tool_stage *stages, size_t count, struct err *e)
     for (size_t i = 0; i < count; i++) {
         struct command made;
         scoped(arena_free) struct arena *a = arena_new(RUN_MEMORY);
-        if (!command_make(&stages[i], i > 0, a, &made, e))
+        if (!command_make(&stages[i], a, &made, e))
             return err_wrap(e, "%s", stages[i].tool->name);
-    }
-    return true;
-}
-
-bool tools_look(const struct tool_stage *stages, size_t count, const char *const *paths,
-                size_t path_count, bool *fed, bool *named)
-{
-    *named = *fed = false;
-    for (size_t i = 0; i < count; i++) {
-        struct err why = {0};
-        struct command made;
-        scoped(arena_free) struct arena *a = arena_new(RUN_MEMORY);
-        if (!command_make(&stages[i], i > 0, a, &made, &why))
-            return false;
-        *fed |= i == 0 && made.has_input;
-        for (size_t k = 0; k < path_count; k++)
-            *named |= command_mentions(&made, str_of(paths[k]));
     }
     return true;
 }
@@ -97,10 +80,11 @@ bool tools_look(const struct tool_stage *stages, size_t count, const char *const
 static bool set_input(struct stage *s, bool is_first, struct err *e)
 {
     struct command *c = &s->command;
+    bool by_json = s->what->tool->execution.style == TOOL_JSON && s->what->arguments;
     if (c->has_input && !is_first)
         return err_set(e, ERR_INVALID, "%s can only be the first of a pipeline",
-                       c->by_json ? "a tool that reads its arguments from standard input"
-                                  : "a tool that is given stdin");
+                       by_json ? "a tool that reads its arguments from standard input"
+                               : "a tool that is given stdin");
     if (c->has_input && s->world->input.n)
         return err_set(e, ERR_INVALID, "its standard input is given twice");
     if (!c->has_input)
@@ -113,9 +97,8 @@ static bool make_stage(struct catalogue *c, struct stage *s, bool is_first,
 {
     const struct tool *t = s->what->tool;
     cancel_init(&s->cancel);
-    if (!command_make(s->what, !is_first, a, &s->command, e) ||
-        !set_input(s, is_first, e) || !tree_make(s->world, t, a, &s->tree, e) ||
-        !stage_environment(s, a, e))
+    if (!command_make(s->what, a, &s->command, e) || !set_input(s, is_first, e) ||
+        !tree_make(s->world, t, a, &s->tree, e) || !stage_environment(s, a, e))
         return err_wrap(e, "%s", t->name);
     s->module = tool_module(c, t, e);
     return s->module != NULL;
@@ -202,10 +185,7 @@ static bool sum_up(struct run *r, const struct tool_world *w, struct tool_result
         const struct stage *s = &r->stages[i];
         if (s->failed.code)
             return err_set(e, s->failed.code, "%s", s->failed.msg);
-        const struct tool_outcome *o = s->outcome;
-        bool fine = o->exit_code == 0 || o->unread ||
-                    (!o->stopped && tool_exit_means(s->what->tool, o->exit_code));
-        if (out->failed == r->count && !fine)
+        if (out->failed == r->count && s->outcome->exit_code != 0 && !s->outcome->unread)
             out->failed = i;
     }
     bool all_ended = true;

@@ -101,8 +101,7 @@ struct tool_outcome {
 struct tool_result {
     struct tool_outcome stages[TOOL_STAGES_MAX];
     size_t stage_count;
-    size_t failed;     /* the first stage that did not end well, by its exit code and what
-                          its manifest says of that; stage_count: none */
+    size_t failed;     /* the first stage that did not end well; stage_count: none */
     struct buf output; /* the last stage's stdout */
     /* Made or changed in /work, where that is memory; a name stands once, as the last
      * stage left it. Deleted ones are not told. */
@@ -114,11 +113,6 @@ void tool_result_end(struct tool_result *r); /* one of zeros is fine */
 
 /* What tools_run() would refuse the arguments for, before anybody is asked or waits. */
 bool tools_check(const struct tool_stage *stages, size_t count, struct err *e);
-/* What the arguments tell, before anything runs: is the first stage given what it reads
- * (*fed), and has a word of any stage, or what one reads as its arguments, one of these
- * paths in it (*named)? false: the arguments are wrong, as tools_check() says. */
-bool tools_look(const struct tool_stage *stages, size_t count, const char *const *paths,
-                size_t path_count, bool *fed, bool *named);
 /* Checks all arguments first (ERR_INVALID names the parameter; nothing has run), then runs
  * the stages side by side, each one's stdout the next one's stdin, through pipes of 64 KB.
  * true: they ran, see the result. false and *e: ERR_INVALID (an argument, a file's name,
@@ -150,10 +144,8 @@ bool tool_call_read(const struct tool *t, const struct json *arguments, struct a
 /* "error" and "errorDetails", pairs of an open object; `tool`: NULL is none. */
 void tool_error_write(const struct err *e, const char *tool, struct json_writer *w);
 
-/* {success, stdout, stderr, exitCode, outcome?, returns?, error?, errorDetails?,
- * stdoutEncoding?, files, stats, truncated?, stages?}, as the writer's next value.
- * `outcome` is what the manifest says of an exit code other than 0; `returns` is "object"
- * where stdout is one in JSON. `stages` as they were given to tools_run(). Text that was
- * cut says so at its end. true: success, or such an outcome. */
+/* {success, stdout, stderr, exitCode, result?, error?, errorDetails?, stdoutEncoding?,
+ * files, stats, truncated?, stages?}, as the writer's next value. `stages` as they were
+ * given to tools_run(). Text that was cut says so at its end. true: success. */
 bool tool_result_write(const struct tool_result *r, const struct tool_stage *stages,
                        struct json_writer *out);

@@ -9,12 +9,15 @@
 #include "json/json.h"
 
 #define MODULE "typescript.bare.wasm"
+#define IMAGE "typescript.img"
 #define MESSAGES_MAX 4096u
 #define TEXT_MAX 400u /* bytes of a message */
 
 struct guest {
-    struct loadable *module;
+    struct engine *engine;
     char *dir;
+    pthread_mutex_t lock; /* while the module is made */
+    struct module *_Atomic module;
 };
 
 struct guest_world {
@@ -24,23 +27,12 @@ struct guest_world {
 
 /* ---- loading ------------------------------------------------------------ */
 
-static struct module *load(void *arg, struct engine *g, struct err *e)
-{
-    const struct guest *u = arg;
-    uint64_t notes[BAKED_NOTES];
-    struct baked_guest baked = {.dir = u->dir, .name = "typescript"};
-    baked.imports = wasi_imports(&baked.import_count);
-    struct module *m = module_open_baked(g, ENGINE_FOREIGN, &baked, notes, e);
-    if (!m)
-        err_wrap(e, "the TypeScript guest");
-    return m;
-}
-
 struct guest *guest_new(struct engine *g, const char *dir)
 {
     struct guest *u = mem_new(sizeof *u);
+    u->engine = g;
     u->dir = mem_strdup(dir);
-    u->module = loadable_new(g, load, u);
+    pthread_mutex_init(&u->lock, NULL);
     return u;
 }
 
@@ -48,15 +40,47 @@ void guest_free(struct guest *u)
 {
     if (!u)
         return;
-    loadable_free(u->module);
+    module_close(atomic_load(&u->module));
+    pthread_mutex_destroy(&u->lock);
     free(u->dir);
     free(u);
+}
+
+static struct module *open_module(struct guest *u, struct err *e)
+{
+    struct str wasm = {0}, image = {0};
+    struct module *m = NULL;
+    scoped_fd int dir = os_dir_open(u->dir, e);
+    if (dir >= 0 && os_map_file(dir, MODULE, &wasm, e) &&
+        os_map_file(dir, IMAGE, &image, e)) {
+        struct module_source source = {.wasm = wasm, .image = image};
+        source.imports = wasi_imports(&source.import_count);
+        m = module_open(u->engine, ENGINE_FOREIGN, &source, e);
+    }
+    os_unmap(&wasm);
+    os_unmap(&image);
+    if (!m)
+        err_wrap(e, "the TypeScript guest");
+    return m;
+}
+
+bool guest_load(struct guest *u, struct err *e)
+{
+    if (atomic_load_explicit(&u->module, memory_order_acquire))
+        return true;
+    pthread_mutex_lock(&u->lock);
+    struct module *m = atomic_load(&u->module);
+    if (!m && (m = open_module(u, e)))
+        atomic_store_explicit(&u->module, m, memory_order_release);
+    pthread_mutex_unlock(&u->lock);
+    return m != NULL;
 }
 
 void guest_prepare(struct guest *u)
 {
     struct err none = {0};
-    (void)loadable_prepare(u->module, &none);
+    if (!atomic_load(&u->module))
+        module_close(open_module(u, &none));
 }
 
 void guest_version(const struct guest *u, struct buf *out)
@@ -72,6 +96,8 @@ void guest_version(const struct guest *u, struct buf *out)
 struct guest_world *guest_open(struct guest *u, const struct typescript_limits *limits,
                                struct err *e)
 {
+    if (!guest_load(u, e))
+        return NULL;
     scoped(guest_close) struct guest_world *w = mem_new(sizeof *w);
     w->wasi = wasi_new(
         &(struct wasi_options){.until_ns = limits->until_ns, .cancel = limits->cancel},
@@ -84,7 +110,7 @@ struct guest_world *guest_open(struct guest *u, const struct typescript_limits *
                                .until_ns = limits->until_ns,
                                .tenant = limits->tenant,
                                .cancel = limits->cancel};
-    w->world = w->wasi ? loadable_open(u->module, &all, w->wasi, e) : NULL;
+    w->world = w->wasi ? world_open(atomic_load(&u->module), &all, w->wasi, e) : NULL;
     return w->world ? take(w) : NULL;
 }
 

@@ -65,6 +65,8 @@ size_t code_size(const struct typescript_code *c); /* bytes of memory */
 struct guest;
 struct guest *guest_new(struct engine *g, const char *dir);
 void guest_free(struct guest *u);
+/* Loads the module, when that was not done yet. */
+bool guest_load(struct guest *u, struct err *e);
 /* Sees to it that loading is quick: compiles the module where that was not done yet. */
 void guest_prepare(struct guest *u);
 /* Changes when the guest does. */

@@ -21,7 +21,7 @@ double usage_quantile(const uint64_t counts[static USAGE_BUCKETS], double share)
 #define USAGE_CALLER 64u
 #define USAGE_KINDS_AT_ONCE 8u
 
-enum deed_kind { DEED_USE, DEED_SESSION, DEED_TRIAL, DEED_RUN /* a use on trial */ };
+enum deed_kind { DEED_USE, DEED_SESSION, DEED_TRIAL };
 struct deed {
     struct deed *next;
     enum deed_kind what;
@@ -45,7 +45,7 @@ struct deed {
 /* ---- the tables (store.c) ----------------------------------------- */
 
 /* Bounds of what is kept. */
-#define USAGE_RUNS 20u        /* of a function: its last evaluations, and trials */
+#define USAGE_RUNS 20u        /* of a function: its last evaluations */
 #define USAGE_VERSIONS 50u    /* of a function, by themselves; older ones as version 0 */
 #define USAGE_KINDS 16u       /* of errors of a version; the others as "other" */
 #define USAGE_DAYS 92u        /* for which calls are counted by day, and sessions kept */
@@ -63,6 +63,8 @@ struct db *usage_open_reader(int vault, bool *frozen, struct err *e);
 bool usage_discard(int vault);
 /* The file's inode now; 0: it is not there. */
 uint64_t usage_inode(int vault);
+/* Has the vault a file of functions? */
+bool usage_has_functions(int vault);
 /* Writes all of them in one transaction. */
 bool usage_write(struct db *d, const struct deed *first, struct err *e);
 /* Drops what is beyond the bounds above; in a transaction of its own. */
@@ -89,24 +91,17 @@ struct usage_run {
     int64_t at_ms;
     uint32_t version, calls, failed;
     double ms;
-    bool trial;
     char kind[USAGE_KIND], caller[USAGE_CALLER];
-};
-struct usage_day { /* on which it was called */
-    int64_t day;   /* since 1970 */
-    uint64_t calls, failed;
 };
 struct usage_detail {
     struct usage_figures all;
     struct usage_figures *versions; /* the newest first; in the arena */
     size_t version_count;
-    struct usage_run runs[2 * USAGE_RUNS]; /* the last first; trials as many again */
+    struct usage_run runs[USAGE_RUNS]; /* the last first */
     size_t run_count;
-    struct usage_day days[USAGE_DAYS + 1]; /* the first first */
-    size_t day_count;
     uint64_t month_calls, month_failed; /* of the last 30 days */
 };
-/* `versions`: how many of them by themselves; with USAGE_VERSIONS also the runs and days. */
+/* `versions`: how many of them by themselves; with USAGE_VERSIONS also the runs. */
 bool usage_detail(struct db *d, struct str id, int64_t now_ms, size_t versions,
                   struct arena *a, struct usage_detail *out, struct err *e);
 
@@ -116,8 +111,6 @@ struct usage_totals {
     double ms, load_ms;
     uint64_t loads;
     uint64_t month_calls, month_failed;
-    struct usage_day days[USAGE_DAYS + 1]; /* the first first */
-    size_t day_count;
     uint64_t month_sessions, month_reusing, month_lines; /* lines that were not written */
     uint64_t trials[USAGE_TRIALS], month_trials[USAGE_TRIALS];
     double trial_ms;  /* of those that were kept, together */

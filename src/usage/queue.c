@@ -112,12 +112,23 @@ static bool open_writer(struct usage *u, struct err *e)
     return u->db;
 }
 
+/* Does somebody only say that he evaluates, where there are no functions? */
+static bool is_worth(const struct usage *u, const struct deed *d)
+{
+    for (; d; d = d->next)
+        if (d->what != DEED_SESSION)
+            return true;
+    return u->inode || usage_has_functions(u->vault);
+}
+
 enum written { WRITTEN, LATER, NEVER };
 
 /* LATER: another process writes for long, or the database begins anew. */
 static enum written write_deeds(struct usage *u, const struct deed *deeds)
 {
     struct err e = {0}, none = {0};
+    if (!is_worth(u, deeds))
+        return WRITTEN;
     bool ok = open_writer(u, &e);
     if (ok && u->written++ % PRUNE_EVERY == 0)
         (void)usage_prune(u->db, os_real_ms(), &none);
@@ -348,9 +359,9 @@ static double sane(double ms)
     return ms > 0 && ms < 1e9 ? ms : 0;
 }
 
-static void fill_use(struct deed *d, const struct usage_use *use, bool trial)
+static void fill_use(struct deed *d, const struct usage_use *use)
 {
-    d->what = trial ? DEED_RUN : DEED_USE;
+    d->what = DEED_USE;
     copy_text(d->id, sizeof d->id, use->of->id);
     d->version = use->of->version;
     d->made_ms = use->of->made_ms;
@@ -372,13 +383,13 @@ static void fill_use(struct deed *d, const struct usage_use *use, bool trial)
 void usage_note(struct usage *u, const struct usage_evaluation *v)
 {
     int64_t session = session_key(v);
-    bool known = v->is_trial || is_known(u, session, v->at_ms);
+    bool known = is_known(u, session, v->at_ms);
     struct deed *chain = NULL, **last = &chain;
     for (size_t i = 0; i < v->use_count; i++) {
         if (!v->uses[i].calls)
             continue;
         *last = new_deed(v, session);
-        fill_use(*last, &v->uses[i], v->is_trial);
+        fill_use(*last, &v->uses[i]);
         last = &(*last)->next;
     }
     if (!chain && !known)

@@ -146,13 +146,13 @@ static bool read_runs(struct db *d, struct str id, struct usage_detail *out,
 {
     scoped(query_end) struct query *q =
         db_query(d,
-                 "SELECT at_ms, version, calls, failed, ms, kind, caller, trial FROM runs"
+                 "SELECT at_ms, version, calls, failed, ms, kind, caller FROM runs"
                  " WHERE id = ? ORDER BY key DESC LIMIT ?",
                  e);
     if (!q)
         return false;
     query_bind_str(q, 1, id);
-    query_bind_int(q, 2, 2 * USAGE_RUNS);
+    query_bind_int(q, 2, USAGE_RUNS);
     while (query_next(q, e)) {
         struct usage_run *r = &out->runs[out->run_count++];
         r->at_ms = query_int(q, 0);
@@ -160,29 +160,9 @@ static bool read_runs(struct db *d, struct str id, struct usage_detail *out,
         r->calls = (uint32_t)query_int(q, 2);
         r->failed = (uint32_t)query_int(q, 3);
         r->ms = query_number(q, 4);
-        r->trial = query_int(q, 7) != 0;
         keep_text(r->kind, sizeof r->kind, query_str(q, 5));
         keep_text(r->caller, sizeof r->caller, query_str(q, 6));
     }
-    return !e->code;
-}
-
-/* The last days on which it (empty: any) was called. */
-static bool read_days(struct db *d, struct str id, int64_t now_ms, struct usage_day *out,
-                      size_t *count, struct err *e)
-{
-    scoped(query_end) struct query *q =
-        db_query(d,
-                 "SELECT day, sum(calls), sum(failed) FROM days"
-                 " WHERE day > ?2 AND (?1 = '' OR id = ?1) GROUP BY day ORDER BY day",
-                 e);
-    if (!q)
-        return false;
-    query_bind_str(q, 1, id);
-    query_bind_int(q, 2, now_ms / USAGE_DAY_MS - USAGE_DAYS);
-    while (*count <= USAGE_DAYS && query_next(q, e))
-        out[(*count)++] = (struct usage_day){query_int(q, 0), (uint64_t)query_int(q, 1),
-                                             (uint64_t)query_int(q, 2)};
     return !e->code;
 }
 
@@ -209,9 +189,7 @@ bool usage_detail(struct db *d, struct str id, int64_t now_ms, size_t versions,
     scoped_transaction struct transaction t = {0};
     return db_begin_read(&t, d, e) && read_versions(d, id, versions, a, out, e) &&
            read_times(d, id, out, e) && read_kinds(d, id, out, e) &&
-           (versions < USAGE_VERSIONS ||
-            (read_runs(d, id, out, e) &&
-             read_days(d, id, now_ms, out->days, &out->day_count, e))) &&
+           (versions < USAGE_VERSIONS || read_runs(d, id, out, e)) &&
            read_month(d, id, now_ms, out, e);
 }
 
@@ -294,7 +272,6 @@ bool usage_totals(struct db *d, int64_t now_ms, struct usage_totals *out, struct
     scoped_transaction struct transaction t = {0};
     if (!db_begin_read(&t, d, e) || !read_sums(d, out, e) || !read_all_times(d, out, e) ||
         !read_trials(d, month, out, e) ||
-        !read_days(d, STR(""), now_ms, out->days, &out->day_count, e) ||
         !read_row(d, "SELECT sum(calls), sum(failed) FROM days WHERE day > ?", month,
                   days, 2, e) ||
         !read_row(d,

@@ -67,8 +67,7 @@ static const char *const migrations[] = {
     " outcome INTEGER NOT NULL,"
     " count INTEGER NOT NULL,"
     " ms REAL NOT NULL,"
-    " PRIMARY KEY(day, outcome)) WITHOUT ROWID;",
-    "ALTER TABLE runs ADD COLUMN trial INTEGER NOT NULL DEFAULT 0;"};
+    " PRIMARY KEY(day, outcome)) WITHOUT ROWID;"};
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -117,8 +116,7 @@ struct db *usage_open_reader(int vault, bool *frozen, struct err *e)
     if (dir < 0 || !os_stat_beneath(dir, NAME, &st, e))
         return NULL;
     struct db *d = db_open_reader(dir, NAME, &why);
-    /* Also fails of tables that no writer has brought up to date yet. */
-    struct query *q = d ? db_query(d, "SELECT max(trial) FROM runs", &why) : NULL;
+    struct query *q = d ? db_query(d, "SELECT count(*) FROM usage", &why) : NULL;
     bool ok = q && query_next(q, &why);
     query_end(q);
     if (ok)
@@ -140,6 +138,11 @@ static struct os_stamp stamp_of(int vault, const char *name)
 uint64_t usage_inode(int vault)
 {
     return stamp_of(vault, NAME).inode;
+}
+
+bool usage_has_functions(int vault)
+{
+    return stamp_of(vault, FILE_NAME).inode;
 }
 
 void usage_weigh(int vault, struct usage_file *out)
@@ -238,14 +241,13 @@ static bool write_run(struct db *d, const struct deed *x, struct err *e)
 {
     scoped(query_end) struct query *q =
         db_query(d,
-                 "INSERT INTO runs(id, version, at_ms, ms, calls, failed, kind, caller,"
-                 " trial) VALUES(?,?,?,?,?,?,?,?,?)",
+                 "INSERT INTO runs(id, version, at_ms, ms, calls, failed, kind, caller)"
+                 " VALUES(?,?,?,?,?,?,?,?)",
                  e);
     scoped(query_end) struct query *old =
         db_query(d,
-                 "DELETE FROM runs WHERE id = ?1 AND trial = ?3 AND key <= (SELECT key"
-                 " FROM runs WHERE id = ?1 AND trial = ?3 ORDER BY key DESC LIMIT 1"
-                 " OFFSET ?2)",
+                 "DELETE FROM runs WHERE id = ?1 AND key <= (SELECT key FROM runs"
+                 " WHERE id = ?1 ORDER BY key DESC LIMIT 1 OFFSET ?2)",
                  e);
     if (!q || !old)
         return false;
@@ -257,10 +259,8 @@ static bool write_run(struct db *d, const struct deed *x, struct err *e)
     query_bind_int(q, 6, x->failed);
     query_bind_cstr(q, 7, x->kinds[0].kind);
     query_bind_cstr(q, 8, x->caller);
-    query_bind_int(q, 9, x->what == DEED_RUN);
     query_bind_str(old, 1, str_of(x->id));
     query_bind_int(old, 2, USAGE_RUNS);
-    query_bind_int(old, 3, x->what == DEED_RUN);
     return query_run(q, e) && query_run(old, e);
 }
 
@@ -320,8 +320,6 @@ static bool write_deed(struct db *d, const struct deed *x, struct err *e)
 {
     if (x->what == DEED_TRIAL)
         return write_trial(d, x, e);
-    if (x->what == DEED_RUN)
-        return write_run(d, x, e);
     if (!write_session(d, x, e))
         return false;
     return x->what == DEED_SESSION ||
@@ -405,15 +403,7 @@ bool usage_prune(struct db *d, int64_t now_ms, struct err *e)
                   " ORDER BY max(last_ms) DESC LIMIT -1 OFFSET ?)",
                   USAGE_FUNCTIONS, e))
         return false;
-    if (!run_with(d,
-                  "DELETE FROM runs WHERE trial = 1 AND key <= (SELECT key FROM runs"
-                  " WHERE trial = 1 ORDER BY key DESC LIMIT 1 OFFSET ?)",
-                  USAGE_FUNCTIONS, e) ||
-        !db_exec(d,
-                 "DELETE FROM runs WHERE trial = 0 AND id NOT IN (SELECT id FROM usage)",
-                 e))
-        return false;
-    static const char *const orphans[] = {"times", "kinds", "days"};
+    static const char *const orphans[] = {"times", "kinds", "runs", "days"};
     for (size_t i = 0; i < LENGTH(orphans); i++) {
         char sql[120];
         (void)snprintf(sql, sizeof sql,

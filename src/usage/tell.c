@@ -156,23 +156,6 @@ static void put_versions(const struct usage_detail *x, struct json_writer *w)
     json_close(w);
 }
 
-/* Those on which there was a call, by the days of UTC. */
-static void put_days(const struct usage_day *days, size_t count, struct json_writer *w)
-{
-    json_key(w, "days");
-    json_open_array(w);
-    for (size_t i = 0; i < count; i++) {
-        char text[25];
-        os_format_utc(days[i].day * USAGE_DAY_MS, text);
-        json_open_object(w);
-        json_pair_str(w, "day", str_cut(str_of(text), 10));
-        json_pair_int(w, "calls", (int64_t)days[i].calls);
-        json_pair_int(w, "failed", (int64_t)days[i].failed);
-        json_close(w);
-    }
-    json_close(w);
-}
-
 static void put_runs(const struct usage_detail *x, struct json_writer *w)
 {
     json_key(w, "runs");
@@ -187,8 +170,6 @@ static void put_runs(const struct usage_detail *x, struct json_writer *w)
         put_ms(w, "ms", r->ms);
         json_pair_cstr(w, "outcome", r->kind[0] ? r->kind : "ok");
         json_pair_cstr(w, "caller", r->caller);
-        if (r->trial)
-            json_pair_bool(w, "trial", true);
         json_close(w);
     }
     json_close(w);
@@ -295,7 +276,6 @@ bool usage_stats(struct usage *u, const struct usage_function *all, size_t count
     json_open_object(out);
     put_functions(&r, out);
     put_totals(&r, out);
-    put_days(r.totals.days, r.totals.day_count, out);
     json_key(out, "metrics");
     json_open_object(out);
     usage_metrics(&r.totals, r.subjects, count, &file, r.now_ms, out);
@@ -320,7 +300,6 @@ bool usage_stats_of(struct usage *u, const struct usage_function *one,
     put_head(one, r.subjects[0].used, out);
     put_versions(r.subjects[0].used, out);
     put_runs(r.subjects[0].used, out);
-    put_days(r.subjects[0].used->days, r.subjects[0].used->day_count, out);
     put_suggestions(&r, out);
     json_close(out);
     return true;

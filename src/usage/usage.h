@@ -54,7 +54,6 @@ struct usage_evaluation {
     int64_t at_ms;
     const struct usage_use *uses; /* none: it called no function */
     size_t use_count;
-    bool is_trial; /* told among the runs of the functions, and counted nowhere else */
 };
 /* Noted in memory and written soon, by a thread of its own: never waits and cannot fail.
  * Where nothing can be written (a read-only vault), or more than 4,096 uses wait, nothing

@@ -292,7 +292,7 @@ static void tables_of_another_make_begin_anew(void **state)
     usage_close(u);
 }
 
-static void a_session_counts_where_there_is_no_function_yet(void **state)
+static void a_vault_without_functions_gets_no_database(void **state)
 {
     (void)state;
     struct err e = {0};
@@ -301,38 +301,8 @@ static void a_session_counts_where_there_is_no_function_yet(void **state)
     struct usage *u = open_usage();
     struct usage_evaluation v = {.caller = STR("stdio"), .at_ms = os_real_ms()};
     usage_note(u, &v);
-    usage_note(u, &v);
     usage_close(u);
-    struct usage_totals totals;
-    scoped(db_close) struct db *d = usage_open_writer(vault, &e);
-    assert_true(d && usage_totals(d, os_real_ms(), &totals, &e));
-    assert_int_equal(totals.month_sessions, 1);
-    assert_int_equal(totals.month_calls, 0);
-}
-
-static void a_trial_is_a_run_and_no_call(void **state)
-{
-    (void)state;
-    scoped(arena_free) struct arena *a = arena_new((size_t)8 << 20);
-    struct usage *u = open_usage();
-    struct usage_use one = {.of = &alpha, .calls = 1, .ms = 1};
-    struct usage_evaluation v = {.caller = STR("stdio"),
-                                 .at_ms = os_real_ms(),
-                                 .uses = &one,
-                                 .use_count = 1,
-                                 .is_trial = true};
-    for (unsigned i = 0; i < USAGE_RUNS + 5; i++)
-        usage_note(u, &v);
-    use(u, &alpha, 4, 1, 10, "s");
-    const struct json *told = stats(u, &alpha, a), *runs = json_get(told, "runs");
-    assert_int_equal(json_int(json_get(told, "calls"), 0), 4);
-    assert_int_equal(json_length(runs), USAGE_RUNS + 1);
-    assert_null(json_get(json_at(runs, 0), "trial"));
-    assert_true(json_bool(json_get(json_at(runs, 1), "trial"), false));
-    const struct json *day = json_at(json_get(told, "days"), 0);
-    assert_int_equal(json_int(json_get(day, "calls"), 0), 4);
-    assert_int_equal(json_int(json_get(day, "failed"), 0), 1);
-    usage_close(u);
+    assert_int_equal(usage_inode(vault), 0);
 }
 
 /* ---- figures --------------------------------------------------------------- */
@@ -643,8 +613,7 @@ int main(void)
         WITH_FOLDER(more_than_can_wait_is_dropped),
         WITH_FOLDER(a_damaged_database_begins_anew),
         WITH_FOLDER(tables_of_another_make_begin_anew),
-        WITH_FOLDER(a_session_counts_where_there_is_no_function_yet),
-        WITH_FOLDER(a_trial_is_a_run_and_no_call),
+        WITH_FOLDER(a_vault_without_functions_gets_no_database),
         WITH_FOLDER(the_statistics_of_one_tell_of_versions_errors_and_runs),
         WITH_FOLDER(kinds_of_errors_are_names_and_few),
         WITH_FOLDER(the_seeds_metrics_follow_from_what_was_noted),

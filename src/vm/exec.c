@@ -336,9 +336,7 @@ static bool tell_result(struct vm_command *c, struct err *e)
     r->shell_ended = exit->flags & VM_EXIT_SHELL;
     r->held = exit->flags & VM_EXIT_HELD;
     r->out_of_memory = exit->flags & VM_EXIT_OOM;
-    /* The machine's own work for it, reading the command and telling its end, is computing
-     * as well, but not in the time that the machine says. */
-    r->wall_ns = exit->wall_ns > r->cpu_ns ? exit->wall_ns : r->cpu_ns;
+    r->wall_ns = exit->wall_ns;
     return true;
 }
 
@@ -517,11 +515,8 @@ bool vm_exec_look(struct vm_command *c, uint64_t *look_ns)
 
 static void take_result(struct vm_command *c, struct vm_result *r)
 {
-    struct vm_result *own = &c->result;
-    own->stdout_lost =
-        keep_end(&c->kept[VM_STREAM_OUT], &own->stdout_bytes, &own->stdout_gap);
-    own->stderr_lost =
-        keep_end(&c->kept[VM_STREAM_ERR], &own->stderr_bytes, &own->stderr_gap);
+    c->result.stdout_lost = keep_end(&c->kept[VM_STREAM_OUT], &c->result.stdout_bytes);
+    c->result.stderr_lost = keep_end(&c->kept[VM_STREAM_ERR], &c->result.stderr_bytes);
     *r = c->result;
     c->result = (struct vm_result){0};
 }

@@ -119,8 +119,7 @@ static void of_much_output_both_ends_are_kept(void **state)
     struct err e;
     assert_true(run_it(COMMAND("flood 10000000", .output_bytes = 1000), &r, &e));
     assert_int_equal(r.stdout_lost, 10000000 - 1000);
-    assert_int_equal(r.stdout_bytes.n, 1000);
-    assert_int_equal(r.stdout_gap, 500);
+    assert_non_null(strstr(buf_cz(&r.stdout_bytes), "9,999,000 bytes left out"));
     vm_result_done(&r);
 }
 

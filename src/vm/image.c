@@ -11,7 +11,6 @@
 #include "vm/bake.h"
 #include "vm/computer.h"
 #include "vm/tidy.h"
-#include "vm/vm.h"
 
 #define FORMAT "cloche-machine1" /* with its NUL 16 bytes */
 #define KERNEL "Image"
@@ -126,13 +125,6 @@ static bool open_parts(struct images *i, const char *folder, struct err *e)
         return err_set(e, ERR_INVALID, "'" DISK "' of the machine's image has %llu bytes",
                        (unsigned long long)i->disk_bytes);
     return make_key(i, e);
-}
-
-bool vm_is_installed(const char *folder)
-{
-    struct err none = {0};
-    scoped_fd int dir = os_dir_open(folder, &none);
-    return dir >= 0 && os_stamp(dir, ROOT).inode && os_stamp(dir, DISK).inode;
 }
 
 struct images *images_open_raw(struct engine *g, const char *folder, const char *cache,

@@ -1,5 +1,10 @@
 #include "vm/keep.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MARK_MAX 64u
+
 void keep_init(struct keep *k, size_t max)
 {
     *k = (struct keep){.max = max};
@@ -74,17 +79,28 @@ static size_t ends(struct str s)
     return n;
 }
 
-uint64_t keep_end(struct keep *k, struct buf *out, size_t *gap)
+static void put_mark(struct buf *out, uint64_t lost)
+{
+    char digits[24], mark[MARK_MAX];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, lost), at = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            mark[at++] = ',';
+        mark[at++] = digits[i];
+    }
+    buf_printf(out, "\n[... %.*s bytes left out ...]\n", at, mark);
+}
+
+uint64_t keep_end(struct keep *k, struct buf *out)
 {
     struct str head = buf_view(&k->head);
     uint64_t lost = k->all - k->head.n - k->tail.n;
-    *gap = 0;
     if (k->all == k->head.n) {
         *out = k->head;
         k->head = (struct buf){0};
         return 0;
     }
-    buf_init(out, k->max);
+    buf_init(out, k->max + MARK_MAX);
     if (lost == 0) {
         buf_str(out, head);
         buf_str(out, buf_view(&k->tail));
@@ -96,9 +112,10 @@ uint64_t keep_end(struct keep *k, struct buf *out, size_t *gap)
     buf_put(&last, k->tail.at + k->ring_at, k->tail.n - k->ring_at);
     buf_put(&last, k->tail.at, k->ring_at);
     size_t before = begun(head), behind = ends(buf_view(&last));
-    *gap = head.n - before;
-    buf_put(out, head.at, *gap);
+    lost += before + behind;
+    buf_put(out, head.at, head.n - before);
+    put_mark(out, lost);
     buf_put(out, last.at + behind, last.n - behind);
     buf_done(&last);
-    return lost + before + behind;
+    return lost;
 }

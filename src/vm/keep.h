@@ -1,4 +1,5 @@
-/* vm/keep.h - what is kept of a stream that may be long: its first part and its last.
+/* vm/keep.h - what is kept of a stream that may be long: its first part and its last, with
+ * a mark between them that says how much is not there.
  *
  * Private to the room vm. Threads: one at a time.
  */
@@ -16,6 +17,6 @@ struct keep {
 void keep_init(struct keep *k, size_t max);
 void keep_done(struct keep *k);
 void keep_put(struct keep *k, struct str bytes);
-/* The parts, into `out`, which the caller ends; no character of UTF-8 is cut in two.
- * Answers the bytes between them that are not there, and where: `*gap` bytes in. */
-uint64_t keep_end(struct keep *k, struct buf *out, size_t *gap);
+/* The parts with the mark, into `out`, which the caller ends; no character of UTF-8 is cut
+ * in two. Answers the bytes that are not there. */
+uint64_t keep_end(struct keep *k, struct buf *out);

@@ -169,7 +169,7 @@ static void endless_output_is_cut_and_ends_in_time(void **state)
     run_on(m, "yes", SECOND_NS, &r);
     assert_true(r.timed_out);
     assert_true(r.stdout_lost > 0);
-    assert_in_range(r.stdout_gap, 1, r.stdout_bytes.n - 1);
+    assert_non_null(strstr(buf_cz(&r.stdout_bytes), " bytes left out ...]\n"));
     vm_result_done(&r);
     expect(m, "echo still here", "still here\n");
     vm_release(m);

@@ -45,14 +45,12 @@ static void join_ended(struct vms *s)
 static uint64_t stop_idle(struct vms *s)
 {
     uint64_t now = os_mono_ns(), look = UINT64_MAX;
-    for (struct vm *m = s->first; m; m = m->next) {
-        uint64_t unused = table_unused_ns(m, now), most = m->made_of.idle_ns;
-        if (most == UINT64_MAX)
-            continue;
-        if (unused >= most)
+    for (struct vm *m = s->first; m && s->o.idle_ns != UINT64_MAX; m = m->next) {
+        uint64_t unused = table_unused_ns(m, now);
+        if (unused >= s->o.idle_ns)
             table_stop_unused(s, m, "without use", unused);
-        else if (!table_is_over(m) && now + most - unused < look)
-            look = now + most - unused;
+        else if (!table_is_over(m) && now + s->o.idle_ns - unused < look)
+            look = now + s->o.idle_ns - unused;
     }
     return look;
 }
@@ -111,6 +109,8 @@ struct vms *vms_open(const struct vms_options *o)
         s->o.per_owner = VM_PER_OWNER_DEFAULT;
     if (!s->o.ram_bytes)
         s->o.ram_bytes = os_memory_bytes() / 4 * 3;
+    if (!s->o.idle_ns)
+        s->o.idle_ns = VM_IDLE_DEFAULT_NS;
     if (!s->o.wait_ns)
         s->o.wait_ns = WAIT_DEFAULT_NS;
     pthread_mutex_init(&s->images_lock, NULL);
@@ -257,7 +257,6 @@ static void tell(struct vm *m, struct vm_info *out)
         .ram_mb = m->made_of.ram_mb,
         .started_ms = m->started_ms,
         .idle_ns = m->exec_count == 0 && now > m->used_ns ? now - m->used_ns : 0,
-        .idle_max_ns = m->made_of.idle_ns,
         .cpu_ns = usage.cpu_ns,
         .cpu_max_ns = m->made_of.cpu_ns,
         .memory_bytes = usage.memory_bytes,

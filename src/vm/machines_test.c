@@ -438,11 +438,8 @@ static void an_idle_machine_is_stopped_and_its_owner_told(void **state)
     (void)state;
     struct vm_result r;
     struct err e = {0};
-    struct vm_options o = {.idle_ns = SECOND_NS / 1000};
-    struct vm_info info;
-    open_all((struct vms_options){0});
-    struct vm *bobs = find("bob", ""), *m = vm_find(all, STR("ann"), STR(""), &o, &e);
-    assert_non_null(m);
+    open_all((struct vms_options){.idle_ns = SECOND_NS / 1000});
+    struct vm *m = find("ann", "");
     expect_echo(m);
     vm_release(m);
     while (doubles.closed == 0)
@@ -453,20 +450,13 @@ static void an_idle_machine_is_stopped_and_its_owner_told(void **state)
     assert_non_null(strstr(r.before, "without use"));
     vm_result_done(&r);
     vm_release(m);
-    vm_look(bobs, &info); /* each has a time of its own */
-    assert_int_equal(info.state, VM_STATE_RUNNING);
-    assert_int_equal(info.idle_max_ns, VM_IDLE_DEFAULT_NS);
-    vm_release(bobs);
 }
 
 static void a_machine_in_use_is_not_idle(void **state)
 {
     (void)state;
-    struct err e = {0};
-    struct vm_options o = {.idle_ns = 1};
-    open_all((struct vms_options){0});
-    struct vm *m = vm_find(all, STR("ann"), STR(""), &o, &e);
-    assert_non_null(m);
+    open_all((struct vms_options){.idle_ns = 1});
+    struct vm *m = find("ann", "");
     for (int i = 0; i < 100; i++)
         expect_echo(m);
     assert_int_equal(doubles.opened, 1);

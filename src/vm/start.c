@@ -14,7 +14,6 @@ static bool fill_options(const struct vm_options *from, struct vm_options *o,
     o->ram_mb = o->ram_mb ? o->ram_mb : VM_RAM_DEFAULT_MB;
     o->disk_bytes = o->disk_bytes ? o->disk_bytes : VM_DISK_DEFAULT;
     o->cpu_ns = o->cpu_ns ? o->cpu_ns : VM_CPU_DEFAULT_NS;
-    o->idle_ns = o->idle_ns ? o->idle_ns : VM_IDLE_DEFAULT_NS;
     if (o->ram_mb < VM_RAM_MIN_MB || o->ram_mb > VM_RAM_MAX_MB)
         return err_set(e, ERR_INVALID,
                        "a machine has from %u to %u MB of RAM, not %" PRIu32

@@ -26,9 +26,6 @@
 
 struct vms;
 
-/* Is there a machine in the folder that `make vm` filled? */
-bool vm_is_installed(const char *folder);
-
 /* Zero means the default. */
 struct vms_options {
     struct engine *engine; /* outlives them */
@@ -40,7 +37,8 @@ struct vms_options {
     uint64_t ram_bytes;    /* of those that run together: a further one that would pass it
                               waits for a place. By itself three quarters of what this
                               computer, or this process' group, has */
-    uint64_t wait_ns;      /* how long a start waits for a place before ERR_BUSY; 5 s */
+    uint64_t idle_ns; /* one that ran nothing for so long is stopped; UINT64_MAX: never */
+    uint64_t wait_ns; /* how long a start waits for a place before ERR_BUSY; 5 s */
 };
 
 /* Looks at nothing yet: that no image is installed is told by the first start. */
@@ -74,8 +72,6 @@ struct vm_options {
     uint32_t ram_mb;     /* another than the image's is booted at first use, and kept */
     uint64_t disk_bytes; /* of its own: over the image, gone with it */
     uint64_t cpu_ns; /* computing time in all; then it is stopped. UINT64_MAX: no limit */
-    uint64_t
-        idle_ns; /* it is stopped when it ran nothing for so long; UINT64_MAX: never */
     struct vm_budget budget;
     struct cancel *cancel; /* of the start; may be NULL */
 };
@@ -113,7 +109,6 @@ struct vm_info {
     uint32_t ram_mb;
     int64_t started_ms;          /* since 1970 */
     uint64_t idle_ns;            /* since something ran in it; 0: something runs */
-    uint64_t idle_max_ns;        /* when it is stopped; UINT64_MAX: never */
     uint64_t cpu_ns, cpu_max_ns; /* computed; allowed (UINT64_MAX: without limit) */
     uint64_t memory_bytes;       /* of the host, this machine's alone */
     uint64_t disk_bytes;         /* written */
@@ -194,9 +189,8 @@ struct vm_exec {
 void vm_put_word(struct buf *command, struct str word);
 
 struct vm_result {
-    struct buf stdout_bytes, stderr_bytes; /* unaltered: the first part and the last */
-    uint64_t stdout_lost, stderr_lost;     /* bytes between them that are not kept */
-    size_t stdout_gap, stderr_gap;         /* where: bytes of the first part */
+    struct buf stdout_bytes, stderr_bytes; /* unaltered, but for the mark of a cut */
+    uint64_t stdout_lost, stderr_lost;     /* bytes that are not kept */
     int exit_code;                         /* 128+n of signal n, as a shell says */
     bool timed_out, cancelled;
     bool shell_ended; /* the session's: the next command has a new one */

@@ -383,11 +383,7 @@ int fd_filestat_set_size(const struct call *c)
     int failed = opened(c, EINVAL, &f);
     if (!failed && vfs_type_of(f->file) == VFS_FOLDER)
         failed = EISDIR;
-    if (failed)
-        return failed;
-    /* Of a file that is open for reading alone, ftruncate() says EINVAL. */
-    failed = vfs_resize(f->file, c->cells[1]);
-    return failed == EBADF ? EINVAL : failed;
+    return failed ? failed : vfs_resize(f->file, c->cells[1]);
 }
 
 int fd_allocate(const struct call *c)

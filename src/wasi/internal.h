@@ -104,8 +104,9 @@ enum right {
 };
 #define BIT(right) ((uint64_t)1 << (right))
 #define RIGHTS_ALL (BIT(RIGHTS) - 1)
-/* Of all standard streams; besides, the first may be read, the others may be written. */
-#define RIGHTS_STREAM (BIT(RIGHT_SET_FLAGS) | BIT(RIGHT_STAT) | BIT(RIGHT_POLL))
+#define RIGHTS_STREAM                                                              \
+    (BIT(RIGHT_READ) | BIT(RIGHT_WRITE) | BIT(RIGHT_SET_FLAGS) | BIT(RIGHT_STAT) | \
+     BIT(RIGHT_POLL))
 /* The C library takes a device of characters that cannot seek for a terminal. */
 #define RIGHTS_DEVICE (RIGHTS_STREAM | BIT(RIGHT_SEEK) | BIT(RIGHT_TELL))
 /* Those of files that mean nothing for a folder, and the other way round. */

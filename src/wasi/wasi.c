@@ -337,12 +337,6 @@ static bool open_folders(struct wasi *s, struct err *e)
     return !s->options.here || open_folder(s, s->options.here, ".", e);
 }
 
-static uint64_t rights_of_stream(unsigned i, enum wasi_stream kind)
-{
-    return (i == 0 ? BIT(RIGHT_READ) : BIT(RIGHT_WRITE)) |
-           (kind == WASI_DEVICE ? RIGHTS_DEVICE : RIGHTS_STREAM);
-}
-
 struct wasi *wasi_new(const struct wasi_options *o, struct err *e)
 {
     scoped(wasi_free) struct wasi *s = mem_new(sizeof *s);
@@ -351,8 +345,10 @@ struct wasi *wasi_new(const struct wasi_options *o, struct err *e)
     s->fd_count = 3;
     s->fds = mem_new(s->fd_count * sizeof *s->fds);
     for (unsigned i = 0; i < s->fd_count; i++)
-        s->fds[i] = (struct fd){
-            .kind = FD_STREAM, .stream = i, .rights = rights_of_stream(i, o->streams[i])};
+        s->fds[i] = (struct fd){.kind = FD_STREAM,
+                                .stream = i,
+                                .rights = o->streams[i] == WASI_DEVICE ? RIGHTS_DEVICE
+                                                                       : RIGHTS_STREAM};
     if (!set_strings(&s->args, o->args, o->arg_count, "the row of arguments", e) ||
         !set_strings(&s->env, o->env, o->env_count, "the environment", e) ||
         !open_folders(s, e))

@@ -75,9 +75,6 @@ static void tell_functions(struct workspaces *w, const char *workspace)
     }
     workspaces_tell(
         w, &(struct workspaces_change){.what = CHANGED_PROMPTS, .workspace = workspace});
-    /* The description of what runs code tells which there are. */
-    workspaces_tell(
-        w, &(struct workspaces_change){.what = CHANGED_TOOLS, .workspace = workspace});
 }
 
 static void take_change(void *arg, const struct vault_change *c)

@@ -74,29 +74,14 @@ static bool choose(struct route_call *c, struct str note, struct str list,
                             STR_ARGS(str_cut(note, 100)));
 }
 
-/* The version that the body means, where If-Match means another: one of them is over. */
-static bool check_both(struct route_call *c, struct str tag, struct str body,
-                       struct err *e)
-{
-    if (!body.n || str_eq(tag, body))
-        return true;
-    c->refusal = 412;
-    return err_set(e, ERR_CONFLICT,
-                   "If-Match means the version \"%.*s\" and content_hash in the body "
-                   "\"%.*s\": one of them is enough, and both have to hold. Nothing was "
-                   "changed",
-                   STR_ARGS(str_cut(tag, 80)), STR_ARGS(str_cut(body, 80)));
-}
-
 bool condition_read(struct route_call *c, struct str note, struct condition *out,
                     struct err *e)
 {
     struct str list = str_trim(c->rq->if_match), rest = list, tag, second;
     bool weak, other;
     *out = (struct condition){.hash = json_str(json_get(c->body, "content_hash"))};
-    const struct str body = out->hash;
     if (str_is(list, "*")) {
-        out->any = !body.n; /* else it is that one */
+        out->any = true;
         return true;
     }
     /* A script has no headers: it means the version that it was told of last. */
@@ -116,9 +101,9 @@ bool condition_read(struct route_call *c, struct str note, struct condition *out
     if (!list.n || !next_tag(&rest, &tag, &weak))
         return true;
     if (weak || next_tag(&rest, &second, &other))
-        return choose(c, note, list, &out->hash, e) && check_both(c, out->hash, body, e);
+        return choose(c, note, list, &out->hash, e);
     out->hash = tag;
-    return check_both(c, tag, body, e);
+    return true;
 }
 
 void condition_put(const struct condition *d, struct json_writer *w)

@@ -177,7 +177,7 @@ static void put_responses(struct json_writer *w, const struct route *r)
         {"406", true},
         {"409", strcmp(r->method, "GET") != 0 && strchr(r->pattern, '{') != NULL},
         {"412", (r->flags & ROUTE_IF_MATCH) != 0},
-        {"413", r->body != NULL || str_ends(str_of(r->answer), "[]")},
+        {"413", r->body != NULL},
         {"415", r->body != NULL},
         {"428", (r->flags & ROUTE_IF_MATCH) != 0},
         {"429", true},
@@ -214,14 +214,8 @@ static void put_operation(struct json_writer *w, const struct route *r)
         method[i] = (char)(r->method[i] | 0x20);
     json_key(w, method);
     json_open_object(w);
-    const struct route_text *text = route_text_of(r);
     json_pair_cstr(w, "operationId", r->operation);
-    json_key(w, "tags");
-    json_open_array(w);
-    json_put_cstr(w, text->group);
-    json_close(w);
     json_pair_cstr(w, "summary", r->summary);
-    json_pair_cstr(w, "description", text->description);
     put_parameters(w, r);
     if (r->body) {
         json_key(w, "requestBody");
@@ -250,19 +244,6 @@ static void put_paths(struct json_writer *w)
         put_operation(w, &routes[i]);
     }
     json_close(w);
-    json_close(w);
-}
-
-static void put_groups(struct json_writer *w)
-{
-    json_key(w, "tags");
-    json_open_array(w);
-    for (size_t i = 0; i < route_group_count; i++) {
-        json_open_object(w);
-        json_pair_cstr(w, "name", route_groups[i].name);
-        json_pair_cstr(w, "description", route_groups[i].description);
-        json_close(w);
-    }
     json_close(w);
 }
 
@@ -302,7 +283,6 @@ bool route_openapi(struct route_call *c, struct err *e)
     json_pair_raw(&w, "servers", STR("[{\"url\":\"/\"}]"));
     /* On the machine itself nothing is asked for, unless the server was told to. */
     json_pair_raw(&w, "security", STR("[{},{\"bearer\":[]},{\"key\":[]}]"));
-    put_groups(&w);
     put_paths(&w);
     put_components(&w);
     json_close(&w);

@@ -123,10 +123,6 @@ static void a_note_is_read_by_any_spelling_of_its_name(void **state)
     assert_true(str_starts(str_of(read_text(uris[0])), "---\nid: note-uuid\n"));
 }
 
-#define TAGS                                                    \
-    "{\"name\":\"tags\",\"type\":\"array\",\"required\":false," \
-    "\"inferred\":true,\"notes\":1}"
-
 static void the_seeds_shapes_are_kept(void **state)
 {
     (void)state;
@@ -145,11 +141,8 @@ static void the_seeds_shapes_are_kept(void **state)
                         "[{\"source\":\"Meeting/Weekly Sync\",\"target\":\"note/Plan\","
                         "\"text\":\"Plan\",\"kind\":\"wiki\",\"line\":6}]");
     assert_string_equal(read_text("ieapp://work/classes"),
-                        "[{\"name\":\"Meeting\",\"description\":\"\",\"fields\":[{"
-                        "\"name\":\"Date\",\"type\":\"string\",\"required\":false,"
-                        "\"inferred\":true,\"notes\":1}," TAGS "]},"
-                        "{\"name\":\"note\",\"description\":\"\",\"fields\":[" TAGS
-                        "]}]");
+                        "[{\"name\":\"Meeting\",\"description\":\"\",\"fields\":[]},"
+                        "{\"name\":\"note\",\"description\":\"\",\"fields\":[]}]");
     assert_string_equal(read_text("ieapp://work/notes/note%2FPlan/history"), "[]");
 }
 

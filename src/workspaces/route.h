@@ -1,9 +1,8 @@
 /* workspaces/route.h - what the routes of workspaces_request() share: the row of a route,
  * a request under way, and the steps that all of them take.
  *
- * To add a route: a row in routes.c, its function in one of route_*.c, what its body and
- * answer look like in schemas.c, and what it is for in route_texts.c, from which the OpenAPI
- * document is made.
+ * To add a route: a row in routes.c, its function in one of route_*.c, and what its body
+ * and answer look like in schemas.c, from which the OpenAPI document is made.
  * Threads: a call belongs to one. Private to the room workspaces.
  */
 #pragma once
@@ -13,7 +12,8 @@
 #define ROUTE_VALUES 3u
 #define ROUTE_ARENA ((size_t)256 << 20) /* working memory of one request */
 #define ROUTE_ANSWER ((size_t)64 << 20) /* bytes of one host call's answer */
-#define ROUTE_LIMIT_MAX 10000           /* rows of one page */
+#define ROUTE_LIMIT 1000                /* rows of one page, where nothing is said */
+#define ROUTE_LIMIT_MAX 10000
 
 /* Bits of route.flags. */
 #define ROUTE_MARKDOWN_IN 1u  /* the body may be text/markdown */
@@ -50,17 +50,6 @@ struct route {
 
 extern const struct route routes[];
 extern const size_t route_count;
-
-/* What the OpenAPI document says besides (route_texts.c); never NULL. */
-struct route_text {
-    const char *operation, *group, *description;
-};
-const struct route_text *route_text_of(const struct route *r);
-struct route_group {
-    const char *name, *description;
-};
-extern const struct route_group route_groups[];
-extern const size_t route_group_count;
 
 struct route_call {
     struct actions *actions;
@@ -101,27 +90,6 @@ bool route_etag(struct route_call *c, struct str hash, struct err *e);
 
 /* A writer into the answer's body, which is JSON. */
 struct json_writer route_writer(struct route_call *c);
-
-/* ---- lists (route_pages.c) ------------------------------------------------------ */
-
-struct route_page {
-    int64_t limit;         /* rows, at most (links: and the rest of a note's) */
-    struct str cursor;     /* it begins behind this one; empty: at the beginning */
-    struct json_writer *w; /* into the open array */
-    struct buf *next;      /* the cursor behind its last row; empty: there is no more */
-};
-struct route_list {
-    /* What it reads into c->arena is gone afterwards. */
-    bool (*put)(struct route_call *c, struct route_page *page, const void *arg,
-                struct err *e);
-    const void *arg;
-    int64_t at_once; /* rows of one page, where the whole list is asked for */
-};
-/* Answers with a page of `limit` rows and Link; with 0 all rows from the cursor on, of one
- * state of the notes. ERR_LIMIT: they are more than an answer holds; ERR_BUSY: the notes
- * change all the time. */
-bool route_list(struct route_call *c, const struct route_list *list, int64_t limit,
-                struct str cursor, struct err *e);
 
 /* ---- preconditions (condition.c) --------------------------------------------- */
 
@@ -165,17 +133,11 @@ const char *schema_named(const char *name);
 
 /* ---- rows of notes (rows.c) ------------------------------------------------------------ */
 
-#define ROW_FIELDS 12u
-#define ROW_NAMED 20u /* that are named one by one */
-/* Which members rows have: the names that filters and orders know, and "properties" for all
- * of them. Borrows from what it was read of. */
+#define ROW_FIELDS 11u
 struct row_fields {
     bool wanted[ROW_FIELDS];
-    struct str properties[ROW_NAMED]; /* of "properties.NAME" */
-    size_t property_count;
 };
-/* "id,title", or an array of names; none: the usual. ERR_INVALID names those there are;
- * ERR_LIMIT. */
+/* "id,title", or an array of names; none: the usual. ERR_INVALID names those there are. */
 bool row_read_fields(struct str list, struct row_fields *out, struct err *e);
 bool row_read_field_names(const struct json *names, struct row_fields *out,
                           struct err *e);

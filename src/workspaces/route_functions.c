@@ -13,7 +13,6 @@
 struct asking {
     struct buf text;
     struct json_writer w;
-    bool by_agent; /* the body says so */
 };
 
 static void asking_done(struct asking *q)
@@ -71,22 +70,16 @@ static bool put_flag(struct route_call *c, struct asking *q, const char *paramet
     return true;
 }
 
-static bool put_from(struct route_call *c, struct asking *q, const char *parameter,
-                     int64_t min, int64_t max, struct err *e)
+static bool put_number(struct route_call *c, struct asking *q, const char *parameter,
+                       int64_t max, struct err *e)
 {
     int64_t n;
     if (!route_text(c, parameter).n)
         return true;
-    if (!route_number(c, parameter, min, min, max, &n, e))
+    if (!route_number(c, parameter, 1, 1, max, &n, e))
         return false;
     json_pair_int(&q->w, parameter, n);
     return true;
-}
-
-static bool put_number(struct route_call *c, struct asking *q, const char *parameter,
-                       int64_t max, struct err *e)
-{
-    return put_from(c, q, parameter, 1, max, e);
 }
 
 /* What the body has; where the path names the function, a name in it is said as `name_as`
@@ -96,38 +89,17 @@ static void put_body(struct route_call *c, struct asking *q, const char *name_as
     struct json_iter it = json_iter(c->body);
     while (json_next(&it)) {
         bool other = c->values[1].n && str_is(it.key, "name");
-        bool maker = str_is(it.key, "createdBy");
-        if (maker)
-            q->by_agent = str_is(json_str(it.value), "agent");
-        if (maker || (other && !name_as))
+        if (other && !name_as)
             continue;
         json_key_str(&q->w, other ? str_of(name_as) : it.key);
         json_put(&q->w, it.value);
     }
 }
 
-/* What a problem document says in its own way. */
-static bool is_told(struct str key)
-{
-    static const char *const told[] = {"success", "error",    "type", "title",
-                                       "status",  "instance", "code", "retry"};
-    bool found = false;
-    for (size_t i = 0; i < LENGTH(told); i++)
-        found = found || str_is(key, told[i]);
-    return found;
-}
-
-/* Was it refused because the function has another version, and not for what it breaks? */
-static bool is_of_version(const struct err *why, const struct json *said)
-{
-    return why->code == ERR_CONFLICT && !json_get(said, "breaking") &&
-           !json_length(json_get(said, "warnings"));
-}
-
-/* What was refused, or failed, as a problem document that has all that the answer tells:
- * errors, tests, the stack, logs and changes of a trial. */
+/* What was refused with more to tell than a sentence, as a problem document. */
 static bool answer_refused(struct route_call *c, const struct json *said, struct err *e)
 {
+    static const char *const more[] = {"errors", "warnings", "tests", "functions"};
     char code[40];
     struct err why = {0};
     const struct json *details = json_get(said, "errorDetails");
@@ -136,21 +108,20 @@ static bool answer_refused(struct route_call *c, const struct json *said, struct
     enum err_code kind = err_code_named(code);
     err_set(&why, kind ? kind : ERR_INVALID, "%.*s",
             STR_ARGS(json_str(json_get(said, "error"))));
-    bool other = c->refusal && is_of_version(&why, said);
-    int status = other ? c->refusal : err_kind(why.code)->http;
+    int status = c->refusal ? c->refusal : err_kind(why.code)->http;
     workspaces_problem(c->out, status, &why, c->rq->target);
     c->out->body.n--; /* its last brace: more comes */
     scoped_buf struct buf text;
     buf_init(&text, FUNCTION_TEXT);
     struct json_writer w = json_writer(&text);
-    struct json_iter it = json_iter(said);
-    while (json_next(&it)) {
-        if (is_told(it.key))
+    for (size_t i = 0; i < LENGTH(more); i++) {
+        const struct json *v = json_get(said, more[i]);
+        if (!v)
             continue;
         buf_clear(&text);
-        json_put(&w, it.value);
+        json_put(&w, v);
         w.comma = false;
-        buf_printf(&c->out->body, ",\"%.*s\":", STR_ARGS(it.key));
+        buf_printf(&c->out->body, ",\"%s\":", more[i]);
         buf_str(&c->out->body, buf_view(&text));
     }
     buf_char(&c->out->body, '}');
@@ -164,7 +135,6 @@ static const struct json *ask(struct route_call *c, struct asking *q, const char
     unsigned vault = actions_vault_number(c->actions, c->who, c->values[0], e);
     struct caller who = *c->who;
     who.vault = &vault;
-    who.is_program = who.is_program && !q->by_agent;
     json_close(&q->w);
     const struct action *which = action_named(c->actions, str_of(action));
     const struct json *args = vault && buf_check(&q->text, "the request", e)
@@ -256,11 +226,7 @@ static bool ask_for_one(struct route_call *c, struct asking *q, const char *acti
 
 /* ---- the routes ----------------------------------------------------------------------------- */
 
-#define FUNCTIONS_AT_ONCE 1000
-
-/* A page of them. */
-static const struct json *ask_for_functions(struct route_call *c, int64_t limit,
-                                            struct str cursor, struct err *e)
+bool route_list_functions(struct route_call *c, struct err *e)
 {
     scoped_asking struct asking q;
     begin(&q);
@@ -268,39 +234,12 @@ static const struct json *ask_for_functions(struct route_call *c, int64_t limit,
     put_list(c, &q, "tags");
     put_text(c, &q, "createdBy");
     put_text(c, &q, "sort");
-    put_text(c, &q, "order");
-    put_text(c, &q, "usedSince");
-    put_text(c, &q, "unusedSince");
-    if (!put_from(c, &q, "minUsage", 0, INT64_MAX, e) ||
-        !put_from(c, &q, "maxUsage", 0, INT64_MAX, e))
-        return NULL;
-    if (cursor.n)
-        json_pair_str(&q.w, "cursor", cursor);
-    json_pair_int(&q.w, "limit", limit);
-    return ask(c, &q, "list_custom_functions", e);
-}
-
-/* A refusal is answered by ask(), in place of what is there. */
-bool route_list_functions(struct route_call *c, struct err *e)
-{
-    int64_t limit;
-    struct str next = route_text(c, "cursor");
-    if (!route_number(c, "limit", 0, 1, FUNCTIONS_AT_ONCE, &limit, e))
+    put_text(c, &q, "cursor");
+    if (!put_number(c, &q, "limit", 1000, e))
         return false;
-    struct json_writer w = route_writer(c);
-    json_open_array(&w);
-    do {
-        const struct json *said =
-            ask_for_functions(c, limit ? limit : FUNCTIONS_AT_ONCE, next, e);
-        if (!said)
-            return e->code == ERR_NONE;
-        struct json_iter it = json_iter(json_get(said, "functions"));
-        while (json_next(&it))
-            json_put(&w, it.value);
-        next = json_str(json_get(said, "nextCursor"));
-    } while (next.n && !limit);
-    json_close(&w);
-    return !next.n || route_next(c, next, e);
+    const struct json *said = ask(c, &q, "list_custom_functions", e);
+    struct str next = json_str(json_get(said, "nextCursor"));
+    return give(c, json_get(said, "functions"), e) && (!next.n || route_next(c, next, e));
 }
 
 static bool put_function_location(struct route_call *c, const struct json *said,

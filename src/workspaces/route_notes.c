@@ -6,18 +6,17 @@
 
 /* ---- many --------------------------------------------------------------------- */
 
-static bool put_list_options(struct route_call *c, const struct route_page *page,
-                             const struct row_fields *wanted, struct buf *out,
-                             struct err *e)
+static bool put_list_options(struct route_call *c, const struct row_fields *wanted,
+                             int64_t limit, struct buf *out, struct err *e)
 {
-    struct str class = route_text(c, "class");
+    struct str class = route_text(c, "class"), cursor = route_text(c, "cursor");
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     if (class.n)
         json_pair_str(&w, "type", class);
-    if (page->cursor.n)
-        json_pair_str(&w, "cursor", page->cursor);
-    json_pair_int(&w, "limit", page->limit);
+    if (cursor.n)
+        json_pair_str(&w, "cursor", cursor);
+    json_pair_int(&w, "limit", limit);
     json_key(&w, "fields");
     json_open_array(&w);
     json_put_cstr(&w, "id");
@@ -27,34 +26,29 @@ static bool put_list_options(struct route_call *c, const struct route_page *page
     return buf_check(out, "the options", e);
 }
 
-static bool put_list(struct route_call *c, struct route_page *page, const void *arg,
-                     struct err *e)
-{
-    const struct row_fields *wanted = arg;
-    scoped_buf struct buf options;
-    buf_init(&options, (size_t)64 << 10);
-    if (!put_list_options(c, page, wanted, &options, e))
-        return false;
-    const struct json *rows = route_ask(c, "notes.list", buf_view(&options), e);
-    struct json_iter it = json_iter(rows);
-    const struct json *last = NULL;
-    while (json_next(&it)) {
-        row_put(c, it.value, wanted, page->w);
-        last = it.value;
-    }
-    if (rows && (int64_t)json_length(rows) >= page->limit)
-        buf_str(page->next, json_str(json_get(last, "id")));
-    return rows != NULL;
-}
-
 bool route_list_notes(struct route_call *c, struct err *e)
 {
     struct row_fields wanted;
     int64_t limit;
-    const struct route_list list = {put_list, &wanted, ROUTE_LIMIT_MAX};
-    return row_read_fields(route_text(c, "fields"), &wanted, e) &&
-           route_number(c, "limit", 0, 1, ROUTE_LIMIT_MAX, &limit, e) &&
-           route_list(c, &list, limit, route_text(c, "cursor"), e);
+    scoped_buf struct buf options;
+    buf_init(&options, (size_t)64 << 10);
+    if (!row_read_fields(route_text(c, "fields"), &wanted, e) ||
+        !route_number(c, "limit", ROUTE_LIMIT, 1, ROUTE_LIMIT_MAX, &limit, e) ||
+        !put_list_options(c, &wanted, limit, &options, e))
+        return false;
+    const struct json *rows = route_ask(c, "notes.list", buf_view(&options), e);
+    struct json_writer w = route_writer(c);
+    struct json_iter it = json_iter(rows);
+    const struct json *last = NULL;
+    json_open_array(&w);
+    while (json_next(&it)) {
+        row_put(c, it.value, &wanted, &w);
+        last = it.value;
+    }
+    json_close(&w);
+    if (!rows || (int64_t)json_length(rows) < limit)
+        return rows != NULL;
+    return route_next(c, json_str(json_get(last, "id")), e);
 }
 
 /* ---- one note --------------------------------------------------------------- */
@@ -155,9 +149,6 @@ static bool put_parts(struct route_call *c, struct json_writer *w, struct err *e
 {
     const struct json *class = json_get(c->body, "class"),
                       *type = json_get(c->body, "type");
-    if (!json_get(c->body, "markdown") && !json_get(c->body, "title"))
-        return err_set(e, ERR_INVALID,
-                       "body needs markdown, the whole file, or title; nothing was made");
     if (class && type && !json_equal(class, type))
         return err_set(e, ERR_INVALID,
                        "body.type is another word for class: give one of them");

@@ -1,4 +1,6 @@
 /* The routes of what notes held before. */
+#include <stdio.h>
+
 #include "workspaces/route.h"
 
 static bool put_object(struct buf *args, struct str note, const char *key, int64_t number,
@@ -17,59 +19,44 @@ static bool put_object(struct buf *args, struct str note, const char *key, int64
     return buf_check(args, "the options", e);
 }
 
-#define HISTORY_AT_ONCE 1000
-
-static bool read_number(struct str s, int64_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.at[i] < '0' || s.at[i] > '9' || i == 9)
-            return false;
-        *out = *out * 10 + (s.at[i] - '0');
-    }
-    return *out > 0;
-}
-
-static bool put_history(struct route_call *c, struct route_page *page, const void *arg,
-                        struct err *e)
-{
-    (void)arg;
-    int64_t after = 0;
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
-    if (page->cursor.n && !read_number(page->cursor, &after))
-        return err_set(e, ERR_INVALID,
-                       "cursor must be the one that Link gave, a revision's number");
-    if (!put_object(&args, c->values[1], "limit", page->limit, "cursor", after, NULL, e))
-        return false;
-    const struct json *rows = route_ask(c, "notes.history", buf_view(&args), e);
-    struct json_iter it = json_iter(rows);
-    const struct json *last = NULL;
-    while (json_next(&it)) {
-        json_put(page->w, it.value);
-        last = it.value;
-    }
-    if (rows && (int64_t)json_length(rows) >= page->limit)
-        buf_printf(page->next, "%lld",
-                   (long long)json_int(json_get(last, "revision"), 0));
-    return rows != NULL;
-}
-
 bool route_history(struct route_call *c, struct err *e)
 {
-    int64_t limit;
-    const struct route_list list = {put_history, NULL, HISTORY_AT_ONCE};
-    return route_number(c, "limit", 0, 1, HISTORY_AT_ONCE, &limit, e) &&
-           route_list(c, &list, limit, route_text(c, "cursor"), e);
+    int64_t limit, cursor;
+    scoped_buf struct buf args;
+    buf_init(&args, (size_t)64 << 10);
+    if (!route_number(c, "limit", 100, 1, 1000, &limit, e) ||
+        !route_number(c, "cursor", 0, 1, INT32_MAX, &cursor, e) ||
+        !put_object(&args, c->values[1], "limit", limit, "cursor", cursor, NULL, e))
+        return false;
+    const struct json *rows = route_ask(c, "notes.history", buf_view(&args), e);
+    size_t count = json_length(rows);
+    struct json_writer w = route_writer(c);
+    json_put(&w, rows);
+    if (!rows || (int64_t)count < limit)
+        return rows != NULL;
+    char last[24];
+    (void)snprintf(
+        last, sizeof last, "%lld",
+        (long long)json_int(json_get(json_at(rows, count - 1), "revision"), 0));
+    return route_next(c, str_of(last), e);
 }
 
 /* The number in the path. */
 static bool read_revision(const struct route_call *c, int64_t *out, struct err *e)
 {
-    return read_number(c->values[2], out) ||
-           err_set(e, ERR_NOT_FOUND,
-                   "\"%.*s\" is no revision: they are numbers, which the history lists",
-                   STR_ARGS(str_cut(c->values[2], 40)));
+    struct str s = c->values[2];
+    *out = 0;
+    for (size_t i = 0; i < s.n && s.n < 10; i++) {
+        if (s.at[i] < '0' || s.at[i] > '9') {
+            *out = 0;
+            break;
+        }
+        *out = *out * 10 + (s.at[i] - '0');
+    }
+    return *out > 0 || err_set(e, ERR_NOT_FOUND,
+                               "\"%.*s\" is no revision: they are numbers, which the "
+                               "history lists",
+                               STR_ARGS(str_cut(s, 40)));
 }
 
 bool route_revision(struct route_call *c, struct err *e)

@@ -60,152 +60,104 @@ static bool read_cursor(const struct route_call *c, struct str *out, struct err 
     return true;
 }
 
-/* Of a class that no note has the list of its notes tells; its answer is not needed. */
-static void look_for_class(struct route_call *c)
-{
-    struct err none = {0};
-    struct str class = json_str(json_get(json_get(c->body, "filter"), "class"));
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
-    struct json_writer w = json_writer(&args);
-    json_open_object(&w);
-    json_pair_str(&w, "typeName", class);
-    json_pair_int(&w, "limit", 1);
-    json_close(&w);
-    if (class.n && !args.failed)
-        (void)route_ask(c, "notes.list", buf_view(&args), &none);
-}
-
-static bool put_found(struct route_call *c, struct route_page *page, const void *arg,
-                      struct err *e)
-{
-    const struct row_fields *fields = arg;
-    scoped_buf struct buf args;
-    buf_init(&args, 2 * QUERY_PARAMS_MAX);
-    if (!put_question(c->body, page->cursor, page->limit, &args, e))
-        return false;
-    const struct json *found = route_ask(c, "notes.searchSQL", buf_view(&args), e);
-    struct json_iter it = json_iter(json_get(found, "rows"));
-    const struct json *last = NULL;
-    while (json_next(&it)) {
-        row_put(c, it.value, fields, page->w);
-        last = it.value;
-    }
-    if (!found || (!last && page->cursor.n && !check_cursor(c, page->cursor, e)))
-        return false;
-    if (!last && !page->cursor.n)
-        look_for_class(c);
-    if (!json_bool(json_get(found, "truncated"), false))
-        return true;
-    if (!last)
-        return err_set(e, ERR_LIMIT, "a row is larger than a query may answer");
-    buf_str(page->next, json_str(json_get(last, "id")));
-    return true;
-}
-
 bool route_query(struct route_call *c, struct err *e)
 {
     struct row_fields fields;
     struct str cursor;
-    const struct route_list list = {put_found, &fields, ROUTE_LIMIT_MAX};
-    return row_read_field_names(json_get(c->body, "fields"), &fields, e) &&
-           read_cursor(c, &cursor, e) &&
-           route_list(c, &list, json_int(json_get(c->body, "limit"), 0), cursor, e);
+    int64_t limit = json_int(json_get(c->body, "limit"), ROUTE_LIMIT);
+    scoped_buf struct buf args;
+    buf_init(&args, 2 * QUERY_PARAMS_MAX);
+    if (!row_read_field_names(json_get(c->body, "fields"), &fields, e) ||
+        !read_cursor(c, &cursor, e) || !put_question(c->body, cursor, limit, &args, e))
+        return false;
+    const struct json *found = route_ask(c, "notes.searchSQL", buf_view(&args), e);
+    struct json_iter it = json_iter(json_get(found, "rows"));
+    struct json_writer w = route_writer(c);
+    const struct json *last = NULL;
+    json_open_array(&w);
+    while (json_next(&it)) {
+        row_put(c, it.value, &fields, &w);
+        last = it.value;
+    }
+    json_close(&w);
+    if (!found || (!last && cursor.n && !check_cursor(c, cursor, e)))
+        return false;
+    return !json_bool(json_get(found, "truncated"), false) ||
+           route_next(c, json_str(json_get(last, "id")), e);
 }
 
 /* ---- full text ------------------------------------------------------------------ */
 
-#define SEARCH_AT_ONCE 1000
-
-static bool put_hits_options(struct route_call *c, const struct route_page *page,
-                             struct buf *args, struct err *e)
+bool route_search(struct route_call *c, struct err *e)
 {
-    struct str class = route_text(c, "class");
-    struct json_writer w = json_writer(args);
+    int64_t limit;
+    struct str q = route_text(c, "q"), class = route_text(c, "class"),
+               cursor = route_text(c, "cursor");
+    if (!str_trim(q).n)
+        return err_set(e, ERR_INVALID, "the parameter q is missing: what to look for");
+    scoped_buf struct buf args;
+    buf_init(&args, (size_t)64 << 10);
+    if (!route_number(c, "limit", 50, 1, 1000, &limit, e))
+        return false;
+    struct json_writer w = json_writer(&args);
     json_open_object(&w);
-    json_pair_str(&w, "query", route_text(c, "q"));
+    json_pair_str(&w, "query", q);
     if (class.n)
         json_pair_str(&w, "type", class);
-    if (page->cursor.n)
-        json_pair_str(&w, "cursor", page->cursor);
-    json_pair_int(&w, "limit", page->limit);
+    if (cursor.n)
+        json_pair_str(&w, "cursor", cursor);
+    json_pair_int(&w, "limit", limit);
     json_close(&w);
-    return buf_check(args, "the search", e);
-}
-
-static bool put_hits(struct route_call *c, struct route_page *page, const void *arg,
-                     struct err *e)
-{
-    (void)arg;
+    const struct json *rows = buf_check(&args, "the search", e)
+                                  ? route_ask(c, "notes.search", buf_view(&args), e)
+                                  : NULL;
     static const char *const pairs[][2] = {{"id", "id"},
                                            {"title", "title"},
                                            {"class", "type"},
                                            {"excerpt", "excerpt"},
                                            {"score", "score"}};
-    scoped_buf struct buf args;
-    buf_init(&args, (size_t)64 << 10);
-    if (!put_hits_options(c, page, &args, e))
-        return false;
-    const struct json *rows = route_ask(c, "notes.search", buf_view(&args), e);
     struct json_iter it = json_iter(rows);
     const struct json *last = NULL;
+    w = route_writer(c);
+    json_open_array(&w);
     while (json_next(&it)) {
-        json_open_object(page->w);
+        json_open_object(&w);
         for (size_t i = 0; i < LENGTH(pairs); i++)
-            json_pair(page->w, pairs[i][0], json_get(it.value, pairs[i][1]));
-        json_close(page->w);
+            json_pair(&w, pairs[i][0], json_get(it.value, pairs[i][1]));
+        json_close(&w);
         last = it.value;
     }
-    if (rows && (int64_t)json_length(rows) >= page->limit)
-        buf_str(page->next, json_str(json_get(last, "id")));
-    return rows != NULL;
-}
-
-bool route_search(struct route_call *c, struct err *e)
-{
-    int64_t limit;
-    const struct route_list list = {put_hits, NULL, SEARCH_AT_ONCE};
-    if (!str_trim(route_text(c, "q")).n)
-        return err_set(e, ERR_INVALID, "the parameter q is missing: what to look for");
-    return route_number(c, "limit", 0, 1, SEARCH_AT_ONCE, &limit, e) &&
-           route_list(c, &list, limit, route_text(c, "cursor"), e);
+    json_close(&w);
+    if (!rows || (int64_t)json_length(rows) < limit)
+        return rows != NULL;
+    return route_next(c, json_str(json_get(last, "id")), e);
 }
 
 /* ---- links ------------------------------------------------------------------------ */
 
-static bool put_links(struct route_call *c, struct route_page *page, const void *arg,
-                      struct err *e)
+bool route_links(struct route_call *c, struct err *e)
 {
-    (void)arg;
+    int64_t limit;
+    struct str cursor = route_text(c, "cursor");
     scoped_buf struct buf args;
     buf_init(&args, (size_t)64 << 10);
+    if (!route_number(c, "limit", ROUTE_LIMIT_MAX, 1, ROUTE_LIMIT_MAX, &limit, e))
+        return false;
     struct json_writer w = json_writer(&args);
     json_open_object(&w);
-    json_pair_int(&w, "limit", page->limit);
-    json_pair_bool(&w, "hierarchy", true);
-    if (page->cursor.n)
-        json_pair_str(&w, "cursor", page->cursor);
+    json_pair_int(&w, "limit", limit);
+    if (cursor.n)
+        json_pair_str(&w, "cursor", cursor);
     json_close(&w);
     const struct json *rows = buf_check(&args, "the options", e)
                                   ? route_ask(c, "links.list", buf_view(&args), e)
                                   : NULL;
-    struct json_iter it = json_iter(rows);
-    const struct json *last = NULL;
-    while (json_next(&it)) {
-        json_put(page->w, it.value);
-        last = it.value;
-    }
-    if (rows && (int64_t)json_length(rows) >= page->limit)
-        buf_str(page->next, json_str(json_get(last, "source")));
-    return rows != NULL;
-}
-
-bool route_links(struct route_call *c, struct err *e)
-{
-    int64_t limit;
-    const struct route_list list = {put_links, NULL, ROUTE_LIMIT_MAX};
-    return route_number(c, "limit", 0, 1, ROUTE_LIMIT_MAX, &limit, e) &&
-           route_list(c, &list, limit, route_text(c, "cursor"), e);
+    w = route_writer(c);
+    json_put(&w, rows);
+    if (!rows || (int64_t)json_length(rows) < limit)
+        return rows != NULL;
+    const struct json *last = json_at(rows, json_length(rows) - 1);
+    return route_next(c, json_str(json_get(last, "source")), e);
 }
 
 /* ---- classes ------------------------------------------------------------------------- */

@@ -11,18 +11,16 @@
 #define MACHINES "/vm"
 #define FUNCTIONS WORKSPACE "/functions"
 #define FUNCTION FUNCTIONS "/{function}"
-#define WARNING_MAX 1000u /* bytes of what a header tells */
 #define ROUTE(m, p) .method = m, .pattern = p, .what = m " " p
 
-#define LIMIT(most) "{\"type\":\"integer\",\"minimum\":1,\"maximum\":" #most "}"
-#define ROWS_WHOLE \
-    "rows of one page; without it the answer is the whole list, or an error"
+#define LIMIT_SCHEMA \
+    "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":1000}"
 #define STRING_SCHEMA "{\"type\":\"string\"}"
 
 static const struct route_parameter list_parameters[] = {
     {"class", "only notes of this class", STRING_SCHEMA},
     {"fields", "which fields the rows have, with commas between them", STRING_SCHEMA},
-    {"limit", ROWS_WHOLE, LIMIT(10000)},
+    {"limit", "rows of one page", LIMIT_SCHEMA},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
@@ -32,7 +30,8 @@ static const struct route_parameter query_parameters[] = {
 static const struct route_parameter search_parameters[] = {
     {"q", "words, \"a phrase\"; the last word may be unfinished", STRING_SCHEMA},
     {"class", "only notes of this class", STRING_SCHEMA},
-    {"limit", ROWS_WHOLE, LIMIT(1000)},
+    {"limit", "rows of one page",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":50}"},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
@@ -50,10 +49,8 @@ static const struct route_parameter audit_parameters[] = {
     {0}};
 
 static const struct route_parameter link_parameters[] = {
-    {"limit",
-     "links of one page, which ends with a whole note; without it the answer is the whole "
-     "list, or an error",
-     LIMIT(10000)},
+    {"limit", "links of one page, which ends with a whole note",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":10000}"},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
@@ -63,7 +60,8 @@ static const struct route_parameter delete_parameters[] = {
     {0}};
 
 static const struct route_parameter history_parameters[] = {
-    {"limit", ROWS_WHOLE, LIMIT(1000)},
+    {"limit", "rows of one page",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
     {"cursor", "the revision that the page before ended with; Link gives it",
      STRING_SCHEMA},
     {0}};
@@ -77,23 +75,16 @@ static const struct route_parameter machine_parameters[] = {
     {"workspace", "the one whose policy holds", STRING_SCHEMA}, {0}};
 
 #define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
-#define COUNT_SCHEMA "{\"type\":\"integer\",\"minimum\":0}"
 #define VERSION_SCHEMA "{\"type\":\"integer\",\"minimum\":1}"
 
 static const struct route_parameter function_list_parameters[] = {
     {"query", "words in its name, description or tags", STRING_SCHEMA},
     {"tags", "it has all of these, with commas between them", STRING_SCHEMA},
-    {"createdBy", "who registered it",
-     "{\"type\":\"string\",\"enum\":[\"agent\",\"user\"]}"},
+    {"createdBy", "who registered it", "{\"enum\":[\"agent\",\"user\"]}"},
     {"sort", "in which order; all but name greatest first",
-     "{\"type\":\"string\",\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
-    {"order", "asc by name and desc by all others, where it is left out",
-     "{\"type\":\"string\",\"enum\":[\"asc\",\"desc\"]}"},
-    {"minUsage", "called so often at least", COUNT_SCHEMA},
-    {"maxUsage", "called so often at most; 0: never", COUNT_SCHEMA},
-    {"usedSince", "a date, or a time: called since then", STRING_SCHEMA},
-    {"unusedSince", "a date, or a time: not called since then", STRING_SCHEMA},
-    {"limit", ROWS_WHOLE, LIMIT(1000)},
+     "{\"enum\":[\"name\",\"createdAt\",\"updatedAt\",\"usageCount\",\"lastUsed\"]}"},
+    {"limit", "rows of one page",
+     "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000,\"default\":100}"},
     {"cursor", "where the page before ended; Link gives it", STRING_SCHEMA},
     {0}};
 
@@ -122,7 +113,7 @@ static const struct route_parameter function_export_parameters[] = {
 
 static const struct route_parameter function_import_parameters[] = {
     {"conflict", "what becomes of one whose name is taken",
-     "{\"type\":\"string\",\"enum\":[\"skip\",\"rename\",\"replace\",\"version\"],\"default\":\"skip\"}"},
+     "{\"enum\":[\"skip\",\"rename\",\"replace\",\"version\"],\"default\":\"skip\"}"},
     {"names", "only these, with commas between them", STRING_SCHEMA},
     {"dryRun", "only tell what would come of it", FLAG_SCHEMA},
     {0}};
@@ -464,38 +455,11 @@ static void answer_unchanged(struct route_call *c)
     c->out->type = NULL;
 }
 
-/* Warning: 299 - "no note has the type 'projct'; there are: ...", as far as a header holds
- * it: in ASCII, cut, without quotes. */
-static void answer_warning(struct route_call *c)
-{
-    struct err none = {0};
-    scoped_buf struct buf told;
-    scoped_buf struct buf text;
-    buf_init(&told, (size_t)64 << 10);
-    buf_init(&text, ROUTE_FIELD_SIZE);
-    if (c->work)
-        work_told(c->work, &told);
-    if (!told.n)
-        return;
-    struct str cut = str_cut(buf_view(&told), WARNING_MAX);
-    buf_cstr(&text, "299 - \"");
-    for (size_t i = 0; i < cut.n; i++) {
-        bool plain = cut.at[i] >= ' ' && cut.at[i] <= '~';
-        buf_char(&text, !plain                                  ? '?'
-                        : cut.at[i] == '"' || cut.at[i] == '\\' ? '\''
-                                                                : cut.at[i]);
-    }
-    buf_char(&text, '"');
-    (void)route_header(c, "Warning", buf_view(&text), &none);
-}
-
 static bool run(struct route_call *c, struct err *e)
 {
     c->out->status = c->route->status ? c->route->status : 200;
     c->out->type = "application/json";
     bool ok = c->route->run(c, e) && buf_check(&c->out->body, "the answer", e);
-    if (ok)
-        answer_warning(c);
     if (!ok || !str_is(method_of(c->rq), "GET") || c->out->status != 200)
         return ok;
     if ((c->route->flags & ROUTE_MARKDOWN_OUT) &&

@@ -87,32 +87,6 @@ static void lists_come_in_pages_whose_link_leads_on(void **state)
     assert_int_equal(json_length(json_at(page, 0)), 1);
 }
 
-static void a_list_that_is_too_large_is_no_part_of_one(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 40; i++) {
-        char body[100];
-        (void)snprintf(body, sizeof body, "{'title': 'L%d', 'class': 'large'}", i);
-        ask("POST", "/workspaces/work/notes", body, NULL, 201);
-    }
-    size_t ceiling = out.body.ceiling;
-    buf_done(&out.body);
-    buf_init(&out.body, 2000);
-    const struct json *problem =
-        ask("GET", "/workspaces/work/notes?class=large", NULL, NULL, 413);
-    assert_non_null(strstr(text(problem, "detail"), "name a limit"));
-    ask("POST", "/workspaces/work/query", "{'filter': {'class': 'large'}}", NULL, 413);
-    const struct json *page =
-        ask("GET", "/workspaces/work/notes?class=large&limit=5", NULL, NULL, 200);
-    assert_int_equal(json_length(page), 5);
-    assert_non_null(header("Link"));
-    buf_done(&out.body);
-    buf_init(&out.body, ceiling);
-    page = ask("GET", "/workspaces/work/notes?class=large", NULL, NULL, 200);
-    assert_int_equal(json_length(page), 40);
-    assert_null(header("Link"));
-}
-
 static void history_leads_back(void **state)
 {
     (void)state;
@@ -277,7 +251,6 @@ int main(void)
         cmocka_unit_test(a_note_is_made_read_replaced_and_deleted),
         cmocka_unit_test(a_patch_changes_parts_of_all_kinds_at_once),
         cmocka_unit_test(lists_come_in_pages_whose_link_leads_on),
-        cmocka_unit_test(a_list_that_is_too_large_is_no_part_of_one),
         cmocka_unit_test(history_leads_back),
         cmocka_unit_test(what_is_no_request_is_a_problem),
         cmocka_unit_test(an_answer_that_is_known_already_is_not_sent_again),

@@ -1,8 +1,7 @@
 /* Rows of notes, as lists and queries answer them. */
 #include "workspaces/route.h"
 
-/* What notes.list and the view of notes call each; the first five are the usual. A note has
- * all but the last, which is another word for its class. */
+/* What notes.list and the view of notes call each; the first five are the usual. */
 static const struct {
     const char *name, *source;
 } fields[ROW_FIELDS] = {
@@ -17,26 +16,10 @@ static const struct {
     {"path", "path"},
     {"uid", "uid"},
     {"size", "size"},
-    {"type", "type"},
 };
 #define FIELDS_USUAL 5u
-#define FIELDS_OF_NOTE (ROW_FIELDS - 1)
-#define FIELD_PROPERTIES 3u
-#define PREFIX "properties."
 
 /* ---- which ------------------------------------------------------------------ */
-
-static bool want_property(struct str key, struct row_fields *out, struct err *e)
-{
-    for (size_t i = 0; i < out->property_count; i++)
-        if (str_eq(out->properties[i], key))
-            return true;
-    if (out->property_count == ROW_NAMED)
-        return err_set(e, ERR_LIMIT, "fields names more than %u different properties",
-                       ROW_NAMED);
-    out->properties[out->property_count++] = key;
-    return true;
-}
 
 static bool want(struct str name, struct row_fields *out, struct err *e)
 {
@@ -45,17 +28,11 @@ static bool want(struct str name, struct row_fields *out, struct err *e)
             out->wanted[i] = true;
             return true;
         }
-    if (str_starts(name, PREFIX) && name.n >= sizeof PREFIX)
-        return want_property(
-            (struct str){name.at + sizeof PREFIX - 1, name.n - (sizeof PREFIX - 1)}, out,
-            e);
     scoped_buf struct buf names;
     buf_init(&names, 400);
     for (size_t i = 0; i < ROW_FIELDS; i++)
-        buf_printf(&names, "%s, ", fields[i].name);
-    return err_set(e, ERR_INVALID,
-                   "there is no field \"%.*s\"; rows have %sand " PREFIX
-                   "NAME, such as \"" PREFIX "Status\"",
+        buf_printf(&names, "%s%s", i ? ", " : "", fields[i].name);
+    return err_set(e, ERR_INVALID, "there is no field \"%.*s\"; rows have %s",
                    STR_ARGS(str_cut(name, 40)), buf_cz(&names));
 }
 
@@ -90,71 +67,39 @@ bool row_read_field_names(const struct json *names, struct row_fields *out, stru
     struct json_iter it = json_iter(names);
     while (json_next(&it))
         if (!want(json_str(it.value), out, e))
-            return err_wrap(e, "body.fields");
+            return false;
     return true;
-}
-
-static bool wants_any_property(const struct row_fields *f)
-{
-    return f->wanted[FIELD_PROPERTIES] || f->property_count;
 }
 
 void row_put_sources(const struct row_fields *f, struct json_writer *w)
 {
-    for (size_t i = 1; i < FIELDS_OF_NOTE; i++)
-        if (i == FIELD_PROPERTIES ? wants_any_property(f)
-                                  : f->wanted[i] || (f->wanted[FIELDS_OF_NOTE] &&
-                                                     !strcmp(fields[i].source, "type")))
+    for (size_t i = 1; i < ROW_FIELDS; i++)
+        if (f->wanted[i])
             json_put_cstr(w, fields[i].source);
 }
 
 /* ---- writing ------------------------------------------------------------------ */
 
 /* A question in SQL answers objects and lists as texts. */
-static const struct json *nested(struct route_call *c, const struct json *row,
-                                 const char *source)
+static const struct json *value_of(struct route_call *c, const struct json *row, size_t i)
 {
-    const struct json *v = json_get(row, source);
+    static const char *const nested[] = {"properties", "tags"};
+    const struct json *v = json_get(row, fields[i].source);
     struct err none = {0};
-    return json_is(v, JSON_STRING) ? json_read(json_str(v), c->arena, &none) : v;
+    for (size_t n = 0; n < LENGTH(nested); n++)
+        if (json_is(v, JSON_STRING) && !strcmp(fields[i].name, nested[n]))
+            return json_read(json_str(v), c->arena, &none);
+    return v;
 }
 
-static bool is_named(const struct row_fields *f, struct str key)
+/* Which properties are told in part; none mostly. */
+static const struct json *cut_of(struct route_call *c, const struct json *row)
 {
-    for (size_t i = 0; i < f->property_count; i++)
-        if (str_eq(f->properties[i], key))
-            return true;
-    return f->wanted[FIELD_PROPERTIES];
-}
-
-/* Those that are asked for; and which of them are told in part, mostly none. */
-static void put_properties(struct route_call *c, const struct json *row,
-                           const struct row_fields *f, struct json_writer *w)
-{
-    const struct json *cut = nested(c, row, "properties_cut");
-    json_key(w, "properties");
-    json_open_object(w);
-    struct json_iter it = json_iter(nested(c, row, "properties"));
-    while (json_next(&it))
-        if (is_named(f, it.key)) {
-            json_key_str(w, it.key);
-            json_put(w, it.value);
-        }
-    json_close(w);
-    bool any = false;
-    it = json_iter(cut);
-    while (json_next(&it)) {
-        if (!is_named(f, json_str(it.value)))
-            continue;
-        if (!any) {
-            json_key(w, "properties_cut");
-            json_open_array(w);
-        }
-        any = true;
-        json_put(w, it.value);
-    }
-    if (any)
-        json_close(w);
+    const struct json *cut = json_get(row, "properties_cut");
+    struct err none = {0};
+    if (json_is(cut, JSON_STRING))
+        cut = json_read(json_str(cut), c->arena, &none);
+    return json_length(cut) ? cut : NULL;
 }
 
 void row_put(struct route_call *c, const struct json *row, const struct row_fields *f,
@@ -162,18 +107,19 @@ void row_put(struct route_call *c, const struct json *row, const struct row_fiel
 {
     json_open_object(w);
     for (size_t i = 0; i < ROW_FIELDS; i++) {
-        if (i == FIELD_PROPERTIES && wants_any_property(f))
-            put_properties(c, row, f, w);
-        else if (f->wanted[i] && !strcmp(fields[i].name, "tags"))
-            json_pair(w, fields[i].name, nested(c, row, fields[i].source));
-        else if (f->wanted[i])
-            json_pair(w, fields[i].name, json_get(row, fields[i].source));
+        if (!f->wanted[i])
+            continue;
+        json_pair(w, fields[i].name, value_of(c, row, i));
+        const struct json *cut =
+            !strcmp(fields[i].name, "properties") ? cut_of(c, row) : NULL;
+        if (cut)
+            json_pair(w, "properties_cut", cut);
     }
     json_close(w);
 }
 
 void row_put_members(const struct json *note, struct json_writer *w)
 {
-    for (size_t i = 0; i < FIELDS_OF_NOTE; i++)
+    for (size_t i = 0; i < ROW_FIELDS; i++)
         json_pair(w, fields[i].name, json_get(note, fields[i].source));
 }

@@ -7,7 +7,7 @@
 #define DATE "{\"type\":\"string\",\"format\":\"date-time\"}"
 #define NULLABLE_STRING "{\"type\":[\"string\",\"null\"]}"
 #define PROPERTIES \
-    "{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"values by key: sections of level 2, and the frontmatter\"}"
+    "{\"type\":\"object\",\"description\":\"values by key: sections of level 2, and the frontmatter\"}"
 #define HASH \
     "{\"type\":\"string\",\"description\":\"sha256: and 64 digits, of the file's bytes; the ETag\"}"
 #define MEANT \
@@ -19,11 +19,10 @@
     ",\"tags\":{\"type\":\"array\",\"items\":" STRING "},\"content_hash\":" HASH  \
     ",\"path\":" STRING ",\"uid\":" NULLABLE_STRING ",\"size\":" NUMBER
 
-#define LINK                                                                                       \
-    "{\"type\":\"object\",\"properties\":{\"source\":" STRING ",\"target\":" STRING                \
-    ",\"text\":" STRING                                                                            \
-    ",\"kind\":{\"type\":\"string\",\"enum\":[\"wiki\",\"markdown\",\"external\",\"hierarchy\"]}," \
-    "\"line\":" NUMBER "},\"required\":[\"source\",\"target\",\"text\",\"kind\","                  \
+#define LINK                                                                         \
+    "{\"type\":\"object\",\"properties\":{\"source\":" STRING ",\"target\":" STRING  \
+    ",\"text\":" STRING ",\"kind\":{\"enum\":[\"wiki\",\"markdown\",\"external\"]}," \
+    "\"line\":" NUMBER "},\"required\":[\"source\",\"target\",\"text\",\"kind\","    \
     "\"line\"],\"additionalProperties\":false}"
 
 #define REVISION_PROPERTIES                                              \
@@ -35,18 +34,14 @@
 
 #define TOOL_PROPERTIES                                               \
     "\"name\":" STRING ",\"version\":" STRING ",\"category\":" STRING \
-    ",\"description\":" STRING                                        \
-    ",\"source\":{\"type\":\"string\",\"enum\":[\"builtin\",\"user\"]}"
+    ",\"description\":" STRING ",\"source\":{\"enum\":[\"builtin\",\"user\"]}"
 #define TOOL_REQUIRED "\"name\",\"version\",\"category\",\"description\",\"source\""
 #define TOOL_FILE                                                               \
     "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"size\":" NUMBER \
     ",\"text\":" STRING ",\"base64\":" STRING "},\"required\":[\"name\",\"size\"]}"
 
 #define BOOLEAN "{\"type\":\"boolean\"}"
-/* Of any members: generators take an object that says nothing of them for an empty one. */
-#define ANY_MEMBERS "\"additionalProperties\":true"
-#define OBJECT "{\"type\":\"object\"," ANY_MEMBERS "}"
-#define OBJECTS "{\"type\":\"array\",\"items\":" OBJECT "}"
+#define OBJECTS "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
 #define STRINGS "{\"type\":\"array\",\"items\":" STRING "}"
 #define DEFINITION                                                                           \
     "\"name\":" STRING ",\"description\":" STRING                                            \
@@ -55,12 +50,11 @@
     "order\",\"additionalProperties\":{\"type\":\"object\",\"properties\":{\"type\":" STRING \
     "},\"required\":[\"type\"]}},\"returnType\":" STRING ",\"code\":" STRING                 \
     ",\"tags\":" STRINGS ",\"examples\":" OBJECTS
-#define MAKER "\"createdBy\":{\"type\":\"string\",\"enum\":[\"user\",\"agent\"]}"
 #define FORCE "\"force\":" BOOLEAN ",\"dryRun\":" BOOLEAN
-#define METADATA                                                                                \
-    "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE                     \
-    ",\"updatedAt\":" DATE                                                                      \
-    ",\"createdBy\":{\"type\":\"string\",\"enum\":[\"agent\",\"user\"]},\"usageCount\":" NUMBER \
+#define METADATA                                                            \
+    "\"metadata\":{\"type\":\"object\",\"properties\":{\"createdAt\":" DATE \
+    ",\"updatedAt\":" DATE                                                  \
+    ",\"createdBy\":{\"enum\":[\"agent\",\"user\"]},\"usageCount\":" NUMBER \
     ",\"lastUsed\":" DATE ",\"version\":" NUMBER "},\"required\":[\"createdBy\"]}"
 #define FINDINGS "\"errors\":" OBJECTS ",\"warnings\":" OBJECTS
 #define FUNCTION_MEMBERS                                                              \
@@ -74,7 +68,7 @@ const struct schema schemas[] = {
                   ",\"name\":" STRING ",\"description\":" STRING ",\"created_at\":" DATE
                   "},\"required\":[\"id\",\"name\"],\"additionalProperties\":false}"},
     {"NoteRow",
-     "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES ",\"type\":" STRING
+     "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES
      ",\"properties_cut\":{\"type\":\"array\",\"items\":" STRING
      ",\"description\":\"the properties that are told in part\"}},\"additionalProperties\":false}"},
     {"Note", "{\"type\":\"object\",\"properties\":{" ROW_PROPERTIES
@@ -90,8 +84,8 @@ const struct schema schemas[] = {
      "\"title\":{\"type\":\"string\",\"minLength\":1},\"content\":" STRING ","
      "\"class\":{\"type\":\"string\",\"minLength\":1},"
      "\"type\":{\"type\":\"string\",\"minLength\":1,\"description\":\"another word for "
-     "class\"},\"properties\":{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"go to the "
-     "frontmatter\"}},"
+     "class\"},\"properties\":{\"type\":\"object\",\"description\":\"go to the "
+     "frontmatter\"}},\"anyOf\":[{\"required\":[\"markdown\"]},{\"required\":[\"title\"]}],"
      "\"additionalProperties\":false}"},
     {"WholeNote",
      "{\"type\":\"object\",\"properties\":{\"markdown\":{\"type\":\"string\","
@@ -106,21 +100,19 @@ const struct schema schemas[] = {
      "\"content\":{\"type\":\"string\",\"description\":\"what stands behind the "
      "frontmatter\"},"
      "\"markdown\":{\"type\":\"string\",\"description\":\"the whole file\"},"
-     "\"properties\":{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"merged key by key, null "
+     "\"properties\":{\"type\":\"object\",\"description\":\"merged key by key, null "
      "removes: the section of level 2 of that name, else the key of the "
      "frontmatter\"}," MEANT "},\"additionalProperties\":false}"},
     {"Query",
      "{\"type\":\"object\",\"properties\":{"
-     "\"filter\":{\"type\":[\"object\",\"null\"],\"additionalProperties\":true,\"description\":\"fields with values, or "
+     "\"filter\":{\"type\":[\"object\",\"null\"],\"description\":\"fields with values, or "
      "with operators: {class: 'Task', 'properties.Due': {$lt: '2026-01-01'}}; $and, $or, "
      "$not\"},"
      "\"sort\":{\"type\":[\"string\",\"array\",\"object\",\"null\"],\"items\":{\"type\":["
      "\"string\",\"object\"]},\"description\":\"a "
      "field, -field for the other way round, several, or {field: 'desc'}\"},"
-     "\"fields\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"},\"description\":"
-     "\"which members the rows have: the names that filter and sort know, or properties\"},"
-     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"description\":\"rows "
-     "of one page; without it the answer is the whole list, or an error\"},"
+     "\"fields\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"}},"
+     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000,\"default\":1000},"
      "\"cursor\":{\"type\":[\"string\",\"null\"]}},\"additionalProperties\":false}"},
     {"SearchHit",
      "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"title\":" STRING
@@ -132,22 +124,14 @@ const struct schema schemas[] = {
      "{\"type\":\"object\",\"properties\":{\"name\":" STRING
      ",\"description\":" NULLABLE_STRING
      ",\"fields\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-     "\"name\":" STRING ",\"type\":{},\"required\":{\"type\":\"boolean\"},"
-     "\"inferred\":{\"type\":\"boolean\",\"description\":\"no schema declares it: notes have "
-     "it, and this is what their values are\"},"
-     "\"notes\":{\"type\":\"integer\",\"description\":\"how many have it\"}},"
-     "\"required\":[\"name\",\"type\",\"required\"]}},"
-     "\"fields_omitted\":{\"type\":\"integer\",\"description\":\"further ones that fewer notes "
-     "have\"}},"
+     "\"name\":" STRING ",\"type\":{},\"required\":{\"type\":\"boolean\"}},"
+     "\"required\":[\"name\",\"type\",\"required\"]}}},"
      "\"required\":[\"name\",\"description\",\"fields\"],"
      "\"additionalProperties\":false}"},
     {"Evaluation",
-     "{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"the arguments of evaluate_note_code, which "
-     "tools/list describes\",\"properties\":{\"code\":" STRING ",\"language\":" STRING
-     ",\"timeout\":" NUMBER ",\"memoryLimit\":" NUMBER ",\"allowedAPIs\":" STRINGS
-     ",\"context\":" OBJECT ",\"cache\":" BOOLEAN ",\"enableFileSystem\":" BOOLEAN
-     ",\"enableNetwork\":" BOOLEAN ",\"session\":" STRING ",\"trace\":" BOOLEAN
-     ",\"typesOnly\":" BOOLEAN "},\"required\":[\"code\"]}"},
+     "{\"type\":\"object\",\"description\":\"the arguments of evaluate_note_code, which "
+     "tools/list describes\",\"properties\":{\"code\":" STRING
+     "},\"required\":[\"code\"]}"},
     {"Script", "{\"type\":\"object\",\"properties\":{\"code\":" STRING
                ",\"fuel\":{\"type\":\"integer\",\"minimum\":1},\"memoryLimit\":{"
                "\"type\":\"integer\",\"minimum\":8,\"description\":\"MB\"}},"
@@ -155,26 +139,24 @@ const struct schema schemas[] = {
     {"Evaluated",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"result\":{},\"error\":" NULLABLE_STRING
-     ",\"errorDetails\":{\"type\":[\"object\",\"null\"],\"additionalProperties\":true},\"executionTime\":{\"type\":"
+     ",\"errorDetails\":{\"type\":[\"object\",\"null\"]},\"executionTime\":{\"type\":"
      "\"number\"},\"logs\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
      "\"properties\":{\"level\":" STRING ",\"message\":" STRING
-     "}}},\"stats\":{\"type\":\"object\",\"additionalProperties\":true},"
+     "}}},\"stats\":{\"type\":\"object\"},"
      "\"truncated\":{\"type\":\"boolean\"}},\"required\":[\"success\",\"result\","
      "\"logs\",\"stats\"]}"},
     {"Record",
-     "{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"docs/auditing.md\",\"properties\":{\"time\":" DATE
+     "{\"type\":\"object\",\"description\":\"docs/auditing.md\",\"properties\":{\"time\":" DATE
      ",\"event\":" STRING ",\"caller\":" STRING ",\"action\":" STRING
      ",\"workspace\":" STRING ",\"result\":" STRING ",\"code\":{\"type\":\"string\","
      "\"description\":\"its SHA-256\"},\"mac\":" STRING
      "},\"required\":[\"time\",\"event\",\"mac\"]}"},
     {"Description",
-     "{\"type\":\"object\",\"additionalProperties\":true,\"required\":[\"openapi\",\"info\","
-     "\"paths\"]}"},
-    {"DeletedNote",
-     "{\"type\":\"object\",\"properties\":{\"id\":" STRING
-     ",\"deleted\":{\"type\":\"boolean\",\"enum\":[true]},\"backup_path\":" STRING
-     "},\"required\":[\"id\",\"deleted\",\"backup_path\"],"
-     "\"additionalProperties\":false}"},
+     "{\"type\":\"object\",\"required\":[\"openapi\",\"info\",\"paths\"]}"},
+    {"DeletedNote", "{\"type\":\"object\",\"properties\":{\"id\":" STRING
+                    ",\"deleted\":{\"const\":true},\"backup_path\":" STRING
+                    "},\"required\":[\"id\",\"deleted\",\"backup_path\"],"
+                    "\"additionalProperties\":false}"},
     {"Revision",
      "{\"type\":\"object\",\"properties\":{" REVISION_PROPERTIES
      "},\"required\":[" REVISION_REQUIRED "],\"additionalProperties\":false}"},
@@ -185,27 +167,27 @@ const struct schema schemas[] = {
              "},\"required\":[" TOOL_REQUIRED "],\"additionalProperties\":false}"},
     {"ToolDescription",
      "{\"type\":\"object\",\"properties\":{" TOOL_PROPERTIES
-     ",\"fileAccess\":{\"type\":\"string\",\"enum\":[\"none\",\"read\",\"write\",\"readwrite\"]},"
+     ",\"fileAccess\":{\"enum\":[\"none\",\"read\",\"write\",\"readwrite\"]},"
      "\"license\":" STRING ",\"homepage\":" STRING ",\"signer\":" STRING
      ",\"timeout\":" NUMBER ",\"memoryLimit\":" NUMBER
-     ",\"returns\":{\"type\":\"string\",\"enum\":[\"string\",\"object\"]},"
-     "\"parameters\":{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"a JSON Schema\"},"
-     "\"examples\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":true}}},\"required\":[" TOOL_REQUIRED
+     ",\"returns\":{\"enum\":[\"string\",\"object\"]},"
+     "\"parameters\":{\"type\":\"object\",\"description\":\"a JSON Schema\"},"
+     "\"examples\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}},\"required\":[" TOOL_REQUIRED
      ",\"fileAccess\",\"timeout\",\"memoryLimit\",\"returns\",\"parameters\"],"
      "\"additionalProperties\":false}"},
     {"MachineOptions",
      "{\"type\":\"object\",\"properties\":{\"ramMB\":{\"type\":\"integer\",\"minimum\":64,"
-     "\"maximum\":1024,\"description\":\"512 where nothing is said\"},\"diskMB\":{\"type\":\"integer\",\"minimum\":1,"
+     "\"maximum\":1024,\"default\":512},\"diskMB\":{\"type\":\"integer\",\"minimum\":1,"
      "\"maximum\":2048,\"description\":\"that it may write\"},\"cpuSeconds\":{\"type\":\"integer\","
      "\"minimum\":1,\"description\":\"computing time, in all\"}},"
      "\"additionalProperties\":false}"},
     {"Machine",
      "{\"type\":\"object\",\"properties\":{\"machine\":{\"type\":\"string\",\"description\":\""
-     "its handle, good for this caller alone\"},\"state\":{\"type\":\"string\",\"enum\":[\"running\","
+     "its handle, good for this caller alone\"},\"state\":{\"enum\":[\"running\","
      "\"stopped\",\"failed\"]},\"default\":{\"type\":\"boolean\"},\"reason\":" STRING
      ",\"ramMB\":" NUMBER ",\"started\":" DATE ",\"idle_ms\":" NUMBER
-     ",\"idle_limit_ms\":" NUMBER ",\"compute_ms\":" NUMBER ",\"memory_bytes\":" NUMBER
-     ",\"disk_bytes\":" NUMBER ",\"commands\":" NUMBER ",\"sessions\":" NUMBER
+     ",\"compute_ms\":" NUMBER ",\"memory_bytes\":" NUMBER ",\"disk_bytes\":" NUMBER
+     ",\"commands\":" NUMBER ",\"sessions\":" NUMBER
      "},\"required\":[\"machine\",\"state\",\"default\",\"ramMB\",\"started\"],"
      "\"additionalProperties\":false}"},
     {"MachineCommand",
@@ -215,27 +197,27 @@ const struct schema schemas[] = {
      "are\"},\"stdin\":{\"type\":[\"string\",\"object\"],\"description\":\"text, or "
      "{base64}\"},\"cwd\":" STRING
      ",\"env\":{\"type\":\"object\",\"additionalProperties\":" STRING
-     "},\"timeoutMs\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"60000 where nothing is said\"},"
+     "},\"timeoutMs\":{\"type\":\"integer\",\"minimum\":1,\"default\":60000},"
      "\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"the same\"},"
-     "\"session\":{\"type\":\"string\",\"description\":\"which of the machine's shells; else the one named default\"},\"machine\":" STRING
-     ",\"maxOutput\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"bytes of each stream; 1048576 where nothing is said\"}},"
+     "\"session\":{\"type\":\"string\",\"default\":\"default\"},\"machine\":" STRING
+     ",\"maxOutput\":{\"type\":\"integer\",\"minimum\":1,\"default\":1048576}},"
      "\"required\":[\"command\"],\"additionalProperties\":false}"},
     {"MachineResult",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"stdout\":" STRING ",\"stderr\":" STRING
-     ",\"stdoutEncoding\":{\"type\":\"string\",\"enum\":[\"base64\"]},"
-     "\"stderrEncoding\":{\"type\":\"string\",\"enum\":[\"base64\"]},\"exitCode\":" NUMBER
-     ",\"error\":" STRING
-     ",\"errorDetails\":{\"type\":\"object\",\"additionalProperties\":true},\"timedOut\":{\"type\":\"boolean\",\"enum\":[true]},"
-     "\"cancelled\":{\"type\":\"boolean\",\"enum\":[true]},\"shellEnded\":{\"type\":\"boolean\",\"enum\":[true]},\"held\":{\"type\":\"boolean\",\"enum\":[true]},\"outOfMemory\":{\"type\":\"boolean\",\"enum\":[true]},\"restarted\":" STRING
-     ",\"truncated\":{\"type\":\"object\",\"additionalProperties\":true},\"machine\":" STRING
-     ",\"stats\":{\"type\":\"object\",\"additionalProperties\":true}},\"required\":[\"success\",\"stdout\",\"stderr\","
+     ",\"stdoutEncoding\":{\"const\":\"base64\"},"
+     "\"stderrEncoding\":{\"const\":\"base64\"},\"exitCode\":" NUMBER ",\"error\":" STRING
+     ",\"errorDetails\":{\"type\":\"object\"},\"timedOut\":{\"const\":true},"
+     "\"cancelled\":{\"const\":true},\"shellEnded\":{\"const\":true},\"held\":{\"const\":"
+     "true},\"outOfMemory\":{\"const\":true},\"restarted\":" STRING
+     ",\"truncated\":{\"type\":\"object\"},\"machine\":" STRING
+     ",\"stats\":{\"type\":\"object\"}},\"required\":[\"success\",\"stdout\",\"stderr\","
      "\"exitCode\",\"machine\",\"stats\"],\"additionalProperties\":false}"},
     {"StoppedMachine",
      "{\"type\":\"object\",\"properties\":{\"machine\":" STRING ",\"stopped\":{\"type\":"
      "\"boolean\"}},\"required\":[\"stopped\"],\"additionalProperties\":false}"},
     {"ToolArguments",
-     "{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"the tool's own parameters by name, and "
+     "{\"type\":\"object\",\"description\":\"the tool's own parameters by name, and "
      "these\",\"properties\":{\"args\":{\"type\":\"array\",\"items\":" STRING
      ",\"description\":\"as on a "
      "command line\"},\"stdin\":{\"description\":\"a text, or {base64}\"},"
@@ -244,36 +226,33 @@ const struct schema schemas[] = {
     {"ToolResult",
      "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},"
      "\"stdout\":" STRING ",\"stderr\":" STRING ",\"exitCode\":" NUMBER
-     ",\"stdoutEncoding\":{\"type\":\"string\",\"enum\":[\"base64\"]},\"outcome\":" STRING
-     ",\"returns\":{\"type\":\"string\",\"enum\":[\"object\"]},\"hint\":" STRING ","
-     "\"error\":" STRING
-     ",\"errorDetails\":{\"type\":\"object\",\"additionalProperties\":true},"
+     ",\"stdoutEncoding\":{\"const\":\"base64\"},\"result\":{},"
+     "\"error\":" STRING ",\"errorDetails\":{\"type\":\"object\"},"
      "\"files\":{\"type\":\"array\",\"items\":" TOOL_FILE "},"
-     "\"changed\":{\"type\":\"boolean\",\"enum\":[true]},\"vault\":{\"type\":\"object\",\"additionalProperties\":true},"
-     "\"stats\":{\"type\":\"object\",\"additionalProperties\":true},\"truncated\":{\"type\":\"object\",\"additionalProperties\":true}},"
+     "\"changed\":{\"const\":true},\"vault\":{\"type\":\"object\"},"
+     "\"stats\":{\"type\":\"object\"},\"truncated\":{\"type\":\"object\"}},"
      "\"required\":[\"success\",\"stdout\",\"stderr\",\"exitCode\",\"files\","
      "\"stats\"]}"},
     {"FunctionRow",
      "{\"type\":\"object\",\"properties\":{\"id\":" STRING ",\"name\":" STRING
      ",\"signature\":" STRING ",\"description\":" STRING ",\"returnType\":" STRING
-     ",\"parameters\":{\"type\":\"object\",\"additionalProperties\":true},\"tags\":" STRINGS
-     "," METADATA "},\"required\":[\"id\",\"name\",\"signature\","
+     ",\"tags\":" STRINGS "," METADATA "},\"required\":[\"id\",\"name\",\"signature\","
      "\"description\",\"parameters\",\"returnType\",\"tags\",\"metadata\"]}"},
-    {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," MAKER "," FORCE
+    {"NewFunction", "{\"type\":\"object\",\"properties\":{" DEFINITION "," FORCE
                     "},\"required\":[\"name\",\"description\",\"parameters\","
                     "\"returnType\",\"code\"],\"additionalProperties\":false}"},
     {"FunctionDraft",
-     "{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"a NewFunction, right or wrong\"}"},
-    {"FunctionPatch", "{\"type\":\"object\",\"properties\":{" DEFINITION
-                      ",\"note\":" STRING ",\"expectedVersion\":" NUMBER "," MAKER
-                      "," FORCE "},\"additionalProperties\":false}"},
+     "{\"type\":\"object\",\"description\":\"a NewFunction, right or wrong\"}"},
+    {"FunctionPatch",
+     "{\"type\":\"object\",\"properties\":{" DEFINITION ",\"note\":" STRING
+     ",\"expectedVersion\":" NUMBER "," FORCE "},\"additionalProperties\":false}"},
     {"FunctionTold", "{\"type\":\"object\",\"properties\":{" FUNCTION_MEMBERS
                      ",\"origin\":" STRING "},\"required\":[\"function\",\"signature\","
                      "\"typeDefinition\",\"usage\"]}"},
     {"KeptFunction",
-     "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\",\"enum\":[true]},\"action\":" STRING
-     ",\"dryRun\":{\"type\":\"boolean\",\"enum\":[true]}," FUNCTION_MEMBERS "," FINDINGS
-     ",\"tests\":{\"type\":\"object\",\"additionalProperties\":true}},\"required\":[\"success\",\"action\",\"function\","
+     "{\"type\":\"object\",\"properties\":{\"success\":{\"const\":true},\"action\":" STRING
+     ",\"dryRun\":{\"const\":true}," FUNCTION_MEMBERS "," FINDINGS
+     ",\"tests\":{\"type\":\"object\"}},\"required\":[\"success\",\"action\",\"function\","
      "\"warnings\"]}"},
     {"FunctionValidity", "{\"type\":\"object\",\"properties\":{\"valid\":" BOOLEAN
                          "," FINDINGS "},\"required\":[\"valid\",\"errors\","
@@ -292,14 +271,13 @@ const struct schema schemas[] = {
     {"FunctionTested",
      "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN ",\"name\":" STRING
      ",\"dryRun\":" BOOLEAN "},\"required\":[\"success\",\"name\",\"dryRun\"]}"},
-    {"FunctionVersions",
-     "{\"type\":\"object\",\"properties\":{\"versions\":" OBJECTS
-     ",\"diff\":{\"type\":\"object\",\"additionalProperties\":true}},\"required\":[\"versions\"]}"},
-    {"FunctionStats", "{\"type\":\"object\",\"additionalProperties\":true}"},
+    {"FunctionVersions", "{\"type\":\"object\",\"properties\":{\"versions\":" OBJECTS
+                         ",\"diff\":{\"type\":\"object\"}},\"required\":[\"versions\"]}"},
+    {"FunctionStats", "{\"type\":\"object\"}"},
     {"FunctionFile", "{\"type\":\"object\",\"properties\":{\"version\":" NUMBER
                      ",\"functions\":" OBJECTS "},\"required\":[\"functions\"]}"},
     {"AnyFunctionFile",
-     "{\"type\":[\"object\",\"array\"],\"additionalProperties\":true,\"items\":{\"type\":\"object\",\"additionalProperties\":true},\"description\":\"what export "
+     "{\"type\":[\"object\",\"array\"],\"items\":{\"type\":\"object\"},\"description\":\"what export "
      "answers, or another of those that docs/functions.md tells of\"}"},
     {"FunctionImport", "{\"type\":\"object\",\"properties\":{\"success\":" BOOLEAN
                        ",\"functions\":" OBJECTS "},\"required\":[\"success\"]}"},
@@ -316,8 +294,8 @@ const struct schema schemas[] = {
     {"FunctionTemplate", "{\"type\":\"object\",\"properties\":{\"template\":" STRING
                          ",\"description\":" STRING "},\"required\":[\"template\"]}"},
     {"DeletedFunctions",
-     "{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\",\"enum\":[true]},"
-     "\"dryRun\":{\"type\":\"boolean\",\"enum\":[true]},\"deleted\":" STRINGS "," FINDINGS
+     "{\"type\":\"object\",\"properties\":{\"success\":{\"const\":true},"
+     "\"dryRun\":{\"const\":true},\"deleted\":" STRINGS "," FINDINGS
      "},\"required\":[\"success\",\"deleted\",\"warnings\"]}"},
     {"Problem",
      "{\"type\":\"object\",\"properties\":{\"type\":" STRING ",\"title\":" STRING
@@ -329,7 +307,7 @@ const struct schema schemas[] = {
      "\"properties\":{\"field\":" STRING ",\"detail\":" STRING ",\"message\":" STRING
      ",\"code\":" STRING ",\"line\":" NUMBER ",\"column\":" NUMBER
      "}}},\"warnings\":" OBJECTS
-     ",\"tests\":{\"type\":\"object\",\"additionalProperties\":true}},\"required\":[\"type\",\"title\","
+     ",\"tests\":{\"type\":\"object\"}},\"required\":[\"type\",\"title\","
      "\"status\",\"detail\",\"code\"]}"},
 };
 const size_t schema_count = LENGTH(schemas);

@@ -152,12 +152,6 @@ static bool show_list(struct work *work, const struct view *v, struct buf *text,
 
 /* ---- links ------------------------------------------------------------------------ */
 
-static void links_options(struct json_writer *w, const struct pages *p)
-{
-    (void)p;
-    json_pair_bool(w, "hierarchy", true);
-}
-
 static void put_as_it_is(const struct json *row, struct json_writer *out)
 {
     json_put(out, row);
@@ -168,7 +162,6 @@ static bool show_links(struct work *work, const struct view *v, struct buf *text
 {
     (void)v;
     struct pages p = {.call = "links.list",
-                      .options = links_options,
                       .at_once = ROWS_AT_ONCE,
                       .mark = "source",
                       .put = put_as_it_is};
@@ -246,8 +239,9 @@ static void put_field(struct json_writer *out, struct str name, const struct jso
 }
 
 /* Of a schema in either of its forms: see docs/types.md. */
-static void put_declared(const struct json *schema, struct json_writer *out)
+static void put_fields(const struct json *schema, struct json_writer *out)
 {
+    json_open_array(out);
     struct json_iter it = json_iter(json_get(schema, "fields"));
     while (json_next(&it))
         put_field(out, json_str(json_get(it.value, "name")), json_get(it.value, "type"),
@@ -255,35 +249,7 @@ static void put_declared(const struct json *schema, struct json_writer *out)
     it = json_iter(json_get(schema, "properties"));
     while (json_next(&it))
         put_field(out, it.key, json_get(it.value, "type"), is_required(schema, it.key));
-}
-
-static bool is_declared(const struct json *schema, struct str name)
-{
-    if (json_get_str(json_get(schema, "properties"), name))
-        return true;
-    struct json_iter it = json_iter(json_get(schema, "fields"));
-    while (json_next(&it))
-        if (str_eq(json_str(json_get(it.value, "name")), name))
-            return true;
-    return false;
-}
-
-/* What notes have and no schema declares. */
-static void put_inferred(const struct json *row, const struct json *schema,
-                         struct json_writer *out)
-{
-    struct json_iter it = json_iter(json_get(row, "fields"));
-    while (json_next(&it)) {
-        if (is_declared(schema, json_str(json_get(it.value, "name"))))
-            continue;
-        json_open_object(out);
-        json_pair(out, "name", json_get(it.value, "name"));
-        json_pair(out, "type", json_get(it.value, "type"));
-        json_pair_bool(out, "required", false);
-        json_pair_bool(out, "inferred", true);
-        json_pair(out, "notes", json_get(it.value, "notes"));
-        json_close(out);
-    }
+    json_close(out);
 }
 
 static bool put_class(struct work *work, const struct json *row, struct json_writer *out,
@@ -299,32 +265,19 @@ static bool put_class(struct work *work, const struct json *row, struct json_wri
         if (!type && gone.code != ERR_NOT_FOUND)
             return err_set(e, gone.code, "%s", gone.msg);
     }
-    const struct json *schema = json_get(type, "metadata_schema");
     json_open_object(out);
     json_pair_str(out, "name", name);
     json_pair(out, "description", json_get(row, "description"));
     json_key(out, "fields");
-    json_open_array(out);
-    put_declared(schema, out);
-    put_inferred(row, schema, out);
-    json_close(out);
-    if (json_get(row, "fields_omitted"))
-        json_pair(out, "fields_omitted", json_get(row, "fields_omitted"));
+    put_fields(json_get(type, "metadata_schema"), out);
     json_close(out);
     return true;
-}
-
-static void fill_with_fields(struct json_writer *w, const void *arg)
-{
-    (void)arg;
-    json_put_raw(w, STR("{\"fields\":true}"));
 }
 
 bool view_classes(struct work *work, struct buf *text, struct err *e)
 {
     scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
-    const struct json *rows =
-        view_call(work, "noteTypes.list", fill_with_fields, NULL, a, e);
+    const struct json *rows = view_call(work, "noteTypes.list", NULL, NULL, a, e);
     if (!rows)
         return false;
     struct json_writer out = json_writer(text);

@@ -51,8 +51,6 @@ CASES = {"jq": [
     jq("-c", "map(tostring), map(. * 3), map(floor), map(@text)", stdin=NUMBERS),
     jq("-c", "[.[] | sqrt, (pow(.; 2)), log10, (. % 7)?]", stdin="[1, 2, 100]"),
     jq("-n", "[3.5, 5 | gamma, lgamma, trunc, significand, logb, frexp]"),
-    jq("-c", "[.[] | exp, log2, log10]", stdin="[1, 1e-308, 1000]"),
-    jq("-c", "[.[] | acosh | isnan], [.[] | log1p | isnan]", stdin="[-117104.44, 0.5, -2]"),
     jq("-n", "[scalb(3; 4), ldexp(1.5; 10), scalbln(2; -3), nearbyint(2.5), drem(10; 3)]"),
     jq(".[] | test(\"^b\"; \"i\"), sub(\"o\"; \"0\"), [match(\"(?<x>[aeiou])\"; \"g\").string]",
        stdin='["Bob", "Zoë", "foo bar"]'),
