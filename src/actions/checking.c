@@ -307,7 +307,7 @@ static bool is_name(const struct json *finding)
     return str_is(json_str(json_get(finding, "rule")), "undefined-name");
 }
 
-/* It keeps TypeScript from being run, which a name that is not there for the linter does not. */
+/* TypeScript with an error of types is refused; the linter would only warn. */
 static bool type_error_says_more(const struct json *diagnostic,
                                  const struct json *finding)
 {

@@ -134,6 +134,18 @@ static bool is_contained(struct str type)
     return n.depth == 0;
 }
 
+/* Steps over one character, which is appended, as a space, or not at all; answers it. */
+static uint32_t put_visible(const char **at, const char *end, struct buf *out)
+{
+    const char *was = *at;
+    uint32_t c = str_next_char(at, end);
+    if (is_space(c))
+        buf_char(out, ' ');
+    else if (!is_hidden(c))
+        buf_put(out, was, (size_t)(*at - was));
+    return c;
+}
+
 void words_put_type(struct str type, size_t most, struct buf *out)
 {
     type = str_trim(type);
@@ -141,26 +153,13 @@ void words_put_type(struct str type, size_t most, struct buf *out)
         buf_cstr(out, "any");
         return;
     }
-    for (const char *at = type.at, *end = at + type.n; at < end;) {
-        const char *was = at;
-        uint32_t c = str_next_char(&at, end);
-        if (is_space(c))
-            buf_char(out, ' ');
-        else if (!is_hidden(c))
-            buf_put(out, was, (size_t)(at - was));
-    }
+    for (const char *at = type.at, *end = at + type.n; at < end;)
+        (void)put_visible(&at, end, out);
 }
 
 void words_put_code(struct str code, struct buf *out)
 {
-    for (const char *at = code.at, *end = at + code.n; at < end;) {
-        const char *was = at;
-        uint32_t c = str_next_char(&at, end);
-        if (is_space(c))
+    for (const char *at = code.at, *end = at + code.n; at < end;)
+        if (put_visible(&at, end, out) == '*' && at < end && *at == '/')
             buf_char(out, ' ');
-        else if (!is_hidden(c))
-            buf_put(out, was, (size_t)(at - was));
-        if (c == '*' && at < end && *at == '/')
-            buf_char(out, ' ');
-    }
 }

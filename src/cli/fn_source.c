@@ -82,6 +82,16 @@ static bool next_tag(struct str *rest, struct str *word, struct str *text)
     return true;
 }
 
+/* "{string | number}", where it stands. */
+static void skip_type(struct scan *s)
+{
+    int depth = 0;
+    if (scan_peek(s, 0) == '{')
+        do
+            depth += scan_opens(scan_next(s));
+        while (depth > 0 && s->at < s->text.n);
+}
+
 /* The tag of this name; of "param" the one about `about`. */
 static struct str tag_of(struct str comment, const char *tag, struct str about)
 {
@@ -90,12 +100,7 @@ static struct str tag_of(struct str comment, const char *tag, struct str about)
         if (!str_is(word, tag))
             continue;
         struct scan s = {.text = text};
-        if (scan_peek(&s, 0) == '{') {
-            int depth = 0;
-            do
-                depth += scan_opens(scan_next(&s));
-            while (depth > 0 && s.at < s.text.n);
-        }
+        skip_type(&s);
         struct str name = about.n ? scan_next(&s) : about;
         if (str_is(name, "["))
             name = scan_next(&s);
@@ -225,12 +230,7 @@ static struct str documented_name(struct str comment, size_t place)
         if (!str_is(word, "param"))
             continue;
         struct scan s = {.text = text};
-        if (scan_peek(&s, 0) == '{') {
-            int depth = 0;
-            do
-                depth += scan_opens(scan_next(&s));
-            while (depth > 0 && s.at < s.text.n);
-        }
+        skip_type(&s);
         struct str name = scan_next(&s);
         if (str_is(name, "["))
             name = scan_next(&s);

@@ -1,7 +1,5 @@
 #include "notes/entry.h"
 
-#include <stdio.h>
-
 #include "notes/apply.h"
 #include "notes/linktext.h"
 #include "notes/name.h"
@@ -148,26 +146,14 @@ static bool not_there(const char *path, struct err *e)
                    path);
 }
 
-/* The path that would have the same id: X.md at the root and note/X.md. */
-static bool other_home(const char *path, char out[static PATH_MAX])
-{
-    struct str p = str_of(path), below = {p.at + 5, p.n > 5 ? p.n - 5 : 0};
-    if (name_at_root(p))
-        return snprintf(out, PATH_MAX, "note/%s", path) < PATH_MAX;
-    if (!str_starts(p, "note/") || !name_at_root(below))
-        return false;
-    memcpy(out, below.at, below.n + 1);
-    return true;
-}
-
 /* `except` is the path of the note that shall be there, or NULL: it may be respelt. */
 static bool is_free(struct change *c, const char *path, const char *except, struct err *e)
 {
     char home[PATH_MAX];
     const char *twin = NULL, *taken = change_has(c, path) ? path : NULL;
-    if (!taken &&
-        (!twins_find(c, path, except, &twin, e) ||
-         (!twin && other_home(path, home) && !twins_find(c, home, except, &twin, e))))
+    if (!taken && (!twins_find(c, path, except, &twin, e) ||
+                   (!twin && name_other_home(str_of(path), home) &&
+                    !twins_find(c, home, except, &twin, e))))
         return false;
     if (!taken && !twin)
         return true;

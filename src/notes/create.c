@@ -178,11 +178,10 @@ static bool taken(struct vault *v, const struct creation *c, struct str path,
 static bool check_free(struct change *g, struct vault *v, const struct creation *c,
                        struct err *e)
 {
-    struct str path = str_of(c->path), file = name_file(path);
+    struct str path = str_of(c->path);
     char root[PATH_MAX];
-    (void)snprintf(root, sizeof root, "%.*s", STR_ARGS(file));
-    if (str_is(c->type, "note") && change_has(g, root))
-        return taken(v, c, file, e);
+    if (name_other_home(path, root) && change_has(g, root))
+        return taken(v, c, str_of(root), e);
     return !change_has(g, c->path) || taken(v, c, path, e);
 }
 

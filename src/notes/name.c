@@ -1,6 +1,6 @@
 #include "notes/name.h"
 
-#include <limits.h>
+#include <stdio.h>
 #include <strings.h>
 
 /* ---- paths -------------------------------------------------------------- */
@@ -44,6 +44,20 @@ struct str name_type(struct str path)
 {
     const char *slash = memchr(path.at, '/', path.n);
     return slash ? (struct str){path.at, (size_t)(slash - path.at)} : STR("note");
+}
+
+bool name_other_home(struct str path, char out[static PATH_MAX])
+{
+    const char *folder = name_at_root(path) ? "note/" : "";
+    if (!*folder) {
+        if (!str_starts(path, "note/"))
+            return false;
+        path = (struct str){path.at + 5, path.n - 5};
+        if (!name_at_root(path))
+            return false;
+    }
+    int n = snprintf(out, PATH_MAX, "%s%.*s", folder, STR_ARGS(path));
+    return n > 0 && n < PATH_MAX;
 }
 
 void name_put_id(struct str path, struct buf *out)

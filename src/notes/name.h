@@ -5,6 +5,8 @@
  * Threads: safe. Private to the room notes.
  */
 #pragma once
+#include <limits.h>
+
 #include "base/base.h"
 
 #define NAME_TITLE_MAX 1000u /* bytes of a title, longer ones are cut */
@@ -22,6 +24,9 @@ struct str name_file(struct str path); /* "Plan.md" */
 struct str name_stem(struct str path); /* "Plan" */
 struct str name_type(struct str path); /* "project"; "note" at the root */
 bool name_at_root(struct str path);
+/* The other path that would have the same id: X.md at the root, and note/X.md. false: there
+ * is none. */
+bool name_other_home(struct str path, char out[static PATH_MAX]);
 /* Appends the id that belongs to the path. */
 void name_put_id(struct str path, struct buf *out);
 

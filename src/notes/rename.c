@@ -127,14 +127,8 @@ static bool taken(struct renamed *n, const char *path, struct err *e)
 /* The root's X.md and note/X.md would have one id. */
 static bool check_twin(struct renamed *n, struct err *e)
 {
-    char twin[PATH_MAX + 8];
-    struct str path = str_of(n->path);
-    if (name_at_root(path))
-        (void)snprintf(twin, sizeof twin, "note/%s", n->path);
-    else if (str_starts(path, "note/") &&
-             name_at_root((struct str){path.at + 5, path.n - 5}))
-        (void)snprintf(twin, sizeof twin, "%s", n->path + 5);
-    else
+    char twin[PATH_MAX];
+    if (!name_other_home(str_of(n->path), twin))
         return true;
     bool itself = str_is(n->old.path, twin);
     return itself || !name_is_path(str_of(twin)) || !change_has(n->c, twin) ||
