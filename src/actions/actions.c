@@ -42,14 +42,11 @@ static bool has_guest(const char *dir)
 /* Beside the program, as it is built, or where an installation puts it. */
 bool actions_name_taken(struct str name)
 {
-    static const char *const in_code[] = {"run", "pipe", "list", "describe"};
-    bool taken = false;
+    bool taken = host_call_is_family(name);
     for (size_t i = 0; i < action_count; i++)
         taken |= str_is(name, action_rows[i].shown.name);
     for (size_t i = 0; i < function_row_count; i++)
         taken |= str_is(name, function_rows[i].shown.name);
-    for (size_t i = 0; i < LENGTH(in_code); i++)
-        taken |= str_is(name, in_code[i]);
     return taken;
 }
 
@@ -162,8 +159,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
         return NULL;
     if (o->guest_dir)
         a->guest_dir = mem_strdup(o->guest_dir);
-    struct guard_options guard = {0};
-    guard.calls = actions_call_names(&guard.call_count);
+    struct guard_options guard = actions_guard_options();
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
@@ -417,42 +413,37 @@ const struct action *action_named(struct actions *a, struct str name)
     return own ? own : tooling_action(a, name);
 }
 
-/* NULL: it is a command-line tool's. */
-static const struct action_row *own_row(const struct actions *a,
-                                        const struct action *which)
-{
-    bool own = which >= a->shown && which < a->shown + a->count;
-    return own ? &a->rows[which - a->shown] : NULL;
-}
-
+/* Ours, or a command-line tool's. */
 static const struct action_row *row_of(struct actions *a, const struct action *which)
 {
-    const struct action_row *row = own_row(a, which);
-    return row ? row : tooling_row(a, which);
+    bool own = which >= a->shown && which < a->shown + a->count;
+    return own ? &a->rows[which - a->shown] : tooling_row(a, which);
 }
 
-/* What it takes to be allowed an action, beside its scope. */
-struct need {
-    const char *name; /* NULL: nothing */
-    enum level least;
-    bool writes;
-    bool of_notes; /* a host call: its answer tells which */
-};
-
-static struct need need_of(const struct action_row *row)
+/* The host call that an action stands for; NULL: none. */
+static const struct host_call *call_of(const struct action_row *row)
 {
     const struct host_call *call = row->needs ? host_call_named(row->needs) : NULL;
     must(!row->needs || call);
-    return call ? (struct need){call->row.name, call->level, call->row.writes, true}
-                : (struct need){row->permission, row->least, row->writes, false};
+    return call;
+}
+
+/* What it takes to be allowed an action, beside its scope; no name: nothing. */
+static struct permit_need need_of(const struct action_row *row)
+{
+    const struct host_call *call = call_of(row);
+    return call ? host_call_need(call)
+                : (struct permit_need){.name = row->permission,
+                                       .least = row->least,
+                                       .writes = row->writes};
 }
 
 unsigned action_scopes(struct actions *a, const struct action *which)
 {
     const struct action_row *row = row_of(a, which);
     must(row);
-    struct need need = need_of(row);
-    return row->scope | (need.name ? permit_scope(need.name, need.writes) : 0);
+    struct permit_need need = need_of(row);
+    return row->scope | (need.name ? permit_scope(&need) : 0);
 }
 
 /* The vault to begin in; 0 where there is none, which only some calls mind. */
@@ -460,13 +451,6 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
 {
     unsigned last = place_last(a, who);
     return last ? last : vault_set_begin(a->vaults, who->grant);
-}
-
-/* What is confirmed: rename_note asks for notes.rename, and gives another type as well. */
-static const char *confirmed_name(const struct action_call *c, const char *name)
-{
-    bool moves = c->row->run == action_rename_note && json_get(c->arguments, "new_type");
-    return moves ? "notes.move" : name;
 }
 
 /* What it would change; *asks: anything at all. */
@@ -485,73 +469,71 @@ static bool look(const struct action_call *c, struct preview *r, bool *asks,
     return preview_end_look(r, ok, &why, asks, e);
 }
 
-/* By a person, where the policy wants that. *review: what he was shown; NULL: nothing. */
-static bool confirmed(const struct action_call *c, const char *name, bool reviewed,
-                      struct preview **review, struct err *e)
-{
-    bool asks = true;
-    if (!permit_asks(&c->place->permit, name))
-        return true;
-    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
-    *review = reviewed ? preview_new(NULL) : NULL;
-    if (reviewed && (!look(c, *review, &asks, e) || !asks))
-        return !e->code;
-    return confirm_call(&by, name, c->arguments, reviewed ? &(*review)->changes : NULL,
-                        e);
-}
-
-/* The same for what changes custom functions, which have no dry run. */
-static bool confirmed_functions(const struct action_call *c, const char *name,
-                                struct err *e)
+/* What it names is shown to a person as it is, and has to be that still after the word. */
+static bool confirmed_resolved(const struct action_call *c, const struct ask_by *by,
+                               const struct permit_need *need, struct err *e)
 {
     scoped_resolved struct resolved before, now;
     resolved_init(&before);
     resolved_init(&now);
-    if (!permit_asks(&c->place->permit, name))
-        return true;
-    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
-    return resolve_functions(c, &before, e) &&
-           confirm_call(&by, name, c->arguments, &before.changes, e) &&
-           resolve_functions(c, &now, e) && resolved_holds(&before, &now, e);
+    return c->row->resolve(c, &before, e) &&
+           confirm_call(by, need, c->arguments, &before.changes, e) &&
+           c->row->resolve(c, &now, e) && resolved_holds(&before, &now, e);
 }
 
-static bool perform(const struct action_call *c, const struct need *need,
-                    struct answer *out, struct err *e)
+/* By a person, where the policy wants that. *review: what he was shown; NULL: nothing. */
+static bool confirmed(const struct action_call *c, const struct permit_need *need,
+                      bool reviewed, struct preview **review, struct err *e)
+{
+    bool asks = true;
+    if (!need->name || !permit_asks(&c->place->permit, need))
+        return true;
+    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
+    if (c->row->resolve)
+        return confirmed_resolved(c, &by, need, e);
+    *review = reviewed ? preview_new(NULL) : NULL;
+    if (reviewed && (!look(c, *review, &asks, e) || !asks))
+        return !e->code;
+    return confirm_call(&by, need, c->arguments, reviewed ? &(*review)->changes : NULL,
+                        e);
+}
+
+/* *ran: it began. */
+static bool perform(const struct action_call *c, const struct permit_need *need,
+                    bool *ran, struct answer *out, struct err *e)
 {
     scoped(preview_free) struct preview *review = NULL;
-    const struct host_call *call = need->of_notes ? host_call_named(need->name) : NULL;
+    const struct action_row *row = c->row;
+    const struct host_call *call = call_of(row);
     struct action_call now = *c;
-    bool functions = need->name && functioning_is_name(str_of(need->name));
-    if (functions && !confirmed_functions(c, need->name, e))
-        return err_wrap(e, "%s", c->row->shown.name);
-    if (need->name && !functions &&
-        !confirmed(c, confirmed_name(c, need->name), call && call->reviewed, &review, e))
-        return err_wrap(e, "%s", c->row->shown.name);
+    struct permit_need asked = row->confirmed ? row->confirmed(c, *need) : *need;
+    if (!confirmed(c, &asked, call && call->reviewed, &review, e))
+        return err_wrap(e, "%s", row->shown.name);
     now.review = review ? &review->of : NULL;
-    bool ok = c->row->run(&now, out, e);
+    *ran = true;
+    bool ok = row->run(&now, out, e);
     if (ok && call && need->writes)
         account_answer(c->place->part, call, buf_view(&out->json));
     return ok;
 }
 
-static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
+static bool run_permitted(const struct action_call *c, bool *ran, struct answer *out,
+                          struct err *e)
 {
     const struct action_row *row = c->row;
-    struct need need = need_of(row);
+    struct permit_need need = need_of(row);
     if (row->scope && !caller_may(c->who, row->scope, row->shown.name, e))
         return false;
-    if (need.name &&
-        !permit_call(&c->place->permit, need.name, need.least, need.writes, e))
+    if (need.name && !permit_call(&c->place->permit, &need, e))
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    return perform(c, &need, out, e);
+    return perform(c, &need, ran, out, e);
 }
 
-/* What a command-line tool takes is looked at with its manifest. */
 static bool fits(const struct action_call *c, struct err *e)
 {
-    const struct json *schema = c->row->run == action_wasm
+    const struct json *schema = c->row->unchecked
                                     ? json_read(STR("{\"type\":\"object\"}"), c->arena, e)
                                     : c->actions->input[c->row - c->actions->rows];
     return schema && json_schema_check(schema, c->arguments, "arguments", e);
@@ -571,13 +553,9 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
     if (!open)
         return false;
     c->account->level = place->permit.level;
-    size_t told = place->part ? place->part->machine_count : 0;
-    bool ok = run_permitted(c, out, e);
-    if (!ok && c->row->run == action_vm_exec && place->part &&
-        place->part->machine_count == told) {
-        struct tool_call call = tool_call_of(c);
-        machines_refused(&call, c->arguments, e->code);
-    }
+    bool ran = false, ok = run_permitted(c, &ran, out, e);
+    if (!ran && c->row->refused)
+        c->row->refused(c, e->code);
     place_close(place);
     return ok;
 }
@@ -683,28 +661,19 @@ static bool fit_answer(struct actions *a, const struct action_row *row,
     return buf_check(&out->json, "the answer", e);
 }
 
-/* run_tool runs actions, too, for clients that only call what is in their list: then it is
- * as if that one had been called. */
-static const struct action *meant(struct actions *a, const struct action *which,
-                                  const struct json **arguments)
-{
-    const struct action_row *row = own_row(a, which);
-    if (!row || row->run != action_run_tool)
-        return which;
-    const struct action *other = named(a, json_str(json_get(*arguments, "name")));
-    if (!other || own_row(a, other)->run == action_run_tool)
-        return which;
-    *arguments = json_get(*arguments, "arguments");
-    return other;
-}
-
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e)
 {
-    which = meant(a, which, &arguments);
-    const struct action_row *own = own_row(a, which), *row = row_of(a, which);
+    const struct action_row *row = row_of(a, which);
     must(row);
+    struct str other = row->stands_for ? row->stands_for(arguments) : STR("");
+    const struct action *instead = other.n ? named(a, other) : NULL;
+    if (instead && !row_of(a, instead)->stands_for) {
+        which = instead;
+        row = row_of(a, which);
+        arguments = json_get(arguments, "arguments");
+    }
     if (who->within)
         return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
                        row->shown.name);
@@ -717,7 +686,8 @@ bool actions_call(struct actions *a, const struct action *which,
     if (!ok)
         paths_hide(who, STR(""), e);
     account_end(&account);
-    const struct action *counted = own ? which : named(a, STR("run_tool"));
+    const struct action *counted =
+        row->counted_as ? named(a, str_of(row->counted_as)) : which;
     telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,
                    os_mono_ns() - account.begun_ns);
     if (ok || !row->refuse)
@@ -765,13 +735,15 @@ static void check_evaluation(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
-    const struct json *arguments = json_read(STR("{\"code\":\"return 6*7\"}"), arena, &e);
+    size_t i = 0;
+    while (!a->rows[i].trial)
+        i++;
+    const struct json *arguments = json_read(str_of(a->rows[i].trial), arena, &e);
     struct caller doctor = {.name = "doctor"};
     struct answer out = {0};
     buf_init(&out.json, CALL_MEMORY);
-    bool ok = actions_call(a, action_named(a, STR("evaluate_note_code")), arguments,
-                           &doctor, &out, &e) &&
-              !out.is_error;
+    bool ok =
+        actions_call(a, &a->shown[i], arguments, &doctor, &out, &e) && !out.is_error;
     const struct json *answer = ok ? NULL : json_read(buf_view(&out.json), arena, &e);
     struct str why = json_str(json_get(answer, "error"));
     put_check(l, "evaluation of code", ok,

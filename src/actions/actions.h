@@ -259,6 +259,7 @@ bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
 
 /* The names of all host calls, for who opens a guard. */
 const char *const *actions_call_names(size_t *count);
+struct guard_options actions_guard_options(void);
 
 /* `fn` hears of alerts, until it is taken off again; guard_on_alert(). */
 void actions_on_alert(struct actions *a, alert_fn *fn, void *arg);

@@ -1,6 +1,7 @@
 /* The table of host calls, joined from its groups. To add a call: a row in its group's
  * file (calls_<namespace>.c), and its function. calling.c performs them. */
 #include "actions/calls.h"
+#include "actions/api.h"
 
 static const struct host_call_group *const groups[] = {
     /* One namespace's stand together. */
@@ -13,6 +14,7 @@ static const struct host_call_group *const groups[] = {
 static const struct host_call *table[HOST_CALLS_MAX];
 static struct script_row rows[HOST_CALLS_MAX];
 static const char *names[HOST_CALLS_MAX];
+static const struct host_call_group *group_of[HOST_CALLS_MAX];
 static size_t table_size;
 
 static void join_groups(void)
@@ -21,6 +23,7 @@ static void join_groups(void)
         for (size_t i = 0; i < groups[g]->count; i++) {
             must(table_size < HOST_CALLS_MAX);
             rows[table_size] = groups[g]->rows[i].row;
+            group_of[table_size] = groups[g];
             names[table_size] = groups[g]->rows[i].row.name;
             table[table_size++] = &groups[g]->rows[i];
         }
@@ -54,6 +57,50 @@ const char *const *actions_call_names(size_t *count)
     return names;
 }
 
+/* "x" of "tools.x". */
+static bool names_member(struct str name, struct str space, struct str *x)
+{
+    *x = (struct str){name.at + space.n + 1, name.n - space.n - 1};
+    return name.n > space.n + 1 && !memcmp(name.at, space.at, space.n) &&
+           name.at[space.n] == '.';
+}
+
+bool host_call_is_family(struct str x)
+{
+    size_t count;
+    const struct host_call *const *calls = host_calls(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct str own;
+        if (group_of[i]->family &&
+            names_member(str_of(calls[i]->row.name), api_namespace(calls[i]), &own) &&
+            str_eq(own, x))
+            return true;
+    }
+    return false;
+}
+
+/* Aliases, and names of families: "notes.save", "tools.jq", "customFunctions.*". */
+static bool is_further_name(struct str pattern)
+{
+    for (size_t i = 0; i < table_size; i++) {
+        struct str space = api_namespace(table[i]), x;
+        if (table[i]->alias && str_is(pattern, table[i]->alias))
+            return true;
+        if (!group_of[i]->family || !names_member(pattern, space, &x))
+            continue;
+        if (str_is(x, "*") || group_of[i]->family(x))
+            return true;
+    }
+    return false;
+}
+
+struct guard_options actions_guard_options(void)
+{
+    struct guard_options o = {.further = is_further_name};
+    o.calls = actions_call_names(&o.call_count);
+    return o;
+}
+
 const struct json *call_options(const struct json *args, const char *call, struct err *e)
 {
     const struct json *v = json_at(args, 0);
@@ -83,6 +130,41 @@ const struct host_call *host_call_named(const char *name)
     const struct host_call *const *calls;
     size_t i = number_of(name, &calls, &count);
     return i < count ? calls[i] : NULL;
+}
+
+const struct host_call_group *host_call_group_of(const struct host_call *c)
+{
+    size_t i = 0;
+    while (i < table_size && table[i] != c)
+        i++;
+    must(i < table_size);
+    return group_of[i];
+}
+
+struct permit_need host_call_need(const struct host_call *c)
+{
+    return (struct permit_need){.name = c->row.name,
+                                .alias = c->alias,
+                                .least = c->level,
+                                .writes = c->row.writes,
+                                .scopeless = c->scopeless,
+                                .always = c->always};
+}
+
+const struct host_call *host_call_of_right(enum right r)
+{
+    size_t count, i = 0;
+    const struct host_call *const *calls = host_calls(&count);
+    while (i < count && calls[i]->right != r)
+        i++;
+    must(i < count);
+    return calls[i];
+}
+
+bool right_permitted(const struct permit *p, enum right r, struct err *e)
+{
+    struct permit_need need = host_call_need(host_call_of_right(r));
+    return permit_call(p, &need, e);
 }
 
 uint32_t host_call_number(const char *name)

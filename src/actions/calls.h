@@ -177,6 +177,18 @@ struct cancel *calling_cancel(struct calling *x);
 /* It needs nothing of the vault any more: others may go to another one while it waits. */
 void calling_leave_vault(struct calling *x);
 
+/* What somebody may do with notes, whichever way: who may make the call that carries it. */
+enum right {
+    RIGHT_NONE,
+    RIGHT_READ_NOTES,
+    RIGHT_READ_TYPES,
+    RIGHT_LIST_NOTES,
+    RIGHT_CREATE_NOTES,
+    RIGHT_CHANGE_NOTES,
+    RIGHT_DELETE_NOTES,
+    RIGHT_MOVE_NOTES
+};
+
 /* A row of the one table from which the namespaces in code, what agents read and
  * the names of permissions come. */
 struct host_call {
@@ -187,7 +199,11 @@ struct host_call {
     const char *summary; /* one line: what it does */
     host_call_fn *call;  /* NULL: it is code of the guest's own */
     enum level level;    /* the least trusted level that may call it */
-    bool inner;          /* serves what another file tells of: not told of itself */
+    const char *alias;   /* what lists of a policy may call it besides; NULL */
+    bool scopeless;      /* as permit_need has them */
+    bool always;
+    enum right right; /* that other ways to the same ask for; RIGHT_NONE: it is no such */
+    bool inner;       /* serves what another file tells of: not told of itself */
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
@@ -216,6 +232,11 @@ struct host_call {
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
+    const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
+    /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be
+     * this x? NULL: there are none. */
+    bool (*family)(struct str x);
+    bool (*is_installed)(const struct actions_parts *p); /* NULL: always */
 };
 extern const struct host_call_group api_calls;
 extern const struct host_call_group fetch_calls;
@@ -270,6 +291,14 @@ bool files_check(const struct place *place, struct err *e);
 void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);
+/* The one row that carries a right. */
+const struct host_call *host_call_of_right(enum right r);
+/* Is it the name of a row where there are others besides, which so cannot be called it? */
+bool host_call_is_family(struct str x);
+const struct host_call_group *host_call_group_of(const struct host_call *c);
+struct permit_need host_call_need(const struct host_call *c);
+/* May who has this permit do so? false and ERR_DENIED. */
+bool right_permitted(const struct permit *p, enum right r, struct err *e);
 /* Its number in the table, where it must be. */
 uint32_t host_call_number(const char *name);
 

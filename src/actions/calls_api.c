@@ -115,6 +115,8 @@ static const struct host_call rows[] = {
      "finds methods by what they do, best first",
      call_search,
      LEVEL_ZERO,
+     .scopeless = true,
+     .always = true,
      .steady = true,
      .details =
          "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
@@ -125,10 +127,12 @@ static const struct host_call rows[] = {
      "tells all about a method, a namespace or a type, by name",
      call_describe,
      LEVEL_ZERO,
+     .scopeless = true,
+     .always = true,
      .steady = true,
      .details = "Without a name: all namespaces and types.",
      .errors = "NotFound: there is nothing of that name; the message says what is near.",
      .example = "api.describe('notes.update')",
      .words = "help docs documentation signature usage man reference types schema"},
 };
-const struct host_call_group api_calls = {rows, LENGTH(rows)};
+const struct host_call_group api_calls = {.rows = rows, .count = LENGTH(rows)};

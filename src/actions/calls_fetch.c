@@ -323,4 +323,4 @@ static const struct host_call rows[] = {
      .words =
          "http https request get post url download web internet api rest axios network"},
 };
-const struct host_call_group fetch_calls = {rows, LENGTH(rows)};
+const struct host_call_group fetch_calls = {.rows = rows, .count = LENGTH(rows)};

@@ -646,4 +646,4 @@ static const struct host_call rows[] = {
      .example = "fs.writeFileSync('/a.txt', 'abc');\nawait fs.truncate('/a.txt', 1);",
      .steady = true, .errors = ERRORS, .words = "cut resize truncateSync"},
 };
-const struct host_call_group fs_calls = {rows, LENGTH(rows)};
+const struct host_call_group fs_calls = {.rows = rows, .count = LENGTH(rows)};

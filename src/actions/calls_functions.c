@@ -7,6 +7,7 @@
 #include "actions/calls.h"
 #include "actions/checking.h"
 #include "actions/function_load.h"
+#include "actions/functioning.h"
 
 EMBED(functions_js, "src/actions/functions.js");
 
@@ -121,4 +122,5 @@ static const struct host_call rows[] = {
      .asks = true,
      .inner = true},
 };
-const struct host_call_group functions_calls = {rows, LENGTH(rows)};
+const struct host_call_group functions_calls = {
+    .rows = rows, .count = LENGTH(rows), .family = functioning_may_name};

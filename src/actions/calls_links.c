@@ -125,4 +125,5 @@ static const struct host_call rows[] = {
      .example = "await links.migrate()",
      .words = "migrateLinks rebuild reindex refresh tables"},
 };
-const struct host_call_group links_calls = {rows, LENGTH(rows)};
+const struct host_call_group links_calls = {
+    .rows = rows, .count = LENGTH(rows), .subject = "link"};

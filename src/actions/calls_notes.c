@@ -91,6 +91,8 @@ static const struct host_call rows[] = {
      "creates a note in the folder of its type",
      call_create,
      LEVEL_LIMITED,
+     .alias = "notes.save",
+     .right = RIGHT_CREATE_NOTES,
      .reviewed = true,
      .details =
          "The title becomes the file's name; type is 'note' by default. type_id is "
@@ -110,6 +112,7 @@ static const struct host_call rows[] = {
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
      LEVEL_ZERO,
+     .right = RIGHT_READ_NOTES,
      .steady = true,
      .details =
          "null where there is none. content is what stands behind the frontmatter; "
@@ -131,6 +134,8 @@ static const struct host_call rows[] = {
      "replaces a note's content, or merges its metadata, or both",
      call_update,
      LEVEL_LIMITED,
+     .alias = "notes.save",
+     .right = RIGHT_CHANGE_NOTES,
      .reviewed = true,
      .details =
          "metadata is merged key by key, null removes a key. markdown takes the place of the "
@@ -153,6 +158,7 @@ static const struct host_call rows[] = {
      "moves a note to the trash",
      call_delete,
      LEVEL_FULL,
+     .right = RIGHT_DELETE_NOTES,
      .reviewed = true,
      .details = "Where other notes link to it nothing is done, and warnings lists them, "
                 "unless confirm is true. backup_path is where the file lies now. With "
@@ -167,6 +173,7 @@ static const struct host_call rows[] = {
      "notes without their content, the one updated last first",
      call_list,
      LEVEL_ZERO,
+     .right = RIGHT_LIST_NOTES,
      .steady = true,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
@@ -197,4 +204,5 @@ static const struct host_call rows[] = {
      .words =
          "find look grep text fulltext match query regex searchNotes where contains"},
 };
-const struct host_call_group notes_calls = {rows, LENGTH(rows)};
+const struct host_call_group notes_calls = {
+    .rows = rows, .count = LENGTH(rows), .subject = "note"};

@@ -83,6 +83,7 @@ static const struct host_call rows[] = {
      "what a type is for, how its notes are to be written, and its metadata schema",
      call_get,
      LEVEL_FULL,
+     .right = RIGHT_READ_TYPES,
      .details = "schema_error tells why a schema that a person wrote cannot be read.",
      .errors =
          "NotFound: neither a folder nor a description; the message names the types.",
@@ -122,4 +123,5 @@ static const struct host_call rows[] = {
      .example = "await noteTypes.delete({type_name: 'meeting', action: 'error'})",
      .words = "drop kind class category"},
 };
-const struct host_call_group note_types_calls = {rows, LENGTH(rows)};
+const struct host_call_group note_types_calls = {
+    .rows = rows, .count = LENGTH(rows), .subject = "type"};

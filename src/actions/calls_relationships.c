@@ -86,4 +86,5 @@ static const struct host_call rows[] = {
      .example = "await relationships.getClusteringCoefficient('project/Plan')",
      .words = "cluster density community graph network analysis"},
 };
-const struct host_call_group relationships_calls = {rows, LENGTH(rows)};
+const struct host_call_group relationships_calls = {
+    .rows = rows, .count = LENGTH(rows), .subject = "relat"};

@@ -108,4 +108,5 @@ static const struct host_call rows[] = {
      .words =
          "select database join group count aggregate statistics sqlite searchNotesSQL"},
 };
-const struct host_call_group search_calls = {rows, LENGTH(rows)};
+const struct host_call_group search_calls = {
+    .rows = rows, .count = LENGTH(rows), .subject = "note"};

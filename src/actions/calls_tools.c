@@ -214,4 +214,5 @@ static const struct host_call rows[] = {
      .words = "help man usage options schema manifest",
      .asks = true},
 };
-const struct host_call_group tools_calls = {rows, LENGTH(rows)};
+const struct host_call_group tools_calls = {
+    .rows = rows, .count = LENGTH(rows), .family = tool_name_fits};

@@ -219,4 +219,5 @@ static const struct host_call rows[] = {
      .example = "await vaults.remove('work')",
      .words = "delete unregister forget detach removeVault"},
 };
-const struct host_call_group vaults_calls = {rows, LENGTH(rows)};
+const struct host_call_group vaults_calls = {
+    .rows = rows, .count = LENGTH(rows), .subject = "vault"};

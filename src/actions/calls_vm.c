@@ -1,6 +1,7 @@
 /* The host calls vm.*: Linux machines for code. What code sees of vm.exec is vm.js. */
 #include "actions/calls.h"
 #include "actions/machines.h"
+#include "actions/parts.h"
 
 EMBED(vm_js, "src/actions/vm.js");
 
@@ -144,4 +145,5 @@ static const struct host_call rows[] = {
          "return (await vm.list()).map((m) => [m.machine, m.state, m.memory_bytes]);",
      .words = "which running machines state memory"},
 };
-const struct host_call_group vm_calls = {rows, LENGTH(rows)};
+const struct host_call_group vm_calls = {
+    .rows = rows, .count = LENGTH(rows), .is_installed = parts_have_machine};

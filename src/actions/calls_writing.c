@@ -183,6 +183,7 @@ static const struct host_call rows[] = {
      "moves a note to another type, which is its first folder; the links to it follow",
      call_move,
      LEVEL_FULL,
+     .right = RIGHT_MOVE_NOTES,
      .reviewed = true,
      .details =
          "Links in other notes are rewritten, and the note's own relative links go on to "
@@ -290,4 +291,5 @@ static const struct host_call rows[] = {
                 "await notes.restore({backup_path: last.backup_path})",
      .words = "deleted removed bin recover undelete"},
 };
-const struct host_call_group writing_calls = {rows, LENGTH(rows)};
+const struct host_call_group writing_calls = {
+    .rows = rows, .count = LENGTH(rows), .subject = "note"};

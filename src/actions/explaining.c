@@ -17,10 +17,8 @@
 
 const struct json *known_names(const struct action_call *c)
 {
-    struct err none = {0};
-    return c->row && c->row->run == action_run_script
-               ? json_read(STR("{\"host\":0,\"workspace_id\":0}"), c->arena, &none)
-               : json_get(c->arguments, "context");
+    return c->row && c->row->variables ? c->row->variables(c)
+                                       : json_get(c->arguments, "context");
 }
 
 /* Is the function that its code binds under its name an async one? */

@@ -1,6 +1,7 @@
 /* The table of actions about custom functions, a part of the one in list.c. All but the
  * first are found by find_tools rather than listed. Source: seed 001. */
 #include "actions/function_actions.h"
+#include "actions/resolve.h"
 
 #define STRING "{\"type\":\"string\"}"
 #define BOOLEAN "{\"type\":\"boolean\"}"
@@ -161,6 +162,7 @@ const struct action_row function_rows[] = {
      .checked = register_checked,
      .refuse = function_refused,
      .permission = "customFunctions.register",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE},
     {.shown = {ACTION(
@@ -173,6 +175,7 @@ const struct action_row function_rows[] = {
      .checked = test_checked,
      .refuse = function_refused,
      .permission = "customFunctions.test",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -183,6 +186,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_list_functions,
      .permission = "customFunctions.list",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown =
@@ -194,6 +198,7 @@ const struct action_row function_rows[] = {
      .run = action_validate_function,
      .checked = validate_checked,
      .permission = "customFunctions.validate",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -204,6 +209,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_get_function,
      .permission = "customFunctions.get",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown =
@@ -217,6 +223,7 @@ const struct action_row function_rows[] = {
      .checked = update_checked,
      .refuse = function_refused,
      .permission = "customFunctions.update",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -230,6 +237,7 @@ const struct action_row function_rows[] = {
      .run = action_delete_functions,
      .refuse = function_refused,
      .permission = "customFunctions.delete",
+     .resolve = resolve_functions,
      .writes = true,
      .seldom = true},
     {.shown = {ACTION("duplicate_custom_function", "Copy a custom function",
@@ -238,6 +246,7 @@ const struct action_row function_rows[] = {
      .run = action_duplicate_function,
      .refuse = function_refused,
      .permission = "customFunctions.register",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -250,6 +259,7 @@ const struct action_row function_rows[] = {
      .run = action_rollback_function,
      .refuse = function_refused,
      .permission = "customFunctions.rollback",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -261,6 +271,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_function_versions,
      .permission = "customFunctions.versions",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown = {ACTION("export_custom_functions", "Export custom functions",
@@ -270,6 +281,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_export_functions,
      .permission = "customFunctions.export",
+     .resolve = resolve_functions,
      .least = LEVEL_LIMITED,
      .seldom = true},
     {.shown = {ACTION("import_custom_functions", "Import custom functions",
@@ -280,6 +292,7 @@ const struct action_row function_rows[] = {
      .run = action_import_functions,
      .refuse = function_refused,
      .permission = "customFunctions.import",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -290,6 +303,7 @@ const struct action_row function_rows[] = {
      .run = action_backup_functions,
      .refuse = function_refused,
      .permission = "customFunctions.backup",
+     .resolve = resolve_functions,
      .writes = true,
      .seldom = true},
     {.shown = {ACTION(
@@ -301,6 +315,7 @@ const struct action_row function_rows[] = {
      .run = action_restore_functions,
      .refuse = function_refused,
      .permission = "customFunctions.restore",
+     .resolve = resolve_functions,
      .writes = true,
      .seldom = true},
     {.shown = {ACTION("migrate_custom_functions", "Check all custom functions again",
@@ -311,6 +326,7 @@ const struct action_row function_rows[] = {
      .run = action_migrate_functions,
      .refuse = function_refused,
      .permission = "customFunctions.migrate",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -322,6 +338,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_function_stats,
      .permission = "customFunctions.stats",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown = {ACTION("custom_function_templates", "Templates of custom functions",
@@ -331,6 +348,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_function_templates,
      .permission = "customFunctions.templates",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
 };

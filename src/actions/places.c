@@ -43,16 +43,15 @@ void place_close(struct place *p)
     permit_close(&p->permit);
 }
 
-static bool may_see(const struct place *p, const char *name)
+static bool may_see(const struct place *p, enum right r)
 {
     struct err none = {0};
-    const struct host_call *c = host_call_named(name);
-    return permit_call(&p->permit, c->row.name, c->level, false, &none);
+    return right_permitted(&p->permit, r, &none);
 }
 
 bool place_sees_notes(const struct place *p)
 {
-    return may_see(p, "notes.get");
+    return may_see(p, RIGHT_READ_NOTES);
 }
 
 struct vault *place_view(const struct place *p, struct vault *v, struct cancel *first,
@@ -60,7 +59,7 @@ struct vault *place_view(const struct place *p, struct vault *v, struct cancel *
 {
     const struct vault_view view = {.author = account_author(p->part),
                                     .notes = place_sees_notes(p),
-                                    .types = may_see(p, "noteTypes.get"),
+                                    .types = may_see(p, RIGHT_READ_TYPES),
                                     .cancel = {first, second},
                                     .review = review};
     return v ? vault_as(v, &view) : NULL;
@@ -173,8 +172,9 @@ bool evaluation_go(struct evaluation *v, unsigned vault, struct err *e)
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e)
 {
+    struct permit_need need = host_call_need(c);
     if (!c->asks)
-        return permit_call(&v->here->permit, c->row.name, c->level, c->row.writes, e);
+        return permit_call(&v->here->permit, &need, e);
     return v->here->permit.level <= c->level ||
            err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", c->row.name,
                    level_name(v->here->permit.level));

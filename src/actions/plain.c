@@ -16,12 +16,10 @@ static bool refuse_unknown(const struct action_call *c, struct vault *vault,
 {
     struct err none = {0};
     struct str name = json_str(json_get(c->arguments, "identifier"));
-    const struct host_call *list = host_call_named("notes.list");
     scoped_buf struct buf near;
     buf_init(&near, (size_t)16 << 10);
     struct json_writer w = json_writer(&near);
-    if (!list ||
-        !permit_call(&c->place->permit, list->row.name, list->level, false, &none) ||
+    if (!right_permitted(&c->place->permit, RIGHT_LIST_NOTES, &none) ||
         !notes_nearest(vault, name, 3, &w, &none) || near.n <= 2)
         buf_clear(&near);
     return err_set(e, ERR_NOT_FOUND,
@@ -97,6 +95,14 @@ bool action_update_note(const struct action_call *c, struct answer *out, struct 
     return vault && notes_update(vault, c->arguments, &w, e) && note_answer(out, e);
 }
 
+struct permit_need action_rename_note_asks(const struct action_call *c,
+                                           struct permit_need need)
+{
+    return json_get(c->arguments, "new_type")
+               ? host_call_need(host_call_of_right(RIGHT_MOVE_NOTES))
+               : need;
+}
+
 /* By another title, or to another type: one of the two. */
 bool action_rename_note(const struct action_call *c, struct answer *out, struct err *e)
 {
@@ -106,8 +112,7 @@ bool action_rename_note(const struct action_call *c, struct answer *out, struct 
         return err_set(e, ERR_INVALID,
                        "give new_title, or new_type, and not both; nothing was changed");
     /* rename_note asks for notes.rename; the other half has a permission of its own. */
-    const struct host_call *move = host_call_named("notes.move");
-    if (type && !permit_call(&c->place->permit, move->row.name, move->level, true, e))
+    if (type && !right_permitted(&c->place->permit, RIGHT_MOVE_NOTES, e))
         return false;
     scoped(vault_close) struct vault *vault = action_own_vault(c, e);
     struct json_writer w = json_writer(&out->json);

@@ -90,6 +90,12 @@ static const struct json *without_name(const struct action_call *c, struct err *
                                                 : NULL;
 }
 
+/* It runs actions, too, for clients that only call what is in their list. */
+struct str action_run_tool_name(const struct json *arguments)
+{
+    return json_str(json_get(arguments, "name"));
+}
+
 bool action_run_tool(const struct action_call *c, struct answer *out, struct err *e)
 {
     const struct json *pipeline = json_get(c->arguments, "pipeline");
@@ -109,21 +115,11 @@ bool action_run_tool(const struct action_call *c, struct answer *out, struct err
 
 /* ---- find_tools ------------------------------------------------------------------- */
 
-/* The namespaces of what notes are about, and the word for what one is about. */
-static const struct {
-    const char *prefix, *word;
-} subjects[] = {
-    {"notes.", "note"},       {"noteTypes.", "type"},      {"links.", "link"},
-    {"hierarchy.", "parent"}, {"relationships.", "relat"}, {"vaults.", "vault"},
-};
-
-/* Is it one of those, and asked for by its word? */
-static bool is_subject(const char *call, struct str words)
+/* Is it about something, and asked for by the word for that? */
+static bool is_subject(const struct host_call *call, struct str words)
 {
-    for (size_t i = 0; i < LENGTH(subjects); i++)
-        if (str_starts(str_of(call), subjects[i].prefix))
-            return memmem(words.at, words.n, subjects[i].word, strlen(subjects[i].word));
-    return false;
+    const char *subject = host_call_group_of(call)->subject;
+    return subject && memmem(words.at, words.n, subject, strlen(subject));
 }
 
 /* What is asked for may be what code calls, and no tool at all. */
@@ -133,8 +129,10 @@ static void put_code(const struct action_call *c, struct str words, struct json_
     char name[64], text[300];
     const struct host_call *call =
         words.n && api_nearest(words, name) ? host_call_named(name) : NULL;
-    if (!call || !is_subject(name, words) ||
-        !permit_call(&c->place->permit, name, call->level, call->row.writes, &none))
+    if (!call || !is_subject(call, words))
+        return;
+    struct permit_need need = host_call_need(call);
+    if (!permit_call(&c->place->permit, &need, &none))
         return;
     (void)snprintf(text, sizeof text, "evaluate_note_code: await %s(...) %s", name,
                    call->summary);

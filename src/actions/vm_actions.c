@@ -12,6 +12,12 @@ bool action_vm_exec(const struct action_call *c, struct answer *out, struct err 
     return true;
 }
 
+void action_vm_exec_refused(const struct action_call *c, enum err_code outcome)
+{
+    struct tool_call call = tool_call_of(c);
+    machines_refused(&call, c->arguments, outcome);
+}
+
 bool action_vm_start(const struct action_call *c, struct answer *out, struct err *e)
 {
     struct tool_call call = tool_call_of(c);
