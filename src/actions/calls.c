@@ -101,6 +101,30 @@ struct guard_options actions_guard_options(void)
     return o;
 }
 
+const struct host_call_group *const *host_call_groups(size_t *count)
+{
+    *count = LENGTH(groups);
+    return groups;
+}
+
+const struct feature *feature_of(uint32_t bit)
+{
+    size_t i = 0;
+    while (i < LENGTH(groups) && (!groups[i]->feature || groups[i]->feature->bit != bit))
+        i++;
+    must(i < LENGTH(groups));
+    return groups[i]->feature;
+}
+
+uint32_t features_asked(const struct json *options)
+{
+    uint32_t features = 0;
+    for (uint32_t bit = 1; bit < 1u << FEATURES; bit <<= 1)
+        if (json_bool(json_get(options, feature_of(bit)->option), false))
+            features |= bit;
+    return features;
+}
+
 const struct json *call_options(const struct json *args, const char *call, struct err *e)
 {
     const struct json *v = json_at(args, 0);

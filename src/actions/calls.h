@@ -7,8 +7,16 @@
 /* ---- the host calls ----------------------------------------------------- */
 
 /* Bits of script_row.feature: what an evaluation has only where it asked for it. */
-#define FEATURE_NETWORK 1u /* enableNetwork */
-#define FEATURE_FILES 2u   /* enableFileSystem */
+#define FEATURE_NETWORK 1u
+#define FEATURE_FILES 2u
+#define FEATURES 2u
+struct feature {
+    uint32_t bit;
+    const char *option;  /* of an evaluation: "enableNetwork" */
+    const char *missing; /* a sentence where code lacks its global */
+    const char *world; /* declarations of what comes with it besides the rows, or NULL */
+    bool (*check)(const struct place *p, struct err *e); /* may code there have it? */
+};
 
 /* What host calls leave behind for the words of a failure (advice.c). */
 struct advice {
@@ -207,6 +215,7 @@ struct host_call {
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
+    bool reads; /* it is called for its answer alone */
     /* All that it writes is a change of own_vault(), and so can be told before it is made. */
     bool reviewed;
     bool names_vault; /* and changes what the list of vaults says of it */
@@ -228,6 +237,8 @@ struct host_call {
     const char *words;   /* synonyms for api.search, and names that agents guess */
 };
 
+#define STEADY_QUESTION .steady = true, .reads = true
+
 /* The rows of one namespace, each group in its file calls_<namespace>.c. */
 struct host_call_group {
     const struct host_call *rows;
@@ -237,6 +248,15 @@ struct host_call_group {
      * this x? NULL: there are none. */
     bool (*family)(struct str x);
     bool (*is_installed)(const struct actions_parts *p); /* NULL: always */
+    const struct feature *feature;                       /* of all its rows; NULL: none */
+    /* Code has the namespace as an interface of this name, whose rows have each a twin
+     * NAMESync, which answers at once; NULL: it has not. */
+    const char *interface;
+    const char *const *members; /* of it besides the rows, up to a NULL; or NULL */
+    /* Tells the linter which names of the family there are, a pair of the open object. */
+    void (*put_names)(const struct action_call *c, struct json_writer *w);
+    /* Appends members of the declaration that are no rows; NULL: there are none. */
+    void (*declare)(struct buf *out);
 };
 extern const struct host_call_group api_calls;
 extern const struct host_call_group fetch_calls;
@@ -253,6 +273,12 @@ extern const struct host_call_group utils_calls;
 extern const struct host_call_group vaults_calls;
 extern const struct host_call_group vm_calls;
 extern const struct host_call_group writing_calls;
+
+const struct host_call_group *const *host_call_groups(size_t *count);
+/* The feature of this bit. */
+const struct feature *feature_of(uint32_t bit);
+/* The features that the options of an evaluation ask for. */
+uint32_t features_asked(const struct json *options);
 
 /* All rows, as script knows them by their number. */
 const struct host_call *const *host_calls(size_t *count);
@@ -284,10 +310,6 @@ bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e);
 /* May this evaluation call it, where it works now? false and ERR_DENIED. */
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);
-/* May code there be given fetch at all? false and ERR_DENIED, with what a person can do. */
-bool network_check(const struct place *place, struct err *e);
-/* May the place have files at all? false and ERR_DENIED. */
-bool files_check(const struct place *place, struct err *e);
 void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);

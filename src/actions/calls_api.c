@@ -117,7 +117,7 @@ static const struct host_call rows[] = {
      LEVEL_ZERO,
      .scopeless = true,
      .always = true,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
      .example = "api.search('who links to a note')",
@@ -129,7 +129,7 @@ static const struct host_call rows[] = {
      LEVEL_ZERO,
      .scopeless = true,
      .always = true,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Without a name: all namespaces and types.",
      .errors = "NotFound: there is nothing of that name; the message says what is near.",
      .example = "api.describe('notes.update')",

@@ -78,7 +78,7 @@ static struct egress_rules *read_rules(const struct policy *p, struct err *e)
 
 /* ---- sessions ----------------------------------------------------------- */
 
-bool network_check(const struct place *place, struct err *e)
+static bool network_check(const struct place *place, struct err *e)
 {
     const struct permit *p = &place->permit;
     if (p->level != LEVEL_FULL)
@@ -323,4 +323,42 @@ static const struct host_call rows[] = {
      .words =
          "http https request get post url download web internet api rest axios network"},
 };
-const struct host_call_group fetch_calls = {.rows = rows, .count = LENGTH(rows)};
+/* What comes besides fetch. */
+static const char world[] =
+    "/** This, the two below and fetch are there with enableNetwork only. */\n"
+    "declare class Headers {\n"
+    "  constructor(init?: Headers | [string, string][] | {[name: string]: string});\n"
+    "  append(name: string, value: string): void; set(name: string, value: string): void;\n"
+    "  delete(name: string): void; has(name: string): boolean;\n"
+    "  get(name: string): string | null; getSetCookie(): string[];\n"
+    "  keys(): IterableIterator<string>; values(): IterableIterator<string>;\n"
+    "  entries(): IterableIterator<[string, string]>;\n"
+    "  [Symbol.iterator](): IterableIterator<[string, string]>;\n"
+    "  forEach(run: (value: string, name: string, headers: Headers) => void): void;\n"
+    "}\n"
+    "declare class Request {\n"
+    "  constructor(input: string | URL | Request, init?: RequestOptions);\n"
+    "  readonly url: string; readonly method: string; readonly headers: Headers;\n"
+    "  readonly redirect: string; readonly signal: AbortSignal; readonly bodyUsed: boolean;\n"
+    "  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>;\n"
+    "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Request;\n"
+    "}\n"
+    "declare class Response {\n"
+    "  constructor(body?: RequestOptions['body'], init?: {status?: number; statusText?: string; headers?: RequestOptions['headers']});\n"
+    "  static json(data: any, init?: {status?: number; headers?: RequestOptions['headers']}): Response;\n"
+    "  static error(): Response; static redirect(url: string | URL, status?: number): Response;\n"
+    "  readonly status: number; readonly ok: boolean; readonly statusText: string; readonly url: string;\n"
+    "  readonly headers: Headers; readonly redirected: boolean; readonly type: string; readonly bodyUsed: boolean;\n"
+    "  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>;\n"
+    "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Response;\n"
+    "}\n";
+
+static const struct feature feature = {
+    .bit = FEATURE_NETWORK,
+    .option = "enableNetwork",
+    .missing = "The network is there only with enableNetwork, where the person's policy "
+               "names the host.",
+    .world = world,
+    .check = network_check};
+const struct host_call_group fetch_calls = {
+    .rows = rows, .count = LENGTH(rows), .feature = &feature};

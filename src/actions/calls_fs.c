@@ -59,7 +59,7 @@ static bool may_keep_files(const struct evaluation *v, struct err *e)
     return true;
 }
 
-bool files_check(const struct place *place, struct err *e)
+static bool files_check(const struct place *place, struct err *e)
 {
     const struct permit *p = &place->permit;
     if (!p->policy->file_system)
@@ -646,4 +646,24 @@ static const struct host_call rows[] = {
      .example = "fs.writeFileSync('/a.txt', 'abc');\nawait fs.truncate('/a.txt', 1);",
      .steady = true, .errors = ERRORS, .words = "cut resize truncateSync"},
 };
-const struct host_call_group fs_calls = {.rows = rows, .count = LENGTH(rows)};
+static const struct feature feature = {
+    .bit = FEATURE_FILES,
+    .option = "enableFileSystem",
+    .missing =
+        "Files are there only with enableFileSystem; notes are read with notes.get.",
+    .check = files_check};
+
+/* What fs.js makes there besides. */
+static const char *const members[] = {"promises", "constants", NULL};
+static void declare_members(struct buf *out)
+{
+    buf_cstr(out, "  /** The same calls again, as in Node. */\n"
+                  "  readonly promises: FileSystem;\n"
+                  "  readonly constants: {readonly [name: string]: number};\n");
+}
+const struct host_call_group fs_calls = {.rows = rows,
+                                         .count = LENGTH(rows),
+                                         .feature = &feature,
+                                         .interface = "FileSystem",
+                                         .members = members,
+                                         .declare = declare_members};

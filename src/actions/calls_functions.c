@@ -122,5 +122,7 @@ static const struct host_call rows[] = {
      .asks = true,
      .inner = true},
 };
-const struct host_call_group functions_calls = {
-    .rows = rows, .count = LENGTH(rows), .family = functioning_may_name};
+const struct host_call_group functions_calls = {.rows = rows,
+                                                .count = LENGTH(rows),
+                                                .family = functioning_may_name,
+                                                .put_names = functioning_put_names};

@@ -113,7 +113,7 @@ static const struct host_call rows[] = {
      "the ids from the topmost note down to this one",
      call_path,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Of several parents the one whose path comes first is followed.",
      .errors = NOT_THERE,
      .example = "const way = await hierarchy.getPath('meeting/Standup')",
@@ -123,7 +123,7 @@ static const struct host_call rows[] = {
      "everything beneath a note, level by level",
      call_descendants,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "depth is 1 for its children. A note with several parents has a row for "
                 "each of them, and is gone into once.",
      .errors = "LimitExceeded: more than 100,000 rows; give max_depth. " NOT_THERE,
@@ -134,7 +134,7 @@ static const struct host_call rows[] = {
      "the subnotes of a note, in their order",
      call_children,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Entries that mean no note, come twice or lead round in a circle are left "
          "out.",
@@ -146,7 +146,7 @@ static const struct host_call rows[] = {
      "the notes that have this one as a subnote",
      call_parents,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Sorted by the parents' paths; position is the note's place in each list.",
      .errors = NOT_THERE,

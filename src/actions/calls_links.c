@@ -51,7 +51,7 @@ static const struct host_call rows[] = {
      "all links of a note: to notes, to addresses, and from other notes",
      call_for_note,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "target_note_id is null where a link is broken: no note is called so, or several "
          "are. Links in code blocks do not count. link_type is 'wiki', 'markdown' or "
@@ -65,7 +65,7 @@ static const struct host_call rows[] = {
      "the links that lead to a note",
      call_backlinks,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Whatever they call it: id, path, uid, title or file name. Sorted by the "
                 "path of the note that they stand in.",
      .errors = "NotFound: no such note. Conflict: several notes have that title.",
@@ -77,7 +77,7 @@ static const struct host_call rows[] = {
      "all links of the vault that lead to a note",
      call_list,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "By the path of the note that they stand in. With hierarchy: true also who stands "
          "beneath whom: rows of kind 'hierarchy', whose line is 0. limit is 10,000 by "
@@ -91,7 +91,7 @@ static const struct host_call rows[] = {
      "links that lead to no note",
      call_find_broken,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "reason is 'missing', or 'ambiguous' where several notes have that name. Links to "
          "files that are no notes are not looked at. limit is 10,000 by default and at "
@@ -106,7 +106,7 @@ static const struct host_call rows[] = {
      "the notes with certain links",
      call_search_by,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Each criterion that is given must hold, for any one of its strings. A domain "
          "stands for all beneath it. broken_links: false finds the notes without any. "

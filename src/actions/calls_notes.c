@@ -174,7 +174,7 @@ static const struct host_call rows[] = {
      call_list,
      LEVEL_ZERO,
      .right = RIGHT_LIST_NOTES,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
          "of the page before, with order: 'path' its path. fields picks the fields of the "
@@ -193,7 +193,7 @@ static const struct host_call rows[] = {
      "full-text search over titles, contents and tags, best first",
      call_search,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "

@@ -69,6 +69,7 @@ static const struct host_call rows[] = {
      "all types: folders that exist, and those that are described",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .details =
          "filename is null where a type is a folder without a description. With fields: true "
          "also which properties its notes have (keys of the frontmatter and sections of level "
@@ -83,6 +84,7 @@ static const struct host_call rows[] = {
      "what a type is for, how its notes are to be written, and its metadata schema",
      call_get,
      LEVEL_FULL,
+     .reads = true,
      .right = RIGHT_READ_TYPES,
      .details = "schema_error tells why a schema that a person wrote cannot be read.",
      .errors =

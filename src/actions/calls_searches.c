@@ -55,7 +55,7 @@ static const struct host_call rows[] = {
      "notes by type, tags, metadata, dates and words, sorted and in pages",
      call_advanced,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "All that is given must hold. tags: all of them. metadata: {key: value}, a list "
          "means any of its values. A key may be a path ('a.b'); a value that is a list meets "
@@ -78,7 +78,7 @@ static const struct host_call rows[] = {
      "notes that have these words, in which no sign is special",
      call_by_text,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "As notes.search, but quotes and operators are text like all else.",
      .example = "await notes.searchByText('what he said: \"never\"')",
      .words = "plain literal words searchNotesByText"},
@@ -90,7 +90,7 @@ static const struct host_call rows[] = {
      call_sql,
      LEVEL_FULL,
      .begin = begin_sql,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Views: notes(id, uid, title, type, path, filename, created, updated, size, "
          "content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, "

@@ -201,6 +201,7 @@ static const struct host_call rows[] = {
      "lists the command-line tools that there are",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .example = "return (await tools.list({category: 'data'})).map((t) => t.name);",
      .words = "which available installed programs commands",
      .asks = true},
@@ -209,10 +210,13 @@ static const struct host_call rows[] = {
      "tells all about a command-line tool: parameters, limits, licence",
      call_describe,
      LEVEL_FULL,
+     .reads = true,
      .errors = "NotFound: no such tool; the nearest is named.",
      .example = "return (await tools.describe('wc')).parameters;",
      .words = "help man usage options schema manifest",
      .asks = true},
 };
-const struct host_call_group tools_calls = {
-    .rows = rows, .count = LENGTH(rows), .family = tool_name_fits};
+const struct host_call_group tools_calls = {.rows = rows,
+                                            .count = LENGTH(rows),
+                                            .family = tool_name_fits,
+                                            .declare = tooling_write_types};

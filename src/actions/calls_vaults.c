@@ -157,6 +157,7 @@ static const struct host_call rows[] = {
      "the vault that all other calls work in",
      call_current,
      LEVEL_FULL,
+     .reads = true,
      .details = "null where no vault is open.",
      .example = "const vault = await vaults.getCurrent()",
      .words = "which active workspace where am I path folder getCurrentVault"},
@@ -165,6 +166,7 @@ static const struct host_call rows[] = {
      "the vaults that can be reached",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .outward = true,
      .details = "Those given to this program with --vault and those that code has made "
                 "since; or else all that the user has registered.",

@@ -140,6 +140,7 @@ static const struct host_call rows[] = {
      "lists your Linux machines, those that ended last among them",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .errors = "PermissionDenied: the policy says no.",
      .example =
          "return (await vm.list()).map((m) => [m.machine, m.state, m.memory_bytes]);",

@@ -199,7 +199,7 @@ static const struct host_call rows[] = {
      "the sections of a note: what stands below each heading of level 2",
      call_get_sections,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "occurrence counts sections of one name, from 1.",
      .errors = "NotFound.",
      .example = "const {sections} = await notes.getSections('meeting/Standup')",
@@ -258,6 +258,7 @@ static const struct host_call rows[] = {
      "a note as it was at one of its revisions",
      call_get_revision,
      LEVEL_FULL,
+     .reads = true,
      .details = "content and metadata as notes.get tells them; text is the whole file.",
      .errors = "NotFound: no such note, or the revision is not kept any more.",
      .example = "const old = await notes.getRevision({identifier: 'meeting/Standup', "
@@ -284,6 +285,7 @@ static const struct host_call rows[] = {
      "deleted notes, the one deleted last first",
      call_list_trash,
      LEVEL_FULL,
+     .reads = true,
      .details =
          "limit is 100, at most 1,000; cursor is the backup_path of the last row of "
          "the page before. notes.restore({backup_path}) takes one back.",

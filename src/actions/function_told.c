@@ -260,3 +260,46 @@ bool functioning_tell(struct actions *a, const struct place *place,
         functioning_declarations(all, count, DECLARATIONS, true, out);
     return buf_check(out, "the text", e);
 }
+
+/* ---- to the linter ------------------------------------------------------------------ */
+
+/* Is the function that its code binds under its name an async one? */
+static bool is_async(const struct function *fn)
+{
+    return str_starts(fn->return_type, "Promise<") ||
+           memmem(fn->code.at, fn->code.n, "async ", 6);
+}
+
+static void put_known(const struct function *fn, struct json_writer *w)
+{
+    size_t needed = 0;
+    scoped_buf struct buf signature;
+    buf_init(&signature, (size_t)64 << 10);
+    function_signature(fn, &signature);
+    for (size_t i = 0; i < fn->parameter_count; i++)
+        if (!fn->parameters[i].optional && !fn->parameters[i].fallback)
+            needed = i + 1;
+    bool rest = fn->parameter_count &&
+                str_starts(fn->parameters[fn->parameter_count - 1].name, "...");
+    json_open_object(w);
+    json_pair_str(w, "name", fn->name);
+    json_pair_int(w, "min", (int64_t)needed);
+    json_pair_int(w, "max", rest ? 1000 : (int64_t)fn->parameter_count);
+    json_pair_bool(w, "async", is_async(fn));
+    json_pair_str(w, "signature", buf_view(&signature));
+    json_close(w);
+}
+
+void functioning_put_names(const struct action_call *c, struct json_writer *w)
+{
+    struct err none = {0};
+    scoped_set const struct function_set *all =
+        functioning_now(c->actions, c->place, NULL, &none);
+    if (!all)
+        return;
+    json_key(w, "functions");
+    json_open_array(w);
+    for (size_t i = 0; i < function_count(all); i++)
+        put_known(function_at(all, i), w);
+    json_close(w);
+}
