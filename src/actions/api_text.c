@@ -4,6 +4,7 @@
 
 #include "actions/api.h"
 #include "actions/calls.h"
+#include "caller/caller.h"
 
 /* ---- the world besides the table ----------------------------------------- */
 
