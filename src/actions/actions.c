@@ -493,7 +493,7 @@ static bool confirmed(const struct action_call *c, const char *name, bool review
     if (!permit_asks(&c->place->permit, name))
         return true;
     const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
-    *review = reviewed ? preview_new(NULL) : NULL;
+    *review = reviewed ? preview_new() : NULL;
     if (reviewed && (!look(c, *review, &asks, e) || !asks))
         return !e->code;
     return confirm_call(&by, name, c->arguments, reviewed ? &(*review)->changes : NULL,

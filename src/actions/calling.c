@@ -40,15 +40,15 @@ static bool pause_here(const struct evaluation *v, unsigned attempt)
     return !is_over(v);
 }
 
-bool call_patiently(struct evaluation *v, const struct host_call *c,
-                    const struct json *args, struct buf *out, struct err *e)
+bool call_patiently(struct calling *x, struct buf *out, struct err *e)
 {
+    struct evaluation *v = x->v;
     uint64_t until = os_mono_ns() + PATIENCE_NS;
     for (unsigned attempt = 0;; attempt++) {
         struct err why = {0};
         struct json_writer w = json_writer(out);
         size_t from = out->n;
-        if (c->call(v, args, &w, &why))
+        if (x->c->call(x, &w, &why))
             return true;
         if (why.code != ERR_BUSY || attempt == RETRIES || os_mono_ns() > until ||
             !pause_here(v, attempt))
@@ -163,21 +163,18 @@ static bool make(struct calling *x, struct buf *out, struct err *e)
     }
     if (x->attempt)
         atomic_fetch_add(&x->v->retries, 1);
-    if (x->c->begin) {
-        bool ok = x->c->begin(x, out, e);
-        if (!ok && x->consent.waits)
-            put_off_for_consent(x, make, out, e);
-        return ok;
-    }
     struct json_writer w = json_writer(out);
-    return x->c->call(x->v, x->args, &w, e);
+    bool ok = x->c->begin ? x->c->begin(x, out, e) : x->c->call(x, &w, e);
+    if (!ok && x->consent.waits)
+        put_off_for_consent(x, make, out, e);
+    return ok;
 }
 
 static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
 {
     x->made = true;
     if (!x->task)
-        return call_patiently(x->v, x->c, x->args, out, e);
+        return call_patiently(x, out, e);
     x->patient_ns = os_mono_ns() + PATIENCE_NS;
     return run_it(x, make, out, e);
 }
@@ -192,9 +189,8 @@ static bool look(struct calling *x, bool *asks, struct err *e)
     scoped_buf struct buf nothing;
     buf_init(&nothing, CALL_ARGS_MAX);
     struct json_writer w = json_writer(&nothing);
-    x->preview = preview_new(x->args);
-    preview_join(x->v, x->preview);
-    bool ok = x->c->call(x->v, x->args, &w, &why);
+    x->preview = preview_new();
+    bool ok = x->c->call(x, &w, &why);
     x->made = !ok && !x->preview->of.known; /* its failure is the call's */
     return preview_end_look(x->preview, ok, &why, asks, e);
 }
@@ -374,7 +370,7 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
         return false;
     }
     consent_drop(&x->consent); /* it was not needed after all */
-    preview_leave(v, x->preview);
+    preview_free(x->preview);
     if (x->resolved)
         resolved_done(x->resolved);
     free(x->resolved);

@@ -22,6 +22,7 @@ struct advice {
     bool written;                    /* has any? */
 };
 
+struct calling;
 struct function;
 struct function_set;
 struct functions;
@@ -61,7 +62,6 @@ struct evaluation {
     struct place *files_place; /* whose mounts are in it */
     struct dry *dry;           /* NULL: what it does is done (dry.h) */
     struct advice advice;
-    struct preview *previews; /* of calls that a person is asked for (preview.h) */
     struct loaded_functions {
         const struct function_set *set; /* NULL: not asked for yet */
         const struct function *draft;   /* evaluation_functions(); may be NULL */
@@ -105,13 +105,12 @@ struct vault *actions_vault(struct evaluation *v, struct err *e);
 
 /* The same for a call that reads, and ends with its caller or with the evaluation. The
  * caller of this ends it with vault_close(). NULL and ERR_NO_VAULT. Threads: safe. */
-struct vault *read_vault(struct evaluation *v, struct err *e);
+struct vault *read_vault(struct calling *x, struct err *e);
 
-/* The same as vault_as(), for a call with these arguments that writes or matches patterns:
- * the history then names the caller, patterns end with the call, and it is reviewed where a
- * person was asked for it (preview.h). The caller of this ends it with
- * vault_close(). */
-struct vault *own_vault(struct evaluation *v, const struct json *args, struct err *e);
+/* The same for a call that writes or matches patterns: the history then names the caller,
+ * patterns end with the call, and it is reviewed where a person was asked for it
+ * (preview.h). The caller of this ends it with vault_close(). */
+struct vault *own_vault(struct calling *x, struct err *e);
 
 /* The content_hash that a note was read with last, by any of its names; empty: never.
  * Threads: safe. */
@@ -130,9 +129,6 @@ void seen_relisted(struct evaluation *v, const struct buf *out, size_t from);
  * hash that was read last of the note `name`. */
 const struct json *seen_complete(struct evaluation *v, const struct json *o,
                                  struct str name, struct arena *a, struct err *e);
-
-typedef bool host_call_fn(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e);
 
 struct host_call;
 /* One host call on its way. Those that may wait begin it by a function of their own, which
@@ -162,6 +158,8 @@ struct calling {
     bool within; /* code of a custom function makes it */
     bool made;   /* else it was not permitted */
 };
+/* Does what x->args ask for, and appends its answer. */
+typedef bool host_call_fn(struct calling *x, struct json_writer *out, struct err *e);
 typedef bool calling_fn(struct calling *x, struct buf *out, struct err *e);
 /* As script_wait(). `x` may be another when `again` is called; what wakes it knows its
  * task. Not where there is no task. */
@@ -201,8 +199,8 @@ struct host_call {
     void (*refused)(struct evaluation *v, const struct json *args, struct arena *arena,
                     enum err_code outcome);
 
-    /* In the place of `call` where there is a task: it may wait without a thread, or is
-     * stopped by a cancel of its own; NULL: neither. */
+    /* In the place of `call` where there is a task, for it may wait without a thread; or
+     * NULL. */
     calling_fn *begin;
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */
@@ -249,8 +247,7 @@ void evaluation_done(struct evaluation *v);
 script_perform_fn host_perform;
 /* Performs one call. What is busy has done nothing yet: it is asked again a few times,
  * for two seconds at most, since its caller could only do the same. */
-bool call_patiently(struct evaluation *v, const struct host_call *c,
-                    const struct json *args, struct buf *out, struct err *e);
+bool call_patiently(struct calling *x, struct buf *out, struct err *e);
 
 /* A call begins, and ends, in the vault where the code works now. Threads: any. */
 void evaluation_enter(struct evaluation *v);

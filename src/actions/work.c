@@ -102,8 +102,8 @@ static bool visit(struct work *w, struct err *e)
 
 bool work_version(struct work *w, struct buf *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault =
-        visit(w, e) ? own_vault(w->evaluation, NULL, e) : NULL;
+    struct calling x = {.v = w->evaluation};
+    scoped(vault_close) struct vault *vault = visit(w, e) ? own_vault(&x, e) : NULL;
     return vault && notes_version(vault, out, e);
 }
 
