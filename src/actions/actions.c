@@ -520,17 +520,21 @@ static bool perform(const struct action_call *c, const struct need *need,
 {
     scoped(preview_free) struct preview *review = NULL;
     const struct host_call *call = need->of_notes ? host_call_named(need->name) : NULL;
+    struct outcome outcome = {.hear = account_effect, .arg = c->place->part};
     struct action_call now = *c;
+    now.outcome = &outcome;
     bool functions = need->name && functioning_is_name(str_of(need->name));
-    if (functions && !confirmed_functions(c, need->name, e))
+    if (functions && !confirmed_functions(&now, need->name, e))
         return err_wrap(e, "%s", c->row->shown.name);
     if (need->name && !functions &&
-        !confirmed(c, confirmed_name(c, need->name), call && call->reviewed, &review, e))
+        !confirmed(&now, confirmed_name(c, need->name), call && call->reviewed, &review,
+                   e))
         return err_wrap(e, "%s", c->row->shown.name);
     now.review = review ? &review->of : NULL;
     bool ok = c->row->run(&now, out, e);
+    account_removed(c->place->part, &outcome);
     if (ok && call && need->writes)
-        account_answer(c->place->part, call, buf_view(&out->json));
+        account_done(c->place->part, call, &outcome);
     return ok;
 }
 

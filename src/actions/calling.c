@@ -326,6 +326,7 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
         return false;
     }
     x->arena = arena_new(CALL_ARGS_MAX);
+    x->outcome.arena = x->arena;
     x->args = json_read(args, x->arena, e);
     if (!x->args)
         return err_wrap(e, "%s", c->row.name);
@@ -342,7 +343,6 @@ static void give_advice(struct calling *x, bool ok, struct str answer,
                         const struct err *e)
 {
     struct evaluation *v = x->v;
-    const char *name = x->c->row.name;
     if (!x->made)
         return;
     if (!ok) {
@@ -350,9 +350,6 @@ static void give_advice(struct calling *x, bool ok, struct str answer,
         return;
     }
     advice_done(v, x->c, x->row, x->args, answer);
-    /* Not at the end of the evaluation: an alert may have to stop it. */
-    if (!v->dry && (!strcmp(name, "notes.delete") || !strcmp(name, "noteTypes.delete")))
-        ward_observe(v->here->ward, v->who, &(struct deed){.deletes = 1});
 }
 
 static bool go_on(void *calling, struct script_task *t, struct buf *out, struct err *e);
@@ -375,13 +372,15 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
         resolved_done(x->resolved);
     free(x->resolved);
     give_advice(x, ok, buf_view(out), e);
+    /* Not at the end of the evaluation: an alert may have to stop it. */
+    account_removed(x->here->part, &x->outcome);
     calling_leave_vault(x);
     enum err_code outcome = ok ? ERR_NONE : e->code;
     if (!ok)
         paths_hide(v->who, x->asked, e);
     if (!x->c->row.sync)
         evaluation_went_on(v, x->c->row.name);
-    account_call(x->here->part, x->row, x->c, outcome, ok ? buf_view(out) : STR(""));
+    account_call(x->here->part, x->row, x->c, outcome, &x->outcome);
     telemetry_call(v->actions->telemetry, x->row, outcome, os_mono_ns() - x->begun_ns);
     arena_free(x->arena);
     if (x->kept)
@@ -418,5 +417,6 @@ bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str arg
                         .begun_ns = os_mono_ns()};
     evaluation_enter(v);
     x.here = v->here;
+    x.outcome = (struct outcome){.hear = account_effect, .arg = x.here->part};
     return leave(&x, begin(&x, args, out, e), out, e);
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "actions/consent.h"
 #include "actions/internal.h"
+#include "effect/effect.h"
 
 /* ---- the host calls ----------------------------------------------------- */
 
@@ -145,6 +146,7 @@ struct calling {
     struct str asked;   /* its arguments as they came, until its end */
     struct place *here; /* where it was permitted */
     struct arena *arena;
+    struct outcome outcome; /* what it did */
     uint64_t begun_ns, until_ns, patient_ns;
     unsigned attempt;
     struct err busy;           /* of the last attempt */

@@ -23,6 +23,7 @@ static bool run(struct calling *x, const struct tool_order *orders, size_t count
                              .arena = arena,
                              .cancel = calling_cancel(x),
                              .consent = calling_consent(x),
+                             .outcome = &x->outcome,
                              .code = v};
     bool success;
     return tooling_run(&call, orders, count, shared, out, &success, e);

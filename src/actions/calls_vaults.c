@@ -23,8 +23,10 @@ struct vault *read_vault(struct calling *x, struct err *e)
 {
     struct evaluation *v = x->v;
     struct vault *vault = actions_vault(v, e);
-    const struct vault_view view = {
-        .notes = true, .types = true, .cancel = {v->who->cancel, &v->stopping}};
+    const struct vault_view view = {.notes = true,
+                                    .types = true,
+                                    .cancel = {v->who->cancel, &v->stopping},
+                                    .outcome = &x->outcome};
     return vault ? vault_as(vault, &view) : NULL;
 }
 
@@ -32,7 +34,7 @@ struct vault *own_vault(struct calling *x, struct err *e)
 {
     struct evaluation *v = x->v;
     return place_view(v->here, actions_vault(v, e), v->who->cancel, &v->stopping,
-                      x->preview ? &x->preview->of : NULL);
+                      x->preview ? &x->preview->of : NULL, &x->outcome);
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)
@@ -104,6 +106,9 @@ static bool call_create(struct calling *x, struct json_writer *out, struct err *
     unsigned n = o ? vault_set_create(x->v->actions->vaults, o, &policy->vault_roots,
                                       x->v->who->grant, &use, out, e)
                    : 0;
+    struct str id = json_str(json_get(o, "id"));
+    if (n)
+        outcome_add(&x->outcome, &(struct effect){"vault", EFFECT_MADE, .id = id});
     return n && (!use || evaluation_go(x->v, n, e));
 }
 

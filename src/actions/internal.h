@@ -142,6 +142,7 @@ struct action_call {
     struct account *account;
     struct arena *arena;         /* of this call */
     struct vault_review *review; /* of what it changes; NULL: none (preview.h) */
+    struct outcome *outcome;     /* what it did */
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
 struct vault *action_vault(const struct action_call *c, struct err *e);

@@ -46,7 +46,7 @@ bool action_get_note(const struct action_call *c, struct answer *out, struct err
 static struct vault *action_own_vault(const struct action_call *c, struct err *e)
 {
     struct vault *vault = action_vault(c, e);
-    return place_view(c->place, vault, c->who->cancel, NULL, c->review);
+    return place_view(c->place, vault, c->who->cancel, NULL, c->review, c->outcome);
 }
 
 /* Why nothing was found, where the filter names what is not there; and that there may be

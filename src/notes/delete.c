@@ -14,7 +14,15 @@ struct relatives {
     struct buf warnings; /* an array */
     struct json_writer w;
     size_t count;
+    char why[128]; /* the first of them */
 };
+
+static void put(struct relatives *r, struct str warning)
+{
+    if (!r->why[0])
+        (void)snprintf(r->why, sizeof r->why, "%.*s", STR_ARGS(str_cut(warning, 120)));
+    json_put_str(&r->w, warning);
+}
 
 static void put_warning(struct relatives *r, struct query *q)
 {
@@ -26,7 +34,7 @@ static void put_warning(struct relatives *r, struct query *q)
         buf_printf(&text, "\" links to it (line %lld)", (long long)query_int(q, 1));
     else
         buf_cstr(&text, "\" is its subnote");
-    json_put_str(&r->w, buf_view(&text));
+    put(r, buf_view(&text));
 }
 
 /* Links to it, whatever they call it, and its subnotes. */
@@ -34,6 +42,7 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
 {
     struct relatives *r = arg;
     r->count = 0;
+    r->why[0] = '\0';
     buf_clear(&r->warnings);
     r->w = json_writer(&r->warnings);
     json_open_array(&r->w);
@@ -61,7 +70,7 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
                        named ? "and %zu more notes"
                              : "%zu notes link to it, or are its subnotes",
                        r->count - named);
-        json_put_cstr(&r->w, more);
+        put(r, str_of(more));
     }
     json_put_cstr(&r->w, "nothing was deleted; confirm: true deletes it all the same");
     json_close(&r->w);
@@ -107,6 +116,8 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
     bool ok = d->confirm ||
               (session_settle_tree(c, e) && session_use(v, c, find_relatives, &r, e));
     bool refused = ok && !d->confirm && r.count > 0;
+    if (refused)
+        change_hold(c, str_of(r.why));
     ok = ok && (refused || change_remove(c, path, backup, e));
     if (ok) {
         json_open_object(out);

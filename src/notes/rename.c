@@ -172,7 +172,7 @@ static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
         return false;
     bool stays = str_is(n->old.path, n->path);
     if (stays && (r->type.n || str_eq(r->title, n->old.title))) {
-        memcpy(n->hash, n->old.hash, HASH_SIZE);
+        change_hash(n->c, n->path, n->hash);
         return true;
     }
     if (!session_learn(n->c, e) || !write_own(n, r, e))

@@ -82,6 +82,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
     if (!put_sections(v, &o, a, out, e))
         return false;
     json_close(out);
+    note_tell(v, &n, false);
     return buf_check(out->out, "the sections", e);
 }
 

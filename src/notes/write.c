@@ -249,6 +249,12 @@ static bool perform_once(void *arg, struct verdicts *verdicts, struct err *e)
         buf_clear(p->answer);
         w = json_writer(p->answer);
         put_dry_run(c, &w);
+        change_tell(c, 0);
+    }
+    struct outcome *told = p->vault->view.outcome;
+    if (told) {
+        told->dry = p->options.dry_run;
+        told->held = change_held(c) != NULL;
     }
     return buf_check(p->answer, "the answer", e) &&
            (p->options.dry_run || change_commit(c, e));
