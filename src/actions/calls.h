@@ -116,16 +116,12 @@ struct vault *own_vault(struct calling *x, struct err *e);
 /* The content_hash that a note was read with last, by any of its names; empty: never.
  * Threads: safe. */
 struct str seen_hash(struct evaluation *v, struct str name);
-/* Notes the version (id, content_hash, path) in what a call has just answered: the text
- * behind `from` in `out`. `asked`: what the code called the note. Best effort: without
- * it the code is asked for a hash. Threads: safe. */
-void seen_note(struct evaluation *v, struct str asked, const struct buf *out,
-               size_t from);
-/* The same for a note that the code has just made: it may go on to change it. */
-void seen_made(struct evaluation *v, struct vault *vault, const struct buf *out,
-               size_t from);
-/* The answer of a change of the hierarchy: the parent's new hash is known, too. */
-void seen_relisted(struct evaluation *v, const struct buf *out, size_t from);
+/* The call is done: the versions that its answer tells are known from now on, by what the
+ * code called the note, too. `made`: also of notes that it has made. Best effort: without it
+ * the code is asked for a hash. Threads: safe. */
+void seen_note(struct calling *x, bool made);
+/* The same of a change of the hierarchy: the parent's new hash. */
+void seen_relisted(struct calling *x);
 /* The options as they came, with what the code may leave out: the identifier, and the
  * hash that was read last of the note `name`. */
 const struct json *seen_complete(struct evaluation *v, const struct json *o,

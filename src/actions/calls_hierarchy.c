@@ -11,10 +11,9 @@ static bool change(struct calling *x, const char *call, change_fn *f,
 {
     scoped(vault_close) struct vault *vault = own_vault(x, e);
     const struct json *o = call_options(x->args, call, e);
-    size_t from = out->out->n;
     if (!vault || !o || !f(vault, o, out, e))
         return false;
-    seen_relisted(x->v, out->out, from);
+    seen_relisted(x);
     return true;
 }
 

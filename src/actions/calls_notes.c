@@ -13,11 +13,9 @@ static struct str name_of(const struct json *v)
 static bool call_get(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(vault_close) struct vault *vault = read_vault(x, e);
-    const struct json *identifier = json_at(x->args, 0);
-    size_t from = out->out->n;
-    if (!vault || !notes_get(vault, identifier, out, e))
+    if (!vault || !notes_get(vault, json_at(x->args, 0), out, e))
         return false;
-    seen_note(x->v, name_of(identifier), out->out, from);
+    seen_note(x, false);
     return true;
 }
 
@@ -25,10 +23,9 @@ static bool call_create(struct calling *x, struct json_writer *out, struct err *
 {
     scoped(vault_close) struct vault *vault = own_vault(x, e);
     const struct json *o = call_options(x->args, "notes.create", e);
-    size_t from = out->out->n;
     if (!vault || !o || !notes_create(vault, o, out, e))
         return false;
-    seen_made(x->v, vault, out->out, from);
+    seen_note(x, true);
     return true;
 }
 
@@ -49,11 +46,10 @@ static bool call_update(struct calling *x, struct json_writer *out, struct err *
                        "notes.update needs an object with what changes, not %s",
                        json_type_name(json_type(o)));
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    size_t from = out->out->n;
     o = seen_complete(x->v, o, name, a, e);
     if (!o || !notes_update(vault, o, out, e))
         return false;
-    seen_note(x->v, name, out->out, from);
+    seen_note(x, false);
     return true;
 }
 

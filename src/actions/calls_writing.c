@@ -16,12 +16,11 @@ static bool guarded(struct calling *x, const char *name, notes_write_fn *call,
         return false;
     struct str asked = json_str(json_get(o, "identifier"));
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    size_t from = out->out->n;
     if (asked.n && !(o = seen_complete(x->v, o, asked, a, e)))
         return false;
     if (!call(vault, o, out, e))
         return false;
-    seen_note(x->v, asked, out->out, from);
+    seen_note(x, false);
     return true;
 }
 
@@ -43,14 +42,9 @@ static bool call_update_section(struct calling *x, struct json_writer *out, stru
 static bool call_get_sections(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(vault_close) struct vault *vault = read_vault(x, e);
-    const struct json *first = json_at(x->args, 0);
-    size_t from = out->out->n;
-    if (!vault || !notes_get_sections(vault, first, out, e))
+    if (!vault || !notes_get_sections(vault, json_at(x->args, 0), out, e))
         return false;
-    seen_note(
-        x->v,
-        json_str(json_is(first, JSON_OBJECT) ? json_get(first, "identifier") : first),
-        out->out, from);
+    seen_note(x, false);
     return true;
 }
 
@@ -88,34 +82,15 @@ static const struct json *complete_batch(struct evaluation *v, const struct json
     return buf_check(&text, "the batch", e) ? json_read(buf_view(&text), a, e) : NULL;
 }
 
-/* What the results say of versions counts as read. */
-static void see_results(struct evaluation *v, const struct buf *out, size_t from)
-{
-    struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *answer =
-        json_read((struct str){out->at + from, out->n - from}, a, &none);
-    struct json_iter it = json_iter(json_get(answer, "results"));
-    while (json_next(&it)) {
-        scoped_buf struct buf one;
-        buf_init(&one, CALL_ARGS_MAX);
-        struct json_writer w = json_writer(&one);
-        json_put(&w, it.value);
-        if (json_get(it.value, "content_hash"))
-            seen_note(v, STR(""), &one, 0);
-    }
-}
-
 static bool call_batch(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(vault_close) struct vault *vault = own_vault(x, e);
     const struct json *o = call_options(x->args, "notes.batch", e);
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    size_t from = out->out->n;
     if (!vault || !o || !(o = complete_batch(x->v, o, a, e)) ||
         !notes_batch(vault, o, out, e))
         return false;
-    see_results(x->v, out->out, from);
+    seen_note(x, false);
     return true;
 }
 
