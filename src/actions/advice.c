@@ -103,39 +103,25 @@ void advice_failed(struct evaluation *v, const struct host_call *c,
     pthread_mutex_unlock(&v->lock);
 }
 
-/* A call that writes may have been a trial, or have been held back: notes.delete where
- * other notes link to it. */
-static bool has_written(const struct host_call *c, const struct json *args,
-                        struct str answer)
+void advice_done(const struct calling *x)
 {
-    struct json_iter it = json_iter(args);
-    while (json_next(&it))
-        if (json_bool(json_get(it.value, "dry_run"), false))
-            return false;
-    static const char held_back[] = "\"deleted\":false";
-    if (c->asks) /* command-line tools: most change nothing */
-        return str_starts(answer, "{\"changed\":true");
-    return c->row.writes && !memmem(answer.at, answer.n < 400 ? answer.n : 400, held_back,
-                                    sizeof held_back - 1);
-}
-
-void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
-                 const struct json *args, struct str answer)
-{
-    bool none = str_is(answer, "null") && !strcmp(c->row.name, "notes.get");
-    bool written = has_written(c, args, answer);
-    unknown_noted(v, c, args, answer);
-    scoped_buf struct buf failed;
-    buf_init(&failed, 1000);
-    if (!told_command(c->row.name, answer, &failed) && !none && !written)
-        return;
+    struct evaluation *v = x->v;
+    struct advice *a = &v->advice;
+    const struct outcome *did = &x->outcome;
+    /* Command-line tools that may write mostly change nothing; of other calls that is not
+     * asked, only whether they were made in earnest. */
+    bool written =
+        x->c->asks ? did->changed : x->c->row.writes && !did->dry && !did->held;
+    unknown_noted(x);
     pthread_mutex_lock(&v->lock);
-    if (failed.n && !v->advice.command[0])
-        keep(v->advice.command, sizeof v->advice.command, buf_view(&failed));
-    v->advice.writes[row] += written;
-    v->advice.written |= written;
-    if (none)
-        keep(v->advice.no_note, sizeof v->advice.no_note, asked_for(args));
+    if (did->failed && !a->command[0])
+        (void)snprintf(a->command, sizeof a->command,
+                       "%s: a command ended with exit code %d%s%s", x->c->row.name,
+                       did->exit_code, did->said[0] ? ": " : "", did->said);
+    a->writes[x->row] += written;
+    a->written |= written;
+    if (did->absent)
+        keep(a->no_note, sizeof a->no_note, asked_for(x->args));
     pthread_mutex_unlock(&v->lock);
 }
 

@@ -339,23 +339,10 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
     return confirm(x, out, e);
 }
 
-static void give_advice(struct calling *x, bool ok, struct str answer,
-                        const struct err *e)
-{
-    struct evaluation *v = x->v;
-    if (!x->made)
-        return;
-    if (!ok) {
-        advice_failed(v, x->c, x->args, e);
-        return;
-    }
-    advice_done(v, x->c, x->row, x->args, answer);
-}
-
 static bool go_on(void *calling, struct script_task *t, struct buf *out, struct err *e);
 
 /* It is done, or waits: then it moves to where it can. */
-static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
+static bool leave(struct calling *x, bool ok, struct err *e)
 {
     struct evaluation *v = x->v;
     if (x->waits) {
@@ -371,7 +358,10 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
     if (x->resolved)
         resolved_done(x->resolved);
     free(x->resolved);
-    give_advice(x, ok, buf_view(out), e);
+    if (x->made && ok)
+        advice_done(x);
+    else if (x->made)
+        advice_failed(v, x->c, x->args, e);
     /* Not at the end of the evaluation: an alert may have to stop it. */
     account_removed(x->here->part, &x->outcome);
     calling_leave_vault(x);
@@ -392,7 +382,7 @@ static bool go_on(void *calling, struct script_task *t, struct buf *out, struct 
 {
     struct calling *x = calling;
     (void)t;
-    return leave(x, run_it(x, x->again, out, e), out, e);
+    return leave(x, run_it(x, x->again, out, e), e);
 }
 
 bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str args,
@@ -418,5 +408,5 @@ bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str arg
     evaluation_enter(v);
     x.here = v->here;
     x.outcome = (struct outcome){.hear = account_effect, .arg = x.here->part};
-    return leave(&x, begin(&x, args, out, e), out, e);
+    return leave(&x, begin(&x, args, out, e), e);
 }

@@ -23,7 +23,6 @@ struct advice {
     bool written;                    /* has any? */
 };
 
-struct calling;
 struct function;
 struct function_set;
 struct functions;

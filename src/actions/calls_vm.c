@@ -28,6 +28,7 @@ static bool call_exec(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
     struct tool_call call = call_of(x->v, arena);
+    call.outcome = &x->outcome;
     const struct json *options = call_options(x->args, "vm.exec", e);
     bool ended;
     return options && machines_exec(&call, options, out, &ended, e);

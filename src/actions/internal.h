@@ -25,6 +25,7 @@ struct later;
 struct machines;
 struct place;
 struct action_call;
+struct calling;
 struct catalogue;
 struct egress_loop;
 struct tool;
