@@ -493,7 +493,7 @@ static bool confirmed(const struct action_call *c, const struct permit_need *nee
     const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
     if (c->row->resolve)
         return confirmed_resolved(c, &by, need, e);
-    *review = reviewed ? preview_new(NULL) : NULL;
+    *review = reviewed ? preview_new() : NULL;
     if (reviewed && (!look(c, *review, &asks, e) || !asks))
         return !e->code;
     return confirm_call(&by, need, c->arguments, reviewed ? &(*review)->changes : NULL,
@@ -507,15 +507,18 @@ static bool perform(const struct action_call *c, const struct permit_need *need,
     scoped(preview_free) struct preview *review = NULL;
     const struct action_row *row = c->row;
     const struct host_call *call = call_of(row);
+    struct outcome outcome = {.hear = account_effect, .arg = c->place->part};
     struct action_call now = *c;
+    now.outcome = &outcome;
     struct permit_need asked = row->confirmed ? row->confirmed(c, *need) : *need;
-    if (!confirmed(c, &asked, call && call->reviewed, &review, e))
+    if (!confirmed(&now, &asked, call && call->reviewed, &review, e))
         return err_wrap(e, "%s", row->shown.name);
     now.review = review ? &review->of : NULL;
     *ran = true;
     bool ok = row->run(&now, out, e);
+    account_removed(c->place->part, &outcome);
     if (ok && call && need->writes)
-        account_answer(c->place->part, call, buf_view(&out->json));
+        account_done(c->place->part, call, &outcome);
     return ok;
 }
 

@@ -173,6 +173,10 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
 /* Appends a text that is another one when any note of its vault was changed since. */
+/* Did the last call fail because a note is not the version that the call meant, or because
+ * the call did not say which it means? */
+bool work_was_stale(const struct work *w);
+bool work_was_unguarded(const struct work *w);
 bool work_version(struct work *w, struct buf *out, struct err *e);
 /* Of work within a script: the content_hash of this note as the script's own requests have
  * last been told it; empty: never. Until the script ends. */
@@ -229,8 +233,8 @@ bool actions_watch(struct actions *a, vault_change_fn *fn, void *arg, struct err
 /* When it returns `fn` is not called any more; not from within it. */
 void actions_unwatch(struct actions *a);
 
-/* The vaults that the caller may know of, as vaults.list() in code has them: a JSON array
- * of {id, name ...}. Of what a level allows nothing is asked. */
+/* The vaults that the caller may know of, a JSON array as vaults.list() in code answers; of
+ * what a level allows nothing is asked. */
 bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
                     struct err *e);
 
@@ -257,9 +261,7 @@ bool actions_resource(struct actions *a, const struct caller *who, struct str ur
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
                      struct err *e);
 
-/* The names of all host calls, for who opens a guard. */
-const char *const *actions_call_names(size_t *count);
-struct guard_options actions_guard_options(void);
+struct guard_options actions_guard_options(void); /* with the names of all host calls */
 
 /* `fn` hears of alerts, until it is taken off again; guard_on_alert(). */
 void actions_on_alert(struct actions *a, alert_fn *fn, void *arg);

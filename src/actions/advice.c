@@ -90,52 +90,38 @@ static struct str unknown_option(const struct host_call *c, const struct json *a
     return (struct str){0};
 }
 
-void advice_failed(struct evaluation *v, const struct host_call *c,
-                   const struct json *args, const struct err *why)
+void advice_failed(const struct calling *x, const struct err *why)
 {
-    pthread_mutex_lock(&v->lock);
-    struct advice *a = &v->advice;
-    a->failed = c;
+    struct advice *a = &x->v->advice;
+    pthread_mutex_lock(&x->v->lock);
+    a->failed = x->c;
+    a->why = x->outcome.why;
     keep(a->message, sizeof a->message, str_of(why->msg));
-    keep(a->identifier, sizeof a->identifier, identifier_of(args, str_of(why->msg)));
+    keep(a->identifier, sizeof a->identifier, identifier_of(x->args, str_of(why->msg)));
     keep(a->option, sizeof a->option,
-         why->code == ERR_INVALID ? unknown_option(c, args) : (struct str){"", 0});
-    pthread_mutex_unlock(&v->lock);
+         why->code == ERR_INVALID ? unknown_option(x->c, x->args) : (struct str){"", 0});
+    pthread_mutex_unlock(&x->v->lock);
 }
 
-/* A call that writes may have been a trial, or have been held back: notes.delete where
- * other notes link to it. */
-static bool has_written(const struct host_call *c, const struct json *args,
-                        struct str answer)
+void advice_done(const struct calling *x)
 {
-    struct json_iter it = json_iter(args);
-    while (json_next(&it))
-        if (json_bool(json_get(it.value, "dry_run"), false))
-            return false;
-    static const char held_back[] = "\"deleted\":false";
-    if (c->asks) /* command-line tools: most change nothing */
-        return str_starts(answer, "{\"changed\":true");
-    return c->row.writes && !memmem(answer.at, answer.n < 400 ? answer.n : 400, held_back,
-                                    sizeof held_back - 1);
-}
-
-void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
-                 const struct json *args, struct str answer)
-{
-    bool none = str_is(answer, "null") && !strcmp(c->row.name, "notes.get");
-    bool written = has_written(c, args, answer);
-    unknown_noted(v, c, args, answer);
-    scoped_buf struct buf failed;
-    buf_init(&failed, 1000);
-    if (!told_command(c->row.name, answer, &failed) && !none && !written)
-        return;
+    struct evaluation *v = x->v;
+    struct advice *a = &v->advice;
+    const struct outcome *did = &x->outcome;
+    /* Command-line tools that may write mostly change nothing; of other calls that is not
+     * asked, only whether they were made in earnest. */
+    bool written =
+        x->c->asks ? did->changed : x->c->row.writes && !did->dry && !did->held;
+    unknown_noted(x);
     pthread_mutex_lock(&v->lock);
-    if (failed.n && !v->advice.command[0])
-        keep(v->advice.command, sizeof v->advice.command, buf_view(&failed));
-    v->advice.writes[row] += written;
-    v->advice.written |= written;
-    if (none)
-        keep(v->advice.no_note, sizeof v->advice.no_note, asked_for(args));
+    if (did->failed && !a->command[0])
+        (void)snprintf(a->command, sizeof a->command,
+                       "%s: a command ended with exit code %d%s%s", x->c->row.name,
+                       did->exit_code, did->said[0] ? ": " : "", did->said);
+    a->writes[x->row] += written;
+    a->written |= written;
+    if (did->absent)
+        keep(a->no_note, sizeof a->no_note, asked_for(x->args));
     pthread_mutex_unlock(&v->lock);
 }
 
@@ -262,7 +248,7 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
     char list[64];
     (void)snprintf(list, sizeof list, "%.*s.list", STR_ARGS(api_namespace(a->failed)));
     /* What is not installed says itself what a person can do. */
-    if (strstr(a->message, "Cloche's own folder") || strstr(a->message, "has no section"))
+    if (strstr(a->message, "Cloche's own folder") || a->why == REFUSAL_NO_SECTION)
         return;
     if (is_about_notes(a->failed) && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);
@@ -292,9 +278,9 @@ static void advise_conflict(const struct advice *a, struct buf *out)
 {
     if (!strcmp(a->failed->row.name, "notes.create"))
         buf_cstr(out, "Choose another title, or change that note with notes.update.");
-    else if (strstr(a->message, "a note of that name exists"))
+    else if (a->why == REFUSAL_TAKEN)
         buf_cstr(out, "Choose another title.");
-    else if (is_about_notes(a->failed) && strstr(a->message, "since it was read"))
+    else if (is_about_notes(a->failed) && a->why == REFUSAL_STALE)
         buf_cstr(out, "Read it again with notes.get, then repeat the change.");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "actions/consent.h"
 #include "actions/internal.h"
+#include "effect/effect.h"
 
 /* ---- the host calls ----------------------------------------------------- */
 
@@ -22,6 +23,7 @@ struct feature {
 struct advice {
     const struct host_call *failed; /* the last one; NULL: none has */
     char message[sizeof((struct err *)0)->msg];
+    enum refusal why;
     char identifier[200];            /* of the note that it was about, or "" */
     char option[64];                 /* that it does not take, or "" */
     char no_note[200];               /* for which notes.get answered null, or "" */
@@ -69,7 +71,6 @@ struct evaluation {
     struct place *files_place; /* whose mounts are in it */
     struct dry *dry;           /* NULL: what it does is done (dry.h) */
     struct advice advice;
-    struct preview *previews; /* of calls that a person is asked for (preview.h) */
     struct loaded_functions {
         const struct function_set *set; /* NULL: not asked for yet */
         const struct function *draft;   /* evaluation_functions(); may be NULL */
@@ -113,34 +114,26 @@ struct vault *actions_vault(struct evaluation *v, struct err *e);
 
 /* The same for a call that reads, and ends with its caller or with the evaluation. The
  * caller of this ends it with vault_close(). NULL and ERR_NO_VAULT. Threads: safe. */
-struct vault *read_vault(struct evaluation *v, struct err *e);
+struct vault *read_vault(struct calling *x, struct err *e);
 
-/* The same as vault_as(), for a call with these arguments that writes or matches patterns:
- * the history then names the caller, patterns end with the call, and it is reviewed where a
- * person was asked for it (preview.h). The caller of this ends it with
- * vault_close(). */
-struct vault *own_vault(struct evaluation *v, const struct json *args, struct err *e);
+/* The same for a call that writes or matches patterns: the history then names the caller,
+ * patterns end with the call, and it is reviewed where a person was asked for it
+ * (preview.h). The caller of this ends it with vault_close(). */
+struct vault *own_vault(struct calling *x, struct err *e);
 
 /* The content_hash that a note was read with last, by any of its names; empty: never.
  * Threads: safe. */
 struct str seen_hash(struct evaluation *v, struct str name);
-/* Notes the version (id, content_hash, path) in what a call has just answered: the text
- * behind `from` in `out`. `asked`: what the code called the note. Best effort: without
- * it the code is asked for a hash. Threads: safe. */
-void seen_note(struct evaluation *v, struct str asked, const struct buf *out,
-               size_t from);
-/* The same for a note that the code has just made: it may go on to change it. */
-void seen_made(struct evaluation *v, struct vault *vault, const struct buf *out,
-               size_t from);
-/* The answer of a change of the hierarchy: the parent's new hash is known, too. */
-void seen_relisted(struct evaluation *v, const struct buf *out, size_t from);
+/* The call is done: the versions that its answer tells are known from now on, by what the
+ * code called the note, too. `made`: also of notes that it has made. Best effort: without it
+ * the code is asked for a hash. Threads: safe. */
+void seen_note(struct calling *x, bool made);
+/* The same of a change of the hierarchy: the parent's new hash. */
+void seen_relisted(struct calling *x);
 /* The options as they came, with what the code may leave out: the identifier, and the
  * hash that was read last of the note `name`. */
 const struct json *seen_complete(struct evaluation *v, const struct json *o,
                                  struct str name, struct arena *a, struct err *e);
-
-typedef bool host_call_fn(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e);
 
 struct host_call;
 /* One host call on its way. Those that may wait begin it by a function of their own, which
@@ -157,6 +150,7 @@ struct calling {
     struct str asked;   /* its arguments as they came, until its end */
     struct place *here; /* where it was permitted */
     struct arena *arena;
+    struct outcome outcome; /* what it did */
     uint64_t begun_ns, until_ns, patient_ns;
     unsigned attempt;
     struct err busy;           /* of the last attempt */
@@ -170,6 +164,8 @@ struct calling {
     bool within; /* code of a custom function makes it */
     bool made;   /* else it was not permitted */
 };
+/* Does what x->args ask for, and appends its answer. */
+typedef bool host_call_fn(struct calling *x, struct json_writer *out, struct err *e);
 typedef bool calling_fn(struct calling *x, struct buf *out, struct err *e);
 /* As script_wait(). `x` may be another when `again` is called; what wakes it knows its
  * task. Not where there is no task. */
@@ -226,8 +222,8 @@ struct host_call {
     void (*refused)(struct evaluation *v, const struct json *args, struct arena *arena,
                     enum err_code outcome);
 
-    /* In the place of `call` where there is a task: it may wait without a thread, or is
-     * stopped by a cancel of its own; NULL: neither. */
+    /* In the place of `call` where there is a task, for it may wait without a thread; or
+     * NULL. */
     calling_fn *begin;
 
     /* What api.describe and the reference pages tell besides; NULL: nothing. */
@@ -294,10 +290,13 @@ const struct json *call_options(const struct json *args, const char *call, struc
 void evaluation_init(struct evaluation *v, const struct action_call *c);
 void evaluation_done(struct evaluation *v);
 script_perform_fn host_perform;
+/* The same as one that its caller has begun: x->v, task and within are set. Without a task it
+ * has ended when this returns, and x->outcome tells how. */
+bool calling_perform(struct calling *x, uint32_t row, struct str args, struct buf *out,
+                     struct err *e);
 /* Performs one call. What is busy has done nothing yet: it is asked again a few times,
  * for two seconds at most, since its caller could only do the same. */
-bool call_patiently(struct evaluation *v, const struct host_call *c,
-                    const struct json *args, struct buf *out, struct err *e);
+bool call_patiently(struct calling *x, struct buf *out, struct err *e);
 
 /* A call begins, and ends, in the vault where the code works now. Threads: any. */
 void evaluation_enter(struct evaluation *v);

@@ -43,10 +43,9 @@ static void put_found(struct actions *a, const struct place *place,
 }
 
 /* api.search("words"), api.search({query, limit?}) */
-static bool call_search(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_search(struct calling *x, struct json_writer *out, struct err *e)
 {
-    const struct json *o = json_at(args, 0);
+    const struct json *o = json_at(x->args, 0);
     bool plain = json_is(o, JSON_STRING);
     const struct json *query = plain ? o : json_get(o, "query");
     int64_t limit = json_int(plain ? NULL : json_get(o, "limit"), FOUND_USUAL);
@@ -58,25 +57,24 @@ static bool call_search(struct evaluation *v, const struct json *args,
     if (limit < 1 || limit > (int64_t)API_FOUND_MAX)
         return err_set(e, ERR_INVALID, "limit is %lld; 1 to %u is accepted",
                        (long long)limit, API_FOUND_MAX);
-    put_found(v->actions, v->here, v, json_str(query), (size_t)limit, out);
+    put_found(x->v->actions, x->v->here, x->v, json_str(query), (size_t)limit, out);
     return true;
 }
 
-static bool call_describe(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_describe(struct calling *x, struct json_writer *out, struct err *e)
 {
-    const struct json *name = json_at(args, 0);
+    const struct json *name = json_at(x->args, 0);
     if (json_is(name, JSON_OBJECT))
         name = json_get(name, "name");
     if (tooling_is_name(json_str(name)))
-        return tooling_describe_call(v->actions, v->here, json_str(name), out, e);
+        return tooling_describe_call(x->v->actions, x->v->here, json_str(name), out, e);
     if (functioning_is_name(json_str(name)))
-        return functioning_describe(v->actions, v->here, json_str(name), out, e);
+        return functioning_describe(x->v->actions, x->v->here, json_str(name), out, e);
     if (name && !json_is(name, JSON_STRING))
         return err_set(e, ERR_INVALID,
                        "api.describe needs a name, such as 'notes.get', not %s",
                        json_type_name(json_type(name)));
-    return api_describe(v, json_str(name), out, e);
+    return api_describe(x->v, json_str(name), out, e);
 }
 
 /* ---- the same as actions ------------------------------------------------- */

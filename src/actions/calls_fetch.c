@@ -218,11 +218,10 @@ static bool is_abort(struct egress *session, const struct json *o)
     return id != NULL;
 }
 
-static bool call_fetch(struct evaluation *v, const struct json *args,
-                       struct json_writer *out, struct err *e)
+static bool call_fetch(struct calling *x, struct json_writer *out, struct err *e)
 {
-    const struct json *o = call_options(args, "fetch", e);
-    struct egress *session = o ? session_here(v, e) : NULL;
+    const struct json *o = call_options(x->args, "fetch", e);
+    struct egress *session = o ? session_here(x->v, e) : NULL;
     if (!session)
         return false;
     if (is_abort(session, o))
@@ -232,7 +231,7 @@ static bool call_fetch(struct evaluation *v, const struct json *args,
     struct egress_response r;
     scoped_buf struct buf body;
     buf_init(&body, BODY_MAX);
-    if (!read_request(o, &q, headers, &body, e) || !check_reading(v, q.method, e))
+    if (!read_request(o, &q, headers, &body, e) || !check_reading(x->v, q.method, e))
         return false;
     egress_response_init(&r);
     bool ok = egress_fetch(session, &q, &r, e) && put_response(&r, out, e);

@@ -98,17 +98,16 @@ static void put_definition(struct evaluation *v, uint32_t number, struct json_wr
     json_close(out);
 }
 
-static bool call_functions(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_functions(struct calling *x, struct json_writer *out, struct err *e)
 {
-    if (json_length(args) == 0)
-        return put_names(v, out, e);
-    struct str name = json_str(json_at(args, 0));
+    if (json_length(x->args) == 0)
+        return put_names(x->v, out, e);
+    struct str name = json_str(json_at(x->args, 0));
     const struct function *fn =
-        function_allowed(v, name, e) ? function_find(v, name, e) : NULL;
-    uint32_t number = fn ? function_load(v, fn, e) : 0;
+        function_allowed(x->v, name, e) ? function_find(x->v, name, e) : NULL;
+    uint32_t number = fn ? function_load(x->v, fn, e) : 0;
     if (number)
-        put_definition(v, number, out);
+        put_definition(x->v, number, out);
     return number != 0;
 }
 

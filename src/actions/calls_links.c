@@ -1,47 +1,41 @@
 /* The host calls links.*: what links to what. */
 #include "actions/calls.h"
 
-static bool call_for_note(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_for_note(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_get_for_note(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_get_for_note(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_backlinks(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_backlinks(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_get_backlinks(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_get_backlinks(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_list(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_list(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_find_broken(struct evaluation *v, const struct json *args,
-                             struct json_writer *out, struct err *e)
+static bool call_find_broken(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_find_broken(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_find_broken(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_search_by(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_search_by(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct json *o = call_options(args, "links.searchBy", e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    const struct json *o = call_options(x->args, "links.searchBy", e);
     return vault && o && links_search_by(vault, o, out, e);
 }
 
-static bool call_migrate(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_migrate(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_migrate(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_migrate(vault, json_at(x->args, 0), out, e);
 }
 
 /* Any of these may have to wait until the index is up to date. */

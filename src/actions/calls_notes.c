@@ -10,37 +10,31 @@ static struct str name_of(const struct json *v)
 
 /* ---- notes -------------------------------------------------------------- */
 
-static bool call_get(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool call_get(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct json *identifier = json_at(args, 0);
-    size_t from = out->out->n;
-    if (!vault || !notes_get(vault, identifier, out, e))
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    if (!vault || !notes_get(vault, json_at(x->args, 0), out, e))
         return false;
-    seen_note(v, name_of(identifier), out->out, from);
+    seen_note(x, false);
     return true;
 }
 
-static bool call_create(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_create(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    const struct json *o = call_options(args, "notes.create", e);
-    size_t from = out->out->n;
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *o = call_options(x->args, "notes.create", e);
     if (!vault || !o || !notes_create(vault, o, out, e))
         return false;
-    seen_made(v, vault, out->out, from);
+    seen_note(x, true);
     return true;
 }
 
 /* notes.update(options), or notes.update(identifier, patch). */
-static bool call_update(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_update(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    const struct json *first = json_at(args, 0);
-    const struct json *o = json_is(first, JSON_STRING) ? json_at(args, 1) : first;
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *first = json_at(x->args, 0);
+    const struct json *o = json_is(first, JSON_STRING) ? json_at(x->args, 1) : first;
     struct str name = name_of(first);
     if (!vault)
         return false;
@@ -52,33 +46,29 @@ static bool call_update(struct evaluation *v, const struct json *args,
                        "notes.update needs an object with what changes, not %s",
                        json_type_name(json_type(o)));
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    size_t from = out->out->n;
-    o = seen_complete(v, o, name, a, e);
+    o = seen_complete(x->v, o, name, a, e);
     if (!o || !notes_update(vault, o, out, e))
         return false;
-    seen_note(v, name, out->out, from);
+    seen_note(x, false);
     return true;
 }
 
-static bool call_delete(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_delete(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    return vault && notes_delete(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    return vault && notes_delete(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && notes_list(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && notes_list(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_search(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_search(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    return vault && notes_search(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    return vault && notes_search(vault, json_at(x->args, 0), out, e);
 }
 
 /* ---- the rows ----------------------------------------------------------- */

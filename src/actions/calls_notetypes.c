@@ -1,41 +1,36 @@
 /* The host calls noteTypes.*: which types of notes there are, and what each is for. */
 #include "actions/calls.h"
 
-static bool with_vault(struct evaluation *v, const struct json *args, vault_call *does,
-                       struct json_writer *out, struct err *e)
+static bool with_vault(struct calling *x, vault_call *does, struct json_writer *out,
+                       struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    return vault && does(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    return vault && does(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_create(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_create(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_create, out, e);
+    return with_vault(x, note_types_create, out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_list, out, e);
+    return with_vault(x, note_types_list, out, e);
 }
 
-static bool call_get(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool call_get(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_get, out, e);
+    return with_vault(x, note_types_get, out, e);
 }
 
-static bool call_update(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_update(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_update, out, e);
+    return with_vault(x, note_types_update, out, e);
 }
 
-static bool call_delete(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_delete(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_delete, out, e);
+    return with_vault(x, note_types_delete, out, e);
 }
 
 #define INSTRUCTIONS "string | string[]"

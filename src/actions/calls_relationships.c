@@ -1,33 +1,29 @@
 /* The host calls relationships.*: how notes belong together. */
 #include "actions/calls.h"
 
-static bool call_get(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool call_get(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && relationships_get(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && relationships_get(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_related(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_related(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && relationships_get_related(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && relationships_get_related(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_find_path(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_find_path(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct json *o = call_options(args, "relationships.findPath", e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    const struct json *o = call_options(x->args, "relationships.findPath", e);
     return vault && o && relationships_find_path(vault, o, out, e);
 }
 
-static bool call_clustering(struct evaluation *v, const struct json *args,
-                            struct json_writer *out, struct err *e)
+static bool call_clustering(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && relationships_get_clustering(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && relationships_get_clustering(vault, json_at(x->args, 0), out, e);
 }
 
 #define NOT_THERE "NotFound: no such note. Conflict: several notes have that title."

@@ -22,16 +22,15 @@ static const char format_date[] =
 static const char sanitize_title[] =
     "(title) => String(title).replace(/[^\\p{L}\\p{N}\\s-]/gu, '').trim()";
 
-static bool call_progress(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_progress(struct calling *x, struct json_writer *out, struct err *e)
 {
-    double done = json_number(json_at(args, 0), -1);
-    double total = json_number(json_at(args, 1), 0);
+    double done = json_number(json_at(x->args, 0), -1);
+    double total = json_number(json_at(x->args, 1), 0);
     if (!(done >= 0) || !(total >= 0))
         return err_set(e, ERR_INVALID,
                        "utils.progress needs how much is done, a number from 0 on, and "
                        "may be given how much there is in all");
-    evaluation_said(v, done, total, json_str(json_at(args, 2)));
+    evaluation_said(x->v, done, total, json_str(json_at(x->args, 2)));
     json_put_null(out);
     return true;
 }

@@ -25,12 +25,12 @@ static const struct json *options_of(const struct json *args, const char *call,
                                        : call_options(args, call, e);
 }
 
-static bool call_exec(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_exec(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
-    struct tool_call call = call_of(v, arena);
-    const struct json *options = call_options(args, "vm.exec", e);
+    struct tool_call call = call_of(x->v, arena);
+    call.outcome = &x->outcome;
+    const struct json *options = call_options(x->args, "vm.exec", e);
     bool ended;
     return options && machines_exec(&call, options, out, &ended, e);
 }
@@ -51,32 +51,28 @@ static void exec_refused(struct evaluation *v, const struct json *args,
     machines_refused(&call, json_at(args, 0), outcome);
 }
 
-static bool perform(struct evaluation *v, const struct json *args, const char *name,
-                    machine_fn *fn, struct json_writer *out, struct err *e)
+static bool perform(struct calling *x, const char *name, machine_fn *fn,
+                    struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
-    struct tool_call call = call_of(v, arena);
-    const struct json *options = options_of(args, name, arena, e);
+    struct tool_call call = call_of(x->v, arena);
+    const struct json *options = options_of(x->args, name, arena, e);
     return options && fn(&call, options, out, e);
 }
 
-static bool call_start(struct evaluation *v, const struct json *args,
-                       struct json_writer *out, struct err *e)
+static bool call_start(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return perform(v, args, "vm.start", machines_start, out, e);
+    return perform(x, "vm.start", machines_start, out, e);
 }
 
-static bool call_stop(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_stop(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return perform(v, args, "vm.stop", machines_stop, out, e);
+    return perform(x, "vm.stop", machines_stop, out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    (void)args;
-    struct tool_call call = call_of(v, NULL);
+    struct tool_call call = call_of(x->v, NULL);
     return machines_list(&call, out, e);
 }
 

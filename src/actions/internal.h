@@ -26,6 +26,7 @@ struct machines;
 struct place;
 struct action_call;
 struct resolved;
+struct calling;
 struct catalogue;
 struct egress_loop;
 struct tool;
@@ -150,6 +151,9 @@ uint64_t shown_tools_state(struct actions *a, const struct caller *who);
 /* With this the example of evaluate_note_code's description begins. */
 #define EVALUATE_EXAMPLE "Example:\n"
 
+/* The names of all host calls, by row. */
+const char *const *actions_call_names(size_t *count);
+
 /* ---- the actions -------------------------------------------------------- */
 
 struct action_call {
@@ -161,6 +165,7 @@ struct action_call {
     struct account *account;
     struct arena *arena;         /* of this call */
     struct vault_review *review; /* of what it changes; NULL: none (preview.h) */
+    struct outcome *outcome;     /* what it did */
 };
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
 struct vault *action_vault(const struct action_call *c, struct err *e);

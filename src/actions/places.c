@@ -56,13 +56,15 @@ bool place_sees_notes(const struct place *p)
 }
 
 struct vault *place_view(const struct place *p, struct vault *v, struct cancel *first,
-                         struct cancel *second, struct vault_review *review)
+                         struct cancel *second, struct vault_review *review,
+                         struct outcome *outcome)
 {
     const struct vault_view view = {.author = account_author(p->part),
                                     .notes = place_sees_notes(p),
                                     .types = may_see(p, RIGHT_READ_TYPES),
                                     .cancel = {first, second},
-                                    .review = review};
+                                    .review = review,
+                                    .outcome = outcome};
     return v ? vault_as(v, &view) : NULL;
 }
 

@@ -29,36 +29,36 @@ static bool refuse_unknown(const struct action_call *c, struct vault *vault,
                    STR_ARGS(str_cut(buf_view(&near), 150)));
 }
 
-bool action_get_note(const struct action_call *c, struct answer *out, struct err *e)
+/* As vault_as(). */
+static struct vault *action_own_vault(const struct action_call *c, struct err *e)
 {
     struct vault *vault = action_vault(c, e);
+    return place_view(c->place, vault, c->who->cancel, NULL, c->review, c->outcome);
+}
+
+bool action_get_note(const struct action_call *c, struct answer *out, struct err *e)
+{
+    scoped(vault_close) struct vault *vault = action_own_vault(c, e);
     struct json_writer w = json_writer(&out->json);
     if (!vault || !notes_get(vault, c->arguments, &w, e))
         return false;
-    if (str_is(buf_view(&out->json), "null"))
+    if (c->outcome->absent)
         return refuse_unknown(c, vault, e);
     return note_answer(out, e);
 }
 
-/* As vault_as(): for what writes, and what matches patterns. */
-static struct vault *action_own_vault(const struct action_call *c, struct err *e)
-{
-    struct vault *vault = action_vault(c, e);
-    return place_view(c->place, vault, c->who->cancel, NULL, c->review);
-}
-
 /* Why nothing was found, where the filter names what is not there; and that there may be
- * more than `found`. */
-static void put_told(const struct action_call *c, struct vault *vault, struct str found,
+ * more. */
+static void put_told(const struct action_call *c, struct vault *vault,
                      struct json_writer *w)
 {
     scoped_buf struct buf told;
     scoped_buf struct buf list;
     buf_init(&told, (size_t)16 << 10);
     buf_init(&list, (size_t)17 << 10);
-    if (str_is(found, "[]"))
+    if (!c->outcome->rows)
         unknown_tell(vault, "search_notes", c->arguments, false, &told);
-    told_limit("search_notes", c->arguments, found, &told);
+    told_limit("search_notes", c->arguments, c->outcome->rows, &told);
     buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&told)));
     if (told.n)
         json_pair_raw(w, "warnings", buf_view(&list));
@@ -70,13 +70,9 @@ bool action_search_notes(const struct action_call *c, struct answer *out, struct
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);
     json_key(&w, "results");
-    size_t from = out->json.n;
     if (!vault || !notes_search(vault, c->arguments, &w, e))
         return false;
-    scoped_buf struct buf found; /* the rows; `out` grows */
-    buf_init(&found, SIZE_MAX / 2);
-    buf_put(&found, out->json.at + from, out->json.n - from);
-    put_told(c, vault, buf_view(&found), &w);
+    put_told(c, vault, &w);
     json_close(&w);
     return note_answer(out, e);
 }

@@ -16,7 +16,8 @@ struct tool_call tool_call_of(const struct action_call *c)
                               .place = c->place,
                               .account = c->account,
                               .arena = c->arena,
-                              .cancel = c->who->cancel};
+                              .cancel = c->who->cancel,
+                              .outcome = c->outcome};
 }
 
 static bool run(const struct action_call *c, const struct tool_order *orders,

@@ -276,8 +276,7 @@ static bool missed_files(const struct tool_run *r, const struct tool_result *res
     return failed && missed;
 }
 
-/* What we say beside the tools. What was changed in the vault stands first: advice and
- * audit look for it. */
+/* What we say beside the tools. */
 static void put_ours(const struct tool_run *r, const struct tool_result *result,
                      struct json_writer *w)
 {
@@ -291,25 +290,32 @@ static void put_ours(const struct tool_run *r, const struct tool_result *result,
                        "vault; with cwd: \"" TOOL_VAULT "\" it does");
 }
 
+static void tell_failure(const struct tool_run *r, const struct tool_result *result)
+{
+    size_t last = result->stage_count - 1;
+    size_t failed = result->failed < last ? result->failed : last;
+    struct str said = {0};
+    for (size_t i = 0; i <= last && !said.n; i++)
+        said = str_trim(buf_view(&result->stages[i].errors));
+    outcome_fail(r->call->outcome, (int)result->stages[failed].exit_code, said);
+}
+
 static bool write_answer(const struct tool_run *r, const struct tool_result *result,
                          struct json_writer *out, bool *success, struct err *e)
 {
-    scoped_buf struct buf whole, ours;
+    scoped_buf struct buf whole;
     buf_init(&whole, out->out->ceiling);
-    buf_init(&ours, out->out->ceiling);
-    struct json_writer w = json_writer(&whole), first = json_writer(&ours);
+    struct json_writer w = json_writer(&whole);
+    json_open_object(&w);
+    put_ours(r, result, &w);
     *success = tool_result_write(result, r->stages, &w);
-    json_open_object(&first);
-    put_ours(r, result, &first);
-    json_close(&first);
-    if (!buf_check(&whole, "the answer", e) || !buf_check(&ours, "the answer", e))
+    json_close(&w);
+    if (!*success)
+        tell_failure(r, result);
+    if (!buf_check(&whole, "the answer", e))
         return false;
-    if (ours.n > 2) { /* {} */
-        ours.at[ours.n - 1] = ',';
-        buf_put(&ours, whole.at + 1, whole.n - 1);
-    }
-    json_put_raw(out, buf_view(ours.n > 2 ? &ours : &whole));
-    return buf_check(&ours, "the answer", e) && buf_check(out->out, "the answer", e);
+    json_put_raw(out, buf_view(&whole));
+    return buf_check(out->out, "the answer", e);
 }
 
 /* All that the call says, for whoever decides. */

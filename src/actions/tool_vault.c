@@ -284,27 +284,6 @@ static bool check(const struct tool_vault *t, const struct json *shown, struct e
     return true;
 }
 
-/* What became of notes the vault tells by itself. */
-static bool is_note(struct str path)
-{
-    const char *dot = path.n ? memchr(path.at, '.', path.n) : NULL;
-    bool hidden = dot && (dot == path.at || dot[-1] == '/');
-    return str_ends(path, ".md") && !hidden && !memmem(path.at, path.n, "/.", 2);
-}
-
-static void account(const struct tool_vault *t)
-{
-    uint32_t deletes = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        deletes += !t->files[i].folder && t->files[i].change == NOTES_REMOVED;
-        if (!t->files[i].folder && !is_note(t->files[i].path))
-            account_change(t->call->place->part, t->files[i].path);
-    }
-    if (deletes && !dry_of(t->call))
-        ward_observe(t->call->place->ward, t->call->who,
-                     &(struct deed){.deletes = deletes});
-}
-
 bool tool_vault_keep(struct tool_vault *t, struct err *e)
 {
     if (t->why.code)
@@ -320,10 +299,10 @@ bool tool_vault_keep(struct tool_vault *t, struct err *e)
                           : dry_of(t->call) ? dry_vault(dry_of(t->call), number)
                                             : vault_set_get(all, number, e);
     scoped(vault_close) struct vault *own =
-        place_view(t->call->place, vault, t->call->cancel, NULL, NULL);
+        place_view(t->call->place, vault, t->call->cancel, NULL, NULL, t->call->outcome);
     if (!own || !check(t, shown, e) ||
         !notes_put_files(own, t->files, t->count, t->since_ns, e))
         return false;
-    account(t);
+    t->call->outcome->changed = true; /* if only folders */
     return true;
 }

@@ -756,6 +756,7 @@ static bool answer(struct advanced *s, struct db *db, struct err *e)
     if (!db_begin_read(&t, db, e) || !put_page(s, db, &w, &count, e))
         return false;
     json_close(&w);
+    outcome_rows(s->v->view.outcome, (size_t)count);
     bool all = s->offset == 0 && count < s->limit;
     total = count;
     if (!all && !count_all(s, db, &total, e))

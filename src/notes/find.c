@@ -243,9 +243,11 @@ static bool list_rows(struct db *db, struct listing *l, const struct mark *m,
     }
     struct json_writer w = json_writer(&l->rows);
     json_open_array(&w);
-    while (query_next(q, e))
+    size_t count = 0;
+    for (; query_next(q, e); count++)
         put_row(l, q, &w);
     json_close(&w);
+    outcome_rows(l->v->view.outcome, count);
     return e->code == ERR_NONE;
 }
 

@@ -1,6 +1,6 @@
 /* Reading single notes. */
 #include "notes/history.h"
-#include "notes/markdown.h"
+#include "notes/linkname.h"
 #include "notes/name.h"
 #include "notes/outline.h"
 #include "notes/write.h"
@@ -68,6 +68,30 @@ static bool read_by_id(struct vault *v, struct str id, char path[static PATH_MAX
            vault_read(v, path, bytes, st, found, e);
 }
 
+bool note_put_subnotes(const struct note *n, struct buf *out)
+{
+    struct json_writer w = json_writer(out);
+    json_put(&w, json_get(n->front.yml.all, SUBNOTES_KEY));
+    return !out->failed;
+}
+
+void note_tell(struct vault *v, const struct note *n, bool subnotes)
+{
+    scoped_buf struct buf id, list;
+    buf_init(&id, PATH_MAX + 8);
+    buf_init(&list, 1u << 20);
+    vault_put_id(v, n->path, &id);
+    struct effect e = {.what = "note",
+                       .known = true,
+                       .id = buf_view(&id),
+                       .path = n->path,
+                       .before = str_of(n->hash),
+                       .after = str_of(n->hash)};
+    if (subnotes && note_put_subnotes(n, &list))
+        e.list = buf_view(&list);
+    outcome_add(v->view.outcome, &e);
+}
+
 bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
                struct err *e)
 {
@@ -94,6 +118,8 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
                    (found && !vault_read(v, path, &bytes, &st, &found, e))))
         return false;
     if (!found) {
+        if (v->view.outcome)
+            v->view.outcome->absent = true;
         json_put_null(out);
         return true;
     }
@@ -102,5 +128,6 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e))
         return false;
     put_note(v, &n, properties ? a : NULL, whole, out);
+    note_tell(v, &n, true);
     return buf_check(out->out, "the note", e);
 }
