@@ -13,8 +13,9 @@
 #define FEATURES 2u
 struct feature {
     uint32_t bit;
-    const char *option;  /* of an evaluation: "enableNetwork" */
-    const char *missing; /* a sentence where code lacks its global */
+    const char *option;          /* of an evaluation: "enableNetwork" */
+    const char *missing;         /* a sentence where code lacks its global */
+    const char *const *programs; /* of a shell that do the same, up to a NULL; or NULL */
     const char *world; /* declarations of what comes with it besides the rows, or NULL */
     bool (*check)(const struct place *p, struct err *e); /* may code there have it? */
 };
@@ -206,6 +207,14 @@ struct host_call {
     const char *alias;   /* what lists of a policy may call it besides; NULL */
     bool scopeless;      /* as permit_need has them */
     bool always;
+    /* A list's or search's options name types, tags and keys of notes; FILTER_OR_TYPE: a text
+     * in their place is a type. */
+    enum { FILTER_NONE, FILTER_OPTIONS, FILTER_OR_TYPE } filter;
+    struct {
+        size_t
+            usual; /* rows that it answers where no limit is given; 0: it is not told */
+        const char *most; /* that may be asked for */
+    } rows;
     enum right right; /* that other ways to the same ask for; RIGHT_NONE: it is no such */
     bool inner;       /* serves what another file tells of: not told of itself */
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
@@ -214,6 +223,7 @@ struct host_call {
     bool reads; /* it is called for its answer alone */
     /* All that it writes is a change of own_vault(), and so can be told before it is made. */
     bool reviewed;
+    bool never_dry;   /* what it does cannot be tried: refused in a dry run */
     bool names_vault; /* and changes what the list of vaults says of it */
     bool outward;     /* it leads out of the vault: not for custom functions */
     bool
@@ -239,6 +249,7 @@ struct host_call {
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
+    bool names_notes;    /* who is not found is a note */
     const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
     /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be
      * this x? NULL: there are none. */

@@ -353,11 +353,13 @@ static const char world[] =
     "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Response;\n"
     "}\n";
 
+static const char *const programs[] = {"curl", "wget", "http", "fetch", NULL};
 static const struct feature feature = {
     .bit = FEATURE_NETWORK,
     .option = "enableNetwork",
     .missing = "The network is there only with enableNetwork, where the person's policy "
                "names the host.",
+    .programs = programs,
     .world = world,
     .check = network_check};
 const struct host_call_group fetch_calls = {

@@ -146,4 +146,4 @@ static const struct host_call rows[] = {
      .words = "parent above belongs owner"},
 };
 const struct host_call_group hierarchy_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "parent"};
+    .rows = rows, .count = LENGTH(rows), .subject = "parent", .names_notes = true};

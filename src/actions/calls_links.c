@@ -120,4 +120,4 @@ static const struct host_call rows[] = {
      .words = "migrateLinks rebuild reindex refresh tables"},
 };
 const struct host_call_group links_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "link"};
+    .rows = rows, .count = LENGTH(rows), .subject = "link", .names_notes = true};

@@ -163,6 +163,8 @@ static const struct host_call rows[] = {
      "notes without their content, the one updated last first",
      call_list,
      LEVEL_ZERO,
+     .filter = FILTER_OR_TYPE,
+     .rows = {1000, "10,000"},
      .right = RIGHT_LIST_NOTES,
      STEADY_QUESTION,
      .details =
@@ -183,6 +185,8 @@ static const struct host_call rows[] = {
      "full-text search over titles, contents and tags, best first",
      call_search,
      LEVEL_FULL,
+     .filter = FILTER_OPTIONS,
+     .rows = {50, "1,000"},
      STEADY_QUESTION,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
@@ -195,4 +199,4 @@ static const struct host_call rows[] = {
          "find look grep text fulltext match query regex searchNotes where contains"},
 };
 const struct host_call_group notes_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "note"};
+    .rows = rows, .count = LENGTH(rows), .subject = "note", .names_notes = true};

@@ -83,4 +83,4 @@ static const struct host_call rows[] = {
      .words = "cluster density community graph network analysis"},
 };
 const struct host_call_group relationships_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "relat"};
+    .rows = rows, .count = LENGTH(rows), .subject = "relat", .names_notes = true};

@@ -39,6 +39,7 @@ static const struct host_call rows[] = {
      "notes by type, tags, metadata, dates and words, sorted and in pages",
      call_advanced,
      LEVEL_FULL,
+     .filter = FILTER_OPTIONS,
      STEADY_QUESTION,
      .details =
          "All that is given must hold. tags: all of them. metadata: {key: value}, a list "
@@ -62,6 +63,7 @@ static const struct host_call rows[] = {
      "notes that have these words, in which no sign is special",
      call_by_text,
      LEVEL_FULL,
+     .filter = FILTER_OPTIONS,
      STEADY_QUESTION,
      .details = "As notes.search, but quotes and operators are text like all else.",
      .example = "await notes.searchByText('what he said: \"never\"')",
@@ -92,4 +94,4 @@ static const struct host_call rows[] = {
          "select database join group count aggregate statistics sqlite searchNotesSQL"},
 };
 const struct host_call_group search_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "note"};
+    .rows = rows, .count = LENGTH(rows), .subject = "note", .names_notes = true};

@@ -177,6 +177,7 @@ static const struct host_call rows[] = {
      "registers a folder as a vault, and makes it",
      call_create,
      LEVEL_FULL,
+     .never_dry = true,
      .outward = true,
      .details =
          "A relative path lies in the user's folder of vaults. Other folders are a "
@@ -192,6 +193,7 @@ static const struct host_call rows[] = {
      "goes on in another vault",
      call_switch,
      LEVEL_FULL,
+     .never_dry = true,
      .outward = true,
      .details =
          "Holds for all calls made after it, and for later evaluations of the same "
@@ -204,6 +206,7 @@ static const struct host_call rows[] = {
      "changes a vault's name or description",
      call_update,
      LEVEL_FULL,
+     .never_dry = true,
      .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
@@ -214,6 +217,7 @@ static const struct host_call rows[] = {
      "takes a vault from the list; its files stay as they are",
      call_remove,
      LEVEL_FULL,
+     .never_dry = true,
      .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",

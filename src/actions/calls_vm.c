@@ -85,6 +85,7 @@ static const struct host_call rows[] = {
      "runs a command in a Linux machine (Debian: bash, python3, git), which is there at once",
      call_exec,
      LEVEL_FULL,
+     .never_dry = true,
      .begin = begin_exec,
      .refused = exec_refused,
      .details =
@@ -111,6 +112,7 @@ static const struct host_call rows[] = {
      "starts a Linux machine; the first is the one that vm.exec uses by itself",
      call_start,
      LEVEL_FULL,
+     .never_dry = true,
      .details =
          "Only needed for another size (ramMB 64 to 1024, 512 by itself; a size that was "
          "never used boots once, in seconds) or for further machines. machine in the answer "
@@ -127,6 +129,7 @@ static const struct host_call rows[] = {
      "stops a Linux machine, and all in it is gone; or ends one of its sessions",
      call_stop,
      LEVEL_FULL,
+     .never_dry = true,
      .details = "Without a machine: the default one; stopped is false where none ran.",
      .errors = "NotFound: no such machine or session of yours.",
      .example = "return await vm.stop();",

@@ -261,4 +261,4 @@ static const struct host_call rows[] = {
      .words = "deleted removed bin recover undelete"},
 };
 const struct host_call_group writing_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "note"};
+    .rows = rows, .count = LENGTH(rows), .subject = "note", .names_notes = true};

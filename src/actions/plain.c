@@ -56,9 +56,11 @@ static void put_told(const struct action_call *c, struct vault *vault,
     scoped_buf struct buf list;
     buf_init(&told, (size_t)16 << 10);
     buf_init(&list, (size_t)17 << 10);
+    const char *name = c->row->shown.name;
     if (!c->outcome->rows)
-        unknown_tell(vault, "search_notes", c->arguments, false, &told);
-    told_limit("search_notes", c->arguments, c->outcome->rows, &told);
+        unknown_tell(vault, name, c->arguments, false, &told);
+    told_limit(name, host_call_named(c->row->needs), c->arguments, c->outcome->rows,
+               &told);
     buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&told)));
     if (told.n)
         json_pair_raw(w, "warnings", buf_view(&list));
