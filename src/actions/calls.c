@@ -14,7 +14,6 @@ static const struct host_call_group *const groups[] = {
 static const struct host_call *table[HOST_CALLS_MAX];
 static struct script_row rows[HOST_CALLS_MAX];
 static const char *names[HOST_CALLS_MAX];
-static const struct host_call_group *group_of[HOST_CALLS_MAX];
 static size_t table_size;
 
 static void join_groups(void)
@@ -23,7 +22,6 @@ static void join_groups(void)
         for (size_t i = 0; i < groups[g]->count; i++) {
             must(table_size < HOST_CALLS_MAX);
             rows[table_size] = groups[g]->rows[i].row;
-            group_of[table_size] = groups[g];
             names[table_size] = groups[g]->rows[i].row.name;
             table[table_size++] = &groups[g]->rows[i];
         }
@@ -71,7 +69,7 @@ bool host_call_is_family(struct str x)
     const struct host_call *const *calls = host_calls(&count);
     for (size_t i = 0; i < count; i++) {
         struct str own;
-        if (group_of[i]->family &&
+        if (host_call_group_of(calls[i])->family &&
             names_member(str_of(calls[i]->row.name), api_namespace(calls[i]), &own) &&
             str_eq(own, x))
             return true;
@@ -86,9 +84,9 @@ static bool is_further_name(struct str pattern)
         struct str space = api_namespace(table[i]), x;
         if (table[i]->alias && str_is(pattern, table[i]->alias))
             return true;
-        if (!group_of[i]->family || !names_member(pattern, space, &x))
-            continue;
-        if (str_is(x, "*") || group_of[i]->family(x))
+        const struct host_call_group *group = host_call_group_of(table[i]);
+        if (group->family && names_member(pattern, space, &x) &&
+            (str_is(x, "*") || group->family(x)))
             return true;
     }
     return false;
@@ -159,10 +157,11 @@ const struct host_call *host_call_named(const char *name)
 const struct host_call_group *host_call_group_of(const struct host_call *c)
 {
     size_t i = 0;
-    while (i < table_size && table[i] != c)
+    while (i < LENGTH(groups) &&
+           (c < groups[i]->rows || c >= groups[i]->rows + groups[i]->count))
         i++;
-    must(i < table_size);
-    return group_of[i];
+    must(i < LENGTH(groups));
+    return groups[i];
 }
 
 struct permit_need host_call_need(const struct host_call *c)
@@ -171,6 +170,7 @@ struct permit_need host_call_need(const struct host_call *c)
                                 .alias = c->alias,
                                 .least = c->level,
                                 .writes = c->row.writes,
+                                .in_history = host_call_group_of(c)->in_history,
                                 .scopeless = c->scopeless,
                                 .always = c->always};
 }

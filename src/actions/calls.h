@@ -249,6 +249,7 @@ struct host_call {
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
+    bool in_history;     /* what they change stands in the vault's history */
     bool names_notes;    /* who is not found is a note */
     const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
     /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be

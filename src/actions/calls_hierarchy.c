@@ -145,5 +145,8 @@ static const struct host_call rows[] = {
      .example = "const rows = await hierarchy.getParents('meeting/Standup')",
      .words = "parent above belongs owner"},
 };
-const struct host_call_group hierarchy_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "parent", .names_notes = true};
+const struct host_call_group hierarchy_calls = {.rows = rows,
+                                                .count = LENGTH(rows),
+                                                .subject = "parent",
+                                                .names_notes = true,
+                                                .in_history = true};

@@ -188,5 +188,6 @@ static const struct host_call rows[] = {
 };
 const struct host_call_group tools_calls = {.rows = rows,
                                             .count = LENGTH(rows),
+                                            .in_history = true,
                                             .family = tool_name_fits,
                                             .declare = tooling_write_types};

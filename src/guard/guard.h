@@ -145,6 +145,15 @@ const struct policy *ward_policy(struct ward *w, struct err *e);
 void policy_release(const struct policy *p); /* NULL is fine */
 
 /* ---- what one call may do ----------------------------------------------- */
+/* What it takes to be allowed a call. */
+struct permit_need {
+    const char *name, *alias; /* lists of the policy know it by both; alias may be NULL */
+    enum level least;         /* the least trusted level that may */
+    bool writes;     /* it changes something: wants SCOPE_WRITE of a credential */
+    bool scopeless;  /* it tells and does nothing: else it wants SCOPE_READ */
+    bool in_history; /* what it changes is in the vault's history: for `intend` */
+    bool always;     /* no list has to name it, and no scope */
+};
 /* The policy, the caller's level and the call's own wish, together: every way to do
  * something asks this one place. */
 struct permit {
@@ -154,8 +163,8 @@ struct permit {
     enum level level;         /* the lowest of all that were said */
     bool read_only;           /* nothing that writes is allowed, whatever it is called */
     struct policy_names wish; /* allowedAPIs of the call itself */
-    /* Records that `call` will change something, when all else allows it; or NULL. */
-    bool (*intend)(void *arg, const char *call, struct err *e);
+    /* Records that this will change something, when all else allows it; or NULL. */
+    bool (*intend)(void *arg, const struct permit_need *need, struct err *e);
     void *intend_arg;
 };
 #define PERMIT_WISH_MAX 256u /* names in one call's allowedAPIs */
@@ -164,14 +173,6 @@ struct permit {
 bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
                  const struct json *allowed, struct err *e);
 void permit_close(struct permit *p); /* one of zeros is fine */
-/* What it takes to be allowed a call. */
-struct permit_need {
-    const char *name, *alias; /* lists of the policy know it by both; alias may be NULL */
-    enum level least;         /* the least trusted level that may */
-    bool writes;    /* it changes something: wants SCOPE_WRITE of a credential */
-    bool scopeless; /* it tells and does nothing: else it wants SCOPE_READ */
-    bool always;    /* no list has to name it, and no scope */
-};
 /* May it call this? Where that changes something, the audit trail must be there to tell of it
  * (else ERR_IO, unless the policy does not ask for that). false and ERR_DENIED. */
 bool permit_call(const struct permit *p, const struct permit_need *need, struct err *e);

@@ -89,14 +89,16 @@ unsigned permit_scope(const struct permit_need *need)
 }
 
 /* What will be changed is told first, and there is room for what comes of it. */
-static bool is_recorded(const struct permit *p, const char *call, struct err *e)
+static bool is_recorded(const struct permit *p, const struct permit_need *need,
+                        struct err *e)
 {
     struct err why = {0};
     bool ok = trail_ready(p->ward->trail, &why) &&
-              (!p->intend || p->intend(p->intend_arg, call, &why));
+              (!p->intend || p->intend(p->intend_arg, need, &why));
     return ok || !p->policy->audit.required ||
            err_set(e, why.code == ERR_BUSY ? ERR_BUSY : ERR_IO,
-                   "%s did nothing, because it could not be recorded: %s", call, why.msg);
+                   "%s did nothing, because it could not be recorded: %s", need->name,
+                   why.msg);
 }
 
 bool permit_call(const struct permit *p, const struct permit_need *need, struct err *e)
@@ -134,7 +136,7 @@ bool permit_call(const struct permit *p, const struct permit_need *need, struct 
     if (need->writes && !alerts_allow(p->ward->guard->alerts, p->who->name, e))
         return false;
     return !need->writes || (quota_allows_writes(p->ward, policy, p->who, call, e) &&
-                             is_recorded(p, call, e));
+                             is_recorded(p, need, e));
 }
 
 bool permit_asks(const struct permit *p, const struct permit_need *need)
@@ -213,8 +215,10 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
     struct err why = {0};
     char call[sizeof TOOLS_PREFIX + 64];
     (void)snprintf(call, sizeof call, TOOLS_PREFIX "%.64s", tool->name);
-    const struct permit_need need = {
-        .name = call, .least = LEVEL_FULL, .writes = tool->writes && !p->read_only};
+    const struct permit_need need = {.name = call,
+                                     .least = LEVEL_FULL,
+                                     .writes = tool->writes && !p->read_only,
+                                     .in_history = true};
     if (!permit_call(p, &need, &why)) {
         err_set(e, why.code, "%s%s", why.code == ERR_DENIED ? "Permission denied: " : "",
                 why.msg);
