@@ -3,7 +3,7 @@
 
 #include "actions/account.h"
 #include "actions/cache.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/checking.h"
 #include "actions/confirm.h"
 #include "actions/functioning.h"
@@ -45,10 +45,10 @@ static bool has_guest(const char *dir)
 bool actions_name_taken(struct str name)
 {
     bool taken = host_call_is_family(name);
-    for (size_t i = 0; i < action_count; i++)
-        taken |= str_is(name, action_rows[i].shown.name);
-    for (size_t i = 0; i < function_row_count; i++)
-        taken |= str_is(name, function_rows[i].shown.name);
+    const struct action_group *g = action_group_after(0);
+    for (; g; g = action_group_after(g->order))
+        for (size_t i = 0; i < g->count; i++)
+            taken |= str_is(name, g->rows[i].shown.name);
     return taken;
 }
 
@@ -119,12 +119,11 @@ static bool add_row(struct actions *a, const struct action_row *row, struct err 
 static bool add_rows(struct actions *a, const struct actions_options *o, struct err *e)
 {
     a->schemas = arena_new((size_t)4 << 20);
-    for (size_t i = 0; i < action_count; i++)
-        if (!add_row(a, &action_rows[i], e))
-            return false;
-    for (size_t i = 0; i < function_row_count; i++)
-        if (!add_row(a, &function_rows[i], e))
-            return false;
+    const struct action_group *g = action_group_after(0);
+    for (; g; g = action_group_after(g->order))
+        for (size_t i = 0; i < g->count; i++)
+            if (!add_row(a, &g->rows[i], e))
+                return false;
     for (size_t i = 0; i < o->extra_count; i++) {
         struct action_row row = {
             .shown = o->extra[i].shown, .run = run_extra, .extra = &o->extra[i]};
@@ -203,9 +202,9 @@ void actions_close(struct actions *a)
     typescript_free(a->typescript);
     later_free(atomic_load(&a->later));
     checker_free(atomic_load(&a->checker));
-    tooling_close(a);
-    functioning_close(a);
-    machines_close(a);
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->close)
+            capabilities[i]->close(a);
     patterns_free(a->patterns);
     engine_close(a->engine);
     sessions_close(a->sessions);

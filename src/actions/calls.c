@@ -1,24 +1,35 @@
 /* The table of host calls, joined from its groups. To add a call: a row in its group's
  * file (calls_<namespace>.c), and its function. calling.c performs them. */
-#include "actions/calls.h"
 #include "actions/api.h"
+#include "actions/capability.h"
 
-static const struct host_call_group *const groups[] = {
-    /* One namespace's stand together. */
-    &notes_calls,  &writing_calls, &search_calls,    &note_types_calls,
-    &utils_calls,  &links_calls,   &hierarchy_calls, &relationships_calls,
-    &vaults_calls, &fetch_calls,   &api_calls,       &fs_calls,
-    &tools_calls,  &vm_calls,      &functions_calls, /* not told of: last */
-};
+#define GROUPS_MAX 64
 
+static const struct host_call_group *groups[GROUPS_MAX];
+static size_t group_count;
 static const struct host_call *table[HOST_CALLS_MAX];
 static struct script_row rows[HOST_CALLS_MAX];
 static const char *names[HOST_CALLS_MAX];
 static size_t table_size;
 
+/* In their order. One namespace's stand together, those not told of last. */
+static void add_group(const struct host_call_group *g)
+{
+    size_t i = group_count++;
+    must(group_count <= GROUPS_MAX);
+    for (; i && groups[i - 1]->order > g->order; i--)
+        groups[i] = groups[i - 1];
+    groups[i] = g;
+}
+
 static void join_groups(void)
 {
-    for (size_t g = 0; g < LENGTH(groups); g++)
+    for (size_t i = 0; i < capability_count; i++) {
+        const struct host_call_group *const *g = capabilities[i]->calls;
+        while (g && *g)
+            add_group(*g++);
+    }
+    for (size_t g = 0; g < group_count; g++)
         for (size_t i = 0; i < groups[g]->count; i++) {
             must(table_size < HOST_CALLS_MAX);
             rows[table_size] = groups[g]->rows[i].row;
@@ -101,16 +112,18 @@ struct guard_options actions_guard_options(void)
 
 const struct host_call_group *const *host_call_groups(size_t *count)
 {
-    *count = LENGTH(groups);
+    (void)host_calls(count);
+    *count = group_count;
     return groups;
 }
 
 const struct feature *feature_of(uint32_t bit)
 {
-    size_t i = 0;
-    while (i < LENGTH(groups) && (!groups[i]->feature || groups[i]->feature->bit != bit))
+    size_t count, i = 0;
+    (void)host_calls(&count);
+    while (i < group_count && (!groups[i]->feature || groups[i]->feature->bit != bit))
         i++;
-    must(i < LENGTH(groups));
+    must(i < group_count);
     return groups[i]->feature;
 }
 
@@ -157,10 +170,10 @@ const struct host_call *host_call_named(const char *name)
 const struct host_call_group *host_call_group_of(const struct host_call *c)
 {
     size_t i = 0;
-    while (i < LENGTH(groups) &&
+    while (i < group_count &&
            (c < groups[i]->rows || c >= groups[i]->rows + groups[i]->count))
         i++;
-    must(i < LENGTH(groups));
+    must(i < group_count);
     return groups[i];
 }
 

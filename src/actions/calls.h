@@ -249,6 +249,7 @@ struct host_call {
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
+    unsigned order;      /* among all groups, as lists show them */
     bool in_history;     /* what they change stands in the vault's history */
     bool names_notes;    /* who is not found is a note */
     const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
@@ -266,21 +267,10 @@ struct host_call_group {
     /* Appends members of the declaration that are no rows; NULL: there are none. */
     void (*declare)(struct buf *out);
 };
-extern const struct host_call_group api_calls;
-extern const struct host_call_group fetch_calls;
-extern const struct host_call_group fs_calls;
-extern const struct host_call_group functions_calls;
-extern const struct host_call_group hierarchy_calls;
-extern const struct host_call_group links_calls;
-extern const struct host_call_group relationships_calls;
-extern const struct host_call_group note_types_calls;
-extern const struct host_call_group notes_calls;
-extern const struct host_call_group search_calls;
-extern const struct host_call_group tools_calls;
-extern const struct host_call_group utils_calls;
-extern const struct host_call_group vaults_calls;
-extern const struct host_call_group vm_calls;
-extern const struct host_call_group writing_calls;
+/* Of capabilities whose groups stand in several sources. */
+extern const struct host_call_group notes_calls, writing_calls, search_calls,
+    note_types_calls, links_calls, hierarchy_calls, relationships_calls;
+extern const struct host_call_group tools_calls, utils_calls, vm_calls, functions_calls;
 
 const struct host_call_group *const *host_call_groups(size_t *count);
 /* The feature of this bit. */

@@ -1,9 +1,10 @@
 /* The table of host calls, told to the code that runs over it (api.*) and to agents
  * before they write any (search_api, describe_api). */
 #include "actions/api.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
+#include "actions/schemas.h"
 #include "actions/tooling.h"
 #include "functions/functions.h"
 
@@ -79,7 +80,8 @@ static bool call_describe(struct calling *x, struct json_writer *out, struct err
 
 /* ---- the same as actions ------------------------------------------------- */
 
-bool action_search_api(const struct action_call *c, struct answer *out, struct err *e)
+static bool action_search_api(const struct action_call *c, struct answer *out,
+                              struct err *e)
 {
     const struct json *limit = json_get(c->arguments, "limit");
     struct json_writer w = json_writer(&out->json);
@@ -91,7 +93,8 @@ bool action_search_api(const struct action_call *c, struct answer *out, struct e
     return buf_check(&out->json, "the answer", e);
 }
 
-bool action_describe_api(const struct action_call *c, struct answer *out, struct err *e)
+static bool action_describe_api(const struct action_call *c, struct answer *out,
+                                struct err *e)
 {
     struct json_writer w = json_writer(&out->json);
     struct str name = json_str(json_get(c->arguments, "name"));
@@ -133,4 +136,52 @@ static const struct host_call rows[] = {
      .example = "api.describe('notes.update')",
      .words = "help docs documentation signature usage man reference types schema"},
 };
-const struct host_call_group api_calls = {.rows = rows, .count = LENGTH(rows)};
+const struct host_call_group api_calls = {
+    .order = 110, .rows = rows, .count = LENGTH(rows)};
+
+static const char search_api_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"query\":{\"type\":\"string\"},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
+    "\"required\":[\"query\"]}";
+
+static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
+
+static const char describe_api_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"name\":{\"type\":\"string\","
+    "\"description\":\"'notes.update', 'notes' or 'Note'; none: everything\"}}}";
+
+static const char describe_api_output[] = "{\"type\":\"object\"}";
+
+static const struct action_row action_rows[] = {
+    {.shown = {.name = "search_api",
+               .title = "Find methods",
+               .description = "Find methods of evaluate_note_code by what they do.",
+               .input_schema = search_api_input,
+               .output_schema = search_output,
+               .read_only = true,
+               .idempotent = true},
+     .run = action_search_api,
+     .seldom = true, /* code has api.search */
+     .needs = "api.search"},
+    {.shown =
+         {.name = "describe_api",
+          .title = "Describe a method",
+          .description =
+              "A method, namespace or type of evaluate_note_code: signature, options, "
+              "errors, an example.",
+          .input_schema = describe_api_input,
+          .output_schema = describe_api_output,
+          .read_only = true,
+          .idempotent = true},
+     .run = action_describe_api,
+     .seldom = true, /* code has api.describe */
+     .needs = "api.describe"},
+};
+static const struct action_group discovery = {action_rows, LENGTH(action_rows),
+                                              .order = 40};
+
+static const struct host_call_group *const calls[] = {&api_calls, NULL};
+static const struct action_group *const actions[] = {&discovery, NULL};
+const struct capability discovery_capability = {.calls = calls, .actions = actions};

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "actions/account.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/places.h"
 #include "caller/caller.h"
 #include "crypto/crypto.h"
@@ -362,5 +362,8 @@ static const struct feature feature = {
     .programs = programs,
     .world = world,
     .check = network_check};
-const struct host_call_group fetch_calls = {
-    .rows = rows, .count = LENGTH(rows), .feature = &feature};
+static const struct host_call_group fetch_calls = {
+    .order = 100, .rows = rows, .count = LENGTH(rows), .feature = &feature};
+
+static const struct host_call_group *const calls[] = {&fetch_calls, NULL};
+const struct capability fetch_capability = {.calls = calls};

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/mounts.h"
 #include "actions/places.h"
 #include "caller/caller.h"
@@ -648,9 +648,13 @@ static void declare_members(struct buf *out)
                   "  readonly promises: FileSystem;\n"
                   "  readonly constants: {readonly [name: string]: number};\n");
 }
-const struct host_call_group fs_calls = {.rows = rows,
-                                         .count = LENGTH(rows),
-                                         .feature = &feature,
-                                         .interface = "FileSystem",
-                                         .members = members,
-                                         .declare = declare_members};
+static const struct host_call_group fs_calls = {.order = 120,
+                                                .rows = rows,
+                                                .count = LENGTH(rows),
+                                                .feature = &feature,
+                                                .interface = "FileSystem",
+                                                .members = members,
+                                                .declare = declare_members};
+
+static const struct host_call_group *const calls[] = {&fs_calls, NULL};
+const struct capability files_capability = {.calls = calls};

@@ -121,7 +121,8 @@ static const struct host_call rows[] = {
      .asks = true,
      .inner = true},
 };
-const struct host_call_group functions_calls = {.rows = rows,
+const struct host_call_group functions_calls = {.order = 150,
+                                                .rows = rows,
                                                 .count = LENGTH(rows),
                                                 .family = functioning_may_name,
                                                 .put_names = functioning_put_names};

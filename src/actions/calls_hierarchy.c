@@ -145,7 +145,8 @@ static const struct host_call rows[] = {
      .example = "const rows = await hierarchy.getParents('meeting/Standup')",
      .words = "parent above belongs owner"},
 };
-const struct host_call_group hierarchy_calls = {.rows = rows,
+const struct host_call_group hierarchy_calls = {.order = 70,
+                                                .rows = rows,
                                                 .count = LENGTH(rows),
                                                 .subject = "parent",
                                                 .names_notes = true,

@@ -119,5 +119,8 @@ static const struct host_call rows[] = {
      .example = "await links.migrate()",
      .words = "migrateLinks rebuild reindex refresh tables"},
 };
-const struct host_call_group links_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "link", .names_notes = true};
+const struct host_call_group links_calls = {.order = 60,
+                                            .rows = rows,
+                                            .count = LENGTH(rows),
+                                            .subject = "link",
+                                            .names_notes = true};

@@ -198,7 +198,8 @@ static const struct host_call rows[] = {
      .words =
          "find look grep text fulltext match query regex searchNotes where contains"},
 };
-const struct host_call_group notes_calls = {.rows = rows,
+const struct host_call_group notes_calls = {.order = 10,
+                                            .rows = rows,
                                             .count = LENGTH(rows),
                                             .subject = "note",
                                             .names_notes = true,

@@ -121,4 +121,4 @@ static const struct host_call rows[] = {
      .words = "drop kind class category"},
 };
 const struct host_call_group note_types_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "type"};
+    .order = 40, .rows = rows, .count = LENGTH(rows), .subject = "type"};

@@ -82,5 +82,8 @@ static const struct host_call rows[] = {
      .example = "await relationships.getClusteringCoefficient('project/Plan')",
      .words = "cluster density community graph network analysis"},
 };
-const struct host_call_group relationships_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "relat", .names_notes = true};
+const struct host_call_group relationships_calls = {.order = 80,
+                                                    .rows = rows,
+                                                    .count = LENGTH(rows),
+                                                    .subject = "relat",
+                                                    .names_notes = true};

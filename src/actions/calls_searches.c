@@ -93,7 +93,8 @@ static const struct host_call rows[] = {
      .words =
          "select database join group count aggregate statistics sqlite searchNotesSQL"},
 };
-const struct host_call_group search_calls = {.rows = rows,
+const struct host_call_group search_calls = {.order = 30,
+                                             .rows = rows,
                                              .count = LENGTH(rows),
                                              .subject = "note",
                                              .names_notes = true,

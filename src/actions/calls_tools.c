@@ -186,7 +186,8 @@ static const struct host_call rows[] = {
      .words = "help man usage options schema manifest",
      .asks = true},
 };
-const struct host_call_group tools_calls = {.rows = rows,
+const struct host_call_group tools_calls = {.order = 130,
+                                            .rows = rows,
                                             .count = LENGTH(rows),
                                             .in_history = true,
                                             .family = tool_name_fits,

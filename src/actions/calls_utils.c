@@ -87,4 +87,5 @@ static const struct host_call rows[] = {
      .example = "utils.progress(3, 10, 'reading meetings')",
      .words = "status percent notify bar advance tell"},
 };
-const struct host_call_group utils_calls = {.rows = rows, .count = LENGTH(rows)};
+const struct host_call_group utils_calls = {
+    .order = 50, .rows = rows, .count = LENGTH(rows)};

@@ -1,6 +1,6 @@
 /* The host calls vaults.*: which vaults there are, and which one the code works in. */
 #include "actions/account.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/dry.h"
 #include "actions/places.h"
 #include "actions/preview.h"
@@ -224,5 +224,8 @@ static const struct host_call rows[] = {
      .example = "await vaults.remove('work')",
      .words = "delete unregister forget detach removeVault"},
 };
-const struct host_call_group vaults_calls = {
-    .rows = rows, .count = LENGTH(rows), .subject = "vault"};
+static const struct host_call_group vaults_calls = {
+    .order = 90, .rows = rows, .count = LENGTH(rows), .subject = "vault"};
+
+static const struct host_call_group *const calls[] = {&vaults_calls, NULL};
+const struct capability vaults_capability = {.calls = calls};

@@ -145,5 +145,7 @@ static const struct host_call rows[] = {
          "return (await vm.list()).map((m) => [m.machine, m.state, m.memory_bytes]);",
      .words = "which running machines state memory"},
 };
-const struct host_call_group vm_calls = {
-    .rows = rows, .count = LENGTH(rows), .is_installed = parts_have_machine};
+const struct host_call_group vm_calls = {.order = 140,
+                                         .rows = rows,
+                                         .count = LENGTH(rows),
+                                         .is_installed = parts_have_machine};

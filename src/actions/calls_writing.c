@@ -260,7 +260,8 @@ static const struct host_call rows[] = {
                 "await notes.restore({backup_path: last.backup_path})",
      .words = "deleted removed bin recover undelete"},
 };
-const struct host_call_group writing_calls = {.rows = rows,
+const struct host_call_group writing_calls = {.order = 20,
+                                              .rows = rows,
                                               .count = LENGTH(rows),
                                               .subject = "note",
                                               .names_notes = true,

@@ -1,6 +1,8 @@
-/* The table of actions about custom functions, a part of the one in list.c. All but the
- * first are found by find_tools rather than listed. Source: seed 001. */
+/* The capability customFunctions, and its table of actions. All but the first are found by
+ * find_tools rather than listed. Source: seed 001. */
+#include "actions/capability.h"
 #include "actions/function_actions.h"
+#include "actions/functioning.h"
 #include "actions/resolve.h"
 
 #define STRING "{\"type\":\"string\"}"
@@ -15,7 +17,7 @@
 
 /* ---- what a definition is -------------------------------------------------------- */
 
-/* As it is checked, and as it is shown: list.c says what clients take. */
+/* As it is checked, and as it is shown: schemas.h says what clients take. */
 #define PARAMETERS                                                                      \
     "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\",\"properties\"" \
     ":{\"type\":" STRING ",\"description\":" STRING ",\"optional\":" BOOLEAN            \
@@ -155,7 +157,7 @@ static const char templates_input[] =
 #define ACTION(n, t, d, i, o) \
     .name = n, .title = t, .description = d, .input_schema = i, .output_schema = o
 
-const struct action_row function_rows[] = {
+static const struct action_row rows[] = {
     {.shown = {ACTION("register_custom_function", "Keep a function", register_description,
                       register_input, ANSWER("\"success\""))},
      .run = action_register_function,
@@ -352,4 +354,9 @@ const struct action_row function_rows[] = {
      .least = LEVEL_ZERO,
      .seldom = true},
 };
-const size_t function_row_count = LENGTH(function_rows);
+static const struct action_group group = {rows, LENGTH(rows), .order = 90};
+
+static const struct host_call_group *const calls[] = {&functions_calls, NULL};
+static const struct action_group *const actions[] = {&group, NULL};
+const struct capability functions_capability = {
+    .calls = calls, .actions = actions, .close = functioning_close};

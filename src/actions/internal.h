@@ -73,13 +73,9 @@ struct action_row {
     const char *counted_as; /* the action whose calls its own are counted among; NULL */
     const struct action_extra *extra; /* somebody else's; NULL: ours */
 };
-/* Ours: list.c, and function_table.c. */
 /* Parts of the description of evaluate_note_code, which go where that is not installed. */
 #define TELLS_OF_TOOLS "tools.jq({args, stdin}) (find_tools); "
 #define TELLS_OF_MACHINE "vm.exec('ls | wc'): Linux; "
-
-extern const struct action_row action_rows[], function_rows[];
-extern const size_t action_count, function_row_count;
 
 struct actions {
     struct vault_set *vaults;
@@ -174,10 +170,6 @@ void action_evaluate_describe(struct actions *a, const struct caller *who,
                               const char *text, struct buf *out);
 const struct json *action_run_script_variables(const struct action_call *c);
 void action_evaluate_refused(const struct err *why, struct answer *out);
-action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
-action_fn action_rename_note;
-struct permit_need action_rename_note_asks(const struct action_call *c,
-                                           struct permit_need need);
 /* false and ERR_DENIED: the policy wants code without errors, and this has one; or it
  * could not be checked. `from`: what q->code was made from, or NULL. */
 bool check_passes(const struct action_call *c, const struct script_request *q,
@@ -190,13 +182,9 @@ void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_outcome *o, const struct script_origin *from,
                  struct str explained, struct buf *out);
 action_fn action_check_code;
-action_fn action_search_api, action_describe_api, action_read_result;
+action_fn action_read_result;
 action_fn action_close_session;
-action_fn action_vm_start, action_vm_exec, action_vm_stop,
-    action_vm_list; /* vm_actions.c */
-void action_vm_exec_refused(const struct action_call *c, enum err_code outcome);
-struct str action_run_tool_name(const struct json *arguments);
-action_fn action_wasm, action_run_tool, action_find_tools; /* tool_actions.c */
+action_fn action_wasm; /* tool_actions.c */
 
 /* ---- sessions ----------------------------------------------------------- */
 

@@ -2,8 +2,10 @@
 #include <stdio.h>
 
 #include "actions/api.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/places.h"
+#include "actions/schemas.h"
+#include "actions/streams.h"
 #include "actions/tooling.h"
 
 #define FOUND_USUAL 5
@@ -92,12 +94,13 @@ static const struct json *without_name(const struct action_call *c, struct err *
 }
 
 /* It runs actions, too, for clients that only call what is in their list. */
-struct str action_run_tool_name(const struct json *arguments)
+static struct str action_run_tool_name(const struct json *arguments)
 {
     return json_str(json_get(arguments, "name"));
 }
 
-bool action_run_tool(const struct action_call *c, struct answer *out, struct err *e)
+static bool action_run_tool(const struct action_call *c, struct answer *out,
+                            struct err *e)
 {
     const struct json *pipeline = json_get(c->arguments, "pipeline");
     struct str name = json_str(json_get(c->arguments, "name"));
@@ -140,7 +143,8 @@ static void put_code(const struct action_call *c, struct str words, struct json_
     json_pair_cstr(w, "code", text);
 }
 
-bool action_find_tools(const struct action_call *c, struct answer *out, struct err *e)
+static bool action_find_tools(const struct action_call *c, struct answer *out,
+                              struct err *e)
 {
     struct json_writer w = json_writer(&out->json);
     struct str words = json_str(json_get(c->arguments, "query"));
@@ -158,3 +162,64 @@ bool action_find_tools(const struct action_call *c, struct answer *out, struct e
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }
+
+/* ---- the rows ------------------------------------------------------------ */
+
+#define FIND_TOOLS(bounds)                                                                    \
+    "{\"type\":\"object\",\"properties\":{"                                                   \
+    "\"query\":{\"type\":\"string\",\"description\":\"'yaml to json'\"},\"category\":" STRING \
+    ",\"limit\":{\"type\":\"integer\"" bounds "}},\"required\":[\"query\"]}"
+static const char find_tools_input[] = FIND_TOOLS("");
+static const char find_tools_checked[] = FIND_TOOLS(BOUNDS(1, 25));
+
+#define RUN_TOOL(arguments, stdin, files, stage, one)                                     \
+    "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"arguments\":" arguments   \
+    ",\"args\":" STRINGS ",\"stdin\":" stdin ",\"files\":" files                          \
+    ",\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"     \
+    "\"timeout\":{\"type\":\"integer\"" one "},"                                          \
+    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, " \
+    "...]\",\"items\":" stage "}}}"
+static const char run_tool_input[] =
+    RUN_TOOL(ANY("file", "its parameters"), BYTES,
+             ANY("name", "{name: text | {base64}}, in /work"),
+             "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}", "");
+static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT, LEAST_1);
+
+static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
+
+static const struct action_row rows[] = {
+    {.shown =
+         {.name = "find_tools",
+          .title = "Find tools",
+          .description =
+              "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and rarer "
+              "actions; tells how to call each.",
+          .input_schema = find_tools_input,
+          .output_schema = search_output,
+          .read_only = true,
+          .idempotent = true},
+     .run = action_find_tools,
+     .finds = true,
+     .checked = find_tools_checked,
+     .scope = SCOPE_EVALUATE},
+    {.shown =
+         {.name = "run_tool",
+          .title = "Run a tool",
+          .description =
+              "Run a command-line tool in a sandbox, over the files given and, where "
+              "it is allowed, the notes. Also runs what find_tools found.",
+          .input_schema = run_tool_input,
+          .destructive = true},
+     .run = action_run_tool,
+     .stands_for = action_run_tool_name,
+     .finds = true,
+     .shorten = streams_shorten,
+     .checked = run_tool_checked,
+     .scope = SCOPE_EVALUATE},
+};
+static const struct action_group running = {rows, LENGTH(rows), .order = 60};
+
+static const struct host_call_group *const calls[] = {&tools_calls, NULL};
+static const struct action_group *const actions[] = {&running, NULL};
+const struct capability tools_capability = {
+    .calls = calls, .actions = actions, .close = tooling_close};
