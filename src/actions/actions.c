@@ -7,7 +7,6 @@
 #include "actions/checking.h"
 #include "actions/confirm.h"
 #include "actions/functioning.h"
-#include "actions/machines.h"
 #include "actions/meant.h"
 #include "actions/permission.h"
 #include "actions/places.h"
@@ -717,7 +716,7 @@ struct check_list {
     bool all_ok;
 };
 
-static void put_check(struct check_list *l, const char *name, bool ok, const char *detail)
+void check_put(struct check_list *l, const char *name, bool ok, const char *detail)
 {
     json_open_object(l->w);
     json_pair_cstr(l->w, "name", name);
@@ -732,7 +731,7 @@ static void check_cache(struct check_list *l)
     struct err e = {0};
     scoped(free) char *path = NULL;
     scoped_fd int fd = os_cache_dir(&path, &e);
-    put_check(l, "cache of compiled modules", fd >= 0, fd >= 0 ? path : e.msg);
+    check_put(l, "cache of compiled modules", fd >= 0, fd >= 0 ? path : e.msg);
 }
 
 static void check_evaluation(struct actions *a, struct check_list *l)
@@ -750,7 +749,7 @@ static void check_evaluation(struct actions *a, struct check_list *l)
         actions_call(a, &a->shown[i], arguments, &doctor, &out, &e) && !out.is_error;
     const struct json *answer = ok ? NULL : json_read(buf_view(&out.json), arena, &e);
     struct str why = json_str(json_get(answer, "error"));
-    put_check(l, "evaluation of code", ok,
+    check_put(l, "evaluation of code", ok,
               ok      ? "return 6*7 ran in a sandbox"
               : why.n ? why.at
                       : e.msg);
@@ -761,7 +760,7 @@ static void check_evaluation(struct actions *a, struct check_list *l)
     char detail[80];
     (void)snprintf(detail, sizeof detail, "%s%s", engine_memory_name(memory),
                    memory == ENGINE_MEMORY_SLOTS ? "" : ": works, but slower");
-    put_check(l, "memory of guests", true, detail);
+    check_put(l, "memory of guests", true, detail);
 }
 
 static void check_sql(struct actions *a, struct check_list *l)
@@ -772,19 +771,7 @@ static void check_sql(struct actions *a, struct check_list *l)
     (void)snprintf(detail, sizeof detail, "in a process apart; at most %u at a time",
                    sql_pool_size());
     bool ok = p && sql_try(p, &e);
-    put_check(l, "SQL queries", ok, ok ? detail : e.msg);
-}
-
-/* Without an image all else works: it is told, and no fault. */
-static void check_machine(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    bool there = machines_ready(a, &e);
-    char detail[80];
-    (void)snprintf(detail, sizeof detail, "installed: %u MB of memory, or %u to %u",
-                   VM_RAM_DEFAULT_MB, VM_RAM_MIN_MB, VM_RAM_MAX_MB);
-    put_check(l, "Linux machine", there || e.code == ERR_NOT_FOUND,
-              there ? detail : e.msg);
+    check_put(l, "SQL queries", ok, ok ? detail : e.msg);
 }
 
 /* Without it types go unchecked, which is told where it matters: no fault. */
@@ -792,7 +779,7 @@ static void check_checker(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     struct checker *c = actions_checker(a, &e);
-    put_check(l, "type checker", c != NULL,
+    check_put(l, "type checker", c != NULL,
               !c                    ? e.msg
               : checker_is_there(c) ? "built: types of code and functions are checked"
               : checker_is_building(c)
@@ -808,9 +795,9 @@ static void check_vault(struct actions *a, struct check_list *l)
     scoped_buf struct buf found;
     buf_init(&found, 4096);
     if (actions_reindex(a, false, &found, &e))
-        put_check(l, "vault", true, buf_cz(&found));
+        check_put(l, "vault", true, buf_cz(&found));
     else
-        put_check(l, "vault", e.code == ERR_NO_VAULT, e.msg);
+        check_put(l, "vault", e.code == ERR_NO_VAULT, e.msg);
 }
 
 /* The first of its problems, told in full; a vault's that tries to grant is one. */
@@ -836,7 +823,7 @@ static void check_policy(struct actions *a, struct check_list *l)
                        STR_ARGS(json_str(json_get(first, "file"))),
                        (long long)json_int(json_get(first, "line"), 1),
                        STR_ARGS(json_str(json_get(first, "message"))));
-    put_check(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
+    check_put(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
 }
 
 /* Of the vault, or of the user's own trail where there is none. */
@@ -859,7 +846,7 @@ static void check_disk(struct actions *a, struct check_list *l)
                    STR_ARGS(json_str(json_get(v, "why"))), json_get(v, "why") ? "; " : "",
                    (long long)json_int(json_get(v, "audit_bytes"), 0) >> 20,
                    (long long)json_int(json_get(v, "audit_most"), 0) >> 20);
-    put_check(l, "disk", json_bool(json_get(v, "ok"), false), v ? detail : e.msg);
+    check_put(l, "disk", json_bool(json_get(v, "ok"), false), v ? detail : e.msg);
 }
 
 void actions_doctor(struct actions *a, struct buf *out)
@@ -869,13 +856,15 @@ void actions_doctor(struct actions *a, struct buf *out)
     json_open_object(&w);
     json_key(&w, "checks");
     json_open_array(&w);
-    put_check(&l, "engine", true, engine_version());
+    check_put(&l, "engine", true, engine_version());
     check_cache(&l);
     check_policy(a, &l);
     check_evaluation(a, &l);
     check_sql(a, &l);
     check_checker(a, &l);
-    check_machine(a, &l);
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->doctor)
+            capabilities[i]->doctor(a, &l);
     check_vault(a, &l);
     check_disk(a, &l);
     json_close(&w);

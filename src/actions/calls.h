@@ -256,6 +256,10 @@ struct host_call_group {
     /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be
      * this x? NULL: there are none. */
     bool (*family)(struct str x);
+    /* What api.describe tells of a name that is a family, or one of it: an object. */
+    bool (*describes)(struct str name);
+    bool (*describe)(struct actions *a, const struct place *place, struct str name,
+                     struct json_writer *out, struct err *e);
     bool (*is_installed)(const struct actions_parts *p); /* NULL: always */
     const struct feature *feature;                       /* of all its rows; NULL: none */
     /* Code has the namespace as an interface of this name, whose rows have each a twin
@@ -311,7 +315,6 @@ bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e);
 /* May this evaluation call it, where it works now? false and ERR_DENIED. */
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);
-void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);
 /* The one row that carries a right. */

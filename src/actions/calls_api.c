@@ -5,7 +5,6 @@
 #include "actions/functioning.h"
 #include "actions/places.h"
 #include "actions/schemas.h"
-#include "actions/tooling.h"
 #include "functions/functions.h"
 
 #define FOUND_USUAL 8
@@ -62,20 +61,28 @@ static bool call_search(struct calling *x, struct json_writer *out, struct err *
     return true;
 }
 
+static bool describe(struct actions *a, const struct place *place,
+                     const struct evaluation *v, struct str name, struct json_writer *out,
+                     struct err *e)
+{
+    size_t count;
+    const struct host_call_group *const *groups = host_call_groups(&count);
+    for (size_t i = 0; i < count; i++)
+        if (groups[i]->describes && groups[i]->describes(name))
+            return groups[i]->describe(a, place, name, out, e);
+    return api_describe(v, name, out, e);
+}
+
 static bool call_describe(struct calling *x, struct json_writer *out, struct err *e)
 {
     const struct json *name = json_at(x->args, 0);
     if (json_is(name, JSON_OBJECT))
         name = json_get(name, "name");
-    if (tooling_is_name(json_str(name)))
-        return tooling_describe_call(x->v->actions, x->v->here, json_str(name), out, e);
-    if (functioning_is_name(json_str(name)))
-        return functioning_describe(x->v->actions, x->v->here, json_str(name), out, e);
     if (name && !json_is(name, JSON_STRING))
         return err_set(e, ERR_INVALID,
                        "api.describe needs a name, such as 'notes.get', not %s",
                        json_type_name(json_type(name)));
-    return api_describe(x->v, json_str(name), out, e);
+    return describe(x->v->actions, x->v->here, x->v, json_str(name), out, e);
 }
 
 /* ---- the same as actions ------------------------------------------------- */
@@ -98,13 +105,7 @@ static bool action_describe_api(const struct action_call *c, struct answer *out,
 {
     struct json_writer w = json_writer(&out->json);
     struct str name = json_str(json_get(c->arguments, "name"));
-    if (tooling_is_name(name))
-        return tooling_describe_call(c->actions, c->place, name, &w, e) &&
-               buf_check(&out->json, "the answer", e);
-    if (functioning_is_name(name))
-        return functioning_describe(c->actions, c->place, name, &w, e) &&
-               buf_check(&out->json, "the answer", e);
-    return api_describe(NULL, json_str(json_get(c->arguments, "name")), &w, e) &&
+    return describe(c->actions, c->place, NULL, name, &w, e) &&
            buf_check(&out->json, "the answer", e);
 }
 

@@ -137,7 +137,7 @@ static struct egress *session_here(struct evaluation *v, struct err *e)
     return g;
 }
 
-void network_close(struct evaluation *v)
+static void network_close(struct evaluation *v)
 {
     for (struct network *n = v->networks, *next; n; n = next) {
         next = n->next;
@@ -366,4 +366,4 @@ static const struct host_call_group fetch_calls = {
     .order = 100, .rows = rows, .count = LENGTH(rows), .feature = &feature};
 
 static const struct host_call_group *const calls[] = {&fetch_calls, NULL};
-const struct capability fetch_capability = {.calls = calls};
+const struct capability fetch_capability = {.calls = calls, .end = network_close};

@@ -656,5 +656,10 @@ static const struct host_call_group fs_calls = {.order = 120,
                                                 .members = members,
                                                 .declare = declare_members};
 
+static void files_close(struct evaluation *v)
+{
+    vfs_free(v->files);
+}
+
 static const struct host_call_group *const calls[] = {&fs_calls, NULL};
-const struct capability files_capability = {.calls = calls};
+const struct capability files_capability = {.calls = calls, .end = files_close};

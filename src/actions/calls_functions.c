@@ -125,4 +125,6 @@ const struct host_call_group functions_calls = {.order = 150,
                                                 .rows = rows,
                                                 .count = LENGTH(rows),
                                                 .family = functioning_may_name,
+                                                .describes = functioning_is_name,
+                                                .describe = functioning_describe,
                                                 .put_names = functioning_put_names};

@@ -191,4 +191,6 @@ const struct host_call_group tools_calls = {.order = 130,
                                             .count = LENGTH(rows),
                                             .in_history = true,
                                             .family = tool_name_fits,
+                                            .describes = tooling_is_name,
+                                            .describe = tooling_describe_call,
                                             .declare = tooling_write_types};

@@ -2,6 +2,7 @@
  * find_tools rather than listed. Source: seed 001. */
 #include "actions/capability.h"
 #include "actions/function_actions.h"
+#include "actions/function_load.h"
 #include "actions/functioning.h"
 #include "actions/resolve.h"
 
@@ -358,5 +359,7 @@ static const struct action_group group = {rows, LENGTH(rows), .order = 90};
 
 static const struct host_call_group *const calls[] = {&functions_calls, NULL};
 static const struct action_group *const actions[] = {&group, NULL};
-const struct capability functions_capability = {
-    .calls = calls, .actions = actions, .close = functioning_close};
+const struct capability functions_capability = {.calls = calls,
+                                                .actions = actions,
+                                                .close = functioning_close,
+                                                .end = functions_forget};

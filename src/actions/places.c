@@ -2,8 +2,7 @@
  * code that switches to another is under that one's from then on. */
 #include "actions/places.h"
 #include "actions/account.h"
-#include "actions/calls.h"
-#include "actions/function_load.h"
+#include "actions/capability.h"
 #include "caller/caller.h"
 
 #define PLACES_MAX 64u /* vaults that one evaluation may work in */
@@ -95,12 +94,12 @@ void evaluation_init(struct evaluation *v, const struct action_call *c)
 
 void evaluation_done(struct evaluation *v)
 {
-    vfs_free(v->files);
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->end)
+            capabilities[i]->end(v);
     for (struct place *p = v->places; p->next; p = p->next)
         place_close(p->next);
     v->places->next = NULL; /* the first is the call's own */
-    network_close(v);
-    functions_forget(v);
     buf_done(&v->warnings);
     buf_done(&v->explained.suggestion);
     buf_done(&v->told);

@@ -1,4 +1,6 @@
 /* Linux machines as actions: vm_start, vm_exec, vm_stop, vm_list. */
+#include <stdio.h>
+
 #include "actions/capability.h"
 #include "actions/machines.h"
 #include "actions/schemas.h"
@@ -46,6 +48,18 @@ static bool action_vm_list(const struct action_call *c, struct answer *out, stru
         return false;
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
+}
+
+/* Without an image all else works: it is told, and no fault. */
+static void check_machine(struct actions *a, struct check_list *l)
+{
+    struct err e = {0};
+    bool there = machines_ready(a, &e);
+    char detail[80];
+    (void)snprintf(detail, sizeof detail, "installed: %u MB of memory, or %u to %u",
+                   VM_RAM_DEFAULT_MB, VM_RAM_MIN_MB, VM_RAM_MAX_MB);
+    check_put(l, "Linux machine", there || e.code == ERR_NOT_FOUND,
+              there ? detail : e.msg);
 }
 
 /* ---- the rows ------------------------------------------------------------ */
@@ -141,4 +155,4 @@ static const struct action_group machines = {rows, LENGTH(rows), .order = 70};
 static const struct host_call_group *const calls[] = {&vm_calls, NULL};
 static const struct action_group *const actions[] = {&machines, NULL};
 const struct capability machines_capability = {
-    .calls = calls, .actions = actions, .close = machines_close};
+    .calls = calls, .actions = actions, .close = machines_close, .doctor = check_machine};
