@@ -1,6 +1,7 @@
 /* actions/calls.h - evaluations, and the table of what their code may call. Private to
  * actions. */
 #pragma once
+#include "actions/capabilities.h"
 #include "actions/consent.h"
 #include "actions/internal.h"
 #include "effect/effect.h"
@@ -57,20 +58,18 @@ struct evaluation {
     struct script *script; /* whose threads make its slow calls; NULL: its own does */
     pthread_mutex_t lock;  /* guards what follows */
     struct arena *arena;
-    struct seen *seen;
-    struct buf warnings; /* JSON; empty: none (check.c) */
-    struct buf told;     /* insides of a JSON array of warnings (unknown.h) */
-    struct {             /* its failure, by the linter (explaining.c) */
-        bool known;      /* else nobody has looked */
-        bool null_note;  /* notes.get answered null there, for `note` if not "" */
+    void *
+        parts[CAPABILITY_COUNT]; /* what each capability keeps of it; NULL: nothing yet */
+    struct buf warnings;         /* JSON; empty: none (check.c) */
+    struct buf told;             /* insides of a JSON array of warnings (unknown.h) */
+    struct {                     /* its failure, by the linter (explaining.c) */
+        bool known;              /* else nobody has looked */
+        bool null_note;          /* notes.get answered null there, for `note` if not "" */
         char note[200];
         struct buf suggestion; /* empty: none */
     } explained;
-    struct str diagnostics;    /* JSON, where types were only checked (checking.c) */
-    struct network *networks;  /* ways out that were used (calls_fetch.c) */
-    struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
-    struct place *files_place; /* whose mounts are in it */
-    struct dry *dry;           /* NULL: what it does is done (dry.h) */
+    struct str diagnostics; /* JSON, where types were only checked (checking.c) */
+    struct dry *dry;        /* NULL: what it does is done (dry.h) */
     struct advice advice;
     struct loaded_functions {
         const struct function_set *set; /* NULL: not asked for yet */

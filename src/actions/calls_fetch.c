@@ -107,7 +107,7 @@ static void tell_host(void *arg, const struct egress_hop *hop)
 static struct egress *session_of(struct evaluation *v, const struct place *place,
                                  struct err *e)
 {
-    struct network *n = v->networks;
+    struct network *n = v->parts[CAPABILITY_fetch];
     while (n && n->place != place)
         n = n->next;
     if (n)
@@ -116,7 +116,8 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
     if (!rules)
         return NULL;
     n = mem_new(sizeof *n);
-    *n = (struct network){.next = v->networks, .place = place, .rules = rules};
+    *n = (struct network){
+        .next = v->parts[CAPABILITY_fetch], .place = place, .rules = rules};
     n->session = egress_open(
         &(struct egress_options){.rules = rules,
                                  .own_port = atomic_load(&v->actions->own_port),
@@ -124,7 +125,7 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
                                  .loop = v->actions->loop,
                                  .tell = tell_host,
                                  .tell_arg = n});
-    v->networks = n;
+    v->parts[CAPABILITY_fetch] = n;
     return n->session;
 }
 
@@ -139,7 +140,7 @@ static struct egress *session_here(struct evaluation *v, struct err *e)
 
 static void network_close(struct evaluation *v)
 {
-    for (struct network *n = v->networks, *next; n; n = next) {
+    for (struct network *n = v->parts[CAPABILITY_fetch], *next; n; n = next) {
         next = n->next;
         egress_close(n->session);
         egress_rules_free(n->rules);

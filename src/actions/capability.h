@@ -2,7 +2,6 @@
  * none of them by name. Private to actions. */
 #pragma once
 #include "actions/calls.h"
-#include "actions/capabilities.h"
 
 struct action_group {
     const struct action_row *rows;
