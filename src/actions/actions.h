@@ -173,6 +173,8 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
 /* Appends a text that is another one when any note of its vault was changed since. */
+/* Did the last call fail because it meant another version of a note, or none? */
+bool work_was_stale(const struct work *w), work_was_unguarded(const struct work *w);
 bool work_version(struct work *w, struct buf *out, struct err *e);
 /* Of work within a script: the content_hash of this note as the script's own requests have
  * last been told it; empty: never. Until the script ends. */

@@ -90,17 +90,17 @@ static struct str unknown_option(const struct host_call *c, const struct json *a
     return (struct str){0};
 }
 
-void advice_failed(struct evaluation *v, const struct host_call *c,
-                   const struct json *args, const struct err *why)
+void advice_failed(const struct calling *x, const struct err *why)
 {
-    pthread_mutex_lock(&v->lock);
-    struct advice *a = &v->advice;
-    a->failed = c;
+    struct advice *a = &x->v->advice;
+    pthread_mutex_lock(&x->v->lock);
+    a->failed = x->c;
+    a->why = x->outcome.why;
     keep(a->message, sizeof a->message, str_of(why->msg));
-    keep(a->identifier, sizeof a->identifier, identifier_of(args, str_of(why->msg)));
+    keep(a->identifier, sizeof a->identifier, identifier_of(x->args, str_of(why->msg)));
     keep(a->option, sizeof a->option,
-         why->code == ERR_INVALID ? unknown_option(c, args) : (struct str){"", 0});
-    pthread_mutex_unlock(&v->lock);
+         why->code == ERR_INVALID ? unknown_option(x->c, x->args) : (struct str){"", 0});
+    pthread_mutex_unlock(&x->v->lock);
 }
 
 void advice_done(const struct calling *x)
@@ -248,7 +248,7 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
     char list[64];
     (void)snprintf(list, sizeof list, "%.*s.list", STR_ARGS(api_namespace(a->failed)));
     /* What is not installed says itself what a person can do. */
-    if (strstr(a->message, "Cloche's own folder") || strstr(a->message, "has no section"))
+    if (strstr(a->message, "Cloche's own folder") || a->why == REFUSAL_NO_SECTION)
         return;
     if (is_about_notes(a->failed) && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);
@@ -278,9 +278,9 @@ static void advise_conflict(const struct advice *a, struct buf *out)
 {
     if (!strcmp(a->failed->row.name, "notes.create"))
         buf_cstr(out, "Choose another title, or change that note with notes.update.");
-    else if (strstr(a->message, "a note of that name exists"))
+    else if (a->why == REFUSAL_TAKEN)
         buf_cstr(out, "Choose another title.");
-    else if (is_about_notes(a->failed) && strstr(a->message, "since it was read"))
+    else if (is_about_notes(a->failed) && a->why == REFUSAL_STALE)
         buf_cstr(out, "Read it again with notes.get, then repeat the change.");
 }
 

@@ -331,7 +331,7 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
     if (!x->args)
         return err_wrap(e, "%s", c->row.name);
     if (!takes_as_many(c, x->args, e)) {
-        advice_failed(v, c, x->args, e);
+        advice_failed(x, e);
         return false;
     }
     if (!c->steady)
@@ -361,7 +361,7 @@ static bool leave(struct calling *x, bool ok, struct err *e)
     if (x->made && ok)
         advice_done(x);
     else if (x->made)
-        advice_failed(v, x->c, x->args, e);
+        advice_failed(x, e);
     /* Not at the end of the evaluation: an alert may have to stop it. */
     account_removed(x->here->part, &x->outcome);
     calling_leave_vault(x);
@@ -385,28 +385,28 @@ static bool go_on(void *calling, struct script_task *t, struct buf *out, struct 
     return leave(x, run_it(x, x->again, out, e), e);
 }
 
-bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str args,
-                  struct buf *out, struct err *e)
+bool calling_perform(struct calling *x, uint32_t row, struct str args, struct buf *out,
+                     struct err *e)
 {
-    struct evaluation *v = arg;
-    bool within = row & SCRIPT_WITHIN;
-    row &= ~SCRIPT_WITHIN;
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
     must(row < count);
-    const struct host_call *c = calls[row];
-    if (!c->call)
-        return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
-    struct calling x = {.v = v,
-                        .c = c,
-                        .row = row,
-                        .within = within,
-                        .asked = args,
-                        .task = t,
-                        .inside = true,
-                        .begun_ns = os_mono_ns()};
-    evaluation_enter(v);
-    x.here = v->here;
-    x.outcome = (struct outcome){.hear = account_effect, .arg = x.here->part};
-    return leave(&x, begin(&x, args, out, e), e);
+    x->c = calls[row];
+    x->row = row;
+    if (!x->c->call)
+        return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", x->c->row.name);
+    x->asked = args;
+    x->inside = true;
+    x->begun_ns = os_mono_ns();
+    evaluation_enter(x->v);
+    x->here = x->v->here;
+    x->outcome = (struct outcome){.hear = account_effect, .arg = x->here->part};
+    return leave(x, begin(x, args, out, e), e);
+}
+
+bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str args,
+                  struct buf *out, struct err *e)
+{
+    struct calling x = {.v = arg, .task = t, .within = row & SCRIPT_WITHIN};
+    return calling_perform(&x, row & ~SCRIPT_WITHIN, args, out, e);
 }

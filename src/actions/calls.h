@@ -15,6 +15,7 @@
 struct advice {
     const struct host_call *failed; /* the last one; NULL: none has */
     char message[sizeof((struct err *)0)->msg];
+    enum refusal why;
     char identifier[200];            /* of the note that it was about, or "" */
     char option[64];                 /* that it does not take, or "" */
     char no_note[200];               /* for which notes.get answered null, or "" */
@@ -242,6 +243,10 @@ const struct json *call_options(const struct json *args, const char *call, struc
 void evaluation_init(struct evaluation *v, const struct action_call *c);
 void evaluation_done(struct evaluation *v);
 script_perform_fn host_perform;
+/* The same as one that its caller has begun: x->v, task and within are set. Without a task it
+ * has ended when this returns, and x->outcome tells how. */
+bool calling_perform(struct calling *x, uint32_t row, struct str args, struct buf *out,
+                     struct err *e);
 /* Performs one call. What is busy has done nothing yet: it is asked again a few times,
  * for two seconds at most, since its caller could only do the same. */
 bool call_patiently(struct calling *x, struct buf *out, struct err *e);

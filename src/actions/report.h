@@ -21,8 +21,7 @@ void hints_write(struct evaluation *v, const struct script_outcome *o,
 uint32_t trace_in_a_row(const struct script_outcome *o, uint32_t source);
 
 /* A host call has failed, or is done: remembered for what follows. Threads: safe. */
-void advice_failed(struct evaluation *v, const struct host_call *c,
-                   const struct json *args, const struct err *why);
+void advice_failed(const struct calling *x, const struct err *why);
 void advice_done(const struct calling *x);
 
 /* Appends what would help against this failure; nothing where nobody knows. */

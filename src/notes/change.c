@@ -161,9 +161,10 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
     buf_init(&id, PATH_MAX + 8);
     vault_put_id(c->v, str_of(taken ? taken : twin), &id);
     return err_set(
-        e, ERR_CONFLICT,
-        "a note of that name exists%s: its id is \"%.200s\"; nothing was written",
-        taken ? "" : ", spelt with other capitals or accents", buf_cz(&id));
+               e, ERR_CONFLICT,
+               "a note of that name exists%s: its id is \"%.200s\"; nothing was written",
+               taken ? "" : ", spelt with other capitals or accents", buf_cz(&id)) ||
+           outcome_refuse(c->v->view.outcome, REFUSAL_TAKEN);
 }
 
 /* A move comes behind all that was done before it; other steps may come at any time. */

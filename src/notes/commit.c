@@ -240,7 +240,8 @@ bool change_commit(struct change *c, struct err *e)
     }
     if (!apply_all(c->v, c->db, c->steps, c->step_count, e)) {
         abandon(c);
-        return false;
+        return outcome_refuse(c->v->view.outcome,
+                              e->code == ERR_CONFLICT ? REFUSAL_STALE : REFUSAL_OTHER);
     }
     /* Where this fails, the next to write finds that all is done already. */
     (void)apply_done(c->v->history, c->db, &ignored);

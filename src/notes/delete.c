@@ -94,14 +94,14 @@ static bool read_deletion(const struct json *o, void *state, struct err *e)
            options_identifier(o, &d->identifier, e);
 }
 
-static bool is_version(struct change *c, const struct deletion *d, const char *path,
-                       struct err *e)
+static bool is_version(struct change *c, struct vault *v, const struct deletion *d,
+                       const char *path, struct err *e)
 {
     struct note n;
     bool found;
     return d->guard.hash.n == 0 || (change_read(c, path, &n, &found, e) &&
                                     (found || write_no_such_note(d->identifier, e)) &&
-                                    write_check_guard(&d->guard, &n, e));
+                                    write_check_guard(v, &d->guard, &n, e));
 }
 
 static bool run_deletion(struct change *c, struct vault *v, void *state,
@@ -109,7 +109,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
 {
     struct deletion *d = state;
     char path[PATH_MAX], backup[PATH_MAX];
-    if (!write_resolve(c, v, d->identifier, path, e) || !is_version(c, d, path, e))
+    if (!write_resolve(c, v, d->identifier, path, e) || !is_version(c, v, d, path, e))
         return false;
     struct relatives r = {.v = v, .path = str_of(path)};
     buf_init(&r.warnings, 1u << 20);

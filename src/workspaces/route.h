@@ -139,8 +139,7 @@ bool condition_read(struct route_call *c, struct str note, struct condition *out
 /* Adds it to an open object of options. */
 void condition_put(const struct condition *d, struct json_writer *w);
 /* What a change failed of: a conflict that is another version's is 412. Answers false. */
-bool condition_failed(struct route_call *c, const struct condition *d, struct str note,
-                      struct err *e);
+bool condition_failed(struct route_call *c, const struct condition *d);
 
 /* ---- media types (media.c) ----------------------------------------------------- */
 
