@@ -6,7 +6,6 @@
 
 #include "abi/abi.h"
 #include "crypto/crypto.h"
-#include "os/os.h"
 #include "json/json.h"
 
 #define CHECK_NS ((uint64_t)1000000000)

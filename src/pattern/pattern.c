@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include "abi/abi.h"
-#include "os/os.h"
 
 #define MEMORY_MAX ((uint64_t)64 << 20)
 #define ROOM_MIN 65536u /* bytes that texts have at least */

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "crypto/crypto.h"
-#include "os/os.h"
 #include "typescript/internal.h"
 
 #define WORKING_MEMORY ((size_t)192 << 20)
