@@ -723,6 +723,7 @@ bool actions_call(struct actions *a, const struct action *which,
     if (!ok)
         paths_hide(who, STR(""), e);
     account_end(&account);
+    out->outcome = out->outcome ? out->outcome : account.outcome;
     const struct action *counted = own ? which : named(a, STR("run_tool"));
     telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,
                    os_mono_ns() - account.begun_ns);
