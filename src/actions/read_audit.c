@@ -53,14 +53,10 @@ static void put_record(const struct work *w, struct str line, struct json_writer
 {
     struct err none = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
-    struct json_iter it = json_iter(json_read(line, a, &none));
     json_open_object(out);
     json_pair_cstr(out, "workspace", work_vault(w));
-    while (json_next(&it))
-        if (!str_is(it.key, "workspace") && !str_is(it.key, "vault")) {
-            json_key_str(out, it.key);
-            json_put(out, it.value);
-        }
+    json_put_pairs(out, json_read(line, a, &none),
+                   (const char *const[]){"workspace", "vault", NULL});
     json_close(out);
 }
 

@@ -39,11 +39,7 @@ bool route_run(struct route_call *c, struct err *e)
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_str(&w, "workspace_id", c->values[0]);
-    struct json_iter it = json_iter(c->body);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    json_put_pairs(&w, c->body, NULL);
     json_close(&w);
     const struct json *args = buf_check(&text, "the script", e)
                                   ? json_read(buf_view(&text), c->arena, e)
