@@ -689,6 +689,7 @@ bool actions_call(struct actions *a, const struct action *which,
     if (!ok)
         paths_hide(who, STR(""), e);
     account_end(&account);
+    out->outcome = out->outcome ? out->outcome : account.outcome;
     const struct action *counted =
         row->counted_as ? named(a, str_of(row->counted_as)) : which;
     telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,

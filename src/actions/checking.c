@@ -242,6 +242,7 @@ bool action_types_only(const struct action_call *c, struct answer *out, struct e
     struct json_writer w = json_writer(&out->json);
     report_write(&v, &o, &w);
     out->is_error = !o.success;
+    out->outcome = o.success ? ERR_NONE : o.type;
     script_outcome_done(&o);
     evaluation_done(&v);
     return buf_check(&out->json, "the answer", e);

@@ -10,6 +10,10 @@
 void report_write(struct evaluation *v, const struct script_outcome *o,
                   struct json_writer *w);
 
+/* The same as pairs of the open object. */
+void report_put(struct evaluation *v, const struct script_outcome *o,
+                struct json_writer *w);
+
 /* "trace": [...] of the calls that were made, and "hints": [...], where there are any:
  * pairs of the open object. */
 void trace_write(const struct evaluation *v, const struct script_outcome *o,

@@ -78,19 +78,7 @@ static bool run_pipeline(const struct action_call *c, const struct json *pipelin
 /* The arguments of run_tool less the name: what the tool itself is called with. */
 static const struct json *without_name(const struct action_call *c, struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)48 << 20);
-    struct json_writer w = json_writer(&text);
-    struct json_iter it = json_iter(c->arguments);
-    json_open_object(&w);
-    while (json_next(&it))
-        if (!str_is(it.key, "name")) {
-            json_key_str(&w, it.key);
-            json_put(&w, it.value);
-        }
-    json_close(&w);
-    return buf_check(&text, "the arguments", e) ? json_read(buf_view(&text), c->arena, e)
-                                                : NULL;
+    return json_less(c->arguments, (const char *const[]){"name", NULL}, c->arena, e);
 }
 
 /* It runs actions, too, for clients that only call what is in their list. */

@@ -44,17 +44,6 @@ static const struct json *option(const struct tool *t, const struct json *option
     return json_is(v, JSON_NULL) ? NULL : v;
 }
 
-static void put_members(const struct json *from, const char *but, const char *nor,
-                        struct json_writer *w)
-{
-    struct json_iter it = json_iter(from);
-    while (json_is(from, JSON_OBJECT) && json_next(&it))
-        if (!(but && str_is(it.key, but)) && !(nor && str_is(it.key, nor))) {
-            json_key_str(w, it.key);
-            json_put(w, it.value);
-        }
-}
-
 /* The parameters by name, `args` and the words of tool_call_read(), in one object. `input`:
  * of a pipeline, for its first stage; NULL: none. */
 static bool read_arguments(struct tool_run *r, struct tool_stage *stage,
@@ -74,8 +63,10 @@ static bool read_arguments(struct tool_run *r, struct tool_stage *stage,
     buf_init(&text, OPTIONS_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    put_members(options, nested ? "arguments" : NULL, staged ? "tool" : NULL, &w);
-    put_members(nested, NULL, NULL, &w);
+    const char *const ours[] = {nested ? "arguments" : "tool", staged ? "tool" : NULL,
+                                NULL};
+    json_put_pairs(&w, options, nested || staged ? ours : NULL);
+    json_put_pairs(&w, nested, NULL);
     if (input)
         json_pair(&w, "stdin", input);
     json_close(&w);
@@ -335,7 +326,7 @@ static const struct json *whole_request(const struct tool_run *r,
     for (size_t i = 0; i < r->count; i++)
         json_put(&w, orders[i].options);
     json_close(&w);
-    put_members(shared, "pipeline", NULL, &w);
+    json_put_pairs(&w, shared, (const char *const[]){"pipeline", NULL});
     json_close(&w);
     return buf_check(&text, "the request", e)
                ? json_read(buf_view(&text), r->call->arena, e)

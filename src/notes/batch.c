@@ -39,19 +39,7 @@ static const struct operation *find_operation(struct str action, struct err *e)
 static const struct json *options_of(const struct json *item, struct arena *a,
                                      struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)128 << 20);
-    struct json_writer w = json_writer(&text);
-    json_open_object(&w);
-    struct json_iter it = json_iter(item);
-    while (json_next(&it)) {
-        if (str_is(it.key, "action"))
-            continue;
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
-    json_close(&w);
-    return buf_check(&text, "a change", e) ? json_read(buf_view(&text), a, e) : NULL;
+    return json_less(item, (const char *const[]){"action", NULL}, a, e);
 }
 
 static bool read_item(struct batch *b, const struct json *value, struct err *e)

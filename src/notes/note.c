@@ -1,6 +1,6 @@
 /* Reading single notes. */
 #include "notes/history.h"
-#include "notes/linkname.h"
+#include "notes/markdown.h"
 #include "notes/name.h"
 #include "notes/outline.h"
 #include "notes/write.h"
@@ -66,13 +66,6 @@ static bool read_by_id(struct vault *v, struct str id, char path[static PATH_MAX
     memcpy(path + id.n, ".md", sizeof ".md");
     return !name_is_path((struct str){path, id.n + 3}) ||
            vault_read(v, path, bytes, st, found, e);
-}
-
-bool note_put_subnotes(const struct note *n, struct buf *out)
-{
-    struct json_writer w = json_writer(out);
-    json_put(&w, json_get(n->front.yml.all, SUBNOTES_KEY));
-    return !out->failed;
 }
 
 void note_tell(struct vault *v, const struct note *n, bool subnotes)

@@ -160,6 +160,10 @@ vault_call notes_list_trash;
  * of the page before, or its path. `fields` picks among these and uid, filename,
  * content_hash, metadata, properties (properties_cut: the keys told in part). */
 vault_call notes_list;
+/* Each note's id, path and hash, by path from the one behind `after` on; `each` is given some
+ * twice where the index is read anew. */
+bool notes_each(struct vault *v, struct str after, size_t limit, effect_fn *each,
+                void *arg, struct err *e);
 /* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
  * exact?, fields?, cursor?} -> [{id, note_id, title, excerpt, score, type, created}], best
  * first (docs/searching.md). useRegex: ERR_LIMIT when it takes too long; ERR_CANCELLED. */

@@ -182,7 +182,7 @@ static void tell(struct change *c, struct entry *n, int64_t revision)
     vault_put_id(c->v, e.path, &id);
     e.id = buf_view(&id);
     e.known = n->answered;
-    e.before = str_of(n->old_hash);
+    e.before = str_of(sight_hides(c->v, SIGHT_NOTES) ? "" : n->old_hash);
     e.after = str_of(n->removed ? "" : n->new_hash);
     e.revision = revision;
     const struct note *made = !e.dry && e.deed == EFFECT_MADE && c->count == 1
