@@ -165,6 +165,22 @@ def test_mass_deletes_pause_the_caller_in_the_middle(run, vault):
     assert records(run, vault, "resume")[0]["caller"] == "terminal"
 
 
+def test_deletes_are_counted_by_what_is_gone(run, vault):
+    assert run("policy", "set", "alerts.deletes.count", 5).returncode == 0
+    for i in range(6):
+        (vault / f"Doomed {i}.md").write_text(f"# {i}\n")
+    (vault / "Linked.md").write_text("# L\n")
+    (vault / "Linking.md").write_text("[[Linked]]\n")
+    eval_ = lambda code: json.loads(run("eval", "--vault", vault, "-e", code).stdout)["success"]
+    # Neither what is tried nor what asks to be confirmed.
+    assert eval_("for (let i = 0; i < 12; i++) { await notes.delete('Linked');"
+                 " await notes.delete({identifier: 'note/Doomed 0', dry_run: true}); }")
+    assert not records(run, vault, "alert")
+    assert eval_("await notes.batch({changes: [0, 1, 2, 3, 4, 5].map((i) => "
+                 "({action: 'delete', identifier: `note/Doomed ${i}`, confirm: true}))})")
+    assert [a["kind"] for a in records(run, vault, "alert")] == ["deletes"]
+
+
 @pytest.mark.parametrize("damage", ["{", "[]", "", "\0"])
 def test_a_damaged_list_of_paused_callers_lets_nobody_in(run, vault, damage):
     assert run("eval", "--vault", vault, "-e", "return 1").returncode == 0

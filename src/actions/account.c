@@ -30,15 +30,6 @@ void account_begin(struct account *a, const struct actions *of, const char *acti
 
 /* ---- before a change ------------------------------------------------------ */
 
-/* Changes of notes stand in the vault's history with the call's id, in a commit that
- * outlasts a power failure: from there a record that was lost is made whole. What else is
- * changed has nothing but this. */
-static bool is_in_history(const char *call)
-{
-    return !strncmp(call, "notes.", 6) || !strncmp(call, "hierarchy.", 10) ||
-           !strncmp(call, "tools.", 6);
-}
-
 static bool announce(struct account_part *p, const char *call, bool lasting,
                      struct err *e)
 {
@@ -59,15 +50,18 @@ static bool announce(struct account_part *p, const char *call, bool lasting,
 }
 
 /* Asked by the permit, once all else allows the call. */
-static bool intend(void *arg, const char *call, struct err *e)
+static bool intend(void *arg, const struct permit_need *need, struct err *e)
 {
     struct account_part *p = arg;
     if (p->of->dry)
         return true;
-    bool lasting = !is_in_history(call), ok = true;
+    /* Changes of notes stand in the vault's history with the call's id, in a commit that
+     * outlasts a power failure: from there a record that was lost is made whole. What else is
+     * changed has nothing but this. */
+    bool lasting = !need->in_history, ok = true;
     pthread_mutex_lock(&p->of->lock);
     if (!*p->id || (lasting && !p->lasting))
-        ok = announce(p, call, lasting, e);
+        ok = announce(p, need->name, lasting, e);
     p->lasting |= ok && lasting;
     pthread_mutex_unlock(&p->of->lock);
     return ok;
@@ -85,15 +79,14 @@ void account_change(struct account_part *p, struct str name)
     pthread_mutex_unlock(&p->of->lock);
 }
 
-/* One note of a change that was made, as the vault tells it. */
-static void note_changed(void *arg, struct str id, int64_t revision)
+void account_effect(void *part, const struct effect *e)
 {
-    struct account_part *p = arg;
-    if (p->of->dry)
+    struct account_part *p = part;
+    account_change(p, e->id);
+    if (!p || p->of->dry)
         return;
-    account_change(p, id);
     pthread_mutex_lock(&p->of->lock);
-    p->revision = revision > p->revision ? revision : p->revision;
+    p->revision = e->revision > p->revision ? e->revision : p->revision;
     pthread_mutex_unlock(&p->of->lock);
 }
 
@@ -124,11 +117,8 @@ void account_place(struct account *a, struct place *place, const struct policy *
     if (!p) {
         p = add_part(a);
         p->ward = place->ward;
-        p->author = (struct vault_author){.name = a->who->name,
-                                          .call = p->id,
-                                          .admits = admits_notes,
-                                          .changed = note_changed,
-                                          .arg = p};
+        p->author = (struct vault_author){
+            .name = a->who->name, .call = p->id, .admits = admits_notes, .arg = p};
         p->keep_code = policy && policy->keep_code;
         /* Calls that end before they are under a policy do not make it another one. */
         struct err unusable = {0};
@@ -144,25 +134,18 @@ void account_place(struct account *a, struct place *place, const struct policy *
 
 /* ---- host calls --------------------------------------------------------- */
 
-/* "new_id" of a rename before "id": what it is called now. */
-static struct str changed_name(const struct json *answer)
+/* Not every room has effects; what has no history may always have changed something. */
+void account_done(struct account_part *p, const struct host_call *c,
+                  const struct outcome *did)
 {
-    static const char *const keys[] = {"new_id", "id", "noteId", "name"};
-    for (size_t i = 0; i < LENGTH(keys); i++)
-        if (json_is(json_get(answer, keys[i]), JSON_STRING))
-            return json_str(json_get(answer, keys[i]));
-    return (struct str){0};
+    if (!host_call_group_of(c)->in_history && !did->dry)
+        account_change(p, STR(""));
 }
 
-void account_answer(struct account_part *p, const struct host_call *c, struct str answer)
+void account_removed(struct account_part *p, const struct outcome *did)
 {
-    struct err none = {0};
-    if (is_in_history(c->row.name) || str_starts(answer, "{\"dry_run\":true"))
-        return;
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
-    const struct json *v =
-        answer.n < (size_t)64 << 10 ? json_read(answer, arena, &none) : NULL;
-    account_change(p, changed_name(v));
+    if (p && did->removed && !p->of->dry)
+        ward_observe(p->ward, p->of->who, &(struct deed){.deletes = did->removed});
 }
 
 const struct vault_author *account_author(struct account_part *p)
@@ -171,7 +154,7 @@ const struct vault_author *account_author(struct account_part *p)
 }
 
 void account_call(struct account_part *p, uint32_t row, const struct host_call *c,
-                  enum err_code outcome, struct str answer)
+                  enum err_code outcome, const struct outcome *did)
 {
     if (!p)
         return;
@@ -182,7 +165,7 @@ void account_call(struct account_part *p, uint32_t row, const struct host_call *
                                                       : &n->failed,
                               1, memory_order_relaxed);
     if (outcome == ERR_NONE && c->row.writes && !c->asks)
-        account_answer(p, c, answer);
+        account_done(p, c, did);
 }
 
 void account_host(struct account_part *p, const char *host)

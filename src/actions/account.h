@@ -2,6 +2,7 @@
  * actions. */
 #pragma once
 #include "actions/internal.h"
+#include "effect/effect.h"
 #include "notes/notes.h"
 
 /* ---- counters ----------------------------------------------------------- */
@@ -116,7 +117,7 @@ void account_place(struct account *a, struct place *p, const struct policy *poli
 
 /* A host call was performed, or refused. */
 void account_call(struct account_part *p, uint32_t row, const struct host_call *c,
-                  enum err_code outcome, struct str answer);
+                  enum err_code outcome, const struct outcome *did);
 void account_host(struct account_part *p, const char *host);
 /* A command-line tool has run (`o`; NULL: it was refused). */
 void account_tool(struct account_part *p, const struct tool_stage *stage,
@@ -138,10 +139,15 @@ void account_function(struct account_part *p, const struct account_function *f,
 /* A custom function was registered, changed ...; `deed` is a constant. */
 void account_kept(struct account_part *p, const char *deed, struct str name,
                   uint32_t version);
-/* This was changed; what the history tells of is told by account_author() alone. */
+/* This was changed; empty: something without a name. */
 void account_change(struct account_part *p, struct str name);
-/* The same, by what a call answers. */
-void account_answer(struct account_part *p, const struct host_call *c, struct str answer);
+/* The same as an effect_fn, of a part. */
+void account_effect(void *part, const struct effect *e);
+/* A call that changes something has ended well. */
+void account_done(struct account_part *p, const struct host_call *c,
+                  const struct outcome *did);
+/* The alerts hear of what a call has removed. */
+void account_removed(struct account_part *p, const struct outcome *did);
 /* Who writes notes there, for vault_as(): borrowed until account_end(). NULL: nobody. */
 const struct vault_author *account_author(struct account_part *p);
 /* A person was asked, and said yes or did not. */

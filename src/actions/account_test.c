@@ -106,8 +106,10 @@ static void a_record_fits_whatever_its_names_are(void **state)
     size_t calls;
     (void)host_calls(&calls);
     for (uint32_t i = 0; i < calls; i++) {
-        account_call(place.part, i, host_calls(&calls)[i], ERR_DENIED, STR(""));
-        account_call(place.part, i, host_calls(&calls)[i], ERR_LIMIT, STR(""));
+        account_call(place.part, i, host_calls(&calls)[i], ERR_DENIED,
+                     &(struct outcome){0});
+        account_call(place.part, i, host_calls(&calls)[i], ERR_LIMIT,
+                     &(struct outcome){0});
     }
     const struct json *r = record();
     adds_up(r, "notes", "more_notes", 100);

@@ -26,8 +26,8 @@ struct answer {
     struct buf json;    /* the caller inits it with a ceiling, and ends it */
     struct buf content; /* MCP content blocks, an array, instead of its text; or empty */
     bool is_error;
-    bool
-        text_alone; /* over MCP it is told once, as text, and not as structured content */
+    enum err_code outcome; /* ERR_NONE: it went well */
+    bool text_alone; /* over MCP it is told as text, not as structured content too */
     /* Bytes of JSON beyond which the caller is told a part; 0: it takes any. Of such a
      * part `whole` is what actions_resource() has all by: "" where that is not kept (16
      * MiB), or nothing was cut. */
@@ -173,6 +173,8 @@ struct work *work_begin(struct actions *a, const struct caller *who, struct str 
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e);
 /* Appends a text that is another one when any note of its vault was changed since. */
+/* Did the last call fail because it meant another version of a note, or none? */
+bool work_was_stale(const struct work *w), work_was_unguarded(const struct work *w);
 bool work_version(struct work *w, struct buf *out, struct err *e);
 /* Of work within a script: the content_hash of this note as the script's own requests have
  * last been told it; empty: never. Until the script ends. */
@@ -190,6 +192,7 @@ struct audit_filter {
     struct str since, until; /* from the one on, before the other: "2026-01-31T12:..." */
     struct str before;       /* the "mac" of a record that was read: those before it */
     size_t limit;            /* 0: AUDIT_READ_USUAL; at most AUDIT_READ_MAX */
+    char *next; /* 72 bytes, or NULL: the last one's mac where there may be more, or "" */
 };
 /* Appends what was done in its vault, a JSON array of records as docs/auditing.md has
  * them, the newest first; "workspace" is its id. ERR_DENIED: not for this caller (a
@@ -229,8 +232,8 @@ bool actions_watch(struct actions *a, vault_change_fn *fn, void *arg, struct err
 /* When it returns `fn` is not called any more; not from within it. */
 void actions_unwatch(struct actions *a);
 
-/* The vaults that the caller may know of, as vaults.list() in code has them: a JSON array
- * of {id, name ...}. Of what a level allows nothing is asked. */
+/* The vaults that the caller may know of, a JSON array as vaults.list() in code answers; of
+ * what a level allows nothing is asked. */
 bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
                     struct err *e);
 
@@ -257,8 +260,7 @@ bool actions_resource(struct actions *a, const struct caller *who, struct str ur
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
                      struct err *e);
 
-/* The names of all host calls, for who opens a guard. */
-const char *const *actions_call_names(size_t *count);
+struct guard_options actions_guard_options(void); /* with the names of all host calls */
 
 /* `fn` hears of alerts, until it is taken off again; guard_on_alert(). */
 void actions_on_alert(struct actions *a, alert_fn *fn, void *arg);

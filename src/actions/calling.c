@@ -40,15 +40,15 @@ static bool pause_here(const struct evaluation *v, unsigned attempt)
     return !is_over(v);
 }
 
-bool call_patiently(struct evaluation *v, const struct host_call *c,
-                    const struct json *args, struct buf *out, struct err *e)
+bool call_patiently(struct calling *x, struct buf *out, struct err *e)
 {
+    struct evaluation *v = x->v;
     uint64_t until = os_mono_ns() + PATIENCE_NS;
     for (unsigned attempt = 0;; attempt++) {
         struct err why = {0};
         struct json_writer w = json_writer(out);
         size_t from = out->n;
-        if (c->call(v, args, &w, &why))
+        if (x->c->call(x, &w, &why))
             return true;
         if (why.code != ERR_BUSY || attempt == RETRIES || os_mono_ns() > until ||
             !pause_here(v, attempt))
@@ -163,21 +163,18 @@ static bool make(struct calling *x, struct buf *out, struct err *e)
     }
     if (x->attempt)
         atomic_fetch_add(&x->v->retries, 1);
-    if (x->c->begin) {
-        bool ok = x->c->begin(x, out, e);
-        if (!ok && x->consent.waits)
-            put_off_for_consent(x, make, out, e);
-        return ok;
-    }
     struct json_writer w = json_writer(out);
-    return x->c->call(x->v, x->args, &w, e);
+    bool ok = x->c->begin ? x->c->begin(x, out, e) : x->c->call(x, &w, e);
+    if (!ok && x->consent.waits)
+        put_off_for_consent(x, make, out, e);
+    return ok;
 }
 
 static bool make_patiently(struct calling *x, struct buf *out, struct err *e)
 {
     x->made = true;
     if (!x->task)
-        return call_patiently(x->v, x->c, x->args, out, e);
+        return call_patiently(x, out, e);
     x->patient_ns = os_mono_ns() + PATIENCE_NS;
     return run_it(x, make, out, e);
 }
@@ -192,9 +189,8 @@ static bool look(struct calling *x, bool *asks, struct err *e)
     scoped_buf struct buf nothing;
     buf_init(&nothing, CALL_ARGS_MAX);
     struct json_writer w = json_writer(&nothing);
-    x->preview = preview_new(x->args);
-    preview_join(x->v, x->preview);
-    bool ok = x->c->call(x->v, x->args, &w, &why);
+    x->preview = preview_new();
+    bool ok = x->c->call(x, &w, &why);
     x->made = !ok && !x->preview->of.known; /* its failure is the call's */
     return preview_end_look(x->preview, ok, &why, asks, e);
 }
@@ -213,7 +209,8 @@ static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct e
         if (!resolve_vault(x->v, x->args, x->resolved, e))
             return false;
     }
-    return confirm_call(by, x->c->row.name, x->args, &x->resolved->changes, e) &&
+    struct permit_need need = host_call_need(x->c);
+    return confirm_call(by, &need, x->args, &x->resolved->changes, e) &&
            resolve_vault(x->v, x->args, &now, e) && resolved_holds(x->resolved, &now, e);
 }
 
@@ -222,7 +219,8 @@ static bool confirmed(struct calling *x, struct err *e)
 {
     bool asks;
     struct evaluation *v = x->v;
-    if (v->dry || !permit_asks(&x->here->permit, x->c->row.name))
+    struct permit_need need = host_call_need(x->c);
+    if (v->dry || !permit_asks(&x->here->permit, &need))
         return true;
     if (!look(x, &asks, e) || !asks)
         return !e->code;
@@ -233,8 +231,7 @@ static bool confirmed(struct calling *x, struct err *e)
                               .consent = calling_consent(x)};
     if (x->c->names_vault)
         return confirmed_vault(x, &by, e);
-    return confirm_call(&by, x->c->row.name, x->args,
-                        x->preview ? &x->preview->changes : NULL, e);
+    return confirm_call(&by, &need, x->args, x->preview ? &x->preview->changes : NULL, e);
 }
 
 static bool confirm(struct calling *x, struct buf *out, struct err *e)
@@ -330,11 +327,12 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
         return false;
     }
     x->arena = arena_new(CALL_ARGS_MAX);
+    x->outcome.arena = x->arena;
     x->args = json_read(args, x->arena, e);
     if (!x->args)
         return err_wrap(e, "%s", c->row.name);
     if (!takes_as_many(c, x->args, e)) {
-        advice_failed(v, c, x->args, e);
+        advice_failed(x, e);
         return false;
     }
     if (!c->steady)
@@ -342,27 +340,10 @@ static bool begin(struct calling *x, struct str args, struct buf *out, struct er
     return confirm(x, out, e);
 }
 
-static void give_advice(struct calling *x, bool ok, struct str answer,
-                        const struct err *e)
-{
-    struct evaluation *v = x->v;
-    const char *name = x->c->row.name;
-    if (!x->made)
-        return;
-    if (!ok) {
-        advice_failed(v, x->c, x->args, e);
-        return;
-    }
-    advice_done(v, x->c, x->row, x->args, answer);
-    /* Not at the end of the evaluation: an alert may have to stop it. */
-    if (!v->dry && (!strcmp(name, "notes.delete") || !strcmp(name, "noteTypes.delete")))
-        ward_observe(v->here->ward, v->who, &(struct deed){.deletes = 1});
-}
-
 static bool go_on(void *calling, struct script_task *t, struct buf *out, struct err *e);
 
 /* It is done, or waits: then it moves to where it can. */
-static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
+static bool leave(struct calling *x, bool ok, struct err *e)
 {
     struct evaluation *v = x->v;
     if (x->waits) {
@@ -374,18 +355,23 @@ static bool leave(struct calling *x, bool ok, struct buf *out, struct err *e)
         return false;
     }
     consent_drop(&x->consent); /* it was not needed after all */
-    preview_leave(v, x->preview);
+    preview_free(x->preview);
     if (x->resolved)
         resolved_done(x->resolved);
     free(x->resolved);
-    give_advice(x, ok, buf_view(out), e);
+    if (x->made && ok)
+        advice_done(x);
+    else if (x->made)
+        advice_failed(x, e);
+    /* Not at the end of the evaluation: an alert may have to stop it. */
+    account_removed(x->here->part, &x->outcome);
     calling_leave_vault(x);
     enum err_code outcome = ok ? ERR_NONE : e->code;
     if (!ok)
         paths_hide(v->who, x->asked, e);
     if (!x->c->row.sync)
         evaluation_went_on(v, x->c->row.name);
-    account_call(x->here->part, x->row, x->c, outcome, ok ? buf_view(out) : STR(""));
+    account_call(x->here->part, x->row, x->c, outcome, &x->outcome);
     telemetry_call(v->actions->telemetry, x->row, outcome, os_mono_ns() - x->begun_ns);
     arena_free(x->arena);
     if (x->kept)
@@ -397,30 +383,31 @@ static bool go_on(void *calling, struct script_task *t, struct buf *out, struct 
 {
     struct calling *x = calling;
     (void)t;
-    return leave(x, run_it(x, x->again, out, e), out, e);
+    return leave(x, run_it(x, x->again, out, e), e);
+}
+
+bool calling_perform(struct calling *x, uint32_t row, struct str args, struct buf *out,
+                     struct err *e)
+{
+    size_t count;
+    const struct host_call *const *calls = host_calls(&count);
+    must(row < count);
+    x->c = calls[row];
+    x->row = row;
+    if (!x->c->call)
+        return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", x->c->row.name);
+    x->asked = args;
+    x->inside = true;
+    x->begun_ns = os_mono_ns();
+    evaluation_enter(x->v);
+    x->here = x->v->here;
+    x->outcome = (struct outcome){.hear = account_effect, .arg = x->here->part};
+    return leave(x, begin(x, args, out, e), e);
 }
 
 bool host_perform(void *arg, struct script_task *t, uint32_t row, struct str args,
                   struct buf *out, struct err *e)
 {
-    struct evaluation *v = arg;
-    bool within = row & SCRIPT_WITHIN;
-    row &= ~SCRIPT_WITHIN;
-    size_t count;
-    const struct host_call *const *calls = host_calls(&count);
-    must(row < count);
-    const struct host_call *c = calls[row];
-    if (!c->call)
-        return err_set(e, ERR_NOT_FOUND, "%s is no call to the host", c->row.name);
-    struct calling x = {.v = v,
-                        .c = c,
-                        .row = row,
-                        .within = within,
-                        .asked = args,
-                        .task = t,
-                        .inside = true,
-                        .begun_ns = os_mono_ns()};
-    evaluation_enter(v);
-    x.here = v->here;
-    return leave(&x, begin(&x, args, out, e), out, e);
+    struct calling x = {.v = arg, .task = t, .within = row & SCRIPT_WITHIN};
+    return calling_perform(&x, row & ~SCRIPT_WITHIN, args, out, e);
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/mounts.h"
 #include "actions/places.h"
 #include "caller/caller.h"
@@ -44,11 +44,18 @@ static bool gives(const struct permit *p, const struct policy_mount *m, bool wri
     return false;
 }
 
+/* What fs.* shows in one evaluation. */
+struct files {
+    struct vfs *vfs;
+    struct place *place; /* whose mounts are in it */
+};
+
 /* Code may have gone on to a vault whose policy gives less. */
-static bool may_keep_files(const struct evaluation *v, struct err *e)
+static bool may_keep_files(const struct evaluation *v, const struct files *f,
+                           struct err *e)
 {
-    const struct permit *made = &v->files_place->permit;
-    for (size_t i = 0; v->files_place != v->here && i < made->policy->mount_count; i++) {
+    const struct permit *made = &f->place->permit;
+    for (size_t i = 0; f->place != v->here && i < made->policy->mount_count; i++) {
         const struct policy_mount *m = &made->policy->mounts[i];
         if (!gives(&v->here->permit, m, m->writable && !made->read_only))
             return err_set(
@@ -60,7 +67,7 @@ static bool may_keep_files(const struct evaluation *v, struct err *e)
     return true;
 }
 
-bool files_check(const struct place *place, struct err *e)
+static bool files_check(const struct place *place, struct err *e)
 {
     const struct permit *p = &place->permit;
     if (!p->policy->file_system)
@@ -76,19 +83,20 @@ bool files_check(const struct place *place, struct err *e)
 static struct vfs *files_of(struct evaluation *v, struct err *e)
 {
     const struct permit *p = &v->here->permit;
-    if (!files_check(v->here, e) || (v->files && !may_keep_files(v, e)))
+    struct files *f = v->parts[CAPABILITY_files];
+    if (!files_check(v->here, e) || (f && !may_keep_files(v, f, e)))
         return NULL;
-    if (v->files)
-        return v->files;
+    if (f)
+        return f->vfs;
     scoped(vfs_free) struct vfs *files = vfs_new(&quota);
     for (size_t i = 0; i < p->policy->mount_count; i++)
         if (!mount(v, files, &p->policy->mounts[i], e))
             return NULL;
     if (p->policy->mount_count)
         atomic_store(&v->unsteady, true);
-    v->files_place = v->here;
-    v->files = take(files);
-    return v->files;
+    v->parts[CAPABILITY_files] = f = mem_new(sizeof *f);
+    *f = (struct files){.vfs = take(files), .place = v->here};
+    return f->vfs;
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -102,12 +110,12 @@ struct asked {
     struct json_writer *out;
 };
 
-static bool begin(struct evaluation *v, const struct json *args, const char *syscall,
-                  struct json_writer *out, struct asked *a, struct err *e)
+static bool begin(struct calling *x, const char *syscall, struct json_writer *out,
+                  struct asked *a, struct err *e)
 {
-    *a = (struct asked){.files = files_of(v, e),
-                        .args = args,
-                        .path = json_str(json_at(args, 0)),
+    *a = (struct asked){.files = files_of(x->v, e),
+                        .args = x->args,
+                        .path = json_str(json_at(x->args, 0)),
                         .syscall = syscall,
                         .out = out};
     return a->files != NULL;
@@ -156,19 +164,18 @@ static bool answer_about_two(const struct asked *a, int failed)
 
 /* ---- bytes -------------------------------------------------------------- */
 
-static bool call_read_file(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_read_file(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     scoped_buf struct buf bytes, text;
     buf_init(&bytes, FILE_MAX);
     buf_init(&text, FILE_MAX * 2);
-    if (!begin(v, args, "open", out, &a, e))
+    if (!begin(x, "open", out, &a, e))
         return false;
     int failed = vfs_get(a.files, a.path, &bytes);
     if (failed)
         return answer(&a, failed);
-    bool is_text = str_is(json_str(json_at(args, 1)), "utf8");
+    bool is_text = str_is(json_str(json_at(x->args, 1)), "utf8");
     if (!is_text && !crypto_base64(buf_view(&bytes).at, bytes.n, &text))
         return buf_check(&text, "the file", e);
     json_open_object(out);
@@ -200,15 +207,14 @@ static int write_all(struct vfs *files, struct str path, struct str bytes, unsig
 }
 
 /* By Node's flags: "w" replaces, "a" appends, "x" with either wants it not to be there. */
-static bool call_write_file(struct evaluation *v, const struct json *args,
-                            struct json_writer *out, struct err *e)
+static bool call_write_file(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
-    struct str bytes, flag = json_str(json_at(args, 2));
+    struct str bytes, flag = json_str(json_at(x->args, 2));
     scoped_buf struct buf space;
     buf_init(&space, FILE_MAX);
-    if (!begin(v, args, "open", out, &a, e) ||
-        !read_data(json_at(args, 1), &space, &bytes, e))
+    if (!begin(x, "open", out, &a, e) ||
+        !read_data(json_at(x->args, 1), &space, &bytes, e))
         return false;
     bool known = flag.n && strchr("wa", flag.at[0]) &&
                  (flag.n == 1 || str_ends(flag, "x") || str_ends(flag, "+"));
@@ -224,30 +230,28 @@ static bool call_write_file(struct evaluation *v, const struct json *args,
                   write_all(a.files, a.path, bytes, VFS_WRITE | VFS_CREATE | exclusive));
 }
 
-static bool call_truncate(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_truncate(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     scoped(vfs_close) struct vfs_file *f = NULL;
-    if (!begin(v, args, "open", out, &a, e))
+    if (!begin(x, "open", out, &a, e))
         return false;
     int failed = vfs_open(a.files, NULL, a.path, VFS_WRITE, &f);
     if (!failed)
-        failed = vfs_resize(f, (uint64_t)json_int(json_at(args, 1), 0));
+        failed = vfs_resize(f, (uint64_t)json_int(json_at(x->args, 1), 0));
     return answer(&a, failed);
 }
 
-static bool call_copy_file(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_copy_file(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     struct vfs_stat st;
     scoped_buf struct buf bytes;
     buf_init(&bytes, FILE_MAX);
-    if (!begin(v, args, "copyfile", out, &a, e))
+    if (!begin(x, "copyfile", out, &a, e))
         return false;
-    struct str to = json_str(json_at(args, 1));
-    bool exclusive = json_bool(json_at(args, 2), false);
+    struct str to = json_str(json_at(x->args, 1));
+    bool exclusive = json_bool(json_at(x->args, 2), false);
     int failed = vfs_get(a.files, a.path, &bytes);
     if (!failed && exclusive && vfs_stat(a.files, NULL, to, false, &st) == 0)
         failed = EEXIST;
@@ -339,22 +343,22 @@ static int put_entry(struct walk *k, const char *parent, const struct vfs_entry 
     return l->out->out->failed ? EOVERFLOW : 0;
 }
 
-static bool call_readdir(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_readdir(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     scoped_buf struct buf text;
     buf_init(&text, 4 * PATHS_MAX);
     struct json_writer w = json_writer(&text);
-    if (!begin(v, args, "scandir", out, &a, e))
+    if (!begin(x, "scandir", out, &a, e))
         return false;
-    struct walk k = {.v = v, .files = a.files};
+    struct walk k = {.v = x->v, .files = a.files};
     struct listing l = {.out = &w,
                         .root_n = str_is(a.path, "/") ? 0 : a.path.n,
-                        .types = json_bool(json_at(args, 2), false)};
+                        .types = json_bool(json_at(x->args, 2), false)};
     buf_init(&k.folders, PATHS_MAX);
     json_open_array(&w);
-    int failed = walk_tree(&k, a.path, json_bool(json_at(args, 1), false), put_entry, &l);
+    int failed =
+        walk_tree(&k, a.path, json_bool(json_at(x->args, 1), false), put_entry, &l);
     json_close(&w);
     buf_done(&k.folders);
     if (failed)
@@ -388,23 +392,22 @@ static int remove_tree(struct walk *k, struct str path)
     return failed;
 }
 
-static bool call_rm(struct evaluation *v, const struct json *args,
-                    struct json_writer *out, struct err *e)
+static bool call_rm(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     struct vfs_stat st;
-    if (!begin(v, args, "rm", out, &a, e))
+    if (!begin(x, "rm", out, &a, e))
         return false;
-    bool recursive = json_bool(json_at(args, 1), false);
+    bool recursive = json_bool(json_at(x->args, 1), false);
     int failed = vfs_stat(a.files, NULL, a.path, false, &st);
-    if (failed == ENOENT && json_bool(json_at(args, 2), false))
+    if (failed == ENOENT && json_bool(json_at(x->args, 2), false))
         return answer(&a, 0);
     if (!failed && st.type != VFS_FOLDER)
         failed = vfs_unlink(a.files, NULL, a.path);
     else if (!failed && !recursive)
         failed = EISDIR;
     else if (!failed) {
-        struct walk k = {.v = v, .files = a.files};
+        struct walk k = {.v = x->v, .files = a.files};
         buf_init(&k.folders, PATHS_MAX);
         failed = remove_tree(&k, a.path);
         buf_done(&k.folders);
@@ -437,14 +440,13 @@ static int make_folders(struct asked *a, size_t *first)
     return a->path.n ? failed : ENOENT;
 }
 
-static bool call_mkdir(struct evaluation *v, const struct json *args,
-                       struct json_writer *out, struct err *e)
+static bool call_mkdir(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     size_t first;
-    if (!begin(v, args, "mkdir", out, &a, e))
+    if (!begin(x, "mkdir", out, &a, e))
         return false;
-    if (!json_bool(json_at(args, 1), false))
+    if (!json_bool(json_at(x->args, 1), false))
         return answer(&a, vfs_mkdir(a.files, NULL, a.path));
     int failed = make_folders(&a, &first);
     if (failed || !first)
@@ -455,31 +457,27 @@ static bool call_mkdir(struct evaluation *v, const struct json *args,
     return true;
 }
 
-static bool call_rmdir(struct evaluation *v, const struct json *args,
-                       struct json_writer *out, struct err *e)
+static bool call_rmdir(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
-    return begin(v, args, "rmdir", out, &a, e) &&
-           answer(&a, vfs_rmdir(a.files, NULL, a.path));
+    return begin(x, "rmdir", out, &a, e) && answer(&a, vfs_rmdir(a.files, NULL, a.path));
 }
 
 /* ---- names -------------------------------------------------------------- */
 
-static bool call_unlink(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_unlink(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
-    return begin(v, args, "unlink", out, &a, e) &&
+    return begin(x, "unlink", out, &a, e) &&
            answer(&a, vfs_unlink(a.files, NULL, a.path));
 }
 
-static bool call_rename(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_rename(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
-    return begin(v, args, "rename", out, &a, e) &&
-           answer_about_two(
-               &a, vfs_rename(a.files, NULL, a.path, NULL, json_str(json_at(args, 1))));
+    return begin(x, "rename", out, &a, e) &&
+           answer_about_two(&a, vfs_rename(a.files, NULL, a.path, NULL,
+                                           json_str(json_at(x->args, 1))));
 }
 
 static void put_stat(const struct vfs_stat *st, struct json_writer *out)
@@ -499,12 +497,12 @@ static void put_stat(const struct vfs_stat *st, struct json_writer *out)
     json_close(out);
 }
 
-static bool stat_path(struct evaluation *v, const struct json *args, bool follow,
-                      struct json_writer *out, struct err *e)
+static bool stat_path(struct calling *x, bool follow, struct json_writer *out,
+                      struct err *e)
 {
     struct asked a;
     struct vfs_stat st;
-    if (!begin(v, args, follow ? "stat" : "lstat", out, &a, e))
+    if (!begin(x, follow ? "stat" : "lstat", out, &a, e))
         return false;
     int failed = vfs_stat(a.files, NULL, a.path, follow, &st);
     if (failed)
@@ -513,24 +511,21 @@ static bool stat_path(struct evaluation *v, const struct json *args, bool follow
     return true;
 }
 
-static bool call_stat(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_stat(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return stat_path(v, args, true, out, e);
+    return stat_path(x, true, out, e);
 }
 
-static bool call_lstat(struct evaluation *v, const struct json *args,
-                       struct json_writer *out, struct err *e)
+static bool call_lstat(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return stat_path(v, args, false, out, e);
+    return stat_path(x, false, out, e);
 }
 
-static bool call_exists(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_exists(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     struct vfs_stat st;
-    if (!begin(v, args, "access", out, &a, e))
+    if (!begin(x, "access", out, &a, e))
         return false;
     json_open_object(out);
     json_pair_bool(out, "value", vfs_stat(a.files, NULL, a.path, true, &st) == 0);
@@ -539,16 +534,15 @@ static bool call_exists(struct evaluation *v, const struct json *args,
 }
 
 /* Whether it could be written is known when it is opened so. */
-static bool call_access(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_access(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct asked a;
     struct vfs_stat st;
     scoped(vfs_close) struct vfs_file *f = NULL;
-    if (!begin(v, args, "access", out, &a, e))
+    if (!begin(x, "access", out, &a, e))
         return false;
     int failed = vfs_stat(a.files, NULL, a.path, true, &st);
-    if (!failed && json_bool(json_at(args, 1), false) && st.type == VFS_FILE)
+    if (!failed && json_bool(json_at(x->args, 1), false) && st.type == VFS_FILE)
         failed = vfs_open(a.files, NULL, a.path, VFS_WRITE, &f);
     return answer(&a, failed);
 }
@@ -647,4 +641,35 @@ static const struct host_call rows[] = {
      .example = "fs.writeFileSync('/a.txt', 'abc');\nawait fs.truncate('/a.txt', 1);",
      .steady = true, .errors = ERRORS, .words = "cut resize truncateSync"},
 };
-const struct host_call_group fs_calls = {rows, LENGTH(rows)};
+static const struct feature feature = {
+    .bit = FEATURE_FILES,
+    .option = "enableFileSystem",
+    .missing =
+        "Files are there only with enableFileSystem; notes are read with notes.get.",
+    .check = files_check};
+
+/* What fs.js makes there besides. */
+static const char *const members[] = {"promises", "constants", NULL};
+static void declare_members(struct buf *out)
+{
+    buf_cstr(out, "  /** The same calls again, as in Node. */\n"
+                  "  readonly promises: FileSystem;\n"
+                  "  readonly constants: {readonly [name: string]: number};\n");
+}
+static const struct host_call_group fs_calls = {.order = 120,
+                                                .rows = rows,
+                                                .count = LENGTH(rows),
+                                                .feature = &feature,
+                                                .interface = "FileSystem",
+                                                .members = members,
+                                                .declare = declare_members};
+
+static void files_close(struct evaluation *v)
+{
+    struct files *f = v->parts[CAPABILITY_files];
+    vfs_free(f ? f->vfs : NULL);
+    free(f);
+}
+
+static const struct host_call_group *const calls[] = {&fs_calls, NULL};
+const struct capability files_capability = {.calls = calls, .end = files_close};

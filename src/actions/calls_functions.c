@@ -7,6 +7,7 @@
 #include "actions/calls.h"
 #include "actions/checking.h"
 #include "actions/function_load.h"
+#include "actions/functioning.h"
 
 EMBED(functions_js, "src/actions/functions.js");
 
@@ -97,17 +98,16 @@ static void put_definition(struct evaluation *v, uint32_t number, struct json_wr
     json_close(out);
 }
 
-static bool call_functions(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_functions(struct calling *x, struct json_writer *out, struct err *e)
 {
-    if (json_length(args) == 0)
-        return put_names(v, out, e);
-    struct str name = json_str(json_at(args, 0));
+    if (json_length(x->args) == 0)
+        return put_names(x->v, out, e);
+    struct str name = json_str(json_at(x->args, 0));
     const struct function *fn =
-        function_allowed(v, name, e) ? function_find(v, name, e) : NULL;
-    uint32_t number = fn ? function_load(v, fn, e) : 0;
+        function_allowed(x->v, name, e) ? function_find(x->v, name, e) : NULL;
+    uint32_t number = fn ? function_load(x->v, fn, e) : 0;
     if (number)
-        put_definition(v, number, out);
+        put_definition(x->v, number, out);
     return number != 0;
 }
 
@@ -121,4 +121,10 @@ static const struct host_call rows[] = {
      .asks = true,
      .inner = true},
 };
-const struct host_call_group functions_calls = {rows, LENGTH(rows)};
+const struct host_call_group functions_calls = {.order = 150,
+                                                .rows = rows,
+                                                .count = LENGTH(rows),
+                                                .family = functioning_may_name,
+                                                .describes = functioning_is_name,
+                                                .describe = functioning_describe,
+                                                .put_names = functioning_put_names};

@@ -6,62 +6,54 @@ typedef bool change_fn(struct vault *v, const struct json *options,
 
 /* What the code has read of the parent goes on to count as read: it was this code
  * that changed the list. */
-static bool change(struct evaluation *v, const struct json *args, const char *call,
-                   change_fn *f, struct json_writer *out, struct err *e)
+static bool change(struct calling *x, const char *call, change_fn *f,
+                   struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    const struct json *o = call_options(args, call, e);
-    size_t from = out->out->n;
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *o = call_options(x->args, call, e);
     if (!vault || !o || !f(vault, o, out, e))
         return false;
-    seen_relisted(v, out->out, from);
+    seen_relisted(x);
     return true;
 }
 
-static bool call_add(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool call_add(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return change(v, args, "hierarchy.addSubnote", hierarchy_add_subnote, out, e);
+    return change(x, "hierarchy.addSubnote", hierarchy_add_subnote, out, e);
 }
 
-static bool call_remove(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_remove(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return change(v, args, "hierarchy.removeSubnote", hierarchy_remove_subnote, out, e);
+    return change(x, "hierarchy.removeSubnote", hierarchy_remove_subnote, out, e);
 }
 
-static bool call_reorder(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_reorder(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return change(v, args, "hierarchy.reorder", hierarchy_reorder, out, e);
+    return change(x, "hierarchy.reorder", hierarchy_reorder, out, e);
 }
 
-static bool call_path(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_path(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && hierarchy_get_path(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && hierarchy_get_path(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_descendants(struct evaluation *v, const struct json *args,
-                             struct json_writer *out, struct err *e)
+static bool call_descendants(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && hierarchy_get_descendants(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && hierarchy_get_descendants(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_children(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_children(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && hierarchy_get_children(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && hierarchy_get_children(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_parents(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_parents(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && hierarchy_get_parents(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && hierarchy_get_parents(vault, json_at(x->args, 0), out, e);
 }
 
 #define NOT_THERE "NotFound: no such note. Conflict: several notes have that title."
@@ -113,7 +105,7 @@ static const struct host_call rows[] = {
      "the ids from the topmost note down to this one",
      call_path,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Of several parents the one whose path comes first is followed.",
      .errors = NOT_THERE,
      .example = "const way = await hierarchy.getPath('meeting/Standup')",
@@ -123,7 +115,7 @@ static const struct host_call rows[] = {
      "everything beneath a note, level by level",
      call_descendants,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "depth is 1 for its children. A note with several parents has a row for "
                 "each of them, and is gone into once.",
      .errors = "LimitExceeded: more than 100,000 rows; give max_depth. " NOT_THERE,
@@ -134,7 +126,7 @@ static const struct host_call rows[] = {
      "the subnotes of a note, in their order",
      call_children,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Entries that mean no note, come twice or lead round in a circle are left "
          "out.",
@@ -146,11 +138,16 @@ static const struct host_call rows[] = {
      "the notes that have this one as a subnote",
      call_parents,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Sorted by the parents' paths; position is the note's place in each list.",
      .errors = NOT_THERE,
      .example = "const rows = await hierarchy.getParents('meeting/Standup')",
      .words = "parent above belongs owner"},
 };
-const struct host_call_group hierarchy_calls = {rows, LENGTH(rows)};
+const struct host_call_group hierarchy_calls = {.order = 70,
+                                                .rows = rows,
+                                                .count = LENGTH(rows),
+                                                .subject = "parent",
+                                                .names_notes = true,
+                                                .in_history = true};

@@ -1,47 +1,41 @@
 /* The host calls links.*: what links to what. */
 #include "actions/calls.h"
 
-static bool call_for_note(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_for_note(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_get_for_note(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_get_for_note(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_backlinks(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_backlinks(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_get_backlinks(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_get_backlinks(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_list(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_list(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_find_broken(struct evaluation *v, const struct json *args,
-                             struct json_writer *out, struct err *e)
+static bool call_find_broken(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_find_broken(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_find_broken(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_search_by(struct evaluation *v, const struct json *args,
-                           struct json_writer *out, struct err *e)
+static bool call_search_by(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct json *o = call_options(args, "links.searchBy", e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    const struct json *o = call_options(x->args, "links.searchBy", e);
     return vault && o && links_search_by(vault, o, out, e);
 }
 
-static bool call_migrate(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_migrate(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && links_migrate(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && links_migrate(vault, json_at(x->args, 0), out, e);
 }
 
 /* Any of these may have to wait until the index is up to date. */
@@ -51,7 +45,7 @@ static const struct host_call rows[] = {
      "all links of a note: to notes, to addresses, and from other notes",
      call_for_note,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "target_note_id is null where a link is broken: no note is called so, or several "
          "are. Links in code blocks do not count. link_type is 'wiki', 'markdown' or "
@@ -65,7 +59,7 @@ static const struct host_call rows[] = {
      "the links that lead to a note",
      call_backlinks,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Whatever they call it: id, path, uid, title or file name. Sorted by the "
                 "path of the note that they stand in.",
      .errors = "NotFound: no such note. Conflict: several notes have that title.",
@@ -77,7 +71,7 @@ static const struct host_call rows[] = {
      "all links of the vault that lead to a note",
      call_list,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "By the path of the note that they stand in. With hierarchy: true also who stands "
          "beneath whom: rows of kind 'hierarchy', whose line is 0. limit is 10,000 by "
@@ -91,7 +85,7 @@ static const struct host_call rows[] = {
      "links that lead to no note",
      call_find_broken,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "reason is 'missing', or 'ambiguous' where several notes have that name. Links to "
          "files that are no notes are not looked at. limit is 10,000 by default and at "
@@ -106,7 +100,7 @@ static const struct host_call rows[] = {
      "the notes with certain links",
      call_search_by,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Each criterion that is given must hold, for any one of its strings. A domain "
          "stands for all beneath it. broken_links: false finds the notes without any. "
@@ -125,4 +119,8 @@ static const struct host_call rows[] = {
      .example = "await links.migrate()",
      .words = "migrateLinks rebuild reindex refresh tables"},
 };
-const struct host_call_group links_calls = {rows, LENGTH(rows)};
+const struct host_call_group links_calls = {.order = 60,
+                                            .rows = rows,
+                                            .count = LENGTH(rows),
+                                            .subject = "link",
+                                            .names_notes = true};

@@ -10,37 +10,31 @@ static struct str name_of(const struct json *v)
 
 /* ---- notes -------------------------------------------------------------- */
 
-static bool call_get(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool call_get(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct json *identifier = json_at(args, 0);
-    size_t from = out->out->n;
-    if (!vault || !notes_get(vault, identifier, out, e))
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    if (!vault || !notes_get(vault, json_at(x->args, 0), out, e))
         return false;
-    seen_note(v, name_of(identifier), out->out, from);
+    seen_note(x, false);
     return true;
 }
 
-static bool call_create(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_create(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    const struct json *o = call_options(args, "notes.create", e);
-    size_t from = out->out->n;
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *o = call_options(x->args, "notes.create", e);
     if (!vault || !o || !notes_create(vault, o, out, e))
         return false;
-    seen_made(v, vault, out->out, from);
+    seen_note(x, true);
     return true;
 }
 
 /* notes.update(options), or notes.update(identifier, patch). */
-static bool call_update(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_update(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    const struct json *first = json_at(args, 0);
-    const struct json *o = json_is(first, JSON_STRING) ? json_at(args, 1) : first;
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *first = json_at(x->args, 0);
+    const struct json *o = json_is(first, JSON_STRING) ? json_at(x->args, 1) : first;
     struct str name = name_of(first);
     if (!vault)
         return false;
@@ -52,33 +46,29 @@ static bool call_update(struct evaluation *v, const struct json *args,
                        "notes.update needs an object with what changes, not %s",
                        json_type_name(json_type(o)));
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    size_t from = out->out->n;
-    o = seen_complete(v, o, name, a, e);
+    o = seen_complete(x->v, o, name, a, e);
     if (!o || !notes_update(vault, o, out, e))
         return false;
-    seen_note(v, name, out->out, from);
+    seen_note(x, false);
     return true;
 }
 
-static bool call_delete(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_delete(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    return vault && notes_delete(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    return vault && notes_delete(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && notes_list(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && notes_list(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_search(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_search(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    return vault && notes_search(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    return vault && notes_search(vault, json_at(x->args, 0), out, e);
 }
 
 /* ---- the rows ----------------------------------------------------------- */
@@ -91,6 +81,8 @@ static const struct host_call rows[] = {
      "creates a note in the folder of its type",
      call_create,
      LEVEL_LIMITED,
+     .alias = "notes.save",
+     .right = RIGHT_CREATE_NOTES,
      .reviewed = true,
      .details =
          "The title becomes the file's name; type is 'note' by default. type_id is "
@@ -110,6 +102,7 @@ static const struct host_call rows[] = {
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
      LEVEL_ZERO,
+     .right = RIGHT_READ_NOTES,
      .steady = true,
      .details =
          "null where there is none. content is what stands behind the frontmatter; "
@@ -131,6 +124,8 @@ static const struct host_call rows[] = {
      "replaces a note's content, or merges its metadata, or both",
      call_update,
      LEVEL_LIMITED,
+     .alias = "notes.save",
+     .right = RIGHT_CHANGE_NOTES,
      .reviewed = true,
      .details =
          "metadata is merged key by key, null removes a key. markdown takes the place of the "
@@ -153,6 +148,7 @@ static const struct host_call rows[] = {
      "moves a note to the trash",
      call_delete,
      LEVEL_FULL,
+     .right = RIGHT_DELETE_NOTES,
      .reviewed = true,
      .details = "Where other notes link to it nothing is done, and warnings lists them, "
                 "unless confirm is true. backup_path is where the file lies now. With "
@@ -167,7 +163,10 @@ static const struct host_call rows[] = {
      "notes without their content, the one updated last first",
      call_list,
      LEVEL_ZERO,
-     .steady = true,
+     .filter = FILTER_OR_TYPE,
+     .rows = {1000, "10,000"},
+     .right = RIGHT_LIST_NOTES,
+     STEADY_QUESTION,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
          "of the page before, with order: 'path' its path. fields picks the fields of the "
@@ -186,7 +185,9 @@ static const struct host_call rows[] = {
      "full-text search over titles, contents and tags, best first",
      call_search,
      LEVEL_FULL,
-     .steady = true,
+     .filter = FILTER_OPTIONS,
+     .rows = {50, "1,000"},
+     STEADY_QUESTION,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "
@@ -197,4 +198,9 @@ static const struct host_call rows[] = {
      .words =
          "find look grep text fulltext match query regex searchNotes where contains"},
 };
-const struct host_call_group notes_calls = {rows, LENGTH(rows)};
+const struct host_call_group notes_calls = {.order = 10,
+                                            .rows = rows,
+                                            .count = LENGTH(rows),
+                                            .subject = "note",
+                                            .names_notes = true,
+                                            .in_history = true};

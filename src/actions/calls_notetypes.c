@@ -1,41 +1,36 @@
 /* The host calls noteTypes.*: which types of notes there are, and what each is for. */
 #include "actions/calls.h"
 
-static bool with_vault(struct evaluation *v, const struct json *args, vault_call *does,
-                       struct json_writer *out, struct err *e)
+static bool with_vault(struct calling *x, vault_call *does, struct json_writer *out,
+                       struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    return vault && does(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    return vault && does(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_create(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_create(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_create, out, e);
+    return with_vault(x, note_types_create, out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_list, out, e);
+    return with_vault(x, note_types_list, out, e);
 }
 
-static bool call_get(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool call_get(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_get, out, e);
+    return with_vault(x, note_types_get, out, e);
 }
 
-static bool call_update(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_update(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_update, out, e);
+    return with_vault(x, note_types_update, out, e);
 }
 
-static bool call_delete(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_delete(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return with_vault(v, args, note_types_delete, out, e);
+    return with_vault(x, note_types_delete, out, e);
 }
 
 #define INSTRUCTIONS "string | string[]"
@@ -69,6 +64,7 @@ static const struct host_call rows[] = {
      "all types: folders that exist, and those that are described",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .details =
          "filename is null where a type is a folder without a description. With fields: true "
          "also which properties its notes have (keys of the frontmatter and sections of level "
@@ -83,6 +79,8 @@ static const struct host_call rows[] = {
      "what a type is for, how its notes are to be written, and its metadata schema",
      call_get,
      LEVEL_FULL,
+     .reads = true,
+     .right = RIGHT_READ_TYPES,
      .details = "schema_error tells why a schema that a person wrote cannot be read.",
      .errors =
          "NotFound: neither a folder nor a description; the message names the types.",
@@ -122,4 +120,5 @@ static const struct host_call rows[] = {
      .example = "await noteTypes.delete({type_name: 'meeting', action: 'error'})",
      .words = "drop kind class category"},
 };
-const struct host_call_group note_types_calls = {rows, LENGTH(rows)};
+const struct host_call_group note_types_calls = {
+    .order = 40, .rows = rows, .count = LENGTH(rows), .subject = "type"};

@@ -3,44 +3,28 @@
 #include "actions/internal.h"
 #include "sql/sql.h"
 
-static bool call_advanced(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_advanced(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && notes_search_advanced(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && notes_search_advanced(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_by_text(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_by_text(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && notes_search_by_text(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && notes_search_by_text(vault, json_at(x->args, 0), out, e);
 }
 
-/* `cancel`: of this call, besides its caller's. */
-static bool ask_sql(struct evaluation *v, const struct json *args,
-                    const struct cancel *cancel, struct json_writer *out, struct err *e)
+static bool call_sql(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct grant *g = v->who->grant;
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    const struct caller *who = x->v->who;
     const struct sql_caller by = {
-        .pool = vault ? actions_sql(v->actions, e) : NULL,
-        .cancels = {v->who->cancel, cancel},
-        .principal = g ? g->principal : NULL,
+        .pool = vault ? actions_sql(x->v->actions, e) : NULL,
+        .cancels = {who->cancel, calling_cancel(x)},
+        .principal = who->grant ? who->grant->principal : NULL,
     };
-    return by.pool && notes_search_sql(vault, json_at(args, 0), &by, out, e);
-}
-
-static bool call_sql(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
-{
-    return ask_sql(v, args, &v->stopping, out, e);
-}
-
-static bool begin_sql(struct calling *x, struct buf *out, struct err *e)
-{
-    struct json_writer w = json_writer(out);
-    return ask_sql(x->v, x->args, calling_cancel(x), &w, e);
+    return by.pool && notes_search_sql(vault, json_at(x->args, 0), &by, out, e);
 }
 
 static const struct host_call rows[] = {
@@ -55,7 +39,8 @@ static const struct host_call rows[] = {
      "notes by type, tags, metadata, dates and words, sorted and in pages",
      call_advanced,
      LEVEL_FULL,
-     .steady = true,
+     .filter = FILTER_OPTIONS,
+     STEADY_QUESTION,
      .details =
          "All that is given must hold. tags: all of them. metadata: {key: value}, a list "
          "means any of its values. A key may be a path ('a.b'); a value that is a list meets "
@@ -78,7 +63,8 @@ static const struct host_call rows[] = {
      "notes that have these words, in which no sign is special",
      call_by_text,
      LEVEL_FULL,
-     .steady = true,
+     .filter = FILTER_OPTIONS,
+     STEADY_QUESTION,
      .details = "As notes.search, but quotes and operators are text like all else.",
      .example = "await notes.searchByText('what he said: \"never\"')",
      .words = "plain literal words searchNotesByText"},
@@ -89,8 +75,7 @@ static const struct host_call rows[] = {
      "one SELECT (SQLite) over views of the vault; it can change nothing",
      call_sql,
      LEVEL_FULL,
-     .begin = begin_sql,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Views: notes(id, uid, title, type, path, filename, created, updated, size, "
          "content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, "
@@ -108,4 +93,9 @@ static const struct host_call rows[] = {
      .words =
          "select database join group count aggregate statistics sqlite searchNotesSQL"},
 };
-const struct host_call_group search_calls = {rows, LENGTH(rows)};
+const struct host_call_group search_calls = {.order = 30,
+                                             .rows = rows,
+                                             .count = LENGTH(rows),
+                                             .subject = "note",
+                                             .names_notes = true,
+                                             .in_history = true};

@@ -13,11 +13,9 @@ static unsigned asked, busy_for;
 static struct cancel *to_fire;
 
 /* Fails with ERR_BUSY `busy_for` times, having written half an answer. */
-static bool busy_call(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool busy_call(struct calling *x, struct json_writer *out, struct err *e)
 {
-    (void)v;
-    (void)args;
+    (void)x;
     asked++;
     if (to_fire)
         cancel_fire(to_fire);
@@ -29,11 +27,9 @@ static bool busy_call(struct evaluation *v, const struct json *args,
     return true;
 }
 
-static bool broken_call(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool broken_call(struct calling *x, struct json_writer *out, struct err *e)
 {
-    (void)v;
-    (void)args;
+    (void)x;
     (void)out;
     asked++;
     return err_set(e, ERR_IO, "broken");
@@ -50,7 +46,8 @@ static bool performs(host_call_fn *f, unsigned busy, struct err *e)
     asked = 0;
     busy_for = busy;
     buf_clear(&out);
-    return call_patiently(&v, &row, NULL, &out, e);
+    struct calling x = {.v = &v, .c = &row};
+    return call_patiently(&x, &out, e);
 }
 
 static int begin(void **state)

@@ -10,70 +10,45 @@ EMBED(tools_js, "src/actions/tools.js");
 
 /* ---- running ----------------------------------------------------------------- */
 
-static bool run(struct evaluation *v, struct calling *x, const struct tool_order *orders,
-                size_t count, const struct json *shared, struct json_writer *out,
-                struct err *e)
+static bool run(struct calling *x, const struct tool_order *orders, size_t count,
+                const struct json *shared, struct json_writer *out, struct err *e)
 {
+    struct evaluation *v = x->v;
     scoped(arena_free) struct arena *arena = arena_new(ARENA_MAX);
     struct tool_call call = {.actions = v->actions,
                              .who = v->who,
                              .place = v->here,
                              .account = v->account,
                              .arena = arena,
-                             .cancel = x ? calling_cancel(x) : v->cancel,
-                             .consent = x ? calling_consent(x) : NULL,
+                             .cancel = calling_cancel(x),
+                             .consent = calling_consent(x),
+                             .outcome = &x->outcome,
                              .code = v};
     bool success;
     return tooling_run(&call, orders, count, shared, out, &success, e);
 }
 
-static bool run_one(struct evaluation *v, struct calling *x, const struct json *args,
-                    struct json_writer *out, struct err *e)
+static bool call_run(struct calling *x, struct json_writer *out, struct err *e)
 {
-    struct str name = json_str(json_at(args, 0));
+    struct str name = json_str(json_at(x->args, 0));
     if (!name.n)
         return err_set(e, ERR_INVALID,
                        "tools.run needs the name of a tool, such as 'jq'; tools.list() "
                        "tells them");
-    return run(v, x, &(struct tool_order){name, json_at(args, 1)}, 1, NULL, out, e);
+    return run(x, &(struct tool_order){name, json_at(x->args, 1)}, 1, NULL, out, e);
 }
 
-static bool call_run(struct evaluation *v, const struct json *args,
-                     struct json_writer *out, struct err *e)
-{
-    return run_one(v, NULL, args, out, e);
-}
-
-static bool begin_run(struct calling *x, struct buf *out, struct err *e)
-{
-    struct json_writer w = json_writer(out);
-    return run_one(x->v, x, x->args, &w, e);
-}
-
-static bool run_pipe(struct evaluation *v, struct calling *x, const struct json *args,
-                     struct json_writer *out, struct err *e)
+static bool call_pipe(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct tool_order orders[TOOL_STAGES_MAX];
     size_t count;
     struct err none = {0};
     scoped(arena_free) struct arena *arena = arena_new(4096);
-    const struct json *shared = json_at(args, 1);
+    const struct json *shared = json_at(x->args, 1);
     if (!json_is(shared, JSON_OBJECT))
         shared = json_read(STR("{}"), arena, &none);
-    return tooling_orders(json_at(args, 0), orders, &count, e) &&
-           run(v, x, orders, count, shared, out, e);
-}
-
-static bool call_pipe(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
-{
-    return run_pipe(v, NULL, args, out, e);
-}
-
-static bool begin_pipe(struct calling *x, struct buf *out, struct err *e)
-{
-    struct json_writer w = json_writer(out);
-    return run_pipe(x->v, x, x->args, &w, e);
+    return tooling_orders(json_at(x->args, 0), orders, &count, e) &&
+           run(x, orders, count, shared, out, e);
 }
 
 /* ---- telling ------------------------------------------------------------------- */
@@ -133,21 +108,19 @@ bool actions_tools(struct actions *a, const struct caller *who, struct str name,
     return ok && buf_check(out, "the answer", e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    struct str category = json_str(json_get(json_at(args, 0), "category"));
-    return put_list(v->actions, v->here, category, out, e);
+    struct str category = json_str(json_get(json_at(x->args, 0), "category"));
+    return put_list(x->v->actions, x->v->here, category, out, e);
 }
 
-static bool call_describe(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_describe(struct calling *x, struct json_writer *out, struct err *e)
 {
-    struct str name = json_str(json_at(args, 0));
+    struct str name = json_str(json_at(x->args, 0));
     if (!name.n)
         return err_set(e, ERR_INVALID,
                        "tools.describe needs the name of a tool, such as 'jq'");
-    return put_one(v->actions, v->here, name, out, e);
+    return put_one(x->v->actions, x->v->here, name, out, e);
 }
 
 /* ---- the rows -------------------------------------------------------------------- */
@@ -158,7 +131,6 @@ static const struct host_call rows[] = {
      "runs a command-line tool; tools.jq(options) is tools.run('jq', options)",
      call_run,
      LEVEL_FULL,
-     .begin = begin_run,
      .details =
          "Every enabled tool is a method by its own name: tools.jq, tools['clang-format'] or "
          "tools.clangFormat. options are its parameters by name, args (strings, as on a "
@@ -185,7 +157,6 @@ static const struct host_call rows[] = {
      "runs tools side by side, each one's standard output the next one's input",
      call_pipe,
      LEVEL_FULL,
-     .begin = begin_pipe,
      .details =
          "At most 16. The result is the last one's; stages tells how each ended, and "
          "failed names the first that did not end with 0.",
@@ -200,6 +171,7 @@ static const struct host_call rows[] = {
      "lists the command-line tools that there are",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .example = "return (await tools.list({category: 'data'})).map((t) => t.name);",
      .words = "which available installed programs commands",
      .asks = true},
@@ -208,9 +180,17 @@ static const struct host_call rows[] = {
      "tells all about a command-line tool: parameters, limits, licence",
      call_describe,
      LEVEL_FULL,
+     .reads = true,
      .errors = "NotFound: no such tool; the nearest is named.",
      .example = "return (await tools.describe('wc')).parameters;",
      .words = "help man usage options schema manifest",
      .asks = true},
 };
-const struct host_call_group tools_calls = {rows, LENGTH(rows)};
+const struct host_call_group tools_calls = {.order = 130,
+                                            .rows = rows,
+                                            .count = LENGTH(rows),
+                                            .in_history = true,
+                                            .family = tool_name_fits,
+                                            .describes = tooling_is_name,
+                                            .describe = tooling_describe_call,
+                                            .declare = tooling_write_types};

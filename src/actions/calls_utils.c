@@ -22,16 +22,15 @@ static const char format_date[] =
 static const char sanitize_title[] =
     "(title) => String(title).replace(/[^\\p{L}\\p{N}\\s-]/gu, '').trim()";
 
-static bool call_progress(struct evaluation *v, const struct json *args,
-                          struct json_writer *out, struct err *e)
+static bool call_progress(struct calling *x, struct json_writer *out, struct err *e)
 {
-    double done = json_number(json_at(args, 0), -1);
-    double total = json_number(json_at(args, 1), 0);
+    double done = json_number(json_at(x->args, 0), -1);
+    double total = json_number(json_at(x->args, 1), 0);
     if (!(done >= 0) || !(total >= 0))
         return err_set(e, ERR_INVALID,
                        "utils.progress needs how much is done, a number from 0 on, and "
                        "may be given how much there is in all");
-    evaluation_said(v, done, total, json_str(json_at(args, 2)));
+    evaluation_said(x->v, done, total, json_str(json_at(x->args, 2)));
     json_put_null(out);
     return true;
 }
@@ -42,6 +41,7 @@ static const struct host_call rows[] = {
      "a new random id",
      NULL,
      LEVEL_ZERO,
+     .scopeless = true,
      .details = "Ten characters, letters and digits.",
      .example = "const id = utils.generateId()",
      .words = "random unique uuid uid nanoid"},
@@ -50,6 +50,7 @@ static const struct host_call rows[] = {
      "what stands inside of each [[...]] in a text",
      NULL,
      LEVEL_ZERO,
+     .scopeless = true,
      .details =
          "As written: 'type/name|label' stays whole. links.getForNote answers resolved "
          "links, and knows code blocks.",
@@ -60,6 +61,7 @@ static const struct host_call rows[] = {
      "a date as ISO 8601, or by a pattern",
      NULL,
      LEVEL_ZERO,
+     .scopeless = true,
      .details = "The pattern knows YYYY MM DD HH mm ss SSS, in UTC. Without a date: now.",
      .errors = "RangeError: what is given is no date.",
      .example = "utils.formatDate(new Date(), 'YYYY-MM-DD HH:mm')",
@@ -69,6 +71,7 @@ static const struct host_call rows[] = {
      "a title with letters, digits, spaces and hyphens only",
      NULL,
      LEVEL_ZERO,
+     .scopeless = true,
      .example = "utils.sanitizeTitle('What now? (draft)')",
      .words = "clean slug filename safe escape"},
     {{.name = "utils.progress", .sync = true},
@@ -76,6 +79,7 @@ static const struct host_call rows[] = {
      "tells whoever waits for this evaluation how far it is",
      call_progress,
      LEVEL_ZERO,
+     .scopeless = true,
      .steady = true,
      .details = "Shown by clients that asked for progress; of several quick ones after "
                 "another some are left out. It should only grow.",
@@ -83,4 +87,5 @@ static const struct host_call rows[] = {
      .example = "utils.progress(3, 10, 'reading meetings')",
      .words = "status percent notify bar advance tell"},
 };
-const struct host_call_group utils_calls = {rows, LENGTH(rows)};
+const struct host_call_group utils_calls = {
+    .order = 50, .rows = rows, .count = LENGTH(rows)};

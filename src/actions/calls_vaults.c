@@ -1,6 +1,6 @@
 /* The host calls vaults.*: which vaults there are, and which one the code works in. */
 #include "actions/account.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/dry.h"
 #include "actions/places.h"
 #include "actions/preview.h"
@@ -19,18 +19,22 @@ struct vault *actions_vault(struct evaluation *v, struct err *e)
     return copy ? copy : vault_set_get(s, n, e);
 }
 
-struct vault *read_vault(struct evaluation *v, struct err *e)
+struct vault *read_vault(struct calling *x, struct err *e)
 {
+    struct evaluation *v = x->v;
     struct vault *vault = actions_vault(v, e);
-    const struct vault_view view = {
-        .notes = true, .types = true, .cancel = {v->who->cancel, &v->stopping}};
+    const struct vault_view view = {.notes = true,
+                                    .types = true,
+                                    .cancel = {v->who->cancel, &v->stopping},
+                                    .outcome = &x->outcome};
     return vault ? vault_as(vault, &view) : NULL;
 }
 
-struct vault *own_vault(struct evaluation *v, const struct json *args, struct err *e)
+struct vault *own_vault(struct calling *x, struct err *e)
 {
-    struct vault *vault = actions_vault(v, e);
-    return place_view(v->here, vault, v->who->cancel, &v->stopping, preview_of(v, args));
+    struct evaluation *v = x->v;
+    return place_view(v->here, actions_vault(v, e), v->who->cancel, &v->stopping,
+                      x->preview ? &x->preview->of : NULL, &x->outcome);
 }
 
 struct vault *action_vault(const struct action_call *c, struct err *e)
@@ -83,63 +87,58 @@ static bool read_id(const struct json *args, const char *call, struct str *out,
                    json_type_name(json_type(v)));
 }
 
-static bool call_current(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_current(struct calling *x, struct json_writer *out, struct err *e)
 {
-    (void)args;
-    return vault_set_current(v->actions->vaults, atomic_load(&v->vault), v->who->grant,
-                             out, e);
+    return vault_set_current(x->v->actions->vaults, atomic_load(&x->v->vault),
+                             x->v->who->grant, out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    (void)args;
-    return vault_set_list(v->actions->vaults, v->who->grant, out, e);
+    return vault_set_list(x->v->actions->vaults, x->v->who->grant, out, e);
 }
 
-static bool call_create(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_create(struct calling *x, struct json_writer *out, struct err *e)
 {
     bool use = false;
-    const struct json *o = call_options(args, "vaults.create", e);
-    const struct policy *policy = v->here->permit.policy;
-    unsigned n = o ? vault_set_create(v->actions->vaults, o, &policy->vault_roots,
-                                      v->who->grant, &use, out, e)
+    const struct json *o = call_options(x->args, "vaults.create", e);
+    const struct policy *policy = x->v->here->permit.policy;
+    unsigned n = o ? vault_set_create(x->v->actions->vaults, o, &policy->vault_roots,
+                                      x->v->who->grant, &use, out, e)
                    : 0;
-    return n && (!use || evaluation_go(v, n, e));
+    struct str id = json_str(json_get(o, "id"));
+    if (n)
+        outcome_add(&x->outcome, &(struct effect){"vault", EFFECT_MADE, .id = id});
+    return n && (!use || evaluation_go(x->v, n, e));
 }
 
-static bool call_switch(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_switch(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct str id;
-    unsigned n = read_id(args, "vaults.switch", &id, e)
-                     ? vault_set_find(v->actions->vaults, id, v->who->grant, e)
+    unsigned n = read_id(x->args, "vaults.switch", &id, e)
+                     ? vault_set_find(x->v->actions->vaults, id, x->v->who->grant, e)
                      : 0;
     /* One that cannot be opened is no place to go to. */
-    if (!n || !vault_set_get(v->actions->vaults, n, e) || !evaluation_go(v, n, e))
+    if (!n || !vault_set_get(x->v->actions->vaults, n, e) || !evaluation_go(x->v, n, e))
         return false;
     json_put_null(out);
     return true;
 }
 
-static bool call_update(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_update(struct calling *x, struct json_writer *out, struct err *e)
 {
-    const struct json *o = call_options(args, "vaults.update", e);
-    if (!o || !vault_set_update(v->actions->vaults, o, v->who->grant, e))
+    const struct json *o = call_options(x->args, "vaults.update", e);
+    if (!o || !vault_set_update(x->v->actions->vaults, o, x->v->who->grant, e))
         return false;
     json_put_null(out);
     return true;
 }
 
-static bool call_remove(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_remove(struct calling *x, struct json_writer *out, struct err *e)
 {
     struct str id;
-    if (!read_id(args, "vaults.remove", &id, e) ||
-        !vault_set_remove(v->actions->vaults, id, v->who->grant, e))
+    if (!read_id(x->args, "vaults.remove", &id, e) ||
+        !vault_set_remove(x->v->actions->vaults, id, x->v->who->grant, e))
         return false;
     json_put_null(out);
     return true;
@@ -157,6 +156,7 @@ static const struct host_call rows[] = {
      "the vault that all other calls work in",
      call_current,
      LEVEL_FULL,
+     .reads = true,
      .details = "null where no vault is open.",
      .example = "const vault = await vaults.getCurrent()",
      .words = "which active workspace where am I path folder getCurrentVault"},
@@ -165,6 +165,7 @@ static const struct host_call rows[] = {
      "the vaults that can be reached",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .outward = true,
      .details = "Those given to this program with --vault and those that code has made "
                 "since; or else all that the user has registered.",
@@ -176,6 +177,7 @@ static const struct host_call rows[] = {
      "registers a folder as a vault, and makes it",
      call_create,
      LEVEL_FULL,
+     .never_dry = true,
      .outward = true,
      .details =
          "A relative path lies in the user's folder of vaults. Other folders are a "
@@ -191,6 +193,7 @@ static const struct host_call rows[] = {
      "goes on in another vault",
      call_switch,
      LEVEL_FULL,
+     .never_dry = true,
      .outward = true,
      .details =
          "Holds for all calls made after it, and for later evaluations of the same "
@@ -203,6 +206,7 @@ static const struct host_call rows[] = {
      "changes a vault's name or description",
      call_update,
      LEVEL_FULL,
+     .never_dry = true,
      .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
@@ -213,10 +217,15 @@ static const struct host_call rows[] = {
      "takes a vault from the list; its files stay as they are",
      call_remove,
      LEVEL_FULL,
+     .never_dry = true,
      .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.remove('work')",
      .words = "delete unregister forget detach removeVault"},
 };
-const struct host_call_group vaults_calls = {rows, LENGTH(rows)};
+static const struct host_call_group vaults_calls = {
+    .order = 90, .rows = rows, .count = LENGTH(rows), .subject = "vault"};
+
+static const struct host_call_group *const calls[] = {&vaults_calls, NULL};
+const struct capability vaults_capability = {.calls = calls};

@@ -1,6 +1,7 @@
 /* The host calls vm.*: Linux machines for code. What code sees of vm.exec is vm.js. */
 #include "actions/calls.h"
 #include "actions/machines.h"
+#include "actions/parts.h"
 
 EMBED(vm_js, "src/actions/vm.js");
 
@@ -24,12 +25,12 @@ static const struct json *options_of(const struct json *args, const char *call,
                                        : call_options(args, call, e);
 }
 
-static bool call_exec(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_exec(struct calling *x, struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new(CALL_ARGS_MAX);
-    struct tool_call call = call_of(v, arena);
-    const struct json *options = call_options(args, "vm.exec", e);
+    struct tool_call call = call_of(x->v, arena);
+    call.outcome = &x->outcome;
+    const struct json *options = call_options(x->args, "vm.exec", e);
     bool ended;
     return options && machines_exec(&call, options, out, &ended, e);
 }
@@ -50,32 +51,28 @@ static void exec_refused(struct evaluation *v, const struct json *args,
     machines_refused(&call, json_at(args, 0), outcome);
 }
 
-static bool perform(struct evaluation *v, const struct json *args, const char *name,
-                    machine_fn *fn, struct json_writer *out, struct err *e)
+static bool perform(struct calling *x, const char *name, machine_fn *fn,
+                    struct json_writer *out, struct err *e)
 {
     scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
-    struct tool_call call = call_of(v, arena);
-    const struct json *options = options_of(args, name, arena, e);
+    struct tool_call call = call_of(x->v, arena);
+    const struct json *options = options_of(x->args, name, arena, e);
     return options && fn(&call, options, out, e);
 }
 
-static bool call_start(struct evaluation *v, const struct json *args,
-                       struct json_writer *out, struct err *e)
+static bool call_start(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return perform(v, args, "vm.start", machines_start, out, e);
+    return perform(x, "vm.start", machines_start, out, e);
 }
 
-static bool call_stop(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_stop(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return perform(v, args, "vm.stop", machines_stop, out, e);
+    return perform(x, "vm.stop", machines_stop, out, e);
 }
 
-static bool call_list(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_list(struct calling *x, struct json_writer *out, struct err *e)
 {
-    (void)args;
-    struct tool_call call = call_of(v, NULL);
+    struct tool_call call = call_of(x->v, NULL);
     return machines_list(&call, out, e);
 }
 
@@ -88,6 +85,7 @@ static const struct host_call rows[] = {
      "runs a command in a Linux machine (Debian: bash, python3, git), which is there at once",
      call_exec,
      LEVEL_FULL,
+     .never_dry = true,
      .begin = begin_exec,
      .refused = exec_refused,
      .details =
@@ -114,6 +112,7 @@ static const struct host_call rows[] = {
      "starts a Linux machine; the first is the one that vm.exec uses by itself",
      call_start,
      LEVEL_FULL,
+     .never_dry = true,
      .details =
          "Only needed for another size (ramMB 64 to 1024, 512 by itself; a size that was "
          "never used boots once, in seconds) or for further machines. machine in the answer "
@@ -130,6 +129,7 @@ static const struct host_call rows[] = {
      "stops a Linux machine, and all in it is gone; or ends one of its sessions",
      call_stop,
      LEVEL_FULL,
+     .never_dry = true,
      .details = "Without a machine: the default one; stopped is false where none ran.",
      .errors = "NotFound: no such machine or session of yours.",
      .example = "return await vm.stop();",
@@ -139,9 +139,13 @@ static const struct host_call rows[] = {
      "lists your Linux machines, those that ended last among them",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .errors = "PermissionDenied: the policy says no.",
      .example =
          "return (await vm.list()).map((m) => [m.machine, m.state, m.memory_bytes]);",
      .words = "which running machines state memory"},
 };
-const struct host_call_group vm_calls = {rows, LENGTH(rows)};
+const struct host_call_group vm_calls = {.order = 140,
+                                         .rows = rows,
+                                         .count = LENGTH(rows),
+                                         .is_installed = parts_have_machine};

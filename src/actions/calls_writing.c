@@ -7,53 +7,44 @@ typedef bool notes_write_fn(struct vault *v, const struct json *options,
                             struct json_writer *out, struct err *e);
 
 /* A call that takes a hash: the one that this evaluation read last, if none is given. */
-static bool guarded(struct evaluation *v, const struct json *args, const char *name,
-                    notes_write_fn *call, struct json_writer *out, struct err *e)
+static bool guarded(struct calling *x, const char *name, notes_write_fn *call,
+                    struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    const struct json *o = call_options(args, name, e);
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *o = call_options(x->args, name, e);
     if (!vault || !o)
         return false;
     struct str asked = json_str(json_get(o, "identifier"));
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    size_t from = out->out->n;
-    if (asked.n && !(o = seen_complete(v, o, asked, a, e)))
+    if (asked.n && !(o = seen_complete(x->v, o, asked, a, e)))
         return false;
     if (!call(vault, o, out, e))
         return false;
-    seen_note(v, asked, out->out, from);
+    seen_note(x, false);
     return true;
 }
 
-static bool call_rename(struct evaluation *v, const struct json *args,
-                        struct json_writer *out, struct err *e)
+static bool call_rename(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return guarded(v, args, "notes.rename", notes_rename, out, e);
+    return guarded(x, "notes.rename", notes_rename, out, e);
 }
 
-static bool call_move(struct evaluation *v, const struct json *args,
-                      struct json_writer *out, struct err *e)
+static bool call_move(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return guarded(v, args, "notes.move", notes_move, out, e);
+    return guarded(x, "notes.move", notes_move, out, e);
 }
 
-static bool call_update_section(struct evaluation *v, const struct json *args,
-                                struct json_writer *out, struct err *e)
+static bool call_update_section(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return guarded(v, args, "notes.updateSection", notes_update_section, out, e);
+    return guarded(x, "notes.updateSection", notes_update_section, out, e);
 }
 
-static bool call_get_sections(struct evaluation *v, const struct json *args,
-                              struct json_writer *out, struct err *e)
+static bool call_get_sections(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct json *first = json_at(args, 0);
-    size_t from = out->out->n;
-    if (!vault || !notes_get_sections(vault, first, out, e))
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    if (!vault || !notes_get_sections(vault, json_at(x->args, 0), out, e))
         return false;
-    seen_note(
-        v, json_str(json_is(first, JSON_OBJECT) ? json_get(first, "identifier") : first),
-        out->out, from);
+    seen_note(x, false);
     return true;
 }
 
@@ -91,66 +82,42 @@ static const struct json *complete_batch(struct evaluation *v, const struct json
     return buf_check(&text, "the batch", e) ? json_read(buf_view(&text), a, e) : NULL;
 }
 
-/* What the results say of versions counts as read. */
-static void see_results(struct evaluation *v, const struct buf *out, size_t from)
+static bool call_batch(struct calling *x, struct json_writer *out, struct err *e)
 {
-    struct err none = {0};
+    scoped(vault_close) struct vault *vault = own_vault(x, e);
+    const struct json *o = call_options(x->args, "notes.batch", e);
     scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *answer =
-        json_read((struct str){out->at + from, out->n - from}, a, &none);
-    struct json_iter it = json_iter(json_get(answer, "results"));
-    while (json_next(&it)) {
-        scoped_buf struct buf one;
-        buf_init(&one, CALL_ARGS_MAX);
-        struct json_writer w = json_writer(&one);
-        json_put(&w, it.value);
-        if (json_get(it.value, "content_hash"))
-            seen_note(v, STR(""), &one, 0);
-    }
-}
-
-static bool call_batch(struct evaluation *v, const struct json *args,
-                       struct json_writer *out, struct err *e)
-{
-    scoped(vault_close) struct vault *vault = own_vault(v, args, e);
-    const struct json *o = call_options(args, "notes.batch", e);
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    size_t from = out->out->n;
-    if (!vault || !o || !(o = complete_batch(v, o, a, e)) ||
+    if (!vault || !o || !(o = complete_batch(x->v, o, a, e)) ||
         !notes_batch(vault, o, out, e))
         return false;
-    see_results(v, out->out, from);
+    seen_note(x, false);
     return true;
 }
 
-static bool call_restore(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_restore(struct calling *x, struct json_writer *out, struct err *e)
 {
-    return guarded(v, args, "notes.restore", notes_restore, out, e);
+    return guarded(x, "notes.restore", notes_restore, out, e);
 }
 
 /* ---- reading ------------------------------------------------------------- */
 
-static bool call_history(struct evaluation *v, const struct json *args,
-                         struct json_writer *out, struct err *e)
+static bool call_history(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && notes_history(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && notes_history(vault, json_at(x->args, 0), out, e);
 }
 
-static bool call_get_revision(struct evaluation *v, const struct json *args,
-                              struct json_writer *out, struct err *e)
+static bool call_get_revision(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    const struct json *o = call_options(args, "notes.getRevision", e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    const struct json *o = call_options(x->args, "notes.getRevision", e);
     return vault && o && notes_get_revision(vault, o, out, e);
 }
 
-static bool call_list_trash(struct evaluation *v, const struct json *args,
-                            struct json_writer *out, struct err *e)
+static bool call_list_trash(struct calling *x, struct json_writer *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault = read_vault(v, e);
-    return vault && notes_list_trash(vault, json_at(args, 0), out, e);
+    scoped(vault_close) struct vault *vault = read_vault(x, e);
+    return vault && notes_list_trash(vault, json_at(x->args, 0), out, e);
 }
 
 /* ---- the rows ------------------------------------------------------------ */
@@ -183,6 +150,7 @@ static const struct host_call rows[] = {
      "moves a note to another type, which is its first folder; the links to it follow",
      call_move,
      LEVEL_FULL,
+     .right = RIGHT_MOVE_NOTES,
      .reviewed = true,
      .details =
          "Links in other notes are rewritten, and the note's own relative links go on to "
@@ -198,7 +166,7 @@ static const struct host_call rows[] = {
      "the sections of a note: what stands below each heading of level 2",
      call_get_sections,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "occurrence counts sections of one name, from 1.",
      .errors = "NotFound.",
      .example = "const {sections} = await notes.getSections('meeting/Standup')",
@@ -257,6 +225,7 @@ static const struct host_call rows[] = {
      "a note as it was at one of its revisions",
      call_get_revision,
      LEVEL_FULL,
+     .reads = true,
      .details = "content and metadata as notes.get tells them; text is the whole file.",
      .errors = "NotFound: no such note, or the revision is not kept any more.",
      .example = "const old = await notes.getRevision({identifier: 'meeting/Standup', "
@@ -283,6 +252,7 @@ static const struct host_call rows[] = {
      "deleted notes, the one deleted last first",
      call_list_trash,
      LEVEL_FULL,
+     .reads = true,
      .details =
          "limit is 100, at most 1,000; cursor is the backup_path of the last row of "
          "the page before. notes.restore({backup_path}) takes one back.",
@@ -290,4 +260,9 @@ static const struct host_call rows[] = {
                 "await notes.restore({backup_path: last.backup_path})",
      .words = "deleted removed bin recover undelete"},
 };
-const struct host_call_group writing_calls = {rows, LENGTH(rows)};
+const struct host_call_group writing_calls = {.order = 20,
+                                              .rows = rows,
+                                              .count = LENGTH(rows),
+                                              .subject = "note",
+                                              .names_notes = true,
+                                              .in_history = true};

@@ -188,25 +188,16 @@ bool action_validate_function(const struct action_call *c, struct answer *out,
  * the name. */
 static const struct json *read_patch(const struct action_call *c, struct err *e)
 {
-    static const char *const others[] = {"name",  "newName", "expectedVersion",
-                                         "force", "dryRun",  "note"};
+    static const char *const others[] = {
+        "name", "newName", "expectedVersion", "force", "dryRun", "note", NULL};
     scoped_buf struct buf text;
     buf_init(&text, (size_t)8 << 20);
     struct json_writer w = json_writer(&text);
     struct str renamed = function_argument(c, "newName");
-    struct json_iter it = json_iter(c->arguments);
     json_open_object(&w);
     if (renamed.n)
         json_pair_str(&w, "name", renamed);
-    while (json_next(&it)) {
-        bool field = true;
-        for (size_t i = 0; i < LENGTH(others); i++)
-            field = field && !str_is(it.key, others[i]);
-        if (!field)
-            continue;
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    json_put_pairs(&w, c->arguments, others);
     json_close(&w);
     return buf_check(&text, "the change", e) ? json_read(buf_view(&text), c->arena, e)
                                              : NULL;

@@ -291,13 +291,9 @@ bool action_restore_functions(const struct action_call *c, struct answer *out,
         return false;
     function_changed(c, "restored", STR("*"), 0);
     const struct json *report = json_read(buf_view(&text), c->arena, e);
-    struct json_iter it = json_iter(report);
     json_open_object(&w);
     json_pair_bool(&w, "success", true);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    json_put_pairs(&w, report, NULL);
     json_close(&w);
     return report && buf_check(&out->json, "the answer", e);
 }

@@ -407,11 +407,7 @@ bool action_function_versions(const struct action_call *c, struct answer *out,
     const struct json *all = json_read(buf_view(&text), c->arena, e);
     w = json_writer(&out->json);
     json_open_object(&w);
-    struct json_iter it = json_iter(all);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    json_put_pairs(&w, all, NULL);
     json_key(&w, "diff");
     bool ok = all && functions_diff(f, name, from, to, &w, e);
     json_close(&w);

@@ -232,24 +232,6 @@ static bool run(struct trial *t, const struct json *args, struct err *e)
 
 /* ---- once ---------------------------------------------------------------------------- */
 
-/* The report is an object; its members are wanted. */
-static bool put_report(struct trial *t, struct json_writer *out, struct err *e)
-{
-    scoped_buf struct buf text;
-    buf_init(&text, REPORT_MAX);
-    struct json_writer w = json_writer(&text);
-    report_write(&t->v, &t->o, &w);
-    const struct json *all = buf_check(&text, "the answer", e)
-                                 ? json_read(buf_view(&text), t->call->arena, e)
-                                 : NULL;
-    struct json_iter it = json_iter(all);
-    while (json_next(&it)) {
-        json_key_str(out, it.key);
-        json_put(out, it.value);
-    }
-    return all != NULL;
-}
-
 bool function_try(const struct action_call *c, const struct function *fn,
                   const struct function_set *among, const struct json *args, bool dry,
                   struct json_writer *out, bool *success, struct err *e)
@@ -260,9 +242,9 @@ bool function_try(const struct action_call *c, const struct function *fn,
     if (ok) {
         account_script(c->account, &t.o);
         evaluation_put_aside(c, &t.v, &t.o);
+        report_put(&t.v, &t.o, out);
     }
-    ok = ok && put_report(&t, out, e) &&
-         (!dry || dry_put_changes(t.v.dry, place_sees_notes(c->place), out, e));
+    ok = ok && (!dry || dry_put_changes(t.v.dry, place_sees_notes(c->place), out, e));
     *success = t.o.success;
     trial_done(&t);
     return ok;

@@ -25,7 +25,7 @@ static bool permitted(const struct machine_use *u, const struct json *request,
                                .evaluation = c->code,
                                .consent = c->consent};
     struct tool_wish wish = {
-        .tools = &one, .count = 1, .request = request, .machine = true};
+        .tools = &one, .count = 1, .request = request, .machine = "vm.exec"};
     return tools_permitted(&asker, &wish, e);
 }
 
@@ -142,6 +142,9 @@ static bool tell(struct machine_run *r, bool ran, struct vm_result *result,
     vm_look(r->machine, &info);
     account_for(&r->use, &r->order, &info, result, end->code);
     bool told = ran || info.state != VM_STATE_RUNNING;
+    int code = !end->code || result->exit_code ? result->exit_code : 137;
+    if (told && code)
+        outcome_fail(r->call.outcome, code, buf_view(&result->stderr_bytes));
     if (told)
         *success = machine_result_write(result, &info, end, out);
     else
@@ -195,6 +198,7 @@ static bool look(struct calling *x, struct buf *out, struct err *e)
     struct json_writer w = json_writer(out);
     struct vm_result result = {0};
     struct err end = {0};
+    r->call.outcome = &x->outcome;
     bool success, ran = vm_exec_end(r->command, &result, &end);
     bool ok = tell(r, ran, &result, &end, &w, &success, e);
     run_free(r);

@@ -7,7 +7,6 @@
 
 #define TYPES_DIR ".cloche/types"
 #define PAGE 10000
-#define PAGE_MEMORY ((size_t)256 << 20)
 #define NAMES_MAX 64u /* that are looked at one by one */
 
 struct known {
@@ -60,12 +59,11 @@ static uint64_t fold(uint64_t h, const void *at, size_t n)
 }
 #define FOLD_START 14695981039346656037u
 
-static struct known known_of(const struct json *row)
+static struct known known_of(const struct effect *row)
 {
-    struct str path = json_str(json_get(row, "path")), id = json_str(json_get(row, "id"));
-    struct str hash = json_str(json_get(row, "content_hash"));
-    struct known k = {.hash = fold(FOLD_START, hash.at, hash.n)};
-    must(asprintf(&k.path, "%.*s%c%.*s", STR_ARGS(path), '\0', STR_ARGS(id)) >= 0);
+    struct known k = {.hash = fold(FOLD_START, row->after.at, row->after.n)};
+    must(asprintf(&k.path, "%.*s%c%.*s", STR_ARGS(row->path), '\0', STR_ARGS(row->id)) >=
+         0);
     k.id = k.path + strlen(k.path) + 1;
     return k;
 }
@@ -111,38 +109,25 @@ static bool known_has(const struct notes_known *k, size_t at, const char *path)
 
 /* ---- asking the index ------------------------------------------------------------ */
 
-static const struct json *ask(struct news *n, const char *after, int limit,
-                              struct arena *a, struct err *e)
+/* Rows come by their paths, and those that come twice are known then. */
+static void take_row(void *arg, const struct effect *row)
 {
-    scoped_buf struct buf options, rows;
-    buf_init(&options, 2 * PATH_MAX + 200);
-    buf_init(&rows, PAGE_MEMORY);
-    struct json_writer w = json_writer(&options);
-    json_open_object(&w);
-    json_pair_raw(&w, "order", STR("\"path\""));
-    json_pair_raw(&w, "fields", STR("[\"id\",\"path\",\"content_hash\"]"));
-    json_pair_int(&w, "limit", limit);
-    if (*after)
-        json_pair_cstr(&w, "cursor", after);
-    json_close(&w);
-    const struct json *o = json_read(buf_view(&options), a, e);
-    w = json_writer(&rows);
-    return o && notes_list(n->vault, o, &w, e) ? json_read(buf_view(&rows), a, e) : NULL;
+    struct notes_known *out = arg;
+    struct known k = known_of(row);
+    if (out->count && strcmp(out->all[out->count - 1].path, k.path) >= 0)
+        free(k.path);
+    else
+        known_insert(out, out->count, k);
 }
 
 /* One page to the end of `out`; *more: there may be another. */
 static bool read_page(struct news *n, struct notes_known *out, bool *more, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new(2 * PAGE_MEMORY);
-    const char *after = out->count ? out->all[out->count - 1].path : "";
-    const struct json *rows = ask(n, after, PAGE, a, e);
-    if (!rows)
-        return false;
-    struct json_iter it = json_iter(rows);
-    while (json_next(&it))
-        known_insert(out, out->count, known_of(it.value));
-    *more = json_length(rows) == PAGE;
-    return true;
+    size_t before = out->count;
+    scoped(free) char *after = before ? mem_strdup(out->all[before - 1].path) : NULL;
+    bool ok = notes_each(n->vault, str_of(after ? after : ""), PAGE, take_row, out, e);
+    *more = out->count - before == PAGE;
+    return ok;
 }
 
 static bool read_all(struct news *n, struct notes_known *out, struct err *e)
@@ -226,29 +211,30 @@ static void tell_unsure(struct news *n, const struct known *is)
 
 static bool look_at(struct news *n, const char *path, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new(PAGE_MEMORY);
     /* The row behind the last name before its own: its own, if there is one. */
     char before[PATH_MAX + 8];
     (void)snprintf(before, sizeof before, "%.*sc\xf4\x8f\xbf\xbf", (int)strlen(path) - 1,
                    path); /* path ends in ".md" */
-    const struct json *rows = ask(n, before, 1, a, e);
-    if (!rows)
+    struct notes_known found = {0};
+    if (!notes_each(n->vault, str_of(before), 1, take_row, &found, e)) {
+        known_free(&found);
         return false;
-    const struct json *row = json_at(rows, 0);
-    bool there = str_is(json_str(json_get(row, "path")), path);
+    }
+    bool there = found.count && !strcmp(found.all[0].path, path);
     size_t at = known_place(&n->notes, path);
     bool known = known_has(&n->notes, at, path);
-    struct known now = {0};
-    if (there)
-        now = known_of(row);
+    struct known now = there ? found.all[0] : (struct known){0};
     size_t told = n->id_count;
     tell_difference(n, known ? &n->notes.all[at] : NULL, there ? &now : NULL);
     if (n->unsure && n->id_count == told)
         tell_unsure(n, there ? &now : NULL);
     if (known)
         known_remove(&n->notes, at);
-    if (there)
+    if (there) {
         known_insert(&n->notes, at, now);
+        found.count = 0; /* it has moved */
+    }
+    known_free(&found);
     return true;
 }
 

@@ -83,4 +83,5 @@ bool place_sees_notes(const struct place *p); /* may notes.get be called there? 
  * what it may not read, and either cancel (NULL is fine) ends what it matches. To be ended
  * with vault_close(); NULL stays NULL. */
 struct vault *place_view(const struct place *p, struct vault *v, struct cancel *first,
-                         struct cancel *second, struct vault_review *review);
+                         struct cancel *second, struct vault_review *review,
+                         struct outcome *outcome);

@@ -8,10 +8,9 @@
 #define LINES_MAX ((size_t)16 << 20) /* bytes */
 #define DIFF_LINES 40u               /* of one note */
 
-struct preview *preview_new(const struct json *args)
+struct preview *preview_new(void)
 {
     struct preview *r = mem_new(sizeof *r);
-    *r = (struct preview){.args = args};
     r->of.looks = true;
     buf_init(&r->of.told, TOLD_MAX);
     buf_init(&r->lines, LINES_MAX);
@@ -106,38 +105,4 @@ bool preview_end_look(struct preview *r, bool ok, const struct err *why, bool *a
         return false;
     r->changes.lines = buf_view(&r->lines);
     return true;
-}
-
-/* ---- of an evaluation ----------------------------------------------------------- */
-
-void preview_join(struct evaluation *v, struct preview *r)
-{
-    pthread_mutex_lock(&v->lock);
-    r->next = v->previews;
-    v->previews = r;
-    pthread_mutex_unlock(&v->lock);
-}
-
-void preview_leave(struct evaluation *v, struct preview *r)
-{
-    if (!r)
-        return;
-    pthread_mutex_lock(&v->lock);
-    struct preview **at = &v->previews;
-    while (*at && *at != r)
-        at = &(*at)->next;
-    if (*at)
-        *at = r->next;
-    pthread_mutex_unlock(&v->lock);
-    preview_free(r);
-}
-
-struct vault_review *preview_of(struct evaluation *v, const struct json *args)
-{
-    pthread_mutex_lock(&v->lock);
-    struct preview *r = v->previews;
-    while (r && r->args != args)
-        r = r->next;
-    pthread_mutex_unlock(&v->lock);
-    return r ? &r->of : NULL;
 }

@@ -1,5 +1,7 @@
 /* What was done in a vault, read back from its audit: for a person's eyes and for
  * credentials that say so, never for code. */
+#include <stdio.h>
+
 #include "actions/calls.h"
 #include "actions/places.h"
 #include "audit/audit.h"
@@ -40,6 +42,9 @@ static bool take_record(void *arg, struct str line, struct err *e)
         r->met = names(r->filter->before, record, "mac");
     else if (record && fits(r->filter, record))
         buf_str(&r->rows[r->found++], line);
+    if (r->found == r->most && r->filter->next)
+        (void)snprintf(r->filter->next, 72, "%.*s",
+                       STR_ARGS(json_str(json_get(record, "mac"))));
     return r->found < r->most;
 }
 
@@ -48,14 +53,10 @@ static void put_record(const struct work *w, struct str line, struct json_writer
 {
     struct err none = {0};
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
-    struct json_iter it = json_iter(json_read(line, a, &none));
     json_open_object(out);
     json_pair_cstr(out, "workspace", work_vault(w));
-    while (json_next(&it))
-        if (!str_is(it.key, "workspace") && !str_is(it.key, "vault")) {
-            json_key_str(out, it.key);
-            json_put(out, it.value);
-        }
+    json_put_pairs(out, json_read(line, a, &none),
+                   (const char *const[]){"workspace", "vault", NULL});
     json_close(out);
 }
 
@@ -103,6 +104,8 @@ bool work_audit(struct work *w, const struct audit_filter *f, struct buf *out,
                        AUDIT_READ_MAX);
     struct reading *r = mem_new(sizeof *r);
     r->filter = f;
+    if (f->next)
+        f->next[0] = '\0';
     r->met = !f->before.n;
     r->cancel = v->cancel;
     r->most = f->limit ? f->limit : AUDIT_READ_USUAL;

@@ -105,6 +105,13 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
                   struct json_writer *w)
 {
     json_open_object(w);
+    report_put(v, o, w);
+    json_close(w);
+}
+
+void report_put(struct evaluation *v, const struct script_outcome *o,
+                struct json_writer *w)
+{
     json_pair_bool(w, "success", o->success);
     if (o->success) {
         json_pair_raw(w, "result", buf_view(&o->result));
@@ -133,5 +140,4 @@ void report_write(struct evaluation *v, const struct script_outcome *o,
     if (v)
         put_warnings(v, w);
     json_pair_bool(w, "truncated", o->logs_dropped > 0 || o->type == ERR_OUTPUT);
-    json_close(w);
 }

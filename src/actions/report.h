@@ -10,6 +10,10 @@
 void report_write(struct evaluation *v, const struct script_outcome *o,
                   struct json_writer *w);
 
+/* The same as pairs of the open object. */
+void report_put(struct evaluation *v, const struct script_outcome *o,
+                struct json_writer *w);
+
 /* "trace": [...] of the calls that were made, and "hints": [...], where there are any:
  * pairs of the open object. */
 void trace_write(const struct evaluation *v, const struct script_outcome *o,
@@ -21,10 +25,8 @@ void hints_write(struct evaluation *v, const struct script_outcome *o,
 uint32_t trace_in_a_row(const struct script_outcome *o, uint32_t source);
 
 /* A host call has failed, or is done: remembered for what follows. Threads: safe. */
-void advice_failed(struct evaluation *v, const struct host_call *c,
-                   const struct json *args, const struct err *why);
-void advice_done(struct evaluation *v, const struct host_call *c, uint32_t row,
-                 const struct json *args, struct str answer);
+void advice_failed(const struct calling *x, const struct err *why);
+void advice_done(const struct calling *x);
 
 /* Appends what would help against this failure; nothing where nobody knows. */
 void advise(struct evaluation *v, const struct script_outcome *o, struct buf *out);

@@ -35,7 +35,7 @@ static void keep_new(struct evaluation *v, struct str *old, struct str now)
 
 static struct seen *find_seen(struct evaluation *v, struct str name)
 {
-    struct seen *s = name.n ? v->seen : NULL;
+    struct seen *s = name.n ? v->parts[CAPABILITY_notes] : NULL;
     unsigned vault = atomic_load(&v->vault);
     while (s && (s->vault != vault || (!str_eq(s->id, name) && !str_eq(s->path, name) &&
                                        !str_eq(s->asked, name))))
@@ -43,118 +43,59 @@ static struct seen *find_seen(struct evaluation *v, struct str name)
     return s;
 }
 
-static void keep_list(struct evaluation *v, struct seen *s, const struct json *metadata)
-{
-    scoped_buf struct buf list;
-    buf_init(&list, 1u << 20);
-    if (!json_is(metadata, JSON_OBJECT))
-        return;
-    struct json_writer w = json_writer(&list);
-    json_put(&w, json_get(metadata, "subnotes"));
-    if (!list.failed)
-        keep_new(v, &s->list, buf_view(&list));
-}
-
-#define CONTENT ",\"content\":\""
-
-/* Of a quote in a string, which a quote begins: do backslashes before it pair up? */
-static bool is_escaped(const char *quote)
-{
-    const char *p = quote;
-    while (p[-1] == '\\')
-        p--;
-    return (quote - p) % 2;
-}
-
-/* An answer without a note's content, most of it, which is not asked for here. Within a
- * string a quote stands behind a backslash: this is a member, and where it ends is seen. */
-static struct str without_content(struct str text, struct buf *out)
-{
-    const char *end = text.at + text.n;
-    const char *from = memmem(text.at, text.n, CONTENT, strlen(CONTENT));
-    const char *p = from ? from + strlen(CONTENT) : end;
-    while ((p = memchr(p, '"', (size_t)(end - p))) && is_escaped(p))
-        p++;
-    if (!p)
-        return text;
-    buf_put(out, text.at, (size_t)(from - text.at));
-    buf_put(out, p + 1, (size_t)(end - p - 1));
-    return buf_view(out);
-}
-
-/* Notes the hash in what get or update has just answered: the text behind
- * `from` in `out`. Best effort: without it the code is asked for a hash. */
-void seen_note(struct evaluation *v, struct str asked, const struct buf *out, size_t from)
+static struct seen *find_or_add(struct evaluation *v, struct str id)
 {
     struct err full = {0};
-    struct str text = {out->at + from, out->n - from};
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    scoped_buf struct buf lean;
-    buf_init(&lean, CALL_ARGS_MAX);
-    const struct json *note = json_read(without_content(text, &lean), a, &full);
-    struct str id = json_str(json_get(note, "id"));
-    if (!id.n)
-        id = json_str(json_get(note, "new_id"));
-    if (!id.n)
-        return;
-    pthread_mutex_lock(&v->lock);
     struct seen *s = find_seen(v, id);
     if (!s && (s = arena_get(v->arena, sizeof *s, &full))) {
-        s->next = v->seen;
+        s->next = v->parts[CAPABILITY_notes];
         s->vault = atomic_load(&v->vault);
-        v->seen = s;
+        v->parts[CAPABILITY_notes] = s;
     }
-    if (s) {
-        if (!str_eq(s->hash, json_str(json_get(note, "content_hash"))))
-            s->relisted = NULL;
-        keep_list(v, s, json_get(note, "metadata"));
-        keep_new(v, &s->id, id);
-        if (json_get(note, "path"))
-            keep_new(v, &s->path, json_str(json_get(note, "path")));
-        keep_new(v, &s->asked, asked);
-        keep_new(v, &s->hash, json_str(json_get(note, "content_hash")));
-    }
-    pthread_mutex_unlock(&v->lock);
+    return s;
 }
 
-/* What the code has just made counts as read: it may go on to change it. */
-void seen_made(struct evaluation *v, struct vault *vault, const struct buf *out,
-               size_t from)
+void seen_note(struct calling *x, bool made)
 {
-    struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *made =
-        json_read((struct str){out->at + from, out->n - from}, a, &none);
-    scoped_buf struct buf note;
-    buf_init(&note, CALL_ARGS_MAX);
-    struct json_writer w = json_writer(&note);
-    const struct json *id = json_get(made, "id");
-    if (id && notes_get(vault, id, &w, &none))
-        seen_note(v, json_str(id), &note, 0);
+    const struct json *first = json_at(x->args, 0);
+    struct str asked =
+        json_str(json_is(first, JSON_OBJECT) ? json_get(first, "identifier") : first);
+    pthread_mutex_lock(&x->v->lock);
+    for (const struct effect_row *r = x->outcome.known; r; r = r->next) {
+        const struct effect *e = &r->of;
+        struct seen *s = made || e->known ? find_or_add(x->v, e->id) : NULL;
+        if (!s)
+            continue;
+        if (!str_eq(s->hash, e->after))
+            s->relisted = NULL;
+        if (e->list.at)
+            keep_new(x->v, &s->list, e->list);
+        keep_new(x->v, &s->id, e->id);
+        keep_new(x->v, &s->path, e->path);
+        keep_new(x->v, &s->asked, asked);
+        keep_new(x->v, &s->hash, e->after);
+    }
+    pthread_mutex_unlock(&x->v->lock);
 }
 
-/* A change of the hierarchy, whose answer stands behind `from`, has given the parent a
- * new hash; what the code has read of it before stays good but for the list. */
-void seen_relisted(struct evaluation *v, const struct buf *out, size_t from)
+/* Its parent has a new hash; what the code has read of it before stays good but for the
+ * list. */
+void seen_relisted(struct calling *x)
 {
     struct err full = {0};
-    scoped(arena_free) struct arena *a = arena_new(CALL_ARGS_MAX);
-    const struct json *done =
-        json_read((struct str){out->at + from, out->n - from}, a, &full);
-    struct str before = json_str(json_get(done, "previous_hash"));
-    struct str now = json_str(json_get(done, "content_hash"));
-    if (!before.n || !now.n || str_eq(before, now))
+    const struct effect_row *row = x->outcome.known;
+    if (!row || row->of.deed == EFFECT_READ)
         return;
-    pthread_mutex_lock(&v->lock);
-    struct seen *s = find_seen(v, json_str(json_get(done, "parentId")));
-    bool known = s && str_eq(s->hash, before);
-    struct relisted *r = known ? arena_get(v->arena, sizeof *r, &full) : NULL;
+    pthread_mutex_lock(&x->v->lock);
+    struct seen *s = find_seen(x->v, row->of.id);
+    bool known = s && str_eq(s->hash, row->of.before);
+    struct relisted *r = known ? arena_get(x->v->arena, sizeof *r, &full) : NULL;
     if (r) {
         *r = (struct relisted){s->relisted, s->hash, s->list};
         s->relisted = r;
-        s->hash = keep(v, now);
+        s->hash = keep(x->v, row->of.after);
     }
-    pthread_mutex_unlock(&v->lock);
+    pthread_mutex_unlock(&x->v->lock);
 }
 
 struct str seen_hash(struct evaluation *v, struct str name)

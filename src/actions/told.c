@@ -54,100 +54,35 @@ void told_rows(struct evaluation *v, struct str rows)
 
 /* ---- limits ------------------------------------------------------------------ */
 
-/* What notes.list and the searches take without a limit, and what they take at most. */
-static const struct {
-    const char *call;
-    size_t rows;
-    const char *most;
-} limits[] = {
-    {"notes.list", 1000, "10,000"},
-    {"notes.search", 50, "1,000"},
-    {"search_notes", 50, "1,000"},
-};
-
-/* The elements of a JSON array that we wrote. */
-static size_t length(struct str array)
+void told_limit(const char *name, const struct host_call *c, const struct json *options,
+                size_t found, struct buf *all)
 {
-    size_t depth = 0, commas = 0;
-    bool in_text = false;
-    for (size_t i = 0; i < array.n; i++) {
-        char c = array.at[i];
-        if (in_text && c == '\\')
-            i++;
-        else if (c == '"')
-            in_text = !in_text;
-        else if (in_text)
-            continue;
-        else if (c == '[' || c == '{')
-            depth++;
-        else if (c == ']' || c == '}')
-            depth--;
-        else if (c == ',' && depth == 1)
-            commas++;
-    }
-    return array.n > 2 ? commas + 1 : 0;
-}
-
-void told_limit(const char *call, const struct json *options, struct str found,
-                struct buf *all)
-{
-    size_t i = 0;
-    while (i < LENGTH(limits) && strcmp(limits[i].call, call) != 0)
-        i++;
-    if (i == LENGTH(limits) || json_get(options, "limit") ||
-        json_get(options, "cursor") || length(found) < limits[i].rows)
+    if (!c->rows.usual || json_get(options, "limit") || json_get(options, "cursor") ||
+        found < c->rows.usual)
         return;
     char message[160], advice[120];
     (void)snprintf(message, sizeof message,
-                   "%s answered its default limit of %zu notes; there may be more", call,
-                   limits[i].rows);
-    (void)snprintf(advice, sizeof advice, "Give a limit, at most %s.", limits[i].most);
+                   "%s answered its default limit of %zu notes; there may be more", name,
+                   c->rows.usual);
+    (void)snprintf(advice, sizeof advice, "Give a limit, at most %s.", c->rows.most);
     told_put(all, "default-limit", str_of(message), str_of(advice));
 }
 
 /* ---- dry runs ------------------------------------------------------------------ */
 
-void told_dry(const char *call, const struct json *options, struct str answer,
-              struct buf *all)
+void told_dry(const char *call, const struct outcome *did, struct buf *all)
 {
     char message[160];
-    if (!str_is(answer, "{\"dry_run\":true,\"changes\":[]}"))
+    if (!did->dry || did->changes)
         return;
-    bool held_back =
-        !strcmp(call, "notes.delete") && !json_bool(json_get(options, "confirm"), false);
     (void)snprintf(message, sizeof message, "%s would change nothing%s", call,
-                   held_back ? ": other notes link to this one, or are its subnotes"
+                   did->held ? ": other notes link to this one, or are its subnotes"
                              : "");
     told_put(all, "dry-run", str_of(message),
-             str_of(held_back ? "confirm: true deletes it all the same." : ""));
+             str_of(did->held ? "confirm: true deletes it all the same." : ""));
 }
 
 /* ---- commands ---------------------------------------------------------------- */
-
-#define COMMAND_ANSWER_MAX ((size_t)1 << 20) /* a longer one is not looked into */
-
-bool told_command(const char *call, struct str answer, struct buf *out)
-{
-    struct err none = {0};
-    bool runs = !strcmp(call, "tools.run") || !strcmp(call, "tools.pipe") ||
-                !strcmp(call, "vm.exec");
-    static const char failed[] = "\"success\":false";
-    if (!runs || answer.n > COMMAND_ANSWER_MAX ||
-        !memmem(answer.at, answer.n, failed, sizeof failed - 1))
-        return false;
-    scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
-    const struct json *o = json_read(answer, a, &none);
-    struct str said = str_trim(json_str(json_get(o, "stderr")));
-    const struct json *code = json_get(o, "exitCode");
-    if (json_bool(json_get(o, "success"), true) || !json_is_int(code) ||
-        json_get(o, "outcome"))
-        return false;
-    const char *end = said.n ? memchr(said.at, '\n', said.n) : NULL;
-    struct str line = {said.at, end ? (size_t)(end - said.at) : said.n};
-    buf_printf(out, "%s: a command ended with exit code %" PRId64 "%s%.*s", call,
-               json_int(code, 0), line.n ? ": " : "", STR_ARGS(str_cut(line, 120)));
-    return true;
-}
 
 void told_failure(struct evaluation *v, struct str code)
 {

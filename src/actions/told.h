@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "actions/internal.h"
+#include "effect/effect.h"
 
 #define TOLD_MAX ((size_t)8 << 10) /* bytes of what one evaluation is told */
 
@@ -18,15 +19,11 @@ void told_add(struct evaluation *v, const char *rule, struct str message,
 /* Such as told_put() has made. */
 void told_rows(struct evaluation *v, struct str rows);
 /* A list or search is as long as its default limit: whoever gave none is told that there may
- * be more. `options`: the call's; `found`: the JSON array. Appends as told_put() does. */
-void told_limit(const char *call, const struct json *options, struct str found,
-                struct buf *all);
+ * be more. `name`: what he knows it by; `options`: the call's; `found`: how many. Appends as told_put() does. */
+void told_limit(const char *name, const struct host_call *c, const struct json *options,
+                size_t found, struct buf *all);
 /* A dry run that would change nothing, and why, where that is known. */
-void told_dry(const char *call, const struct json *options, struct str answer,
-              struct buf *all);
-/* How a command failed, of the answer of tools.run, tools.pipe or vm.exec: "ended with exit
- * code 2: its first line on stderr". false: it did not, or did not run so far. */
-bool told_command(const char *call, struct str answer, struct buf *out);
+void told_dry(const char *call, const struct outcome *did, struct buf *all);
 /* v->advice.command, where the code looks at nothing that would show it. */
 void told_failure(struct evaluation *v, struct str code);
 /* What the result holds that JSON has no word for. */

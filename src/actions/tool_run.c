@@ -44,17 +44,6 @@ static const struct json *option(const struct tool *t, const struct json *option
     return json_is(v, JSON_NULL) ? NULL : v;
 }
 
-static void put_members(const struct json *from, const char *but, const char *nor,
-                        struct json_writer *w)
-{
-    struct json_iter it = json_iter(from);
-    while (json_is(from, JSON_OBJECT) && json_next(&it))
-        if (!(but && str_is(it.key, but)) && !(nor && str_is(it.key, nor))) {
-            json_key_str(w, it.key);
-            json_put(w, it.value);
-        }
-}
-
 /* The parameters by name, `args` and the words of tool_call_read(), in one object. `input`:
  * of a pipeline, for its first stage; NULL: none. */
 static bool read_arguments(struct tool_run *r, struct tool_stage *stage,
@@ -74,8 +63,10 @@ static bool read_arguments(struct tool_run *r, struct tool_stage *stage,
     buf_init(&text, OPTIONS_MAX);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
-    put_members(options, nested ? "arguments" : NULL, staged ? "tool" : NULL, &w);
-    put_members(nested, NULL, NULL, &w);
+    const char *const ours[] = {nested ? "arguments" : "tool", staged ? "tool" : NULL,
+                                NULL};
+    json_put_pairs(&w, options, nested || staged ? ours : NULL);
+    json_put_pairs(&w, nested, NULL);
     if (input)
         json_pair(&w, "stdin", input);
     json_close(&w);
@@ -276,8 +267,7 @@ static bool missed_files(const struct tool_run *r, const struct tool_result *res
     return failed && missed;
 }
 
-/* What we say beside the tools. What was changed in the vault stands first: advice and
- * audit look for it. */
+/* What we say beside the tools. */
 static void put_ours(const struct tool_run *r, const struct tool_result *result,
                      struct json_writer *w)
 {
@@ -291,25 +281,32 @@ static void put_ours(const struct tool_run *r, const struct tool_result *result,
                        "vault; with cwd: \"" TOOL_VAULT "\" it does");
 }
 
+static void tell_failure(const struct tool_run *r, const struct tool_result *result)
+{
+    size_t last = result->stage_count - 1;
+    size_t failed = result->failed < last ? result->failed : last;
+    struct str said = {0};
+    for (size_t i = 0; i <= last && !said.n; i++)
+        said = str_trim(buf_view(&result->stages[i].errors));
+    outcome_fail(r->call->outcome, (int)result->stages[failed].exit_code, said);
+}
+
 static bool write_answer(const struct tool_run *r, const struct tool_result *result,
                          struct json_writer *out, bool *success, struct err *e)
 {
-    scoped_buf struct buf whole, ours;
+    scoped_buf struct buf whole;
     buf_init(&whole, out->out->ceiling);
-    buf_init(&ours, out->out->ceiling);
-    struct json_writer w = json_writer(&whole), first = json_writer(&ours);
+    struct json_writer w = json_writer(&whole);
+    json_open_object(&w);
+    put_ours(r, result, &w);
     *success = tool_result_write(result, r->stages, &w);
-    json_open_object(&first);
-    put_ours(r, result, &first);
-    json_close(&first);
-    if (!buf_check(&whole, "the answer", e) || !buf_check(&ours, "the answer", e))
+    json_close(&w);
+    if (!*success)
+        tell_failure(r, result);
+    if (!buf_check(&whole, "the answer", e))
         return false;
-    if (ours.n > 2) { /* {} */
-        ours.at[ours.n - 1] = ',';
-        buf_put(&ours, whole.at + 1, whole.n - 1);
-    }
-    json_put_raw(out, buf_view(ours.n > 2 ? &ours : &whole));
-    return buf_check(&ours, "the answer", e) && buf_check(out->out, "the answer", e);
+    json_put_raw(out, buf_view(&whole));
+    return buf_check(out->out, "the answer", e);
 }
 
 /* All that the call says, for whoever decides. */
@@ -329,7 +326,7 @@ static const struct json *whole_request(const struct tool_run *r,
     for (size_t i = 0; i < r->count; i++)
         json_put(&w, orders[i].options);
     json_close(&w);
-    put_members(shared, "pipeline", NULL, &w);
+    json_put_pairs(&w, shared, (const char *const[]){"pipeline", NULL});
     json_close(&w);
     return buf_check(&text, "the request", e)
                ? json_read(buf_view(&text), r->call->arena, e)

@@ -55,6 +55,7 @@ struct tool_call {
     struct cancel *cancel;   /* NULL: it cannot be cancelled */
     struct evaluation *code; /* that calls it; NULL: nobody's */
     struct consent *consent; /* how it waits for a person; NULL: it blocks */
+    struct outcome *outcome; /* what it did */
 };
 
 /* Of an action, which can be run again. */

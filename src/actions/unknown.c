@@ -160,30 +160,21 @@ void unknown_tell(struct vault *vault, const char *call, const struct json *opti
 
 /* ---- calls of code -------------------------------------------------------- */
 
-static bool is_empty(struct str answer)
+void unknown_noted(const struct calling *x)
 {
-    return str_is(answer, "[]") || str_starts(answer, "{\"results\":[],");
-}
-
-void unknown_noted(struct evaluation *v, const struct host_call *c,
-                   const struct json *args, struct str answer)
-{
-    static const char *const calls[] = {"notes.list", "notes.search",
-                                        "notes.searchByText", "notes.searchAdvanced"};
+    const struct host_call *c = x->c;
+    const char *name = c->row.name;
+    const struct json *options = json_at(x->args, 0);
     struct err none = {0};
-    bool looks = false;
-    for (size_t i = 0; i < LENGTH(calls); i++)
-        looks |= !strcmp(c->row.name, calls[i]);
-    bool dry = c->reviewed && str_starts(answer, "{\"dry_run\"");
-    if (!looks && !dry)
+    if (!c->filter && !x->outcome.dry)
         return;
     scoped_buf struct buf rows;
     buf_init(&rows, TOLD_MAX);
-    told_dry(c->row.name, json_at(args, 0), answer, &rows);
-    told_limit(c->row.name, json_at(args, 0), answer, &rows);
-    struct vault *vault = looks && is_empty(answer) ? actions_vault(v, &none) : NULL;
+    told_dry(name, &x->outcome, &rows);
+    told_limit(name, c, options, x->outcome.rows, &rows);
+    struct vault *vault =
+        c->filter && !x->outcome.rows ? actions_vault(x->v, &none) : NULL;
     if (vault)
-        unknown_tell(vault, c->row.name, json_at(args, 0), !strcmp(c->row.name, calls[0]),
-                     &rows);
-    told_rows(v, buf_view(&rows));
+        unknown_tell(vault, name, options, c->filter == FILTER_OR_TYPE, &rows);
+    told_rows(x->v, buf_view(&rows));
 }

@@ -11,5 +11,4 @@
 void unknown_tell(struct vault *vault, const char *call, const struct json *options,
                   bool alone, struct buf *all);
 /* A host call is done: where a list or search was empty, v->told has why. Threads: safe. */
-void unknown_noted(struct evaluation *v, const struct host_call *c,
-                   const struct json *args, struct str answer);
+void unknown_noted(const struct calling *x);

@@ -12,7 +12,8 @@ struct work {
     struct account account;
     struct evaluation own, *evaluation; /* its own, or the script's that it is part of */
     const char *what;
-    unsigned number; /* of its vault, where it is a part of a script; else 0 */
+    enum refusal why; /* the last call that failed did so */
+    unsigned number;  /* of its vault, where it is a part of a script; else 0 */
     char vault[VAULT_ID_MAX + 1];
 };
 
@@ -101,25 +102,35 @@ static bool visit(struct work *w, struct err *e)
 
 bool work_version(struct work *w, struct buf *out, struct err *e)
 {
-    scoped(vault_close) struct vault *vault =
-        visit(w, e) ? own_vault(w->evaluation, NULL, e) : NULL;
+    struct calling x = {.v = w->evaluation};
+    scoped(vault_close) struct vault *vault = visit(w, e) ? own_vault(&x, e) : NULL;
     return vault && notes_version(vault, out, e);
 }
 
 bool work_call(struct work *w, const char *name, struct str args, struct buf *out,
                struct err *e)
 {
-    return visit(w, e) &&
-           host_perform(w->evaluation, NULL, host_call_number(name), args, out, e) &&
-           buf_check(out, "the answer", e);
+    struct calling x = {.v = w->evaluation};
+    bool ok = visit(w, e) && calling_perform(&x, host_call_number(name), args, out, e);
+    w->why = x.outcome.why;
+    return ok && buf_check(out, "the answer", e);
+}
+
+bool work_was_stale(const struct work *w)
+{
+    return w->why == REFUSAL_STALE;
+}
+
+bool work_was_unguarded(const struct work *w)
+{
+    return w->why == REFUSAL_UNGUARDED;
 }
 
 bool work_functions(struct work *w, enum work_functions what, struct buf *out,
                     struct err *e)
 {
     const struct place *here = w->evaluation->here;
-    return permit_call(&here->permit, "customFunctions.list", LEVEL_ZERO, false, e) &&
-           functioning_tell(w->evaluation->actions, here, what, out, e);
+    return functioning_tell(w->evaluation->actions, here, what, out, e);
 }
 
 struct evaluation *work_evaluation(const struct work *w)

@@ -75,17 +75,8 @@ static bool take_line(void *arg, struct str line, struct err *e)
 /* The members of the intent that its end has, too. */
 static void put_members(const struct json *intent, struct json_writer *w)
 {
-    static const char *const other[] = {"n", "mac", "time", "event", "call"};
-    struct json_iter it = json_iter(intent);
-    while (json_next(&it)) {
-        bool skip = false;
-        for (size_t i = 0; i < LENGTH(other); i++)
-            skip |= str_is(it.key, other[i]);
-        if (skip)
-            continue;
-        json_key_str(w, it.key);
-        json_put(w, it.value);
-    }
+    static const char *const other[] = {"n", "mac", "time", "event", "call", NULL};
+    json_put_pairs(w, intent, other);
 }
 
 static bool end_one(struct chain *c, const struct opened *o, const char *vault,

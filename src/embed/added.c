@@ -200,12 +200,7 @@ static bool read_resource(void *arg, struct str uri, const struct json *values,
     struct cloche_call c = begin(arg, who, contents);
     struct json_writer w = json_writer(&c.arguments);
     json_open_object(&w);
-    struct json_iter it = json_iter(values);
-    while (json_next(&it))
-        if (!str_is(it.key, "uri")) {
-            json_key_str(&w, it.key);
-            json_put(&w, it.value);
-        }
+    json_put_pairs(&w, values, (const char *const[]){"uri", NULL});
     json_pair_str(&w, "uri", uri);
     json_close(&w);
     return call(arg, &c, e);

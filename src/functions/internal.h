@@ -64,8 +64,6 @@ bool function_hash(struct function *fn, struct arena *a, struct err *e);
 /* One that was written before, with what the store said of it. false: *e or findings. */
 bool function_recall(const struct json *v, struct arena *a, struct function *out,
                      struct findings *f, struct err *e);
-void put_unknown(const struct json *source, const char *const *known,
-                 struct json_writer *out);
 
 /* ---- the store (store.c) ------------------------------------------------- */
 

@@ -342,7 +342,7 @@ static void put_rest(const struct json *root, struct json_writer *w)
 {
     static const char *const ours[] = {"version",    "functions", "customFunctions",
                                        "exportedAt", "from",      NULL};
-    put_unknown(root, ours, w);
+    json_put_pairs(w, root, ours);
 }
 
 bool set_write(const struct function *const *all, size_t count, const struct json *root,

@@ -1,27 +1,6 @@
 /* Writes definitions: one order of fields for files, versions and answers. */
 #include "functions/internal.h"
 
-static bool is_one_of(struct str key, const char *const *known)
-{
-    for (size_t i = 0; known[i]; i++)
-        if (str_is(key, known[i]))
-            return true;
-    return false;
-}
-
-/* What somebody else has put there. */
-void put_unknown(const struct json *source, const char *const *known,
-                 struct json_writer *out)
-{
-    struct json_iter it =
-        json_is(source, JSON_OBJECT) ? json_iter(source) : (struct json_iter){0};
-    while (json_next(&it))
-        if (!is_one_of(it.key, known)) {
-            json_key_str(out, it.key);
-            json_put(out, it.value);
-        }
-}
-
 static void put_text(struct json_writer *out, const char *key, struct str s)
 {
     if (s.n)
@@ -40,7 +19,7 @@ static void put_parameter(const struct function_parameter *p, struct json_writer
         json_pair_bool(out, "optional", true);
     if (p->fallback)
         json_pair(out, "default", p->fallback);
-    put_unknown(p->source, known, out);
+    json_put_pairs(out, p->source, known);
     json_close(out);
 }
 
@@ -60,7 +39,7 @@ static void put_example(const struct function_example *x, struct json_writer *ou
     if (x->matches)
         json_pair(out, "matches", x->matches);
     put_text(out, "error", x->error);
-    put_unknown(x->source, known, out);
+    json_put_pairs(out, x->source, known);
     json_close(out);
 }
 
@@ -120,7 +99,7 @@ static void put_metadata(const struct function *fn, struct json_writer *out)
     json_pair_int(out, "version", fn->version);
     put_text(out, "updatedBy", fn->updated_by);
     put_text(out, "apiVersion", fn->api_version);
-    put_unknown(json_get(fn->source, "metadata"), known, out);
+    json_put_pairs(out, json_get(fn->source, "metadata"), known);
     json_close(out);
 }
 
@@ -133,7 +112,7 @@ void function_write(const struct function *fn, struct json_writer *out)
     json_pair_str(out, "id", fn->id);
     put_definition(fn, out);
     put_metadata(fn, out);
-    put_unknown(fn->source, known, out);
+    json_put_pairs(out, fn->source, known);
     json_close(out);
 }
 

@@ -364,6 +364,37 @@ bool json_next(struct json_iter *it)
     return true;
 }
 
+static bool is_among(struct str key, const char *const *keys)
+{
+    while (keys && *keys && !str_is(key, *keys))
+        keys++;
+    return keys && *keys;
+}
+
+/* A value and all in it lie in a row, and say how far it is to the next. */
+const struct json *json_less(const struct json *object, const char *const *but,
+                             struct arena *a, struct err *e)
+{
+    must(json_is(object, JSON_OBJECT));
+    yyjson_val *at = arena_get(a, raw(object)->uni.ofs, e), *end = at + 1;
+    size_t i, n, count = 0;
+    yyjson_val *key, *value;
+    if (!at)
+        return NULL;
+    yyjson_obj_foreach(raw(object), i, n, key, value)
+    {
+        if (is_among(key_text(key), but))
+            continue;
+        size_t vals = (size_t)(unsafe_yyjson_get_next(value) - key);
+        memcpy(end, key, vals * sizeof *key);
+        end += vals;
+        count++;
+    }
+    at->tag = (raw(object)->tag & YYJSON_TAG_MASK) | count << YYJSON_TAG_BIT;
+    at->uni.ofs = (size_t)(end - at) * sizeof *at;
+    return wrap(at);
+}
+
 /* Exactly where both are whole, however large: doubles would take neighbours for
  * the same. */
 static bool same_number(const struct json *a, const struct json *b)
@@ -723,13 +754,21 @@ void json_put(struct json_writer *w, const struct json *v)
         break;
     case JSON_OBJECT:
         json_open_object(w);
-        while (json_next(&it)) {
-            json_key_str(w, it.key);
-            json_put(w, it.value);
-        }
+        json_put_pairs(w, v, NULL);
         json_close(w);
         break;
     }
+}
+
+void json_put_pairs(struct json_writer *w, const struct json *object,
+                    const char *const *but)
+{
+    struct json_iter it = json_iter(object);
+    while (json_is(object, JSON_OBJECT) && json_next(&it))
+        if (!is_among(it.key, but)) {
+            json_key_str(w, it.key);
+            json_put(w, it.value);
+        }
 }
 
 void json_pair_str(struct json_writer *w, const char *key, struct str v)

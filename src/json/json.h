@@ -71,6 +71,11 @@ bool json_next(struct json_iter *it);
 /* Same value: objects regardless of their order, numbers by value. */
 bool json_equal(const struct json *a, const struct json *b);
 
+/* The object less such pairs, in the arena; strings are borrowed from it. NULL and *e as
+ * arena_get(). */
+const struct json *json_less(const struct json *object, const char *const *but,
+                             struct arena *a, struct err *e);
+
 /* ---- writing ------------------------------------------------------------ */
 
 /* A stream of JSON into a buf, commas and escapes put by the writer:
@@ -102,6 +107,10 @@ void json_put_cstr(struct json_writer *w, const char *v);
 void json_put_raw(struct json_writer *w, struct str json);
 /* A value that was read, absent as null. */
 void json_put(struct json_writer *w, const struct json *v);
+/* All pairs of an object, into the one that is open, less those whose keys stand in `but`
+ * (ends with NULL; or NULL). */
+void json_put_pairs(struct json_writer *w, const struct json *object,
+                    const char *const *but);
 /* key and value in one: the common pair. */
 void json_pair_str(struct json_writer *w, const char *key, struct str v);
 void json_pair_cstr(struct json_writer *w, const char *key, const char *v);

@@ -585,10 +585,38 @@ static void a_writer_fails_with_its_buf(void **state)
     assert_true(b.failed);
 }
 
+static void an_object_is_had_without_some_of_its_pairs(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    const struct json *all = read_text("{\"a\": {\"x\": [1, {\"y\": 2}]}, \"b\": \"B\", "
+                                       "\"c\": [{\"d\": null}, 1.5], \"e\": true}");
+    const struct json *less =
+        json_less(all, (const char *const[]){"b", "e", "none", NULL}, arena, &e);
+    assert_true(json_equal(less, read_text("{\"a\": {\"x\": [1, {\"y\": 2}]}, "
+                                           "\"c\": [{\"d\": null}, 1.5]}")));
+    assert_int_equal(json_length(less), 2);
+    assert_true(json_is(json_get(json_at(json_get(less, "c"), 0), "d"), JSON_NULL));
+    assert_null(json_get(less, "b"));
+    assert_true(json_equal(json_less(all, NULL, arena, &e), all));
+    less = json_less(all, (const char *const[]){"a", "b", "c", "e", NULL}, arena, &e);
+    assert_true(json_is(less, JSON_OBJECT) && !json_length(less));
+    scoped_buf struct buf b;
+    buf_init(&b, 1000);
+    struct json_writer w = json_writer(&b);
+    json_open_object(&w);
+    json_pair_int(&w, "n", 1);
+    json_put_pairs(&w, all, (const char *const[]){"a", "c", NULL});
+    json_put_pairs(&w, json_get(all, "b"), NULL);
+    json_close(&w);
+    assert_string_equal(buf_cz(&b), "{\"n\":1,\"b\":\"B\",\"e\":true}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_have_their_types),
+        cmocka_unit_test(an_object_is_had_without_some_of_its_pairs),
         cmocka_unit_test(what_is_no_json_is_refused_with_its_place),
         cmocka_unit_test(text_must_be_utf8_without_lone_surrogates),
         cmocka_unit_test(escapes_are_read),

@@ -570,15 +570,8 @@ static void print_question(const struct json *o, char out[static 17])
     scoped_buf struct buf text;
     buf_init(&text, 1 << 20);
     struct json_writer w = json_writer(&text);
-    struct json_iter it = json_iter(o);
     json_open_object(&w);
-    while (json_next(&it)) {
-        if (str_is(it.key, "cursor") || str_is(it.key, "limit") ||
-            str_is(it.key, "fields"))
-            continue;
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    json_put_pairs(&w, o, (const char *const[]){"cursor", "limit", "fields", NULL});
     char hash[CRYPTO_HASH_HEX];
     crypto_hash_hex(buf_view(&text), hash);
     (void)snprintf(out, 17, "%.16s", hash);
@@ -756,6 +749,7 @@ static bool answer(struct advanced *s, struct db *db, struct err *e)
     if (!db_begin_read(&t, db, e) || !put_page(s, db, &w, &count, e))
         return false;
     json_close(&w);
+    outcome_rows(s->v->view.outcome, (size_t)count);
     bool all = s->offset == 0 && count < s->limit;
     total = count;
     if (!all && !count_all(s, db, &total, e))

@@ -39,19 +39,7 @@ static const struct operation *find_operation(struct str action, struct err *e)
 static const struct json *options_of(const struct json *item, struct arena *a,
                                      struct err *e)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, (size_t)128 << 20);
-    struct json_writer w = json_writer(&text);
-    json_open_object(&w);
-    struct json_iter it = json_iter(item);
-    while (json_next(&it)) {
-        if (str_is(it.key, "action"))
-            continue;
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
-    json_close(&w);
-    return buf_check(&text, "a change", e) ? json_read(buf_view(&text), a, e) : NULL;
+    return json_less(item, (const char *const[]){"action", NULL}, a, e);
 }
 
 static bool read_item(struct batch *b, const struct json *value, struct err *e)
@@ -93,24 +81,21 @@ static bool read_batch(const struct json *o, void *state, struct err *e)
 }
 
 /* A deletion that asks for a confirmation is none, and the batch is none then. */
-static bool was_done(struct str answer, struct arena *a, struct err *e)
+static bool is_done(const struct change *c, struct err *e)
 {
-    const struct json *done = json_read(answer, a, e);
-    if (!done || json_bool(json_get(done, "deleted"), true))
-        return done != NULL;
-    struct str why = json_str(json_at(json_get(done, "warnings"), 0));
-    return err_set(e, ERR_CONFLICT, "it is not deleted without confirm: true: %.*s",
-                   STR_ARGS(str_cut(why, 120)));
+    const char *why = change_held(c);
+    return !why ||
+           err_set(e, ERR_CONFLICT, "it is not deleted without confirm: true: %s", why);
 }
 
-static bool run_item(struct batch *b, const struct item *item, struct change *c,
-                     struct vault *v, struct json_writer *out, struct err *e)
+static bool run_item(const struct item *item, struct change *c, struct vault *v,
+                     struct json_writer *out, struct err *e)
 {
     scoped_buf struct buf answer;
     buf_init(&answer, (size_t)32 << 20);
     struct json_writer w = json_writer(&answer);
     if (!item->operation->run(c, v, item->state, &w, e) ||
-        !buf_check(&answer, "the answer", e) || !was_done(buf_view(&answer), b->arena, e))
+        !buf_check(&answer, "the answer", e) || !is_done(c, e))
         return false;
     json_put_raw(out, buf_view(&answer));
     return true;
@@ -129,7 +114,7 @@ static bool run_items(void *arg, struct err *e)
     struct run *r = arg;
     struct batch *b = r->batch;
     for (size_t i = 0; i < b->count; i++)
-        if (!vault_goes_on(r->v, e) || !run_item(b, &b->items[i], r->c, r->v, r->out, e))
+        if (!vault_goes_on(r->v, e) || !run_item(&b->items[i], r->c, r->v, r->out, e))
             return err_wrap(e,
                             "nothing of the batch was done, because of changes[%zu], %s",
                             i, b->items[i].operation->name);

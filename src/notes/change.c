@@ -161,9 +161,10 @@ static bool is_free(struct change *c, const char *path, const char *except, stru
     buf_init(&id, PATH_MAX + 8);
     vault_put_id(c->v, str_of(taken ? taken : twin), &id);
     return err_set(
-        e, ERR_CONFLICT,
-        "a note of that name exists%s: its id is \"%.200s\"; nothing was written",
-        taken ? "" : ", spelt with other capitals or accents", buf_cz(&id));
+               e, ERR_CONFLICT,
+               "a note of that name exists%s: its id is \"%.200s\"; nothing was written",
+               taken ? "" : ", spelt with other capitals or accents", buf_cz(&id)) ||
+           outcome_refuse(c->v->view.outcome, REFUSAL_TAKEN);
 }
 
 /* A move comes behind all that was done before it; other steps may come at any time. */
@@ -294,6 +295,17 @@ void change_say(struct change *c, const char *path, const char *action,
         n->summary = arena_copy(c->arena, summary, strlen(summary), &full);
 }
 
+void change_hold(struct change *c, struct str why)
+{
+    struct err full = {0};
+    c->held = arena_printf(c->arena, &full, "%.*s", STR_ARGS(str_cut(why, 120)));
+}
+
+const char *change_held(const struct change *c)
+{
+    return c->held;
+}
+
 bool change_touches(struct change *c, const char *path)
 {
     const struct entry *n = entry_at(c, path);
@@ -302,6 +314,11 @@ bool change_touches(struct change *c, const char *path)
 
 void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE])
 {
-    const struct entry *n = entry_at(c, path);
+    struct entry *n = entry_at(c, path);
     memcpy(hash, n ? n->new_hash : "", n ? HASH_SIZE : 1);
+    if (!n || n->answered)
+        return;
+    n->answered = true;
+    n->next_answered = c->answered;
+    c->answered = n;
 }

@@ -80,8 +80,13 @@ void change_say(struct change *c, const char *path, const char *action,
 
 /* Has it done anything to the note that is now at `path`? */
 bool change_touches(struct change *c, const char *path);
-/* Puts the content's new hash to `hash`, "" where the note is not part of it. */
+/* Puts the content's new hash to `hash`, "" where the note is not part of it. The answer
+ * tells it: its caller knows that version. */
 void change_hash(struct change *c, const char *path, char hash[static HASH_SIZE]);
+
+/* It is not done, for `why` (which is cut), unless it is confirmed. */
+void change_hold(struct change *c, struct str why);
+const char *change_held(const struct change *c); /* why; NULL: it is done */
 
 /* The description of a type that is written beside the notes. */
 struct change_file {
@@ -98,6 +103,8 @@ void change_put_review(const struct change *c, const struct change_file *file,
                        struct json_writer *w);
 
 bool change_commit(struct change *c, struct err *e);
+/* Adds it to the outcome of its view; `revision`: the history's last. */
+void change_tell(struct change *c, int64_t revision);
 
 /* Of a dry run, as pairs of the open object: "changes": [{id, path, action, diff,
  * new_path?, diff_truncated?}]; the action is create, update, move, rename or delete. To

@@ -209,24 +209,6 @@ static bool list_steps(struct change *c, struct err *e)
     return steps_sort(c->steps, &c->step_count, c->now_ms, c->arena, e);
 }
 
-/* Tells whoever wants to know what was changed. */
-static void tell_changed(struct change *c)
-{
-    const struct vault_author *by = c->v->view.author;
-    struct err none = {0};
-    int64_t before = c->last_revision;
-    if (!by || !by->changed || !last_revision(c, &none))
-        return;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct entry *n = c->entries[i];
-        scoped_buf struct buf id;
-        buf_init(&id, PATH_MAX + 8);
-        vault_put_id(c->v, str_of(n->removed ? n->from : n->to), &id);
-        by->changed(by->arg, buf_view(&id), c->last_revision);
-    }
-    c->last_revision = before;
-}
-
 /* May its author write so much? */
 static bool is_admitted(const struct change *c, struct err *e)
 {
@@ -242,8 +224,10 @@ bool change_commit(struct change *c, struct err *e)
     if (!change_review(c, NULL, e))
         return false;
     must(!c->options.verdicts || !verdicts_wait(c->options.verdicts));
-    if (change_sort(c) == 0)
+    if (change_sort(c) == 0) {
+        change_tell(c, 0);
         return true;
+    }
     if (!list_steps(c, e))
         return false;
     struct err ignored = {0};
@@ -256,10 +240,12 @@ bool change_commit(struct change *c, struct err *e)
     }
     if (!apply_all(c->v, c->db, c->steps, c->step_count, e)) {
         abandon(c);
-        return false;
+        return outcome_refuse(c->v->view.outcome,
+                              e->code == ERR_CONFLICT ? REFUSAL_STALE : REFUSAL_OTHER);
     }
     /* Where this fails, the next to write finds that all is done already. */
     (void)apply_done(c->v->history, c->db, &ignored);
-    tell_changed(c);
+    if (c->v->view.outcome && last_revision(c, &ignored))
+        change_tell(c, c->last_revision);
     return true;
 }

@@ -171,7 +171,8 @@ static bool taken(struct vault *v, const struct creation *c, struct str path,
     return err_set(e, ERR_CONFLICT,
                    "a note of that name exists: its id is \"%s\". Take "
                    "another title than \"%.*s\", or update that note",
-                   buf_cz(&id), STR_ARGS(str_cut(c->title, 60)));
+                   buf_cz(&id), STR_ARGS(str_cut(c->title, 60))) ||
+           outcome_refuse(v->view.outcome, REFUSAL_TAKEN);
 }
 
 /* Within the change itself, too, two notes may not have one name. */

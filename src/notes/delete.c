@@ -14,7 +14,15 @@ struct relatives {
     struct buf warnings; /* an array */
     struct json_writer w;
     size_t count;
+    char why[128]; /* the first of them */
 };
+
+static void put(struct relatives *r, struct str warning)
+{
+    if (!r->why[0])
+        (void)snprintf(r->why, sizeof r->why, "%.*s", STR_ARGS(str_cut(warning, 120)));
+    json_put_str(&r->w, warning);
+}
 
 static void put_warning(struct relatives *r, struct query *q)
 {
@@ -26,7 +34,7 @@ static void put_warning(struct relatives *r, struct query *q)
         buf_printf(&text, "\" links to it (line %lld)", (long long)query_int(q, 1));
     else
         buf_cstr(&text, "\" is its subnote");
-    json_put_str(&r->w, buf_view(&text));
+    put(r, buf_view(&text));
 }
 
 /* Links to it, whatever they call it, and its subnotes. */
@@ -34,6 +42,7 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
 {
     struct relatives *r = arg;
     r->count = 0;
+    r->why[0] = '\0';
     buf_clear(&r->warnings);
     r->w = json_writer(&r->warnings);
     json_open_array(&r->w);
@@ -61,7 +70,7 @@ static bool find_relatives(struct db *db, void *arg, struct err *e)
                        named ? "and %zu more notes"
                              : "%zu notes link to it, or are its subnotes",
                        r->count - named);
-        json_put_cstr(&r->w, more);
+        put(r, str_of(more));
     }
     json_put_cstr(&r->w, "nothing was deleted; confirm: true deletes it all the same");
     json_close(&r->w);
@@ -85,14 +94,14 @@ static bool read_deletion(const struct json *o, void *state, struct err *e)
            options_identifier(o, &d->identifier, e);
 }
 
-static bool is_version(struct change *c, const struct deletion *d, const char *path,
-                       struct err *e)
+static bool is_version(struct change *c, struct vault *v, const struct deletion *d,
+                       const char *path, struct err *e)
 {
     struct note n;
     bool found;
     return d->guard.hash.n == 0 || (change_read(c, path, &n, &found, e) &&
                                     (found || write_no_such_note(d->identifier, e)) &&
-                                    write_check_guard(&d->guard, &n, e));
+                                    write_check_guard(v, &d->guard, &n, e));
 }
 
 static bool run_deletion(struct change *c, struct vault *v, void *state,
@@ -100,13 +109,15 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
 {
     struct deletion *d = state;
     char path[PATH_MAX], backup[PATH_MAX];
-    if (!write_resolve(c, v, d->identifier, path, e) || !is_version(c, d, path, e))
+    if (!write_resolve(c, v, d->identifier, path, e) || !is_version(c, v, d, path, e))
         return false;
     struct relatives r = {.v = v, .path = str_of(path)};
     buf_init(&r.warnings, 1u << 20);
     bool ok = d->confirm ||
               (session_settle_tree(c, e) && session_use(v, c, find_relatives, &r, e));
     bool refused = ok && !d->confirm && r.count > 0;
+    if (refused)
+        change_hold(c, str_of(r.why));
     ok = ok && (refused || change_remove(c, path, backup, e));
     if (ok) {
         json_open_object(out);

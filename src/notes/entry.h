@@ -27,6 +27,8 @@ struct entry {
     const char *known; /* where the index has it, in a session; NULL: nowhere */
     bool is_news;      /* changed since it was told there */
     struct entry *next_news;
+    bool answered; /* the answer tells its new hash */
+    struct entry *next_answered;
     int64_t key; /* in the history; 0: not asked yet */
 };
 
@@ -44,7 +46,7 @@ struct change {
     struct db *index; /* of a session, or NULL; so are the next two */
     struct linker *linker;
     struct linktexts *texts;
-    struct entry *news;
+    struct entry *news, *answered;
     struct arena *arena;
     struct entry **entries;
     size_t count, capacity;
@@ -59,7 +61,8 @@ struct change {
     struct step *steps;    /* of the commit */
     size_t step_count;
     bool looked;
-    bool reviewed; /* change_review() has let it go on */
+    const char *held; /* why nothing is done; NULL: it is */
+    bool reviewed;    /* change_review() has let it go on */
 };
 
 /* The note that is at the path, as the change has it so far; NULL: none that it knows. */

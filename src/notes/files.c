@@ -229,6 +229,16 @@ static bool add_file(struct putting *p, const struct notes_file *f, int64_t sinc
     return name_is_path(f->path) ? put_note(p, f, path, e) : add_swap(p, f, path, &st, e);
 }
 
+static void tell(const struct putting *p)
+{
+    static const enum effect_deed deeds[] = {EFFECT_MADE, EFFECT_CHANGED, EFFECT_REMOVED};
+    for (size_t i = 0; i < p->count; i++) {
+        const struct notes_file *f = p->swaps[i].file;
+        outcome_add(p->v->view.outcome, &(struct effect){"file", deeds[f->change],
+                                                         .id = f->path, .path = f->path});
+    }
+}
+
 static bool put_all(struct putting *p, const struct notes_file *files, size_t count,
                     int64_t since_ns, struct err *e)
 {
@@ -240,8 +250,10 @@ static bool put_all(struct putting *p, const struct notes_file *files, size_t co
     if (!ok)
         swap_out(p);
     tidy(p, ok);
-    if (ok)
+    if (ok) {
         put_folders(p, files, count, true);
+        tell(p);
+    }
     return ok && (!p->count || os_sync(p->v->dir, e));
 }
 

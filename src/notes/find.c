@@ -243,9 +243,11 @@ static bool list_rows(struct db *db, struct listing *l, const struct mark *m,
     }
     struct json_writer w = json_writer(&l->rows);
     json_open_array(&w);
-    while (query_next(q, e))
+    size_t count = 0;
+    for (; query_next(q, e); count++)
         put_row(l, q, &w);
     json_close(&w);
+    outcome_rows(l->v->view.outcome, count);
     return e->code == ERR_NONE;
 }
 
@@ -274,6 +276,37 @@ bool notes_list(struct vault *v, const struct json *options, struct json_writer 
     bool ok = find_use(v, list_work, &l, &l.rows, out, e);
     buf_done(&l.rows);
     return ok;
+}
+
+struct each {
+    struct str after;
+    size_t limit;
+    effect_fn *tell;
+    void *arg;
+};
+
+static bool each_work(struct db *db, void *arg, struct err *e)
+{
+    const struct each *all = arg;
+    scoped(query_end) struct query *q = db_query(
+        db,
+        "SELECT " FIND_ID ", n.path, n.hash FROM notes n WHERE n.path > ?1" LIST_BY_PATH,
+        e);
+    if (!q)
+        return false;
+    query_bind_str(q, 1, all->after);
+    query_bind_int(q, 2, (int64_t)all->limit);
+    while (query_next(q, e))
+        all->tell(all->arg,
+                  &(struct effect){"note", .id = query_str(q, 0), .path = query_str(q, 1),
+                                   .after = query_str(q, 2)});
+    return e->code == ERR_NONE;
+}
+
+bool notes_each(struct vault *v, struct str after, size_t limit, effect_fn *each,
+                void *arg, struct err *e)
+{
+    return index_use(v, each_work, &(struct each){after, limit, each, arg}, e);
 }
 
 /* ---- status and reindex ------------------------------------------------- */

@@ -68,6 +68,23 @@ static bool read_by_id(struct vault *v, struct str id, char path[static PATH_MAX
            vault_read(v, path, bytes, st, found, e);
 }
 
+void note_tell(struct vault *v, const struct note *n, bool subnotes)
+{
+    scoped_buf struct buf id, list;
+    buf_init(&id, PATH_MAX + 8);
+    buf_init(&list, 1u << 20);
+    vault_put_id(v, n->path, &id);
+    struct effect e = {.what = "note",
+                       .known = true,
+                       .id = buf_view(&id),
+                       .path = n->path,
+                       .before = str_of(n->hash),
+                       .after = str_of(n->hash)};
+    if (subnotes && note_put_subnotes(n, &list))
+        e.list = buf_view(&list);
+    outcome_add(v->view.outcome, &e);
+}
+
 bool notes_get(struct vault *v, const struct json *identifier, struct json_writer *out,
                struct err *e)
 {
@@ -94,6 +111,8 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
                    (found && !vault_read(v, path, &bytes, &st, &found, e))))
         return false;
     if (!found) {
+        if (v->view.outcome)
+            v->view.outcome->absent = true;
         json_put_null(out);
         return true;
     }
@@ -102,5 +121,6 @@ bool notes_get(struct vault *v, const struct json *identifier, struct json_write
     if (!note_parse(str_of(path), buf_view(&bytes), &st, a, &n, e))
         return false;
     put_note(v, &n, properties ? a : NULL, whole, out);
+    note_tell(v, &n, true);
     return buf_check(out->out, "the note", e);
 }

@@ -18,6 +18,7 @@
  * Threads: safe, except open and close. */
 #pragma once
 #include "base/base.h"
+#include "effect/effect.h"
 #include "json/json.h"
 
 #define NOTE_SIZE_MAX (16u << 20) /* bytes of a note's file; ERR_LIMIT above */
@@ -33,12 +34,10 @@ SCOPED(vault, vault_close);
 void vault_set_patterns(struct vault *v, struct patterns *p);
 /* Who writes: the history keeps `name` and `call` (of the audit, or "") with each change;
  * `admits` (or NULL) may refuse a change that writes so many bytes of notes or of a type's
- * description, and `changed` (or NULL)
- * hears of each note that was changed, with the last revision then. */
+ * description. */
 struct vault_author {
     const char *name, *call;
     bool (*admits)(void *arg, size_t bytes, struct err *e);
-    void (*changed)(void *arg, struct str id, int64_t revision);
     void *arg;
 };
 /* What a call would change. `looks`: nothing is written; the call fails once `known`, with
@@ -51,12 +50,13 @@ struct vault_review {
 };
 /* The same vault, for one call. Of notes (types) that it may not read no answer or failure
  * tells; either cancel (NULL is fine) ends what it matches. Closed before the vault itself;
- * `author` is borrowed until then. */
+ * all pointers are borrowed until then. */
 struct vault_view {
     const struct vault_author *author; /* NULL: nobody said */
     bool notes, types;                 /* may be read */
     struct cancel *cancel[2];
     struct vault_review *review; /* NULL: none */
+    struct outcome *outcome;     /* what the call does is added to it; NULL: to none */
 };
 struct vault *vault_as(struct vault *v, const struct vault_view *view);
 /* A copy to try things on. Files that are no notes have their names and sizes alone, until
@@ -160,6 +160,10 @@ vault_call notes_list_trash;
  * of the page before, or its path. `fields` picks among these and uid, filename,
  * content_hash, metadata, properties (properties_cut: the keys told in part). */
 vault_call notes_list;
+/* Each note's id, path and hash, by path from the one behind `after` on; `each` is given some
+ * twice where the index is read anew. */
+bool notes_each(struct vault *v, struct str after, size_t limit, effect_fn *each,
+                void *arg, struct err *e);
 /* "query" or {query, typeFilter (or type)?, limit? (50, at most 1000), useRegex?,
  * exact?, fields?, cursor?} -> [{id, note_id, title, excerpt, score, type, created}], best
  * first (docs/searching.md). useRegex: ERR_LIMIT when it takes too long; ERR_CANCELLED. */

@@ -382,7 +382,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
     if (!write_find(c, v, r->identifier, path, &there, e) ||
         !old_bytes(c, v, r, there, path, &bytes, e) ||
         (there && (!change_read(c, path, &now, &there, e) ||
-                   !write_check_guard(&r->guard, &now, e))) ||
+                   !write_check_guard(v, &r->guard, &now, e))) ||
         !(there ? change_replace(c, path, buf_view(&bytes), e)
                 : change_create(c, path, buf_view(&bytes), e)))
         return false;

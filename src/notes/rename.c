@@ -118,10 +118,11 @@ static bool taken(struct renamed *n, const char *path, struct err *e)
     buf_init(&id, PATH_MAX + 8);
     vault_put_id(n->v, str_of(path), &id);
     return err_set(
-        e, ERR_CONFLICT,
-        "a note of that name exists: its id is \"%.200s\"; nothing was changed, "
-        "take another title or type",
-        buf_cz(&id));
+               e, ERR_CONFLICT,
+               "a note of that name exists: its id is \"%.200s\"; nothing was changed, "
+               "take another title or type",
+               buf_cz(&id)) ||
+           outcome_refuse(n->v->view.outcome, REFUSAL_TAKEN);
 }
 
 /* The root's X.md and note/X.md would have one id. */
@@ -172,7 +173,7 @@ static bool perform(struct renamed *n, const struct renaming *r, struct err *e)
         return false;
     bool stays = str_is(n->old.path, n->path);
     if (stays && (r->type.n || str_eq(r->title, n->old.title))) {
-        memcpy(n->hash, n->old.hash, HASH_SIZE);
+        change_hash(n->c, n->path, n->hash);
         return true;
     }
     if (!session_learn(n->c, e) || !write_own(n, r, e))
@@ -195,7 +196,7 @@ static bool open_renamed(struct change *c, struct vault *v, const struct renamin
     if (!write_resolve(c, v, r->identifier, path, e) ||
         !change_read(c, path, &n->old, &found, e))
         return false;
-    return found ? write_check_guard(&r->guard, &n->old, e)
+    return found ? write_check_guard(v, &r->guard, &n->old, e)
                  : write_no_such_note(r->identifier, e);
 }
 

@@ -523,13 +523,7 @@ static bool write_both(const struct json *schema, const struct json *metadata,
     }
     json_close(subject);
     json_open_object(loose);
-    it = json_iter(schema);
-    while (json_next(&it)) {
-        if (str_is(it.key, "required"))
-            continue;
-        json_key_str(loose, it.key);
-        json_put(loose, it.value);
-    }
+    json_put_pairs(loose, schema, (const char *const[]){"required", NULL});
     json_close(loose);
     return !subject->out->failed && !loose->out->failed;
 }

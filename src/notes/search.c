@@ -354,6 +354,7 @@ static bool perform(struct search *s, struct json_writer *out, struct err *e)
     ok = ok && buf_check(&s->rows, "the answer", e);
     if (ok)
         json_put_raw(out, buf_view(&s->rows));
+    outcome_rows(s->v->view.outcome, (size_t)s->found);
     buf_done(&s->rows);
     return ok && buf_check(out->out, "the answer", e);
 }

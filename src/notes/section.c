@@ -82,6 +82,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
     if (!put_sections(v, &o, a, out, e))
         return false;
     json_close(out);
+    note_tell(v, &n, false);
     return buf_check(out->out, "the sections", e);
 }
 
@@ -383,8 +384,12 @@ static bool revise(struct change *c, struct vault *v, const struct note *n,
 {
     struct outline old, now;
     const struct section *s;
-    if (!outline_read(n->front.body, a, &old, e) || !find_section(&old, d, &s, e))
+    if (!outline_read(n->front.body, a, &old, e))
         return false;
+    if (!find_section(&old, d, &s, e))
+        return outcome_refuse(v->view.outcome, e->code == ERR_NOT_FOUND
+                                                   ? REFUSAL_NO_SECTION
+                                                   : REFUSAL_OTHER);
     size_t first = s ? s->heading->end : 0;
     const char *nl =
         s ? memrchr(old.body.at, '\n', first) : memchr(old.body.at, '\n', old.body.n);
@@ -420,7 +425,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
-    if (!write_check_guard(&d->guard, &n, e) || !revise(c, v, &n, d, a, &fresh, e) ||
+    if (!write_check_guard(v, &d->guard, &n, e) || !revise(c, v, &n, d, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;
     (void)snprintf(summary, sizeof summary, "section \"%.*s\": %s",

@@ -158,6 +158,52 @@ void change_put_review(const struct change *c, const struct change_file *file,
     json_close(w);
 }
 
+/* ---- for whoever runs the call ---------------------------------------------- */
+
+static enum effect_deed deed_of(const struct entry *n)
+{
+    if (n->removed)
+        return EFFECT_REMOVED;
+    if (!name_is_path(str_of(n->from))) /* or it was in the trash */
+        return EFFECT_MADE;
+    if (strcmp(n->from, n->to) != 0)
+        return EFFECT_MOVED;
+    return strcmp(n->old_hash, n->new_hash) != 0 ? EFFECT_CHANGED : EFFECT_READ;
+}
+
+static void tell(struct change *c, struct entry *n, int64_t revision)
+{
+    scoped_buf struct buf id, list;
+    buf_init(&id, PATH_MAX + 8);
+    buf_init(&list, 1u << 20);
+    struct err full = {0};
+    struct effect e = {.what = "note", .deed = deed_of(n), .dry = c->options.dry_run};
+    e.path = str_of(n->removed ? n->from : n->to);
+    vault_put_id(c->v, e.path, &id);
+    e.id = buf_view(&id);
+    e.known = n->answered;
+    e.before = str_of(sight_hides(c->v, SIGHT_NOTES) ? "" : n->old_hash);
+    e.after = str_of(n->removed ? "" : n->new_hash);
+    e.revision = revision;
+    const struct note *made = !e.dry && e.deed == EFFECT_MADE && c->count == 1
+                                  ? entry_parse(c, n, &full)
+                                  : NULL;
+    if (made && note_put_subnotes(made, &list))
+        e.list = buf_view(&list);
+    outcome_add(c->v->view.outcome, &e);
+}
+
+void change_tell(struct change *c, int64_t revision)
+{
+    if (!c->v->view.outcome)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        tell(c, c->entries[i], revision);
+    for (struct entry *n = c->answered; n; n = n->next_answered)
+        if (deed_of(n) == EFFECT_READ)
+            tell(c, n, revision);
+}
+
 /* ---- for who makes it ------------------------------------------------------- */
 
 void change_put(struct change *c, struct json_writer *w)

@@ -287,6 +287,7 @@ static bool delete_once(void *arg, struct verdicts *verdicts, struct err *e)
         return false;
     remove_folders(v, d.type, a);
     drop_asides(v);
+    types_tell(v, d.type, EFFECT_REMOVED, NULL, NULL);
     return true;
 }
 

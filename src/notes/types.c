@@ -301,6 +301,20 @@ static bool already_described(struct str type, struct err *e)
                    STR_ARGS(str_cut(type, 60)));
 }
 
+void types_tell(struct vault *v, struct str name, enum effect_deed deed,
+                const struct buf *before, const struct buf *after)
+{
+    char path[PATH_MAX], old[HASH_SIZE] = "", now[HASH_SIZE] = "";
+    types_path(name, path);
+    if (before)
+        note_hash(buf_view(before), old);
+    if (after)
+        note_hash(buf_view(after), now);
+    outcome_add(v->view.outcome,
+                &(struct effect){"type", deed, .id = name, .path = str_of(path),
+                                 .before = str_of(old), .after = str_of(now)});
+}
+
 bool note_types_create(struct vault *v, const struct json *options,
                        struct json_writer *out, struct err *e)
 {
@@ -337,6 +351,7 @@ bool note_types_create(struct vault *v, const struct json *options,
     if (!os_write_file(v->dir, path, buf_view(&text), OS_CREATE, FILE_MODE, NULL, &why))
         return why.code == ERR_CONFLICT ? already_described(o.name, e)
                                         : err_set(e, why.code, "%s", why.msg);
+    types_tell(v, o.name, EFFECT_MADE, NULL, &text);
     json_open_object(out);
     json_pair_str(out, "name", o.name);
     json_pair_cstr(out, "filename", path + sizeof TYPES_DIR);
@@ -515,10 +530,14 @@ static bool write_description(struct vault *v, const struct type_options *o,
         .path = path, .old = buf_view(&old), .now = buf_view(text), .there = found};
     if (!change_review(c, &file, e) || !vault_admits(v, text->n, e))
         return false;
-    if (found)
-        return os_replace_file(v->dir, path, buf_view(text), &st, NULL, e);
-    return os_make_dirs(v->dir, TYPES_DIR, e) &&
-           os_write_file(v->dir, path, buf_view(text), OS_CREATE, FILE_MODE, NULL, e);
+    bool ok = found ? os_replace_file(v->dir, path, buf_view(text), &st, NULL, e)
+                    : os_make_dirs(v->dir, TYPES_DIR, e) &&
+                          os_write_file(v->dir, path, buf_view(text), OS_CREATE,
+                                        FILE_MODE, NULL, e);
+    if (ok)
+        types_tell(v, o->name, found ? EFFECT_CHANGED : EFFECT_MADE, found ? &old : NULL,
+                   text);
+    return ok;
 }
 
 bool note_types_update(struct vault *v, const struct json *options,

@@ -34,6 +34,10 @@ bool types_read(struct vault *v, struct str type, struct buf *out, bool *found,
 bool types_check_name(struct str name, struct err *e);
 /* Where its description is, whether it is there or not. */
 void types_path(struct str type, char path[static PATH_MAX]);
+/* A type was made, changed or removed, or rather its description; `before` and `after` (or
+ * NULL) are the texts. */
+void types_tell(struct vault *v, struct str name, enum effect_deed deed,
+                const struct buf *before, const struct buf *after);
 /* Does a file describe it, whether it has notes or not? What cannot be read does not. */
 bool types_is_described(struct vault *v, struct str type);
 /* Is there such a type? false and ERR_NOT_FOUND, with the names there are. */

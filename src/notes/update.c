@@ -121,7 +121,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     scoped(arena_free) struct arena *a = arena_new(WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);
-    if (!write_check_guard(&r->guard, &n, e) ||
+    if (!write_check_guard(v, &r->guard, &n, e) ||
         !(r->whole ? replace : revise)(c, v, r, &n, a, &fresh, e) ||
         !change_replace(c, path, buf_view(&fresh), e))
         return false;

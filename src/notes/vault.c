@@ -7,7 +7,7 @@
 #include "crypto/crypto.h"
 #include "notes/history.h"
 #include "notes/index.h"
-#include "notes/markdown.h"
+#include "notes/linkname.h"
 #include "notes/name.h"
 #include "notes/session.h"
 #include "notes/write.h"
@@ -246,6 +246,13 @@ static void put_tag(struct json_writer *w, struct str tag)
         tag.at++, tag.n--;
     if (tag.n)
         json_put_str(w, tag);
+}
+
+bool note_put_subnotes(const struct note *n, struct buf *out)
+{
+    struct json_writer w = json_writer(out);
+    json_put(&w, json_get(n->front.yml.all, SUBNOTES_KEY));
+    return !out->failed;
 }
 
 void note_put_tags(const struct note *n, struct json_writer *w)

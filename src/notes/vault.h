@@ -70,6 +70,10 @@ bool note_is_own_key(struct str key);
 /* The value for the key "metadata" or "tags". */
 void note_put_metadata(const struct note *n, struct json_writer *w);
 void note_put_tags(const struct note *n, struct json_writer *w);
+/* Appends its list of subnotes as it stands there, "null" where there is none. */
+bool note_put_subnotes(const struct note *n, struct buf *out);
+/* The call has read it, and answers its hash; `subnotes`: its metadata, too. */
+void note_tell(struct vault *v, const struct note *n, bool subnotes);
 
 /* ---- finding ------------------------------------------------------------ */
 

@@ -97,7 +97,8 @@ static bool same_hash(struct str given, const char *hash)
     return str_eq(given, mine);
 }
 
-bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e)
+bool write_check_guard(struct vault *v, const struct write_guard *g, const struct note *n,
+                       struct err *e)
 {
     if (g->hash.n == 0 && g->trial)
         return true;
@@ -105,14 +106,16 @@ bool write_check_guard(const struct write_guard *g, const struct note *n, struct
         return err_set(e, ERR_INVALID,
                        "contentHash is missing: read the note first and "
                        "give its content_hash, so that nobody's change is lost (or "
-                       "force: true to overwrite)");
+                       "force: true to overwrite)") ||
+               outcome_refuse(v->view.outcome, REFUSAL_UNGUARDED);
     if (g->force || same_hash(g->hash, n->hash))
         return true;
     return err_set(e, ERR_CONFLICT,
                    "the note was changed since it was read: contentHash "
                    "is %.*s but the file's is %s. Nothing was written; read it again and "
                    "update from there",
-                   STR_ARGS(str_cut(g->hash, 80)), n->hash);
+                   STR_ARGS(str_cut(g->hash, 80)), n->hash) ||
+           outcome_refuse(v->view.outcome, REFUSAL_STALE);
 }
 
 /* ---- a whole file -------------------------------------------------------- */
@@ -249,6 +252,12 @@ static bool perform_once(void *arg, struct verdicts *verdicts, struct err *e)
         buf_clear(p->answer);
         w = json_writer(p->answer);
         put_dry_run(c, &w);
+        change_tell(c, 0);
+    }
+    struct outcome *told = p->vault->view.outcome;
+    if (told) {
+        told->dry = p->options.dry_run;
+        told->held = change_held(c) != NULL;
     }
     return buf_check(p->answer, "the answer", e) &&
            (p->options.dry_run || change_commit(c, e));

@@ -53,7 +53,8 @@ struct write_guard {
 bool write_read_guard(const struct json *o, struct write_guard *g, struct err *e);
 /* ERR_CONFLICT with both hashes unless it is that version; ERR_INVALID when neither a
  * hash nor force was given. */
-bool write_check_guard(const struct write_guard *g, const struct note *n, struct err *e);
+bool write_check_guard(struct vault *v, const struct write_guard *g, const struct note *n,
+                       struct err *e);
 
 /* ---- a whole file -------------------------------------------------------- */
 

@@ -422,7 +422,6 @@ bool tool_result_write(const struct tool_result *r, const struct tool_stage *sta
         (void)check_output(r, tool, &why);
     else if (told->stopped)
         err_set(&why, told->stopped, "%s", told->why);
-    json_open_object(out);
     json_pair_bool(out, "success", ended_well && !told->exit_code && !why.code);
     put_output(r, &sums, out);
     json_pair_int(out, "exitCode", told->exit_code);
@@ -437,6 +436,5 @@ bool tool_result_write(const struct tool_result *r, const struct tool_stage *sta
     put_truncated(r, &sums, out);
     if (r->stage_count > 1)
         put_stages(r, stages, out);
-    json_close(out);
     return ended_well && !why.code;
 }

@@ -152,8 +152,8 @@ bool tool_call_read(const struct tool *t, const struct json *arguments, struct a
 /* "error" and "errorDetails", pairs of an open object; `tool`: NULL is none. */
 void tool_error_write(const struct err *e, const char *tool, struct json_writer *w);
 
-/* {success, stdout, stderr, exitCode, outcome?, returns?, error?, errorDetails?,
- * stdoutEncoding?, files, stats, truncated?, stages?}, as the writer's next value.
+/* "success", stdout, stderr, exitCode, outcome?, returns?, error?, errorDetails?,
+ * stdoutEncoding?, files, stats, truncated?, stages?, pairs of the open object.
  * `outcome` is what the manifest says of an exit code other than 0; `returns` is "object"
  * where stdout is one in JSON. `stages` as they were given to tools_run(). Text that was
  * cut says so at its end. true: success, or such an outcome. */

@@ -549,7 +549,9 @@ static const struct json *told(const char *key)
     scoped_buf struct buf text;
     buf_init(&text, (size_t)32 << 20);
     struct json_writer w = json_writer(&text);
+    json_open_object(&w);
     told_fine = tool_result_write(&result, stages, &w);
+    json_close(&w);
     const struct json *v = json_read(buf_view(&text), scratch, &e);
     if (!v)
         fail_msg("%s", e.msg);

@@ -129,16 +129,11 @@ void condition_put(const struct condition *d, struct json_writer *w)
         json_pair_str(w, "contentHash", d->hash);
 }
 
-bool condition_failed(struct route_call *c, const struct condition *d, struct str note,
-                      struct err *e)
+bool condition_failed(struct route_call *c, const struct condition *d)
 {
-    struct err none = {0};
-    struct str now;
-    if (e->code == ERR_CONFLICT && d->hash.n && hash_now(c, note, &now, &none) &&
-        !str_eq(now, d->hash))
-        c->refusal = now.n ? 412 : 0;
-    else if (e->code == ERR_INVALID && !d->hash.n && !d->any &&
-             str_starts(str_of(e->msg), "contentHash is missing"))
+    if (d->hash.n && work_was_stale(c->work))
+        c->refusal = 412;
+    else if (!d->hash.n && !d->any && work_was_unguarded(c->work))
         c->refusal = 428;
     return false;
 }

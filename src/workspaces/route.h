@@ -43,6 +43,7 @@ struct route {
     const char *operation, *summary;
     route_fn *run;
     unsigned flags;
+    unsigned scope;            /* that a credential needs; 0: by its method and flags */
     int status;                /* when all is well; 0: 200 */
     const char *body, *answer; /* names in schemas.c; "Note[]": an array; NULL: none */
     const struct route_parameter *parameters; /* NULL: none */
@@ -139,8 +140,7 @@ bool condition_read(struct route_call *c, struct str note, struct condition *out
 /* Adds it to an open object of options. */
 void condition_put(const struct condition *d, struct json_writer *w);
 /* What a change failed of: a conflict that is another version's is 412. Answers false. */
-bool condition_failed(struct route_call *c, const struct condition *d, struct str note,
-                      struct err *e);
+bool condition_failed(struct route_call *c, const struct condition *d);
 
 /* ---- media types (media.c) ----------------------------------------------------- */
 

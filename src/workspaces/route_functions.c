@@ -126,14 +126,10 @@ static bool is_of_version(const struct err *why, const struct json *said)
 
 /* What was refused, or failed, as a problem document that has all that the answer tells:
  * errors, tests, the stack, logs and changes of a trial. */
-static bool answer_refused(struct route_call *c, const struct json *said, struct err *e)
+static bool answer_refused(struct route_call *c, const struct json *said,
+                           enum err_code kind, struct err *e)
 {
-    char code[40];
     struct err why = {0};
-    const struct json *details = json_get(said, "errorDetails");
-    (void)snprintf(code, sizeof code, "%.*s",
-                   STR_ARGS(str_cut(json_str(json_get(details, "code")), 39)));
-    enum err_code kind = err_code_named(code);
     err_set(&why, kind ? kind : ERR_INVALID, "%.*s",
             STR_ARGS(json_str(json_get(said, "error"))));
     bool other = c->refusal && is_of_version(&why, said);
@@ -182,7 +178,7 @@ static const struct json *ask(struct route_call *c, struct asking *q, const char
     if (!said || !json_get(said, "errorDetails") ||
         json_bool(json_get(said, "success"), true))
         return said;
-    (void)answer_refused(c, said, e);
+    (void)answer_refused(c, said, answer.outcome, e);
     return NULL;
 }
 

@@ -217,7 +217,7 @@ bool route_put_note(struct route_call *c, struct err *e)
         return false;
     const struct json *done = route_ask(c, "notes.update", buf_view(&args), e);
     return done ? answer_note(c, json_str(json_get(done, "id")), e)
-                : condition_failed(c, &d, c->values[1], e);
+                : condition_failed(c, &d);
 }
 
 /* Others would miss it. */
@@ -252,7 +252,7 @@ bool route_delete_note(struct route_call *c, struct err *e)
         return false;
     const struct json *done = route_ask(c, "notes.delete", buf_view(&args), e);
     if (!done)
-        return condition_failed(c, &d, c->values[1], e);
+        return condition_failed(c, &d);
     if (!json_bool(json_get(done, "deleted"), false))
         return held_back(done, e);
     w = route_writer(c);

@@ -112,5 +112,5 @@ bool route_restore(struct route_call *c, struct err *e)
         return false;
     const struct json *done = route_ask(c, "notes.restore", buf_view(&args), e);
     return done ? answer_note(c, json_str(json_get(done, "id")), e)
-                : condition_failed(c, &d, c->values[1], e);
+                : condition_failed(c, &d);
 }

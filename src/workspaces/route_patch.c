@@ -245,7 +245,7 @@ static bool patch(struct patch *p, struct err *e)
         return false;
     const struct json *done = perform(p, e);
     if (!done)
-        return condition_failed(c, &p->condition, c->values[1], e);
+        return condition_failed(c, &p->condition);
     struct str id = json_str(json_get(done, "new_id"));
     if (!id.n)
         id = json_str(json_get(done, "id"));

@@ -19,15 +19,8 @@ static bool call_action(struct route_call *c, const char *name, const struct jso
     buf_done(&answer.content);
     if (!ok)
         return false;
-    struct err none = {0};
-    const struct json *said = json_read(buf_view(&c->out->body), c->arena, &none);
-    const struct json *error = json_get(said, "errorDetails");
-    if (!json_bool(json_get(said, "success"), false) && error) {
-        char code[40];
-        (void)snprintf(code, sizeof code, "%.*s",
-                       STR_ARGS(str_cut(json_str(json_get(error, "code")), 39)));
-        c->out->status = err_kind(err_code_named(code))->http;
-    }
+    if (answer.outcome)
+        c->out->status = err_kind(answer.outcome)->http;
     return true;
 }
 
@@ -46,11 +39,7 @@ bool route_run(struct route_call *c, struct err *e)
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_str(&w, "workspace_id", c->values[0]);
-    struct json_iter it = json_iter(c->body);
-    while (json_next(&it)) {
-        json_key_str(&w, it.key);
-        json_put(&w, it.value);
-    }
+    json_put_pairs(&w, c->body, NULL);
     json_close(&w);
     const struct json *args = buf_check(&text, "the script", e)
                                   ? json_read(buf_view(&text), c->arena, e)
@@ -78,7 +67,9 @@ static bool read_time(const struct route_call *c, const char *name, struct str *
 bool route_audit(struct route_call *c, struct err *e)
 {
     int64_t limit;
-    struct audit_filter f = {.action = route_text(c, "action"),
+    char next[72];
+    struct audit_filter f = {.next = next,
+                             .action = route_text(c, "action"),
                              .caller = route_text(c, "caller"),
                              .result = route_text(c, "result"),
                              .before = route_text(c, "cursor")};
@@ -86,11 +77,6 @@ bool route_audit(struct route_call *c, struct err *e)
         !route_number(c, "limit", AUDIT_READ_USUAL, 1, AUDIT_READ_MAX, &limit, e))
         return false;
     f.limit = (size_t)limit;
-    if (!work_audit(c->work, &f, &c->out->body, e))
-        return false;
-    const struct json *rows = json_read(buf_view(&c->out->body), c->arena, e);
-    size_t count = json_length(rows);
-    if (!rows || count < f.limit)
-        return rows != NULL;
-    return route_next(c, json_str(json_get(json_at(rows, count - 1), "mac")), e);
+    return work_audit(c->work, &f, &c->out->body, e) &&
+           (!next[0] || route_next(c, str_of(next), e));
 }
