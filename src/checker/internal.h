@@ -5,22 +5,6 @@
 #include "checker/checker.h"
 #include "stash/stash.h"
 
-/* ---- the guest (tsgo.c) ------------------------------------------------- */
-
-struct tsgo;
-/* Copies `install`, the question that makes it read the declarations. */
-struct tsgo *tsgo_new(struct engine *g, const char *dir, struct str install);
-void tsgo_free(struct tsgo *u);
-/* Sees to it that loading is quick. */
-bool tsgo_prepare(struct tsgo *u, struct err *e);
-bool tsgo_is_there(const struct tsgo *u);
-bool tsgo_is_building(const struct tsgo *u); /* somebody builds it: dev/checker-later */
-/* Changes when the guest does. */
-void tsgo_version(const struct tsgo *u, struct buf *out);
-/* Appends its answer, JSON, to `out`. */
-bool tsgo_ask(struct tsgo *u, struct str question, const struct checker_question *q,
-              struct buf *out, struct err *e);
-
 /* ---- what was answered (answers.c) ---------------------------------------- */
 
 #define ANSWER_BYTES ((size_t)1 << 20) /* of one answer: ERR_OUTPUT */

@@ -2,6 +2,7 @@
 #pragma once
 #include <pthread.h>
 
+#include "guest/guest.h"
 #include "stash/stash.h"
 #include "typescript/typescript.h"
 
@@ -62,13 +63,7 @@ size_t code_size(const struct typescript_code *c); /* bytes of memory */
 
 /* ---- esbuild ------------------------------------------------------------ */
 
-struct guest;
-struct guest *guest_new(struct engine *g, const char *dir);
-void guest_free(struct guest *u);
-/* Sees to it that loading is quick: compiles the module where that was not done yet. */
-void guest_prepare(struct guest *u);
-/* Changes when the guest does. */
-void guest_version(const struct guest *u, struct buf *out);
+extern const struct guest_kind esbuild;
 
 struct message {
     uint32_t line;   /* from 1; 0: not known */
@@ -83,14 +78,8 @@ struct transformed {
     struct message *messages; /* errors; without any it went well */
     size_t message_count;
 };
-/* One world, for one piece of code and what has to be tried with it. */
-struct guest_world;
-struct guest_world *guest_open(struct guest *u, const struct typescript_limits *limits,
-                               struct err *e);
-void guest_close(struct guest_world *w);
-SCOPED(guest_world, guest_close);
-bool guest_transform(struct guest_world *w, struct str source, struct arena *a,
-                     struct transformed *out, struct err *e);
+bool esbuild_transform(struct guest_world *w, struct str source, struct arena *a,
+                       struct transformed *out, struct err *e);
 
 /* ---- what esbuild does not do ------------------------------------------- */
 

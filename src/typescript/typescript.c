@@ -1,10 +1,7 @@
 /* The door: what was done before is found by its hash, all else is translated. */
 #include "typescript/typescript.h"
 
-#include <sys/stat.h>
-
 #include "crypto/crypto.h"
-#include "os/os.h"
 #include "typescript/internal.h"
 
 #define WORKING_MEMORY ((size_t)192 << 20)
@@ -17,27 +14,17 @@ static const struct store_limits usual = {
 struct typescript {
     struct guest *guest;
     struct store *store;
-    struct buf version; /* of what makes the code */
+    struct buf version; /* of what makes the code: another makes other code */
     _Atomic uint64_t from_memory, from_disk, made;
 };
-
-/* Another esbuild, or another program around it, makes other code of the same source. */
-static void put_version(const struct typescript *t, struct buf *out)
-{
-    struct stat st = {0};
-    (void)stat("/proc/self/exe", &st);
-    guest_version(t->guest, out);
-    buf_printf(out, " %lld %lld.%09ld", (long long)st.st_size, (long long)st.st_mtime,
-               st.st_mtim.tv_nsec);
-}
 
 struct typescript *typescript_new(struct engine *g, const char *guest_dir)
 {
     struct typescript *t = mem_new(sizeof *t);
-    t->guest = guest_new(g, guest_dir);
+    t->guest = guest_new(g, guest_dir, &esbuild, STR(""));
     t->store = store_new(&usual, stash_open("typescript", &files));
     buf_init(&t->version, 256);
-    put_version(t, &t->version);
+    guest_put_version(t->guest, &t->version);
     return t;
 }
 
@@ -53,7 +40,8 @@ void typescript_free(struct typescript *t)
 
 void typescript_warm(struct typescript *t)
 {
-    guest_prepare(t->guest);
+    struct err none = {0};
+    (void)guest_prepare(t->guest, &none);
 }
 
 struct typescript_counts typescript_count(const struct typescript *t)
@@ -78,7 +66,11 @@ static const struct typescript_code *make(struct typescript *t, struct str sourc
                                           const struct typescript_limits *limits,
                                           struct typescript_place *where, struct err *e)
 {
-    scoped(guest_close) struct guest_world *w = guest_open(t->guest, limits, e);
+    const struct guest_limits all = {.compute_ns = limits->compute_ms * UINT64_C(1000000),
+                                     .until_ns = limits->until_ns,
+                                     .tenant = limits->tenant,
+                                     .cancel = {limits->cancel}};
+    scoped(guest_close) struct guest_world *w = guest_open(t->guest, &all, e);
     if (!w)
         return NULL;
     scoped(arena_free) struct arena *a = arena_new(WORKING_MEMORY);
