@@ -154,7 +154,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&a->functions_lock, NULL);
     a->results = results_new();
-    a->cache = cache_new();
+    a->cache = answers_new();
     a->granted = granted_new();
     a->repeating = repeating_new();
     a->loop = egress_loop_new();

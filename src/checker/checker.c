@@ -9,11 +9,15 @@
 
 #define QUESTION_BYTES ((size_t)32 << 20) /* as JSON */
 
-static const struct stash_limits files = {(uint64_t)32 << 20, ANSWER_BYTES};
+static const struct cache_limits limits = {.entries = 256,
+                                           .bytes = (size_t)8 << 20,
+                                           .folder = "checker",
+                                           .disk_bytes = (uint64_t)32 << 20,
+                                           .file_bytes = ANSWER_BYTES};
 
 struct checker {
     struct guest *guest;
-    struct answers *answers;
+    struct cache *answers;
     size_t declared;
     struct buf version; /* of what makes an answer: another answers otherwise */
     _Atomic uint64_t from_memory, from_disk, made;
@@ -89,14 +93,14 @@ static void put_install(struct buf *out, const struct str *row, size_t count)
 struct checker *checker_new(struct engine *g, const char *guest_dir,
                             const struct str *declarations, size_t count)
 {
-    char hash[STASH_KEY];
+    char hash[CACHE_FILE_KEY];
     must(count <= CHECKER_DECLARATIONS_MAX);
     scoped_buf struct buf install;
     buf_init(&install, QUESTION_BYTES);
     put_install(&install, declarations, count);
     struct checker *c = mem_new(sizeof *c);
     c->guest = guest_new(g, guest_dir, &tsgo, buf_view(&install));
-    c->answers = answers_new(stash_open("checker", &files));
+    c->answers = cache_new(&limits);
     c->declared = count;
     buf_init(&c->version, 512);
     guest_put_version(c->guest, &c->version);
@@ -109,7 +113,7 @@ void checker_free(struct checker *c)
 {
     if (!c)
         return;
-    answers_free(c->answers);
+    cache_free(c->answers);
     guest_free(c->guest);
     buf_done(&c->version);
     free(c);
@@ -180,7 +184,7 @@ static bool put_question(const struct checker *c, const struct checker_question 
     return buf_check(out, "what is to be checked", e);
 }
 
-static bool key_of(const struct checker *c, struct str question, char key[STASH_KEY],
+static bool key_of(const struct checker *c, struct str question, char key[CACHE_FILE_KEY],
                    struct err *e)
 {
     scoped_buf struct buf all;
@@ -198,9 +202,9 @@ static const struct checker_answer *make(struct checker *c, struct str question,
     scoped_buf struct buf text;
     buf_init(&text, ANSWER_BYTES);
     c->made++;
-    const struct guest_limits limits = {
+    const struct guest_limits of = {
         .until_ns = q->until_ns, .tenant = q->tenant, .cancel = {q->cancel}};
-    scoped(guest_close) struct guest_world *w = guest_open(c->guest, &limits, e);
+    scoped(guest_close) struct guest_world *w = guest_open(c->guest, &of, e);
     return w && ask(w, question, &text, e) ? answer_read(buf_view(&text), e) : NULL;
 }
 
@@ -217,11 +221,32 @@ static bool fits(const struct checker_question *q, struct err *e)
     return str_is_utf8(q->code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");
 }
 
+/* ---- what was answered ------------------------------------------------------- */
+
+static void *read_answer(void *arg, struct str json)
+{
+    (void)arg;
+    struct err none = {0};
+    return answer_read(json, &none);
+}
+
+static const struct checker_answer *find_answer(struct checker *c, const char *key,
+                                                bool *on_disk)
+{
+    return cache_find_file(c->answers, key, read_answer, NULL, on_disk);
+}
+
+static void keep_answer(struct checker *c, const char *key,
+                        const struct checker_answer *a)
+{
+    cache_put_file(c->answers, key, a, checker_json(a));
+}
+
 /* ---- what fits a function's parameters ---------------------------------------- */
 
 /* They are the same whatever else its code finds: the key leaves that out. */
 static bool known_key(const struct checker *c, const struct checker_question *q,
-                      char key[STASH_KEY])
+                      char key[CACHE_FILE_KEY])
 {
     struct err none = {0};
     struct checker_question alone = *q;
@@ -236,24 +261,23 @@ static bool known_key(const struct checker *c, const struct checker_question *q,
 static void make_known(struct checker *c, const struct checker_question *q,
                        const struct checker_answer *a)
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     bool on_disk;
     if (!q->function || !answer_has_shapes(a) || !known_key(c, q, key))
         return;
-    scoped_checked const struct checker_answer *kept =
-        answers_find(c->answers, key, &on_disk);
+    scoped_checked const struct checker_answer *kept = find_answer(c, key, &on_disk);
     if (!kept)
-        answers_keep(c->answers, key, a);
+        keep_answer(c, key, a);
 }
 
 const struct checker_answer *checker_known(struct checker *c,
                                            const struct checker_question *q)
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     struct err none = {0};
     bool on_disk;
     return q->function && fits(q, &none) && known_key(c, q, key)
-               ? answers_find(c->answers, key, &on_disk)
+               ? find_answer(c, key, &on_disk)
                : NULL;
 }
 
@@ -263,14 +287,14 @@ const struct checker_answer *checker_check(struct checker *c,
                                            const struct checker_question *q,
                                            struct err *e)
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     bool from_disk;
     scoped_buf struct buf question;
     buf_init(&question, QUESTION_BYTES);
     if (!fits(q, e) || !put_question(c, q, &question, e) ||
         !key_of(c, buf_view(&question), key, e))
         return NULL;
-    const struct checker_answer *a = answers_find(c->answers, key, &from_disk);
+    const struct checker_answer *a = find_answer(c, key, &from_disk);
     if (a) {
         c->from_disk += from_disk;
         c->from_memory += !from_disk;
@@ -280,7 +304,7 @@ const struct checker_answer *checker_check(struct checker *c,
     a = make(c, buf_view(&question), q, e);
     if (!a)
         return NULL;
-    answers_keep(c->answers, key, a);
+    keep_answer(c, key, a);
     make_known(c, q, a);
     return a;
 }

@@ -1,9 +1,8 @@
 /* The linter: one world of the baked guest a check, and the answers of late. */
 #include "lint/lint.h"
 
-#include <pthread.h>
-
 #include "abi/abi.h"
+#include "cache/cache.h"
 #include "crypto/crypto.h"
 #include "guest/guest.h"
 #include "json/json.h"
@@ -12,21 +11,19 @@
 #define CHECK_MEMORY ((uint64_t)256 << 20)
 #define OWN_MAX ((size_t)4 << 20) /* bytes of what a call finds besides */
 
-/* Answers that are kept: of the codes that came last. */
-#define KEPT 64u
-#define KEPT_BYTES ((size_t)8 << 10) /* longer ones are made again */
-
 struct kept_answer {
-    unsigned char key[CRYPTO_BLAKE2B]; /* of code and features */
-    struct lint_findings found;
-    bool filled;
+    struct cached cached;
+    uint32_t errors, warnings, hints;
+    size_t size;
+    char json[];
 };
+/* Of the codes that came last; long answers are made again. */
+static const struct cache_limits kept_limits = {
+    .entries = 64, .bytes = (size_t)512 << 10, .one_bytes = (size_t)8 << 10};
 
 struct lint {
     struct guest *guest;
-    pthread_mutex_t lock; /* guards what follows */
-    struct kept_answer kept[KEPT];
-    size_t next; /* the one that is replaced next */
+    struct cache *kept; /* by hash of code and features */
 };
 
 /* ---- the guest's imports ------------------------------------------------ */
@@ -80,7 +77,7 @@ struct lint *lint_open(struct engine *g, const char *guest_dir, struct str api,
                        struct err *e)
 {
     scoped(lint_close) struct lint *l = mem_new(sizeof *l);
-    pthread_mutex_init(&l->lock, NULL);
+    l->kept = cache_new(&kept_limits);
     l->guest = guest_new(g, guest_dir, &kind, api);
     return guest_load(l->guest, e) ? take(l) : NULL;
 }
@@ -89,11 +86,8 @@ void lint_close(struct lint *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; i < KEPT; i++)
-        if (l->kept[i].filled)
-            lint_findings_done(&l->kept[i].found);
     guest_free(l->guest);
-    pthread_mutex_destroy(&l->lock);
+    cache_free(l->kept);
     free(l);
 }
 
@@ -108,15 +102,6 @@ void lint_findings_init(struct lint_findings *f)
 void lint_findings_done(struct lint_findings *f)
 {
     buf_done(&f->json);
-}
-
-static void copy_findings(const struct lint_findings *from, struct lint_findings *to)
-{
-    buf_clear(&to->json);
-    buf_str(&to->json, buf_view(&from->json));
-    to->errors = from->errors;
-    to->warnings = from->warnings;
-    to->hints = from->hints;
 }
 
 /* Counts what the guest has found, and believes nothing else of it. */
@@ -165,33 +150,30 @@ static void key_of(struct str input, size_t code_size, uint32_t features,
         out[1 + i] ^= (unsigned char)(code_size >> 8 * i);
 }
 
-static bool find_kept(struct lint *l, const unsigned char *key, struct lint_findings *out)
+static bool find_kept(struct lint *l, struct str key, struct lint_findings *out)
 {
-    bool found = false;
-    pthread_mutex_lock(&l->lock);
-    for (size_t i = 0; i < KEPT && !found; i++) {
-        const struct kept_answer *k = &l->kept[i];
-        found = k->filled && !memcmp(k->key, key, sizeof k->key);
-        if (found)
-            copy_findings(&k->found, out);
-    }
-    pthread_mutex_unlock(&l->lock);
-    return found;
+    struct kept_answer *k = cache_find(l->kept, key);
+    if (!k)
+        return false;
+    buf_str(&out->json, (struct str){k->json, k->size});
+    out->errors = k->errors;
+    out->warnings = k->warnings;
+    out->hints = k->hints;
+    cached_release(&k->cached);
+    return true;
 }
 
-static void keep(struct lint *l, const unsigned char *key, const struct lint_findings *f)
+static void keep(struct lint *l, struct str key, const struct lint_findings *f)
 {
-    if (f->json.n > KEPT_BYTES)
-        return;
-    pthread_mutex_lock(&l->lock);
-    struct kept_answer *k = &l->kept[l->next];
-    l->next = (l->next + 1) % KEPT;
-    if (!k->filled)
-        lint_findings_init(&k->found);
-    k->filled = true;
-    memcpy(k->key, key, sizeof k->key);
-    copy_findings(f, &k->found);
-    pthread_mutex_unlock(&l->lock);
+    struct kept_answer *k = mem_new(sizeof *k + f->json.n);
+    cached_init(&k->cached, f->json.n, NULL);
+    k->errors = f->errors;
+    k->warnings = f->warnings;
+    k->hints = f->hints;
+    k->size = f->json.n;
+    memcpy(k->json, f->json.at, f->json.n);
+    cache_put(l->kept, key, k);
+    cached_release(&k->cached);
 }
 
 static bool accepts(struct str code, struct err *e)
@@ -205,7 +187,8 @@ static bool accepts(struct str code, struct err *e)
 bool lint_check(struct lint *l, struct str code, struct str own, uint32_t features,
                 struct cancel *cancel, struct lint_findings *out, struct err *e)
 {
-    unsigned char key[CRYPTO_BLAKE2B];
+    unsigned char hash[CRYPTO_BLAKE2B];
+    const struct str key = {(const char *)hash, sizeof hash};
     scoped_buf struct buf input;
     buf_init(&input, LINT_CODE_MAX + OWN_MAX);
     if (!accepts(code, e))
@@ -214,7 +197,7 @@ bool lint_check(struct lint *l, struct str code, struct str own, uint32_t featur
     buf_str(&input, own);
     if (!buf_check(&input, "the code's names", e))
         return false;
-    key_of(buf_view(&input), code.n, features, key);
+    key_of(buf_view(&input), code.n, features, hash);
     if (find_kept(l, key, out))
         return true;
     uint64_t cells[3] = {input.n, features, code.n};

@@ -6,14 +6,15 @@
 
 #define WORKING_MEMORY ((size_t)192 << 20)
 
-#define FILE_BYTES ((size_t)8 << 20)
-static const struct stash_limits files = {(uint64_t)64 << 20, FILE_BYTES};
-static const struct store_limits usual = {
-    .memory_bytes = (size_t)16 << 20, .memory_count = 64, .file_bytes = FILE_BYTES};
+static const struct cache_limits usual = {.entries = 64,
+                                          .bytes = (size_t)16 << 20,
+                                          .folder = "typescript",
+                                          .disk_bytes = (uint64_t)64 << 20,
+                                          .file_bytes = STORE_FILE_BYTES};
 
 struct typescript {
     struct guest *guest;
-    struct store *store;
+    struct cache *store;
     struct buf version; /* of what makes the code: another makes other code */
     _Atomic uint64_t from_memory, from_disk, made;
 };
@@ -22,7 +23,7 @@ struct typescript *typescript_new(struct engine *g, const char *guest_dir)
 {
     struct typescript *t = mem_new(sizeof *t);
     t->guest = guest_new(g, guest_dir, &esbuild, STR(""));
-    t->store = store_new(&usual, stash_open("typescript", &files));
+    t->store = cache_new(&usual);
     buf_init(&t->version, 256);
     guest_put_version(t->guest, &t->version);
     return t;
@@ -32,7 +33,7 @@ void typescript_free(struct typescript *t)
 {
     if (!t)
         return;
-    store_free(t->store);
+    cache_free(t->store);
     guest_free(t->guest);
     buf_done(&t->version);
     free(t);
@@ -50,8 +51,8 @@ struct typescript_counts typescript_count(const struct typescript *t)
         .from_memory = t->from_memory, .from_disk = t->from_disk, .made = t->made};
 }
 
-static bool key_of(const struct typescript *t, struct str source, char key[STORE_KEY],
-                   struct err *e)
+static bool key_of(const struct typescript *t, struct str source,
+                   char key[CACHE_FILE_KEY], struct err *e)
 {
     scoped_buf struct buf all;
     buf_init(&all, source.n + 1024);
@@ -84,7 +85,7 @@ const struct typescript_code *typescript_transpile(struct typescript *t,
                                                    struct typescript_place *where,
                                                    struct err *e)
 {
-    char key[STORE_KEY];
+    char key[CACHE_FILE_KEY];
     bool on_disk;
     *where = (struct typescript_place){0};
     if (!str_is_utf8(source)) {
