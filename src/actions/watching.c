@@ -171,7 +171,7 @@ static void look_at_functions(struct watching *w)
 static void open_tools(struct watching *w)
 {
     struct err none = {0};
-    scoped(free) char *guests = tooling_guests(w->actions, &none);
+    const char *guests = actions_guests(w->actions, &none);
     if (guests)
         w->glance = catalogue_open(&(struct catalogue_options){.guest_dir = guests});
     w->tools = tools_state(w);

@@ -256,6 +256,8 @@ void cancel_off(struct cancel *c, struct cancel_stop *s);
 void cancel_fire(struct cancel *c);
 bool cancel_fired(const struct cancel *c);
 
+#include "base/once.h"
+
 /* ---- shares ------------------------------------------------------------- */
 
 /* May one caller, who has `mine` of the `all` places that are taken, have one more of

@@ -1,8 +1,6 @@
 /* Questions for PCRE2's guest (guest/pattern): a world of it a search. */
 #include "pattern/pattern.h"
 
-#include <pthread.h>
-
 #include "abi/abi.h"
 #include "guest/guest.h"
 
@@ -13,10 +11,9 @@ _Static_assert(2 * MATCHER_TEXT_MAX > PATTERN_TEXT_MAX, "one text may fill the r
 struct patterns {
     patterns_engine *engine;
     void *arg;
-    char *own_dir;        /* NULL: `engine` says it */
-    pthread_mutex_t lock; /* guards what follows while it is made */
-    struct engine *own;
-    struct guest *_Atomic guest;
+    char *own_dir;      /* NULL: `engine` says it */
+    struct engine *own; /* made with the guest */
+    struct once guest;
 };
 
 struct matcher {
@@ -45,7 +42,6 @@ struct patterns *patterns_new(patterns_engine *engine, void *arg)
     struct patterns *p = mem_new(sizeof *p);
     p->engine = engine;
     p->arg = arg;
-    pthread_mutex_init(&p->lock, NULL);
     return p;
 }
 
@@ -61,35 +57,27 @@ void patterns_free(struct patterns *p)
 {
     if (!p)
         return;
-    guest_free(atomic_load(&p->guest));
+    guest_free(once_peek(&p->guest));
     engine_close(p->own);
-    pthread_mutex_destroy(&p->lock);
     free(p->own_dir);
     free(p);
 }
 
 bool patterns_loaded(struct patterns *p)
 {
-    struct guest *u = atomic_load(&p->guest);
+    struct guest *u = once_peek(&p->guest);
     return u && guest_is_loaded(u);
 }
 
-static struct guest *need_guest(struct patterns *p, struct err *e)
+static void *make_guest(void *arg, struct err *e)
 {
-    struct guest *u = atomic_load_explicit(&p->guest, memory_order_acquire);
-    if (u)
-        return u;
+    const struct patterns *p = arg;
     const char *guest_dir = NULL;
-    pthread_mutex_lock(&p->lock);
-    u = atomic_load(&p->guest);
-    struct engine *g = u ? NULL : p->engine(p->arg, &guest_dir, e);
+    struct engine *g = p->engine(p->arg, &guest_dir, e);
     if (g)
-        u = guest_new(g, guest_dir, &kind, STR(""));
-    atomic_store_explicit(&p->guest, u, memory_order_release);
-    pthread_mutex_unlock(&p->lock);
-    if (!u)
-        err_wrap(e, "%s", kind.title);
-    return u;
+        return guest_new(g, guest_dir, &kind, STR(""));
+    err_wrap(e, "%s", kind.title);
+    return NULL;
 }
 
 /* ---- a world of it ------------------------------------------------------ */
@@ -97,7 +85,7 @@ static struct guest *need_guest(struct patterns *p, struct err *e)
 struct matcher *matcher_open(struct patterns *p, const struct matcher_limits *limits,
                              struct err *e)
 {
-    struct guest *u = need_guest(p, e);
+    struct guest *u = once_need(&p->guest, make_guest, p, e);
     if (!u)
         return NULL;
     scoped(matcher_close) struct matcher *m = mem_new(sizeof *m);
