@@ -10,7 +10,7 @@
  */
 #pragma once
 #include "base/base.h"
-#include "guard/guard.h"
+#include "caller/caller.h"
 #include "http/http.h"
 #include "json/json.h"
 

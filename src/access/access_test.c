@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "access/internal.h"
+#include "caller/caller.h"
 
 static char home[64];
 

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "access/oauth.h"
+#include "caller/caller.h"
 
 #define PER_SECOND 100u
 #define RUNNING 128u

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "access/internal.h"
+#include "caller/caller.h"
 
 #define LOCK_NAME "tokens.lock"
 #define LOCK_WAIT_MS 10000u

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "access/oauth.h"
+#include "caller/caller.h"
 
 #define SUB_MAX 255u     /* bytes (OpenID Connect Core, section 2) */
 #define SUB_AS_IT_IS 44u /* bytes that stand in a principal unchanged */

@@ -9,7 +9,9 @@
 #include "actions/calls.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
+#include "audit/audit.h"
 #include "crypto/crypto.h"
+#include "functions/functions.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
 

@@ -2,7 +2,10 @@
  * whole fits, and say how many more there were. */
 #include "actions/account.h"
 #include "actions/calls.h"
+#include "audit/audit.h"
+#include "caller/caller.h"
 #include "crypto/crypto.h"
+#include "functions/functions.h"
 #include "os/os.h"
 
 /* What the trail puts around the members: number, MAC, the line's end. */

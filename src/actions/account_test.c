@@ -11,6 +11,7 @@
 #include "actions/calls.h"
 #include "actions/home_test.h"
 #include "actions/places.h"
+#include "audit/audit.h"
 
 static struct actions *actions;
 static struct arena *arena;

@@ -18,6 +18,8 @@
 #include "actions/tooling.h"
 #include "actions/watching.h"
 #include "approvals/approvals.h"
+#include "audit/audit.h"
+#include "caller/caller.h"
 #include "egress/egress.h"
 #include "lint/lint.h"
 #include "os/os.h"

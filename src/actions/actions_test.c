@@ -12,6 +12,7 @@
 
 #include "actions/actions.h"
 #include "actions/home_test.h"
+#include "caller/caller.h"
 
 /* cmocka puts its own handlers before each test, in the place of wasmtime's, which
  * turn a guest's bad access into a trap. */

@@ -3,6 +3,7 @@
 
 #include "actions/api.h"
 #include "actions/calls.h"
+#include "caller/caller.h"
 
 /* ---- a call -------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include "actions/api.h"
 #include "actions/calls.h"
 #include "actions/tooling.h"
+#include "caller/caller.h"
 
 /* ---- the world besides the table ----------------------------------------- */
 

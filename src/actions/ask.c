@@ -7,6 +7,7 @@
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/places.h"
+#include "caller/caller.h"
 
 #define WORKING_MAX ((size_t)8 << 20)
 

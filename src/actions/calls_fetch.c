@@ -5,6 +5,7 @@
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/places.h"
+#include "caller/caller.h"
 #include "crypto/crypto.h"
 #include "egress/egress.h"
 

@@ -8,6 +8,7 @@
 #include "actions/calls.h"
 #include "actions/mounts.h"
 #include "actions/places.h"
+#include "caller/caller.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
 #include "vfs/vfs.h"

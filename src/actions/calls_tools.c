@@ -3,7 +3,6 @@
 #include "actions/calls.h"
 #include "actions/places.h"
 #include "actions/tooling.h"
-#include "os/os.h"
 
 EMBED(tools_js, "src/actions/tools.js");
 

@@ -13,6 +13,7 @@
 #include "actions/report.h"
 #include "actions/results.h"
 #include "actions/told.h"
+#include "caller/caller.h"
 #include "os/os.h"
 
 #define CODE_MAX ((size_t)1 << 20)

@@ -5,6 +5,7 @@
 #include "actions/checking.h"
 #include "actions/function_review.h"
 #include "actions/functioning.h"
+#include "functions/functions.h"
 
 #define BREAKS_MAX 100u /* callers that are looked at */
 

@@ -2,6 +2,7 @@
 #include "actions/calls.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
+#include "caller/caller.h"
 #include "crypto/crypto.h"
 
 #define CONVERSATION_MAX 512u /* bytes of what tells one from another */

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "functions/functions.h"
 #include "lint/lint.h"
 
 #define REVIEW_MAX ((size_t)512 << 10) /* bytes of one, as text */

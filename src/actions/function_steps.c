@@ -7,6 +7,7 @@
 #include "actions/function_text.h"
 #include "actions/places.h"
 #include "actions/watching.h"
+#include "caller/caller.h"
 #include "crypto/crypto.h"
 
 /* ---- what was asked for ----------------------------------------------------------- */

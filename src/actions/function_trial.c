@@ -12,6 +12,7 @@
 #include "actions/limits.h"
 #include "actions/places.h"
 #include "actions/report.h"
+#include "caller/caller.h"
 #include "os/os.h"
 
 #define TRY_MS 5000                /* for one run, waiting included, where nobody said */

@@ -3,6 +3,7 @@
 #include "actions/calls.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
+#include "caller/caller.h"
 #include "functions/functions.h"
 #include "os/os.h"
 

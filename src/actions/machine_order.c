@@ -3,7 +3,6 @@
 #include "actions/machines.h"
 #include "actions/places.h"
 #include "actions/streams.h"
-#include "os/os.h"
 
 /* ---- reading -------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "approvals/approvals.h"
+#include "caller/caller.h"
 #include "crypto/crypto.h"
-#include "os/os.h"
 #include "tools/tools.h"
 
 #define WHOLE_MAX ((size_t)64 << 20) /* of a request, to be hashed */

@@ -4,6 +4,7 @@
 #include "actions/account.h"
 #include "actions/calls.h"
 #include "actions/function_load.h"
+#include "caller/caller.h"
 
 #define PLACES_MAX 64u /* vaults that one evaluation may work in */
 

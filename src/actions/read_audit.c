@@ -2,6 +2,8 @@
  * credentials that say so, never for code. */
 #include "actions/calls.h"
 #include "actions/places.h"
+#include "audit/audit.h"
+#include "caller/caller.h"
 
 struct reading {
     const struct audit_filter *filter;

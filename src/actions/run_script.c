@@ -14,6 +14,7 @@
 #include "actions/places.h"
 #include "actions/report.h"
 #include "actions/told.h"
+#include "caller/caller.h"
 
 #define FUEL_USUAL 10000000000         /* about a second and a half of computing */
 #define REQUEST_MAX ((size_t)16 << 20) /* bytes of one call's arguments */

@@ -12,7 +12,6 @@
 
 #include "actions/calls.h"
 #include "actions/home_test.h"
-#include "os/os.h"
 
 #define SECRET "QUINCE" /* in whatever may not be told */
 

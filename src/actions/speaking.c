@@ -2,6 +2,7 @@
  * are written, and how far it is.
  */
 #include "actions/calls.h"
+#include "caller/caller.h"
 #include "os/os.h"
 
 /* ---- the console -------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include "actions/account.h"
 #include "actions/machines.h"
 #include "actions/tooling.h"
+#include "audit/audit.h"
+#include "caller/caller.h"
 #include "metrics/metrics.h"
 #include "os/os.h"
 #include "usage/usage.h"

@@ -11,7 +11,6 @@
 
 #include "actions/actions.h"
 #include "actions/home_test.h"
-#include "os/os.h"
 
 static struct actions *actions;
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "actions/places.h"
+#include "caller/caller.h"
 #include "os/os.h"
 
 #define KNOWN_MAX 2000u /* in the life of one process */

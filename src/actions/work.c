@@ -5,7 +5,6 @@
 #include "actions/functioning.h"
 #include "actions/places.h"
 #include "actions/watching.h"
-#include "os/os.h"
 
 struct work {
     struct action_call call;

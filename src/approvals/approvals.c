@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "crypto/crypto.h"
 #include "os/os.h"
 
 #define FOLDER "approvals"

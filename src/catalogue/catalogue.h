@@ -99,7 +99,6 @@ const char *tool_exit_means(const struct tool *t, uint32_t code);
  * of letters, digits and '_' that do not begin with a digit. One name that is not taken
  * makes them refuse the whole list. */
 bool tool_suits_clients(const struct tool *t);
-bool tool_parameter_suits_clients(struct str name);
 #define TOOL_CLIENTS_NAME_MAX 59u
 
 /* The enabled tool of that name which a call in this vault (an id; empty: none) means: the
@@ -168,7 +167,6 @@ SCOPED(tool_package, tool_package_close);
 const struct tool *tool_package_tool(const struct tool_package *p);
 const char *tool_package_sha256(const struct tool_package *p); /* of the ZIP */
 const char *tool_package_key(const struct tool_package *p); /* who signed; "": nobody */
-size_t tool_package_size(const struct tool_package *p);     /* bytes of the module */
 
 enum tool_replace {
     TOOL_NEW,          /* ERR_CONFLICT where the name is taken, also by a built-in one */

@@ -1,6 +1,7 @@
 /* Packages, and what a person does with them. */
 #include <stdio.h>
 
+#include "catalogue/internal.h"
 #include "catalogue/keys.h"
 #include "catalogue/manifest.h"
 #include "catalogue/package.h"

@@ -93,3 +93,5 @@ struct module *binary_open(struct catalogue *c, const struct work *w, struct err
 /* The one of that key, made when it is new; takes a reference. With the lock held. */
 struct binary *binary_share(struct catalogue *c, const struct binary *like);
 void binary_drop(struct catalogue *c, struct binary *code);
+
+size_t tool_package_size(const struct tool_package *p); /* bytes of the module */

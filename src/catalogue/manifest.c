@@ -445,7 +445,7 @@ static void check_parameter(struct check *c, const struct json *one, struct str 
         refuse_text(c, p, "has a flag and a position; one of them is accepted");
 }
 
-bool tool_parameter_suits_clients(struct str name)
+static bool parameter_suits_clients(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.at[i];
@@ -459,7 +459,7 @@ bool tool_parameter_suits_clients(struct str name)
 bool tool_suits_clients(const struct tool *t)
 {
     for (size_t i = 0; i < t->parameter_count; i++)
-        if (!tool_parameter_suits_clients(str_of(t->parameters[i].name)))
+        if (!parameter_suits_clients(str_of(t->parameters[i].name)))
             return false;
     return strlen(t->name) <= TOOL_CLIENTS_NAME_MAX;
 }
@@ -475,7 +475,7 @@ static void check_clients(struct check *c, const struct json *m,
         warn(c, &(struct place){.outer = whole, .key = STR("name")}, text);
     struct json_iter it = json_iter(json_get(json_get(m, "parameters"), "properties"));
     while (json_next(&it))
-        if (it.key.n && !tool_parameter_suits_clients(it.key))
+        if (it.key.n && !parameter_suits_clients(it.key))
             warn(c, &(struct place){.outer = properties, .key = it.key}, text);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "catalogue/catalogue.h"
+#include "catalogue/internal.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
 

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "checker/internal.h"
-#include "os/os.h"
 #include "json/json.h"
 
 /* cmocka puts its own handlers in the place of wasmtime's. */

@@ -4,6 +4,7 @@
 #include "actions/actions.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "json/json.h"
 
 #define WORDS_MAX 8
 #define TEXT_MAX ((size_t)4 << 20)

@@ -2,12 +2,13 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "approvals/approvals.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/person.h"
 #include "cli/tool.h"
 #include "desk/desk.h"
-#include "os/os.h"
+#include "guard/guard.h"
 #include "json/json.h"
 
 #define LIST_MAX ((size_t)64 << 20)

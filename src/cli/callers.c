@@ -2,6 +2,8 @@
 #include <stdio.h>
 
 #include "access/access.h"
+#include "audit/audit.h"
+#include "caller/caller.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "guard/guard.h"

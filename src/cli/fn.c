@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "approvals/approvals.h"
 #include "cli/options.h"
 #include "cli/subcommand.h"
 

@@ -4,7 +4,9 @@
 #include <stdio.h>
 
 #include "actions/actions.h"
+#include "approvals/approvals.h"
 #include "catalogue/catalogue.h"
+#include "guard/guard.h"
 
 void person_open(struct person *p)
 {

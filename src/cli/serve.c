@@ -6,6 +6,7 @@
 
 #include "access/access.h"
 #include "actions/actions.h"
+#include "caller/caller.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -16,7 +17,6 @@
 #include "mcp/mcp.h"
 #include "os/os.h"
 #include "rest/rest.h"
-#include "workspaces/workspaces.h"
 
 #define DRAIN_MS 6000u
 #define WORKERS 24u

@@ -3,10 +3,13 @@
 #include <stdio.h>
 
 #include "access/access.h"
+#include "caller/caller.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "guard/guard.h"
 #include "os/os.h"
 #include "vaults/vaults.h"
+#include "json/json.h"
 
 #define LIST_MEMORY ((size_t)64 << 20)
 #define SCOPES_USUAL "read,write,evaluate"

@@ -7,6 +7,7 @@
 #include "actions/actions.h"
 #include "cli/commands.h"
 #include "cli/subcommand.h"
+#include "engine/engine.h"
 #include "vaults/vaults.h"
 
 static const struct subcommand subcommands[] = {

@@ -11,6 +11,7 @@
 #include "desk/desk.h"
 #include "guard/guard.h"
 #include "os/os.h"
+#include "json/json.h"
 
 #define PROPOSAL_KEEP_MS ((int64_t)24 * 3600 * 1000)
 

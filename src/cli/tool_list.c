@@ -2,12 +2,11 @@
  * with nothing in it that could move a terminal's cursor. */
 #include <stdio.h>
 
-#include "approvals/approvals.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/tool.h"
 #include "guard/guard.h"
-#include "os/os.h"
+#include "json/json.h"
 
 #define LIST_BYTES ((size_t)64 << 20)
 

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/tool.h"
 #include "desk/desk.h"
+#include "guard/guard.h"
 
 /* A name that there is no tool of may be installed later, or misspelt. */
 static void warn_of_unknown(const char *name)

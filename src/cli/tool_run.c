@@ -12,6 +12,7 @@
 #include "cli/tool.h"
 #include "os/os.h"
 #include "tools/tools.h"
+#include "vfs/vfs.h"
 
 struct tool_call {
     const char *mounts[OPTION_REPEAT + 1], *env[OPTION_REPEAT + 1];

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "conformance/internal.h"
+#include "json/json.h"
 
 #define WORK_MAX ((size_t)1 << 20)
 #define QUESTIONS_MAX 4u

@@ -1,5 +1,6 @@
 /* The tables of resources and prompts. */
 #include "conformance/internal.h"
+#include "json/json.h"
 
 #define WORK_MAX ((size_t)1 << 20)
 

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "conformance/internal.h"
+#include "json/json.h"
 
 #define LINE_MAX 1024
 

@@ -3,7 +3,7 @@
 
 #include "catalogue/catalogue.h"
 #include "desk/desk.h"
-#include "os/os.h"
+#include "json/json.h"
 
 #define ENTRY_MAX ((size_t)1 << 20)
 

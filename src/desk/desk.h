@@ -40,9 +40,6 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
 bool desk_install(struct ward *w, struct catalogue *c, const struct tool_package *p,
                   const char *vault, enum tool_replace replace,
                   const struct tool_watch *watch, const char *by, struct err *e);
-/* tool_switch(), recorded. */
-bool desk_switch(struct ward *w, struct catalogue *c, const char *tool, const char *vault,
-                 bool on, const char *by, struct err *e);
 
 /* ---- links ------------------------------------------------------------------ */
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "os/os.h"
+#include "json/json.h"
 
 #define URL "http://127.0.0.1:7070"
 

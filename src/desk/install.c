@@ -1,7 +1,9 @@
 /* What a person does with tools, and its record in his own trail. */
 #include "catalogue/catalogue.h"
 #include "desk/desk.h"
+#include "desk/internal.h"
 #include "os/os.h"
+#include "json/json.h"
 
 bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
                       const char *vault, const char *sha256, const char *by,

@@ -49,3 +49,7 @@ bool desk_put_state(struct desk *d, struct buf *out, struct err *e);
 uint64_t desk_state(struct desk *d);
 /* A text that a stranger may have written, spelt out as at the terminal. */
 void put_spelt(struct json_writer *w, const char *key, struct str text);
+
+/* tool_switch(), recorded. */
+bool desk_switch(struct ward *w, struct catalogue *c, const char *tool, const char *vault,
+                 bool on, const char *by, struct err *e);

@@ -10,6 +10,7 @@
 #include "catalogue/catalogue.h"
 #include "desk/internal.h"
 #include "os/os.h"
+#include "json/json.h"
 
 #define COOKIE "cloche_person"
 #define KEY_HEADER "X-Cloche-Key"

@@ -1,6 +1,7 @@
 /* What the page shows, as JSON. Texts come spelt out, as at the terminal. */
 #include "catalogue/catalogue.h"
 #include "desk/internal.h"
+#include "json/json.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
 #define LIST_MAX ((size_t)64 << 20)

@@ -44,12 +44,6 @@ struct egress_rules *egress_rules_read(const struct json *network, struct err *e
 struct egress_rules *egress_rules_one(struct str url, bool near, struct err *e);
 void egress_rules_free(struct egress_rules *r); /* NULL is fine */
 SCOPED(egress_rules, egress_rules_free);
-/* false: whatever is asked will be refused. */
-bool egress_rules_any(const struct egress_rules *r);
-
-/* Would a request for this URL leave, as far as its text tells? false and ERR_INVALID
- * (no URL that can be fetched) or ERR_DENIED. */
-bool egress_allows(const struct egress_rules *r, struct str url, struct err *e);
 
 /* ---- requests ----------------------------------------------------------- */
 

@@ -198,3 +198,10 @@ bool loop_is_done(struct egress_loop *l, struct hop *h);
 /* It is done soon; called off unless it is done already. */
 void loop_call_off(struct egress_loop *l, struct hop *h);
 void loop_await(struct egress_loop *l, struct hop *h);
+
+/* false: whatever is asked will be refused. */
+bool egress_rules_any(const struct egress_rules *r);
+
+/* Would a request for this URL leave, as far as its text tells? false and ERR_INVALID
+ * (no URL that can be fetched) or ERR_DENIED. */
+bool egress_allows(const struct egress_rules *r, struct str url, struct err *e);

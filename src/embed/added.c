@@ -2,7 +2,9 @@
  * call them. */
 #include <stdio.h>
 
+#include "client/client.h"
 #include "embed/internal.h"
+#include "json/json.h"
 
 #define ANSWER_MEMORY ((size_t)256 << 20) /* to check an answer with */
 

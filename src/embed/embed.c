@@ -8,7 +8,7 @@
 
 #include "embed/internal.h"
 #include "engine/engine.h"
-#include "os/os.h"
+#include "json/json.h"
 
 /* ---- opening ------------------------------------------------------------------ */
 

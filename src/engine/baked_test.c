@@ -1,6 +1,7 @@
 /* Guests as they were baked, what is made ready of them, and modules that are closed when
  * nobody uses them. */
 #include "engine/fixture_test.h"
+#include "engine/internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

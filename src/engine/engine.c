@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "engine/internal.h"
-#include "os/os.h"
 
 /* Deep enough for the JavaScript guest to meet its own limit first, mostly. */
 #define WASM_STACK (ENGINE_THREAD_STACK / 2)

@@ -156,19 +156,6 @@ uint64_t module_memory_bytes(const struct module *m); /* with which its worlds b
 void module_close(struct module *m); /* NULL is fine; no world may be open */
 SCOPED(module, module_close);
 
-/* The same code with the memory that `w` has now as its image: for our own
- * baked guests only, between calls. The globals must be back at their initial
- * values (the shadow stack is, between calls). */
-struct module *module_freeze(struct world *w, struct err *e);
-
-struct module_counts {
-    uint64_t worlds;   /* opened so far */
-    uint64_t resets;   /* slots put back page by page */
-    uint64_t remaps;   /* slots mapped afresh instead */
-    uint64_t verified; /* resets that were compared with the image */
-    uint64_t slots;    /* now existing, in use or free */
-};
-struct module_counts module_count(const struct module *m);
 /* A module that is loaded when it is first used, and closed when it has not been for
  * engine_options.idle_ms. `load` runs under the loadable's lock, on the thread that needs
  * the module; `watch` is what that thread gave to loadable_take(), or NULL. Threads: safe. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/fixture_test.h"
+#include "engine/internal.h"
 
 #define AT ((uint64_t)2 * PAGE) /* where the image begins in the file */
 #define PAGES 256u

@@ -85,6 +85,14 @@ struct slot {
     uint64_t faults; /* and that thread's page faults then */
 };
 
+struct module_counts {
+    uint64_t worlds;   /* opened so far */
+    uint64_t resets;   /* slots put back page by page */
+    uint64_t remaps;   /* slots mapped afresh instead */
+    uint64_t verified; /* resets that were compared with the image */
+    uint64_t slots;    /* now existing, in use or free */
+};
+
 /* A slot of `size` accessible bytes, its content the image (or zeros).
  * NULL when the system has no more address space. */
 struct slot *slot_take(struct image *image, size_t size, size_t reserved,
@@ -220,3 +228,10 @@ void watchdog_move(struct watchdog *d, struct watch *w, uint64_t cpu_end_ns,
 void watchdog_tend(struct watchdog *d, uint64_t at_ns);
 /* Stops a watched world from outside (cancellation). */
 void watchdog_stop(struct watchdog *d, struct world *w, enum err_code why);
+
+/* The same code with the memory that `w` has now as its image: for our own
+ * baked guests only, between calls. The globals must be back at their initial
+ * values (the shadow stack is, between calls). */
+struct module *module_freeze(struct world *w, struct err *e);
+
+struct module_counts module_count(const struct module *m);

@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "engine/fixture_test.h"
+#include "engine/internal.h"
 
 static const enum engine_kind kinds[] = {ENGINE_OWN, ENGINE_FOREIGN, ENGINE_METERED};
 

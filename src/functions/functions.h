@@ -135,8 +135,6 @@ size_t function_count(const struct function_set *s);
 struct str function_set_hash(const struct function_set *s); /* another when anything is */
 /* The library whose function of the same name stands behind the vault's own `fn`. */
 struct str function_hides(const struct function_set *s, const struct function *fn);
-/* All that is wrong with the file, by line and column; nothing where it is sound. */
-bool functions_diagnose(struct functions *f, struct findings *out, struct err *e);
 
 /* ---- changing ------------------------------------------------------------ */
 

@@ -184,3 +184,6 @@ struct renaming {
 /* Appends code in which customFunctions.FROM is customFunctions.TO. true: it is another. */
 bool rename_uses(struct str code, const struct renaming *all, size_t count,
                  struct buf *out);
+
+/* All that is wrong with the file, by line and column; nothing where it is sound. */
+bool functions_diagnose(struct functions *f, struct findings *out, struct err *e);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "functions/fixture_test.h"
+#include "functions/internal.h"
 
 /* A definition in which one field is `n` bytes, or entries, long. */
 static char *with_long(struct fixture *x, const char *field, size_t n)

@@ -10,6 +10,7 @@
 
 #include "guard/guard.h"
 #include "os/os.h"
+#include "json/json.h"
 
 static const char *const calls[] = {
     "notes.get",    "notes.list",         "notes.create",    "notes.update",

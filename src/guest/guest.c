@@ -184,23 +184,15 @@ static bool explain(const struct guest_world *w, const struct err *why, struct e
                    STR_ARGS(text));
 }
 
-bool guest_call(struct guest_world *w, const char *export, uint64_t *cells, size_t count,
-                void *head, size_t size, struct err *e)
-{
-    uint64_t cell = 0;
-    struct err why = {0};
-    return guest_answer(w->world, export, cells ? cells : &cell, count, head, size,
-                        &why) ||
-           explain(w, &why, e);
-}
-
 bool guest_ask(struct guest_world *w, struct str question, const char *export,
                uint64_t *cells, size_t count, void *head, size_t size, struct err *e)
 {
+    uint64_t cell = 0;
     struct err why = {0};
-    return guest_put(w->world, question, &why)
-               ? guest_call(w, export, cells, count, head, size, e)
-               : explain(w, &why, e);
+    return (guest_put(w->world, question, &why) &&
+            guest_answer(w->world, export, cells ? cells : &cell, count, head, size,
+                         &why)) ||
+           explain(w, &why, e);
 }
 
 /* ---- loading ------------------------------------------------------------ */

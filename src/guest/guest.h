@@ -90,9 +90,7 @@ void guest_close(struct guest_world *w); /* NULL is fine */
 SCOPED(guest_world, guest_close);
 struct world *guest_world(const struct guest_world *w);
 
-/* guest_answer(), failures in the kind's words; `cells` may be NULL where `count` is 0. */
-bool guest_call(struct guest_world *w, const char *export, uint64_t *cells, size_t count,
-                void *head, size_t size, struct err *e);
-/* The same after guest_put() of `question`. */
+/* guest_put() of `question` and guest_answer(), failures in the kind's words; `cells` may be
+ * NULL where `count` is 0. */
 bool guest_ask(struct guest_world *w, struct str question, const char *export,
                uint64_t *cells, size_t count, void *head, size_t size, struct err *e);

@@ -118,8 +118,6 @@ struct http_stream *http_stream_open(struct http_request *rq, struct http_respon
 bool http_stream_put(struct http_stream *st, struct str bytes);
 /* The response is whole: what waits is still sent. The handle is over. NULL is fine. */
 void http_stream_end(struct http_stream *st);
-/* What `admit` left for its request, until the handle is ended. */
-const void *http_stream_admitted(const struct http_stream *st);
 
 /* ---- a server ----------------------------------------------------------- */
 

@@ -133,11 +133,6 @@ void stream_handled(struct http_stream *st)
     pthread_mutex_unlock(&hub->lock);
 }
 
-const void *http_stream_admitted(const struct http_stream *st)
-{
-    return st->admitted;
-}
-
 /* ---- sending -------------------------------------------------------------- */
 
 static void wake(struct stream_hub *hub)

@@ -146,6 +146,10 @@ struct errand {
     enum keeping keeping; /* what its answer says of that */
 };
 
+struct call;
+struct front;
+typedef void call_runner(struct call *c, const struct front *f, struct reply *r);
+
 /* A tools/call, an errand or a batch of messages, that is checked but has yet to run. */
 struct call {
     struct mcp *m;
@@ -169,6 +173,7 @@ struct call {
     /* Instead of one call. All in it share one cancel: who cancels one of them
      * stops the rest too. */
     const struct json *batch;
+    call_runner *run; /* of a batch, and of subscriptions/listen; NULL: call_run_here() */
 
     /* Under the lock of `calls`. */
     struct call *before, *after;
@@ -210,6 +215,13 @@ enum {
     MCP_UNSUPPORTED_VERSION = -32022,
 };
 
+/* ---- batch.c ------------------------------------------------------------ */
+
+/* Leaves x->call for a batch of messages, or answers with an error. */
+void batch_prepare(struct exchange *x, const struct json *batch);
+
+/* ---- reply.c ------------------------------------------------------------ */
+
 /* Answers with an error and returns false. The HTTP status follows from code
  * and era. */
 bool reply_error(struct exchange *x, int code, const char *fmt, ...)
@@ -227,6 +239,8 @@ struct json_writer result_open_as(struct buf *out, const struct json *id,
 struct json_writer error_open(struct buf *out, const struct json *id, int code);
 /* The same for a message whose id could not be read. */
 struct json_writer unread_open(struct buf *out, const struct envelope *env, int code);
+/* How long what was answered may be kept, and for whom, in the era that wants it said. */
+void put_cache_hints(struct json_writer *w, enum era era, enum keeping how);
 
 /* ---- era.c -------------------------------------------------------------- */
 
@@ -251,19 +265,17 @@ bool era_check(struct exchange *x);
 bool era_check_header(struct exchange *x);
 bool era_check_notification(struct exchange *x);
 
-/* ---- methods.c ---------------------------------------------------------- */
-
 #define LOG_LEVELS                                                        \
     "debug, info, notice, warning, error, critical, alert and emergency " \
     "are accepted"
 /* The enum client_level of this name; LOG_UNASKED: there is none. */
 unsigned log_level_named(const struct json *name);
 
+/* ---- methods.c ---------------------------------------------------------- */
+
 /* Answers a request, or leaves a call. */
 void method_answer(struct exchange *x);
 void notification_take(struct exchange *x);
-/* How long what was answered may be kept, and for whom, in the era that wants it said. */
-void put_cache_hints(struct json_writer *w, enum era era, enum keeping how);
 
 /* ---- tools.c ------------------------------------------------------------- */
 
@@ -290,8 +302,6 @@ void call_prepare(struct exchange *x);
 struct call *call_leave(struct exchange *x, const struct action *action);
 /* The same for an errand, with the request's parameters. */
 void call_leave_errand(struct exchange *x, const struct errand *errand);
-/* Leaves x->call for a batch. */
-void call_prepare_batch(struct exchange *x, const struct json *batch);
 /* Who runs a call, and for whom. */
 struct front {
     const char *who;             /* named to the audit */
@@ -362,6 +372,5 @@ void trace_read(const struct json *meta, struct trace *out);
 /* ---- listen.c ----------------------------------------------------------- */
 
 void listen_prepare(struct exchange *x); /* subscriptions/listen */
-void listen_run(struct call *c, const struct front *f, struct reply *r);
 void resources_subscribe(struct exchange *x);
 void resources_unsubscribe(struct exchange *x);

@@ -162,3 +162,11 @@ bool era_check(struct exchange *x)
     look.env = &anew;
     return era_check_header(&look);
 }
+
+unsigned log_level_named(const struct json *name)
+{
+    unsigned i = 0;
+    while (i < CLIENT_LEVELS && !str_is(json_str(name), client_level_names[i]))
+        i++;
+    return i < CLIENT_LEVELS ? i : LOG_UNASKED;
+}

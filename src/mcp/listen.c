@@ -109,30 +109,7 @@ static void refuse(const struct call *c, struct reply *r, const struct err *e)
     r->status = ours ? 200 : 400;
 }
 
-/* ---- subscriptions/listen ----------------------------------------------- */
-
-void listen_prepare(struct exchange *x)
-{
-    unsigned hears;
-    struct err e = {0};
-    if (x->env->http && !x->env->events) {
-        reply_error(x, RPC_REQUEST,
-                    "Invalid Request: what subscriptions/listen answers is "
-                    "text/event-stream; Accept must allow that");
-        x->reply->status = 406;
-    } else if (!read_filter(json_get(x->params, "notifications"), &hears, &e)) {
-        reply_error(x, RPC_PARAMS, "%s", e.msg);
-    } else if (json_get(json_get(x->params, "notifications"), "taskIds") &&
-               !tasks_declared(x->params)) {
-        tasks_refuse(x);
-    } else {
-        struct call *c = call_leave(x, NULL);
-        c->listens = true;
-        c->hears = x->m->backend.library.hear ? hears : 0;
-    }
-}
-
-void listen_run(struct call *c, const struct front *f, struct reply *r)
+static void listen_run(struct call *c, const struct front *f, struct reply *r)
 {
     struct err e = {0};
     struct caller who = {.name = f->who,
@@ -159,6 +136,30 @@ void listen_run(struct call *c, const struct front *f, struct reply *r)
     json_close(&w);
     r->attached = true;
     f->attach(f->attach_arg, l, buf_view(&first));
+}
+
+/* ---- subscriptions/listen ----------------------------------------------- */
+
+void listen_prepare(struct exchange *x)
+{
+    unsigned hears;
+    struct err e = {0};
+    if (x->env->http && !x->env->events) {
+        reply_error(x, RPC_REQUEST,
+                    "Invalid Request: what subscriptions/listen answers is "
+                    "text/event-stream; Accept must allow that");
+        x->reply->status = 406;
+    } else if (!read_filter(json_get(x->params, "notifications"), &hears, &e)) {
+        reply_error(x, RPC_PARAMS, "%s", e.msg);
+    } else if (json_get(json_get(x->params, "notifications"), "taskIds") &&
+               !tasks_declared(x->params)) {
+        tasks_refuse(x);
+    } else {
+        struct call *c = call_leave(x, NULL);
+        c->listens = true;
+        c->run = listen_run;
+        c->hears = x->m->backend.library.hear ? hears : 0;
+    }
 }
 
 /* ---- the older era ------------------------------------------------------ */

@@ -42,17 +42,6 @@ static void put_common(const struct backend *b, struct buf *out)
     }
 }
 
-/* What is served to everybody does not change while the program runs, or it is told. */
-#define CACHE_MS 300000
-
-void put_cache_hints(struct json_writer *w, enum era era, enum keeping how)
-{
-    if (era != ERA_MODERN || how == KEEP_UNSAID)
-        return;
-    json_pair_int(w, "ttlMs", how == KEEP_NOT ? 0 : CACHE_MS);
-    json_pair_cstr(w, "cacheScope", how == KEEP_FOR_ALL ? "public" : "private");
-}
-
 static void put_capabilities(const struct exchange *x, struct json_writer *w)
 {
     bool changes = x->m->backend.library.hear != NULL;
@@ -143,14 +132,6 @@ static void answer_discover(struct exchange *x)
     put_instructions(x, &w);
     put_cache_hints(&w, x->era, x->m->backend.introduce ? KEEP_FOR_ONE : KEEP_FOR_ALL);
     result_close(&w, x->era);
-}
-
-unsigned log_level_named(const struct json *name)
-{
-    unsigned i = 0;
-    while (i < CLIENT_LEVELS && !str_is(json_str(name), client_level_names[i]))
-        i++;
-    return i < CLIENT_LEVELS ? i : LOG_UNASKED;
 }
 
 static void answer_log_level(struct exchange *x)

@@ -46,12 +46,6 @@ bool os_lock_file(int fd, unsigned timeout_ms, struct err *e)
     return wait_lock(fd, 0, "of a file", timeout_ms, e);
 }
 
-void os_unlock_file(int fd)
-{
-    struct flock range = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = 1};
-    (void)fcntl(fd, F_OFD_SETLK, &range);
-}
-
 void os_brief_mutex(pthread_mutex_t *m)
 {
     pthread_mutexattr_t attr;

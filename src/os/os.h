@@ -177,9 +177,8 @@ bool os_list(int dir, const char *name, os_walk_fn *each, void *arg, struct err 
  * ERR_IO. Open-file-description locks: they hold between threads too. */
 int os_lock(int dir, const char *name, uint64_t key, unsigned timeout_ms, struct err *e);
 /* The same on a file that is open for writing and stays so: its lock number 0, until
- * os_unlock_file(). Threads: the descriptor is one holder. */
+ * it is closed. Threads: the descriptor is one holder. */
 bool os_lock_file(int fd, unsigned timeout_ms, struct err *e);
-void os_unlock_file(int fd);
 /* Does another program hold a lock of flock(2) on the file? It is no lock of the above. */
 bool os_is_flocked(int dir, const char *name);
 

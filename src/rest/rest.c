@@ -1,5 +1,6 @@
 /* Requests over HTTP. */
 #include "rest/rest.h"
+#include "caller/caller.h"
 
 #define ANSWER_MAX ((size_t)64 << 20) /* bytes */
 

@@ -1,5 +1,4 @@
 /* Notes on the host calls that an evaluation makes, for its trace and for hints. */
-#include "os/os.h"
 #include "script/internal.h"
 
 #define HASHED_MAX 512u /* bytes of arguments; longer ones are compared with nothing */

@@ -5,8 +5,6 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "os/os.h"
-
 struct pipe {
     pthread_mutex_t lock;
     pthread_cond_t filled, drained;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "engine/engine.h"
 #include "os/os.h"
 #include "tools/internal.h"
 

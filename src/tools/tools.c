@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "os/os.h"
 #include "tools/internal.h"
 
 struct run {

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "os/os.h"
 #include "typescript/internal.h"
 
 /* cmocka puts its own handlers in the place of wasmtime's. */

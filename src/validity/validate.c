@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "validity/validity.h"
+#include "json/json.h"
 
 struct validation {
     const struct function *fn;

@@ -81,7 +81,7 @@ static int may_open(const struct vfs *v, const struct place *p, unsigned how)
     int failed = may_read(p, how) ? 0 : EACCES;
     if (failed || !changes)
         return failed;
-    failed = p->in.mount ? place_writable(v, p) : node_writable(v, p->node);
+    failed = p->in.mount ? place_writable(v, p) : node_writable(p->node);
     return !failed && !p->in.mount && !(how & VFS_WRITE) ? EINVAL : failed;
 }
 
@@ -204,7 +204,7 @@ int vfs_read(struct vfs_file *f, uint64_t offset, void *to, size_t n, size_t *go
 
 static int writable(const struct vfs_file *f)
 {
-    return !(f->how & VFS_WRITE) ? EBADF : f->node && f->vfs->sealed ? EROFS : 0;
+    return f->how & VFS_WRITE ? 0 : EBADF;
 }
 
 static int write_node(struct vfs_file *f, uint64_t offset, const void *from, size_t n)

@@ -43,7 +43,7 @@ struct vfs {
     struct changes *changes;
     uint64_t last_inode;
     uint32_t mount_count;
-    bool sealed, anywhere;
+    bool anywhere;
 };
 
 /* A node in no folder yet, with one reference; NULL: ENOSPC. */
@@ -180,7 +180,7 @@ void place_done(struct place *p);
 /* May something be changed in that folder? 0, EROFS, or ENOENT (it was removed). */
 int place_writable(const struct vfs *v, const struct place *p);
 /* May the file or folder in memory itself be changed? 0 or EROFS. */
-int node_writable(const struct vfs *v, const struct node *n);
+int node_writable(const struct node *n);
 /* The mount, overlay or data that a folder is in; NULL: none. */
 static inline struct mounted *place_home(const struct place *p)
 {
@@ -210,3 +210,6 @@ struct vfs_file {
 
 /* Counts `n` more bytes towards what may be written to mounts. */
 int vfs_spend(struct vfs *v, uint64_t n);
+
+/* Another limit than VFS_ALL_BYTES, before there are trees. For tests. */
+void vfs_limit_all(uint64_t bytes);

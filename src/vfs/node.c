@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include "os/os.h"
 #include "vfs/internal.h"
 
 static int64_t now_ns(void)

@@ -41,11 +41,6 @@ void vfs_follow_anywhere(struct vfs *v)
     v->anywhere = true;
 }
 
-void vfs_seal(struct vfs *v)
-{
-    v->sealed = true;
-}
-
 struct vfs_usage vfs_usage(const struct vfs *v)
 {
     return v->used;
@@ -288,10 +283,10 @@ int vfs_symlink(struct vfs *v, struct str target, struct vfs_file *base, struct 
 /* ---- removing ----------------------------------------------------------- */
 
 /* Is it what another mount, or the data, begins with? */
-static int covers(const struct vfs *v, const struct place *p)
+static int covers(const struct place *p)
 {
     return p->node && p->node->home != p->in.node->home
-               ? node_writable(v, p->node) ? EROFS : EBUSY
+               ? node_writable(p->node) ? EROFS : EBUSY
                : 0;
 }
 
@@ -299,7 +294,7 @@ static int removable(struct vfs *v, const struct place *p)
 {
     if (!p->exists || p->name_n == 0)
         return p->exists ? EBUSY : ENOENT;
-    int failed = covers(v, p);
+    int failed = covers(p);
     return failed ? failed : place_writable(v, p);
 }
 
@@ -398,7 +393,7 @@ static int move_place(struct vfs *v, const struct place *from, const struct plac
 {
     int failed = removable(v, from);
     if (!failed && to->exists)
-        failed = to->name_n == 0 ? EBUSY : covers(v, to);
+        failed = to->name_n == 0 ? EBUSY : covers(to);
     if (!failed)
         failed = place_writable(v, to);
     if (failed)
@@ -420,7 +415,7 @@ static int link_place(struct vfs *v, const struct place *from, const struct plac
     if (from->stat.type == VFS_FOLDER ||
         (from->stat.type == VFS_LINK && place_home(from)))
         return EPERM;
-    int failed = covers(v, from);
+    int failed = covers(from);
     if (!failed)
         failed = makeable(v, to);
     if (failed)
@@ -496,7 +491,7 @@ static int set_times(struct vfs *v, const struct place *p, int64_t accessed_ns,
                      int64_t modified_ns)
 {
     int failed = !p->exists     ? ENOENT
-                 : !p->in.mount ? node_writable(v, p->node)
+                 : !p->in.mount ? node_writable(p->node)
                                 : place_writable(v, p);
     if (failed || p->node)
         return failed ? failed : keep_times(v, p->node, accessed_ns, modified_ns);
@@ -518,7 +513,7 @@ int vfs_set_times(struct vfs *v, struct vfs_file *base, struct str path, bool fo
 
 int vfs_set_times_of(struct vfs_file *f, int64_t accessed_ns, int64_t modified_ns)
 {
-    if (f->mount ? !f->mount->writable : node_writable(f->vfs, f->node) != 0)
+    if (f->mount ? !f->mount->writable : node_writable(f->node) != 0)
         return EROFS;
     if (f->node)
         return keep_times(f->vfs, f->node, accessed_ns, modified_ns);

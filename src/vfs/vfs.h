@@ -46,7 +46,6 @@ struct vfs_quota {
 
 /* Contents in memory over all trees of the process: ENOSPC. One caller may have many. */
 #define VFS_ALL_BYTES ((uint64_t)2 << 30)
-void vfs_limit_all(uint64_t bytes); /* another than that, before there are trees */
 
 /* A tree that holds "/". Ends the program when there is no memory for that. */
 struct vfs *vfs_new(const struct vfs_quota *quota);
@@ -78,9 +77,6 @@ bool vfs_show(struct vfs *v, int dir, struct err *e);
 /* For a guest that has "/" open anyway: a link that stands beneath a base leads wherever
  * it says, also above the base, as it does without one. */
 void vfs_follow_anywhere(struct vfs *v);
-
-/* From now on nothing in memory can be changed any more (EROFS). */
-void vfs_seal(struct vfs *v);
 
 struct vfs_usage {
     uint64_t bytes, written;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "vfs/internal.h"
 #include "vfs/tree_test.h"
 
 static int make(void **state)
@@ -414,27 +415,6 @@ static void open_files_have_a_quota(void **state)
         vfs_close(f[i]);
 }
 
-static void a_sealed_tree_does_not_change(void **state)
-{
-    (void)state;
-    assert_int_equal(vfs_put(v, S("f"), S("x")), 0);
-    scoped(vfs_close) struct vfs_file *f = opened(NULL, "f", VFS_WRITE);
-    vfs_seal(v);
-    size_t n;
-    assert_int_equal(vfs_write(f, 0, "y", 1, &n), EROFS);
-    assert_int_equal(vfs_resize(f, 0), EROFS);
-    assert_int_equal(vfs_set_times_of(f, 0, 0), EROFS);
-    assert_int_equal(open_fails("f", VFS_WRITE), EROFS);
-    assert_int_equal(vfs_put(v, S("g"), S("")), EROFS);
-    assert_int_equal(vfs_mkdir(v, NULL, S("d")), EROFS);
-    assert_int_equal(vfs_unlink(v, NULL, S("f")), EROFS);
-    assert_int_equal(vfs_rename(v, NULL, S("f"), NULL, S("g")), EROFS);
-    assert_int_equal(vfs_link(v, NULL, S("f"), NULL, S("g")), EROFS);
-    assert_int_equal(vfs_symlink(v, S("f"), NULL, S("g")), EROFS);
-    assert_int_equal(vfs_set_times(v, NULL, S("f"), true, 1, 1), EROFS);
-    assert_string_equal(content("f"), "x");
-}
-
 static void times_are_kept(void **state)
 {
     (void)state;
@@ -485,7 +465,6 @@ int main(void)
         T(bytes_have_a_quota),
         T(files_have_a_quota),
         T(open_files_have_a_quota),
-        T(a_sealed_tree_does_not_change),
         T(times_are_kept),
         T(a_whole_file_fits_or_is_refused),
     };

@@ -309,9 +309,9 @@ void place_done(struct place *p)
     where_done(&p->in);
 }
 
-int node_writable(const struct vfs *v, const struct node *n)
+int node_writable(const struct node *n)
 {
-    return v->sealed || (n->home && !n->home->writable) ? EROFS : 0;
+    return n->home && !n->home->writable ? EROFS : 0;
 }
 
 int place_writable(const struct vfs *v, const struct place *p)
@@ -323,7 +323,5 @@ int place_writable(const struct vfs *v, const struct place *p)
         return EACCES;
     if (p->in.mount)
         return 0;
-    if (v->sealed)
-        return EROFS;
     return p->in.node != v->root && !p->in.node->parent ? ENOENT : 0;
 }

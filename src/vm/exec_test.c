@@ -1,5 +1,6 @@
 /* Commands, sessions and keyboards, over a machine that is a stand-in. */
 #include "vm/double_test.h"
+#include "vm/internal.h"
 #include "vm/many_test.h"
 
 static struct vms *all;

@@ -180,10 +180,14 @@ void input_end(struct vm *m, struct exec *x);
 
 /* Adds the hint to why a budget is used up. Answers false. */
 bool budget_refuse(const struct vm_budget *b, struct err *e);
+/* Without a lock: a machine has ended, and the keeper joins its thread. */
+void vms_notice(struct vms *s);
 
 /* ---- machines.c ------------------------------------------------------------------ */
 
-/* Without a lock: a machine has ended; its thread will be joined soon. */
-void vms_notice(struct vms *s);
 /* For tests, before the first machine: whoever has to be waited for, for less long. */
 void vms_hurry(struct vms *s, const struct patience *p);
+
+/* Waits until the command has begun, and while it takes nothing and 256 KB wait for it.
+ * false: the command has ended, or reads no more. */
+bool vm_keyboard_type(struct vm_keyboard *k, struct str bytes);

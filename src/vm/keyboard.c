@@ -3,8 +3,6 @@
  * the command's caller is busy with its output. */
 #include "vm/internal.h"
 
-#include "os/os.h"
-
 struct vm_keyboard {
     pthread_mutex_t lock; /* of all below; before vm.lock */
     pthread_cond_t changed;

@@ -75,14 +75,6 @@ static void *keep_house(void *arg)
     return NULL;
 }
 
-void vms_notice(struct vms *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->noticed = true;
-    pthread_cond_signal(&s->work);
-    pthread_mutex_unlock(&s->lock);
-}
-
 bool keeper_begin(struct vms *s, struct err *e)
 {
     if (s->has_keeper)

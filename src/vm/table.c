@@ -25,6 +25,14 @@ static void make_handle(char out[static VM_HANDLE])
     (void)snprintf(out, VM_HANDLE, "vm_%s", buf_cz(&text));
 }
 
+void vms_notice(struct vms *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->noticed = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+}
+
 bool budget_refuse(const struct vm_budget *b, struct err *e)
 {
     struct err why = *e;

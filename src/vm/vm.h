@@ -150,9 +150,6 @@ struct vm_keyboard;
 struct vm_keyboard *vm_keyboard_new(void);
 void vm_keyboard_free(struct vm_keyboard *k); /* after its command; NULL is fine */
 SCOPED(vm_keyboard, vm_keyboard_free);
-/* Waits until the command has begun, and while it takes nothing and 256 KB wait for it.
- * false: the command has ended, or reads no more. */
-bool vm_keyboard_type(struct vm_keyboard *k, struct str bytes);
 /* As many of the bytes as there is room for now, without waiting; 0 too once it ended. */
 size_t vm_keyboard_offer(struct vm_keyboard *k, struct str bytes);
 void vm_keyboard_end(struct vm_keyboard *k); /* no more bytes will come */

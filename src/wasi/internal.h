@@ -153,3 +153,12 @@ extern wasi_fn path_create_directory, path_filestat_get, path_filestat_set_times
     path_link, path_open, path_readlink, path_remove_directory, path_rename, path_symlink,
     path_unlink_file;
 extern wasi_fn poll_oneoff;
+
+/* Bytes that standard output and standard error had no room for. */
+uint64_t wasi_lost(const struct wasi *s);
+
+/* Did the guest end itself (proc_exit)? Its world_call() has failed then. */
+bool wasi_exited(const struct wasi *s, uint32_t *code);
+
+/* The errno of the specification for one of <errno.h>; EIO's for what it has not. */
+uint16_t wasi_errno(int posix);

@@ -63,8 +63,8 @@ struct wasi_options {
     wasi_ready_fn *ready; /* with `read`; NULL: it never waits */
     struct str input;
     /* Standard output and errors: `write` and `write_error`, or these bufs. What a buf
-     * has no room for is lost, wasi_lost() tells, and the program runs on. NULL of
-     * both: all is lost, untold. */
+     * has no room for is lost, and the program runs on. NULL of
+     * both: all is lost. */
     wasi_write_fn *write, *write_error;
     struct buf *output, *errors;
     void *stream_arg;
@@ -89,14 +89,7 @@ SCOPED(wasi, wasi_free);
 /* The imports for module_source. world_data() of the module's worlds must be a
  * struct wasi. */
 const struct engine_import *wasi_imports(size_t *count);
-/* Bytes that standard output and standard error had no room for. */
-uint64_t wasi_lost(const struct wasi *s);
 
-/* Did the guest end itself (proc_exit)? Its world_call() has failed then. */
-bool wasi_exited(const struct wasi *s, uint32_t *code);
 /* Runs a command: its "_start". true, also when it ended itself: *code is its exit code.
  * false and *e as world_call(). */
 bool wasi_run(struct world *w, uint32_t *code, struct err *e);
-
-/* The errno of the specification for one of <errno.h>; EIO's for what it has not. */
-uint16_t wasi_errno(int posix);

@@ -247,7 +247,6 @@ enum {
     NOTEMPTY = 55,
     NOTSOCK = 57,
     PERM = 63,
-    ROFS = 69,
     SPIPE = 70,
     NOTCAPABLE = 76,
 };
@@ -602,13 +601,10 @@ static void the_right_to_set_a_size_alone_is_no_wish_to_write(void **state)
 {
     (void)state;
     (void)open_at("f", OF_CREATE, READS | WRITES);
-    vfs_seal(v);
     uint32_t fd = open_at("f", 0, READS | BIT(RIGHT_SET_SIZE));
     set_iov(0, BYTES, 1);
     assert_int_equal(CALL(fd_read, fd, IOV, 1, ANSWER), OK);
     assert_int_equal(CALL(fd_filestat_set_size, fd, 0), INVAL);
-    assert_int_equal(try_open("f", 0, READS | WRITES), ROFS);
-    assert_int_equal(try_open("f", OF_TRUNCATE, READS), ROFS);
 }
 
 /* As ftruncate() says it. */

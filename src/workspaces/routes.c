@@ -1,6 +1,7 @@
 /* The table of routes, and the way of a request through it. */
 #include <stdio.h>
 
+#include "caller/caller.h"
 #include "crypto/crypto.h"
 #include "workspaces/route.h"
 
