@@ -85,7 +85,9 @@ static int run_command(const char *name, int argc, char **argv,
             return commands[i].run ? commands[i].run(argc, argv)
                                    : commands[i].serve(argc, argv, extras);
     }
-    return cli_fail_name(NULL, name, names, LENGTH(commands));
+    struct err e = {0};
+    (void)cli_no_command(NULL, name, names, LENGTH(commands), &e);
+    return cli_fail(&e);
 }
 
 /* It gives up the right to open files before it calls what is loaded. */

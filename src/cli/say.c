@@ -71,10 +71,9 @@ struct cloche_options *cli_options(const char *const *vaults, const char *const 
     return o;
 }
 
-int cli_fail_name(const char *of, const char *name, const char *const *names,
-                  size_t count)
+bool cli_no_command(const char *of, const char *name, const char *const *names,
+                    size_t count, struct err *e)
 {
-    struct err e = {0};
     scoped_buf struct buf known;
     buf_init(&known, 400);
     for (size_t i = 0; i < count; i++)
@@ -83,12 +82,10 @@ int cli_fail_name(const char *of, const char *name, const char *const *names,
     char command[100];
     (void)snprintf(command, sizeof command, "cloche %s%s%.60s", of ? of : "",
                    of ? " " : "", name);
-    if (near)
-        err_set(&e, ERR_INVALID, "there is no '%s'; did you mean '%s'?", command, near);
-    else
-        err_set(&e, ERR_INVALID, "there is no '%s'; known here: %s", command,
-                buf_cz(&known));
-    return cli_fail(&e);
+    return near ? err_set(e, ERR_INVALID, "there is no '%s'; did you mean '%s'?", command,
+                          near)
+                : err_set(e, ERR_INVALID, "there is no '%s'; known here: %s", command,
+                          buf_cz(&known));
 }
 
 /* ---- signals ----------------------------------------------------------- */
