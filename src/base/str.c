@@ -15,6 +15,11 @@ bool str_is(struct str a, const char *b)
     return str_eq(a, str_of(b));
 }
 
+bool str_same(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || strncasecmp(a.at, b.at, a.n) == 0);
+}
+
 bool str_starts(struct str s, const char *prefix)
 {
     size_t n = strlen(prefix);

@@ -1,7 +1,6 @@
 /* A request from its first line to its last byte, on the library's threads:
  * who may not come in is refused, the body is collected, the route is asked.
  */
-#include <strings.h>
 
 #include "http/server.h"
 
@@ -155,7 +154,7 @@ static bool check_path(struct http_request *rq)
 static bool check_length(struct http_request *rq)
 {
     struct str coding = http_header(rq, "Transfer-Encoding");
-    if (coding.at && (coding.n != 7 || strncasecmp(coding.at, "chunked", 7) ||
+    if (coding.at && (!str_same(coding, STR("chunked")) ||
                       http_header_count(rq, "Transfer-Encoding") > 1))
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
                               "Transfer-Encoding may be chunked, once, and nothing else");

@@ -7,7 +7,6 @@
  * name, and joins folded lines wrongly; but it parses in place, so that its buffer still holds
  * every byte of the head, with NULs for the colons and line ends that it understood.
  */
-#include <strings.h>
 
 #include "http/server.h"
 
@@ -16,25 +15,19 @@ static const char *const single[] = {
     "Host",      "Origin",         "Content-Type",      "Content-Length", "Authorization",
     "X-API-Key", "Sec-Fetch-Site", "Transfer-Encoding", "Mcp-Session-Id"};
 
-static bool same_name(struct str a, const char *name, size_t n)
-{
-    return a.n == n && strncasecmp(a.at, name, n) == 0;
-}
-
 struct str http_header(const struct http_request *rq, const char *name)
 {
-    size_t n = strlen(name);
     for (unsigned i = 0; i < rq->n_fields; i++)
-        if (same_name(rq->fields[i].name, name, n))
+        if (str_same(rq->fields[i].name, str_of(name)))
             return rq->fields[i].value;
     return (struct str){0};
 }
 
 size_t http_header_count(const struct http_request *rq, const char *name)
 {
-    size_t n = strlen(name), count = 0;
+    size_t count = 0;
     for (unsigned i = 0; i < rq->n_fields; i++)
-        count += same_name(rq->fields[i].name, name, n);
+        count += str_same(rq->fields[i].name, str_of(name));
     return count;
 }
 
