@@ -670,8 +670,7 @@ static bool fit_answer(struct actions *a, const struct action_row *row,
     scoped_buf struct buf part;
     buf_init(&part, out->json.ceiling);
     out->whole_bytes = out->json.n;
-    if (!results_keep(a->results, who, buf_view(&out->json),
-                      (int64_t)(os_mono_ns() / 1000000), out->whole))
+    if (!results_keep(a->results, who, buf_view(&out->json), os_mono_ms(), out->whole))
         out->whole[0] = '\0';
     struct err large = {0};
     if ((!row->shorten ||

@@ -123,15 +123,10 @@ static bool write_context(const struct json *context, struct buf *out, struct er
     return buf_check(out, "context", e);
 }
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(os_mono_ns() / 1000000);
-}
-
 void evaluation_put_aside(const struct action_call *c, struct evaluation *v,
                           struct script_outcome *o)
 {
-    results_tidy(c->actions->results, now_ms());
+    results_tidy(c->actions->results, os_mono_ms());
     if (!o->success || o->result.n <= RESULT_MAX)
         return;
     o->success = false;
@@ -142,7 +137,7 @@ void evaluation_put_aside(const struct action_call *c, struct evaluation *v,
                o->result.n, RESULT_MAX);
     buf_str(&o->preview, str_cut(buf_view(&o->result), PREVIEW_MAX));
     v->result_bytes = o->result.n;
-    (void)results_keep(c->actions->results, c->who, buf_view(&o->result), now_ms(),
+    (void)results_keep(c->actions->results, c->who, buf_view(&o->result), os_mono_ms(),
                        v->resource);
     buf_clear(&o->result);
 }

@@ -68,13 +68,6 @@ static void fill_streams(void)
         (void)close(fd);
 }
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-    while (*words && strcmp(word, *words) != 0)
-        words++;
-    return *words != NULL;
-}
-
 static int run_command(const char *name, int argc, char **argv,
                        const struct cli_extras *extras)
 {
@@ -113,12 +106,14 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
     const char *name = argc > 1 ? argv[1] : "help";
-    bool asks = is_one_of(name, (const char *const[]){"--help", "-h", "help", NULL});
+    bool asks =
+        str_is_one_of(str_of(name), (const char *const[]){"--help", "-h", "help", NULL});
     if (asks && argc < 3) {
         help();
         return argc < 2 ? EXIT_WRONG : EXIT_DONE;
     }
-    if (is_one_of(name, (const char *const[]){"--version", "-V", "version", NULL})) {
+    if (str_is_one_of(str_of(name),
+                      (const char *const[]){"--version", "-V", "version", NULL})) {
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }

@@ -1,14 +1,6 @@
 /* Writes definitions: one order of fields for files, versions and answers. */
 #include "functions/internal.h"
 
-static bool is_one_of(struct str key, const char *const *known)
-{
-    for (size_t i = 0; known[i]; i++)
-        if (str_is(key, known[i]))
-            return true;
-    return false;
-}
-
 /* What somebody else has put there. */
 void put_unknown(const struct json *source, const char *const *known,
                  struct json_writer *out)
@@ -16,7 +8,7 @@ void put_unknown(const struct json *source, const char *const *known,
     struct json_iter it =
         json_is(source, JSON_OBJECT) ? json_iter(source) : (struct json_iter){0};
     while (json_next(&it))
-        if (!is_one_of(it.key, known)) {
+        if (!str_is_one_of(it.key, known)) {
             json_key_str(out, it.key);
             json_put(out, it.value);
         }

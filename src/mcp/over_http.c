@@ -76,8 +76,7 @@ static bool has_session(struct mcp *m, const struct http_request *rq, struct ses
 {
     struct str id = http_header(rq, "Mcp-Session-Id");
     struct session found;
-    if (!id.at ||
-        !sessions_find(&m->sessions, id, (int64_t)(os_mono_ns() / 1000000), &found) ||
+    if (!id.at || !sessions_find(&m->sessions, id, os_mono_ms(), &found) ||
         strcmp(found.owner, owner_of(rq)) != 0)
         return false;
     *out = found;
