@@ -60,7 +60,7 @@ def test_a_person_keeps_the_list(cloche, two):
     missing = run(cloche, "vault", "add", two[0] / "none")
     assert missing.returncode == 1
     wrong = run(cloche, "vault", "drop", "a")
-    assert wrong.returncode == 2 and "list, add, use and remove" in wrong.stderr
+    assert wrong.returncode == 2 and "list, add, use, remove" in wrong.stderr
 
 
 def test_a_link_to_a_listed_folder_is_that_folder(cloche, two, tmp_path):

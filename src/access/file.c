@@ -65,18 +65,6 @@ struct str token_id(struct str text)
     return is_hex(id) ? id : STR("");
 }
 
-static bool is_name(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.at[i];
-        bool letter =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (i == 0 || (c != '.' && c != '_' && c != '-')))
-            return false;
-    }
-    return s.n > 0 && s.n <= TOKEN_NAME_MAX;
-}
-
 /* ---- reading ------------------------------------------------------------ */
 
 static bool is_damaged(const char *why, struct err *e)
@@ -132,7 +120,8 @@ static bool read_token(const struct json *v, struct arena *a, struct token *t)
                         .name = json_str(json_get(v, "name")),
                         .hash = json_str(json_get(v, "hash"))};
     struct str level = json_str(json_get(v, "level"));
-    return t->id.n == TOKEN_ID && is_hex(t->id) && is_name(t->name) &&
+    return t->id.n == TOKEN_ID && is_hex(t->id) &&
+           str_is_name(t->name, "._-", TOKEN_NAME_MAX) &&
            level_named(level.at, &t->level) &&
            read_scopes(json_get(v, "scopes"), &t->scopes) &&
            read_vaults(json_get(v, "vaults"), a, &t->vaults, &why) &&
@@ -281,7 +270,7 @@ static bool change_write(const struct change *c, struct err *e)
 
 static bool check_wish(const struct token_wish *w, int64_t now_ms, struct err *e)
 {
-    if (!is_name(str_of(w->name)))
+    if (!str_is_name(str_of(w->name), "._-", TOKEN_NAME_MAX))
         return err_set(e, ERR_INVALID,
                        "name '%.60s' is none for a token: 1 to %u letters, digits, '.', "
                        "'_' and '-', the first a letter or digit",

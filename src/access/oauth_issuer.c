@@ -5,6 +5,7 @@
 
 #include "access/oauth.h"
 #include "egress/egress.h"
+#include "uri/uri.h"
 
 #define METADATA_MAX ((size_t)256 * 1024) /* bytes */
 #define METADATA_MEMORY ((size_t)16 << 20)
@@ -12,26 +13,12 @@
 
 /* ---- its URL ------------------------------------------------------------ */
 
-/* Scheme, host and port. */
-static struct str origin_of(struct str url)
+static bool is_loopback(struct str url)
 {
-    const char *host = memmem(url.at, url.n, "://", 3);
-    size_t n = host ? (size_t)(host + 3 - url.at) : url.n;
-    while (n < url.n && !strchr("/?#", url.at[n]))
-        n++;
-    return (struct str){url.at, n};
-}
-
-static bool is_loopback(struct str origin)
-{
-    static const char *const names[] = {"http://127.0.0.1", "http://localhost",
-                                        "http://[::1]"};
-    for (size_t i = 0; i < LENGTH(names); i++) {
-        size_t n = strlen(names[i]);
-        if (str_starts(origin, names[i]) && (origin.n == n || origin.at[n] == ':'))
-            return true;
-    }
-    return false;
+    struct uri u;
+    return uri_read(url, &u) && str_is(u.scheme, "http") &&
+           (str_is(u.host, "127.0.0.1") || str_is(u.host, "localhost") ||
+            str_is(u.host, "[::1]"));
 }
 
 static bool is_plain(struct str url)
@@ -44,9 +31,10 @@ static bool is_plain(struct str url)
 
 bool issuer_check(const char *url, struct err *e)
 {
-    struct str all = str_of(url), origin = origin_of(all);
-    if (all.n <= ISSUER_MAX && is_plain(all) &&
-        (is_loopback(origin) || (str_starts(origin, "https://") && origin.n > 8)))
+    struct uri u;
+    struct str all = str_of(url);
+    if (all.n <= ISSUER_MAX && is_plain(all) && uri_read(all, &u) &&
+        (is_loopback(all) || str_is(u.scheme, "https")))
         return true;
     return err_set(
         e, ERR_INVALID,
@@ -60,14 +48,17 @@ size_t issuer_places(const char *url, char out[static ISSUER_PLACES][ISSUER_MAX 
 {
     static const char oauth[] = "/.well-known/oauth-authorization-server",
                       openid[] = "/.well-known/openid-configuration";
-    struct str all = str_of(url), origin = origin_of(all);
-    while (all.n > origin.n && all.at[all.n - 1] == '/')
-        all.n--;
-    struct str path = {all.at + origin.n, all.n - origin.n};
+    struct uri u;
+    (void)uri_read(str_of(url), &u); /* issuer_check() has */
+    struct str path = u.rest;
+    while (path.n && path.at[path.n - 1] == '/')
+        path.n--;
     const size_t room = ISSUER_MAX + 64;
-    (void)snprintf(out[0], room, "%.*s%s%.*s", STR_ARGS(origin), oauth, STR_ARGS(path));
-    (void)snprintf(out[1], room, "%.*s%s%.*s", STR_ARGS(origin), openid, STR_ARGS(path));
-    (void)snprintf(out[2], room, "%.*s%s", STR_ARGS(all), openid);
+    (void)snprintf(out[0], room, "%.*s%s%.*s", STR_ARGS(u.origin), oauth, STR_ARGS(path));
+    (void)snprintf(out[1], room, "%.*s%s%.*s", STR_ARGS(u.origin), openid,
+                   STR_ARGS(path));
+    (void)snprintf(out[2], room, "%.*s%.*s%s", STR_ARGS(u.origin), STR_ARGS(path),
+                   openid);
     return path.n ? 3 : 2;
 }
 
@@ -81,11 +72,11 @@ const char *issuer_keys_url(const char *issuer, struct str metadata, struct aren
         return NULL;
     struct str said = json_str(json_get(v, "issuer")),
                keys = json_str(json_get(v, "jwks_uri"));
-    bool local = is_loopback(origin_of(str_of(issuer)));
+    bool local = is_loopback(str_of(issuer));
     if (!str_is(said, issuer))
         err_set(e, ERR_INVALID, "its metadata is of another issuer, '%.*s'",
                 STR_ARGS(str_cut(said, 100)));
-    else if (!str_starts(keys, "https://") && !(local && is_loopback(origin_of(keys))))
+    else if (!str_starts(keys, "https://") && !(local && is_loopback(keys)))
         err_set(e, ERR_INVALID, "its metadata names no https jwks_uri");
     else
         return str_cz(keys, a, e);
@@ -155,7 +146,9 @@ struct jwks *issuer_fetch(const char *issuer, const struct cancel *cancel, struc
     const char *url = find_keys_url(issuer, cancel, a, e);
     if (!url)
         return NULL;
-    bool near = str_eq(origin_of(str_of(url)), origin_of(str_of(issuer)));
-    near |= is_loopback(origin_of(str_of(url))); /* then the issuer is there, too */
+    struct uri keys, own;
+    bool near = uri_read(str_of(url), &keys) && uri_read(str_of(issuer), &own) &&
+                str_eq(keys.origin, own.origin);
+    near |= is_loopback(str_of(url)); /* then the issuer is there, too */
     return fetch(url, near, cancel, &body, e) ? jwks_read(buf_view(&body), e) : NULL;
 }

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "access/oauth.h"
 #include "caller/caller.h"
@@ -89,7 +88,7 @@ static bool is_access_token(struct str typ)
 {
     static const char *const types[] = {"at+jwt", "application/at+jwt", "JWT"};
     for (size_t i = 0; i < LENGTH(types); i++)
-        if (typ.n == strlen(types[i]) && !strncasecmp(typ.at, types[i], typ.n))
+        if (str_same(typ, str_of(types[i])))
             return true;
     return false;
 }

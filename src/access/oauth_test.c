@@ -412,6 +412,9 @@ static void only_the_issuers_own_metadata_names_its_keys(void **state)
     assert_null(keys_url(*state, "https://I", metadata));
     assert_null(keys_url(*state, "https://i", plain));
     assert_string_equal(keys_url(*state, "http://[::1]", local), "http://[::1]/k");
+    assert_null(keys_url(*state, "http://[::1]",
+                         "{\"issuer\":\"http://[::1]\","
+                         "\"jwks_uri\":\"http://127.0.0.1:1@elsewhere/k\"}"));
     assert_null(keys_url(*state, "https://i", "[]"));
     assert_null(keys_url(*state, "https://i", "{\"issuer\":\"https://i\"}"));
 }

@@ -132,14 +132,6 @@ static bool add_rows(struct actions *a, const struct actions_options *o, struct 
     return true;
 }
 
-static struct engine *pattern_engine(void *arg, const char **guest_dir, struct err *e)
-{
-    struct actions *a = arg;
-    struct engine *g = actions_engine(a, e);
-    *guest_dir = a->guest_dir;
-    return g;
-}
-
 struct actions *actions_open(const struct actions_options *o, struct err *e)
 {
     scoped(actions_close) struct actions *a = mem_new(sizeof *a);
@@ -151,19 +143,19 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&a->functions_lock, NULL);
     a->results = results_new();
-    a->cache = cache_new();
+    a->cache = answers_new();
     a->granted = granted_new();
     a->repeating = repeating_new();
     a->loop = egress_loop_new();
     if (!add_rows(a, o, e))
         return NULL;
     if (o->guest_dir)
-        a->guest_dir = mem_strdup(o->guest_dir);
+        atomic_init(&a->guest_dir.made, mem_strdup(o->guest_dir));
     struct guard_options guard = actions_guard_options();
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
-    a->patterns = patterns_new(pattern_engine, a);
+    a->patterns = patterns_new(actions_engine_at, a);
     a->vaults = vault_set_open(o, a->patterns, e);
     if (!a->vaults)
         return NULL;
@@ -195,30 +187,30 @@ void actions_close(struct actions *a)
     if (!a)
         return;
     watching_free(a->watching);
-    script_close(atomic_load(&a->script));
-    script_close(atomic_load(&a->runner));
-    lint_close(atomic_load(&a->lint));
-    typescript_free(a->typescript);
-    later_free(atomic_load(&a->later));
-    checker_free(atomic_load(&a->checker));
+    script_close(once_peek(&a->script));
+    script_close(once_peek(&a->runner));
+    lint_close(once_peek(&a->lint));
+    typescript_free(once_peek(&a->typescript));
+    later_free(once_peek(&a->later));
+    checker_free(once_peek(&a->checker));
     for (size_t i = 0; i < capability_count; i++)
         if (capabilities[i]->close)
             capabilities[i]->close(a);
     patterns_free(a->patterns);
-    engine_close(a->engine);
-    sessions_close(a->sessions);
+    engine_close(once_peek(&a->engine));
+    sessions_close(once_peek(&a->sessions));
     vault_set_close(a->vaults);
     guard_close(a->guard);
     telemetry_free(a->telemetry);
     arena_free(a->schemas);
-    approvals_close(a->approvals);
+    approvals_close(once_peek(&a->approvals));
     granted_free(a->granted);
     repeating_free(a->repeating);
     egress_loop_free(a->loop);
     results_free(a->results);
     cache_free(a->cache);
-    sql_pool_free(a->sql);
-    free(a->guest_dir);
+    sql_pool_free(once_peek(&a->sql));
+    free(once_peek(&a->guest_dir));
     free(a->ahead);
     pthread_cond_destroy(&a->lint_tried_now);
     pthread_mutex_destroy(&a->lock);
@@ -233,81 +225,80 @@ static uint64_t idle_ms(void)
     return ms > 0 && ms <= 86400000 ? (uint64_t)ms : 0;
 }
 
-/* What the guests need. Called with the lock held. */
-static bool make_engine(struct actions *a, struct err *e)
+static void *find_guests(void *arg, struct err *e)
 {
-    if (!a->guest_dir && !(a->guest_dir = actions_guest_dir(e)))
-        return false;
-    if (!a->ahead)
-        must(asprintf(&a->ahead, "%s/ahead", a->guest_dir) > 0);
+    (void)arg;
+    return actions_guest_dir(e);
+}
+
+const char *actions_guests(struct actions *a, struct err *e)
+{
+    return once_need(&a->guest_dir, find_guests, NULL, e);
+}
+
+static void *make_engine(void *arg, struct err *e)
+{
+    struct actions *a = arg;
+    const char *guests = actions_guests(a, e);
+    if (!guests)
+        return NULL;
+    free(a->ahead);
+    must(asprintf(&a->ahead, "%s/ahead", guests) > 0);
     struct engine_options options = {
         .ahead = a->ahead, .make_ready = a->makes_ready, .idle_ms = idle_ms()};
-    return a->engine || (a->engine = engine_open(&options, e));
+    return engine_open(&options, e);
 }
 
 struct engine *actions_engine(struct actions *a, struct err *e)
 {
-    pthread_mutex_lock(&a->lock);
-    struct engine *engine = make_engine(a, e) ? a->engine : NULL;
-    pthread_mutex_unlock(&a->lock);
-    return engine;
+    return once_need(&a->engine, make_engine, a, e);
 }
 
-static struct script *make_script(struct actions *a, struct err *e)
+struct engine *actions_engine_at(void *arg, const char **guest_dir, struct err *e)
+{
+    struct actions *a = arg;
+    struct engine *g = actions_engine(a, e);
+    *guest_dir = once_peek(&a->guest_dir);
+    return g;
+}
+
+static void *make_script(void *arg, struct err *e)
 {
     size_t count;
+    const char *guests;
     const struct script_row *rows = host_call_rows(&count);
-    return make_engine(a, e) ? script_open(a->engine, a->guest_dir, rows, count, e)
-                             : NULL;
+    struct engine *g = actions_engine_at(arg, &guests, e);
+    return g ? script_open(g, guests, rows, count, e) : NULL;
 }
 
 struct script *actions_script(struct actions *a, struct err *e)
 {
-    struct script *s = atomic_load_explicit(&a->script, memory_order_acquire);
-    if (s)
-        return s;
-    pthread_mutex_lock(&a->lock);
-    s = atomic_load(&a->script);
-    if (!s && (s = make_script(a, e)))
-        atomic_store_explicit(&a->script, s, memory_order_release);
-    pthread_mutex_unlock(&a->lock);
-    return s;
+    return once_need(&a->script, make_script, a, e);
+}
+
+static void *make_sql(void *arg, struct err *e)
+{
+    const char *guests = actions_guests(arg, e);
+    return guests ? sql_pool_new(guests) : NULL;
 }
 
 struct sql_pool *actions_sql(struct actions *a, struct err *e)
 {
-    pthread_mutex_lock(&a->lock);
-    if (!a->guest_dir)
-        a->guest_dir = actions_guest_dir(e);
-    if (!a->sql && a->guest_dir)
-        a->sql = sql_pool_new(a->guest_dir);
-    struct sql_pool *p = a->sql;
-    pthread_mutex_unlock(&a->lock);
-    return p;
+    return once_need(&a->sql, make_sql, a, e);
 }
 
 struct script *actions_runner(struct actions *a, struct err *e)
 {
-    struct script *s = atomic_load_explicit(&a->runner, memory_order_acquire);
-    if (s)
-        return s;
-    pthread_mutex_lock(&a->lock);
-    s = atomic_load(&a->runner);
-    if (!s && make_engine(a, e) && (s = make_runner(a->engine, a->guest_dir, e)))
-        atomic_store_explicit(&a->runner, s, memory_order_release);
-    pthread_mutex_unlock(&a->lock);
-    return s;
+    return once_need(&a->runner, make_runner, a, e);
 }
 
 struct lint *actions_lint(struct actions *a, struct err *e)
 {
-    struct lint *l = atomic_load_explicit(&a->lint, memory_order_acquire);
+    struct lint *l = once_peek(&a->lint);
     if (l)
         return l;
+    l = once_need(&a->lint, make_lint, a, e);
     pthread_mutex_lock(&a->lock);
-    l = atomic_load(&a->lint);
-    if (!l && make_engine(a, e) && (l = make_lint(a->engine, a->guest_dir, e)))
-        atomic_store_explicit(&a->lint, l, memory_order_release);
     a->lint_tried = true;
     pthread_cond_broadcast(&a->lint_tried_now);
     pthread_mutex_unlock(&a->lock);
@@ -316,47 +307,54 @@ struct lint *actions_lint(struct actions *a, struct err *e)
 
 struct lint *actions_lint_soon(struct actions *a, unsigned ms)
 {
-    struct lint *l = atomic_load_explicit(&a->lint, memory_order_acquire);
+    struct lint *l = once_peek(&a->lint);
     if (l)
         return l;
     uint64_t until = os_mono_ns() + ms * UINT64_C(1000000);
     struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
                           .tv_nsec = (long)(until % 1000000000u)};
-    int late = pthread_mutex_clocklock(&a->lock, CLOCK_MONOTONIC, &at);
-    if (late)
-        return NULL; /* who has it makes something that takes long */
+    int late = 0;
+    pthread_mutex_lock(&a->lock);
     while (!a->lint_tried && !late)
         late = pthread_cond_timedwait(&a->lint_tried_now, &a->lock, &at);
     pthread_mutex_unlock(&a->lock);
-    return atomic_load_explicit(&a->lint, memory_order_acquire);
+    return once_peek(&a->lint);
+}
+
+static void *make_typescript(void *arg, struct err *e)
+{
+    const char *guests;
+    struct engine *g = actions_engine_at(arg, &guests, e);
+    return g ? typescript_new(g, guests) : NULL;
 }
 
 struct typescript *actions_typescript(struct actions *a, struct err *e)
 {
-    pthread_mutex_lock(&a->lock);
-    if (!a->typescript && make_engine(a, e))
-        a->typescript = typescript_new(a->engine, a->guest_dir);
-    struct typescript *t = a->typescript;
-    pthread_mutex_unlock(&a->lock);
-    return t;
+    return once_need(&a->typescript, make_typescript, a, e);
+}
+
+static void *make_approvals(void *arg, struct err *e)
+{
+    (void)arg;
+    return approvals_open(e);
 }
 
 struct approvals *actions_approvals(struct actions *a, struct err *e)
 {
-    pthread_mutex_lock(&a->lock);
-    if (!a->approvals)
-        a->approvals = approvals_open(e);
-    struct approvals *p = a->approvals;
-    pthread_mutex_unlock(&a->lock);
-    return p;
+    return once_need(&a->approvals, make_approvals, NULL, e);
+}
+
+static void *make_later(void *arg, struct err *e)
+{
+    (void)e;
+    return later_new(arg);
 }
 
 /* Only what lives long has things checked in the background. */
 void actions_serves(struct actions *a)
 {
-    struct later *none = NULL, *made = later_new(a);
-    if (!atomic_compare_exchange_strong(&a->later, &none, made))
-        later_free(made);
+    struct err none = {0};
+    (void)once_need(&a->later, make_later, a, &none);
 }
 
 void actions_warm(struct actions *a)
@@ -651,8 +649,7 @@ static bool fit_answer(struct actions *a, const struct action_row *row,
     scoped_buf struct buf part;
     buf_init(&part, out->json.ceiling);
     out->whole_bytes = out->json.n;
-    if (!results_keep(a->results, who, buf_view(&out->json),
-                      (int64_t)(os_mono_ns() / 1000000), out->whole))
+    if (!results_keep(a->results, who, buf_view(&out->json), os_mono_ms(), out->whole))
         out->whole[0] = '\0';
     struct err large = {0};
     if ((!row->shorten ||
@@ -755,9 +752,10 @@ static void check_evaluation(struct actions *a, struct check_list *l)
               : why.n ? why.at
                       : e.msg);
     buf_done(&out.json);
-    if (!a->engine)
+    const struct engine *g = once_peek(&a->engine);
+    if (!g)
         return;
-    enum engine_memory memory = engine_memory_used(a->engine);
+    enum engine_memory memory = engine_memory_used(g);
     char detail[80];
     (void)snprintf(detail, sizeof detail, "%s%s", engine_memory_name(memory),
                    memory == ENGINE_MEMORY_SLOTS ? "" : ": works, but slower");

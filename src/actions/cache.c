@@ -5,58 +5,17 @@
 
 #define ARGUMENTS_MAX ((size_t)64 << 20)
 
-/* Newest use first. */
-struct entry {
-    struct entry *next;
-    char key[CRYPTO_HASH_HEX];
-    size_t result_size, logs_size;
-    char bytes[]; /* the result, then the logs */
+struct kept_answer {
+    struct cached cached;
+    size_t result_size;
+    struct str bytes; /* the result, then the logs */
 };
 
-struct cache {
-    pthread_mutex_t lock;
-    struct entry *first;
-    size_t count, bytes;
-};
-
-struct cache *cache_new(void)
+struct cache *answers_new(void)
 {
-    struct cache *c = mem_new(sizeof *c);
-    pthread_mutex_init(&c->lock, NULL);
-    return c;
-}
-
-static size_t entry_size(const struct entry *x)
-{
-    return sizeof *x + x->result_size + x->logs_size;
-}
-
-/* Takes it out of the list; the caller's now. */
-static struct entry *unlink_entry(struct cache *c, struct entry **at)
-{
-    struct entry *x = *at;
-    *at = x->next;
-    c->count--;
-    c->bytes -= entry_size(x);
-    return x;
-}
-
-static void push(struct cache *c, struct entry *x)
-{
-    x->next = c->first;
-    c->first = x;
-    c->count++;
-    c->bytes += entry_size(x);
-}
-
-void cache_free(struct cache *c)
-{
-    if (!c)
-        return;
-    while (c->first)
-        free(unlink_entry(c, &c->first));
-    pthread_mutex_destroy(&c->lock);
-    free(c);
+    const size_t bytes = (size_t)32 << 20; /* results and logs together */
+    return cache_new(&(struct cache_limits){
+        .entries = 256, .bytes = bytes, .one_bytes = bytes / 4 - 1});
 }
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -101,9 +60,9 @@ static bool put_key(const struct action_call *c, struct buf *out)
     return !out->failed;
 }
 
-struct cache_key cache_key(const struct action_call *c)
+struct answer_key answer_key(const struct action_call *c)
 {
-    struct cache_key key = {.usable = false};
+    struct answer_key key = {.usable = false};
     scoped_buf struct buf text;
     buf_init(&text, ARGUMENTS_MAX);
     if (may_use(c) && put_key(c, &text)) {
@@ -115,59 +74,34 @@ struct cache_key cache_key(const struct action_call *c)
 
 /* ---- finding and keeping ------------------------------------------------- */
 
-static struct entry **find(struct cache *c, const struct cache_key *key)
+bool answer_find(struct cache *c, const struct answer_key *key,
+                 struct script_outcome *out)
 {
-    struct entry **at = &c->first;
-    while (*at && memcmp((*at)->key, key->hex, sizeof key->hex) != 0)
-        at = &(*at)->next;
-    return at;
-}
-
-bool cache_find(struct cache *c, const struct cache_key *key, struct script_outcome *out)
-{
-    if (!key->usable)
+    struct kept_answer *a = key->usable ? cache_find(c, str_of(key->hex)) : NULL;
+    if (!a)
         return false;
-    pthread_mutex_lock(&c->lock);
-    struct entry **at = find(c, key);
-    bool found = *at != NULL;
-    if (found) {
-        struct entry *x = unlink_entry(c, at);
-        push(c, x);
-        buf_put(&out->result, x->bytes, x->result_size);
-        buf_put(&out->logs, x->bytes + x->result_size, x->logs_size);
-        out->success = true;
-    }
-    pthread_mutex_unlock(&c->lock);
-    return found;
+    buf_put(&out->result, a->bytes.at, a->result_size);
+    buf_put(&out->logs, a->bytes.at + a->result_size, a->bytes.n - a->result_size);
+    out->success = true;
+    cached_release(&a->cached);
+    return true;
 }
 
-static void drop_last(struct cache *c)
-{
-    struct entry **at = &c->first;
-    while ((*at)->next)
-        at = &(*at)->next;
-    free(unlink_entry(c, at));
-}
-
-void cache_keep(struct cache *c, const struct cache_key *key,
-                const struct script_outcome *o)
+void answer_keep(struct cache *c, const struct answer_key *key,
+                 const struct script_outcome *o)
 {
     size_t n = o->result.n + o->logs.n;
-    struct entry *x = key->usable && n < CACHE_BYTES / 4 ? malloc(sizeof *x + n) : NULL;
-    if (!x)
+    struct kept_answer *a = key->usable ? malloc(sizeof *a + n) : NULL;
+    if (!a)
         return;
-    *x = (struct entry){.result_size = o->result.n, .logs_size = o->logs.n};
-    memcpy(x->key, key->hex, sizeof x->key);
+    char *to = (char *)(a + 1);
+    a->bytes = (struct str){to, n};
+    a->result_size = o->result.n;
     if (o->result.n)
-        memcpy(x->bytes, o->result.at, o->result.n);
+        memcpy(to, o->result.at, o->result.n);
     if (o->logs.n)
-        memcpy(x->bytes + o->result.n, o->logs.at, o->logs.n);
-    pthread_mutex_lock(&c->lock);
-    struct entry **old = find(c, key);
-    if (*old)
-        free(unlink_entry(c, old));
-    push(c, x);
-    while (c->count > CACHE_ENTRIES || c->bytes > CACHE_BYTES)
-        drop_last(c);
-    pthread_mutex_unlock(&c->lock);
+        memcpy(to + o->result.n, o->logs.at, o->logs.n);
+    cached_init(&a->cached, n, NULL);
+    cache_put(c, str_of(key->hex), a);
+    cached_release(&a->cached);
 }

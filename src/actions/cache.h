@@ -9,24 +9,22 @@
  */
 #pragma once
 #include "actions/internal.h"
+#include "cache/cache.h"
 #include "crypto/crypto.h"
 
-#define CACHE_ENTRIES 256u
-#define CACHE_BYTES ((size_t)32 << 20) /* results and logs together */
+/* At most 256 of them and 32 MB, none of 8 MB or more. */
+struct cache *answers_new(void);
 
-struct cache;
-struct cache *cache_new(void);
-void cache_free(struct cache *c); /* NULL is fine */
-
-struct cache_key {
+struct answer_key {
     bool usable; /* else nothing is found or kept */
     char hex[CRYPTO_HASH_HEX];
 };
 /* Of this call, as the vault is now. Unusable where the call did not ask for it, has a
  * session, a trace or the network, or where the policy has no cache. */
-struct cache_key cache_key(const struct action_call *c);
+struct answer_key answer_key(const struct action_call *c);
 
 /* Copies a kept answer's result and logs to the outcome. false: there is none. */
-bool cache_find(struct cache *c, const struct cache_key *key, struct script_outcome *out);
-void cache_keep(struct cache *c, const struct cache_key *key,
-                const struct script_outcome *o);
+bool answer_find(struct cache *c, const struct answer_key *key,
+                 struct script_outcome *out);
+void answer_keep(struct cache *c, const struct answer_key *key,
+                 const struct script_outcome *o);

@@ -14,7 +14,7 @@ static struct cache *cache;
 static int begin(void **state)
 {
     (void)state;
-    cache = cache_new();
+    cache = answers_new();
     return 0;
 }
 
@@ -25,31 +25,31 @@ static int end(void **state)
     return 0;
 }
 
-static struct cache_key key_of(unsigned n)
+static struct answer_key key_of(unsigned n)
 {
-    struct cache_key key = {.usable = true};
+    struct answer_key key = {.usable = true};
     (void)snprintf(key.hex, sizeof key.hex, "%064u", n);
     return key;
 }
 
 static void keep(unsigned n, size_t size)
 {
-    struct cache_key key = key_of(n);
+    struct answer_key key = key_of(n);
     struct script_outcome o;
     script_outcome_init(&o);
     while (o.result.n < size)
         buf_char(&o.result, (char)('0' + n % 10));
     buf_cstr(&o.logs, "[7]");
-    cache_keep(cache, &key, &o);
+    answer_keep(cache, &key, &o);
     script_outcome_done(&o);
 }
 
 static bool finds(unsigned n, size_t size)
 {
-    struct cache_key key = key_of(n);
+    struct answer_key key = key_of(n);
     struct script_outcome o;
     script_outcome_init(&o);
-    bool found = cache_find(cache, &key, &o);
+    bool found = answer_find(cache, &key, &o);
     if (found) {
         assert_true(o.success);
         assert_int_equal(o.result.n, size);
@@ -76,21 +76,21 @@ static void what_is_kept_is_found_with_its_logs(void **state)
 static void an_unusable_key_finds_and_keeps_nothing(void **state)
 {
     (void)state;
-    struct cache_key none = {.usable = false};
+    struct answer_key none = {.usable = false};
     struct script_outcome o;
     script_outcome_init(&o);
-    cache_keep(cache, &none, &o);
-    assert_false(cache_find(cache, &none, &o));
+    answer_keep(cache, &none, &o);
+    assert_false(answer_find(cache, &none, &o));
     script_outcome_done(&o);
 }
 
 static void the_longest_unused_goes_when_there_are_too_many(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < CACHE_ENTRIES; i++)
+    for (unsigned i = 0; i < 256u; i++)
         keep(i, 1);
     assert_true(finds(0, 1)); /* used: not the oldest any more */
-    keep(CACHE_ENTRIES, 1);
+    keep(256u, 1);
     assert_true(finds(0, 1));
     assert_false(finds(1, 1));
     assert_true(finds(2, 1));
@@ -99,13 +99,13 @@ static void the_longest_unused_goes_when_there_are_too_many(void **state)
 static void the_longest_unused_go_when_they_are_too_large(void **state)
 {
     (void)state;
-    enum { LARGE = CACHE_BYTES / 5 };
+    enum { LARGE = ((size_t)32 << 20) / 5 };
     for (unsigned i = 0; i < 5; i++)
         keep(i, LARGE);
     assert_false(finds(0, LARGE)); /* five of them, and what they are held with */
     assert_true(finds(1, LARGE));
-    keep(9, CACHE_BYTES / 4);
-    assert_false(finds(9, CACHE_BYTES / 4)); /* one alone may not fill it */
+    keep(9, ((size_t)32 << 20) / 4);
+    assert_false(finds(9, ((size_t)32 << 20) / 4)); /* one alone may not fill it */
 }
 
 int main(void)

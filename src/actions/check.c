@@ -139,13 +139,17 @@ static void write_api(struct buf *out)
     json_close(&w);
 }
 
-struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e)
+void *make_lint(void *actions, struct err *e)
 {
+    const char *guests;
+    struct engine *g = actions_engine_at(actions, &guests, e);
+    if (!g)
+        return NULL;
     scoped_buf struct buf api;
     buf_init(&api, API_TEXT_MAX);
     write_api(&api);
     return buf_check(&api, "the linter's table", e)
-               ? lint_open(g, guest_dir, buf_view(&api), e)
+               ? lint_open(g, guests, buf_view(&api), e)
                : NULL;
 }
 
@@ -318,7 +322,7 @@ static struct lint *lint_for(const struct action_call *c, const struct script_re
                  !str_is(buf_view(&o->result), "null");
     if (c->place->permit.policy->lint == POLICY_LINT_OFF || q->code.n > WARN_MAX || small)
         return NULL;
-    if (atomic_load(&c->actions->later)) /* a server: it is being loaded */
+    if (once_peek(&c->actions->later)) /* a server: it is being loaded */
         return actions_lint_soon(c->actions, WARN_WAIT_MS);
     return o->stats.host_calls && (may_lack_await(q->code, answered) ||
                                    may_hold_promise(q->code, buf_view(&o->result)))

@@ -19,8 +19,12 @@
 
 /* ---- the checker ----------------------------------------------------------- */
 
-static struct checker *make_checker(struct actions *a, struct engine *g)
+static void *make_checker(void *actions, struct err *e)
 {
+    const char *guests;
+    struct engine *g = actions_engine_at(actions, &guests, e);
+    if (!g)
+        return NULL;
     struct buf texts[CHECKING_PARTS];
     struct str views[CHECKING_PARTS];
     for (size_t i = 0; i < CHECKING_PARTS; i++) {
@@ -28,7 +32,7 @@ static struct checker *make_checker(struct actions *a, struct engine *g)
         api_write_part(i ? 1u << (i - 1) : 0, &texts[i]);
         views[i] = buf_view(&texts[i]);
     }
-    struct checker *c = checker_new(g, a->guest_dir, views, CHECKING_PARTS);
+    struct checker *c = checker_new(g, guests, views, CHECKING_PARTS);
     for (size_t i = 0; i < CHECKING_PARTS; i++)
         buf_done(&texts[i]);
     return c;
@@ -36,18 +40,7 @@ static struct checker *make_checker(struct actions *a, struct engine *g)
 
 struct checker *actions_checker(struct actions *a, struct err *e)
 {
-    struct checker *c = atomic_load_explicit(&a->checker, memory_order_acquire);
-    struct engine *g = c ? NULL : actions_engine(a, e);
-    if (c || !g)
-        return c;
-    pthread_mutex_lock(&a->lock);
-    c = atomic_load(&a->checker);
-    if (!c) {
-        c = make_checker(a, g);
-        atomic_store_explicit(&a->checker, c, memory_order_release);
-    }
-    pthread_mutex_unlock(&a->lock);
-    return c;
+    return once_need(&a->checker, make_checker, a, e);
 }
 
 /* ---- what one evaluation finds besides --------------------------------------- */

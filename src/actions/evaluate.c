@@ -117,15 +117,10 @@ static bool write_context(const struct json *context, struct buf *out, struct er
     return buf_check(out, "context", e);
 }
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(os_mono_ns() / 1000000);
-}
-
 void evaluation_put_aside(const struct action_call *c, struct evaluation *v,
                           struct script_outcome *o)
 {
-    results_tidy(c->actions->results, now_ms());
+    results_tidy(c->actions->results, os_mono_ms());
     if (!o->success || o->result.n <= RESULT_MAX)
         return;
     o->success = false;
@@ -136,32 +131,32 @@ void evaluation_put_aside(const struct action_call *c, struct evaluation *v,
                o->result.n, RESULT_MAX);
     buf_str(&o->preview, str_cut(buf_view(&o->result), PREVIEW_MAX));
     v->result_bytes = o->result.n;
-    (void)results_keep(c->actions->results, c->who, buf_view(&o->result), now_ms(),
+    (void)results_keep(c->actions->results, c->who, buf_view(&o->result), os_mono_ms(),
                        v->resource);
     buf_clear(&o->result);
 }
 
 /* The same answer as before, where there is one. */
-static bool answer_again(const struct action_call *c, struct cache_key *key,
+static bool answer_again(const struct action_call *c, struct answer_key *key,
                          struct evaluation *v, struct script_outcome *o)
 {
     uint64_t start = os_mono_ns();
-    *key = cache_key(c);
-    v->cached = cache_find(c->actions->cache, key, o);
+    *key = answer_key(c);
+    v->cached = answer_find(c->actions->cache, key, o);
     o->stats.total_ms = (double)(os_mono_ns() - start) / 1e6;
     return v->cached;
 }
 
 /* What only read, of a vault that is still what it was then. */
-static void keep_answer(const struct action_call *c, const struct cache_key *key,
+static void keep_answer(const struct action_call *c, const struct answer_key *key,
                         const struct evaluation *v, const struct script_outcome *o)
 {
     if (!key->usable || v->cached || !o->success || o->changed || o->logs_dropped ||
         atomic_load(&v->unsteady) || v->told.n)
         return;
-    struct cache_key now = cache_key(c);
+    struct answer_key now = answer_key(c);
     if (now.usable && !strcmp(now.hex, key->hex))
-        cache_keep(c->actions->cache, key, o);
+        answer_keep(c->actions->cache, key, o);
 }
 
 /* Does the result itself show how a command ended? */
@@ -186,7 +181,7 @@ static bool run(const struct action_call *c, struct script *script,
     q->perform_arg = &v;
     struct script_outcome o;
     script_outcome_init(&o);
-    struct cache_key key;
+    struct answer_key key;
     bool ran = answer_again(c, &key, &v, &o) || language_run(c, script, q, &o, e) ||
                kept_refuse(kept, &o, e);
     if (ran) {

@@ -27,7 +27,7 @@ struct machines {
 /* Beside the folder of the guests. */
 static char *image_folder(struct actions *a, struct err *e)
 {
-    scoped(free) char *guests = tooling_guests(a, e);
+    const char *guests = actions_guests(a, e);
     char *path = NULL;
     if (guests)
         must(asprintf(&path, "%s/../vm", guests) > 0);
@@ -46,8 +46,9 @@ static char *image_cache(void)
     return folder;
 }
 
-static struct machines *open_machines(struct actions *a, struct err *e)
+static void *open_machines(void *arg, struct err *e)
 {
+    struct actions *a = arg;
     struct engine *engine = actions_engine(a, e);
     scoped(free) char *image = engine ? image_folder(a, e) : NULL;
     scoped(free) char *cache = image_cache();
@@ -71,14 +72,7 @@ static void free_machines(struct machines *m)
 
 static struct machines *machines_of(struct actions *a, struct err *e)
 {
-    struct machines *m = atomic_load_explicit(&a->machines, memory_order_acquire);
-    if (m)
-        return m;
-    struct machines *none = NULL, *made = open_machines(a, e);
-    if (!made || atomic_compare_exchange_strong(&a->machines, &none, made))
-        return made;
-    free_machines(made); /* another thread was first */
-    return none;
+    return once_need(&a->machines, open_machines, a, e);
 }
 
 struct vms *actions_machines(struct actions *a, struct err *e)
@@ -89,7 +83,7 @@ struct vms *actions_machines(struct actions *a, struct err *e)
 
 void machines_close(struct actions *a)
 {
-    free_machines(atomic_load(&a->machines));
+    free_machines(once_peek(&a->machines));
 }
 
 bool machines_ready(struct actions *a, struct err *e)
@@ -100,7 +94,7 @@ bool machines_ready(struct actions *a, struct err *e)
 
 struct vms_totals machines_total(struct actions *a)
 {
-    struct machines *m = atomic_load_explicit(&a->machines, memory_order_acquire);
+    struct machines *m = once_peek(&a->machines);
     return m ? vms_total(m->all) : (struct vms_totals){0};
 }
 

@@ -182,17 +182,12 @@ bool results_read(struct results *r, const struct caller *who, struct str uri,
 #define PIECE_USUAL 50000
 #define PIECE_MAX 500000
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(os_mono_ns() / 1000000);
-}
-
 bool actions_resource(struct actions *a, const struct caller *who, struct str uri,
                       struct buf *out, struct err *e)
 {
     size_t next, total;
-    return results_read(a->results, who, uri, 0, RESULT_KEPT_MAX, now_ms(), out, &next,
-                        &total, e);
+    return results_read(a->results, who, uri, 0, RESULT_KEPT_MAX, os_mono_ms(), out,
+                        &next, &total, e);
 }
 
 bool action_read_result(const struct action_call *c, struct answer *out, struct err *e)
@@ -203,8 +198,8 @@ bool action_read_result(const struct action_call *c, struct answer *out, struct 
     size_t next = 0, total = 0;
     scoped_buf struct buf text;
     buf_init(&text, PIECE_MAX + 64);
-    if (!results_read(c->actions->results, c->who, uri, offset, limit, now_ms(), &text,
-                      &next, &total, e))
+    if (!results_read(c->actions->results, c->who, uri, offset, limit, os_mono_ms(),
+                      &text, &next, &total, e))
         return false;
     struct json_writer w = json_writer(&out->json);
     json_open_object(&w);

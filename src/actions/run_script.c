@@ -43,9 +43,11 @@ static const char wrap[] =
 static const struct script_row rows[] = {
     {.name = "host.call", .sync = true, .wrap = wrap}};
 
-struct script *make_runner(struct engine *g, const char *guest_dir, struct err *e)
+void *make_runner(void *actions, struct err *e)
 {
-    return script_open_metered(g, guest_dir, rows, LENGTH(rows), e);
+    const char *guests;
+    struct engine *g = actions_engine_at(actions, &guests, e);
+    return g ? script_open_metered(g, guests, rows, LENGTH(rows), e) : NULL;
 }
 
 /* Text is sent as it stands, everything else as JSON. */

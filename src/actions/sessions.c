@@ -8,17 +8,19 @@
 #define SESSION_BYTES_MAX ((uint64_t)64 << 20)
 #define SESSION_WAIT_MS 10000u
 
-/* Opened when first needed: most processes never do. */
-static struct sessions *store_of(struct actions *a, struct err *e)
+static void *make_store(void *arg, struct err *e)
 {
-    pthread_mutex_lock(&a->lock);
-    if (!a->sessions)
-        a->sessions = sessions_open(e);
-    struct sessions *s = a->sessions;
-    pthread_mutex_unlock(&a->lock);
+    (void)arg;
+    struct sessions *s = sessions_open(e);
     if (!s)
         err_wrap(e, "sessions");
     return s;
+}
+
+/* Opened when first needed: most processes never do. */
+static struct sessions *store_of(struct actions *a, struct err *e)
+{
+    return once_need(&a->sessions, make_store, NULL, e);
 }
 
 static struct session_limits limits_of(const struct policy *p)

@@ -22,8 +22,7 @@ struct telemetry {
     const char *tool_names[ACTIONS_MAX];
     /* Of command-line tools: those built in, and all others together; made when the first
      * one runs. */
-    pthread_mutex_t lock;
-    struct metric_family *_Atomic runs;
+    struct once runs;
     char *run_names[RUN_NAMES_MAX];
     size_t run_count;
 };
@@ -45,7 +44,6 @@ struct telemetry *telemetry_new(const struct actions *a)
     const char *const *names = actions_call_names(&call_count);
     for (size_t i = 0; i < a->count; i++)
         t->tool_names[i] = a->shown[i].name;
-    pthread_mutex_init(&t->lock, NULL);
     t->tools = metric_family_new("cloche_tool_calls", "Calls of tools.", "tool",
                                  t->tool_names, a->count);
     t->calls = metric_family_new("cloche_host_calls",
@@ -76,10 +74,9 @@ void telemetry_free(struct telemetry *t)
     metric_family_free(t->functions);
     metric_family_free(t->trials);
     metric_family_free(t->machines);
-    metric_family_free(atomic_load(&t->runs));
+    metric_family_free(once_peek(&t->runs));
     for (size_t i = 0; i < t->run_count; i++)
         free(t->run_names[i]);
-    pthread_mutex_destroy(&t->lock);
     free(t);
 }
 
@@ -116,11 +113,12 @@ void telemetry_machine(struct telemetry *t, const char *call, enum err_code outc
 
 /* ---- command-line tools -------------------------------------------------- */
 
-static struct metric_family *make_runs(struct telemetry *t, struct actions *a)
+static void *make_runs(void *arg, struct err *e)
 {
+    struct actions *a = arg;
+    struct telemetry *t = a->telemetry;
     struct tool_list list;
-    struct err none = {0};
-    if (!tooling_list(a, 0, &list, &none))
+    if (!tooling_list(a, 0, &list, e))
         return NULL;
     t->run_names[t->run_count++] = mem_strdup(OTHER_TOOLS);
     for (size_t i = 0; i < list.count && t->run_count < RUN_NAMES_MAX; i++)
@@ -131,24 +129,12 @@ static struct metric_family *make_runs(struct telemetry *t, struct actions *a)
                              (const char *const *)t->run_names, t->run_count);
 }
 
-static struct metric_family *runs_of(struct telemetry *t, struct actions *a)
-{
-    struct metric_family *f = atomic_load_explicit(&t->runs, memory_order_acquire);
-    if (f)
-        return f;
-    pthread_mutex_lock(&t->lock);
-    f = atomic_load(&t->runs);
-    if (!f && (f = make_runs(t, a)))
-        atomic_store_explicit(&t->runs, f, memory_order_release);
-    pthread_mutex_unlock(&t->lock);
-    return f;
-}
-
 void telemetry_run(struct actions *a, const struct tool *tool, enum err_code outcome,
                    uint64_t ns)
 {
     struct telemetry *t = a->telemetry;
-    struct metric_family *f = runs_of(t, a);
+    struct err none = {0};
+    struct metric_family *f = once_need(&t->runs, make_runs, a, &none);
     size_t which = 0;
     for (size_t i = 1; f && tool->builtin && i < t->run_count && !which; i++)
         which = strcmp(t->run_names[i], tool->name) ? 0 : i;
@@ -218,8 +204,8 @@ bool actions_metrics(struct actions *a, struct buf *out, struct err *e)
     metric_family_write(t->functions, out);
     metric_family_write(t->trials, out);
     metric_family_write(t->machines, out);
-    if (atomic_load(&a->telemetry->runs))
-        metric_family_write(atomic_load(&a->telemetry->runs), out);
+    if (once_peek(&a->telemetry->runs))
+        metric_family_write(once_peek(&a->telemetry->runs), out);
     put_machines(a, out);
     put_alerts(a->guard, out);
     put_process(out);

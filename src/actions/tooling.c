@@ -9,31 +9,18 @@
 
 /* ---- the catalogue --------------------------------------------------------- */
 
-struct catalogue *actions_catalogue(struct actions *a, struct err *e)
+static void *make_catalogue(void *arg, struct err *e)
 {
-    struct catalogue *c = atomic_load_explicit(&a->catalogue, memory_order_acquire);
-    if (c)
-        return c;
-    struct engine *engine = actions_engine(a, e);
-    if (!engine)
-        return NULL;
-    pthread_mutex_lock(&a->lock);
-    c = atomic_load(&a->catalogue);
-    if (!c) {
-        c = catalogue_open(&(struct catalogue_options){
-            .guest_dir = a->guest_dir, .engine = engine, .taken = actions_name_taken});
-        atomic_store_explicit(&a->catalogue, c, memory_order_release);
-    }
-    pthread_mutex_unlock(&a->lock);
-    return c;
+    const char *guests;
+    struct engine *g = actions_engine_at(arg, &guests, e);
+    return g ? catalogue_open(&(struct catalogue_options){
+                   .guest_dir = guests, .engine = g, .taken = actions_name_taken})
+             : NULL;
 }
 
-char *tooling_guests(struct actions *a, struct err *e)
+struct catalogue *actions_catalogue(struct actions *a, struct err *e)
 {
-    pthread_mutex_lock(&a->lock);
-    char *known = a->guest_dir ? mem_strdup(a->guest_dir) : NULL;
-    pthread_mutex_unlock(&a->lock);
-    return known ? known : actions_guest_dir(e);
+    return once_need(&a->catalogue, make_catalogue, a, e);
 }
 
 /* As a name that JavaScript can write behind a dot stands for one that it cannot:
@@ -98,7 +85,7 @@ bool tooling_list(struct actions *a, unsigned vault, struct tool_list *out, stru
 
 void tooling_list_release(struct actions *a, struct tool_list *l)
 {
-    struct catalogue *c = atomic_load(&a->catalogue);
+    struct catalogue *c = once_peek(&a->catalogue);
     if (c)
         tool_list_release(c, l);
 }
@@ -158,7 +145,7 @@ static bool exists_in(struct actions *a, unsigned vault, struct str tool)
     struct err why = {0};
     const struct tool *t = tooling_find(a, vault, tool, &why);
     if (t)
-        tool_release(atomic_load(&a->catalogue), t);
+        tool_release(once_peek(&a->catalogue), t);
     return t ||
            why.code == ERR_DENIED; /* one that is disabled says so when it is called */
 }
@@ -206,5 +193,5 @@ void tooling_close(struct actions *a)
         free((void *)(uintptr_t)t->shown.name);
         free(t);
     }
-    catalogue_close(atomic_load(&a->catalogue));
+    catalogue_close(once_peek(&a->catalogue));
 }

@@ -19,9 +19,6 @@
 /* Opened when first needed; NULL and *e: there are no guests to run. */
 struct catalogue *actions_catalogue(struct actions *a, struct err *e);
 
-/* The folder of the guests, to be freed. NULL and *e. */
-char *tooling_guests(struct actions *a, struct err *e);
-
 /* The enabled tool that `name` means in the vault of this number: its own name, or as
  * code may have to spell that ("clangFormat", "clang_format"). NULL and *e as
  * tool_find(). */

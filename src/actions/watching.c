@@ -171,7 +171,7 @@ static void look_at_functions(struct watching *w)
 static void open_tools(struct watching *w)
 {
     struct err none = {0};
-    scoped(free) char *guests = tooling_guests(w->actions, &none);
+    const char *guests = actions_guests(w->actions, &none);
     if (guests)
         w->glance = catalogue_open(&(struct catalogue_options){.guest_dir = guests});
     w->tools = tools_state(w);
@@ -203,11 +203,6 @@ static bool take_functions(struct watching *w)
     return changed;
 }
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(os_mono_ns() / 1000000);
-}
-
 /* Until something is to be told, or it is time to look at everything; `ready` says of
  * which vaults. */
 static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
@@ -217,7 +212,7 @@ static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
     for (size_t i = 0; i < w->count; i++)
         p[i + 1] = (struct pollfd){.fd = w->all[i].news ? news_fd(w->all[i].news) : -1,
                                    .events = POLLIN};
-    int64_t left = w->rested_ms + REST_MS - now_ms();
+    int64_t left = w->rested_ms + REST_MS - os_mono_ms();
     int n = poll(p, w->count + 1, left > 0 ? (int)left : 0);
     uint64_t count;
     bool woken = n > 0 && p[0].revents;
@@ -226,7 +221,7 @@ static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
     /* Others of the same burst come soon. */
     if (n > 0 && !woken)
         (void)poll(p, 1, GATHER_MS);
-    bool all = now_ms() - w->rested_ms >= REST_MS;
+    bool all = os_mono_ms() - w->rested_ms >= REST_MS;
     for (size_t i = 0; i < w->count; i++)
         ready[i] = all || (n > 0 && p[i + 1].revents);
     return all;
@@ -236,7 +231,7 @@ static void *watch_all(void *arg)
 {
     struct watching *w = arg;
     bool ready[WATCHED_MAX];
-    w->rested_ms = now_ms();
+    w->rested_ms = os_mono_ms();
     size_t count = 0;
     open_tools(w);
     while (take_over(w)) {
@@ -260,7 +255,7 @@ static void *watch_all(void *arg)
         if (all) {
             look_at_list(w);
             look_at_tools(w);
-            w->rested_ms = now_ms();
+            w->rested_ms = os_mono_ms();
         }
     }
     catalogue_close(take(w->glance));

@@ -137,6 +137,10 @@ struct str {
 struct str str_of(const char *s); /* NULL reads as "" */
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *b);
+bool str_same(struct str a, struct str b);                 /* ASCII case does not count */
+bool str_is_one_of(struct str a, const char *const *list); /* NULL ends the list */
+/* 1 to `most` ASCII letters and digits, and of `marks` behind the first? */
+bool str_is_name(struct str s, const char *marks, size_t most);
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
 /* Orders by bytes, as memcmp, shorter first. */
@@ -255,6 +259,8 @@ bool cancel_on(struct cancel *c, struct cancel_stop *s, void (*stop)(void *arg),
 void cancel_off(struct cancel *c, struct cancel_stop *s);
 void cancel_fire(struct cancel *c);
 bool cancel_fired(const struct cancel *c);
+
+#include "base/once.h"
 
 /* ---- shares ------------------------------------------------------------- */
 

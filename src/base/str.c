@@ -15,6 +15,29 @@ bool str_is(struct str a, const char *b)
     return str_eq(a, str_of(b));
 }
 
+bool str_same(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || strncasecmp(a.at, b.at, a.n) == 0);
+}
+
+bool str_is_one_of(struct str a, const char *const *list)
+{
+    while (*list && !str_is(a, *list))
+        list++;
+    return *list != NULL;
+}
+
+bool str_is_name(struct str s, const char *marks, size_t most)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.at[i], lower = (char)(c | 0x20);
+        bool letter = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9');
+        if (!letter && (i == 0 || !c || !strchr(marks, c)))
+            return false;
+    }
+    return s.n > 0 && s.n <= most;
+}
+
 bool str_starts(struct str s, const char *prefix)
 {
     size_t n = strlen(prefix);

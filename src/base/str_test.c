@@ -196,6 +196,19 @@ static void a_list_is_cut_between_its_names(void **state)
         assert_true(str_is(str_cut_list(str_of(rows[i].list), rows[i].max), rows[i].cut));
 }
 
+static void names_have_letters_digits_and_marks_behind_the_first(void **state)
+{
+    (void)state;
+    assert_true(str_is_name(STR("aZ9._-"), "._-", 6));
+    assert_false(str_is_name(STR("aZ9._-"), "._-", 5));
+    static const char *const none[] = {"", ".a", "a b", "a@", "a`", "a{", "\xc3\xa9"};
+    for (size_t i = 0; i < LENGTH(none); i++)
+        assert_false(str_is_name(str_of(none[i]), "._-", 40));
+    assert_false(str_is_name((struct str){"a\0b", 3}, "._-", 40));
+    assert_true(str_same(STR("X-Key"), STR("x-kEY")) && str_same(STR(""), STR("")));
+    assert_false(str_same(STR("a"), STR("ab")) || str_same(STR("@"), STR("`")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_cut_of_what_is_no_utf8_stays_within_it),
         cmocka_unit_test(strings_are_compared_by_their_bytes),
         cmocka_unit_test(beginnings_and_ends),
+        cmocka_unit_test(names_have_letters_digits_and_marks_behind_the_first),
         cmocka_unit_test(spaces_on_both_sides_are_trimmed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

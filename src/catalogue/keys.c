@@ -12,18 +12,6 @@
 #define FILE_MAX ((size_t)1 << 20)
 #define KEYS_MAX 200u
 
-static bool is_name(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.at[i];
-        bool letter =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (i == 0 || !c || !strchr("._-@", c)))
-            return false;
-    }
-    return s.n > 0 && s.n <= TOOL_NAME_MAX;
-}
-
 /* ---- reading ------------------------------------------------------------- */
 
 static bool read_row(const struct json *row, struct arena *a, struct trusted_key *k)
@@ -32,7 +20,8 @@ static bool read_row(const struct json *row, struct arena *a, struct trusted_key
     unsigned char public[CRYPTO_SIGN_PUBLIC];
     struct str name = json_str(json_get(row, "name")),
                key = json_str(json_get(row, "key"));
-    if (!is_name(name) || !signature_key_read(key, public, &none))
+    if (!str_is_name(name, "._-@", TOOL_NAME_MAX) ||
+        !signature_key_read(key, public, &none))
         return false;
     *k = (struct trusted_key){str_cz(name, a, &none), str_cz(key, a, &none),
                               json_int(json_get(row, "added"), 0)};
@@ -142,7 +131,7 @@ static bool change_keys(const char *name, const char *key, struct err *e)
 bool tool_trust(const char *name, const char *key, struct err *e)
 {
     unsigned char public[CRYPTO_SIGN_PUBLIC];
-    if (!is_name(str_of(name)))
+    if (!str_is_name(str_of(name), "._-@", TOOL_NAME_MAX))
         return err_set(e, ERR_INVALID,
                        "'%.80s' is no name for a key; at most %u letters, digits, '.', "
                        "'_', '-' and '@' are accepted, the first a letter or digit",

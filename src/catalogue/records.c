@@ -19,13 +19,7 @@ struct loading {
 
 bool vault_id_check(const char *vault, struct err *e)
 {
-    size_t n = strlen(vault);
-    bool ok = n > 0 && n <= VAULT_NAME_MAX && !strchr("._-", vault[0]);
-    for (size_t i = 0; ok && i < n; i++)
-        ok = (vault[i] >= 'a' && vault[i] <= 'z') ||
-             (vault[i] >= 'A' && vault[i] <= 'Z') ||
-             (vault[i] >= '0' && vault[i] <= '9') || strchr("._-", vault[i]);
-    return ok ||
+    return str_is_name(str_of(vault), "._-", VAULT_NAME_MAX) ||
            err_set(e, ERR_INVALID,
                    "'%.80s' is no id of a vault; 'cloche vault list' shows them", vault);
 }

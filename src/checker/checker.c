@@ -1,23 +1,74 @@
 /* The door: what was answered before is found by its hash, all else the guest is asked. */
 #include "checker/checker.h"
 
-#include <sys/stat.h>
-
+#include "abi/abi.h"
 #include "checker/internal.h"
 #include "crypto/crypto.h"
+#include "guest/guest.h"
 #include "json/json.h"
 
 #define QUESTION_BYTES ((size_t)32 << 20) /* as JSON */
 
-static const struct stash_limits files = {(uint64_t)32 << 20, ANSWER_BYTES};
+static const struct cache_limits limits = {.entries = 256,
+                                           .bytes = (size_t)8 << 20,
+                                           .folder = "checker",
+                                           .disk_bytes = (uint64_t)32 << 20,
+                                           .file_bytes = ANSWER_BYTES};
 
 struct checker {
-    struct tsgo *guest;
-    struct answers *answers;
+    struct guest *guest;
+    struct cache *answers;
     size_t declared;
-    struct buf version; /* of what makes an answer */
+    struct buf version; /* of what makes an answer: another answers otherwise */
     _Atomic uint64_t from_memory, from_disk, made;
 };
+
+/* ---- the guest -------------------------------------------------------------- */
+
+static bool ask(struct guest_world *w, struct str question, struct buf *out,
+                struct err *e)
+{
+    struct checker_told told;
+    struct str text = {0};
+    struct err none = {0};
+    if (!guest_ask(w, question, "check", NULL, 0, &told, sizeof told, e))
+        return false;
+    if (!told.size || !guest_text(guest_world(w), told.at, told.size, &text, &none))
+        return err_set(e, ERR_GUEST, "the checker did not answer");
+    return buf_str(out, text) ||
+           err_set(e, ERR_OUTPUT, "what the checker says is more than %zu bytes",
+                   out->ceiling);
+}
+
+/* A first world reads the declarations. */
+static bool learn(struct guest_world *w, struct str install, struct err *e)
+{
+    uint64_t none = 0;
+    scoped_buf struct buf answer;
+    buf_init(&answer, ANSWER_BYTES);
+    return ask(w, install, &answer, e) &&
+           world_call(guest_world(w), "settle", &none, 0, e);
+}
+
+#define NOT_CHECKED "types were not checked: the checker is "
+_Static_assert(CHECKER_MEMORY_BYTES >> 20 == 512, "as the words say");
+static const struct guest_kind tsgo = {
+    .name = "checker",
+    .title = "the type checker's guest",
+    .engine = ENGINE_FOREIGN,
+    .wasi = true,
+    .has_last_words = true,
+    .memory_bytes = CHECKER_MEMORY_BYTES,
+    .compute_ns = CHECKER_COMPUTE_MS * UINT64_C(1000000),
+    .not_built = NOT_CHECKED "not built; 'make checker' does it",
+    .being_built = NOT_CHECKED "being built, which takes some minutes",
+    .learn = learn,
+    .words = {.stack = "the code, or a type in it, is nested too deeply to be checked",
+              .memory = "its types need more than 512 MB of memory to be checked",
+              .timeout = "checking its types",
+              .failed = "its types cannot be checked"}};
+
+/* ---- opening ---------------------------------------------------------------- */
 
 static void put_declarations(struct json_writer *w, const struct str *row, size_t count)
 {
@@ -39,31 +90,22 @@ static void put_install(struct buf *out, const struct str *row, size_t count)
     json_close(&w);
 }
 
-/* Another checker, or another program around it, answers otherwise. */
-static void put_version(struct checker *c, struct str install)
-{
-    char hash[CRYPTO_SUM_HEX > STASH_KEY ? CRYPTO_SUM_HEX : STASH_KEY];
-    struct stat st = {0};
-    (void)stat("/proc/self/exe", &st);
-    tsgo_version(c->guest, &c->version);
-    crypto_hash_hex(install, hash);
-    buf_printf(&c->version, " %lld %lld.%09ld %s", (long long)st.st_size,
-               (long long)st.st_mtime, st.st_mtim.tv_nsec, hash);
-}
-
 struct checker *checker_new(struct engine *g, const char *guest_dir,
                             const struct str *declarations, size_t count)
 {
+    char hash[CACHE_FILE_KEY];
     must(count <= CHECKER_DECLARATIONS_MAX);
     scoped_buf struct buf install;
     buf_init(&install, QUESTION_BYTES);
     put_install(&install, declarations, count);
     struct checker *c = mem_new(sizeof *c);
-    c->guest = tsgo_new(g, guest_dir, buf_view(&install));
-    c->answers = answers_new(stash_open("checker", &files));
+    c->guest = guest_new(g, guest_dir, &tsgo, buf_view(&install));
+    c->answers = cache_new(&limits);
     c->declared = count;
     buf_init(&c->version, 512);
-    put_version(c, buf_view(&install));
+    guest_put_version(c->guest, &c->version);
+    crypto_hash_hex(buf_view(&install), hash);
+    buf_printf(&c->version, " %s", hash);
     return c;
 }
 
@@ -71,25 +113,25 @@ void checker_free(struct checker *c)
 {
     if (!c)
         return;
-    answers_free(c->answers);
-    tsgo_free(c->guest);
+    cache_free(c->answers);
+    guest_free(c->guest);
     buf_done(&c->version);
     free(c);
 }
 
 bool checker_warm(struct checker *c, struct err *e)
 {
-    return tsgo_prepare(c->guest, e);
+    return guest_prepare(c->guest, e);
 }
 
 bool checker_is_there(const struct checker *c)
 {
-    return tsgo_is_there(c->guest);
+    return guest_is_there(c->guest);
 }
 
 bool checker_is_building(const struct checker *c)
 {
-    return tsgo_is_building(c->guest);
+    return guest_is_building(c->guest);
 }
 
 struct checker_counts checker_count(const struct checker *c)
@@ -142,7 +184,7 @@ static bool put_question(const struct checker *c, const struct checker_question 
     return buf_check(out, "what is to be checked", e);
 }
 
-static bool key_of(const struct checker *c, struct str question, char key[STASH_KEY],
+static bool key_of(const struct checker *c, struct str question, char key[CACHE_FILE_KEY],
                    struct err *e)
 {
     scoped_buf struct buf all;
@@ -160,8 +202,10 @@ static const struct checker_answer *make(struct checker *c, struct str question,
     scoped_buf struct buf text;
     buf_init(&text, ANSWER_BYTES);
     c->made++;
-    return tsgo_ask(c->guest, question, q, &text, e) ? answer_read(buf_view(&text), e)
-                                                     : NULL;
+    const struct guest_limits of = {
+        .until_ns = q->until_ns, .tenant = q->tenant, .cancel = {q->cancel}};
+    scoped(guest_close) struct guest_world *w = guest_open(c->guest, &of, e);
+    return w && ask(w, question, &text, e) ? answer_read(buf_view(&text), e) : NULL;
 }
 
 static bool fits(const struct checker_question *q, struct err *e)
@@ -177,11 +221,32 @@ static bool fits(const struct checker_question *q, struct err *e)
     return str_is_utf8(q->code) || err_set(e, ERR_INVALID, "code is not UTF-8 text");
 }
 
+/* ---- what was answered ------------------------------------------------------- */
+
+static void *read_answer(void *arg, struct str json)
+{
+    (void)arg;
+    struct err none = {0};
+    return answer_read(json, &none);
+}
+
+static const struct checker_answer *find_answer(struct checker *c, const char *key,
+                                                bool *on_disk)
+{
+    return cache_find_file(c->answers, key, read_answer, NULL, on_disk);
+}
+
+static void keep_answer(struct checker *c, const char *key,
+                        const struct checker_answer *a)
+{
+    cache_put_file(c->answers, key, a, checker_json(a));
+}
+
 /* ---- what fits a function's parameters ---------------------------------------- */
 
 /* They are the same whatever else its code finds: the key leaves that out. */
 static bool known_key(const struct checker *c, const struct checker_question *q,
-                      char key[STASH_KEY])
+                      char key[CACHE_FILE_KEY])
 {
     struct err none = {0};
     struct checker_question alone = *q;
@@ -196,24 +261,23 @@ static bool known_key(const struct checker *c, const struct checker_question *q,
 static void make_known(struct checker *c, const struct checker_question *q,
                        const struct checker_answer *a)
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     bool on_disk;
     if (!q->function || !answer_has_shapes(a) || !known_key(c, q, key))
         return;
-    scoped_checked const struct checker_answer *kept =
-        answers_find(c->answers, key, &on_disk);
+    scoped_checked const struct checker_answer *kept = find_answer(c, key, &on_disk);
     if (!kept)
-        answers_keep(c->answers, key, a);
+        keep_answer(c, key, a);
 }
 
 const struct checker_answer *checker_known(struct checker *c,
                                            const struct checker_question *q)
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     struct err none = {0};
     bool on_disk;
     return q->function && fits(q, &none) && known_key(c, q, key)
-               ? answers_find(c->answers, key, &on_disk)
+               ? find_answer(c, key, &on_disk)
                : NULL;
 }
 
@@ -223,14 +287,14 @@ const struct checker_answer *checker_check(struct checker *c,
                                            const struct checker_question *q,
                                            struct err *e)
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     bool from_disk;
     scoped_buf struct buf question;
     buf_init(&question, QUESTION_BYTES);
     if (!fits(q, e) || !put_question(c, q, &question, e) ||
         !key_of(c, buf_view(&question), key, e))
         return NULL;
-    const struct checker_answer *a = answers_find(c->answers, key, &from_disk);
+    const struct checker_answer *a = find_answer(c, key, &from_disk);
     if (a) {
         c->from_disk += from_disk;
         c->from_memory += !from_disk;
@@ -240,7 +304,7 @@ const struct checker_answer *checker_check(struct checker *c,
     a = make(c, buf_view(&question), q, e);
     if (!a)
         return NULL;
-    answers_keep(c->answers, key, a);
+    keep_answer(c, key, a);
     make_known(c, q, a);
     return a;
 }

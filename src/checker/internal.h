@@ -1,25 +1,7 @@
 /* checker/internal.h - what the files of this room share. */
 #pragma once
-#include <pthread.h>
-
+#include "cache/cache.h"
 #include "checker/checker.h"
-#include "stash/stash.h"
-
-/* ---- the guest (tsgo.c) ------------------------------------------------- */
-
-struct tsgo;
-/* Copies `install`, the question that makes it read the declarations. */
-struct tsgo *tsgo_new(struct engine *g, const char *dir, struct str install);
-void tsgo_free(struct tsgo *u);
-/* Sees to it that loading is quick. */
-bool tsgo_prepare(struct tsgo *u, struct err *e);
-bool tsgo_is_there(const struct tsgo *u);
-bool tsgo_is_building(const struct tsgo *u); /* somebody builds it: dev/checker-later */
-/* Changes when the guest does. */
-void tsgo_version(const struct tsgo *u, struct buf *out);
-/* Appends its answer, JSON, to `out`. */
-bool tsgo_ask(struct tsgo *u, struct str question, const struct checker_question *q,
-              struct buf *out, struct err *e);
 
 /* ---- what was answered (answers.c) ---------------------------------------- */
 
@@ -28,13 +10,3 @@ bool tsgo_ask(struct tsgo *u, struct str question, const struct checker_question
 /* Reads the guest's text. NULL and ERR_GUEST: it is none of its answers. */
 struct checker_answer *answer_read(struct str json, struct err *e);
 bool answer_has_shapes(const struct checker_answer *a);
-const struct checker_answer *answer_share(const struct checker_answer *a);
-
-struct answers;
-/* Takes the files over. */
-struct answers *answers_new(struct stash *files);
-void answers_free(struct answers *s);
-/* A reference of the caller's; NULL: it is not there. */
-const struct checker_answer *answers_find(struct answers *s, const char *key,
-                                          bool *on_disk);
-void answers_keep(struct answers *s, const char *key, const struct checker_answer *a);

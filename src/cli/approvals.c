@@ -4,8 +4,8 @@
 
 #include "approvals/approvals.h"
 #include "cli/commands.h"
-#include "cli/options.h"
 #include "cli/person.h"
+#include "cli/subcommand.h"
 #include "cli/tool.h"
 #include "desk/desk.h"
 #include "guard/guard.h"
@@ -146,24 +146,34 @@ static bool decide(struct approvals_command *c, bool allow, struct err *e)
     return true;
 }
 
-static bool run(struct approvals_command *c, size_t count, struct err *e)
+static bool allow(void *command, struct err *e)
 {
-    const char *verb = c->words[0] ? c->words[0] : "list";
-    if (c->follow && strcmp(verb, "list") != 0)
-        return err_set(e, ERR_INVALID, "--follow goes with list");
-    if (!strcmp(verb, "list") && count < 2)
-        return c->follow ? follow(c, e) : list(c, e);
-    if (!strcmp(verb, "allow") && count == 2)
-        return decide(c, true, e);
-    if (!strcmp(verb, "deny") && count == 2)
-        return decide(c, false, e);
-    if (!strcmp(verb, "link") && count == 1)
-        return person_link(c->url, e);
-    return err_set(
-        e, ERR_INVALID,
-        "'cloche approvals' is followed by nothing, list, allow ID, deny ID or "
-        "link");
+    return decide(command, true, e);
 }
+
+static bool deny(void *command, struct err *e)
+{
+    return decide(command, false, e);
+}
+
+static bool show(void *command, struct err *e)
+{
+    struct approvals_command *c = command;
+    return c->follow ? follow(c, e) : list(c, e);
+}
+
+static bool link_page(void *command, struct err *e)
+{
+    const struct approvals_command *c = command;
+    return person_link(c->url, e);
+}
+
+static const struct verb verbs[] = {
+    {.name = "list", .only = "--follow", .run = show},
+    {"allow", "an ID", 1, 1, NULL, allow},
+    {"deny", "an ID", 1, 1, NULL, deny},
+    {.name = "link", .run = link_page},
+};
 
 int command_approvals(int argc, char **argv)
 {
@@ -194,7 +204,7 @@ int command_approvals(int argc, char **argv)
         return exit;
     struct err e = {0};
     c.store = approvals_open(&e);
-    bool ok = c.store && run(&c, use.given, &e);
+    bool ok = c.store && verbs_run("approvals", verbs, LENGTH(verbs), &use, &c, &e);
     approvals_close(c.store);
     return ok ? EXIT_DONE : cli_fail(&e);
 }

@@ -7,7 +7,7 @@
 
 #include "audit/audit.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "guard/guard.h"
 #include "os/os.h"
 #include "reconcile/reconcile.h"
@@ -23,7 +23,6 @@ struct audit_command {
     const char *vault, *limit, *before, *out, *file;
     bool own, json, help, follow, verify, remove;
     const char *words[2];
-    size_t count;
     struct trail *trail;
     struct audit *audit;
     struct ward *ward;
@@ -374,8 +373,9 @@ static void show_readable(const struct json *record, struct buf *code)
     }
 }
 
-static bool show(struct audit_command *c, struct err *e)
+static bool show(void *command, struct err *e)
 {
+    struct audit_command *c = command;
     struct wanted w = {.id = str_of(c->words[1])};
     scoped(arena_free) struct arena *a = arena_new(4 * TEXT_MAX);
     scoped_buf struct buf code;
@@ -435,8 +435,9 @@ static void show_copy(FILE *copy)
     free(line);
 }
 
-static bool export(struct audit_command *c, struct err *e)
+static bool export(void *command, struct err *e)
 {
+    struct audit_command *c = command;
     FILE *shown;
     scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
     scoped_buf struct buf text;
@@ -503,29 +504,20 @@ static bool verify_file(struct audit_command *c, struct err *e)
     return sound || err_set(e, ERR_CONFLICT, "the export is not as it was written");
 }
 
-static bool run(struct audit_command *c, struct err *e)
+static bool look(void *command, struct err *e)
 {
-    bool exports = c->count == 1 && !strcmp(c->words[0], "export");
-    if (c->count && !exports && (strcmp(c->words[0], "show") != 0 || c->count != 2))
-        return err_set(e, ERR_INVALID,
-                       "'cloche audit' is followed by options, by 'show ID' or by "
-                       "'export'");
-    if (!exports && (c->before || c->out || c->remove))
-        return err_set(e, ERR_INVALID,
-                       "--before, --out and --remove belong to 'cloche audit export'");
-    if (c->file && !c->verify)
-        return err_set(e, ERR_INVALID, "--file belongs to --verify");
-    if (c->own && c->vault)
-        return err_set(e, ERR_INVALID, "--own and --vault do not go together");
-    if (c->follow && c->verify)
-        return err_set(e, ERR_INVALID, "--follow and --verify do not go together");
-    return exports     ? export(c, e)
-           : c->count  ? show(c, e)
-           : c->file   ? verify_file(c, e)
+    struct audit_command *c = command;
+    return c->file     ? verify_file(c, e)
            : c->verify ? verify(c, e)
            : c->follow ? follow(c, e)
                        : list(c, e);
 }
+
+static const struct verb verbs[] = {
+    {.name = "list", .run = look},
+    {"show", "an ID", 1, 1, NULL, show},
+    {"export", NULL, 0, 0, "--before, --out and --remove", export},
+};
 
 int command_audit(int argc, char **argv)
 {
@@ -562,7 +554,15 @@ int command_audit(int argc, char **argv)
         return exit;
     struct err e = {0};
     struct ward *ward = NULL;
-    c.count = use.given;
+    const char *clash = c.file && !c.verify ? "--file belongs to --verify"
+                        : c.own && c.vault  ? "--own and --vault do not go together"
+                        : c.follow && c.verify
+                            ? "--follow and --verify do not go together"
+                            : NULL;
+    if (clash) {
+        err_set(&e, ERR_INVALID, "%s", clash);
+        return cli_fail(&e);
+    }
     scoped(guard_close) struct guard *guard = cli_guard(c.vault, &ward, &e);
     if (guard && c.own)
         ward = guard_ward(guard, NULL, &e);
@@ -575,5 +575,6 @@ int command_audit(int argc, char **argv)
         audit_on_interrupted(guard_audit(guard), reconcile_interrupted, NULL);
         (void)trail_settle(c.trail, &none);
     }
-    return c.trail && run(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    bool ok = c.trail && verbs_run("audit", verbs, LENGTH(verbs), &use, &c, &e);
+    return ok ? EXIT_DONE : cli_fail(&e);
 }

@@ -5,7 +5,7 @@
 #include "audit/audit.h"
 #include "caller/caller.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "guard/guard.h"
 #include "json/json.h"
 
@@ -105,8 +105,16 @@ static void print_all(const struct json *answer)
                str_plural(json_int(json_get(answer, "more"), 0)));
 }
 
-static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e)
+struct callers_command {
+    const char *vault, *words[2]; /* the verb, and who */
+    bool json, help;
+    struct guard *guard;
+    struct ward *ward;
+};
+
+static bool list(void *command, struct err *e)
 {
+    const struct callers_command *c = command;
     scoped(arena_free) struct arena *a = arena_new((size_t)16 << 20);
     scoped_buf struct buf text;
     scoped(free) struct seen *all = mem_new(SEEN_MAX * sizeof *all);
@@ -114,14 +122,14 @@ static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e
     buf_init(&text, (size_t)1 << 20);
     struct json_writer w = json_writer(&text);
     struct err odd = {0};
-    if (!trail_each(ward_trail(ward), see, &s, &odd)) {
+    if (!trail_each(ward_trail(c->ward), see, &s, &odd)) {
         if (odd.code != ERR_LIMIT)
             return err_set(e, odd.code, "%s", odd.msg);
         (void)cli_fail(&odd); /* and the others are told of */
     }
     json_open_object(&w);
     json_key(&w, "paused");
-    guard_paused(g, &w);
+    guard_paused(c->guard, &w);
     json_key(&w, "seen");
     put_seen(&s, &w);
     if (s.more)
@@ -129,7 +137,7 @@ static bool list(struct guard *g, struct ward *ward, bool as_json, struct err *e
     json_close(&w);
     if (!buf_check(&text, "the callers", e))
         return false;
-    if (as_json)
+    if (c->json)
         cli_put_line(buf_view(&text));
     else
         print_all(json_read(buf_view(&text), a, e));
@@ -181,15 +189,33 @@ static bool check_name(struct ward *ward, const char *caller, struct err *e)
                              caller);
 }
 
+static bool pause_caller(void *command, struct err *e)
+{
+    const struct callers_command *c = command;
+    return check_name(c->ward, c->words[1], e) &&
+           ward_pause(c->ward, c->words[1], "by a person", e);
+}
+
+static bool resume_caller(void *command, struct err *e)
+{
+    const struct callers_command *c = command;
+    return ward_resume(c->ward, c->words[1], e);
+}
+
+static const struct verb verbs[] = {
+    {.name = "list", .run = list},
+    {"pause", "a NAME", 1, 1, NULL, pause_caller},
+    {"resume", "a NAME", 1, 1, NULL, resume_caller},
+};
+
 int command_callers(int argc, char **argv)
 {
-    const char *vault = NULL, *words[2] = {0};
-    bool json = false, help = false;
+    struct callers_command c = {0};
     const struct option_row rows[] = {
-        {"--vault", &vault, NULL, "DIR",
+        {"--vault", &c.vault, NULL, "DIR",
          "the trail that it is recorded in (the current)"},
-        {"--json", NULL, &json, NULL, "print JSON"},
-        {"--help", NULL, &help, NULL, "this list"},
+        {"--json", NULL, &c.json, NULL, "print JSON"},
+        {"--help", NULL, &c.help, NULL, "this list"},
     };
     struct option_use use = {
         .usage =
@@ -199,29 +225,16 @@ int command_callers(int argc, char **argv)
             "the caller of 'cloche audit', such as stdio or 'http 127.0.0.1'.",
         .rows = rows,
         .count = LENGTH(rows),
-        .help = &help,
-        .words = words,
-        .max = LENGTH(words),
+        .help = &c.help,
+        .words = c.words,
+        .max = LENGTH(c.words),
     };
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
     struct err e = {0};
-    struct ward *ward = NULL;
-    scoped(guard_close) struct guard *g = cli_guard(vault, &ward, &e);
-    const char *verb = words[0] ? words[0] : "list";
-    bool ok = g != NULL;
-    if (ok && !strcmp(verb, "list") && use.given < 2)
-        ok = list(g, ward, json, &e);
-    else if (ok && !strcmp(verb, "pause") && use.given == 2)
-        ok = check_name(ward, words[1], &e) &&
-             ward_pause(ward, words[1], "by a person", &e);
-    else if (ok && !strcmp(verb, "resume") && use.given == 2)
-        ok = ward_resume(ward, words[1], &e);
-    else if (ok)
-        ok =
-            err_set(&e, ERR_INVALID,
-                    "'cloche callers' is followed by nothing, list, pause NAME or resume "
-                    "NAME");
+    scoped(guard_close) struct guard *g = cli_guard(c.vault, &c.ward, &e);
+    c.guard = g;
+    bool ok = g && verbs_run("callers", verbs, LENGTH(verbs), &use, &c, &e);
     return ok ? EXIT_DONE : cli_fail(&e);
 }

@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "actions/actions.h"
@@ -58,70 +56,6 @@ static void help(void)
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }
 
-struct str cli_spelt(struct cli_text *t, struct str text)
-{
-    scoped_buf struct buf spelt;
-    buf_init(&spelt, 12 * sizeof t->at + 64);
-    str_spell(str_cut(text, sizeof t->at), &spelt);
-    struct str shown = str_cut(buf_view(&spelt), sizeof t->at);
-    memcpy(t->at, shown.n ? shown.at : "", shown.n);
-    return (struct str){t->at, shown.n};
-}
-
-#define PIECE ((size_t)64 << 10)
-
-void cli_put(struct str text)
-{
-    if (!isatty(STDOUT_FILENO)) {
-        fwrite(text.at, 1, text.n, stdout);
-        return;
-    }
-    scoped_buf struct buf escaped;
-    buf_init(&escaped, 6 * PIECE);
-    while (text.n) {
-        size_t n = str_cut(text, PIECE).n;
-        n = n ? n : text.n < PIECE ? text.n : PIECE; /* no UTF-8 */
-        buf_clear(&escaped);
-        str_escape((struct str){text.at, n}, &escaped);
-        fwrite(escaped.at, 1, escaped.n, stdout);
-        text = (struct str){text.at + n, text.n - n};
-    }
-}
-
-void cli_put_line(struct str text)
-{
-    cli_put(text);
-    putchar('\n');
-}
-
-int cli_fail(const struct err *e)
-{
-    fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e->msg)));
-    return e->code == ERR_INVALID ? EXIT_WRONG : EXIT_FAILED;
-}
-
-int cli_fail_library(const struct cloche_error *e)
-{
-    fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(cloche_error_message(e))));
-    return cloche_error_code(e) == CLOCHE_INVALID ? EXIT_WRONG : EXIT_FAILED;
-}
-
-int cli_fail_open(const struct cloche_error *e)
-{
-    int exit = cli_fail_library(e);
-    return cloche_error_code(e) == CLOCHE_NOT_FOUND ? EXIT_WRONG : exit;
-}
-
-struct cloche_options *cli_options(const char *const *vaults, const char *const *roots)
-{
-    struct cloche_options *o = cloche_options_new();
-    while (vaults && *vaults)
-        cloche_options_vault(o, *vaults++);
-    while (roots && *roots)
-        cloche_options_vault_root(o, *roots++);
-    return o;
-}
-
 /* A standard stream that is closed would be the number of the next file we open, and what
  * is written to it, or read from it, that file's. */
 static void fill_streams(void)
@@ -134,33 +68,6 @@ static void fill_streams(void)
         (void)close(fd);
 }
 
-int cli_fail_name(const char *of, const char *name, const char *const *names,
-                  size_t count)
-{
-    struct err e = {0};
-    scoped_buf struct buf known;
-    buf_init(&known, 400);
-    for (size_t i = 0; i < count; i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    const char *near = str_nearest(str_of(name), names, count);
-    char command[100];
-    (void)snprintf(command, sizeof command, "cloche %s%s%.60s", of ? of : "",
-                   of ? " " : "", name);
-    if (near)
-        err_set(&e, ERR_INVALID, "there is no '%s'; did you mean '%s'?", command, near);
-    else
-        err_set(&e, ERR_INVALID, "there is no '%s'; known here: %s", command,
-                buf_cz(&known));
-    return cli_fail(&e);
-}
-
-static bool is_one_of(const char *word, const char *const *words)
-{
-    while (*words && strcmp(word, *words) != 0)
-        words++;
-    return *words != NULL;
-}
-
 static int run_command(const char *name, int argc, char **argv,
                        const struct cli_extras *extras)
 {
@@ -171,7 +78,9 @@ static int run_command(const char *name, int argc, char **argv,
             return commands[i].run ? commands[i].run(argc, argv)
                                    : commands[i].serve(argc, argv, extras);
     }
-    return cli_fail_name(NULL, name, names, LENGTH(commands));
+    struct err e = {0};
+    (void)cli_no_command(NULL, name, names, LENGTH(commands), &e);
+    return cli_fail(&e);
 }
 
 /* It gives up the right to open files before it calls what is loaded. */
@@ -197,12 +106,14 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
     const char *name = argc > 1 ? argv[1] : "help";
-    bool asks = is_one_of(name, (const char *const[]){"--help", "-h", "help", NULL});
+    bool asks =
+        str_is_one_of(str_of(name), (const char *const[]){"--help", "-h", "help", NULL});
     if (asks && argc < 3) {
         help();
         return argc < 2 ? EXIT_WRONG : EXIT_DONE;
     }
-    if (is_one_of(name, (const char *const[]){"--version", "-V", "version", NULL})) {
+    if (str_is_one_of(str_of(name),
+                      (const char *const[]){"--version", "-V", "version", NULL})) {
         printf("cloche " CLOCHE_VERSION " (%s)\n", engine_version());
         return EXIT_DONE;
     }
@@ -216,23 +127,4 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
     char *words[] = {argv[0], argv[2], argc > 3 ? argv[3] : (char[]){"--help"},
                      (char[]){"--help"}, NULL};
     return run_command(argv[2], argc > 3 ? 4 : 3, words, extras);
-}
-
-/* ---- signals ----------------------------------------------------------- */
-
-int cli_stop_signal(struct err *e)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    /* Its terminal is gone; who asked for that to be passed over (nohup) is not ended. */
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-        sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-    int fd = signalfd(-1, &set, SFD_CLOEXEC);
-    if (fd < 0)
-        err_set(e, ERR_IO, "cannot wait for signals: %m");
-    return fd;
 }

@@ -50,10 +50,10 @@ void cli_put_line(struct str text); /* and a line end */
 
 /* One sentence on stderr; the exit code that fits. */
 int cli_fail(const struct err *e);
-/* There is no such command, of `of` ("tool", or NULL): which one was meant, or all; the exit
- * code. */
-int cli_fail_name(const char *of, const char *name, const char *const *names,
-                  size_t count);
+/* There is no such command, of `of` ("tool", or NULL): ERR_INVALID says which one was meant,
+ * or all. Answers false. */
+bool cli_no_command(const char *of, const char *name, const char *const *names,
+                    size_t count, struct err *e);
 /* The same of a failure of the library. */
 int cli_fail_library(const struct cloche_error *e);
 /* The same where a vault could not be opened: one that is not there is a wrong call. */

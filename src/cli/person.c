@@ -7,6 +7,7 @@
 #include "approvals/approvals.h"
 #include "catalogue/catalogue.h"
 #include "guard/guard.h"
+#include "uri/uri.h"
 
 void person_open(struct person *p)
 {
@@ -58,7 +59,8 @@ void person_greet(struct person *p, const char *url)
 bool person_link(const char *url, struct err *e)
 {
     char link[DESK_LINK_MAX];
-    if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+    struct uri u;
+    if (url && !(uri_read(str_of(url), &u) && uri_is_web(&u)))
         return err_set(e, ERR_INVALID,
                        "--url '%.100s' is none; http://127.0.0.1:7878 is accepted", url);
     if (!desk_link(url, link, e))

@@ -5,7 +5,7 @@
 
 #include "actions/actions.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "guard/guard.h"
 #include "os/os.h"
 #include "vaults/vaults.h"
@@ -119,8 +119,9 @@ static void print_shown(const struct json *shown)
     print_problems(shown);
 }
 
-static bool show(struct policy_command *c, struct err *e)
+static bool show(void *command, struct err *e)
 {
+    struct policy_command *c = command;
     scoped_buf struct buf out;
     buf_init(&out, TEXT_MAX);
     if (!ward_show(c->ward, &out, e))
@@ -145,8 +146,9 @@ static bool read_file(const char *file, struct buf *out, struct err *e)
             err_wrap(e, "%.200s", from_stdin ? "standard input" : file));
 }
 
-static bool check(struct policy_command *c, struct err *e)
+static bool check(void *command, struct err *e)
 {
+    struct policy_command *c = command;
     scoped_buf struct buf text, out;
     buf_init(&text, TEXT_MAX);
     buf_init(&out, TEXT_MAX);
@@ -173,47 +175,28 @@ static bool check(struct policy_command *c, struct err *e)
 
 /* ---- set, unset, schema ------------------------------------------------- */
 
-static bool set(struct policy_command *c, struct err *e)
+static bool set(void *command, struct err *e)
 {
+    struct policy_command *c = command;
     return ward_set(c->ward, c->vault != NULL, c->words[1], c->words + 2, c->count - 2,
                     "terminal", e);
 }
 
-static bool schema(struct policy_command *c, struct err *e)
+static bool schema(void *command, struct err *e)
 {
-    (void)c;
+    (void)command;
     scoped_buf struct buf out;
     buf_init(&out, TEXT_MAX);
     return guard_schema(&out, e) && printf("%s", buf_cz(&out)) >= 0;
 }
 
-static const struct verb {
-    const char *name;
-    size_t least, most; /* words, the verb among them */
-    bool (*run)(struct policy_command *c, struct err *e);
-} verbs[] = {
-    {"show", 1, 1, show}, {"check", 1, 2, check},   {"set", 3, WORDS_MAX, set},
-    {"unset", 2, 2, set}, {"schema", 1, 1, schema},
+static const struct verb verbs[] = {
+    {.name = "show", .run = show},
+    {"check", "a FILE or nothing", 0, 1, NULL, check},
+    {"set", "a KEY and its VALUE", 2, WORDS_MAX - 1, NULL, set},
+    {"unset", "a KEY", 1, 1, NULL, set},
+    {.name = "schema", .run = schema},
 };
-
-static bool run_verb(struct policy_command *c, struct err *e)
-{
-    const char *name = c->count ? c->words[0] : "show";
-    for (size_t i = 0; i < LENGTH(verbs); i++) {
-        if (strcmp(name, verbs[i].name) != 0)
-            continue;
-        if (c->count && (c->count < verbs[i].least || c->count > verbs[i].most))
-            return err_set(e, ERR_INVALID,
-                           "'cloche policy %s' needs %zu to %zu words after it, not %zu",
-                           name, verbs[i].least - 1, verbs[i].most - 1, c->count - 1);
-        return verbs[i].run(c, e);
-    }
-    return err_set(
-        e, ERR_INVALID,
-        "there is no 'cloche policy %.40s'; show, check, set, unset and schema "
-        "are",
-        name);
-}
 
 int command_policy(int argc, char **argv)
 {
@@ -245,5 +228,6 @@ int command_policy(int argc, char **argv)
     c.arena = arena;
     scoped(guard_close) struct guard *guard = cli_guard(c.vault, &c.ward, &e);
     c.guard = guard;
-    return guard && run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    bool ok = guard && verbs_run("policy", verbs, LENGTH(verbs), &use, &c, &e);
+    return ok ? EXIT_DONE : cli_fail(&e);
 }

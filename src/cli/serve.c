@@ -17,6 +17,7 @@
 #include "mcp/mcp.h"
 #include "os/os.h"
 #include "rest/rest.h"
+#include "uri/uri.h"
 
 #define DRAIN_MS 6000u
 #define WORKERS 24u
@@ -176,20 +177,19 @@ static bool read_public_url(struct service *s, struct err *e)
 {
     if (!s->public_url)
         return true;
-    const char *host = strstr(s->public_url, "://");
-    size_t n = host ? strcspn(host + 3, "/?#") : 0;
-    if (strncmp(s->public_url, "https://", 8) != 0 || n == 0 || host[3 + n] == '?' ||
-        host[3 + n] == '#' || memchr(host + 3, '@', n))
+    struct uri u;
+    if (!uri_read(str_of(s->public_url), &u) || !str_is(u.scheme, "https") ||
+        (u.rest.n && u.rest.at[0] != '/'))
         return err_set(e, ERR_INVALID,
                        "--public-url '%.100s' is none; https://HOST, with a port and a "
                        "path where they are needed, is accepted",
                        s->public_url);
-    if (n >= sizeof s->public_host)
+    if (u.authority.n >= sizeof s->public_host)
         return err_set(e, ERR_INVALID,
                        "--public-url has a name of %zu bytes; 255 are "
                        "accepted",
-                       n);
-    (void)snprintf(s->public_host, sizeof s->public_host, "%.*s", (int)n, host + 3);
+                       u.authority.n);
+    (void)snprintf(s->public_host, sizeof s->public_host, "%.*s", STR_ARGS(u.authority));
     size_t count = 0;
     while (s->hosts[count])
         count++;
@@ -207,8 +207,8 @@ static bool check_names(const struct service *s, struct err *e)
                            "such as notes.example.org, is accepted",
                            *name);
     for (const char *const *origin = s->origins; *origin; origin++) {
-        const char *host = strstr(*origin, "://");
-        if (!host || host == *origin || !host[3] || strpbrk(host + 3, "/*?#@, "))
+        struct uri u;
+        if (!uri_read(str_of(*origin), &u) || u.rest.n || strpbrk(*origin, "*, "))
             return err_set(e, ERR_INVALID,
                            "--allow-origin '%.100s' is none; https://HOST, with a port "
                            "where it is needed and without a path, is accepted",

@@ -2,19 +2,13 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "guard/guard.h"
 #include "os/os.h"
 #include "session/session.h"
 #include "json/json.h"
 
 #define LIST_MEMORY ((size_t)32 << 20)
-
-struct session_command {
-    const char *words[2]; /* the verb, and which session */
-    size_t count;
-    bool json, all, help;
-};
 
 /* What is there now, everybody's. */
 struct found {
@@ -23,6 +17,12 @@ struct found {
     struct session_limits limits;
     struct session_info *all;
     size_t count;
+};
+
+struct session_command {
+    const char *words[2]; /* the verb, and which session */
+    bool json, all, help;
+    struct found found;
 };
 
 static void found_done(struct found *f)
@@ -82,9 +82,12 @@ static bool print_json(const struct found *f, struct err *e)
     return true;
 }
 
-static bool list_sessions(const struct session_command *c, const struct found *f,
-                          struct err *e)
+static bool list_sessions(void *command, struct err *e)
 {
+    struct session_command *c = command;
+    struct found *f = &c->found;
+    if (!find_all(f, e))
+        return false;
     if (c->json)
         return print_json(f, e);
     for (size_t i = 0; i < f->count; i++) {
@@ -120,12 +123,15 @@ static bool close_one(const struct found *f, const char *name, struct err *e)
     return sessions_end(f->store, NULL, &f->limits, named->handle, e);
 }
 
-static bool close_sessions(const struct session_command *c, const struct found *f,
-                           struct err *e)
+static bool close_sessions(void *command, struct err *e)
 {
-    if (c->all == (c->count == 2))
+    struct session_command *c = command;
+    struct found *f = &c->found;
+    if (c->all == (c->words[1] != NULL))
         return err_set(e, ERR_INVALID,
                        "cloche session close takes a NAME, a handle, or --all");
+    if (!find_all(f, e))
+        return false;
     if (!c->all)
         return close_one(f, c->words[1], e);
     for (size_t i = 0; i < f->count; i++) {
@@ -137,19 +143,10 @@ static bool close_sessions(const struct session_command *c, const struct found *
     return true;
 }
 
-static bool run_verb(const struct session_command *c, struct err *e)
-{
-    const char *verb = c->count ? c->words[0] : "list";
-    bool closes = !strcmp(verb, "close");
-    if (!closes && (strcmp(verb, "list") != 0 || c->count > 1 || c->all))
-        return err_set(e, ERR_INVALID,
-                       "cloche session is followed by list, close NAME or close --all");
-    struct found f = {0};
-    bool ok =
-        find_all(&f, e) && (closes ? close_sessions(c, &f, e) : list_sessions(c, &f, e));
-    found_done(&f);
-    return ok;
-}
+static const struct verb verbs[] = {
+    {.name = "list", .run = list_sessions},
+    {"close", "a NAME, a handle, or --all", 0, 1, "--all", close_sessions},
+};
 
 int command_session(int argc, char **argv)
 {
@@ -171,7 +168,8 @@ int command_session(int argc, char **argv)
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
-    c.count = use.given;
     struct err e = {0};
-    return run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    bool ok = verbs_run("session", verbs, LENGTH(verbs), &use, &c, &e);
+    found_done(&c.found);
+    return ok ? EXIT_DONE : cli_fail(&e);
 }

@@ -47,9 +47,59 @@ int subcommands_run(const struct subcommands *s, int argc, char **argv)
             return s->rows[i].run(argc - 1, argv + 1);
     if (!*name)
         return print_help(s, EXIT_WRONG);
+    struct err e = {0};
     const char *names[SUBCOMMANDS_MAX];
     must(s->count <= LENGTH(names));
     for (size_t i = 0; i < s->count; i++)
         names[i] = s->rows[i].name;
-    return cli_fail_name(s->of, name, names, s->count);
+    (void)cli_no_command(s->of, name, names, s->count, &e);
+    return cli_fail(&e);
+}
+
+/* ---- verbs -------------------------------------------------------------- */
+
+static bool is_named_in(const char *name, const char *text)
+{
+    const char *at = text ? strstr(text, name) : NULL;
+    size_t n = strlen(name);
+    while (at && at[n] && !strchr(" ,", at[n]))
+        at = strstr(at + n, name);
+    return at != NULL;
+}
+
+/* No option may be given that is another verb's alone. */
+static bool check_options(const char *of, const struct verb *v, const struct verb *other,
+                          const struct option_use *use, struct err *e)
+{
+    for (size_t i = 0; i < use->count; i++) {
+        const struct option_row *row = &use->rows[i];
+        if ((row->flag ? *row->flag : *row->value != NULL) &&
+            is_named_in(row->name, other->only) && !is_named_in(row->name, v->only))
+            return err_set(e, ERR_INVALID, "%s belong%s to cloche %s %s", other->only,
+                           strchr(other->only, ' ') ? "" : "s", of, other->name);
+    }
+    return true;
+}
+
+bool verbs_run(const char *of, const struct verb *rows, size_t count,
+               const struct option_use *use, void *command, struct err *e)
+{
+    const char *names[SUBCOMMANDS_MAX];
+    const struct verb *v = use->given ? NULL : rows;
+    must(count <= LENGTH(names));
+    for (size_t i = 0; i < count; i++) {
+        names[i] = rows[i].name;
+        if (use->given && !strcmp(use->words[0], rows[i].name))
+            v = &rows[i];
+    }
+    if (!v)
+        return cli_no_command(of, use->words[0], names, count, e);
+    for (size_t i = 0; i < count; i++)
+        if (!check_options(of, v, &rows[i], use, e))
+            return false;
+    size_t words = use->given ? use->given - 1 : 0;
+    if (words < v->least || words > v->most)
+        return err_set(e, ERR_INVALID, "cloche %s %s is followed by %s", of, v->name,
+                       v->takes ? v->takes : "no other word");
+    return v->run(command, e);
 }

@@ -1,6 +1,8 @@
-/* cli/subcommand.h - commands that are made of others: `cloche tool list`. Private to cli. */
+/* cli/subcommand.h - commands that are made of others: `cloche tool list`, each with options
+ * and help of its own; and those that share one page of help: `cloche token list`. Private to
+ * cli. */
 #pragma once
-#include <stddef.h>
+#include "cli/options.h"
 
 #define SUBCOMMANDS_MAX 24u
 
@@ -19,3 +21,16 @@ struct subcommands {
 
 /* Runs the one that argv[2] names, or prints the help; the exit code. */
 int subcommands_run(const struct subcommands *s, int argc, char **argv);
+
+/* One deed of a command whose options are all on one page. */
+struct verb {
+    const char *name,
+        *takes;         /* "create", "a NAME": what stands behind it; NULL: nothing */
+    size_t least, most; /* how many words that are */
+    const char *only;   /* "--scope and --level": options for it alone; NULL: none */
+    bool (*run)(void *command, struct err *e);
+};
+/* Runs the verb that use->words[0] names; the first of them where there is no word. false
+ * and *e: ERR_INVALID, or what it failed with. */
+bool verbs_run(const char *of, const struct verb *rows, size_t count,
+               const struct option_use *use, void *command, struct err *e);

@@ -5,7 +5,7 @@
 #include "access/access.h"
 #include "caller/caller.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "guard/guard.h"
 #include "os/os.h"
 #include "vaults/vaults.h"
@@ -18,7 +18,6 @@
 
 struct token_command {
     const char *words[2]; /* the verb, and which token */
-    size_t count;
     const char *scopes, *level, *expires, *vaults[OPTION_REPEAT + 1];
     bool json, help, unregistered;
 };
@@ -92,8 +91,9 @@ static bool record(const char *event, const char *name, const struct token_wish 
     return ward_event_end(&told, ward, NULL, true, e);
 }
 
-static bool create(const struct token_command *c, struct err *e)
+static bool create(void *command, struct err *e)
 {
+    const struct token_command *c = command;
     char text[TOKEN_TEXT];
     struct token_wish w = {.name = c->words[1], .level = LEVEL_FULL};
     while (w.vaults.n < OPTION_REPEAT && c->vaults[w.vaults.n])
@@ -160,8 +160,9 @@ static void print_token(const struct json *t)
                SPELT_ARGS(used.n ? used : STR("never")));
 }
 
-static bool list(const struct token_command *c, struct err *e)
+static bool list(void *command, struct err *e)
 {
+    const struct token_command *c = command;
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     scoped_buf struct buf text;
     buf_init(&text, (size_t)32 << 20);
@@ -176,33 +177,21 @@ static bool list(const struct token_command *c, struct err *e)
     return !e->code;
 }
 
-static bool revoke(const struct token_command *c, struct err *e)
+static bool revoke(void *command, struct err *e)
 {
+    const struct token_command *c = command;
     char name[TOKEN_NAME_MAX + 1];
     return token_revoke(c->words[1], name, e) && record("token revoke", name, NULL, e);
 }
 
 /* ---- the command -------------------------------------------------------- */
 
-static bool run_verb(const struct token_command *c, struct err *e)
-{
-    const char *verb = c->count ? c->words[0] : "list";
-    bool creates = !strcmp(verb, "create");
-    if (!creates &&
-        (c->scopes || c->level || c->expires || c->vaults[0] || c->unregistered))
-        return err_set(
-            e, ERR_INVALID,
-            "--scope, --vault, --unregistered, --level and --expires belong to "
-            "cloche token create");
-    if (creates && c->count == 2)
-        return create(c, e);
-    if (!strcmp(verb, "revoke") && c->count == 2)
-        return revoke(c, e);
-    if (!strcmp(verb, "list") && c->count < 2)
-        return list(c, e);
-    return err_set(e, ERR_INVALID,
-                   "cloche token is followed by create NAME, list, or revoke NAME");
-}
+static const struct verb verbs[] = {
+    {.name = "list", .run = list},
+    {"create", "a NAME", 1, 1, "--scope, --vault, --unregistered, --level and --expires",
+     create},
+    {"revoke", "a NAME", 1, 1, NULL, revoke},
+};
 
 int command_token(int argc, char **argv)
 {
@@ -235,7 +224,7 @@ int command_token(int argc, char **argv)
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
-    c.count = use.given;
     struct err e = {0};
-    return run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    bool ok = verbs_run("token", verbs, LENGTH(verbs), &use, &c, &e);
+    return ok ? EXIT_DONE : cli_fail(&e);
 }

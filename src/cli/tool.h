@@ -6,17 +6,11 @@
  * code. */
 int tool_run(int argc, char **argv);
 int tool_permit(int argc, char **argv);
-int tool_listed(int argc, char **argv);    /* list */
-int tool_shown(int argc, char **argv);     /* show */
-int tool_checked(int argc, char **argv);   /* check */
-int tool_installed(int argc, char **argv); /* install */
-int tool_updated(int argc, char **argv);   /* update */
-int tool_removed(int argc, char **argv);   /* remove */
-int tool_enabled(int argc, char **argv);   /* enable */
-int tool_disabled(int argc, char **argv);  /* disable */
-int tool_signed(int argc, char **argv);    /* sign */
-int tool_proposed(int argc, char **argv);  /* propose */
-int tool_trusts(int argc, char **argv);    /* trust */
+int tool_listed(int argc, char **argv); /* list */
+int tool_shown(int argc, char **argv);  /* show */
+int tool_kept(int argc, char **argv);   /* install, update, remove, enable ... */
+int tool_signed(int argc, char **argv); /* sign */
+int tool_trusts(int argc, char **argv); /* trust */
 
 /* The engine and the tools beside the program, for one command. */
 struct toolbox {

@@ -16,8 +16,10 @@
 #define PROPOSAL_KEEP_MS ((int64_t)24 * 3600 * 1000)
 
 struct install_command {
-    const char *words[1], *vault[2];
-    bool update, json, help, unregistered;
+    const char *name, *words[1], *vault[2];
+    bool update, help, unregistered;
+    struct toolbox *box;
+    struct tool_notes *notes;
 };
 
 /* ---- what the commands share --------------------------------------------- */
@@ -91,9 +93,11 @@ static void tell_signature(const struct tool_package *p)
                 key, key);
 }
 
-static bool install(const struct install_command *c, struct toolbox *box,
-                    enum tool_replace replace, struct tool_notes *notes, struct err *e)
+static bool install(const struct install_command *c, struct err *e)
 {
+    enum tool_replace replace = !strcmp(c->name, "update") ? TOOL_MUST_REPLACE
+                                : c->update                ? TOOL_MAY_REPLACE
+                                                           : TOOL_NEW;
     struct ward *ward;
     scoped(guard_close) struct guard *g = cli_guard(NULL, &ward, e);
     ward = g ? guard_ward(g, NULL, e) : NULL;
@@ -102,12 +106,12 @@ static bool install(const struct install_command *c, struct toolbox *box,
     if (!ward || !tool_read_file(c->words[0], "ZIP file", &zip, e))
         return false;
     scoped(tool_package_close) struct tool_package *p =
-        tool_package_open(box->catalogue, buf_view(&zip), notes, e);
+        tool_package_open(c->box->catalogue, buf_view(&zip), c->notes, e);
     if (!p)
         return false;
     const struct tool *t = tool_package_tool(p);
     tell_signature(p);
-    if (!desk_install(ward, box->catalogue, p, c->vault[0], replace, &tool_progress,
+    if (!desk_install(ward, c->box->catalogue, p, c->vault[0], replace, &tool_progress,
                       "terminal", e))
         return false;
     scoped_buf struct buf version;
@@ -117,37 +121,22 @@ static bool install(const struct install_command *c, struct toolbox *box,
     return true;
 }
 
-static int run_install(const struct install_command *c, enum tool_replace replace)
-{
-    struct err e = {0};
-    struct tool_notes notes;
-    scoped_toolbox struct toolbox box = {0};
-    tool_notes_init(&notes);
-    bool ok = toolbox_open(&box, &e) &&
-              tool_vault_known(&box, c->vault[0], c->unregistered, &e) &&
-              install(c, &box, replace, &notes, &e);
-    print_notes(&notes);
-    tool_notes_done(&notes);
-    return ok ? EXIT_DONE : cli_fail(&e);
-}
-
 /* ---- propose ---------------------------------------------------------------- */
 
-static bool propose(const char *path, struct toolbox *box, struct tool_notes *notes,
-                    struct err *e)
+static bool propose(const struct install_command *c, struct err *e)
 {
     scoped_buf struct buf zip, shown;
     buf_init(&zip, TOOL_ZIP_MAX);
     buf_init(&shown, APPROVAL_SHOWN_MAX);
-    if (!tool_read_file(path, "ZIP file", &zip, e))
+    if (!tool_read_file(c->words[0], "ZIP file", &zip, e))
         return false;
     scoped(tool_package_close) struct tool_package *p =
-        tool_package_open(box->catalogue, buf_view(&zip), notes, e);
+        tool_package_open(c->box->catalogue, buf_view(&zip), c->notes, e);
     scoped(approvals_close) struct approvals *a = p ? approvals_open(e) : NULL;
     if (!a)
         return false;
     struct json_writer w = json_writer(&shown);
-    tool_proposal_shown(box->catalogue, p, &w);
+    tool_proposal_shown(c->box->catalogue, p, &w);
     const char *name = tool_package_tool(p)->name;
     struct approval_wish wish = {.kind = "install",
                                  .caller = "terminal",
@@ -170,90 +159,92 @@ static bool propose(const char *path, struct toolbox *box, struct tool_notes *no
     return true;
 }
 
-static int run_propose(const struct install_command *c)
-{
-    struct err e = {0};
-    struct tool_notes notes;
-    scoped_toolbox struct toolbox box = {0};
-    tool_notes_init(&notes);
-    bool ok = toolbox_open(&box, &e) && propose(c->words[0], &box, &notes, &e);
-    print_notes(&notes);
-    tool_notes_done(&notes);
-    return ok ? EXIT_DONE : cli_fail(&e);
-}
-
 /* ---- remove, enable, disable --------------------------------------------- */
 
-enum verb { VERB_REMOVE, VERB_ENABLE, VERB_DISABLE };
-
-static int run_verb(const struct install_command *c, enum verb verb)
+static bool remove_tool(const struct install_command *c, struct err *e)
 {
-    static const char *const events[] = {"tool remove", "tool enable", "tool disable"};
-    struct err e = {0};
-    scoped_toolbox struct toolbox box = {0};
     const struct tool named = {.name = c->words[0], .version = ""};
-    bool ok =
-        toolbox_open(&box, &e) &&
-        tool_vault_known(&box, c->vault[0], c->unregistered, &e) &&
-        (verb == VERB_REMOVE ? tool_remove(box.catalogue, c->words[0], c->vault[0], &e)
-                             : tool_switch(box.catalogue, c->words[0], c->vault[0],
-                                           verb == VERB_ENABLE, &e)) &&
-        tool_record(events[verb], &named, c->vault[0], NULL, &e);
-    return ok ? EXIT_DONE : cli_fail(&e);
+    return tool_remove(c->box->catalogue, c->words[0], c->vault[0], e) &&
+           tool_record("tool remove", &named, c->vault[0], NULL, e);
+}
+
+static bool switch_tool(const struct install_command *c, struct err *e)
+{
+    bool on = !strcmp(c->name, "enable");
+    const struct tool named = {.name = c->words[0], .version = ""};
+    return tool_switch(c->box->catalogue, c->words[0], c->vault[0], on, e) &&
+           tool_record(on ? "tool enable" : "tool disable", &named, c->vault[0], NULL, e);
 }
 
 /* ---- check ---------------------------------------------------------------- */
 
-static bool check(struct toolbox *box, const char *path, struct tool_notes *notes,
-                  struct err *e)
+static bool check(const struct install_command *c, struct err *e)
 {
     scoped_buf struct buf text;
     buf_init(&text, TOOL_ZIP_MAX);
-    if (!tool_read_file(path, "ZIP file", &text, e))
+    if (!tool_read_file(c->words[0], "ZIP file", &text, e))
         return false;
     if (!str_starts(buf_view(&text), "PK"))
-        return tool_manifest_check(buf_view(&text), notes, e);
+        return tool_manifest_check(buf_view(&text), c->notes, e);
     scoped(tool_package_close) struct tool_package *p =
-        tool_package_open(box->catalogue, buf_view(&text), notes, e);
+        tool_package_open(c->box->catalogue, buf_view(&text), c->notes, e);
     if (!p)
         return false;
     tell_signature(p);
     return true;
 }
 
-static int run_check(const struct install_command *c)
-{
-    struct err e = {0};
-    struct tool_notes notes;
-    scoped_toolbox struct toolbox box = {0};
-    tool_notes_init(&notes);
-    bool ok = toolbox_open(&box, &e) && check(&box, c->words[0], &notes, &e);
-    print_notes(&notes);
-    tool_notes_done(&notes);
-    return ok ? EXIT_DONE : cli_fail(&e);
-}
-
 /* ---- the commands ---------------------------------------------------------- */
 
-/* Reads the words of all of them. `needs`: what stands behind the command. */
-static bool begin(struct install_command *c, const char *usage, const char *needs,
-                  bool may_update, bool has_vault, int argc, char **argv, int *exit)
+static const struct tool_deed {
+    const char *name, *usage, *needs; /* "a ZIP": what stands behind it */
+    bool has_update, has_vault;
+    bool (*run)(const struct install_command *c, struct err *e);
+} deeds[] = {
+    {"install",
+     "cloche tool install ZIP [OPTIONS]\n\nInstalls a tool of your own: a ZIP with a "
+     "manifest.json and a .wasm\n(docs/tools.md). '-' reads it from standard input.",
+     "a ZIP", true, true, install},
+    {"update",
+     "cloche tool update ZIP [OPTIONS]\n\nReplaces an installed tool; what was decided "
+     "about it stays.",
+     "a ZIP", false, true, install},
+    {"remove", "cloche tool remove NAME [OPTIONS]\n\nTakes an installed tool away.",
+     "a tool's name", false, true, remove_tool},
+    {"enable", "cloche tool enable NAME [OPTIONS]\n\nLets agents see a tool again.",
+     "a tool's name", false, true, switch_tool},
+    {"disable",
+     "cloche tool disable NAME [OPTIONS]\n\nHides a tool, built in or installed, from "
+     "agents.",
+     "a tool's name", false, true, switch_tool},
+    {"check",
+     "cloche tool check MANIFEST.json | ZIP\n\nTells all that is wrong with a manifest or "
+     "a package. Installs nothing.",
+     "a manifest.json or a ZIP", false, false, check},
+    {"propose",
+     "cloche tool propose ZIP\n\nChecks a tool's ZIP and lets a person decide ('cloche "
+     "approvals') whether it is\ninstalled. Good for a day.",
+     "a ZIP", false, false, propose},
+};
+
+static bool begin(const struct tool_deed *d, struct install_command *c, int argc,
+                  char **argv, int *exit)
 {
     struct option_row rows[5];
     size_t n = 0;
     struct err e = {0};
-    if (may_update)
+    if (d->has_update)
         rows[n++] = (struct option_row){
             "--update", NULL, &c->update, NULL,
             "replace an installed tool, or take a built-in one's place"};
-    if (has_vault) {
+    if (d->has_vault) {
         rows[n++] =
             (struct option_row){"--vault", c->vault, NULL, "ID", "for this vault alone"};
         rows[n++] = (struct option_row){"--unregistered", NULL, &c->unregistered, NULL,
                                         UNREGISTERED_HELP};
     }
     rows[n++] = (struct option_row){"--help", NULL, &c->help, NULL, "this list"};
-    struct option_use use = {.usage = usage,
+    struct option_use use = {.usage = d->usage,
                              .rows = rows,
                              .count = n,
                              .help = &c->help,
@@ -263,88 +254,27 @@ static bool begin(struct install_command *c, const char *usage, const char *need
         return false;
     if (use.given)
         return true;
-    err_set(&e, ERR_INVALID, "cloche tool %s is followed by %s", argv[1], needs);
+    err_set(&e, ERR_INVALID, "cloche tool %s is followed by %s", d->name, d->needs);
     *exit = cli_fail(&e);
     return false;
 }
 
-int tool_installed(int argc, char **argv)
+int tool_kept(int argc, char **argv)
 {
-    struct install_command c = {0};
+    const struct tool_deed *d = deeds;
+    while (strcmp(d->name, argv[1]) != 0)
+        must(++d < deeds + LENGTH(deeds));
     int exit;
-    if (!begin(&c,
-               "cloche tool install ZIP [OPTIONS]\n\nInstalls a tool of your own: a ZIP "
-               "with a manifest.json and a .wasm\n(docs/tools.md). '-' reads it from "
-               "standard input.",
-               "a ZIP", true, true, argc, argv, &exit))
+    struct err e = {0};
+    struct tool_notes notes;
+    scoped_toolbox struct toolbox box = {0};
+    struct install_command c = {.name = d->name, .box = &box, .notes = &notes};
+    if (!begin(d, &c, argc, argv, &exit))
         return exit;
-    return run_install(&c, c.update ? TOOL_MAY_REPLACE : TOOL_NEW);
-}
-
-int tool_updated(int argc, char **argv)
-{
-    struct install_command c = {0};
-    int exit;
-    if (!begin(&c,
-               "cloche tool update ZIP [OPTIONS]\n\nReplaces an installed tool; what was "
-               "decided about it stays.",
-               "a ZIP", false, true, argc, argv, &exit))
-        return exit;
-    return run_install(&c, TOOL_MUST_REPLACE);
-}
-
-int tool_removed(int argc, char **argv)
-{
-    struct install_command c = {0};
-    int exit;
-    if (!begin(&c, "cloche tool remove NAME [OPTIONS]\n\nTakes an installed tool away.",
-               "a tool's name", false, true, argc, argv, &exit))
-        return exit;
-    return run_verb(&c, VERB_REMOVE);
-}
-
-int tool_enabled(int argc, char **argv)
-{
-    struct install_command c = {0};
-    int exit;
-    if (!begin(&c, "cloche tool enable NAME [OPTIONS]\n\nLets agents see a tool again.",
-               "a tool's name", false, true, argc, argv, &exit))
-        return exit;
-    return run_verb(&c, VERB_ENABLE);
-}
-
-int tool_disabled(int argc, char **argv)
-{
-    struct install_command c = {0};
-    int exit;
-    if (!begin(&c,
-               "cloche tool disable NAME [OPTIONS]\n\nHides a tool, built in or "
-               "installed, from agents.",
-               "a tool's name", false, true, argc, argv, &exit))
-        return exit;
-    return run_verb(&c, VERB_DISABLE);
-}
-
-int tool_checked(int argc, char **argv)
-{
-    struct install_command c = {0};
-    int exit;
-    if (!begin(&c,
-               "cloche tool check MANIFEST.json | ZIP\n\nTells all that is wrong with a "
-               "manifest or a package. Installs nothing.",
-               "a manifest.json or a ZIP", false, false, argc, argv, &exit))
-        return exit;
-    return run_check(&c);
-}
-
-int tool_proposed(int argc, char **argv)
-{
-    struct install_command c = {0};
-    int exit;
-    if (!begin(&c,
-               "cloche tool propose ZIP\n\nChecks a tool's ZIP and lets a person decide "
-               "('cloche approvals') whether it is\ninstalled. Good for a day.",
-               "a ZIP", false, false, argc, argv, &exit))
-        return exit;
-    return run_propose(&c);
+    tool_notes_init(&notes);
+    bool ok = toolbox_open(&box, &e) &&
+              tool_vault_known(&box, c.vault[0], c.unregistered, &e) && d->run(&c, &e);
+    print_notes(&notes);
+    tool_notes_done(&notes);
+    return ok ? EXIT_DONE : cli_fail(&e);
 }

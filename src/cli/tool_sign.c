@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "cli/tool.h"
 #include "crypto/crypto.h"
 #include "os/os.h"
@@ -133,8 +133,9 @@ int tool_signed(int argc, char **argv)
 
 /* ---- trust ----------------------------------------------------------------- */
 
-static bool list_keys(bool as_json, struct err *e)
+static bool list_keys(void *command, struct err *e)
 {
+    bool as_json = ((const struct sign_command *)command)->json;
     scoped(arena_free) struct arena *a = arena_new((size_t)8 << 20);
     scoped_buf struct buf text;
     buf_init(&text, (size_t)1 << 20);
@@ -155,20 +156,24 @@ static bool record_key(const char *event, const char *name, struct err *e)
     return tool_record(event, &(struct tool){.name = name, .version = ""}, NULL, NULL, e);
 }
 
-static bool trust(const struct sign_command *c, size_t given, struct err *e)
+static bool trust(void *command, struct err *e)
 {
-    const char *verb = given ? c->words[0] : "list";
-    if (!strcmp(verb, "list") && given < 2)
-        return list_keys(c->json, e);
-    if (!strcmp(verb, "add") && given == 3)
-        return tool_trust(c->words[1], c->words[2], e) &&
-               record_key("tool trust", c->words[1], e);
-    if (!strcmp(verb, "remove") && given == 2)
-        return tool_distrust(c->words[1], e) &&
-               record_key("tool distrust", c->words[1], e);
-    return err_set(e, ERR_INVALID,
-                   "cloche tool trust is followed by add NAME KEY, list, or remove NAME");
+    const struct sign_command *c = command;
+    return tool_trust(c->words[1], c->words[2], e) &&
+           record_key("tool trust", c->words[1], e);
 }
+
+static bool distrust(void *command, struct err *e)
+{
+    const struct sign_command *c = command;
+    return tool_distrust(c->words[1], e) && record_key("tool distrust", c->words[1], e);
+}
+
+static const struct verb verbs[] = {
+    {.name = "list", .run = list_keys},
+    {"add", "a NAME and a KEY", 2, 2, NULL, trust},
+    {"remove", "a NAME", 1, 1, NULL, distrust},
+};
 
 int tool_trusts(int argc, char **argv)
 {
@@ -192,5 +197,6 @@ int tool_trusts(int argc, char **argv)
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
-    return trust(&c, use.given, &e) ? EXIT_DONE : cli_fail(&e);
+    bool ok = verbs_run("tool trust", verbs, LENGTH(verbs), &use, &c, &e);
+    return ok ? EXIT_DONE : cli_fail(&e);
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/subcommand.h"
 #include "vaults/vaults.h"
 #include "json/json.h"
 
@@ -10,7 +10,6 @@
 
 struct vault_command {
     const char *words[2]; /* the verb, and what it is about */
-    size_t count;
     const char *id, *name, *description;
     bool json, make, use, help;
 };
@@ -47,8 +46,9 @@ static bool print_json(const struct vaults *list, struct err *e)
     return true;
 }
 
-static bool list_vaults(const struct vault_command *c, struct err *e)
+static bool list_vaults(void *command, struct err *e)
 {
+    const struct vault_command *c = command;
     scoped(arena_free) struct arena *a = arena_new(LIST_MEMORY);
     struct vaults list;
     if (!vaults_read(a, &list, e))
@@ -65,8 +65,9 @@ static bool list_vaults(const struct vault_command *c, struct err *e)
 
 /* ---- add, use, remove --------------------------------------------------- */
 
-static bool add_vault(const struct vault_command *c, struct err *e)
+static bool add_vault(void *command, struct err *e)
 {
+    const struct vault_command *c = command;
     scoped(free) char *path = vaults_folder(c->words[1], c->make, e);
     if (!path)
         return false;
@@ -87,47 +88,24 @@ static bool add_vault(const struct vault_command *c, struct err *e)
     return true;
 }
 
-static bool use_vault(const struct vault_command *c, struct err *e)
+static bool use_vault(void *command, struct err *e)
 {
+    const struct vault_command *c = command;
     return vaults_use(str_of(c->words[1]), e);
 }
 
-static bool remove_vault(const struct vault_command *c, struct err *e)
+static bool remove_vault(void *command, struct err *e)
 {
+    const struct vault_command *c = command;
     return vaults_remove(str_of(c->words[1]), e);
 }
 
-static const struct verb {
-    const char *name;
-    size_t words;
-    bool (*run)(const struct vault_command *c, struct err *e);
-    bool takes_options;
-} verbs[] = {
-    {"list", 1, list_vaults, false},
-    {"add", 2, add_vault, true},
-    {"use", 2, use_vault, false},
-    {"remove", 2, remove_vault, false},
+static const struct verb verbs[] = {
+    {.name = "list", .run = list_vaults},
+    {"add", "a DIR", 1, 1, "--id, --name, --description and --make", add_vault},
+    {"use", "an ID", 1, 1, NULL, use_vault},
+    {"remove", "an ID", 1, 1, NULL, remove_vault},
 };
-
-static bool run_verb(const struct vault_command *c, struct err *e)
-{
-    const char *name = c->count ? c->words[0] : "list";
-    for (size_t i = 0; i < LENGTH(verbs); i++) {
-        if (strcmp(name, verbs[i].name) != 0)
-            continue;
-        if (c->count && c->count != verbs[i].words)
-            return err_set(e, ERR_INVALID, "cloche vault %s takes %s", name,
-                           verbs[i].words == 1 ? "no further word" : "one more word");
-        if (!verbs[i].takes_options && (c->id || c->name || c->description || c->make))
-            return err_set(e, ERR_INVALID,
-                           "--id, --name, --description and --make belong to "
-                           "cloche vault add");
-        return verbs[i].run(c, e);
-    }
-    return err_set(e, ERR_INVALID,
-                   "there is no cloche vault '%.40s'; list, add, use and remove are",
-                   name);
-}
 
 int command_vault(int argc, char **argv)
 {
@@ -154,7 +132,7 @@ int command_vault(int argc, char **argv)
     int exit;
     if (!options_begin(&use, argc, argv, &exit))
         return exit;
-    c.count = use.given;
     struct err e = {0};
-    return run_verb(&c, &e) ? EXIT_DONE : cli_fail(&e);
+    bool ok = verbs_run("vault", verbs, LENGTH(verbs), &use, &c, &e);
+    return ok ? EXIT_DONE : cli_fail(&e);
 }

@@ -10,6 +10,7 @@
 #include "catalogue/catalogue.h"
 #include "desk/internal.h"
 #include "os/os.h"
+#include "uri/uri.h"
 #include "json/json.h"
 
 #define COOKIE "cloche_person"
@@ -65,11 +66,9 @@ static bool is_our_page(struct http_request *rq)
 {
     struct str origin = http_header(rq, "Origin"), host = http_header(rq, "Host");
     struct str site = http_header(rq, "Sec-Fetch-Site");
-    const char *rest = str_starts(origin, "http://")    ? origin.at + 7
-                       : str_starts(origin, "https://") ? origin.at + 8
-                                                        : NULL;
+    struct uri u;
     bool same =
-        rest && str_eq((struct str){rest, origin.n - (size_t)(rest - origin.at)}, host);
+        uri_read(origin, &u) && uri_is_web(&u) && !u.rest.n && str_eq(u.authority, host);
     return same && (!site.at || str_is(site, "same-origin"));
 }
 

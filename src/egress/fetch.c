@@ -2,7 +2,6 @@
  * kept for all fetches of one session. */
 #include <pthread.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "egress/internal.h"
 #include "os/os.h"
@@ -254,8 +253,7 @@ static struct str find_header(const struct buf *received, const char *wanted)
 {
     struct str rest = buf_view(received), name, value;
     while (rest.n)
-        if (split_line(next_line(&rest), &name, &value) && name.n == strlen(wanted) &&
-            !strncasecmp(name.at, wanted, name.n))
+        if (split_line(next_line(&rest), &name, &value) && str_same(name, str_of(wanted)))
             return value;
     return (struct str){0};
 }

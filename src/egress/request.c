@@ -17,7 +17,7 @@ bool is_token(struct str s)
 static bool is_any(struct str name, const char *const *names)
 {
     for (; *names; names++)
-        if (name.n == strlen(*names) && !strncasecmp(name.at, *names, name.n))
+        if (str_same(name, str_of(*names)))
             return true;
     return false;
 }

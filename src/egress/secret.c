@@ -70,9 +70,7 @@ static bool read_use(struct secret *s, const struct json *v, struct arena *a,
         return err_set(e, ERR_INVALID, "network.secrets.%s.header is no header's name",
                        s->name);
     if (!json_get(v, "format"))
-        format = header.n == 13 && !strncasecmp(header.at, "authorization", 13)
-                     ? STR("Bearer {}")
-                     : STR("{}");
+        format = str_same(header, STR("authorization")) ? STR("Bearer {}") : STR("{}");
     const char *hole = memmem(format.at, format.n, "{}", 2);
     if (!is_visible(format) || !hole ||
         memmem(hole + 2, format.n - (size_t)(hole + 2 - format.at), "{}", 2))

@@ -2,6 +2,7 @@
 #include <ctype.h>
 
 #include "guard/policy.h"
+#include "uri/uri.h"
 
 /* ---- calls -------------------------------------------------------------- */
 
@@ -36,54 +37,30 @@ bool call_pattern_known(struct str pattern, const struct known_calls *calls)
 
 /* ---- hosts -------------------------------------------------------------- */
 
-/* "https://api.example.org:443" in its parts. */
-struct host_pattern {
-    struct str scheme, host, port; /* empty: not said */
-};
-
-static struct host_pattern split_host(const char *text)
+/* "https://api.example.org:443", whose scheme and port need not be said. */
+static struct uri split_host(const char *text)
 {
-    struct host_pattern h = {0};
-    const char *colon = strstr(text, "://");
-    if (colon) {
-        h.scheme = (struct str){text, (size_t)(colon - text)};
-        text = colon + 3;
-    }
-    const char *port = strrchr(text, ':');
-    const char *bracket = strrchr(text, ']');
-    size_t n =
-        port && (!bracket || port > bracket) ? (size_t)(port - text) : strlen(text);
-    h.host = (struct str){text, n};
-    if (text[n])
-        h.port = str_of(text + n + 1);
-    return h;
-}
-
-static bool same_letters(struct str a, struct str b)
-{
-    if (a.n != b.n)
-        return false;
-    for (size_t i = 0; i < a.n; i++)
-        if (tolower((unsigned char)a.at[i]) != tolower((unsigned char)b.at[i]))
-            return false;
-    return true;
+    struct uri u;
+    if (!uri_read(str_of(text), &u))
+        (void)uri_read_authority(str_of(text), &u.host, &u.port);
+    return u;
 }
 
 /* Does `wide` allow every host that `narrow` does? */
 static bool host_covers(struct str wide, struct str narrow)
 {
-    if (str_is(wide, "*") || same_letters(wide, narrow))
+    if (str_is(wide, "*") || str_same(wide, narrow))
         return true;
     if (!str_starts(wide, "*.") || narrow.n < wide.n)
         return false;
     struct str tail = {wide.at + 1, wide.n - 1};
-    return same_letters(tail, (struct str){narrow.at + narrow.n - tail.n, tail.n});
+    return str_same(tail, (struct str){narrow.at + narrow.n - tail.n, tail.n});
 }
 
 static bool pattern_covers(const char *wide, const char *narrow)
 {
-    struct host_pattern w = split_host(wide), n = split_host(narrow);
-    return same_letters(w.scheme, n.scheme) && str_eq(w.port, n.port) &&
+    struct uri w = split_host(wide), n = split_host(narrow);
+    return str_same(w.scheme, n.scheme) && str_eq(w.port, n.port) &&
            host_covers(w.host, n.host);
 }
 

@@ -5,6 +5,7 @@
 #include "egress/egress.h"
 #include "guard/policy.h"
 #include "os/os.h"
+#include "uri/uri.h"
 
 #define WAITING_MAX 32u
 #define BODY_MAX ((size_t)4 << 10)
@@ -38,26 +39,27 @@ static struct egress_rules *rules_for(const char *url, struct arena *a, struct e
 {
     scoped_buf struct buf text;
     buf_init(&text, BODY_MAX);
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    size_t scheme = (size_t)(host - url), n = strcspn(host, "/?#");
-    const char *last = memrchr(host, ':', n), *bracket = memrchr(host, ']', n);
-    bool has_port = last && (!bracket || last > bracket);
-    const char *usual = str_starts(str_of(url), "https:") ? ":443" : ":80";
-    bool is_address = strspn(host, "0123456789.:[]abcdefABCDEF") >= n ||
-                      str_starts(str_of(host), "localhost");
+    struct uri u;
+    if (!uri_read(str_of(url), &u)) {
+        err_set(e, ERR_INVALID, "'%.100s' names no host", url);
+        return NULL;
+    }
+    const char *usual = str_is(u.scheme, "https") ? ":443" : ":80";
+    bool is_address =
+        strspn(u.authority.at, "0123456789.:[]abcdefABCDEF") >= u.authority.n ||
+        str_starts(u.host, "localhost");
     struct json_writer w = json_writer(&text);
     char name[300];
     json_open_object(&w);
     json_key(&w, "hosts");
     json_open_array(&w);
-    (void)snprintf(name, sizeof name, "%.*s", (int)(scheme + n), url);
-    json_put_cstr(&w, name);
+    json_put_str(&w, u.origin);
     json_close(&w);
     if (is_address) {
         json_key(&w, "allowPrivate");
         json_open_array(&w);
-        (void)snprintf(name, sizeof name, "%.*s%s", (int)n, host, has_port ? "" : usual);
+        (void)snprintf(name, sizeof name, "%.*s%s", STR_ARGS(u.authority),
+                       u.port.at ? "" : usual);
         json_put_cstr(&w, name);
         json_close(&w);
     }

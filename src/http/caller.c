@@ -7,11 +7,6 @@
 
 #include "http/server.h"
 
-static bool same_name(struct str a, const char *name, size_t n)
-{
-    return a.n == n && strncasecmp(a.at, name, n) == 0;
-}
-
 /* ---- whose address -------------------------------------------------------- */
 
 /* Without tokens only those on this machine may come in, and who stands behind
@@ -20,8 +15,8 @@ static bool was_forwarded(const struct http_request *rq)
 {
     for (unsigned i = 0; i < rq->n_fields; i++) {
         struct str name = rq->fields[i].name;
-        if (same_name(name, "Forwarded", 9) || same_name(name, "Via", 3) ||
-            same_name(name, "X-Real-IP", 9) ||
+        if (str_same(name, STR("Forwarded")) || str_same(name, STR("Via")) ||
+            str_same(name, STR("X-Real-IP")) ||
             (name.n > 12 && strncasecmp(name.at, "X-Forwarded-", 12) == 0))
             return true;
     }
@@ -59,7 +54,7 @@ static struct str behind_last(struct str s, char c)
 static struct str last_field(const struct http_request *rq, const char *name)
 {
     for (unsigned i = rq->n_fields; i-- > 0;)
-        if (same_name(rq->fields[i].name, name, strlen(name)))
+        if (str_same(rq->fields[i].name, str_of(name)))
             return rq->fields[i].value;
     return (struct str){0};
 }

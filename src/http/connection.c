@@ -1,7 +1,6 @@
 /* A request from its first line to its last byte, on the library's threads:
  * who may not come in is refused, the body is collected, the route is asked.
  */
-#include <strings.h>
 
 #include "http/server.h"
 
@@ -29,28 +28,6 @@ struct str http_target(const struct http_request *rq)
 struct str http_body(const struct http_request *rq)
 {
     return buf_view(&rq->body);
-}
-
-static bool same_name(struct str a, const char *name, size_t n)
-{
-    return a.n == n && strncasecmp(a.at, name, n) == 0;
-}
-
-struct str http_header(const struct http_request *rq, const char *name)
-{
-    size_t n = strlen(name);
-    for (unsigned i = 0; i < rq->n_fields; i++)
-        if (same_name(rq->fields[i].name, name, n))
-            return rq->fields[i].value;
-    return (struct str){0};
-}
-
-size_t http_header_count(const struct http_request *rq, const char *name)
-{
-    size_t n = strlen(name), count = 0;
-    for (unsigned i = 0; i < rq->n_fields; i++)
-        count += same_name(rq->fields[i].name, name, n);
-    return count;
 }
 
 struct str http_part(const struct http_request *rq, size_t i)
@@ -177,7 +154,7 @@ static bool check_path(struct http_request *rq)
 static bool check_length(struct http_request *rq)
 {
     struct str coding = http_header(rq, "Transfer-Encoding");
-    if (coding.at && (!same_name(coding, "chunked", 7) ||
+    if (coding.at && (!str_same(coding, STR("chunked")) ||
                       http_header_count(rq, "Transfer-Encoding") > 1))
         return request_refuse(rq, MHD_HTTP_BAD_REQUEST,
                               "Transfer-Encoding may be chunked, once, and nothing else");

@@ -2,32 +2,8 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <strings.h>
 
-/* "HOST", "HOST:PORT", "[V6]", "[V6]:PORT". `port` keeps `at` NULL when there
- * is no colon for one. */
-static bool split(struct str text, struct str *host, struct str *port)
-{
-    *port = (struct str){0};
-    const char *end = text.at + text.n;
-    const char *colon;
-    if (text.n && text.at[0] == '[') {
-        const char *close = memchr(text.at, ']', text.n);
-        if (!close)
-            return false;
-        colon = close + 1;
-        if (colon < end && *colon != ':')
-            return false;
-    } else {
-        colon = memchr(text.at, ':', text.n);
-        if (!colon)
-            colon = end;
-    }
-    *host = (struct str){text.at, (size_t)(colon - text.at)};
-    if (colon < end)
-        *port = (struct str){colon + 1, (size_t)(end - colon - 1)};
-    return host->n > 0;
-}
+#include "uri/uri.h"
 
 /* Digits only, 0 to 65535. */
 static bool read_port(struct str text, uint16_t *port)
@@ -42,11 +18,6 @@ static bool read_port(struct str text, uint16_t *port)
     }
     *port = (uint16_t)n;
     return n <= UINT16_MAX;
-}
-
-static bool same_name(struct str a, const char *b)
-{
-    return a.n == strlen(b) && strncasecmp(a.at, b, a.n) == 0;
 }
 
 /* ---- listening ---------------------------------------------------------- */
@@ -116,7 +87,8 @@ bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
         return parse_unix(ep, text + 5, e);
     struct str host, port;
     uint16_t number;
-    if (!split(str_of(text), &host, &port) || !port.at || !read_port(port, &number))
+    if (!uri_read_authority(str_of(text), &host, &port) || !port.at ||
+        !read_port(port, &number))
         return err_set(e, ERR_INVALID,
                        "cannot listen on '%.80s': ADDRESS:PORT is needed, such as "
                        "127.0.0.1:7878 or [::1]:0 (0 is any free port), or unix:/PATH",
@@ -127,7 +99,7 @@ bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
     char name[48] = "127.0.0.1";
     bool v6 = host.at[0] == '[';
     struct str inner = v6 ? (struct str){host.at + 1, host.n - 2} : host;
-    if (!same_name(host, "localhost"))
+    if (!str_same(host, STR("localhost")))
         (void)snprintf(name, sizeof name, "%.*s",
                        inner.n < sizeof name ? (int)inner.n : 0, inner.at);
     if (!(v6 ? parse_v6(ep, name) : parse_v4(ep, name)))
@@ -144,8 +116,8 @@ bool endpoint_parse(struct endpoint *ep, const char *text, struct err *e)
 
 static bool is_local_name(struct str host)
 {
-    return same_name(host, "localhost") || same_name(host, "127.0.0.1") ||
-           same_name(host, "[::1]");
+    return str_same(host, STR("localhost")) || str_same(host, STR("127.0.0.1")) ||
+           str_same(host, STR("[::1]"));
 }
 
 /* What no name is that a page could have made to point at a forwarder: without a dot, or a
@@ -160,11 +132,11 @@ bool endpoint_is_host(const struct endpoint *ep, struct str host)
 {
     struct str name, port;
     uint16_t number;
-    if (!split(host, &name, &port))
+    if (!uri_read_authority(host, &name, &port))
         return false;
     if (endpoint_is_unix(ep))
         return is_plain_name(name) && (!port.at || read_port(port, &number));
-    if (!is_local_name(name) && !same_name(name, ep->host))
+    if (!is_local_name(name) && !str_same(name, str_of(ep->host)))
         return false;
     return !port.at || (read_port(port, &number) && number == ep->port);
 }
@@ -185,15 +157,15 @@ bool endpoint_is_own_origin(const struct endpoint *ep, bool tls, struct str orig
     if (!ok)
         return false;
     origin.at += scheme.n, origin.n -= scheme.n;
-    if (!split(origin, &name, &port) || !split(host, &host_name, &host_port))
+    if (!uri_read_authority(origin, &name, &port) ||
+        !uri_read_authority(host, &host_name, &host_port))
         return false;
     uint16_t usual = tls ? 443 : 80, number = port_or(port, usual, &ok),
              host_number = port_or(host_port, usual, &host_ok);
     /* A forwarder has a port of its own. */
     bool ours = endpoint_is_unix(ep) ? is_local_name(name)
                                      : number == ep->port || !is_local_name(name);
-    return ok && host_ok && ours && number == host_number && name.n == host_name.n &&
-           strncasecmp(name.at, host_name.at, name.n) == 0;
+    return ok && host_ok && ours && number == host_number && str_same(name, host_name);
 }
 
 static bool is_numeric(struct str name)
@@ -213,10 +185,10 @@ bool endpoint_is_allowed_host(const struct endpoint *ep, struct str host,
 {
     struct str name, port;
     uint16_t number = 0;
-    if (!split(host, &name, &port) || (port.at && !read_port(port, &number)))
+    if (!uri_read_authority(host, &name, &port) || (port.at && !read_port(port, &number)))
         return false;
     for (; names && *names; names++)
-        if (same_name(host, *names) || same_name(name, *names))
+        if (str_same(host, str_of(*names)) || str_same(name, str_of(*names)))
             return true;
     return !endpoint_is_unix(ep) && !endpoint_is_loopback(&ep->address) &&
            is_numeric(name) && (!port.at || number == ep->port);
@@ -225,7 +197,7 @@ bool endpoint_is_allowed_host(const struct endpoint *ep, struct str host,
 bool endpoint_is_allowed_origin(struct str origin, const char *const *names)
 {
     for (; names && *names; names++)
-        if (same_name(origin, *names))
+        if (str_same(origin, str_of(*names)))
             return true;
     return false;
 }

@@ -1,13 +1,12 @@
-/* Is a request's head one that everybody reads alike? What a proxy in front understands
- * differently is how requests are smuggled, so nothing unusual is passed over (RFC 9112, 2.2,
- * 5.1 and 5.2; RFC 9110, 5.3 and 5.5).
+/* A request's head: its fields, and whether everybody reads it alike. What a proxy in front
+ * understands differently is how requests are smuggled, so nothing unusual is passed over
+ * (RFC 9112, 2.2, 5.1 and 5.2; RFC 9110, 5.3 and 5.5).
  *
  * libmicrohttpd refuses most of it by itself from 1.0 on. What came before ends a head at a
  * line without a name, cuts a value at a NUL, takes a blank before a colon for a part of the
  * name, and joins folded lines wrongly; but it parses in place, so that its buffer still holds
  * every byte of the head, with NULs for the colons and line ends that it understood.
  */
-#include <strings.h>
 
 #include "http/server.h"
 
@@ -15,6 +14,22 @@
 static const char *const single[] = {
     "Host",      "Origin",         "Content-Type",      "Content-Length", "Authorization",
     "X-API-Key", "Sec-Fetch-Site", "Transfer-Encoding", "Mcp-Session-Id"};
+
+struct str http_header(const struct http_request *rq, const char *name)
+{
+    for (unsigned i = 0; i < rq->n_fields; i++)
+        if (str_same(rq->fields[i].name, str_of(name)))
+            return rq->fields[i].value;
+    return (struct str){0};
+}
+
+size_t http_header_count(const struct http_request *rq, const char *name)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < rq->n_fields; i++)
+        count += str_same(rq->fields[i].name, str_of(name));
+    return count;
+}
 
 bool head_is_token(struct str text)
 {

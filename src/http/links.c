@@ -10,6 +10,7 @@
  */
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include "http/server.h"
@@ -157,8 +158,8 @@ static void link_begin(struct http_server *s, struct MHD_Connection *c, void **c
     append(&s->links.idle, k);
     bool first = s->links.count++ == 0;
     pthread_mutex_unlock(&s->links.lock);
-    if (first)
-        watch_wake(s);
+    if (first) /* the watcher looks once a second from now on */
+        (void)eventfd_write(s->watcher.wake, 1);
 }
 
 static void link_end(struct http_server *s, struct link *k)

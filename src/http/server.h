@@ -270,8 +270,6 @@ void pool_fire(struct http_server *s, struct http_request *rq);
 
 bool watch_start(struct http_server *s, struct err *e);
 void watch_stop(struct http_server *s);
-/* The first connection is there: it looks once a second from now on. */
-void watch_wake(struct http_server *s);
 /* A request entered, or leaves, the flight. The lock is held. */
 void watch_enter(struct http_server *s, struct http_request *rq);
 void watch_leave(struct http_server *s, struct http_request *rq);

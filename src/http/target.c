@@ -5,34 +5,16 @@
 
 #include <strings.h>
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "uri/uri.h"
 
 /* Decodes `in` to `*to`, and steps over what it wrote. false: a "%" that is no code. */
 static bool decode(struct str in, bool plus, char **to, struct str *out)
 {
-    char *at = *to;
-    for (size_t i = 0; i < in.n; i++) {
-        char c = in.at[i];
-        if (c == '%') {
-            int high = in.n - i > 2 ? hex(in.at[i + 1]) : -1;
-            int low = high < 0 ? -1 : hex(in.at[i + 2]);
-            if (low < 0)
-                return false;
-            c = (char)(high * 16 + low);
-            i += 2;
-        } else if (c == '+' && plus) {
-            c = ' ';
-        }
-        *at++ = c;
-    }
-    *out = (struct str){*to, (size_t)(at - *to)};
-    *to = at;
+    size_t n = uri_unescape(in, plus, *to);
+    if (n == URI_WRONG)
+        return false;
+    *out = (struct str){*to, n};
+    *to += n;
     return true;
 }
 

@@ -24,11 +24,6 @@ static bool add(struct watcher *w, int fd, uint32_t events, uint64_t serial)
     return epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
 
-void watch_wake(struct http_server *s)
-{
-    (void)eventfd_write(s->watcher.wake, 1);
-}
-
 void watch_enter(struct http_server *s, struct http_request *rq)
 {
     rq->tick = s->watcher.tick;

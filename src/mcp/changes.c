@@ -277,7 +277,7 @@ static bool tell_session(void *arg, struct str message)
 
 static bool session_is_there(const struct listener *l)
 {
-    int64_t now_ms = (int64_t)(os_mono_ns() / 1000000);
+    int64_t now_ms = os_mono_ms();
     return l->sink.say != tell_session ||
            sessions_touch(&l->changes->m->sessions, &l->session, now_ms, false);
 }

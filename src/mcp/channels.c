@@ -46,11 +46,6 @@ struct channel {
     char who[];   /* of those that are listened on */
 };
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(os_mono_ns() / 1000000);
-}
-
 /* ---- connections -------------------------------------------------------- */
 
 /* Called with the lock held; the connection joins those to be ended. */
@@ -61,7 +56,7 @@ static void take_line(struct channel *c, struct line **ends)
         return;
     l->channel = NULL;
     c->line = NULL;
-    c->since_ms = now_ms();
+    c->since_ms = os_mono_ms();
     l->next = *ends;
     *ends = l;
 }
@@ -108,7 +103,7 @@ static bool connect_line(struct channels *s, struct channel *c, struct http_requ
         return false;
     }
     c->line = l;
-    c->since_ms = now_ms();
+    c->since_ms = os_mono_ms();
     return true;
 }
 
@@ -178,7 +173,7 @@ static bool keep(struct channels *s, struct channel *c, uint64_t number, struct 
     *v = (struct event){.channel = c,
                         .older = s->newest,
                         .number = number,
-                        .at_ms = now_ms(),
+                        .at_ms = os_mono_ms(),
                         .n = text.n};
     memcpy(v->text, text.at, text.n);
     *(s->newest ? &s->newest->younger : &s->oldest) = v;
@@ -371,7 +366,7 @@ void channel_beat(struct channels *s, struct channel *c)
 {
     struct line *ends = NULL;
     pthread_mutex_lock(&s->lock);
-    if (c->line && is_primed(c) && now_ms() - c->since_ms >= s->hold_ms)
+    if (c->line && is_primed(c) && os_mono_ms() - c->since_ms >= s->hold_ms)
         take_line(c, &ends);
     else if (c->line)
         (void)put(c, STR(":\n\n"), &ends);
@@ -565,7 +560,7 @@ static bool look_after(struct channels *s, struct channel **at, int64_t now,
 static void beat_all(void *arg)
 {
     struct channels *s = arg;
-    int64_t now = now_ms();
+    int64_t now = os_mono_ms();
     for (unsigned i = 0; i < BUCKETS; i++) {
         struct line *ends = NULL;
         pthread_mutex_lock(&s->lock);

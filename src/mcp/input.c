@@ -9,7 +9,7 @@
 
 static int64_t now_ms(const struct input *in)
 {
-    return (int64_t)(os_mono_ns() / 1000000) + in->call->m->clock_ahead_ms;
+    return os_mono_ms() + in->call->m->clock_ahead_ms;
 }
 
 /* ---- the request that it is for ----------------------------------------- */

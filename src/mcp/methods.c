@@ -100,7 +100,7 @@ static void answer_initialize(struct exchange *x)
             (struct session){.version = version, .can = can, .client = client};
         (void)snprintf(x->env->session->owner, sizeof x->env->session->owner, "%s",
                        x->env->owner ? x->env->owner : "");
-        sessions_add(&x->m->sessions, (int64_t)(os_mono_ns() / 1000000), x->env->session);
+        sessions_add(&x->m->sessions, os_mono_ms(), x->env->session);
         x->reply->opened = true;
     } else {
         x->env->session->version = version;

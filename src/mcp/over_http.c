@@ -7,7 +7,6 @@
  * Source: 2025-11-25 basic/transports, 2026-07-28 basic/transports/streamable-http.
  */
 #include <stdio.h>
-#include <strings.h>
 
 #include "mcp/core.h"
 #include "mcp/mcp.h"
@@ -19,11 +18,6 @@
 #define ALLOWED "POST, GET, DELETE, OPTIONS"
 
 /* ---- media types -------------------------------------------------------- */
-
-static bool same(struct str a, const char *b)
-{
-    return a.n == strlen(b) && strncasecmp(a.at, b, a.n) == 0;
-}
 
 /* The part before the next `end`, trimmed; steps behind it. */
 static struct str next_part(struct str *rest, char end)
@@ -40,7 +34,7 @@ static struct str next_part(struct str *rest, char end)
 static bool sends_json(const struct http_request *rq)
 {
     struct str type = http_header(rq, "Content-Type");
-    return type.at && same(next_part(&type, ';'), "application/json");
+    return type.at && str_same(next_part(&type, ';'), STR("application/json"));
 }
 
 static bool accepts(const struct http_request *rq, const char *type, const char *family)
@@ -49,7 +43,8 @@ static bool accepts(const struct http_request *rq, const char *type, const char 
     while (accept.n) {
         struct str range = next_part(&accept, ',');
         struct str given = next_part(&range, ';');
-        if (same(given, type) || same(given, family) || same(given, "*/*"))
+        if (str_same(given, str_of(type)) || str_same(given, str_of(family)) ||
+            str_same(given, STR("*/*")))
             return true;
     }
     return false;
@@ -81,8 +76,7 @@ static bool has_session(struct mcp *m, const struct http_request *rq, struct ses
 {
     struct str id = http_header(rq, "Mcp-Session-Id");
     struct session found;
-    if (!id.at ||
-        !sessions_find(&m->sessions, id, (int64_t)(os_mono_ns() / 1000000), &found) ||
+    if (!id.at || !sessions_find(&m->sessions, id, os_mono_ms(), &found) ||
         strcmp(found.owner, owner_of(rq)) != 0)
         return false;
     *out = found;

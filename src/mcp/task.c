@@ -49,7 +49,7 @@ struct task {
 
 static int64_t mono_ms(const struct tasks *t)
 {
-    return (int64_t)(os_mono_ns() / 1000000) + t->m->clock_ahead_ms;
+    return os_mono_ms() + t->m->clock_ahead_ms;
 }
 
 /* ---- who they are -------------------------------------------------------- */

@@ -15,13 +15,6 @@ static bool is_own_key(struct str key)
     return false;
 }
 
-static bool is_one_of(struct str word, const char *const *list)
-{
-    while (*list && !str_is(word, *list))
-        list++;
-    return *list != NULL;
-}
-
 static bool refuse(const char *field, struct err *e, const char *what)
 {
     return err_set(e, ERR_INVALID, "metadata_schema: %.120s %s", field, what);
@@ -44,10 +37,10 @@ static bool check_schema(const struct json *s, const char *field, unsigned depth
 
 static bool check_type(const struct json *v, const char *field, struct err *e)
 {
-    bool ok = json_is(v, JSON_STRING) && is_one_of(json_str(v), types);
+    bool ok = json_is(v, JSON_STRING) && str_is_one_of(json_str(v), types);
     struct json_iter it = json_iter(json_is(v, JSON_ARRAY) ? v : NULL);
     while (json_next(&it)) {
-        ok = is_one_of(json_str(it.value), types);
+        ok = str_is_one_of(json_str(it.value), types);
         if (!ok)
             break;
     }
@@ -105,7 +98,7 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
 {
     static const char *const lengths[] = {"minLength", "maxLength", "minItems",
                                           "maxItems", NULL};
-    if (is_one_of(key, notes_of_people) || str_is(key, "const"))
+    if (str_is_one_of(key, notes_of_people) || str_is(key, "const"))
         return true;
     if (str_is(key, "type"))
         return check_type(v, field, e);
@@ -126,12 +119,12 @@ static bool check_keyword(struct str key, const struct json *v, const char *fiel
         return json_is(v, JSON_STRING) ||
                refuse(field, e, "has a pattern that is no string");
     if (str_is(key, "format"))
-        return is_one_of(json_str(v), formats) ||
+        return str_is_one_of(json_str(v), formats) ||
                refuse(field, e, "has a format that is neither date nor date-time");
     if (str_is(key, "minimum") || str_is(key, "maximum"))
         return json_is(v, JSON_NUMBER) ||
                refuse(field, e, "has a minimum or maximum that is no number");
-    if (is_one_of(key, lengths))
+    if (str_is_one_of(key, lengths))
         return (json_is_int(v) && json_int(v, -1) >= 0) ||
                refuse(field, e, "has a length that is no whole number from 0 on");
     return err_set(
@@ -243,7 +236,7 @@ static bool put_field(struct json_writer *w, const struct json *f, struct err *e
         return err_set(e, ERR_INVALID,
                        "metadata_schema: a field is an object with a name, such as "
                        "{\"name\": \"status\", \"type\": \"string\"}");
-    if (!is_one_of(kind, kinds))
+    if (!str_is_one_of(kind, kinds))
         return err_set(e, ERR_INVALID,
                        "metadata_schema: \"%.*s\" has the type \"%.*s\"; string, number, "
                        "integer, boolean, date, datetime, select, array, object and any "
@@ -256,7 +249,7 @@ static bool put_field(struct json_writer *w, const struct json *f, struct err *e
                        STR_ARGS(cut));
     struct json_iter it = json_iter(f);
     while (json_next(&it))
-        if (!is_one_of(it.key, known))
+        if (!str_is_one_of(it.key, known))
             return err_set(e, ERR_INVALID,
                            "metadata_schema: \"%.*s\" has the key \"%.*s\"; name, type, "
                            "required, description, default, min, max, pattern, options "
@@ -306,7 +299,7 @@ static const struct json *read_fields(const struct json *given, struct arena *a,
                                         "description", NULL};
     struct json_iter it = json_iter(given);
     while (json_next(&it))
-        if (!is_one_of(it.key, known)) {
+        if (!str_is_one_of(it.key, known)) {
             err_set(e, ERR_INVALID,
                     "metadata_schema has the key \"%.*s\" beside fields; fields, version "
                     "and additionalProperties are accepted",

@@ -16,7 +16,11 @@
 
 /* ---- clocks and randomness ---------------------------------------------- */
 
-uint64_t os_mono_ns(void);       /* since some start, never backwards */
+uint64_t os_mono_ns(void); /* since some start, never backwards */
+static inline int64_t os_mono_ms(void)
+{
+    return (int64_t)(os_mono_ns() / 1000000);
+}
 int64_t os_real_ms(void);        /* since 1970-01-01T00:00:00Z */
 uint64_t os_thread_cpu_ns(void); /* CPU time of the calling thread */
 /* `ms` since 1970 as "2026-11-21T05:16:00.000Z" (24 bytes and a NUL). */

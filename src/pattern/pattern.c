@@ -1,9 +1,8 @@
 /* Questions for PCRE2's guest (guest/pattern): a world of it a search. */
 #include "pattern/pattern.h"
 
-#include <pthread.h>
-
 #include "abi/abi.h"
+#include "guest/guest.h"
 
 #define MEMORY_MAX ((uint64_t)64 << 20)
 #define ROOM_MIN 65536u /* bytes that texts have at least */
@@ -12,20 +11,20 @@ _Static_assert(2 * MATCHER_TEXT_MAX > PATTERN_TEXT_MAX, "one text may fill the r
 struct patterns {
     patterns_engine *engine;
     void *arg;
-    char *own_dir;        /* NULL: `engine` says it */
-    pthread_mutex_t lock; /* guards what follows while it is made */
-    struct engine *own;
-    char *guest_dir;
-    struct loadable *_Atomic module;
+    char *own_dir;      /* NULL: `engine` says it */
+    struct engine *own; /* made with the guest */
+    struct once guest;
 };
 
 struct matcher {
-    struct world *world;
-    uint32_t room_at, room_size;
-    struct cancel ended; /* the world's, fired by those of the limits */
-    struct cancel *cancel[2];
-    struct cancel_stop stops[2];
+    struct guest_world *world;
+    size_t room_at, room_size;
 };
+
+static const struct guest_kind kind = {.name = "pattern",
+                                       .title = "the guest that matches patterns",
+                                       .engine = ENGINE_OWN,
+                                       .memory_bytes = MEMORY_MAX};
 
 /* ---- the guest ---------------------------------------------------------- */
 
@@ -43,7 +42,6 @@ struct patterns *patterns_new(patterns_engine *engine, void *arg)
     struct patterns *p = mem_new(sizeof *p);
     p->engine = engine;
     p->arg = arg;
-    pthread_mutex_init(&p->lock, NULL);
     return p;
 }
 
@@ -59,134 +57,84 @@ void patterns_free(struct patterns *p)
 {
     if (!p)
         return;
-    loadable_free(atomic_load(&p->module));
+    guest_free(once_peek(&p->guest));
     engine_close(p->own);
-    free(p->guest_dir);
-    pthread_mutex_destroy(&p->lock);
     free(p->own_dir);
     free(p);
 }
 
 bool patterns_loaded(struct patterns *p)
 {
-    struct loadable *m = atomic_load(&p->module);
-    return m && loadable_is_loaded(m);
+    struct guest *u = once_peek(&p->guest);
+    return u && guest_is_loaded(u);
 }
 
-static struct module *load(void *arg, const void *watch, struct engine *g, struct err *e)
+static void *make_guest(void *arg, struct err *e)
 {
-    (void)watch;
     const struct patterns *p = arg;
-    uint64_t notes[BAKED_NOTES];
-    struct baked_guest baked = {.dir = p->guest_dir, .name = "pattern"};
-    struct module *m = module_open_baked(g, ENGINE_OWN, &baked, notes, e);
-    if (!m)
-        err_wrap(e, "the guest that matches patterns");
-    return m;
-}
-
-/* The lock is held. */
-static struct loadable *make(struct patterns *p, struct err *e)
-{
     const char *guest_dir = NULL;
     struct engine *g = p->engine(p->arg, &guest_dir, e);
-    if (!g)
-        return NULL;
-    free(p->guest_dir);
-    p->guest_dir = mem_strdup(guest_dir);
-    return loadable_new(g, load, p);
-}
-
-static struct loadable *need_module(struct patterns *p, struct err *e)
-{
-    struct loadable *m = atomic_load_explicit(&p->module, memory_order_acquire);
-    if (m)
-        return m;
-    pthread_mutex_lock(&p->lock);
-    m = atomic_load(&p->module);
-    if (!m && (m = make(p, e)))
-        atomic_store_explicit(&p->module, m, memory_order_release);
-    pthread_mutex_unlock(&p->lock);
-    if (!m)
-        err_wrap(e, "the guest that matches patterns");
-    return m;
+    if (g)
+        return guest_new(g, guest_dir, &kind, STR(""));
+    err_wrap(e, "%s", kind.title);
+    return NULL;
 }
 
 /* ---- a world of it ------------------------------------------------------ */
 
-static void end(void *arg)
-{
-    cancel_fire(arg);
-}
-
 struct matcher *matcher_open(struct patterns *p, const struct matcher_limits *limits,
                              struct err *e)
 {
-    struct loadable *module = need_module(p, e);
-    if (!module)
+    struct guest *u = once_need(&p->guest, make_guest, p, e);
+    if (!u)
         return NULL;
-    struct matcher *m = mem_new(sizeof *m);
-    cancel_init(&m->ended);
-    for (size_t i = 0; i < LENGTH(m->cancel); i++) {
-        m->cancel[i] = limits->cancel[i];
-        if (!cancel_on(m->cancel[i], &m->stops[i], end, &m->ended))
-            cancel_fire(&m->ended);
-    }
-    const struct world_limits world = {.memory_bytes = MEMORY_MAX,
-                                       .compute_ns = limits->compute_ns,
+    scoped(matcher_close) struct matcher *m = mem_new(sizeof *m);
+    const struct guest_limits world = {.compute_ns = limits->compute_ns,
                                        .until_ns = limits->until_ns,
-                                       .cancel = &m->ended};
-    m->world = loadable_open(module, &world, NULL, e);
-    if (m->world)
-        return m;
-    matcher_close(m);
-    return NULL;
+                                       .cancel = {limits->cancel[0], limits->cancel[1]}};
+    m->world = guest_open(u, &world, e);
+    return m->world ? take(m) : NULL;
 }
 
 void matcher_close(struct matcher *m)
 {
     if (!m)
         return;
-    for (size_t i = 0; i < LENGTH(m->cancel); i++)
-        cancel_off(m->cancel[i], &m->stops[i]);
-    world_close(m->world);
+    guest_close(m->world);
     free(m);
 }
 
 /* ---- questions ---------------------------------------------------------- */
 
 /* A limit of memory is one of the pattern, as that of its tries is. */
-static bool call(struct matcher *m, const char *export, uint64_t *cells, size_t n,
-                 struct err *e)
+static bool explain(const struct err *why, struct err *e)
 {
-    struct err why = {0};
-    if (world_call(m->world, export, cells, n, &why))
-        return true;
-    if (why.code == ERR_MEMORY || why.code == ERR_STACK)
+    if (why->code == ERR_MEMORY || why->code == ERR_STACK)
         return err_set(e, ERR_LIMIT,
                        "the regular expression needs more than %u MB; make it plainer",
                        (unsigned)(MEMORY_MAX >> 20));
-    return err_set(e, why.code, "%s", why.msg);
+    return err_set(e, why->code, "%s", why->msg);
 }
 
 /* Room for n bytes in the guest; it is asked for rarely, in powers of two. */
 static char *room(struct matcher *m, size_t n, struct err *e)
 {
     must(n <= PATTERN_TEXT_MAX);
-    if (n > m->room_size || !m->room_at) {
-        uint32_t size = ROOM_MIN;
-        while (size < n)
-            size *= 2;
-        size = size < PATTERN_TEXT_MAX ? size : PATTERN_TEXT_MAX;
-        uint64_t cell = size;
-        if (!call(m, "input", &cell, 1, e))
-            return NULL;
-        m->room_at = (uint32_t)cell;
-        m->room_size = size;
+    struct world *w = guest_world(m->world);
+    if (m->room_at && n <= m->room_size)
+        return world_slice(w, m->room_at, n);
+    struct err why = {0};
+    size_t size = ROOM_MIN;
+    while (size < n)
+        size *= 2;
+    size = size < PATTERN_TEXT_MAX ? size : PATTERN_TEXT_MAX;
+    char *to = guest_room(w, size, &why);
+    if (!to) {
+        explain(&why, e);
+        return NULL;
     }
-    char *to = world_slice(m->world, m->room_at, n);
-    if (!to)
-        err_set(e, ERR_GUEST, "the guest of patterns gave room outside its memory");
+    m->room_at = (size_t)(to - world_memory(w).at);
+    m->room_size = size;
     return to;
 }
 
@@ -199,13 +147,10 @@ static void put(char *to, struct str text)
 static bool ask(struct matcher *m, const char *export, uint64_t *cells, size_t n,
                 struct pattern_answer *out, struct err *e)
 {
-    if (!call(m, export, cells, n, e))
-        return false;
-    const void *at = world_slice(m->world, (uint32_t)cells[0], sizeof *out);
-    if (!at)
-        return err_set(e, ERR_GUEST, "the guest of patterns answered outside its memory");
-    memcpy(out, at, sizeof *out);
-    return true;
+    struct err why = {0};
+    return guest_answer(guest_world(m->world), export, cells, n, out, sizeof *out,
+                        &why) ||
+           explain(&why, e);
 }
 
 /* Characters before the byte `at`. */
@@ -232,8 +177,9 @@ bool matcher_set(struct matcher *m, struct str pattern, struct err *e)
         return false;
     if (a.outcome == PATTERN_FOUND)
         return true;
-    const char *why =
-        a.why_size <= 200 ? world_slice(m->world, a.why_at, a.why_size) : NULL;
+    const char *why = a.why_size <= 200
+                          ? world_slice(guest_world(m->world), a.why_at, a.why_size)
+                          : NULL;
     return err_set(e, ERR_INVALID, "%.*s, at character %zu", why ? (int)a.why_size : 0,
                    why ? why : "", characters(pattern, a.at) + 1);
 }

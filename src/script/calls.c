@@ -281,6 +281,7 @@ bool run_settle(struct run *r, struct world *w, struct script_answer *a, struct 
 {
     struct script_task *list = take_finished(r);
     size_t n = settled_size(list);
+    uint64_t cell = n;
     char *to = guest_room(w, n, e);
     for (struct script_task *t = list; to && t; t = t->next) {
         struct script_settled s = {
@@ -292,7 +293,7 @@ bool run_settle(struct run *r, struct world *w, struct script_answer *a, struct 
     }
     r->round++;
     workers_settled(r->script->workers, r, free_tasks(list));
-    return to && guest_step(w, "resume", n, a, e);
+    return to && guest_answer(w, "resume", &cell, 1, a, sizeof *a, e);
 }
 
 /* ---- the end -------------------------------------------------------------- */

@@ -1,8 +1,9 @@
-/* The guest: what it imports, how it is talked to, and the table that is put into it. */
+/* The guest: what it imports, and the table of host calls that is put into it. */
 #include <fcntl.h>
 #include <time.h>
 
 #include "abi/abi.h"
+#include "guest/guest.h"
 #include "os/os.h"
 #include "script/internal.h"
 #include "json/json.h"
@@ -81,7 +82,7 @@ static bool import_stop(struct world *w, uint64_t *cells, struct err *e)
     return err_set(e, ERR_GUEST, "the guest gave up");
 }
 
-/* clock_time_get(clock, precision, at) -> errno; the guest's only WASI. */
+/* clock_time_get(clock, precision, at) -> errno; all of WASI that it uses. */
 static bool wasi_clock(struct world *w, uint64_t *cells, struct err *e)
 {
     void *to = world_slice(w, (uint32_t)cells[2], 8);
@@ -99,67 +100,14 @@ static bool wasi_clock(struct world *w, uint64_t *cells, struct err *e)
     return true;
 }
 
-static bool wasi_badf(struct world *w, uint64_t *cells, struct err *e)
-{
-    (void)w;
-    (void)e;
-    cells[0] = 8; /* EBADF: there are no files */
-    return true;
-}
-
-#define WASI "wasi_snapshot_preview1"
 static const struct engine_import imports[] = {
     {"host", "call", "iii:i", import_call},
     {"host", "take", "i:", import_take},
     {"host", "random", "ii:", import_random},
     {"host", "stop", "i:", import_stop},
-    {WASI, "clock_time_get", "iIi:i", wasi_clock},
-    {WASI, "fd_close", "i:i", wasi_badf},
-    {WASI, "fd_seek", "iIii:i", wasi_badf},
-    {WASI, "fd_write", "iiii:i", wasi_badf},
-    {WASI, "fd_fdstat_get", "ii:i", wasi_badf},
+    {GUEST_WASI, "clock_time_get", "iIi:i", wasi_clock},
+    GUEST_NO_FILES,
 };
-
-/* ---- talking to the guest ----------------------------------------------- */
-
-/* Room for `n` bytes in the guest. NULL and *e. */
-char *guest_room(struct world *w, size_t n, struct err *e)
-{
-    uint64_t cell = n;
-    if (n > UINT32_MAX / 2) {
-        err_set(e, ERR_LIMIT, "%zu bytes are more than the guest can take", n);
-        return NULL;
-    }
-    if (!world_call(w, "input", &cell, 1, e))
-        return NULL;
-    char *at = world_slice(w, (uint32_t)cell, n);
-    if (!at)
-        err_set(e, ERR_GUEST, "the guest gave room outside its memory");
-    return at;
-}
-
-/* Calls start or resume; a copy of the answer. */
-bool guest_step(struct world *w, const char *name, size_t n, struct script_answer *out,
-                struct err *e)
-{
-    uint64_t cell = n;
-    if (!world_call(w, name, &cell, 1, e))
-        return false;
-    const void *at = world_slice(w, (uint32_t)cell, sizeof *out);
-    if (!at)
-        return err_set(e, ERR_GUEST, "the guest answered outside its memory");
-    memcpy(out, at, sizeof *out);
-    return true;
-}
-
-bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struct err *e)
-{
-    const char *p = world_slice(w, at, n);
-    if (!p)
-        return err_set(e, ERR_GUEST, "the guest's text lies outside its memory");
-    *out = (struct str){p, n};
-    return true;
-}
 
 /* ---- opening ------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "abi/abi.h"
+#include "guest/guest.h"
 #include "script/script.h"
 
 struct script {
@@ -156,15 +157,7 @@ void made_end(struct run *r, uint32_t index, const struct made_times *t,
 /* What the guest has counted of further sources; of one that was stopped, too. */
 void sources_read(struct run *r, struct world *w, bool stopped);
 
-/* ---- the guest ---------------------------------------------------------- */
-
 #define INPUT_READY 4096u /* bytes of input that need no call */
-/* Room for `n` bytes in the guest. NULL and *e. */
-char *guest_room(struct world *w, size_t n, struct err *e);
-/* Calls start or resume; a copy of the answer. */
-bool guest_step(struct world *w, const char *name, size_t n, struct script_answer *out,
-                struct err *e);
-bool guest_text(struct world *w, uint32_t at, uint32_t n, struct str *out, struct err *e);
 
 /* Performs a task, or goes on with one; any thread. false: it was put off. */
 bool run_perform(struct script_task *t);

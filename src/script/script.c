@@ -172,7 +172,7 @@ static char *request_room(struct run *r, struct world *w, size_t n, struct err *
     return at;
 }
 
-static bool send_request(struct run *r, struct world *w, size_t *size, struct err *e)
+static bool send_request(struct run *r, struct world *w, uint64_t *size, struct err *e)
 {
     const struct script_request *q = r->q;
     struct script_head head = {.abi = SCRIPT_ABI,
@@ -237,8 +237,9 @@ static void end_waiting(struct run *r, struct world *w)
 static bool run_world(struct run *r, struct world *w, struct err *e)
 {
     struct script_answer a;
-    size_t size;
-    if (!send_request(r, w, &size, e) || !guest_step(w, "start", size, &a, e))
+    uint64_t size;
+    if (!send_request(r, w, &size, e) ||
+        !guest_answer(w, "start", &size, 1, &a, sizeof a, e))
         return false;
     while (a.status == SCRIPT_WAITING) {
         uint64_t start = os_mono_ns();

@@ -11,8 +11,16 @@ static char *copy(struct str s)
     return c;
 }
 
-static void code_free(struct typescript_code *c)
+static size_t code_size(const struct typescript_code *c)
 {
+    return sizeof *c + c->from.text.n + c->to.text.n +
+           (c->from.count + c->to.count) * sizeof *c->to.starts +
+           c->positions.count * sizeof *c->positions.row;
+}
+
+static void free_code(struct cached *v)
+{
+    struct typescript_code *c = (struct typescript_code *)v;
     positions_done(&c->positions);
     lined_done(&c->from);
     lined_done(&c->to);
@@ -25,38 +33,24 @@ struct typescript_code *code_new(struct str source, struct str javascript,
                                  struct positions *positions, struct err *e)
 {
     struct typescript_code *c = mem_new(sizeof *c);
-    atomic_init(&c->refs, 1);
     c->positions = *positions;
     *positions = (struct positions){0};
     c->source = copy(source);
     c->javascript = copy(javascript);
     if (c->source && c->javascript &&
         lined_init(&c->from, (struct str){c->source, source.n}) &&
-        lined_init(&c->to, (struct str){c->javascript, javascript.n}))
+        lined_init(&c->to, (struct str){c->javascript, javascript.n})) {
+        cached_init(&c->cached, code_size(c), free_code);
         return c;
+    }
     err_set(e, ERR_LIMIT, "there is no memory for %zu bytes of code", javascript.n);
-    code_free(c);
+    free_code(&c->cached);
     return NULL;
-}
-
-const struct typescript_code *code_share(const struct typescript_code *c)
-{
-    atomic_fetch_add(&((struct typescript_code *)(uintptr_t)c)->refs, 1);
-    return c;
 }
 
 void typescript_drop(const struct typescript_code *c)
 {
-    struct typescript_code *ours = (struct typescript_code *)(uintptr_t)c;
-    if (ours && atomic_fetch_sub(&ours->refs, 1) == 1)
-        code_free(ours);
-}
-
-size_t code_size(const struct typescript_code *c)
-{
-    return sizeof *c + c->from.text.n + c->to.text.n +
-           (c->from.count + c->to.count) * sizeof *c->to.starts +
-           c->positions.count * sizeof *c->positions.row;
+    cached_release(c ? &c->cached : NULL);
 }
 
 struct str typescript_javascript(const struct typescript_code *c)

@@ -1,8 +1,7 @@
 /* typescript/internal.h - what the files of this room share. */
 #pragma once
-#include <pthread.h>
-
-#include "stash/stash.h"
+#include "cache/cache.h"
+#include "guest/guest.h"
 #include "typescript/typescript.h"
 
 /* ---- positions ---------------------------------------------------------- */
@@ -49,7 +48,7 @@ bool positions_reach(const struct positions *p, uint32_t line, uint32_t column);
 /* ---- code --------------------------------------------------------------- */
 
 struct typescript_code {
-    atomic_uint refs;
+    struct cached cached;
     char *source, *javascript;
     struct lined from, to;
     struct positions positions;
@@ -57,18 +56,10 @@ struct typescript_code {
 /* Copies the texts and takes the positions over, even on failure. NULL and ERR_LIMIT. */
 struct typescript_code *code_new(struct str source, struct str javascript,
                                  struct positions *positions, struct err *e);
-const struct typescript_code *code_share(const struct typescript_code *c);
-size_t code_size(const struct typescript_code *c); /* bytes of memory */
 
 /* ---- esbuild ------------------------------------------------------------ */
 
-struct guest;
-struct guest *guest_new(struct engine *g, const char *dir);
-void guest_free(struct guest *u);
-/* Sees to it that loading is quick: compiles the module where that was not done yet. */
-void guest_prepare(struct guest *u);
-/* Changes when the guest does. */
-void guest_version(const struct guest *u, struct buf *out);
+extern const struct guest_kind esbuild;
 
 struct message {
     uint32_t line;   /* from 1; 0: not known */
@@ -83,14 +74,8 @@ struct transformed {
     struct message *messages; /* errors; without any it went well */
     size_t message_count;
 };
-/* One world, for one piece of code and what has to be tried with it. */
-struct guest_world;
-struct guest_world *guest_open(struct guest *u, const struct typescript_limits *limits,
-                               struct err *e);
-void guest_close(struct guest_world *w);
-SCOPED(guest_world, guest_close);
-bool guest_transform(struct guest_world *w, struct str source, struct arena *a,
-                     struct transformed *out, struct err *e);
+bool esbuild_transform(struct guest_world *w, struct str source, struct arena *a,
+                       struct transformed *out, struct err *e);
 
 /* ---- what esbuild does not do ------------------------------------------- */
 
@@ -101,17 +86,9 @@ struct typescript_code *translate(struct guest_world *w, struct str source,
 
 /* ---- what was done before ----------------------------------------------- */
 
-#define STORE_KEY STASH_KEY
+#define STORE_FILE_BYTES ((size_t)8 << 20) /* of one file */
 
-struct store_limits {
-    size_t memory_bytes, memory_count;
-    size_t file_bytes; /* of one, on disk */
-};
-struct store;
-/* Takes the files over. */
-struct store *store_new(const struct store_limits *limits, struct stash *files);
-void store_free(struct store *s);
 /* A reference of the caller's; NULL: it is not there. */
-const struct typescript_code *store_find(struct store *s, const char *key,
+const struct typescript_code *store_find(struct cache *c, const char *key,
                                          struct str source, bool *on_disk);
-void store_keep(struct store *s, const char *key, const struct typescript_code *c);
+void store_keep(struct cache *c, const char *key, const struct typescript_code *code);

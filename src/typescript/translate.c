@@ -355,7 +355,7 @@ static void keep_tail(struct work *k)
     buf_put(&with, source.at, at);
     buf_cstr(&with, "throw ");
     buf_put(&with, source.at + at, source.n - at);
-    if (!guest_transform(k->guest, buf_view(&with), k->arena, &t, &none) ||
+    if (!esbuild_transform(k->guest, buf_view(&with), k->arena, &t, &none) ||
         t.message_count)
         return;
     struct str was = k->t.javascript, now = str_trim(t.javascript);
@@ -371,7 +371,7 @@ static void keep_tail(struct work *k)
 static bool transform(struct work *k, struct typescript_place *where, struct err *e)
 {
     struct str source = k->from.text;
-    if (!guest_transform(k->guest, source, k->arena, &k->t, e))
+    if (!esbuild_transform(k->guest, source, k->arena, &k->t, e))
         return false;
     const struct message *error = other_error(&k->t);
     if (error)
@@ -381,7 +381,7 @@ static bool transform(struct work *k, struct typescript_place *where, struct err
     scoped_buf struct buf with;
     buf_init(&with, source.n * 2 + 64);
     if (!find_returns(k, e) || !put_throws(k, &with, e) ||
-        !guest_transform(k->guest, buf_view(&with), k->arena, &k->t, e))
+        !esbuild_transform(k->guest, buf_view(&with), k->arena, &k->t, e))
         return false;
     return k->t.message_count == 0 || refuse(k, &k->t.messages[0], where, e);
 }

@@ -1,42 +1,31 @@
 /* The door: what was done before is found by its hash, all else is translated. */
 #include "typescript/typescript.h"
 
-#include <sys/stat.h>
-
 #include "crypto/crypto.h"
 #include "typescript/internal.h"
 
 #define WORKING_MEMORY ((size_t)192 << 20)
 
-#define FILE_BYTES ((size_t)8 << 20)
-static const struct stash_limits files = {(uint64_t)64 << 20, FILE_BYTES};
-static const struct store_limits usual = {
-    .memory_bytes = (size_t)16 << 20, .memory_count = 64, .file_bytes = FILE_BYTES};
+static const struct cache_limits usual = {.entries = 64,
+                                          .bytes = (size_t)16 << 20,
+                                          .folder = "typescript",
+                                          .disk_bytes = (uint64_t)64 << 20,
+                                          .file_bytes = STORE_FILE_BYTES};
 
 struct typescript {
     struct guest *guest;
-    struct store *store;
-    struct buf version; /* of what makes the code */
+    struct cache *store;
+    struct buf version; /* of what makes the code: another makes other code */
     _Atomic uint64_t from_memory, from_disk, made;
 };
-
-/* Another esbuild, or another program around it, makes other code of the same source. */
-static void put_version(const struct typescript *t, struct buf *out)
-{
-    struct stat st = {0};
-    (void)stat("/proc/self/exe", &st);
-    guest_version(t->guest, out);
-    buf_printf(out, " %lld %lld.%09ld", (long long)st.st_size, (long long)st.st_mtime,
-               st.st_mtim.tv_nsec);
-}
 
 struct typescript *typescript_new(struct engine *g, const char *guest_dir)
 {
     struct typescript *t = mem_new(sizeof *t);
-    t->guest = guest_new(g, guest_dir);
-    t->store = store_new(&usual, stash_open("typescript", &files));
+    t->guest = guest_new(g, guest_dir, &esbuild, STR(""));
+    t->store = cache_new(&usual);
     buf_init(&t->version, 256);
-    put_version(t, &t->version);
+    guest_put_version(t->guest, &t->version);
     return t;
 }
 
@@ -44,7 +33,7 @@ void typescript_free(struct typescript *t)
 {
     if (!t)
         return;
-    store_free(t->store);
+    cache_free(t->store);
     guest_free(t->guest);
     buf_done(&t->version);
     free(t);
@@ -52,7 +41,8 @@ void typescript_free(struct typescript *t)
 
 void typescript_warm(struct typescript *t)
 {
-    guest_prepare(t->guest);
+    struct err none = {0};
+    (void)guest_prepare(t->guest, &none);
 }
 
 struct typescript_counts typescript_count(const struct typescript *t)
@@ -61,8 +51,8 @@ struct typescript_counts typescript_count(const struct typescript *t)
         .from_memory = t->from_memory, .from_disk = t->from_disk, .made = t->made};
 }
 
-static bool key_of(const struct typescript *t, struct str source, char key[STORE_KEY],
-                   struct err *e)
+static bool key_of(const struct typescript *t, struct str source,
+                   char key[CACHE_FILE_KEY], struct err *e)
 {
     scoped_buf struct buf all;
     buf_init(&all, source.n + 1024);
@@ -77,7 +67,11 @@ static const struct typescript_code *make(struct typescript *t, struct str sourc
                                           const struct typescript_limits *limits,
                                           struct typescript_place *where, struct err *e)
 {
-    scoped(guest_close) struct guest_world *w = guest_open(t->guest, limits, e);
+    const struct guest_limits all = {.compute_ns = limits->compute_ms * UINT64_C(1000000),
+                                     .until_ns = limits->until_ns,
+                                     .tenant = limits->tenant,
+                                     .cancel = {limits->cancel}};
+    scoped(guest_close) struct guest_world *w = guest_open(t->guest, &all, e);
     if (!w)
         return NULL;
     scoped(arena_free) struct arena *a = arena_new(WORKING_MEMORY);
@@ -91,7 +85,7 @@ const struct typescript_code *typescript_transpile(struct typescript *t,
                                                    struct typescript_place *where,
                                                    struct err *e)
 {
-    char key[STORE_KEY];
+    char key[CACHE_FILE_KEY];
     bool on_disk;
     *where = (struct typescript_place){0};
     if (!str_is_utf8(source)) {

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "os/os.h"
 #include "typescript/internal.h"
 
 /* cmocka puts its own handlers in the place of wasmtime's. */
@@ -135,96 +134,54 @@ static const struct typescript_code *code_of(const char *javascript)
     return code_new(STR("source"), str_of(javascript), &p, &e);
 }
 
-static void keep(struct store *s, const char *name, const char *javascript)
+static void key_of(char c, char key[CACHE_FILE_KEY])
 {
-    char key[STORE_KEY];
-    memset(key, '0', sizeof key);
-    memcpy(key, name, strlen(name));
-    key[STORE_KEY - 1] = '\0';
+    memset(key, c, CACHE_FILE_KEY - 1);
+    key[CACHE_FILE_KEY - 1] = '\0';
+}
+
+static void keep(struct cache *s, char name, const char *javascript)
+{
+    char key[CACHE_FILE_KEY];
+    key_of(name, key);
     const struct typescript_code *c = code_of(javascript);
     store_keep(s, key, c);
     typescript_drop(c);
 }
 
-static bool finds(struct store *s, const char *name, bool *on_disk)
+static bool finds(struct cache *s, char name, bool *on_disk)
 {
-    char key[STORE_KEY];
-    memset(key, '0', sizeof key);
-    memcpy(key, name, strlen(name));
-    key[STORE_KEY - 1] = '\0';
+    char key[CACHE_FILE_KEY];
+    key_of(name, key);
     const struct typescript_code *c = store_find(s, key, STR("source"), on_disk);
     typescript_drop(c);
     return c != NULL;
-}
-
-static struct store *store_with(struct store_limits limits, bool disk)
-{
-    struct err e = {0};
-    char path[100];
-    (void)snprintf(path, sizeof path, "%s/store", root);
-    struct stash_limits on_disk = {1 << 20, limits.file_bytes};
-    return store_new(&limits,
-                     stash_at(disk ? os_dir_make(path, 0700, &e) : -1, &on_disk));
-}
-
-static void memory_forgets_what_was_used_longest_ago(void **state)
-{
-    (void)state;
-    bool on_disk;
-    struct store *s = store_with(
-        (struct store_limits){.memory_bytes = 1 << 20, .memory_count = 2}, false);
-    keep(s, "a", "1");
-    keep(s, "b", "2");
-    assert_true(finds(s, "a", &on_disk));
-    keep(s, "c", "3");
-    assert_true(finds(s, "a", &on_disk));
-    assert_false(on_disk);
-    assert_false(finds(s, "b", &on_disk));
-    assert_true(finds(s, "c", &on_disk));
-    store_free(s);
-}
-
-static void memory_has_a_ceiling_in_bytes(void **state)
-{
-    (void)state;
-    bool on_disk;
-    char large[2000];
-    memset(large, ' ', sizeof large - 1);
-    large[sizeof large - 1] = '\0';
-    struct store *s =
-        store_with((struct store_limits){.memory_bytes = 3000, .memory_count = 9}, false);
-    keep(s, "a", large);
-    keep(s, "b", large);
-    assert_false(finds(s, "a", &on_disk));
-    assert_true(finds(s, "b", &on_disk));
-    store_free(s);
-    s = store_with((struct store_limits){.memory_bytes = 100, .memory_count = 9}, false);
-    keep(s, "a", large);
-    assert_false(finds(s, "a", &on_disk));
-    store_free(s);
 }
 
 static void what_is_on_disk_is_found_again(void **state)
 {
     (void)state;
     bool on_disk;
-    struct store_limits limits = {
-        .memory_bytes = 1 << 20, .memory_count = 9, .file_bytes = 200};
-    struct store *s = store_with(limits, true);
-    keep(s, "a", "1");
+    static const struct cache_limits limits = {.entries = 9,
+                                               .bytes = 1 << 20,
+                                               .folder = "store",
+                                               .disk_bytes = 1 << 20,
+                                               .file_bytes = 200};
+    struct cache *s = cache_new(&limits);
+    keep(s, 'a', "1");
     char large[300];
     memset(large, ' ', sizeof large - 1);
     large[sizeof large - 1] = '\0';
-    keep(s, "d", large); /* is over file_bytes: not written */
-    store_free(s);
-    s = store_with(limits, true);
-    assert_true(finds(s, "a", &on_disk));
+    keep(s, 'd', large); /* is over file_bytes: not written */
+    cache_free(s);
+    s = cache_new(&limits);
+    assert_true(finds(s, 'a', &on_disk));
     assert_true(on_disk);
-    assert_true(finds(s, "a", &on_disk));
+    assert_true(finds(s, 'a', &on_disk));
     assert_false(on_disk);
-    assert_false(finds(s, "c", &on_disk));
-    assert_false(finds(s, "d", &on_disk));
-    store_free(s);
+    assert_false(finds(s, 'c', &on_disk));
+    assert_false(finds(s, 'd', &on_disk));
+    cache_free(s);
 }
 
 /* ---- the whole way ------------------------------------------------------ */
@@ -346,8 +303,6 @@ int main(void)
         cmocka_unit_test(segments_are_read_one_after_the_other),
         cmocka_unit_test(maps_that_are_none_are_refused),
         cmocka_unit_test(columns_go_from_one_unit_to_another),
-        cmocka_unit_test(memory_forgets_what_was_used_longest_ago),
-        cmocka_unit_test(memory_has_a_ceiling_in_bytes),
         cmocka_unit_test(what_is_on_disk_is_found_again),
         cmocka_unit_test(the_same_code_is_made_once),
         cmocka_unit_test(places_lead_back_to_the_source),

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "cache/cache.h"
 #include "crypto/crypto.h"
 #include "usage/shape.h"
 
@@ -34,20 +35,22 @@ struct pattern {
     size_t literal_count;
 };
 struct conversation {
-    uint64_t key, used;
-    struct pattern *patterns; /* PATTERNS */
+    struct cached cached;
+    struct pattern patterns[PATTERNS];
 };
 
 struct repeats {
     pthread_mutex_t lock; /* guards what follows */
     uint64_t clock;
-    struct conversation all[CONVERSATIONS];
+    struct cache *all; /* by hash of the conversation */
 };
 
 struct repeats *repeats_new(void)
 {
     struct repeats *r = mem_new(sizeof *r);
     pthread_mutex_init(&r->lock, NULL);
+    r->all = cache_new(
+        &(struct cache_limits){.entries = CONVERSATIONS, .bytes = CONVERSATIONS});
     return r;
 }
 
@@ -55,8 +58,7 @@ void repeats_free(struct repeats *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < CONVERSATIONS; i++)
-        free(r->all[i].patterns);
+    cache_free(r->all);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -70,21 +72,18 @@ static uint64_t hash_of(struct str s)
     return hash;
 }
 
-/* The one of this key, or the one that was not used for longest, emptied. */
-static struct conversation *conversation_of(struct repeats *r, uint64_t key)
+/* Held for the caller. */
+static struct conversation *conversation_of(struct repeats *r, struct str name)
 {
-    struct conversation *oldest = &r->all[0];
-    for (size_t i = 0; i < CONVERSATIONS; i++) {
-        if (r->all[i].patterns && r->all[i].key == key)
-            return &r->all[i];
-        if (r->all[i].used < oldest->used)
-            oldest = &r->all[i];
-    }
-    if (!oldest->patterns)
-        oldest->patterns = mem_new(PATTERNS * sizeof *oldest->patterns);
-    memset(oldest->patterns, 0, PATTERNS * sizeof *oldest->patterns);
-    oldest->key = key;
-    return oldest;
+    uint64_t hash = hash_of(name);
+    struct str key = {(const char *)&hash, sizeof hash};
+    struct conversation *c = cache_find(r->all, key);
+    if (c)
+        return c;
+    c = mem_new(sizeof *c);
+    cached_init(&c->cached, 1, NULL);
+    cache_put(r->all, key, c);
+    return c;
 }
 
 static void keep_literals(struct pattern *p, const struct code_shape *s)
@@ -190,13 +189,12 @@ static bool look(struct repeats *r, struct conversation *c, struct str code,
 bool repeats_look(struct repeats *r, struct str conversation, struct str code,
                   struct buf *hint)
 {
-    uint64_t key = hash_of(conversation);
     if (code.n > REPEATS_CODE_MAX)
         return false;
     pthread_mutex_lock(&r->lock);
-    struct conversation *c = conversation_of(r, key);
-    c->used = ++r->clock;
+    struct conversation *c = conversation_of(r, conversation);
     bool said = look(r, c, code, hint);
+    cached_release(&c->cached);
     pthread_mutex_unlock(&r->lock);
     return said;
 }

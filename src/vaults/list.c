@@ -14,18 +14,6 @@
 
 /* ---- reading ------------------------------------------------------------ */
 
-static bool is_id(struct str id)
-{
-    for (size_t i = 0; i < id.n; i++) {
-        char c = id.at[i];
-        bool letter =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (i == 0 || (c != '.' && c != '_' && c != '-')))
-            return false;
-    }
-    return id.n > 0 && id.n <= VAULT_ID_MAX;
-}
-
 static bool is_line(struct str s, size_t max)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -36,7 +24,7 @@ static bool is_line(struct str s, size_t max)
 
 static bool check_entry(const struct vault_entry *v, struct err *e)
 {
-    if (!is_id(v->id))
+    if (!str_is_name(v->id, "._-", VAULT_ID_MAX))
         return err_set(
             e, ERR_INVALID,
             "id \"%.*s\" is none for a vault: 1 to %u letters, digits, '.', '_' "

@@ -1,4 +1,5 @@
 /* Who hears of changes, and what a change of a vault is to the resources. */
+#include "uri/uri.h"
 #include "workspaces/views.h"
 
 /* ---- telling --------------------------------------------------------------- */

@@ -32,11 +32,9 @@ bool template_check(const char *uri, struct err *e);
 bool template_match(const char *template, struct str uri, struct buf *values);
 /* Is this the name of one of its variables? */
 bool template_has(const char *template, struct str variable);
-/* Appends the text with what is reserved in a segment of a URI as %XX. */
-void uri_escape(struct str text, struct buf *out);
-/* Appends it with percent signs decoded. false: what comes out is no UTF-8, or has NUL
- * bytes. */
-bool uri_unescape(struct str text, struct buf *out);
+/* Appends a part of a URI, decoded; `form`: a '+' is a blank. false: it cannot be, or comes
+ * to what is no UTF-8, or has NUL bytes. */
+bool part_decode(struct str text, bool form, struct buf *out);
 
 /* ---- resources.c --------------------------------------------------------- */
 

@@ -7,15 +7,9 @@
 static bool decode(struct str s, bool form, struct str *out, struct arena *a,
                    struct err *e)
 {
-    char *plain = arena_copy(a, s.at, s.n, e);
-    if (!plain)
-        return false;
-    for (size_t i = 0; i < s.n && form; i++)
-        if (plain[i] == '+')
-            plain[i] = ' ';
     scoped_buf struct buf text;
     buf_init(&text, LOCATOR_MAX);
-    if (!uri_unescape((struct str){plain, s.n}, &text))
+    if (!part_decode(s, form, &text))
         return err_set(
             e, ERR_INVALID,
             "a part of the address cannot be read: behind a percent sign stand "

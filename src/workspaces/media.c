@@ -1,5 +1,4 @@
 /* Media types: what a body is, and what its reader wants. RFC 9110, sections 8.3, 12.5. */
-#include <strings.h>
 
 #include "workspaces/route.h"
 
@@ -8,14 +7,9 @@ static struct str next_part(struct str *rest, char end)
     return str_trim(locator_next(rest, end));
 }
 
-static bool same(struct str a, struct str b)
-{
-    return a.n == b.n && (!a.n || strncasecmp(a.at, b.at, a.n) == 0);
-}
-
 bool media_is(struct str field, const char *type)
 {
-    return same(next_part(&field, ';'), str_of(type));
+    return str_same(next_part(&field, ';'), str_of(type));
 }
 
 /* "0.85" as 850; what is no weight counts as 1000, as if it were not there. */
@@ -35,7 +29,7 @@ static unsigned weight_of(struct str parameters)
     while (parameters.n) {
         struct str value = next_part(&parameters, ';');
         struct str name = next_part(&value, '=');
-        if (same(name, STR("q")))
+        if (str_same(name, STR("q")))
             return read_weight(value);
     }
     return 1000;
@@ -45,10 +39,10 @@ static unsigned weight_of(struct str parameters)
 static unsigned fits(struct str range, const char *type)
 {
     size_t family = (size_t)(strchr(type, '/') - type);
-    if (same(range, str_of(type)))
+    if (str_same(range, str_of(type)))
         return 3;
     if (range.n == family + 2 && str_ends(range, "/*") &&
-        same((struct str){range.at, family}, (struct str){type, family}))
+        str_same((struct str){range.at, family}, (struct str){type, family}))
         return 2;
     return str_is(range, "*/*");
 }

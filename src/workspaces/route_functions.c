@@ -2,6 +2,7 @@
  * are put together of path, query and body. */
 #include <stdio.h>
 
+#include "uri/uri.h"
 #include "workspaces/route.h"
 
 #define FUNCTION_TEXT ((size_t)48 << 20) /* bytes of arguments, and of an answer */

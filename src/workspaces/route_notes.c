@@ -1,5 +1,6 @@
 /* The routes of notes: list, read, make, replace, delete. (What changes a part of one is
  * in route_patch.c.) */
+#include "uri/uri.h"
 #include "workspaces/route.h"
 
 #define ARGUMENTS_MAX ((size_t)128 << 20) /* bytes */

@@ -1,6 +1,7 @@
 /* Steps that the routes share: asking host calls, reading parameters, writing headers. */
 #include <stdio.h>
 
+#include "uri/uri.h"
 #include "workspaces/route.h"
 
 const struct json *route_ask(struct route_call *c, const char *name, struct str args,

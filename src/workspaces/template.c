@@ -1,6 +1,7 @@
 /* URI templates of the simple kind (RFC 6570, level 1): text, and variables in braces. */
 #include <stdio.h>
 
+#include "uri/uri.h"
 #include "workspaces/internal.h"
 
 bool template_is(const char *uri)
@@ -64,7 +65,7 @@ bool template_match(const char *template, struct str uri, struct buf *values)
         }
         struct str name = next_variable(&at), part = value_of(uri, at);
         buf_clear(&value);
-        fits = part.n && uri_unescape(part, &value);
+        fits = part.n && part_decode(part, false, &value);
         json_key_str(&w, name);
         json_put_str(&w, buf_view(&value));
         uri = (struct str){uri.at + part.n, uri.n - part.n};
@@ -76,51 +77,13 @@ bool template_match(const char *template, struct str uri, struct buf *values)
     return fits;
 }
 
-/* ---- percent signs ------------------------------------------------------- */
-
-/* RFC 3986: unreserved, and of pchar what no reader takes for a separator. */
-static bool is_plain(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("-._~", c));
-}
-
-void uri_escape(struct str text, struct buf *out)
-{
-    for (size_t i = 0; i < text.n; i++)
-        if (is_plain(text.at[i]))
-            buf_char(out, text.at[i]);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)text.at[i]);
-}
-
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-bool uri_unescape(struct str text, struct buf *out)
+bool part_decode(struct str text, bool form, struct buf *out)
 {
     size_t from = out->n;
-    for (size_t i = 0; i < text.n; i++) {
-        int high = -1, low = -1;
-        if (text.at[i] == '%' && i + 2 < text.n) {
-            high = digit(text.at[i + 1]);
-            low = digit(text.at[i + 2]);
-        }
-        if (text.at[i] == '%' && (high < 0 || low < 0))
-            return false;
-        char c = text.at[i];
-        if (high >= 0)
-            c = (char)(high * 16 + low);
-        buf_char(out, c);
-        i += high < 0 ? 0 : 2;
-    }
-    if (out->failed)
-        return false;
-    struct str got = {out->at + from, out->n - from};
-    return !got.n || (str_is_utf8(got) && !memchr(got.at, '\0', got.n));
+    if (!text.n || !buf_str(out, text))
+        return !text.n;
+    size_t n = uri_unescape(text, form, out->at + from);
+    out->n = from + (n == URI_WRONG ? 0 : n);
+    return n != URI_WRONG && str_is_utf8((struct str){out->at + from, n}) &&
+           !memchr(out->at + from, '\0', n);
 }

@@ -1,4 +1,5 @@
 /* The uris of a workspace's resources. */
+#include "uri/uri.h"
 #include "workspaces/views.h"
 
 const struct resource_shown view_templates[VIEWS] = {
@@ -40,7 +41,7 @@ static bool decode(struct str coded, struct arena *a, struct str *out)
     struct err ignored = {0};
     scoped_buf struct buf plain;
     buf_init(&plain, coded.n + 1);
-    char *copy = uri_unescape(coded, &plain)
+    char *copy = part_decode(coded, false, &plain)
                      ? arena_copy(a, buf_cz(&plain), plain.n, &ignored)
                      : NULL;
     *out = (struct str){copy, copy ? plain.n : 0};

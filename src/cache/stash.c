@@ -1,5 +1,5 @@
 /* A folder of files, each with a sum of its own; see stash.h. */
-#include "stash/stash.h"
+#include "cache/stash.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ void stash_put(struct stash *s, const char *key, struct str what)
 /* ---- too much ----------------------------------------------------------- */
 
 struct old_file {
-    char name[STASH_KEY];
+    char name[CACHE_FILE_KEY];
     uint64_t size;
     int64_t modified_s;
 };
@@ -110,10 +110,10 @@ static size_t list_files(const struct stash *s, struct old_file *row, uint64_t *
         return 0;
     }
     for (struct dirent *x; n < FILES_MAX && (x = readdir(d));) {
-        if (strlen(x->d_name) != STASH_KEY - 1 ||
+        if (strlen(x->d_name) != CACHE_FILE_KEY - 1 ||
             fstatat(s->folder, x->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        memcpy(row[n].name, x->d_name, STASH_KEY);
+        memcpy(row[n].name, x->d_name, CACHE_FILE_KEY);
         row[n].size = (uint64_t)st.st_size;
         row[n].modified_s = st.st_mtime;
         *total += row[n++].size;

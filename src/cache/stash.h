@@ -1,4 +1,4 @@
-/* stash/stash.h - what can be made again, kept as files in the user's cache folder.
+/* cache/stash.h - what can be made again, kept as files in the user's cache folder.
  *
  * A file begins with our own checksum over its key and the rest: one that is cut, damaged
  * or another's is as good as none, so that writing needs neither locks nor an fsync, and
@@ -6,9 +6,7 @@
  * Threads: safe.
  */
 #pragma once
-#include "base/base.h"
-
-#define STASH_KEY 65 /* 64 hexadecimal digits and a NUL */
+#include "cache/cache.h"
 
 struct stash_limits {
     uint64_t disk_bytes; /* of all files, about: looked at now and then */

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "cache/stash.h"
 #include "os/os.h"
-#include "stash/stash.h"
 
 static char root[] = "/tmp/stash-XXXXXX";
 
@@ -19,15 +19,15 @@ static struct stash *open_at(struct stash_limits limits)
     return stash_at(os_dir_make(root, 0700, &e), &limits);
 }
 
-static void key_of(char c, char key[STASH_KEY])
+static void key_of(char c, char key[CACHE_FILE_KEY])
 {
-    memset(key, c, STASH_KEY - 1);
-    key[STASH_KEY - 1] = '\0';
+    memset(key, c, CACHE_FILE_KEY - 1);
+    key[CACHE_FILE_KEY - 1] = '\0';
 }
 
 static void put(struct stash *s, char c, size_t size)
 {
-    char key[STASH_KEY], text[1000];
+    char key[CACHE_FILE_KEY], text[1000];
     memset(text, c, sizeof text);
     key_of(c, key);
     stash_put(s, key, (struct str){text, size});
@@ -35,7 +35,7 @@ static void put(struct stash *s, char c, size_t size)
 
 static bool gets(struct stash *s, char c)
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     key_of(c, key);
     scoped_buf struct buf out;
     buf_init(&out, 1000);
@@ -44,7 +44,7 @@ static bool gets(struct stash *s, char c)
 
 static void path_of(char c, char path[static 200])
 {
-    char key[STASH_KEY];
+    char key[CACHE_FILE_KEY];
     key_of(c, key);
     (void)snprintf(path, 200, "%s/%s", root, key);
 }
