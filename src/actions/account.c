@@ -30,15 +30,6 @@ void account_begin(struct account *a, const struct actions *of, const char *acti
 
 /* ---- before a change ------------------------------------------------------ */
 
-/* Changes of notes stand in the vault's history with the call's id, in a commit that
- * outlasts a power failure: from there a record that was lost is made whole. What else is
- * changed has nothing but this. */
-static bool is_in_history(const char *call)
-{
-    return !strncmp(call, "notes.", 6) || !strncmp(call, "hierarchy.", 10) ||
-           !strncmp(call, "tools.", 6);
-}
-
 static bool announce(struct account_part *p, const char *call, bool lasting,
                      struct err *e)
 {
@@ -59,15 +50,18 @@ static bool announce(struct account_part *p, const char *call, bool lasting,
 }
 
 /* Asked by the permit, once all else allows the call. */
-static bool intend(void *arg, const char *call, struct err *e)
+static bool intend(void *arg, const struct permit_need *need, struct err *e)
 {
     struct account_part *p = arg;
     if (p->of->dry)
         return true;
-    bool lasting = !is_in_history(call), ok = true;
+    /* Changes of notes stand in the vault's history with the call's id, in a commit that
+     * outlasts a power failure: from there a record that was lost is made whole. What else is
+     * changed has nothing but this. */
+    bool lasting = !need->in_history, ok = true;
     pthread_mutex_lock(&p->of->lock);
     if (!*p->id || (lasting && !p->lasting))
-        ok = announce(p, call, lasting, e);
+        ok = announce(p, need->name, lasting, e);
     p->lasting |= ok && lasting;
     pthread_mutex_unlock(&p->of->lock);
     return ok;
@@ -144,7 +138,7 @@ void account_place(struct account *a, struct place *place, const struct policy *
 void account_done(struct account_part *p, const struct host_call *c,
                   const struct outcome *did)
 {
-    if (!is_in_history(c->row.name) && !did->dry)
+    if (!host_call_group_of(c)->in_history && !did->dry)
         account_change(p, STR(""));
 }
 

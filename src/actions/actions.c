@@ -3,11 +3,10 @@
 
 #include "actions/account.h"
 #include "actions/cache.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/checking.h"
 #include "actions/confirm.h"
 #include "actions/functioning.h"
-#include "actions/machines.h"
 #include "actions/meant.h"
 #include "actions/permission.h"
 #include "actions/places.h"
@@ -44,14 +43,11 @@ static bool has_guest(const char *dir)
 /* Beside the program, as it is built, or where an installation puts it. */
 bool actions_name_taken(struct str name)
 {
-    static const char *const in_code[] = {"run", "pipe", "list", "describe"};
-    bool taken = false;
-    for (size_t i = 0; i < action_count; i++)
-        taken |= str_is(name, action_rows[i].shown.name);
-    for (size_t i = 0; i < function_row_count; i++)
-        taken |= str_is(name, function_rows[i].shown.name);
-    for (size_t i = 0; i < LENGTH(in_code); i++)
-        taken |= str_is(name, in_code[i]);
+    bool taken = host_call_is_family(name);
+    const struct action_group *g = action_group_after(0);
+    for (; g; g = action_group_after(g->order))
+        for (size_t i = 0; i < g->count; i++)
+            taken |= str_is(name, g->rows[i].shown.name);
     return taken;
 }
 
@@ -122,12 +118,11 @@ static bool add_row(struct actions *a, const struct action_row *row, struct err 
 static bool add_rows(struct actions *a, const struct actions_options *o, struct err *e)
 {
     a->schemas = arena_new((size_t)4 << 20);
-    for (size_t i = 0; i < action_count; i++)
-        if (!add_row(a, &action_rows[i], e))
-            return false;
-    for (size_t i = 0; i < function_row_count; i++)
-        if (!add_row(a, &function_rows[i], e))
-            return false;
+    const struct action_group *g = action_group_after(0);
+    for (; g; g = action_group_after(g->order))
+        for (size_t i = 0; i < g->count; i++)
+            if (!add_row(a, &g->rows[i], e))
+                return false;
     for (size_t i = 0; i < o->extra_count; i++) {
         struct action_row row = {
             .shown = o->extra[i].shown, .run = run_extra, .extra = &o->extra[i]};
@@ -164,8 +159,7 @@ struct actions *actions_open(const struct actions_options *o, struct err *e)
         return NULL;
     if (o->guest_dir)
         a->guest_dir = mem_strdup(o->guest_dir);
-    struct guard_options guard = {0};
-    guard.calls = actions_call_names(&guard.call_count);
+    struct guard_options guard = actions_guard_options();
     a->guard = guard_open(&guard);
     audit_on_interrupted(guard_audit(a->guard), reconcile_interrupted, NULL);
     a->telemetry = telemetry_new(a);
@@ -207,9 +201,9 @@ void actions_close(struct actions *a)
     typescript_free(a->typescript);
     later_free(atomic_load(&a->later));
     checker_free(atomic_load(&a->checker));
-    tooling_close(a);
-    functioning_close(a);
-    machines_close(a);
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->close)
+            capabilities[i]->close(a);
     patterns_free(a->patterns);
     engine_close(a->engine);
     sessions_close(a->sessions);
@@ -419,42 +413,37 @@ const struct action *action_named(struct actions *a, struct str name)
     return own ? own : tooling_action(a, name);
 }
 
-/* NULL: it is a command-line tool's. */
-static const struct action_row *own_row(const struct actions *a,
-                                        const struct action *which)
-{
-    bool own = which >= a->shown && which < a->shown + a->count;
-    return own ? &a->rows[which - a->shown] : NULL;
-}
-
+/* Ours, or a command-line tool's. */
 static const struct action_row *row_of(struct actions *a, const struct action *which)
 {
-    const struct action_row *row = own_row(a, which);
-    return row ? row : tooling_row(a, which);
+    bool own = which >= a->shown && which < a->shown + a->count;
+    return own ? &a->rows[which - a->shown] : tooling_row(a, which);
 }
 
-/* What it takes to be allowed an action, beside its scope. */
-struct need {
-    const char *name; /* NULL: nothing */
-    enum level least;
-    bool writes;
-    bool of_notes; /* a host call: its answer tells which */
-};
-
-static struct need need_of(const struct action_row *row)
+/* The host call that an action stands for; NULL: none. */
+static const struct host_call *call_of(const struct action_row *row)
 {
     const struct host_call *call = row->needs ? host_call_named(row->needs) : NULL;
     must(!row->needs || call);
-    return call ? (struct need){call->row.name, call->level, call->row.writes, true}
-                : (struct need){row->permission, row->least, row->writes, false};
+    return call;
+}
+
+/* What it takes to be allowed an action, beside its scope; no name: nothing. */
+static struct permit_need need_of(const struct action_row *row)
+{
+    const struct host_call *call = call_of(row);
+    return call ? host_call_need(call)
+                : (struct permit_need){.name = row->permission,
+                                       .least = row->least,
+                                       .writes = row->writes};
 }
 
 unsigned action_scopes(struct actions *a, const struct action *which)
 {
     const struct action_row *row = row_of(a, which);
     must(row);
-    struct need need = need_of(row);
-    return row->scope | (need.name ? permit_scope(need.name, need.writes) : 0);
+    struct permit_need need = need_of(row);
+    return row->scope | (need.name ? permit_scope(&need) : 0);
 }
 
 /* The vault to begin in; 0 where there is none, which only some calls mind. */
@@ -462,13 +451,6 @@ static unsigned begin_in(struct actions *a, const struct caller *who)
 {
     unsigned last = place_last(a, who);
     return last ? last : vault_set_begin(a->vaults, who->grant);
-}
-
-/* What is confirmed: rename_note asks for notes.rename, and gives another type as well. */
-static const char *confirmed_name(const struct action_call *c, const char *name)
-{
-    bool moves = c->row->run == action_rename_note && json_get(c->arguments, "new_type");
-    return moves ? "notes.move" : name;
 }
 
 /* What it would change; *asks: anything at all. */
@@ -487,77 +469,74 @@ static bool look(const struct action_call *c, struct preview *r, bool *asks,
     return preview_end_look(r, ok, &why, asks, e);
 }
 
-/* By a person, where the policy wants that. *review: what he was shown; NULL: nothing. */
-static bool confirmed(const struct action_call *c, const char *name, bool reviewed,
-                      struct preview **review, struct err *e)
-{
-    bool asks = true;
-    if (!permit_asks(&c->place->permit, name))
-        return true;
-    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
-    *review = reviewed ? preview_new() : NULL;
-    if (reviewed && (!look(c, *review, &asks, e) || !asks))
-        return !e->code;
-    return confirm_call(&by, name, c->arguments, reviewed ? &(*review)->changes : NULL,
-                        e);
-}
-
-/* The same for what changes custom functions, which have no dry run. */
-static bool confirmed_functions(const struct action_call *c, const char *name,
-                                struct err *e)
+/* What it names is shown to a person as it is, and has to be that still after the word. */
+static bool confirmed_resolved(const struct action_call *c, const struct ask_by *by,
+                               const struct permit_need *need, struct err *e)
 {
     scoped_resolved struct resolved before, now;
     resolved_init(&before);
     resolved_init(&now);
-    if (!permit_asks(&c->place->permit, name))
-        return true;
-    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
-    return resolve_functions(c, &before, e) &&
-           confirm_call(&by, name, c->arguments, &before.changes, e) &&
-           resolve_functions(c, &now, e) && resolved_holds(&before, &now, e);
+    return c->row->resolve(c, &before, e) &&
+           confirm_call(by, need, c->arguments, &before.changes, e) &&
+           c->row->resolve(c, &now, e) && resolved_holds(&before, &now, e);
 }
 
-static bool perform(const struct action_call *c, const struct need *need,
-                    struct answer *out, struct err *e)
+/* By a person, where the policy wants that. *review: what he was shown; NULL: nothing. */
+static bool confirmed(const struct action_call *c, const struct permit_need *need,
+                      bool reviewed, struct preview **review, struct err *e)
+{
+    bool asks = true;
+    if (!need->name || !permit_asks(&c->place->permit, need))
+        return true;
+    const struct ask_by by = {.actions = c->actions, .place = c->place, .who = c->who};
+    if (c->row->resolve)
+        return confirmed_resolved(c, &by, need, e);
+    *review = reviewed ? preview_new() : NULL;
+    if (reviewed && (!look(c, *review, &asks, e) || !asks))
+        return !e->code;
+    return confirm_call(&by, need, c->arguments, reviewed ? &(*review)->changes : NULL,
+                        e);
+}
+
+/* *ran: it began. */
+static bool perform(const struct action_call *c, const struct permit_need *need,
+                    bool *ran, struct answer *out, struct err *e)
 {
     scoped(preview_free) struct preview *review = NULL;
-    const struct host_call *call = need->of_notes ? host_call_named(need->name) : NULL;
+    const struct action_row *row = c->row;
+    const struct host_call *call = call_of(row);
     struct outcome outcome = {.hear = account_effect, .arg = c->place->part};
     struct action_call now = *c;
     now.outcome = &outcome;
-    bool functions = need->name && functioning_is_name(str_of(need->name));
-    if (functions && !confirmed_functions(&now, need->name, e))
-        return err_wrap(e, "%s", c->row->shown.name);
-    if (need->name && !functions &&
-        !confirmed(&now, confirmed_name(c, need->name), call && call->reviewed, &review,
-                   e))
-        return err_wrap(e, "%s", c->row->shown.name);
+    struct permit_need asked = row->confirmed ? row->confirmed(c, *need) : *need;
+    if (!confirmed(&now, &asked, call && call->reviewed, &review, e))
+        return err_wrap(e, "%s", row->shown.name);
     now.review = review ? &review->of : NULL;
-    bool ok = c->row->run(&now, out, e);
+    *ran = true;
+    bool ok = row->run(&now, out, e);
     account_removed(c->place->part, &outcome);
     if (ok && call && need->writes)
         account_done(c->place->part, call, &outcome);
     return ok;
 }
 
-static bool run_permitted(const struct action_call *c, struct answer *out, struct err *e)
+static bool run_permitted(const struct action_call *c, bool *ran, struct answer *out,
+                          struct err *e)
 {
     const struct action_row *row = c->row;
-    struct need need = need_of(row);
+    struct permit_need need = need_of(row);
     if (row->scope && !caller_may(c->who, row->scope, row->shown.name, e))
         return false;
-    if (need.name &&
-        !permit_call(&c->place->permit, need.name, need.least, need.writes, e))
+    if (need.name && !permit_call(&c->place->permit, &need, e))
         return err_wrap(e, "%s", row->shown.name);
     if (cancel_fired(c->who->cancel))
         return err_set(e, ERR_CANCELLED, "cancelled before it began");
-    return perform(c, &need, out, e);
+    return perform(c, &need, ran, out, e);
 }
 
-/* What a command-line tool takes is looked at with its manifest. */
 static bool fits(const struct action_call *c, struct err *e)
 {
-    const struct json *schema = c->row->run == action_wasm
+    const struct json *schema = c->row->unchecked
                                     ? json_read(STR("{\"type\":\"object\"}"), c->arena, e)
                                     : c->actions->input[c->row - c->actions->rows];
     return schema && json_schema_check(schema, c->arguments, "arguments", e);
@@ -577,13 +556,9 @@ static bool run_in(struct place *place, struct action_call *c, struct answer *ou
     if (!open)
         return false;
     c->account->level = place->permit.level;
-    size_t told = place->part ? place->part->machine_count : 0;
-    bool ok = run_permitted(c, out, e);
-    if (!ok && c->row->run == action_vm_exec && place->part &&
-        place->part->machine_count == told) {
-        struct tool_call call = tool_call_of(c);
-        machines_refused(&call, c->arguments, e->code);
-    }
+    bool ran = false, ok = run_permitted(c, &ran, out, e);
+    if (!ran && c->row->refused)
+        c->row->refused(c, e->code);
     place_close(place);
     return ok;
 }
@@ -689,28 +664,19 @@ static bool fit_answer(struct actions *a, const struct action_row *row,
     return buf_check(&out->json, "the answer", e);
 }
 
-/* run_tool runs actions, too, for clients that only call what is in their list: then it is
- * as if that one had been called. */
-static const struct action *meant(struct actions *a, const struct action *which,
-                                  const struct json **arguments)
-{
-    const struct action_row *row = own_row(a, which);
-    if (!row || row->run != action_run_tool)
-        return which;
-    const struct action *other = named(a, json_str(json_get(*arguments, "name")));
-    if (!other || own_row(a, other)->run == action_run_tool)
-        return which;
-    *arguments = json_get(*arguments, "arguments");
-    return other;
-}
-
 bool actions_call(struct actions *a, const struct action *which,
                   const struct json *arguments, const struct caller *who,
                   struct answer *out, struct err *e)
 {
-    which = meant(a, which, &arguments);
-    const struct action_row *own = own_row(a, which), *row = row_of(a, which);
+    const struct action_row *row = row_of(a, which);
     must(row);
+    struct str other = row->stands_for ? row->stands_for(arguments) : STR("");
+    const struct action *instead = other.n ? named(a, other) : NULL;
+    if (instead && !row_of(a, instead)->stands_for) {
+        which = instead;
+        row = row_of(a, which);
+        arguments = json_get(arguments, "arguments");
+    }
     if (who->within)
         return err_set(e, ERR_DENIED, "%s cannot be called from within a script",
                        row->shown.name);
@@ -724,7 +690,8 @@ bool actions_call(struct actions *a, const struct action *which,
         paths_hide(who, STR(""), e);
     account_end(&account);
     out->outcome = out->outcome ? out->outcome : account.outcome;
-    const struct action *counted = own ? which : named(a, STR("run_tool"));
+    const struct action *counted =
+        row->counted_as ? named(a, str_of(row->counted_as)) : which;
     telemetry_tool(a->telemetry, (size_t)(counted - a->shown), who, account.outcome,
                    os_mono_ns() - account.begun_ns);
     if (ok || !row->refuse)
@@ -750,7 +717,7 @@ struct check_list {
     bool all_ok;
 };
 
-static void put_check(struct check_list *l, const char *name, bool ok, const char *detail)
+void check_put(struct check_list *l, const char *name, bool ok, const char *detail)
 {
     json_open_object(l->w);
     json_pair_cstr(l->w, "name", name);
@@ -765,23 +732,25 @@ static void check_cache(struct check_list *l)
     struct err e = {0};
     scoped(free) char *path = NULL;
     scoped_fd int fd = os_cache_dir(&path, &e);
-    put_check(l, "cache of compiled modules", fd >= 0, fd >= 0 ? path : e.msg);
+    check_put(l, "cache of compiled modules", fd >= 0, fd >= 0 ? path : e.msg);
 }
 
 static void check_evaluation(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     scoped(arena_free) struct arena *arena = arena_new(CALL_MEMORY);
-    const struct json *arguments = json_read(STR("{\"code\":\"return 6*7\"}"), arena, &e);
+    size_t i = 0;
+    while (!a->rows[i].trial)
+        i++;
+    const struct json *arguments = json_read(str_of(a->rows[i].trial), arena, &e);
     struct caller doctor = {.name = "doctor"};
     struct answer out = {0};
     buf_init(&out.json, CALL_MEMORY);
-    bool ok = actions_call(a, action_named(a, STR("evaluate_note_code")), arguments,
-                           &doctor, &out, &e) &&
-              !out.is_error;
+    bool ok =
+        actions_call(a, &a->shown[i], arguments, &doctor, &out, &e) && !out.is_error;
     const struct json *answer = ok ? NULL : json_read(buf_view(&out.json), arena, &e);
     struct str why = json_str(json_get(answer, "error"));
-    put_check(l, "evaluation of code", ok,
+    check_put(l, "evaluation of code", ok,
               ok      ? "return 6*7 ran in a sandbox"
               : why.n ? why.at
                       : e.msg);
@@ -792,7 +761,7 @@ static void check_evaluation(struct actions *a, struct check_list *l)
     char detail[80];
     (void)snprintf(detail, sizeof detail, "%s%s", engine_memory_name(memory),
                    memory == ENGINE_MEMORY_SLOTS ? "" : ": works, but slower");
-    put_check(l, "memory of guests", true, detail);
+    check_put(l, "memory of guests", true, detail);
 }
 
 static void check_sql(struct actions *a, struct check_list *l)
@@ -803,19 +772,7 @@ static void check_sql(struct actions *a, struct check_list *l)
     (void)snprintf(detail, sizeof detail, "in a process apart; at most %u at a time",
                    sql_pool_size());
     bool ok = p && sql_try(p, &e);
-    put_check(l, "SQL queries", ok, ok ? detail : e.msg);
-}
-
-/* Without an image all else works: it is told, and no fault. */
-static void check_machine(struct actions *a, struct check_list *l)
-{
-    struct err e = {0};
-    bool there = machines_ready(a, &e);
-    char detail[80];
-    (void)snprintf(detail, sizeof detail, "installed: %u MB of memory, or %u to %u",
-                   VM_RAM_DEFAULT_MB, VM_RAM_MIN_MB, VM_RAM_MAX_MB);
-    put_check(l, "Linux machine", there || e.code == ERR_NOT_FOUND,
-              there ? detail : e.msg);
+    check_put(l, "SQL queries", ok, ok ? detail : e.msg);
 }
 
 /* Without it types go unchecked, which is told where it matters: no fault. */
@@ -823,7 +780,7 @@ static void check_checker(struct actions *a, struct check_list *l)
 {
     struct err e = {0};
     struct checker *c = actions_checker(a, &e);
-    put_check(l, "type checker", c != NULL,
+    check_put(l, "type checker", c != NULL,
               !c                    ? e.msg
               : checker_is_there(c) ? "built: types of code and functions are checked"
               : checker_is_building(c)
@@ -839,9 +796,9 @@ static void check_vault(struct actions *a, struct check_list *l)
     scoped_buf struct buf found;
     buf_init(&found, 4096);
     if (actions_reindex(a, false, &found, &e))
-        put_check(l, "vault", true, buf_cz(&found));
+        check_put(l, "vault", true, buf_cz(&found));
     else
-        put_check(l, "vault", e.code == ERR_NO_VAULT, e.msg);
+        check_put(l, "vault", e.code == ERR_NO_VAULT, e.msg);
 }
 
 /* The first of its problems, told in full; a vault's that tries to grant is one. */
@@ -867,7 +824,7 @@ static void check_policy(struct actions *a, struct check_list *l)
                        STR_ARGS(json_str(json_get(first, "file"))),
                        (long long)json_int(json_get(first, "line"), 1),
                        STR_ARGS(json_str(json_get(first, "message"))));
-    put_check(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
+    check_put(l, "policy", json_bool(json_get(answer, "ok"), false), detail);
 }
 
 /* Of the vault, or of the user's own trail where there is none. */
@@ -890,7 +847,7 @@ static void check_disk(struct actions *a, struct check_list *l)
                    STR_ARGS(json_str(json_get(v, "why"))), json_get(v, "why") ? "; " : "",
                    (long long)json_int(json_get(v, "audit_bytes"), 0) >> 20,
                    (long long)json_int(json_get(v, "audit_most"), 0) >> 20);
-    put_check(l, "disk", json_bool(json_get(v, "ok"), false), v ? detail : e.msg);
+    check_put(l, "disk", json_bool(json_get(v, "ok"), false), v ? detail : e.msg);
 }
 
 void actions_doctor(struct actions *a, struct buf *out)
@@ -900,13 +857,15 @@ void actions_doctor(struct actions *a, struct buf *out)
     json_open_object(&w);
     json_key(&w, "checks");
     json_open_array(&w);
-    put_check(&l, "engine", true, engine_version());
+    check_put(&l, "engine", true, engine_version());
     check_cache(&l);
     check_policy(a, &l);
     check_evaluation(a, &l);
     check_sql(a, &l);
     check_checker(a, &l);
-    check_machine(a, &l);
+    for (size_t i = 0; i < capability_count; i++)
+        if (capabilities[i]->doctor)
+            capabilities[i]->doctor(a, &l);
     check_vault(a, &l);
     check_disk(a, &l);
     json_close(&w);

@@ -232,8 +232,8 @@ bool actions_watch(struct actions *a, vault_change_fn *fn, void *arg, struct err
 /* When it returns `fn` is not called any more; not from within it. */
 void actions_unwatch(struct actions *a);
 
-/* The vaults that the caller may know of, as vaults.list() in code has them: a JSON array
- * of {id, name ...}. Of what a level allows nothing is asked. */
+/* The vaults that the caller may know of, a JSON array as vaults.list() in code answers; of
+ * what a level allows nothing is asked. */
 bool actions_vaults(struct actions *a, const struct caller *who, struct buf *out,
                     struct err *e);
 
@@ -260,8 +260,7 @@ bool actions_resource(struct actions *a, const struct caller *who, struct str ur
 bool actions_reindex(struct actions *a, bool from_scratch, struct buf *out,
                      struct err *e);
 
-/* The names of all host calls, for who opens a guard. */
-const char *const *actions_call_names(size_t *count);
+struct guard_options actions_guard_options(void); /* with the names of all host calls */
 
 /* `fn` hears of alerts, until it is taken off again; guard_on_alert(). */
 void actions_on_alert(struct actions *a, alert_fn *fn, void *arg);

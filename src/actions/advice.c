@@ -143,8 +143,7 @@ static void put_nearest_notes(struct evaluation *v, const char *identifier,
                               struct buf *out)
 {
     struct err none = {0};
-    const struct host_call *list = api_call_named(STR("notes.list"));
-    if (!list || !evaluation_allows(v, list, &none))
+    if (!evaluation_allows(v, host_call_of_right(RIGHT_LIST_NOTES), &none))
         return;
     struct vault *vault =
         actions_vault(v, &none); /* its time is bounded; the code may be over */
@@ -179,9 +178,6 @@ static bool is_namespace(struct str name)
 static const struct {
     const char *name, *advice;
 } elsewhere[] = {
-    {"fetch", "The network is there only with enableNetwork, where the person's policy "
-              "names the host."},
-    {"fs", "Files are there only with enableFileSystem; notes are read with notes.get."},
     {"require", "Nothing can be loaded; api.describe() lists what there is."},
     {"process", "There is no process; values come in by `context`."},
     {"globalThis", "There is no global object; declare what you need."},
@@ -190,18 +186,30 @@ static const struct {
     {"document", "This is no browser; api.describe() lists what there is."},
 };
 
+/* Why code has no global of this name; NULL: nobody knows. */
+static const char *why_missing(struct str name)
+{
+    size_t count;
+    const struct host_call_group *const *groups = host_call_groups(&count);
+    for (size_t i = 0; i < count; i++)
+        if (groups[i]->feature && str_eq(name, api_namespace(groups[i]->rows)))
+            return groups[i]->feature->missing;
+    for (size_t i = 0; i < LENGTH(elsewhere); i++)
+        if (str_is(name, elsewhere[i].name))
+            return elsewhere[i].advice;
+    return NULL;
+}
+
 static void advise_missing(struct str missing, struct buf *out)
 {
     char near[64];
     struct str root = missing;
     const char *dot = memchr(missing.at, '.', missing.n);
     root.n = dot ? (size_t)(dot - missing.at) : root.n;
-    for (size_t i = 0; i < LENGTH(elsewhere); i++)
-        if (str_is(root, elsewhere[i].name)) {
-            buf_cstr(out, elsewhere[i].advice);
-            return;
-        }
-    if (api_nearest(missing, near))
+    const char *why = why_missing(root);
+    if (why)
+        buf_cstr(out, why);
+    else if (api_nearest(missing, near))
         buf_printf(out, "Did you mean %s? api.describe('%s') tells of it.", near, near);
     else if (is_namespace(root))
         buf_printf(out, "api.describe('%.*s') lists what there is.", STR_ARGS(root));
@@ -232,16 +240,6 @@ static void advise_option(const struct advice *a, struct buf *out)
         buf_printf(out, "Did you mean '%s'? ", near);
 }
 
-/* Calls whose NotFound is about a note. */
-static bool is_about_notes(const struct host_call *c)
-{
-    static const char *const spaces[] = {"notes", "links", "hierarchy", "relationships"};
-    for (size_t i = 0; i < LENGTH(spaces); i++)
-        if (str_is(api_namespace(c), spaces[i]))
-            return true;
-    return false;
-}
-
 static void advise_not_found(struct evaluation *v, struct buf *out)
 {
     const struct advice *a = &v->advice;
@@ -250,9 +248,10 @@ static void advise_not_found(struct evaluation *v, struct buf *out)
     /* What is not installed says itself what a person can do. */
     if (strstr(a->message, "Cloche's own folder") || a->why == REFUSAL_NO_SECTION)
         return;
-    if (is_about_notes(a->failed) && a->identifier[0])
+    bool notes = host_call_group_of(a->failed)->names_notes;
+    if (notes && a->identifier[0])
         put_nearest_notes(v, a->identifier, out);
-    if (is_about_notes(a->failed))
+    if (notes)
         buf_cstr(out, "notes.list and notes.search answer the ids that there are.");
     else if (api_call_named(str_of(list)))
         buf_printf(out, "%s answers what there is.", list);
@@ -276,11 +275,11 @@ static void put_example(const struct host_call *c, struct buf *out)
 /* What has another name than it may, or is newer than it was. */
 static void advise_conflict(const struct advice *a, struct buf *out)
 {
-    if (!strcmp(a->failed->row.name, "notes.create"))
+    if (a->failed->right == RIGHT_CREATE_NOTES)
         buf_cstr(out, "Choose another title, or change that note with notes.update.");
     else if (a->why == REFUSAL_TAKEN)
         buf_cstr(out, "Choose another title.");
-    else if (is_about_notes(a->failed) && a->why == REFUSAL_STALE)
+    else if (host_call_group_of(a->failed)->names_notes && a->why == REFUSAL_STALE)
         buf_cstr(out, "Read it again with notes.get, then repeat the change.");
 }
 

@@ -106,11 +106,9 @@ bool api_describe(const struct evaluation *v, struct str name, struct json_write
 
 /* One call as a section of the reference page, Markdown. */
 void api_write_call(const struct host_call *c, struct buf *out);
-/* TypeScript declarations of everything that code finds, and of its parts: what is always
- * there, and what is with enableNetwork and enableFileSystem. */
-enum api_part { API_CORE, API_NETWORK, API_FILES };
-#define API_PARTS 3u
-void api_write_part(enum api_part part, struct buf *out);
+/* TypeScript declarations of everything that code finds, and of its parts: what comes with
+ * one feature; 0: what is always there. */
+void api_write_part(uint32_t feature, struct buf *out);
 void api_write_types(struct buf *out);
 /* The reference page, Markdown. */
 void api_write_reference(struct buf *out);

@@ -4,7 +4,6 @@
 
 #include "actions/api.h"
 #include "actions/calls.h"
-#include "actions/tooling.h"
 #include "caller/caller.h"
 
 /* ---- the world besides the table ----------------------------------------- */
@@ -81,36 +80,6 @@ static const char world[] =
     "  static any(signals: AbortSignal[]): AbortSignal;\n"
     "}\n"
     "declare class AbortController { readonly signal: AbortSignal; abort(reason?: any): void; }\n";
-
-/* What comes with enableNetwork, besides fetch. */
-static const char network_world[] =
-    "/** This, the two below and fetch are there with enableNetwork only. */\n"
-    "declare class Headers {\n"
-    "  constructor(init?: Headers | [string, string][] | {[name: string]: string});\n"
-    "  append(name: string, value: string): void; set(name: string, value: string): void;\n"
-    "  delete(name: string): void; has(name: string): boolean;\n"
-    "  get(name: string): string | null; getSetCookie(): string[];\n"
-    "  keys(): IterableIterator<string>; values(): IterableIterator<string>;\n"
-    "  entries(): IterableIterator<[string, string]>;\n"
-    "  [Symbol.iterator](): IterableIterator<[string, string]>;\n"
-    "  forEach(run: (value: string, name: string, headers: Headers) => void): void;\n"
-    "}\n"
-    "declare class Request {\n"
-    "  constructor(input: string | URL | Request, init?: RequestOptions);\n"
-    "  readonly url: string; readonly method: string; readonly headers: Headers;\n"
-    "  readonly redirect: string; readonly signal: AbortSignal; readonly bodyUsed: boolean;\n"
-    "  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>;\n"
-    "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Request;\n"
-    "}\n"
-    "declare class Response {\n"
-    "  constructor(body?: RequestOptions['body'], init?: {status?: number; statusText?: string; headers?: RequestOptions['headers']});\n"
-    "  static json(data: any, init?: {status?: number; headers?: RequestOptions['headers']}): Response;\n"
-    "  static error(): Response; static redirect(url: string | URL, status?: number): Response;\n"
-    "  readonly status: number; readonly ok: boolean; readonly statusText: string; readonly url: string;\n"
-    "  readonly headers: Headers; readonly redirected: boolean; readonly type: string; readonly bodyUsed: boolean;\n"
-    "  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>;\n"
-    "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Response;\n"
-    "}\n";
 
 /* ---- pieces -------------------------------------------------------------- */
 
@@ -203,13 +172,7 @@ static void put_overload(const char *head, struct str line, struct buf *out)
     buf_cstr(out, "Promise<DryRun>;\n");
 }
 
-/* fs.readFile has a sibling fs.readFileSync, which answers at once (fs.js). */
-static bool has_siblings(struct str space)
-{
-    return str_is(space, "fs");
-}
-
-static void put_sibling(const char *head, struct str line, struct buf *out)
+static void put_twin(const char *head, struct str line, struct buf *out)
 {
     struct str answer = api_signature_read(line).returns;
     struct str left = {line.at, (size_t)(answer.at - line.at)};
@@ -229,77 +192,73 @@ static void put_declaration(const struct host_call *c, struct buf *out)
     while (api_next_line(&rest, &line))
         put_overload(head, line, out);
     rest = str_of(c->signature);
-    while (has_siblings(api_namespace(c)) && api_next_line(&rest, &line))
-        put_sibling(head, line, out);
+    while (host_call_group_of(c)->interface && api_next_line(&rest, &line))
+        put_twin(head, line, out);
 }
 
-static void open_namespace(struct str name, struct buf *out)
+static void open_namespace(const struct host_call *first, struct buf *out)
 {
-    if (has_siblings(name))
-        buf_cstr(out, "\ninterface FileSystem {\n"
-                      "  /** The same calls again, as in Node. */\n"
-                      "  readonly promises: FileSystem;\n"
-                      "  readonly constants: {readonly [name: string]: number};\n");
+    const struct host_call_group *group = host_call_group_of(first);
+    if (group->interface)
+        buf_printf(out, "\ninterface %s {\n", group->interface);
     else
-        buf_printf(out, "\ndeclare const %.*s: {\n", STR_ARGS(name));
+        buf_printf(out, "\ndeclare const %.*s: {\n", STR_ARGS(api_namespace(first)));
+    if (group->interface && group->declare)
+        group->declare(out);
 }
 
-static void close_namespace(struct str name, struct buf *out)
+/* `first`: of the namespace that ends; NULL: none is open. */
+static void close_namespace(const struct host_call *first, struct buf *out)
 {
-    if (has_siblings(name))
-        buf_printf(out, "}\ndeclare const %.*s: FileSystem;\n", STR_ARGS(name));
-    else if (str_is(name, "tools"))
-        tooling_write_types(out);
-    if (name.n && !has_siblings(name))
+    const struct host_call_group *group = first ? host_call_group_of(first) : NULL;
+    if (group && group->interface)
+        buf_printf(out, "}\ndeclare const %.*s: %s;\n", STR_ARGS(api_namespace(first)),
+                   group->interface);
+    else if (group && group->declare)
+        group->declare(out);
+    if (group && !group->interface)
         buf_cstr(out, "};\n");
 }
 
-static enum api_part part_of(const struct host_call *c)
-{
-    return c->row.feature == FEATURE_NETWORK ? API_NETWORK
-           : c->row.feature == FEATURE_FILES ? API_FILES
-                                             : API_CORE;
-}
-
-static void put_calls(enum api_part part, struct buf *out)
+static void put_calls(uint32_t feature, struct buf *out)
 {
     size_t count;
     const struct host_call *const *calls = host_calls_told(&count);
-    struct str open = {0};
+    const struct host_call *open = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (part_of(calls[i]) != part)
+        if (calls[i]->row.feature != feature)
             continue;
-        bool begins = is_global(calls[i]) || !str_eq(api_namespace(calls[i]), open);
+        bool begins = !open || !str_eq(api_namespace(calls[i]), api_namespace(open));
         if (begins)
             close_namespace(open, out);
         if (begins)
-            open = is_global(calls[i]) ? (struct str){0} : api_namespace(calls[i]);
-        if (begins && open.n)
+            open = is_global(calls[i]) ? NULL : calls[i];
+        if (begins && open)
             open_namespace(open, out);
         put_declaration(calls[i], out);
     }
     close_namespace(open, out);
 }
 
-void api_write_part(enum api_part part, struct buf *out)
+void api_write_part(uint32_t feature, struct buf *out)
 {
-    if (part == API_CORE)
-        buf_cstr(out, world);
-    if (part == API_NETWORK)
-        buf_cstr(out, network_world);
-    for (size_t i = 0; part == API_CORE && i < api_type_count; i++) {
+    const char *with = feature ? feature_of(feature)->world : world;
+    if (with)
+        buf_cstr(out, with);
+    for (size_t i = 0; !feature && i < api_type_count; i++) {
         buf_cstr(out, "\n/** ");
         put_sentence(api_types[i].about, out);
         buf_cstr(out, " */\n");
         put_type(&api_types[i], out);
     }
-    put_calls(part, out);
+    put_calls(feature, out);
 }
 
 void api_write_types(struct buf *out)
 {
-    for (enum api_part part = API_CORE; part < (enum api_part)API_PARTS; part++)
-        api_write_part(part, out);
+    api_write_part(0, out);
+    for (uint32_t bit = 1; bit < 1u << FEATURES; bit <<= 1)
+        api_write_part(bit, out);
 }
 
 /* ---- the reference ------------------------------------------------------- */

@@ -209,7 +209,8 @@ static bool confirmed_vault(struct calling *x, const struct ask_by *by, struct e
         if (!resolve_vault(x->v, x->args, x->resolved, e))
             return false;
     }
-    return confirm_call(by, x->c->row.name, x->args, &x->resolved->changes, e) &&
+    struct permit_need need = host_call_need(x->c);
+    return confirm_call(by, &need, x->args, &x->resolved->changes, e) &&
            resolve_vault(x->v, x->args, &now, e) && resolved_holds(x->resolved, &now, e);
 }
 
@@ -218,7 +219,8 @@ static bool confirmed(struct calling *x, struct err *e)
 {
     bool asks;
     struct evaluation *v = x->v;
-    if (v->dry || !permit_asks(&x->here->permit, x->c->row.name))
+    struct permit_need need = host_call_need(x->c);
+    if (v->dry || !permit_asks(&x->here->permit, &need))
         return true;
     if (!look(x, &asks, e) || !asks)
         return !e->code;
@@ -229,8 +231,7 @@ static bool confirmed(struct calling *x, struct err *e)
                               .consent = calling_consent(x)};
     if (x->c->names_vault)
         return confirmed_vault(x, &by, e);
-    return confirm_call(&by, x->c->row.name, x->args,
-                        x->preview ? &x->preview->changes : NULL, e);
+    return confirm_call(&by, &need, x->args, x->preview ? &x->preview->changes : NULL, e);
 }
 
 static bool confirm(struct calling *x, struct buf *out, struct err *e)

@@ -1,6 +1,7 @@
 /* actions/calls.h - evaluations, and the table of what their code may call. Private to
  * actions. */
 #pragma once
+#include "actions/capabilities.h"
 #include "actions/consent.h"
 #include "actions/internal.h"
 #include "effect/effect.h"
@@ -8,8 +9,17 @@
 /* ---- the host calls ----------------------------------------------------- */
 
 /* Bits of script_row.feature: what an evaluation has only where it asked for it. */
-#define FEATURE_NETWORK 1u /* enableNetwork */
-#define FEATURE_FILES 2u   /* enableFileSystem */
+#define FEATURE_NETWORK 1u
+#define FEATURE_FILES 2u
+#define FEATURES 2u
+struct feature {
+    uint32_t bit;
+    const char *option;          /* of an evaluation: "enableNetwork" */
+    const char *missing;         /* a sentence where code lacks its global */
+    const char *const *programs; /* of a shell that do the same, up to a NULL; or NULL */
+    const char *world; /* declarations of what comes with it besides the rows, or NULL */
+    bool (*check)(const struct place *p, struct err *e); /* may code there have it? */
+};
 
 /* What host calls leave behind for the words of a failure (advice.c). */
 struct advice {
@@ -48,20 +58,18 @@ struct evaluation {
     struct script *script; /* whose threads make its slow calls; NULL: its own does */
     pthread_mutex_t lock;  /* guards what follows */
     struct arena *arena;
-    struct seen *seen;
-    struct buf warnings; /* JSON; empty: none (check.c) */
-    struct buf told;     /* insides of a JSON array of warnings (unknown.h) */
-    struct {             /* its failure, by the linter (explaining.c) */
-        bool known;      /* else nobody has looked */
-        bool null_note;  /* notes.get answered null there, for `note` if not "" */
+    void *
+        parts[CAPABILITY_COUNT]; /* what each capability keeps of it; NULL: nothing yet */
+    struct buf warnings;         /* JSON; empty: none (check.c) */
+    struct buf told;             /* insides of a JSON array of warnings (unknown.h) */
+    struct {                     /* its failure, by the linter (explaining.c) */
+        bool known;              /* else nobody has looked */
+        bool null_note;          /* notes.get answered null there, for `note` if not "" */
         char note[200];
         struct buf suggestion; /* empty: none */
     } explained;
-    struct str diagnostics;    /* JSON, where types were only checked (checking.c) */
-    struct network *networks;  /* ways out that were used (calls_fetch.c) */
-    struct vfs *files;         /* what fs.* shows; NULL: not asked for yet (calls_fs.c) */
-    struct place *files_place; /* whose mounts are in it */
-    struct dry *dry;           /* NULL: what it does is done (dry.h) */
+    struct str diagnostics; /* JSON, where types were only checked (checking.c) */
+    struct dry *dry;        /* NULL: what it does is done (dry.h) */
     struct advice advice;
     struct loaded_functions {
         const struct function_set *set; /* NULL: not asked for yet */
@@ -173,6 +181,18 @@ struct cancel *calling_cancel(struct calling *x);
 /* It needs nothing of the vault any more: others may go to another one while it waits. */
 void calling_leave_vault(struct calling *x);
 
+/* What somebody may do with notes, whichever way: who may make the call that carries it. */
+enum right {
+    RIGHT_NONE,
+    RIGHT_READ_NOTES,
+    RIGHT_READ_TYPES,
+    RIGHT_LIST_NOTES,
+    RIGHT_CREATE_NOTES,
+    RIGHT_CHANGE_NOTES,
+    RIGHT_DELETE_NOTES,
+    RIGHT_MOVE_NOTES
+};
+
 /* A row of the one table from which the namespaces in code, what agents read and
  * the names of permissions come. */
 struct host_call {
@@ -183,12 +203,26 @@ struct host_call {
     const char *summary; /* one line: what it does */
     host_call_fn *call;  /* NULL: it is code of the guest's own */
     enum level level;    /* the least trusted level that may call it */
-    bool inner;          /* serves what another file tells of: not told of itself */
+    const char *alias;   /* what lists of a policy may call it besides; NULL */
+    bool scopeless;      /* as permit_need has them */
+    bool always;
+    /* A list's or search's options name types, tags and keys of notes; FILTER_OR_TYPE: a text
+     * in their place is a type. */
+    enum { FILTER_NONE, FILTER_OPTIONS, FILTER_OR_TYPE } filter;
+    struct {
+        size_t
+            usual; /* rows that it answers where no limit is given; 0: it is not told */
+        const char *most; /* that may be asked for */
+    } rows;
+    enum right right; /* that other ways to the same ask for; RIGHT_NONE: it is no such */
+    bool inner;       /* serves what another file tells of: not told of itself */
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
+    bool reads; /* it is called for its answer alone */
     /* All that it writes is a change of own_vault(), and so can be told before it is made. */
     bool reviewed;
+    bool never_dry;   /* what it does cannot be tried: refused in a dry run */
     bool names_vault; /* and changes what the list of vaults says of it */
     bool outward;     /* it leads out of the vault: not for custom functions */
     bool
@@ -208,26 +242,44 @@ struct host_call {
     const char *words;   /* synonyms for api.search, and names that agents guess */
 };
 
+#define STEADY_QUESTION .steady = true, .reads = true
+
 /* The rows of one namespace, each group in its file calls_<namespace>.c. */
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
+    unsigned order;      /* among all groups, as lists show them */
+    bool in_history;     /* what they change stands in the vault's history */
+    bool names_notes;    /* who is not found is a note */
+    const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
+    /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be
+     * this x? NULL: there are none. */
+    bool (*family)(struct str x);
+    /* What api.describe tells of a name that is a family, or one of it: an object. */
+    bool (*describes)(struct str name);
+    bool (*describe)(struct actions *a, const struct place *place, struct str name,
+                     struct json_writer *out, struct err *e);
+    bool (*is_installed)(const struct actions_parts *p); /* NULL: always */
+    const struct feature *feature;                       /* of all its rows; NULL: none */
+    /* Code has the namespace as an interface of this name, whose rows have each a twin
+     * NAMESync, which answers at once; NULL: it has not. */
+    const char *interface;
+    const char *const *members; /* of it besides the rows, up to a NULL; or NULL */
+    /* Tells the linter which names of the family there are, a pair of the open object. */
+    void (*put_names)(const struct action_call *c, struct json_writer *w);
+    /* Appends members of the declaration that are no rows; NULL: there are none. */
+    void (*declare)(struct buf *out);
 };
-extern const struct host_call_group api_calls;
-extern const struct host_call_group fetch_calls;
-extern const struct host_call_group fs_calls;
-extern const struct host_call_group functions_calls;
-extern const struct host_call_group hierarchy_calls;
-extern const struct host_call_group links_calls;
-extern const struct host_call_group relationships_calls;
-extern const struct host_call_group note_types_calls;
-extern const struct host_call_group notes_calls;
-extern const struct host_call_group search_calls;
-extern const struct host_call_group tools_calls;
-extern const struct host_call_group utils_calls;
-extern const struct host_call_group vaults_calls;
-extern const struct host_call_group vm_calls;
-extern const struct host_call_group writing_calls;
+/* Of capabilities whose groups stand in several sources. */
+extern const struct host_call_group notes_calls, writing_calls, search_calls,
+    note_types_calls, links_calls, hierarchy_calls, relationships_calls;
+extern const struct host_call_group tools_calls, utils_calls, vm_calls, functions_calls;
+
+const struct host_call_group *const *host_call_groups(size_t *count);
+/* The feature of this bit. */
+const struct feature *feature_of(uint32_t bit);
+/* The features that the options of an evaluation ask for. */
+uint32_t features_asked(const struct json *options);
 
 /* All rows, as script knows them by their number. */
 const struct host_call *const *host_calls(size_t *count);
@@ -262,13 +314,16 @@ bool evaluation_visit(struct evaluation *v, unsigned vault, struct err *e);
 /* May this evaluation call it, where it works now? false and ERR_DENIED. */
 bool evaluation_allows(const struct evaluation *v, const struct host_call *c,
                        struct err *e);
-/* May code there be given fetch at all? false and ERR_DENIED, with what a person can do. */
-bool network_check(const struct place *place, struct err *e);
-/* May the place have files at all? false and ERR_DENIED. */
-bool files_check(const struct place *place, struct err *e);
-void network_close(struct evaluation *v);
 /* The row of this name; NULL: there is none. */
 const struct host_call *host_call_named(const char *name);
+/* The one row that carries a right. */
+const struct host_call *host_call_of_right(enum right r);
+/* Is it the name of a row where there are others besides, which so cannot be called it? */
+bool host_call_is_family(struct str x);
+const struct host_call_group *host_call_group_of(const struct host_call *c);
+struct permit_need host_call_need(const struct host_call *c);
+/* May who has this permit do so? false and ERR_DENIED. */
+bool right_permitted(const struct permit *p, enum right r, struct err *e);
 /* Its number in the table, where it must be. */
 uint32_t host_call_number(const char *name);
 

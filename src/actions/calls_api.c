@@ -1,10 +1,10 @@
 /* The table of host calls, told to the code that runs over it (api.*) and to agents
  * before they write any (search_api, describe_api). */
 #include "actions/api.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/functioning.h"
 #include "actions/places.h"
-#include "actions/tooling.h"
+#include "actions/schemas.h"
 #include "functions/functions.h"
 
 #define FOUND_USUAL 8
@@ -61,25 +61,34 @@ static bool call_search(struct calling *x, struct json_writer *out, struct err *
     return true;
 }
 
+static bool describe(struct actions *a, const struct place *place,
+                     const struct evaluation *v, struct str name, struct json_writer *out,
+                     struct err *e)
+{
+    size_t count;
+    const struct host_call_group *const *groups = host_call_groups(&count);
+    for (size_t i = 0; i < count; i++)
+        if (groups[i]->describes && groups[i]->describes(name))
+            return groups[i]->describe(a, place, name, out, e);
+    return api_describe(v, name, out, e);
+}
+
 static bool call_describe(struct calling *x, struct json_writer *out, struct err *e)
 {
     const struct json *name = json_at(x->args, 0);
     if (json_is(name, JSON_OBJECT))
         name = json_get(name, "name");
-    if (tooling_is_name(json_str(name)))
-        return tooling_describe_call(x->v->actions, x->v->here, json_str(name), out, e);
-    if (functioning_is_name(json_str(name)))
-        return functioning_describe(x->v->actions, x->v->here, json_str(name), out, e);
     if (name && !json_is(name, JSON_STRING))
         return err_set(e, ERR_INVALID,
                        "api.describe needs a name, such as 'notes.get', not %s",
                        json_type_name(json_type(name)));
-    return api_describe(x->v, json_str(name), out, e);
+    return describe(x->v->actions, x->v->here, x->v, json_str(name), out, e);
 }
 
 /* ---- the same as actions ------------------------------------------------- */
 
-bool action_search_api(const struct action_call *c, struct answer *out, struct err *e)
+static bool action_search_api(const struct action_call *c, struct answer *out,
+                              struct err *e)
 {
     const struct json *limit = json_get(c->arguments, "limit");
     struct json_writer w = json_writer(&out->json);
@@ -91,17 +100,12 @@ bool action_search_api(const struct action_call *c, struct answer *out, struct e
     return buf_check(&out->json, "the answer", e);
 }
 
-bool action_describe_api(const struct action_call *c, struct answer *out, struct err *e)
+static bool action_describe_api(const struct action_call *c, struct answer *out,
+                                struct err *e)
 {
     struct json_writer w = json_writer(&out->json);
     struct str name = json_str(json_get(c->arguments, "name"));
-    if (tooling_is_name(name))
-        return tooling_describe_call(c->actions, c->place, name, &w, e) &&
-               buf_check(&out->json, "the answer", e);
-    if (functioning_is_name(name))
-        return functioning_describe(c->actions, c->place, name, &w, e) &&
-               buf_check(&out->json, "the answer", e);
-    return api_describe(NULL, json_str(json_get(c->arguments, "name")), &w, e) &&
+    return describe(c->actions, c->place, NULL, name, &w, e) &&
            buf_check(&out->json, "the answer", e);
 }
 
@@ -113,7 +117,9 @@ static const struct host_call rows[] = {
      "finds methods by what they do, best first",
      call_search,
      LEVEL_ZERO,
-     .steady = true,
+     .scopeless = true,
+     .always = true,
+     STEADY_QUESTION,
      .details =
          "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
      .example = "api.search('who links to a note')",
@@ -123,10 +129,60 @@ static const struct host_call rows[] = {
      "tells all about a method, a namespace or a type, by name",
      call_describe,
      LEVEL_ZERO,
-     .steady = true,
+     .scopeless = true,
+     .always = true,
+     STEADY_QUESTION,
      .details = "Without a name: all namespaces and types.",
      .errors = "NotFound: there is nothing of that name; the message says what is near.",
      .example = "api.describe('notes.update')",
      .words = "help docs documentation signature usage man reference types schema"},
 };
-const struct host_call_group api_calls = {rows, LENGTH(rows)};
+const struct host_call_group api_calls = {
+    .order = 110, .rows = rows, .count = LENGTH(rows)};
+
+static const char search_api_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"query\":{\"type\":\"string\"},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":50}},"
+    "\"required\":[\"query\"]}";
+
+static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
+
+static const char describe_api_input[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"name\":{\"type\":\"string\","
+    "\"description\":\"'notes.update', 'notes' or 'Note'; none: everything\"}}}";
+
+static const char describe_api_output[] = "{\"type\":\"object\"}";
+
+static const struct action_row action_rows[] = {
+    {.shown = {.name = "search_api",
+               .title = "Find methods",
+               .description = "Find methods of evaluate_note_code by what they do.",
+               .input_schema = search_api_input,
+               .output_schema = search_output,
+               .read_only = true,
+               .idempotent = true},
+     .run = action_search_api,
+     .seldom = true, /* code has api.search */
+     .needs = "api.search"},
+    {.shown =
+         {.name = "describe_api",
+          .title = "Describe a method",
+          .description =
+              "A method, namespace or type of evaluate_note_code: signature, options, "
+              "errors, an example.",
+          .input_schema = describe_api_input,
+          .output_schema = describe_api_output,
+          .read_only = true,
+          .idempotent = true},
+     .run = action_describe_api,
+     .seldom = true, /* code has api.describe */
+     .needs = "api.describe"},
+};
+static const struct action_group discovery = {action_rows, LENGTH(action_rows),
+                                              .order = 40};
+
+static const struct host_call_group *const calls[] = {&api_calls, NULL};
+static const struct action_group *const actions[] = {&discovery, NULL};
+const struct capability discovery_capability = {.calls = calls, .actions = actions};

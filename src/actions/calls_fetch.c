@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "actions/account.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/places.h"
 #include "caller/caller.h"
 #include "crypto/crypto.h"
@@ -79,7 +79,7 @@ static struct egress_rules *read_rules(const struct policy *p, struct err *e)
 
 /* ---- sessions ----------------------------------------------------------- */
 
-bool network_check(const struct place *place, struct err *e)
+static bool network_check(const struct place *place, struct err *e)
 {
     const struct permit *p = &place->permit;
     if (p->level != LEVEL_FULL)
@@ -107,7 +107,7 @@ static void tell_host(void *arg, const struct egress_hop *hop)
 static struct egress *session_of(struct evaluation *v, const struct place *place,
                                  struct err *e)
 {
-    struct network *n = v->networks;
+    struct network *n = v->parts[CAPABILITY_fetch];
     while (n && n->place != place)
         n = n->next;
     if (n)
@@ -116,7 +116,8 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
     if (!rules)
         return NULL;
     n = mem_new(sizeof *n);
-    *n = (struct network){.next = v->networks, .place = place, .rules = rules};
+    *n = (struct network){
+        .next = v->parts[CAPABILITY_fetch], .place = place, .rules = rules};
     n->session = egress_open(
         &(struct egress_options){.rules = rules,
                                  .own_port = atomic_load(&v->actions->own_port),
@@ -124,7 +125,7 @@ static struct egress *session_of(struct evaluation *v, const struct place *place
                                  .loop = v->actions->loop,
                                  .tell = tell_host,
                                  .tell_arg = n});
-    v->networks = n;
+    v->parts[CAPABILITY_fetch] = n;
     return n->session;
 }
 
@@ -137,9 +138,9 @@ static struct egress *session_here(struct evaluation *v, struct err *e)
     return g;
 }
 
-void network_close(struct evaluation *v)
+static void network_close(struct evaluation *v)
 {
-    for (struct network *n = v->networks, *next; n; n = next) {
+    for (struct network *n = v->parts[CAPABILITY_fetch], *next; n; n = next) {
         next = n->next;
         egress_close(n->session);
         egress_rules_free(n->rules);
@@ -323,4 +324,47 @@ static const struct host_call rows[] = {
      .words =
          "http https request get post url download web internet api rest axios network"},
 };
-const struct host_call_group fetch_calls = {rows, LENGTH(rows)};
+/* What comes besides fetch. */
+static const char world[] =
+    "/** This, the two below and fetch are there with enableNetwork only. */\n"
+    "declare class Headers {\n"
+    "  constructor(init?: Headers | [string, string][] | {[name: string]: string});\n"
+    "  append(name: string, value: string): void; set(name: string, value: string): void;\n"
+    "  delete(name: string): void; has(name: string): boolean;\n"
+    "  get(name: string): string | null; getSetCookie(): string[];\n"
+    "  keys(): IterableIterator<string>; values(): IterableIterator<string>;\n"
+    "  entries(): IterableIterator<[string, string]>;\n"
+    "  [Symbol.iterator](): IterableIterator<[string, string]>;\n"
+    "  forEach(run: (value: string, name: string, headers: Headers) => void): void;\n"
+    "}\n"
+    "declare class Request {\n"
+    "  constructor(input: string | URL | Request, init?: RequestOptions);\n"
+    "  readonly url: string; readonly method: string; readonly headers: Headers;\n"
+    "  readonly redirect: string; readonly signal: AbortSignal; readonly bodyUsed: boolean;\n"
+    "  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>;\n"
+    "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Request;\n"
+    "}\n"
+    "declare class Response {\n"
+    "  constructor(body?: RequestOptions['body'], init?: {status?: number; statusText?: string; headers?: RequestOptions['headers']});\n"
+    "  static json(data: any, init?: {status?: number; headers?: RequestOptions['headers']}): Response;\n"
+    "  static error(): Response; static redirect(url: string | URL, status?: number): Response;\n"
+    "  readonly status: number; readonly ok: boolean; readonly statusText: string; readonly url: string;\n"
+    "  readonly headers: Headers; readonly redirected: boolean; readonly type: string; readonly bodyUsed: boolean;\n"
+    "  text(): Promise<string>; json(): Promise<any>; bytes(): Promise<Uint8Array>;\n"
+    "  arrayBuffer(): Promise<ArrayBuffer>; clone(): Response;\n"
+    "}\n";
+
+static const char *const programs[] = {"curl", "wget", "http", "fetch", NULL};
+static const struct feature feature = {
+    .bit = FEATURE_NETWORK,
+    .option = "enableNetwork",
+    .missing = "The network is there only with enableNetwork, where the person's policy "
+               "names the host.",
+    .programs = programs,
+    .world = world,
+    .check = network_check};
+static const struct host_call_group fetch_calls = {
+    .order = 100, .rows = rows, .count = LENGTH(rows), .feature = &feature};
+
+static const struct host_call_group *const calls[] = {&fetch_calls, NULL};
+const struct capability fetch_capability = {.calls = calls, .end = network_close};

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/mounts.h"
 #include "actions/places.h"
 #include "caller/caller.h"
@@ -44,11 +44,18 @@ static bool gives(const struct permit *p, const struct policy_mount *m, bool wri
     return false;
 }
 
+/* What fs.* shows in one evaluation. */
+struct files {
+    struct vfs *vfs;
+    struct place *place; /* whose mounts are in it */
+};
+
 /* Code may have gone on to a vault whose policy gives less. */
-static bool may_keep_files(const struct evaluation *v, struct err *e)
+static bool may_keep_files(const struct evaluation *v, const struct files *f,
+                           struct err *e)
 {
-    const struct permit *made = &v->files_place->permit;
-    for (size_t i = 0; v->files_place != v->here && i < made->policy->mount_count; i++) {
+    const struct permit *made = &f->place->permit;
+    for (size_t i = 0; f->place != v->here && i < made->policy->mount_count; i++) {
         const struct policy_mount *m = &made->policy->mounts[i];
         if (!gives(&v->here->permit, m, m->writable && !made->read_only))
             return err_set(
@@ -60,7 +67,7 @@ static bool may_keep_files(const struct evaluation *v, struct err *e)
     return true;
 }
 
-bool files_check(const struct place *place, struct err *e)
+static bool files_check(const struct place *place, struct err *e)
 {
     const struct permit *p = &place->permit;
     if (!p->policy->file_system)
@@ -76,19 +83,20 @@ bool files_check(const struct place *place, struct err *e)
 static struct vfs *files_of(struct evaluation *v, struct err *e)
 {
     const struct permit *p = &v->here->permit;
-    if (!files_check(v->here, e) || (v->files && !may_keep_files(v, e)))
+    struct files *f = v->parts[CAPABILITY_files];
+    if (!files_check(v->here, e) || (f && !may_keep_files(v, f, e)))
         return NULL;
-    if (v->files)
-        return v->files;
+    if (f)
+        return f->vfs;
     scoped(vfs_free) struct vfs *files = vfs_new(&quota);
     for (size_t i = 0; i < p->policy->mount_count; i++)
         if (!mount(v, files, &p->policy->mounts[i], e))
             return NULL;
     if (p->policy->mount_count)
         atomic_store(&v->unsteady, true);
-    v->files_place = v->here;
-    v->files = take(files);
-    return v->files;
+    v->parts[CAPABILITY_files] = f = mem_new(sizeof *f);
+    *f = (struct files){.vfs = take(files), .place = v->here};
+    return f->vfs;
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -633,4 +641,35 @@ static const struct host_call rows[] = {
      .example = "fs.writeFileSync('/a.txt', 'abc');\nawait fs.truncate('/a.txt', 1);",
      .steady = true, .errors = ERRORS, .words = "cut resize truncateSync"},
 };
-const struct host_call_group fs_calls = {rows, LENGTH(rows)};
+static const struct feature feature = {
+    .bit = FEATURE_FILES,
+    .option = "enableFileSystem",
+    .missing =
+        "Files are there only with enableFileSystem; notes are read with notes.get.",
+    .check = files_check};
+
+/* What fs.js makes there besides. */
+static const char *const members[] = {"promises", "constants", NULL};
+static void declare_members(struct buf *out)
+{
+    buf_cstr(out, "  /** The same calls again, as in Node. */\n"
+                  "  readonly promises: FileSystem;\n"
+                  "  readonly constants: {readonly [name: string]: number};\n");
+}
+static const struct host_call_group fs_calls = {.order = 120,
+                                                .rows = rows,
+                                                .count = LENGTH(rows),
+                                                .feature = &feature,
+                                                .interface = "FileSystem",
+                                                .members = members,
+                                                .declare = declare_members};
+
+static void files_close(struct evaluation *v)
+{
+    struct files *f = v->parts[CAPABILITY_files];
+    vfs_free(f ? f->vfs : NULL);
+    free(f);
+}
+
+static const struct host_call_group *const calls[] = {&fs_calls, NULL};
+const struct capability files_capability = {.calls = calls, .end = files_close};

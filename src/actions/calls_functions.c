@@ -7,6 +7,7 @@
 #include "actions/calls.h"
 #include "actions/checking.h"
 #include "actions/function_load.h"
+#include "actions/functioning.h"
 
 EMBED(functions_js, "src/actions/functions.js");
 
@@ -120,4 +121,10 @@ static const struct host_call rows[] = {
      .asks = true,
      .inner = true},
 };
-const struct host_call_group functions_calls = {rows, LENGTH(rows)};
+const struct host_call_group functions_calls = {.order = 150,
+                                                .rows = rows,
+                                                .count = LENGTH(rows),
+                                                .family = functioning_may_name,
+                                                .describes = functioning_is_name,
+                                                .describe = functioning_describe,
+                                                .put_names = functioning_put_names};

@@ -105,7 +105,7 @@ static const struct host_call rows[] = {
      "the ids from the topmost note down to this one",
      call_path,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Of several parents the one whose path comes first is followed.",
      .errors = NOT_THERE,
      .example = "const way = await hierarchy.getPath('meeting/Standup')",
@@ -115,7 +115,7 @@ static const struct host_call rows[] = {
      "everything beneath a note, level by level",
      call_descendants,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "depth is 1 for its children. A note with several parents has a row for "
                 "each of them, and is gone into once.",
      .errors = "LimitExceeded: more than 100,000 rows; give max_depth. " NOT_THERE,
@@ -126,7 +126,7 @@ static const struct host_call rows[] = {
      "the subnotes of a note, in their order",
      call_children,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Entries that mean no note, come twice or lead round in a circle are left "
          "out.",
@@ -138,11 +138,16 @@ static const struct host_call rows[] = {
      "the notes that have this one as a subnote",
      call_parents,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Sorted by the parents' paths; position is the note's place in each list.",
      .errors = NOT_THERE,
      .example = "const rows = await hierarchy.getParents('meeting/Standup')",
      .words = "parent above belongs owner"},
 };
-const struct host_call_group hierarchy_calls = {rows, LENGTH(rows)};
+const struct host_call_group hierarchy_calls = {.order = 70,
+                                                .rows = rows,
+                                                .count = LENGTH(rows),
+                                                .subject = "parent",
+                                                .names_notes = true,
+                                                .in_history = true};

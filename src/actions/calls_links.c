@@ -45,7 +45,7 @@ static const struct host_call rows[] = {
      "all links of a note: to notes, to addresses, and from other notes",
      call_for_note,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "target_note_id is null where a link is broken: no note is called so, or several "
          "are. Links in code blocks do not count. link_type is 'wiki', 'markdown' or "
@@ -59,7 +59,7 @@ static const struct host_call rows[] = {
      "the links that lead to a note",
      call_backlinks,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Whatever they call it: id, path, uid, title or file name. Sorted by the "
                 "path of the note that they stand in.",
      .errors = "NotFound: no such note. Conflict: several notes have that title.",
@@ -71,7 +71,7 @@ static const struct host_call rows[] = {
      "all links of the vault that lead to a note",
      call_list,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "By the path of the note that they stand in. With hierarchy: true also who stands "
          "beneath whom: rows of kind 'hierarchy', whose line is 0. limit is 10,000 by "
@@ -85,7 +85,7 @@ static const struct host_call rows[] = {
      "links that lead to no note",
      call_find_broken,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "reason is 'missing', or 'ambiguous' where several notes have that name. Links to "
          "files that are no notes are not looked at. limit is 10,000 by default and at "
@@ -100,7 +100,7 @@ static const struct host_call rows[] = {
      "the notes with certain links",
      call_search_by,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Each criterion that is given must hold, for any one of its strings. A domain "
          "stands for all beneath it. broken_links: false finds the notes without any. "
@@ -119,4 +119,8 @@ static const struct host_call rows[] = {
      .example = "await links.migrate()",
      .words = "migrateLinks rebuild reindex refresh tables"},
 };
-const struct host_call_group links_calls = {rows, LENGTH(rows)};
+const struct host_call_group links_calls = {.order = 60,
+                                            .rows = rows,
+                                            .count = LENGTH(rows),
+                                            .subject = "link",
+                                            .names_notes = true};

@@ -81,6 +81,8 @@ static const struct host_call rows[] = {
      "creates a note in the folder of its type",
      call_create,
      LEVEL_LIMITED,
+     .alias = "notes.save",
+     .right = RIGHT_CREATE_NOTES,
      .reviewed = true,
      .details =
          "The title becomes the file's name; type is 'note' by default. type_id is "
@@ -100,6 +102,7 @@ static const struct host_call rows[] = {
      "one note with its content, by id ('type/name'), uid, path or unique title",
      call_get,
      LEVEL_ZERO,
+     .right = RIGHT_READ_NOTES,
      .steady = true,
      .details =
          "null where there is none. content is what stands behind the frontmatter; "
@@ -121,6 +124,8 @@ static const struct host_call rows[] = {
      "replaces a note's content, or merges its metadata, or both",
      call_update,
      LEVEL_LIMITED,
+     .alias = "notes.save",
+     .right = RIGHT_CHANGE_NOTES,
      .reviewed = true,
      .details =
          "metadata is merged key by key, null removes a key. markdown takes the place of the "
@@ -143,6 +148,7 @@ static const struct host_call rows[] = {
      "moves a note to the trash",
      call_delete,
      LEVEL_FULL,
+     .right = RIGHT_DELETE_NOTES,
      .reviewed = true,
      .details = "Where other notes link to it nothing is done, and warnings lists them, "
                 "unless confirm is true. backup_path is where the file lies now. With "
@@ -157,7 +163,10 @@ static const struct host_call rows[] = {
      "notes without their content, the one updated last first",
      call_list,
      LEVEL_ZERO,
-     .steady = true,
+     .filter = FILTER_OR_TYPE,
+     .rows = {1000, "10,000"},
+     .right = RIGHT_LIST_NOTES,
+     STEADY_QUESTION,
      .details =
          "limit is 1,000 by default, 10,000 at most; cursor is the id of the last row "
          "of the page before, with order: 'path' its path. fields picks the fields of the "
@@ -176,7 +185,9 @@ static const struct host_call rows[] = {
      "full-text search over titles, contents and tags, best first",
      call_search,
      LEVEL_FULL,
-     .steady = true,
+     .filter = FILTER_OPTIONS,
+     .rows = {50, "1,000"},
+     STEADY_QUESTION,
      .details =
          "Words are joined by AND, where that finds nothing by OR; \"quotes\" make a "
          "phrase. useRegex: a regular expression (PCRE2) over titles and single lines. "
@@ -187,4 +198,9 @@ static const struct host_call rows[] = {
      .words =
          "find look grep text fulltext match query regex searchNotes where contains"},
 };
-const struct host_call_group notes_calls = {rows, LENGTH(rows)};
+const struct host_call_group notes_calls = {.order = 10,
+                                            .rows = rows,
+                                            .count = LENGTH(rows),
+                                            .subject = "note",
+                                            .names_notes = true,
+                                            .in_history = true};

@@ -64,6 +64,7 @@ static const struct host_call rows[] = {
      "all types: folders that exist, and those that are described",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .details =
          "filename is null where a type is a folder without a description. With fields: true "
          "also which properties its notes have (keys of the frontmatter and sections of level "
@@ -78,6 +79,8 @@ static const struct host_call rows[] = {
      "what a type is for, how its notes are to be written, and its metadata schema",
      call_get,
      LEVEL_FULL,
+     .reads = true,
+     .right = RIGHT_READ_TYPES,
      .details = "schema_error tells why a schema that a person wrote cannot be read.",
      .errors =
          "NotFound: neither a folder nor a description; the message names the types.",
@@ -117,4 +120,5 @@ static const struct host_call rows[] = {
      .example = "await noteTypes.delete({type_name: 'meeting', action: 'error'})",
      .words = "drop kind class category"},
 };
-const struct host_call_group note_types_calls = {rows, LENGTH(rows)};
+const struct host_call_group note_types_calls = {
+    .order = 40, .rows = rows, .count = LENGTH(rows), .subject = "type"};

@@ -34,7 +34,7 @@ static const struct host_call rows[] = {
      "all that joins a note to others: links, hierarchy, addresses",
      call_get,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .errors = NOT_THERE,
      .example = "const {content_links, hierarchy_links, external_links} = "
                 "await relationships.get('project/Plan')",
@@ -45,7 +45,7 @@ static const struct host_call rows[] = {
      "the notes that belong closest to a note, the strongest first",
      call_related,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Counts links in both directions, parents, children, siblings, links to the "
          "same notes, and shared tags; strength goes from 0 to 1. What more than 1,000 "
@@ -60,7 +60,7 @@ static const struct host_call rows[] = {
      "the shortest way from one note to another",
      call_find_path,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Goes over links and the hierarchy in any direction. The first step is the "
          "start itself; relationship says what a note is to the one before. null: there "
@@ -75,11 +75,15 @@ static const struct host_call rows[] = {
      "how closely a note's neighbours are joined among themselves, 0 to 1",
      call_clustering,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "Of all pairs of notes that it is joined to by links or hierarchy, the "
                 "share that is joined directly. 0 where there are fewer than two.",
      .errors = NOT_THERE,
      .example = "await relationships.getClusteringCoefficient('project/Plan')",
      .words = "cluster density community graph network analysis"},
 };
-const struct host_call_group relationships_calls = {rows, LENGTH(rows)};
+const struct host_call_group relationships_calls = {.order = 80,
+                                                    .rows = rows,
+                                                    .count = LENGTH(rows),
+                                                    .subject = "relat",
+                                                    .names_notes = true};

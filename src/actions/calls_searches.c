@@ -39,7 +39,8 @@ static const struct host_call rows[] = {
      "notes by type, tags, metadata, dates and words, sorted and in pages",
      call_advanced,
      LEVEL_FULL,
-     .steady = true,
+     .filter = FILTER_OPTIONS,
+     STEADY_QUESTION,
      .details =
          "All that is given must hold. tags: all of them. metadata: {key: value}, a list "
          "means any of its values. A key may be a path ('a.b'); a value that is a list meets "
@@ -62,7 +63,8 @@ static const struct host_call rows[] = {
      "notes that have these words, in which no sign is special",
      call_by_text,
      LEVEL_FULL,
-     .steady = true,
+     .filter = FILTER_OPTIONS,
+     STEADY_QUESTION,
      .details = "As notes.search, but quotes and operators are text like all else.",
      .example = "await notes.searchByText('what he said: \"never\"')",
      .words = "plain literal words searchNotesByText"},
@@ -73,7 +75,7 @@ static const struct host_call rows[] = {
      "one SELECT (SQLite) over views of the vault; it can change nothing",
      call_sql,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details =
          "Views: notes(id, uid, title, type, path, filename, created, updated, size, "
          "content_hash, tags, metadata, content), tags(note_id, tag), metadata(note_id, key, "
@@ -91,4 +93,9 @@ static const struct host_call rows[] = {
      .words =
          "select database join group count aggregate statistics sqlite searchNotesSQL"},
 };
-const struct host_call_group search_calls = {rows, LENGTH(rows)};
+const struct host_call_group search_calls = {.order = 30,
+                                             .rows = rows,
+                                             .count = LENGTH(rows),
+                                             .subject = "note",
+                                             .names_notes = true,
+                                             .in_history = true};

@@ -171,6 +171,7 @@ static const struct host_call rows[] = {
      "lists the command-line tools that there are",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .example = "return (await tools.list({category: 'data'})).map((t) => t.name);",
      .words = "which available installed programs commands",
      .asks = true},
@@ -179,9 +180,17 @@ static const struct host_call rows[] = {
      "tells all about a command-line tool: parameters, limits, licence",
      call_describe,
      LEVEL_FULL,
+     .reads = true,
      .errors = "NotFound: no such tool; the nearest is named.",
      .example = "return (await tools.describe('wc')).parameters;",
      .words = "help man usage options schema manifest",
      .asks = true},
 };
-const struct host_call_group tools_calls = {rows, LENGTH(rows)};
+const struct host_call_group tools_calls = {.order = 130,
+                                            .rows = rows,
+                                            .count = LENGTH(rows),
+                                            .in_history = true,
+                                            .family = tool_name_fits,
+                                            .describes = tooling_is_name,
+                                            .describe = tooling_describe_call,
+                                            .declare = tooling_write_types};

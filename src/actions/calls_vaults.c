@@ -1,6 +1,6 @@
 /* The host calls vaults.*: which vaults there are, and which one the code works in. */
 #include "actions/account.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/dry.h"
 #include "actions/places.h"
 #include "actions/preview.h"
@@ -156,6 +156,7 @@ static const struct host_call rows[] = {
      "the vault that all other calls work in",
      call_current,
      LEVEL_FULL,
+     .reads = true,
      .details = "null where no vault is open.",
      .example = "const vault = await vaults.getCurrent()",
      .words = "which active workspace where am I path folder getCurrentVault"},
@@ -164,6 +165,7 @@ static const struct host_call rows[] = {
      "the vaults that can be reached",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .outward = true,
      .details = "Those given to this program with --vault and those that code has made "
                 "since; or else all that the user has registered.",
@@ -175,6 +177,7 @@ static const struct host_call rows[] = {
      "registers a folder as a vault, and makes it",
      call_create,
      LEVEL_FULL,
+     .never_dry = true,
      .outward = true,
      .details =
          "A relative path lies in the user's folder of vaults. Other folders are a "
@@ -190,6 +193,7 @@ static const struct host_call rows[] = {
      "goes on in another vault",
      call_switch,
      LEVEL_FULL,
+     .never_dry = true,
      .outward = true,
      .details =
          "Holds for all calls made after it, and for later evaluations of the same "
@@ -202,6 +206,7 @@ static const struct host_call rows[] = {
      "changes a vault's name or description",
      call_update,
      LEVEL_FULL,
+     .never_dry = true,
      .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
@@ -212,10 +217,15 @@ static const struct host_call rows[] = {
      "takes a vault from the list; its files stay as they are",
      call_remove,
      LEVEL_FULL,
+     .never_dry = true,
      .names_vault = true,
      .outward = true,
      .errors = "NotFound. InvalidInput: it was given with --vault and is not registered.",
      .example = "await vaults.remove('work')",
      .words = "delete unregister forget detach removeVault"},
 };
-const struct host_call_group vaults_calls = {rows, LENGTH(rows)};
+static const struct host_call_group vaults_calls = {
+    .order = 90, .rows = rows, .count = LENGTH(rows), .subject = "vault"};
+
+static const struct host_call_group *const calls[] = {&vaults_calls, NULL};
+const struct capability vaults_capability = {.calls = calls};

@@ -1,6 +1,7 @@
 /* The host calls vm.*: Linux machines for code. What code sees of vm.exec is vm.js. */
 #include "actions/calls.h"
 #include "actions/machines.h"
+#include "actions/parts.h"
 
 EMBED(vm_js, "src/actions/vm.js");
 
@@ -84,6 +85,7 @@ static const struct host_call rows[] = {
      "runs a command in a Linux machine (Debian: bash, python3, git), which is there at once",
      call_exec,
      LEVEL_FULL,
+     .never_dry = true,
      .begin = begin_exec,
      .refused = exec_refused,
      .details =
@@ -110,6 +112,7 @@ static const struct host_call rows[] = {
      "starts a Linux machine; the first is the one that vm.exec uses by itself",
      call_start,
      LEVEL_FULL,
+     .never_dry = true,
      .details =
          "Only needed for another size (ramMB 64 to 1024, 512 by itself; a size that was "
          "never used boots once, in seconds) or for further machines. machine in the answer "
@@ -126,6 +129,7 @@ static const struct host_call rows[] = {
      "stops a Linux machine, and all in it is gone; or ends one of its sessions",
      call_stop,
      LEVEL_FULL,
+     .never_dry = true,
      .details = "Without a machine: the default one; stopped is false where none ran.",
      .errors = "NotFound: no such machine or session of yours.",
      .example = "return await vm.stop();",
@@ -135,9 +139,13 @@ static const struct host_call rows[] = {
      "lists your Linux machines, those that ended last among them",
      call_list,
      LEVEL_FULL,
+     .reads = true,
      .errors = "PermissionDenied: the policy says no.",
      .example =
          "return (await vm.list()).map((m) => [m.machine, m.state, m.memory_bytes]);",
      .words = "which running machines state memory"},
 };
-const struct host_call_group vm_calls = {rows, LENGTH(rows)};
+const struct host_call_group vm_calls = {.order = 140,
+                                         .rows = rows,
+                                         .count = LENGTH(rows),
+                                         .is_installed = parts_have_machine};

@@ -150,6 +150,7 @@ static const struct host_call rows[] = {
      "moves a note to another type, which is its first folder; the links to it follow",
      call_move,
      LEVEL_FULL,
+     .right = RIGHT_MOVE_NOTES,
      .reviewed = true,
      .details =
          "Links in other notes are rewritten, and the note's own relative links go on to "
@@ -165,7 +166,7 @@ static const struct host_call rows[] = {
      "the sections of a note: what stands below each heading of level 2",
      call_get_sections,
      LEVEL_FULL,
-     .steady = true,
+     STEADY_QUESTION,
      .details = "occurrence counts sections of one name, from 1.",
      .errors = "NotFound.",
      .example = "const {sections} = await notes.getSections('meeting/Standup')",
@@ -224,6 +225,7 @@ static const struct host_call rows[] = {
      "a note as it was at one of its revisions",
      call_get_revision,
      LEVEL_FULL,
+     .reads = true,
      .details = "content and metadata as notes.get tells them; text is the whole file.",
      .errors = "NotFound: no such note, or the revision is not kept any more.",
      .example = "const old = await notes.getRevision({identifier: 'meeting/Standup', "
@@ -250,6 +252,7 @@ static const struct host_call rows[] = {
      "deleted notes, the one deleted last first",
      call_list_trash,
      LEVEL_FULL,
+     .reads = true,
      .details =
          "limit is 100, at most 1,000; cursor is the backup_path of the last row of "
          "the page before. notes.restore({backup_path}) takes one back.",
@@ -257,4 +260,9 @@ static const struct host_call rows[] = {
                 "await notes.restore({backup_path: last.backup_path})",
      .words = "deleted removed bin recover undelete"},
 };
-const struct host_call_group writing_calls = {rows, LENGTH(rows)};
+const struct host_call_group writing_calls = {.order = 20,
+                                              .rows = rows,
+                                              .count = LENGTH(rows),
+                                              .subject = "note",
+                                              .names_notes = true,
+                                              .in_history = true};

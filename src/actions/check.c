@@ -70,20 +70,6 @@ static void put_words(const struct host_call *c, struct json_writer *w)
     json_close(w);
 }
 
-/* Is it called for what it answers alone? By their names: vaults.switch, which writes
- * nothing, is not; nor is notes.get, after which a note may be changed. */
-static bool is_question(const struct script_row *row)
-{
-    static const char *const verbs[] = {"get", "list", "search", "find", "describe"};
-    const char *dot = strchr(row->name, '.');
-    if (!dot || row->writes || !strcmp(row->name, "notes.get"))
-        return false;
-    for (size_t i = 0; i < LENGTH(verbs); i++)
-        if (str_starts(str_of(dot + 1), verbs[i]))
-            return true;
-    return false;
-}
-
 /* A name of the table, or one that comes with it. */
 static void put_name(const char *name, const char *ending, bool sync,
                      const struct host_call *c, struct json_writer *w)
@@ -94,7 +80,7 @@ static void put_name(const char *name, const char *ending, bool sync,
     json_pair_cstr(w, "name", whole);
     json_pair_bool(w, "sync", sync);
     json_pair_bool(w, "writes", c->row.writes);
-    json_pair_bool(w, "reads", is_question(&c->row));
+    json_pair_bool(w, "reads", c->reads);
     json_pair_int(w, "feature", c->row.feature);
     if (has_known_options(c)) {
         json_key(w, "options");
@@ -106,6 +92,16 @@ static void put_name(const char *name, const char *ending, bool sync,
         put_words(c, w);
     }
     json_close(w);
+}
+
+/* Another name of its namespace, called as it is. */
+static void put_member(const struct host_call *c, const char *member, bool sync,
+                       struct json_writer *w)
+{
+    char whole[80];
+    struct str space = api_namespace(c);
+    (void)snprintf(whole, sizeof whole, "%.*s.%s", STR_ARGS(space), member);
+    put_name(whole, "", sync, c, w);
 }
 
 static void put_types(struct json_writer *w)
@@ -126,20 +122,18 @@ static void write_api(struct buf *out)
     json_open_array(&w);
     for (size_t i = 0; i < count; i++) {
         const struct script_row *row = &calls[i]->row;
-        bool files = row->feature == FEATURE_FILES;
+        const struct host_call_group *group = host_call_group_of(calls[i]);
+        bool first = calls[i] == group->rows;
         /* What is done inside, or answers at once, is no promise. */
-        put_name(row->name, "", (row->sync && !row->slow && !files) || row->source,
-                 calls[i], &w);
-        if (calls[i] == host_call_named("tools.run")) /* a tool's own name (tools.js) */
-            put_name("tools.*", "", false, calls[i], &w);
-        if (calls[i]->inner) /* functions.js: whether it is a promise, nobody knows */
-            put_name(row->name, ".*", true, calls[i], &w);
-        if (files)
+        put_name(row->name, "",
+                 (row->sync && !row->slow && !group->interface) || row->source, calls[i],
+                 &w);
+        if (first && group->family)
+            put_member(calls[i], "*", row->sync, &w);
+        if (group->interface)
             put_name(row->name, "Sync", true, calls[i], &w);
-        if (files && !strcmp(row->name, "fs.readFile")) { /* fs.js makes these there */
-            put_name("fs.promises", "", true, calls[i], &w);
-            put_name("fs.constants", "", true, calls[i], &w);
-        }
+        for (const char *const *m = group->members; first && m && *m; m++)
+            put_member(calls[i], *m, true, &w);
     }
     put_types(&w);
     json_close(&w);
@@ -153,18 +147,6 @@ struct lint *make_lint(struct engine *g, const char *guest_dir, struct err *e)
     return buf_check(&api, "the linter's table", e)
                ? lint_open(g, guest_dir, buf_view(&api), e)
                : NULL;
-}
-
-/* ---- what the call turns on --------------------------------------------- */
-
-static uint32_t features_of(const struct json *arguments)
-{
-    uint32_t features = 0;
-    if (json_bool(json_get(arguments, "enableNetwork"), false))
-        features |= FEATURE_NETWORK;
-    if (json_bool(json_get(arguments, "enableFileSystem"), false))
-        features |= FEATURE_FILES;
-    return features;
 }
 
 /* ---- around an evaluation ----------------------------------------------- */
@@ -202,7 +184,7 @@ static const struct json *find(const struct action_call *c,
     scoped_buf struct buf own;
     lint_findings_init(&found);
     buf_init(&own, OWN_NAMES_MAX);
-    put_own_names(c, q->code, false, &own);
+    put_own_names(c, &q->code, false, &own);
     const struct json *list =
         lint_check(lint, q->code, buf_view(&own), q->features, c->who->cancel, &found, e)
             ? json_read(buf_view(&found.json), c->arena, e)
@@ -305,10 +287,9 @@ static bool may_lack_await(struct str code, bool answered)
 {
     size_t count;
     const struct host_call *const *calls = host_calls(&count);
-    if (has_unawaited(code, STR("customFunctions"), answered))
-        return true;
     for (size_t i = 0; i < count; i++)
-        if (!calls[i]->row.sync && !calls[i]->row.source &&
+        if ((host_call_group_of(calls[i])->family ||
+             (!calls[i]->row.sync && !calls[i]->row.source)) &&
             has_unawaited(code, api_namespace(calls[i]), answered))
             return true;
     return false;
@@ -445,8 +426,8 @@ static bool check_plain(const struct action_call *c, struct lint *lint, struct s
 {
     scoped_buf struct buf own;
     buf_init(&own, OWN_NAMES_MAX);
-    put_own_names(c, code, !known_names(c), &own);
-    return lint_check(lint, code, buf_view(&own), features_of(c->arguments),
+    put_own_names(c, &code, !known_names(c), &own);
+    return lint_check(lint, code, buf_view(&own), features_asked(c->arguments),
                       c->who->cancel, found, e);
 }
 

@@ -19,22 +19,17 @@
 
 /* ---- the checker ----------------------------------------------------------- */
 
-/* Which declarations there are: what all code finds, and what it has to ask for. */
-enum { DECLARED_CORE = 1, DECLARED_NETWORK = 2, DECLARED_FILES = 4 };
-_Static_assert(CHECKING_ALL == (DECLARED_CORE | DECLARED_NETWORK | DECLARED_FILES), "");
-_Static_assert(CHECKING_ALL == (1u << API_PARTS) - 1, "one bit for each part");
-
 static struct checker *make_checker(struct actions *a, struct engine *g)
 {
-    struct buf texts[API_PARTS];
-    struct str views[API_PARTS];
-    for (size_t i = 0; i < API_PARTS; i++) {
+    struct buf texts[CHECKING_PARTS];
+    struct str views[CHECKING_PARTS];
+    for (size_t i = 0; i < CHECKING_PARTS; i++) {
         buf_init(&texts[i], DECLARED_MAX);
-        api_write_part((enum api_part)i, &texts[i]);
+        api_write_part(i ? 1u << (i - 1) : 0, &texts[i]);
         views[i] = buf_view(&texts[i]);
     }
-    struct checker *c = checker_new(g, a->guest_dir, views, API_PARTS);
-    for (size_t i = 0; i < API_PARTS; i++)
+    struct checker *c = checker_new(g, a->guest_dir, views, CHECKING_PARTS);
+    for (size_t i = 0; i < CHECKING_PARTS; i++)
         buf_done(&texts[i]);
     return c;
 }
@@ -163,11 +158,6 @@ static void put_own(const struct action_call *c, bool session, struct buf *out)
 
 /* ---- asking -------------------------------------------------------------------- */
 
-static bool flag(const struct action_call *c, const char *name)
-{
-    return json_bool(json_get(c->arguments, name), false);
-}
-
 const struct checker_answer *checking_code(const struct action_call *c, struct err *e)
 {
     struct checker *checker = actions_checker(c->actions, e);
@@ -177,14 +167,12 @@ const struct checker_answer *checking_code(const struct action_call *c, struct e
     put_own(c, session, &own);
     if (!checker || !buf_check(&own, "the context's types", e))
         return NULL;
-    struct checker_question q = {
-        .code = json_str(json_get(c->arguments, "code")),
-        .javascript = !language_is_typescript(c),
-        .declared = DECLARED_CORE | (flag(c, "enableNetwork") ? DECLARED_NETWORK : 0u) |
-                    (flag(c, "enableFileSystem") ? DECLARED_FILES : 0u),
-        .own = buf_view(&own),
-        .remembers = session,
-        .cancel = c->who->cancel};
+    struct checker_question q = {.code = json_str(json_get(c->arguments, "code")),
+                                 .javascript = !language_is_typescript(c),
+                                 .declared = 1u | features_asked(c->arguments) << 1,
+                                 .own = buf_view(&own),
+                                 .remembers = session,
+                                 .cancel = c->who->cancel};
     return checker_check(checker, &q, e);
 }
 

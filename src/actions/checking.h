@@ -4,7 +4,7 @@
  * Threads: safe. Private to the room actions.
  */
 #pragma once
-#include "actions/internal.h"
+#include "actions/calls.h"
 #include "checker/checker.h"
 #include "lint/lint.h"
 
@@ -31,8 +31,9 @@ struct function;
 struct function_set;
 struct findings;
 
-#define CHECKING_ALL \
-    7u /* declarations: with network and files, which a caller may have */
+/* Bits of declarations: of those that all code finds, and of each feature. */
+#define CHECKING_PARTS (1u + FEATURES)
+#define CHECKING_ALL ((1u << CHECKING_PARTS) - 1)
 
 /* Appends declarations of those custom functions that the code names; `all` may be NULL. */
 void checking_put_functions(const struct function_set *all, struct str code,

@@ -136,12 +136,14 @@ static void make_digest(const struct ask_by *by, const char *call,
 
 /* ---- the whole ---------------------------------------------------------------- */
 
-bool confirm_call(const struct ask_by *by, const char *call, const struct json *arguments,
-                  const struct confirm_changes *changes, struct err *e)
+bool confirm_call(const struct ask_by *by, const struct permit_need *need,
+                  const struct json *arguments, const struct confirm_changes *changes,
+                  struct err *e)
 {
+    const char *call = need->name;
     char digest[CRYPTO_HASH_HEX];
     struct approval_word word;
-    if (!permit_asks(&by->place->permit, call))
+    if (!permit_asks(&by->place->permit, need))
         return true;
     scoped_buf struct buf shown, told;
     buf_init(&shown, APPROVAL_SHOWN_MAX);

@@ -12,5 +12,6 @@ struct confirm_changes {
 /* Asks a person, where the policy wants that, before `call` is made with these arguments
  * (an object, or an array of them). `changes`: NULL where nothing is known. false and *e:
  * as ask_person(). */
-bool confirm_call(const struct ask_by *by, const char *call, const struct json *arguments,
-                  const struct confirm_changes *changes, struct err *e);
+bool confirm_call(const struct ask_by *by, const struct permit_need *call,
+                  const struct json *arguments, const struct confirm_changes *changes,
+                  struct err *e);

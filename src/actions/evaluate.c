@@ -86,16 +86,10 @@ static bool read_request(const struct action_call *c, struct script_request *q,
     if (!limit_code(c, &q->code, e) || !limit_times(c, q, e) ||
         !limit_memory(c, &q->memory_bytes, e))
         return false;
-    if (json_bool(json_get(c->arguments, "enableNetwork"), false)) {
-        if (!network_check(c->place, e))
+    q->features = features_asked(c->arguments);
+    for (uint32_t bit = 1; bit < 1u << FEATURES; bit <<= 1)
+        if (q->features & bit && !feature_of(bit)->check(c->place, e))
             return false;
-        q->features |= FEATURE_NETWORK;
-    }
-    if (json_bool(json_get(c->arguments, "enableFileSystem"), false)) {
-        if (!files_check(c->place, e))
-            return false;
-        q->features |= FEATURE_FILES;
-    }
     q->result_max = limit_result(q->memory_bytes);
     q->logs_max = LOGS_MAX;
     q->calls_max = c->place->permit.policy->host_calls;

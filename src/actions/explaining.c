@@ -2,11 +2,10 @@
  * explain.js). Only after one: it costs a parse. */
 #include "actions/explaining.h"
 
+#include "actions/api.h"
 #include "actions/calls.h"
-#include "actions/functioning.h"
 #include "actions/language.h"
 #include "actions/places.h"
-#include "functions/functions.h"
 #include "lint/lint.h"
 #include "json/json.h"
 
@@ -17,54 +16,24 @@
 
 const struct json *known_names(const struct action_call *c)
 {
-    struct err none = {0};
-    return c->row && c->row->run == action_run_script
-               ? json_read(STR("{\"host\":0,\"workspace_id\":0}"), c->arena, &none)
-               : json_get(c->arguments, "context");
+    return c->row && c->row->variables ? c->row->variables(c)
+                                       : json_get(c->arguments, "context");
 }
 
-/* Is the function that its code binds under its name an async one? */
-static bool is_async(const struct function *fn)
+static void put_families(const struct action_call *c, const struct str *code,
+                         struct json_writer *w)
 {
-    return str_starts(fn->return_type, "Promise<") ||
-           memmem(fn->code.at, fn->code.n, "async ", 6);
+    size_t count;
+    const struct host_call_group *const *groups = host_call_groups(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct str space = api_namespace(groups[i]->rows);
+        if (groups[i]->put_names &&
+            (!code || memmem(code->at, code->n, space.at, space.n)))
+            groups[i]->put_names(c, w);
+    }
 }
 
-static void put_function(const struct function *fn, struct json_writer *w)
-{
-    size_t needed = 0;
-    scoped_buf struct buf signature;
-    buf_init(&signature, (size_t)64 << 10);
-    function_signature(fn, &signature);
-    for (size_t i = 0; i < fn->parameter_count; i++)
-        if (!fn->parameters[i].optional && !fn->parameters[i].fallback)
-            needed = i + 1;
-    bool rest = fn->parameter_count &&
-                str_starts(fn->parameters[fn->parameter_count - 1].name, "...");
-    json_open_object(w);
-    json_pair_str(w, "name", fn->name);
-    json_pair_int(w, "min", (int64_t)needed);
-    json_pair_int(w, "max", rest ? 1000 : (int64_t)fn->parameter_count);
-    json_pair_bool(w, "async", is_async(fn));
-    json_pair_str(w, "signature", buf_view(&signature));
-    json_close(w);
-}
-
-static void put_functions(const struct action_call *c, struct json_writer *w)
-{
-    struct err none = {0};
-    scoped_set const struct function_set *all =
-        functioning_now(c->actions, c->place, NULL, &none);
-    if (!all)
-        return;
-    json_key(w, "functions");
-    json_open_array(w);
-    for (size_t i = 0; i < function_count(all); i++)
-        put_function(function_at(all, i), w);
-    json_close(w);
-}
-
-void put_own_names(const struct action_call *c, struct str code, bool unsure,
+void put_own_names(const struct action_call *c, const struct str *code, bool unsure,
                    struct buf *out)
 {
     struct json_writer w = json_writer(out);
@@ -75,8 +44,7 @@ void put_own_names(const struct action_call *c, struct str code, bool unsure,
     while (json_next(&it))
         json_put_str(&w, it.key);
     json_close(&w);
-    if (memmem(code.at, code.n, "customFunctions", 15))
-        put_functions(c, &w);
+    put_families(c, code, &w);
     json_pair_bool(&w, "open", json_get(c->arguments, "session") != NULL);
     json_pair_bool(&w, "unsure", unsure);
     json_close(&w);
@@ -103,7 +71,7 @@ static void write_question(const struct action_call *c, const struct script_outc
     scoped_buf struct buf own;
     buf_init(&own, OWN_NAMES_MAX);
     bool within = o->within.line != 0;
-    put_own_names(c, STR("customFunctions"), false, &own);
+    put_own_names(c, NULL, false, &own);
     struct json_writer w = json_writer(out);
     json_open_object(&w);
     json_pair_str(&w, "code", code);

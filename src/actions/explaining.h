@@ -10,9 +10,9 @@
 
 /* Names that the code finds besides the API: an object with them as its keys; NULL: none. */
 const struct json *known_names(const struct action_call *c);
-/* The same for lint_check(), with the custom functions if the code names them. `unsure`: a
- * context may bring more. Best effort. */
-void put_own_names(const struct action_call *c, struct str code, bool unsure,
+/* The same for lint_check(), with the families of names that the code uses (NULL: with all).
+ * `unsure`: a context may bring more. Best effort. */
+void put_own_names(const struct action_call *c, const struct str *code, bool unsure,
                    struct buf *out);
 
 /* After a run that failed, as its places still are those of q->code: fills v->explained.

@@ -106,7 +106,8 @@ bool function_allowed(const struct evaluation *v, struct str name, struct err *e
         return err_set(e, ERR_NOT_FOUND, "no custom function has a name of %zu bytes",
                        name.n);
     (void)snprintf(call, sizeof call, PREFIX "%.*s", STR_ARGS(name));
-    return permit_call(&v->here->permit, call, LEVEL_ZERO, false, e);
+    return permit_call(&v->here->permit,
+                       &(struct permit_need){.name = call, .least = LEVEL_ZERO}, e);
 }
 
 /* ---- loading one ----------------------------------------------------------- */

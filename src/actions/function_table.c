@@ -1,6 +1,10 @@
-/* The table of actions about custom functions, a part of the one in list.c. All but the
- * first are found by find_tools rather than listed. Source: seed 001. */
+/* The capability customFunctions, and its table of actions. All but the first are found by
+ * find_tools rather than listed. Source: seed 001. */
+#include "actions/capability.h"
 #include "actions/function_actions.h"
+#include "actions/function_load.h"
+#include "actions/functioning.h"
+#include "actions/resolve.h"
 
 #define STRING "{\"type\":\"string\"}"
 #define BOOLEAN "{\"type\":\"boolean\"}"
@@ -14,7 +18,7 @@
 
 /* ---- what a definition is -------------------------------------------------------- */
 
-/* As it is checked, and as it is shown: list.c says what clients take. */
+/* As it is checked, and as it is shown: schemas.h says what clients take. */
 #define PARAMETERS                                                                      \
     "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\",\"properties\"" \
     ":{\"type\":" STRING ",\"description\":" STRING ",\"optional\":" BOOLEAN            \
@@ -154,13 +158,14 @@ static const char templates_input[] =
 #define ACTION(n, t, d, i, o) \
     .name = n, .title = t, .description = d, .input_schema = i, .output_schema = o
 
-const struct action_row function_rows[] = {
+static const struct action_row rows[] = {
     {.shown = {ACTION("register_custom_function", "Keep a function", register_description,
                       register_input, ANSWER("\"success\""))},
      .run = action_register_function,
      .checked = register_checked,
      .refuse = function_refused,
      .permission = "customFunctions.register",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE},
     {.shown = {ACTION(
@@ -173,6 +178,7 @@ const struct action_row function_rows[] = {
      .checked = test_checked,
      .refuse = function_refused,
      .permission = "customFunctions.test",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -183,6 +189,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_list_functions,
      .permission = "customFunctions.list",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown =
@@ -194,6 +201,7 @@ const struct action_row function_rows[] = {
      .run = action_validate_function,
      .checked = validate_checked,
      .permission = "customFunctions.validate",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -204,6 +212,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_get_function,
      .permission = "customFunctions.get",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown =
@@ -217,6 +226,7 @@ const struct action_row function_rows[] = {
      .checked = update_checked,
      .refuse = function_refused,
      .permission = "customFunctions.update",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -230,6 +240,7 @@ const struct action_row function_rows[] = {
      .run = action_delete_functions,
      .refuse = function_refused,
      .permission = "customFunctions.delete",
+     .resolve = resolve_functions,
      .writes = true,
      .seldom = true},
     {.shown = {ACTION("duplicate_custom_function", "Copy a custom function",
@@ -238,6 +249,7 @@ const struct action_row function_rows[] = {
      .run = action_duplicate_function,
      .refuse = function_refused,
      .permission = "customFunctions.register",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -250,6 +262,7 @@ const struct action_row function_rows[] = {
      .run = action_rollback_function,
      .refuse = function_refused,
      .permission = "customFunctions.rollback",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -261,6 +274,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_function_versions,
      .permission = "customFunctions.versions",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown = {ACTION("export_custom_functions", "Export custom functions",
@@ -270,6 +284,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_export_functions,
      .permission = "customFunctions.export",
+     .resolve = resolve_functions,
      .least = LEVEL_LIMITED,
      .seldom = true},
     {.shown = {ACTION("import_custom_functions", "Import custom functions",
@@ -280,6 +295,7 @@ const struct action_row function_rows[] = {
      .run = action_import_functions,
      .refuse = function_refused,
      .permission = "customFunctions.import",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -290,6 +306,7 @@ const struct action_row function_rows[] = {
      .run = action_backup_functions,
      .refuse = function_refused,
      .permission = "customFunctions.backup",
+     .resolve = resolve_functions,
      .writes = true,
      .seldom = true},
     {.shown = {ACTION(
@@ -301,6 +318,7 @@ const struct action_row function_rows[] = {
      .run = action_restore_functions,
      .refuse = function_refused,
      .permission = "customFunctions.restore",
+     .resolve = resolve_functions,
      .writes = true,
      .seldom = true},
     {.shown = {ACTION("migrate_custom_functions", "Check all custom functions again",
@@ -311,6 +329,7 @@ const struct action_row function_rows[] = {
      .run = action_migrate_functions,
      .refuse = function_refused,
      .permission = "customFunctions.migrate",
+     .resolve = resolve_functions,
      .writes = true,
      .scope = SCOPE_EVALUATE,
      .seldom = true},
@@ -322,6 +341,7 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_function_stats,
      .permission = "customFunctions.stats",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
     {.shown = {ACTION("custom_function_templates", "Templates of custom functions",
@@ -331,7 +351,15 @@ const struct action_row function_rows[] = {
                READS},
      .run = action_function_templates,
      .permission = "customFunctions.templates",
+     .resolve = resolve_functions,
      .least = LEVEL_ZERO,
      .seldom = true},
 };
-const size_t function_row_count = LENGTH(function_rows);
+static const struct action_group group = {rows, LENGTH(rows), .order = 90};
+
+static const struct host_call_group *const calls[] = {&functions_calls, NULL};
+static const struct action_group *const actions[] = {&group, NULL};
+const struct capability functions_capability = {.calls = calls,
+                                                .actions = actions,
+                                                .close = functioning_close,
+                                                .end = functions_forget};

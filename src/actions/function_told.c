@@ -1,5 +1,6 @@
 /* What api.search and api.describe tell of custom functions, and the texts that are read as
  * a resource and a prompt. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,9 +10,20 @@
 #include "actions/places.h"
 
 #define NAMESPACE "customFunctions"
-#define LISTED 200u  /* of the namespace, when it is described */
-#define SUMMARY 200u /* bytes of a description, where it is one of many */
+#define NAME_BYTES_MAX 256u /* of a name in a list of the policy */
+#define LISTED 200u         /* of the namespace, when it is described */
+#define SUMMARY 200u        /* bytes of a description, where it is one of many */
 #define DECLARATIONS ((size_t)512 << 10)
+
+bool functioning_may_name(struct str name)
+{
+    bool ok = name.n > 0 && name.n <= NAME_BYTES_MAX;
+    for (size_t i = 0; ok && i < name.n; i++) {
+        unsigned char c = (unsigned char)name.at[i];
+        ok = isalnum(c) || c == '_' || c == '$' || c >= 0x80;
+    }
+    return ok;
+}
 
 bool functioning_is_name(struct str name)
 {
@@ -42,7 +54,9 @@ static void put_row_members(const struct function *fn, size_t summary,
 
 static bool may_list(const struct place *place, struct err *e)
 {
-    return permit_call(&place->permit, NAMESPACE ".list", LEVEL_ZERO, false, e);
+    return permit_call(
+        &place->permit,
+        &(struct permit_need){.name = NAMESPACE ".list", .least = LEVEL_ZERO}, e);
 }
 
 /* Who may call one may know what it takes. */
@@ -55,7 +69,8 @@ static bool may_know(const struct place *place, struct str name)
     none = (struct err){0};
     (void)snprintf(call, sizeof call, NAMESPACE ".%.*s",
                    STR_ARGS(str_cut(name, FUNCTION_NAME_MAX * 4)));
-    return permit_call(&place->permit, call, LEVEL_ZERO, false, &none);
+    return permit_call(&place->permit,
+                       &(struct permit_need){.name = call, .least = LEVEL_ZERO}, &none);
 }
 
 /* ---- api.search ---------------------------------------------------------------------- */
@@ -234,7 +249,8 @@ bool functioning_tell(struct actions *a, const struct place *place,
 {
     struct functions *f;
     size_t count;
-    scoped_set const struct function_set *s = functioning_now(a, place, &f, e);
+    scoped_set const struct function_set *s =
+        may_list(place, e) ? functioning_now(a, place, &f, e) : NULL;
     if (!s)
         return false;
     scoped(free) const struct function **all = functioning_ranked(f, s, &count);
@@ -243,4 +259,47 @@ bool functioning_tell(struct actions *a, const struct place *place,
     else
         functioning_declarations(all, count, DECLARATIONS, true, out);
     return buf_check(out, "the text", e);
+}
+
+/* ---- to the linter ------------------------------------------------------------------ */
+
+/* Is the function that its code binds under its name an async one? */
+static bool is_async(const struct function *fn)
+{
+    return str_starts(fn->return_type, "Promise<") ||
+           memmem(fn->code.at, fn->code.n, "async ", 6);
+}
+
+static void put_known(const struct function *fn, struct json_writer *w)
+{
+    size_t needed = 0;
+    scoped_buf struct buf signature;
+    buf_init(&signature, (size_t)64 << 10);
+    function_signature(fn, &signature);
+    for (size_t i = 0; i < fn->parameter_count; i++)
+        if (!fn->parameters[i].optional && !fn->parameters[i].fallback)
+            needed = i + 1;
+    bool rest = fn->parameter_count &&
+                str_starts(fn->parameters[fn->parameter_count - 1].name, "...");
+    json_open_object(w);
+    json_pair_str(w, "name", fn->name);
+    json_pair_int(w, "min", (int64_t)needed);
+    json_pair_int(w, "max", rest ? 1000 : (int64_t)fn->parameter_count);
+    json_pair_bool(w, "async", is_async(fn));
+    json_pair_str(w, "signature", buf_view(&signature));
+    json_close(w);
+}
+
+void functioning_put_names(const struct action_call *c, struct json_writer *w)
+{
+    struct err none = {0};
+    scoped_set const struct function_set *all =
+        functioning_now(c->actions, c->place, NULL, &none);
+    if (!all)
+        return;
+    json_key(w, "functions");
+    json_open_array(w);
+    for (size_t i = 0; i < function_count(all); i++)
+        put_known(function_at(all, i), w);
+    json_close(w);
 }

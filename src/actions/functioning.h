@@ -98,6 +98,10 @@ const struct function *function_wanted(const struct function_set *s, struct str 
                                        struct err *e);
 /* "customFunctions", or "customFunctions.daily"? */
 bool functioning_is_name(struct str name);
+/* Could there be a function of this name? */
+bool functioning_may_name(struct str name);
+/* For the linter, a pair of the open object: those that code of the call finds. */
+void functioning_put_names(const struct action_call *c, struct json_writer *w);
 /* What api.describe tells of such a name, an object. ERR_NOT_FOUND. */
 bool functioning_describe(struct actions *a, const struct place *place, struct str name,
                           struct json_writer *out, struct err *e);

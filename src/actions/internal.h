@@ -25,6 +25,7 @@ struct later;
 struct machines;
 struct place;
 struct action_call;
+struct resolved;
 struct calling;
 struct catalogue;
 struct egress_loop;
@@ -42,25 +43,39 @@ struct action_row {
     /* Or a permission of no host call, asked for in the same way; NULL: none. */
     const char *permission;
     enum level least; /* the least trusted level that has it */
+    /* Which permission a person is asked for, where that is not always `needs`. */
+    struct permit_need (*confirmed)(const struct action_call *c, struct permit_need need);
+    /* What it names, before a person is asked; NULL: what it would change is all. */
+    bool (*resolve)(const struct action_call *c, struct resolved *out, struct err *e);
     bool writes;
     unsigned scope;      /* of SCOPE_*: what a credential must allow besides */
     const char *vault;   /* the argument that names its vault; NULL: the caller's own */
     const char *checked; /* what its arguments are held against; NULL: what is shown */
-    bool seldom; /* not listed, unless the policy says so: find_tools tells of it */
-    bool fits;   /* its answers are never too large: it sees to that itself */
+    bool seldom;    /* not listed, unless the policy says so: find_tools tells of it */
+    bool finds;     /* of use only where not all that there is is listed */
+    bool unchecked; /* it looks at its arguments itself */
+    bool fits;      /* its answers are never too large: it sees to that itself */
     /* Appends an answer that is too large in part; NULL: shorten(). */
     bool (*shorten)(struct str json, size_t most, struct buf *out, struct err *e);
     /* Writes a refusal in the shape of its answers; NULL: it has none for that. */
     void (*refuse)(const struct err *why, struct answer *out);
+    /* It failed before it began: tells the record what was asked for. NULL: its name does. */
+    void (*refused)(const struct action_call *c, enum err_code outcome);
+    /* The name of another action that its call may be meant for, which then is called with
+     * the member `arguments`; NULL: it is itself. */
+    struct str (*stands_for)(const struct json *arguments);
+    /* Its description for this caller, made of `text`; NULL: as it is. */
+    void (*describe)(struct actions *a, const struct caller *who, const char *text,
+                     struct buf *out);
+    /* An object whose members code of it finds as variables; NULL: `context` is that. */
+    const struct json *(*variables)(const struct action_call *c);
+    const char *trial; /* arguments that the doctor calls it with, of one alone; NULL */
+    const char *counted_as; /* the action whose calls its own are counted among; NULL */
     const struct action_extra *extra; /* somebody else's; NULL: ours */
 };
-/* Ours: list.c, and function_table.c. */
 /* Parts of the description of evaluate_note_code, which go where that is not installed. */
 #define TELLS_OF_TOOLS "tools.jq({args, stdin}) (find_tools); "
 #define TELLS_OF_MACHINE "vm.exec('ls | wc'): Linux; "
-
-extern const struct action_row action_rows[], function_rows[];
-extern const size_t action_count, function_row_count;
 
 struct actions {
     struct vault_set *vaults;
@@ -132,6 +147,9 @@ uint64_t shown_tools_state(struct actions *a, const struct caller *who);
 /* With this the example of evaluate_note_code's description begins. */
 #define EVALUATE_EXAMPLE "Example:\n"
 
+/* The names of all host calls, by row. */
+const char *const *actions_call_names(size_t *count);
+
 /* ---- the actions -------------------------------------------------------- */
 
 struct action_call {
@@ -148,9 +166,10 @@ struct action_call {
 /* The vault that the caller works in; NULL and ERR_NO_VAULT. */
 struct vault *action_vault(const struct action_call *c, struct err *e);
 action_fn action_evaluate, action_run_script;
+void action_evaluate_describe(struct actions *a, const struct caller *who,
+                              const char *text, struct buf *out);
+const struct json *action_run_script_variables(const struct action_call *c);
 void action_evaluate_refused(const struct err *why, struct answer *out);
-action_fn action_get_note, action_search_notes, action_create_note, action_update_note;
-action_fn action_rename_note;
 /* false and ERR_DENIED: the policy wants code without errors, and this has one; or it
  * could not be checked. `from`: what q->code was made from, or NULL. */
 bool check_passes(const struct action_call *c, const struct script_request *q,
@@ -163,11 +182,9 @@ void check_warns(const struct action_call *c, const struct script_request *q,
                  const struct script_outcome *o, const struct script_origin *from,
                  struct str explained, struct buf *out);
 action_fn action_check_code;
-action_fn action_search_api, action_describe_api, action_read_result;
+action_fn action_read_result;
 action_fn action_close_session;
-action_fn action_vm_start, action_vm_exec, action_vm_stop,
-    action_vm_list;                                        /* vm_actions.c */
-action_fn action_wasm, action_run_tool, action_find_tools; /* tool_actions.c */
+action_fn action_wasm; /* tool_actions.c */
 
 /* ---- sessions ----------------------------------------------------------- */
 

@@ -25,7 +25,7 @@ static bool permitted(const struct machine_use *u, const struct json *request,
                                .evaluation = c->code,
                                .consent = c->consent};
     struct tool_wish wish = {
-        .tools = &one, .count = 1, .request = request, .machine = true};
+        .tools = &one, .count = 1, .request = request, .machine = "vm.exec"};
     return tools_permitted(&asker, &wish, e);
 }
 

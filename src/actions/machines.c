@@ -131,6 +131,9 @@ void machine_payer(const struct caller *who, char out[static MACHINE_OWNER])
     hash_names(names, LENGTH(names), out);
 }
 
+const char *const machine_calls[] = {"vm.exec", "vm.start", "vm.stop"};
+const size_t machine_call_count = LENGTH(machine_calls);
+
 /* ---- one, for a call -------------------------------------------------------------- */
 
 bool machine_use_begin(struct machine_use *u, const struct tool_call *c, const char *call,

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "actions/api.h"
+#include "actions/calls.h"
 #include "actions/functioning.h"
 #include "actions/machines.h"
 #include "functions/functions.h"
@@ -26,7 +27,6 @@ static const struct {
 static const char *const machine_programs[] = {"python", "python3", "bash", "sh", "git"};
 static const char *const code_programs[] = {
     "node", "deno", "bun", "javascript", "js", "typescript", "ts", "eval", "run_code"};
-static const char *const network_programs[] = {"curl", "wget", "http", "fetch"};
 
 static bool is_one(struct str name, const char *const *all, size_t count)
 {
@@ -53,6 +53,19 @@ static void put_tool(struct str tool, bool action, struct buf *out)
         buf_printf(out, "'%.*s' does that", STR_ARGS(tool));
 }
 
+static void put_feature(struct str name, struct buf *out)
+{
+    size_t count;
+    const struct host_call_group *const *groups = host_call_groups(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct feature *f = groups[i]->feature;
+        for (const char *const *p = f ? f->programs : NULL; p && *p; p++)
+            if (str_is(name, *p))
+                buf_printf(out, "%s does that in evaluate_note_code, with %s",
+                           groups[i]->rows->row.name, f->option);
+    }
+}
+
 /* Programs of a shell; false: it is none that we know. */
 static bool put_program(struct actions *a, unsigned vault, struct str name, bool action,
                         struct buf *out)
@@ -68,8 +81,8 @@ static bool put_program(struct actions *a, unsigned vault, struct str name, bool
         buf_printf(out, "vm_exec runs %.*s in a Linux machine", STR_ARGS(name));
     else if (is_one(name, code_programs, LENGTH(code_programs)))
         buf_cstr(out, "evaluate_note_code runs JavaScript and TypeScript");
-    else if (is_one(name, network_programs, LENGTH(network_programs)))
-        buf_cstr(out, "fetch does that in evaluate_note_code, with enableNetwork");
+    else
+        put_feature(name, out);
     return out->n > 0;
 }
 
@@ -116,7 +129,7 @@ static void put_call(struct str name, struct buf *out)
         if (name.at[i] != '_' && name.at[i] != '-')
             plain[n++] = name.at[i];
     if (api_nearest((struct str){plain, n}, near) && strchr(near, '.') &&
-        !str_starts(str_of(near), "fs."))
+        !host_call_named(near)->row.feature)
         buf_printf(out, "evaluate_note_code does that: await %s(...)", near);
 }
 

@@ -1,6 +1,7 @@
 /* What is installed beside the program. */
 #include <stdio.h>
 
+#include "actions/calls.h"
 #include "actions/parts.h"
 #include "actions/tooling.h"
 #include "vm/vm.h"
@@ -17,9 +18,16 @@ struct actions_parts actions_parts(struct actions *a)
                                   .machine = vm_is_installed(image)};
 }
 
+bool parts_have_machine(const struct actions_parts *p)
+{
+    return p->machine;
+}
+
 bool parts_suffice(const struct actions_parts *p, const struct action_row *row)
 {
-    return p->machine || !row->needs || !str_starts(str_of(row->needs), "vm.");
+    const struct host_call *call = row->needs ? host_call_named(row->needs) : NULL;
+    const struct host_call_group *group = call ? host_call_group_of(call) : NULL;
+    return !group || !group->is_installed || group->is_installed(p);
 }
 
 void parts_describe(const struct actions_parts *p, const char *description,

@@ -4,6 +4,7 @@
 #pragma once
 #include "actions/internal.h"
 
+bool parts_have_machine(const struct actions_parts *p);
 /* Can the action do anything with these parts? */
 bool parts_suffice(const struct actions_parts *p, const struct action_row *row);
 /* The description of evaluate_note_code without what is not there; appended. */

@@ -303,7 +303,7 @@ static bool look_at_policy(struct question *q, struct err *e)
         const struct tool *t = q->wish->tools[i];
         struct permit_tool facts = facts_of(q, i);
         const struct permit *permit = &q->by->place->permit;
-        if (!(q->wish->machine ? permit_machine(permit, "vm.exec", &word, e)
+        if (!(q->wish->machine ? permit_machine(permit, q->wish->machine, &word, e)
                                : permit_tool(permit, &facts, &word, e)))
             return false;
         if (word != PERMISSION_ASK ||

@@ -16,9 +16,10 @@ struct tool_wish {
     size_t count;
     const struct json *request;      /* all that the call says: shown whole */
     const struct tool_stage *stages; /* the same, for tools_check() */
-    bool machine; /* it is the Linux machine, which stands for itself as one tool */
-    bool sees;    /* they are shown mounts, as far as each may; else no files at all */
-    bool vault;   /* the vault is one of these */
+    const char *machine; /* the call of the Linux machine, which stands for itself as one
+                          * tool; NULL: it is none */
+    bool sees;  /* they are shown mounts, as far as each may; else no files at all */
+    bool vault; /* the vault is one of these */
 };
 
 /* Who wants to run them, and where. */

@@ -35,7 +35,7 @@ static void keep_new(struct evaluation *v, struct str *old, struct str now)
 
 static struct seen *find_seen(struct evaluation *v, struct str name)
 {
-    struct seen *s = name.n ? v->seen : NULL;
+    struct seen *s = name.n ? v->parts[CAPABILITY_notes] : NULL;
     unsigned vault = atomic_load(&v->vault);
     while (s && (s->vault != vault || (!str_eq(s->id, name) && !str_eq(s->path, name) &&
                                        !str_eq(s->asked, name))))
@@ -48,9 +48,9 @@ static struct seen *find_or_add(struct evaluation *v, struct str id)
     struct err full = {0};
     struct seen *s = find_seen(v, id);
     if (!s && (s = arena_get(v->arena, sizeof *s, &full))) {
-        s->next = v->seen;
+        s->next = v->parts[CAPABILITY_notes];
         s->vault = atomic_load(&v->vault);
-        v->seen = s;
+        v->parts[CAPABILITY_notes] = s;
     }
     return s;
 }

@@ -54,7 +54,7 @@ static bool shows_action(const struct view *v, const struct action_row *row)
     case EXPOSE_ALL:
         return true;
     case EXPOSE_LISTED: /* nothing could be found that is not there */
-        return row->run != action_find_tools && row->run != action_run_tool;
+        return !row->finds;
     case EXPOSE_SEARCH:
         return !row->seldom || is_listed(v, row->shown.name);
     }
@@ -118,23 +118,21 @@ void actions_introduce(struct actions *a, const struct caller *who, size_t most,
     introduce(a, who, most, false, out);
 }
 
-/* Which functions there are stands where the example does in a vault without any: both
- * together are more than a description may have. */
-static bool show_evaluate(struct showing *s, const struct action *a, struct err *e)
+/* As it is told where some parts are not installed. Which functions there are stands where the
+ * example does in a vault without any: both together are more than a description may have. */
+void action_evaluate_describe(struct actions *a, const struct caller *who,
+                              const char *text, struct buf *out)
 {
-    scoped_buf struct buf text;
-    buf_init(&text, 2 * DESCRIPTION_MAX);
-    struct str said = str_of(a->description);
-    const char *example = strstr(a->description, EVALUATE_EXAMPLE);
-    if (example)
-        said.n = (size_t)(example - a->description);
-    buf_str(&text, said);
-    introduce(s->a, s->who, EVALUATE_MAX - said.n, true, &text);
-    if (text.n == said.n || text.failed)
-        return show(s, a, e);
-    struct action shown = *a;
-    shown.description = buf_cz(&text);
-    return show(s, &shown, e);
+    struct actions_parts parts = actions_parts(a);
+    scoped_buf struct buf whole;
+    buf_init(&whole, DESCRIPTION_MAX + 1);
+    parts_describe(&parts, text, &whole);
+    const char *example = strstr(buf_cz(&whole), EVALUATE_EXAMPLE);
+    size_t said = example ? (size_t)(example - whole.at) : whole.n;
+    buf_put(out, whole.at, said);
+    introduce(a, who, EVALUATE_MAX - said, true, out);
+    if (out->n == said)
+        buf_put(out, whole.at + said, whole.n - said);
 }
 
 /* ---- tools ------------------------------------------------------------------------------ */
@@ -185,20 +183,16 @@ static void show_tools(struct showing *s, struct err *e)
     tooling_list_release(s->a, &list);
 }
 
-/* As it is told where some parts are not installed. */
 static bool show_action(struct showing *s, size_t i, struct err *e)
 {
     struct action shown = s->a->shown[i];
     scoped_buf struct buf text;
-    buf_init(&text, DESCRIPTION_MAX + 1);
-    if (s->a->rows[i].run == action_evaluate) {
-        parts_describe(&s->parts, shown.description, &text);
-        if (!buf_check(&text, "an action's description", e))
-            return false;
+    buf_init(&text, 2 * DESCRIPTION_MAX);
+    if (s->a->rows[i].describe) {
+        s->a->rows[i].describe(s->a, s->who, shown.description, &text);
         shown.description = buf_cz(&text);
-        return show_evaluate(s, &shown, e);
     }
-    return show(s, &shown, e);
+    return buf_check(&text, "an action's description", e) && show(s, &shown, e);
 }
 
 /* The number of the first action behind the place; `count`: only tools are left. */

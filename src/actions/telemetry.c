@@ -38,8 +38,6 @@ static const char *const sources[] = {"own", "library"};
 static const char *const trials[] = {"kept", "invalid", "mistyped", "unproven"};
 _Static_assert(LENGTH(trials) == USAGE_TRIALS, "a name each");
 
-static const char *const machine_calls[] = {"vm.exec", "vm.start", "vm.stop"};
-
 struct telemetry *telemetry_new(const struct actions *a)
 {
     struct telemetry *t = mem_new(sizeof *t);
@@ -64,7 +62,7 @@ struct telemetry *telemetry_new(const struct actions *a)
                                   "result", trials, LENGTH(trials));
     t->machines = metric_family_new("cloche_machine_calls",
                                     "Calls of Linux machines, wherever they came from.",
-                                    "call", machine_calls, LENGTH(machine_calls));
+                                    "call", machine_calls, machine_call_count);
     return t;
 }
 
@@ -111,7 +109,7 @@ void telemetry_trial(struct telemetry *t, unsigned how, uint64_t ns)
 void telemetry_machine(struct telemetry *t, const char *call, enum err_code outcome,
                        uint64_t ns)
 {
-    for (size_t i = 0; i < LENGTH(machine_calls); i++)
+    for (size_t i = 0; i < machine_call_count; i++)
         if (!strcmp(call, machine_calls[i]))
             metric_count(t->machines, i, metric_outcome(outcome), ns);
 }

@@ -54,31 +54,17 @@ void told_rows(struct evaluation *v, struct str rows)
 
 /* ---- limits ------------------------------------------------------------------ */
 
-/* What notes.list and the searches take without a limit, and what they take at most. */
-static const struct {
-    const char *call;
-    size_t rows;
-    const char *most;
-} limits[] = {
-    {"notes.list", 1000, "10,000"},
-    {"notes.search", 50, "1,000"},
-    {"search_notes", 50, "1,000"},
-};
-
-void told_limit(const char *call, const struct json *options, size_t found,
-                struct buf *all)
+void told_limit(const char *name, const struct host_call *c, const struct json *options,
+                size_t found, struct buf *all)
 {
-    size_t i = 0;
-    while (i < LENGTH(limits) && strcmp(limits[i].call, call) != 0)
-        i++;
-    if (i == LENGTH(limits) || json_get(options, "limit") ||
-        json_get(options, "cursor") || found < limits[i].rows)
+    if (!c->rows.usual || json_get(options, "limit") || json_get(options, "cursor") ||
+        found < c->rows.usual)
         return;
     char message[160], advice[120];
     (void)snprintf(message, sizeof message,
-                   "%s answered its default limit of %zu notes; there may be more", call,
-                   limits[i].rows);
-    (void)snprintf(advice, sizeof advice, "Give a limit, at most %s.", limits[i].most);
+                   "%s answered its default limit of %zu notes; there may be more", name,
+                   c->rows.usual);
+    (void)snprintf(advice, sizeof advice, "Give a limit, at most %s.", c->rows.most);
     told_put(all, "default-limit", str_of(message), str_of(advice));
 }
 

@@ -2,8 +2,10 @@
 #include <stdio.h>
 
 #include "actions/api.h"
-#include "actions/calls.h"
+#include "actions/capability.h"
 #include "actions/places.h"
+#include "actions/schemas.h"
+#include "actions/streams.h"
 #include "actions/tooling.h"
 
 #define FOUND_USUAL 5
@@ -79,7 +81,14 @@ static const struct json *without_name(const struct action_call *c, struct err *
     return json_less(c->arguments, (const char *const[]){"name", NULL}, c->arena, e);
 }
 
-bool action_run_tool(const struct action_call *c, struct answer *out, struct err *e)
+/* It runs actions, too, for clients that only call what is in their list. */
+static struct str action_run_tool_name(const struct json *arguments)
+{
+    return json_str(json_get(arguments, "name"));
+}
+
+static bool action_run_tool(const struct action_call *c, struct answer *out,
+                            struct err *e)
 {
     const struct json *pipeline = json_get(c->arguments, "pipeline");
     struct str name = json_str(json_get(c->arguments, "name"));
@@ -98,21 +107,11 @@ bool action_run_tool(const struct action_call *c, struct answer *out, struct err
 
 /* ---- find_tools ------------------------------------------------------------------- */
 
-/* The namespaces of what notes are about, and the word for what one is about. */
-static const struct {
-    const char *prefix, *word;
-} subjects[] = {
-    {"notes.", "note"},       {"noteTypes.", "type"},      {"links.", "link"},
-    {"hierarchy.", "parent"}, {"relationships.", "relat"}, {"vaults.", "vault"},
-};
-
-/* Is it one of those, and asked for by its word? */
-static bool is_subject(const char *call, struct str words)
+/* Is it about something, and asked for by the word for that? */
+static bool is_subject(const struct host_call *call, struct str words)
 {
-    for (size_t i = 0; i < LENGTH(subjects); i++)
-        if (str_starts(str_of(call), subjects[i].prefix))
-            return memmem(words.at, words.n, subjects[i].word, strlen(subjects[i].word));
-    return false;
+    const char *subject = host_call_group_of(call)->subject;
+    return subject && memmem(words.at, words.n, subject, strlen(subject));
 }
 
 /* What is asked for may be what code calls, and no tool at all. */
@@ -122,15 +121,18 @@ static void put_code(const struct action_call *c, struct str words, struct json_
     char name[64], text[300];
     const struct host_call *call =
         words.n && api_nearest(words, name) ? host_call_named(name) : NULL;
-    if (!call || !is_subject(name, words) ||
-        !permit_call(&c->place->permit, name, call->level, call->row.writes, &none))
+    if (!call || !is_subject(call, words))
+        return;
+    struct permit_need need = host_call_need(call);
+    if (!permit_call(&c->place->permit, &need, &none))
         return;
     (void)snprintf(text, sizeof text, "evaluate_note_code: await %s(...) %s", name,
                    call->summary);
     json_pair_cstr(w, "code", text);
 }
 
-bool action_find_tools(const struct action_call *c, struct answer *out, struct err *e)
+static bool action_find_tools(const struct action_call *c, struct answer *out,
+                              struct err *e)
 {
     struct json_writer w = json_writer(&out->json);
     struct str words = json_str(json_get(c->arguments, "query"));
@@ -148,3 +150,64 @@ bool action_find_tools(const struct action_call *c, struct answer *out, struct e
     json_close(&w);
     return buf_check(&out->json, "the answer", e);
 }
+
+/* ---- the rows ------------------------------------------------------------ */
+
+#define FIND_TOOLS(bounds)                                                                    \
+    "{\"type\":\"object\",\"properties\":{"                                                   \
+    "\"query\":{\"type\":\"string\",\"description\":\"'yaml to json'\"},\"category\":" STRING \
+    ",\"limit\":{\"type\":\"integer\"" bounds "}},\"required\":[\"query\"]}"
+static const char find_tools_input[] = FIND_TOOLS("");
+static const char find_tools_checked[] = FIND_TOOLS(BOUNDS(1, 25));
+
+#define RUN_TOOL(arguments, stdin, files, stage, one)                                     \
+    "{\"type\":\"object\",\"properties\":{\"name\":" STRING ",\"arguments\":" arguments   \
+    ",\"args\":" STRINGS ",\"stdin\":" stdin ",\"files\":" files                          \
+    ",\"cwd\":{\"type\":\"string\",\"description\":\"/work, or /vault: the notes\"},"     \
+    "\"timeout\":{\"type\":\"integer\"" one "},"                                          \
+    "\"pipeline\":{\"type\":\"array\",\"description\":\"instead of name: [{tool, args}, " \
+    "...]\",\"items\":" stage "}}}"
+static const char run_tool_input[] =
+    RUN_TOOL(ANY("file", "its parameters"), BYTES,
+             ANY("name", "{name: text | {base64}}, in /work"),
+             "{\"type\":\"object\",\"properties\":{\"tool\":" STRING "}}", "");
+static const char run_tool_checked[] = RUN_TOOL(OBJECT, "{}", "{}", OBJECT, LEAST_1);
+
+static const char search_output[] = "{\"type\":\"object\",\"required\":[\"results\"]}";
+
+static const struct action_row rows[] = {
+    {.shown =
+         {.name = "find_tools",
+          .title = "Find tools",
+          .description =
+              "Find command-line tools (jq, ripgrep, sqlite3, pdftotext ...) and rarer "
+              "actions; tells how to call each.",
+          .input_schema = find_tools_input,
+          .output_schema = search_output,
+          .read_only = true,
+          .idempotent = true},
+     .run = action_find_tools,
+     .finds = true,
+     .checked = find_tools_checked,
+     .scope = SCOPE_EVALUATE},
+    {.shown =
+         {.name = "run_tool",
+          .title = "Run a tool",
+          .description =
+              "Run a command-line tool in a sandbox, over the files given and, where "
+              "it is allowed, the notes. Also runs what find_tools found.",
+          .input_schema = run_tool_input,
+          .destructive = true},
+     .run = action_run_tool,
+     .stands_for = action_run_tool_name,
+     .finds = true,
+     .shorten = streams_shorten,
+     .checked = run_tool_checked,
+     .scope = SCOPE_EVALUATE},
+};
+static const struct action_group running = {rows, LENGTH(rows), .order = 60};
+
+static const struct host_call_group *const calls[] = {&tools_calls, NULL};
+static const struct action_group *const actions[] = {&running, NULL};
+const struct capability tools_capability = {
+    .calls = calls, .actions = actions, .close = tooling_close};

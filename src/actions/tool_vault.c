@@ -19,28 +19,34 @@
 
 /* The policy's word about notes, whatever the call's own allowedAPIs say: those name
  * tools, and what a tool may do with files its manifest says. */
-static bool lets(const struct place *place, const char *call, bool writes, struct err *e)
+static bool lets(const struct place *place, struct permit_need need, struct err *e)
 {
     struct permit whole = place->permit;
     whole.wish = (struct policy_names){0};
-    return permit_call(&whole, call, LEVEL_FULL, writes, e);
+    need.least = LEVEL_FULL;
+    return permit_call(&whole, &need, e);
 }
 
-static bool lets_quietly(const struct place *place, const char *call, bool writes)
+static struct permit_need need_of(enum right r)
+{
+    return host_call_need(host_call_of_right(r));
+}
+
+static bool lets_quietly(const struct place *place, enum right r)
 {
     struct err ignored = {0};
-    return lets(place, call, writes, &ignored);
+    return lets(place, need_of(r), &ignored);
 }
 
 static bool may_read(const struct place *p)
 {
-    return lets_quietly(p, "notes.get", false) && lets_quietly(p, "notes.list", false);
+    return lets_quietly(p, RIGHT_READ_NOTES) && lets_quietly(p, RIGHT_LIST_NOTES);
 }
 
 static bool may_write(const struct place *p)
 {
-    return lets_quietly(p, "notes.create", true) ||
-           lets_quietly(p, "notes.update", true) || lets_quietly(p, "notes.delete", true);
+    return lets_quietly(p, RIGHT_CREATE_NOTES) || lets_quietly(p, RIGHT_CHANGE_NOTES) ||
+           lets_quietly(p, RIGHT_DELETE_NOTES);
 }
 
 /* Is the place in the tree taken by a mount of the policy? */
@@ -118,7 +124,8 @@ void tool_vault_close(struct tool_vault *t)
 
 /* ---- what was changed ------------------------------------------------------------ */
 
-static const char *const calls[] = {"notes.create", "notes.update", "notes.delete"};
+static const enum right rights[] = {RIGHT_CREATE_NOTES, RIGHT_CHANGE_NOTES,
+                                    RIGHT_DELETE_NOTES};
 static const char *const words[] = {"created", "changed", "deleted"};
 
 static enum notes_file_change kind_of(const struct vfs_change *c)
@@ -265,12 +272,13 @@ static bool check(const struct tool_vault *t, const struct json *shown, struct e
     char digest[CRYPTO_HASH_HEX];
     put_digest(t, digest);
     const struct confirm_changes exact = {.lines = STR("[]"), .digest = digest};
-    for (size_t k = 0; k < LENGTH(calls); k++) {
+    for (size_t k = 0; k < LENGTH(rights); k++) {
+        struct permit_need need = need_of(rights[k]);
         bool any = false;
         for (size_t i = 0; i < t->count; i++)
             any |= t->files[i].change == k;
-        if (any && (!lets(c->place, calls[k], true, e) ||
-                    (!dry_of(c) && !confirm_call(&by, calls[k], shown, &exact, e))))
+        if (any && (!lets(c->place, need, e) ||
+                    (!dry_of(c) && !confirm_call(&by, &need, shown, &exact, e))))
             return err_wrap(e, "what the tool %s in the vault was not kept", words[k]);
     }
     return true;

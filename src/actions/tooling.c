@@ -142,8 +142,11 @@ static const struct tool_action *add_action(struct actions *a, struct str name)
                                .description = "",
                                .input_schema = "{\"type\":\"object\"}",
                                .destructive = true};
-    t->row = (struct action_row){
-        .shown = t->shown, .run = action_wasm, .scope = SCOPE_EVALUATE};
+    t->row = (struct action_row){.shown = t->shown,
+                                 .run = action_wasm,
+                                 .scope = SCOPE_EVALUATE,
+                                 .unchecked = true, /* its manifest says what it takes */
+                                 .counted_as = "run_tool"};
     t->next = a->tool_actions;
     a->tool_actions = t;
     a->tool_action_count++;

@@ -242,9 +242,9 @@ static void hint_again(struct hints *h)
     free(sorted);
 }
 
-static bool is_call(const struct script_made *m, const char *name)
+static bool is_use(const struct script_made *m, enum right r)
 {
-    return reads(m) && !strcmp(name_of(m), name);
+    return reads(m) && !strcmp(name_of(m), host_call_of_right(r)->row.name);
 }
 
 static void hint_gets_of_list(struct hints *h)
@@ -252,8 +252,8 @@ static void hint_gets_of_list(struct hints *h)
     size_t gets = 0;
     bool listed = false;
     for (size_t i = 0; i < h->o->made_count; i++) {
-        listed |= is_call(&h->o->made[i], "notes.list");
-        gets += listed && is_call(&h->o->made[i], "notes.get");
+        listed |= is_use(&h->o->made[i], RIGHT_LIST_NOTES);
+        gets += listed && is_use(&h->o->made[i], RIGHT_READ_NOTES);
     }
     char text[400];
     if (gets < GETS_OF_LIST)

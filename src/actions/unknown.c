@@ -162,22 +162,19 @@ void unknown_tell(struct vault *vault, const char *call, const struct json *opti
 
 void unknown_noted(const struct calling *x)
 {
-    static const char *const calls[] = {"notes.list", "notes.search",
-                                        "notes.searchByText", "notes.searchAdvanced"};
-    const char *name = x->c->row.name;
+    const struct host_call *c = x->c;
+    const char *name = c->row.name;
     const struct json *options = json_at(x->args, 0);
     struct err none = {0};
-    bool looks = false;
-    for (size_t i = 0; i < LENGTH(calls); i++)
-        looks |= !strcmp(name, calls[i]);
-    if (!looks && !x->outcome.dry)
+    if (!c->filter && !x->outcome.dry)
         return;
     scoped_buf struct buf rows;
     buf_init(&rows, TOLD_MAX);
     told_dry(name, &x->outcome, &rows);
-    told_limit(name, options, x->outcome.rows, &rows);
-    struct vault *vault = looks && !x->outcome.rows ? actions_vault(x->v, &none) : NULL;
+    told_limit(name, c, options, x->outcome.rows, &rows);
+    struct vault *vault =
+        c->filter && !x->outcome.rows ? actions_vault(x->v, &none) : NULL;
     if (vault)
-        unknown_tell(vault, name, options, !strcmp(name, calls[0]), &rows);
+        unknown_tell(vault, name, options, c->filter == FILTER_OR_TYPE, &rows);
     told_rows(x->v, buf_view(&rows));
 }

@@ -11,8 +11,7 @@
 void person_open(struct person *p)
 {
     struct err e = {0};
-    struct guard_options options = {0};
-    options.calls = actions_call_names(&options.call_count);
+    struct guard_options options = actions_guard_options();
     *p = (struct person){.guard = guard_open(&options), .approvals = approvals_open(&e)};
     p->guest_dir = p->approvals ? actions_guest_dir(&e) : NULL;
     if (p->guest_dir)

@@ -59,8 +59,7 @@ static void name_folder(const char *given, struct err *e)
 
 struct guard *cli_guard(const char *vault, struct ward **ward, struct err *e)
 {
-    struct guard_options options = {0};
-    options.calls = actions_call_names(&options.call_count);
+    struct guard_options options = actions_guard_options();
     scoped(free) char *path = cli_vault_path(vault);
     scoped(guard_close) struct guard *g = guard_open(&options);
     scoped_fd int dir = path ? os_dir_open(path, e) : -1;

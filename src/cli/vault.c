@@ -101,11 +101,12 @@ static const struct verb {
     const char *name;
     size_t words;
     bool (*run)(const struct vault_command *c, struct err *e);
+    bool takes_options;
 } verbs[] = {
-    {"list", 1, list_vaults},
-    {"add", 2, add_vault},
-    {"use", 2, use_vault},
-    {"remove", 2, remove_vault},
+    {"list", 1, list_vaults, false},
+    {"add", 2, add_vault, true},
+    {"use", 2, use_vault, false},
+    {"remove", 2, remove_vault, false},
 };
 
 static bool run_verb(const struct vault_command *c, struct err *e)
@@ -117,7 +118,7 @@ static bool run_verb(const struct vault_command *c, struct err *e)
         if (c->count && c->count != verbs[i].words)
             return err_set(e, ERR_INVALID, "cloche vault %s takes %s", name,
                            verbs[i].words == 1 ? "no further word" : "one more word");
-        if (verbs[i].run != add_vault && (c->id || c->name || c->description || c->make))
+        if (!verbs[i].takes_options && (c->id || c->name || c->description || c->make))
             return err_set(e, ERR_INVALID,
                            "--id, --name, --description and --make belong to "
                            "cloche vault add");

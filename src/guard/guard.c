@@ -18,7 +18,7 @@ struct guard *guard_open(const struct guard_options *o)
     g->audit = audit_open();
     g->alerts = alerts_new();
     g->webhook = webhook_new();
-    g->calls = (struct known_calls){o->calls, o->call_count};
+    g->calls = (struct known_calls){o->calls, o->call_count, o->further};
     g->config = os_config_dir(&g->config_path, &e);
     /* A folder that others may write to could hold another's policy: that refuses.
      * Where there is no place for one at all, nobody can have made one. */

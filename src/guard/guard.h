@@ -109,6 +109,7 @@ struct policy {
 struct guard_options {
     const char *const *calls; /* that allowedAPIs may mean ("notes.get"); borrowed */
     size_t call_count;
+    bool (*further)(struct str pattern); /* are calls known that this names? NULL: none */
 };
 
 struct guard;
@@ -144,6 +145,15 @@ const struct policy *ward_policy(struct ward *w, struct err *e);
 void policy_release(const struct policy *p); /* NULL is fine */
 
 /* ---- what one call may do ----------------------------------------------- */
+/* What it takes to be allowed a call. */
+struct permit_need {
+    const char *name, *alias; /* lists of the policy know it by both; alias may be NULL */
+    enum level least;         /* the least trusted level that may */
+    bool writes;     /* it changes something: wants SCOPE_WRITE of a credential */
+    bool scopeless;  /* it tells and does nothing: else it wants SCOPE_READ */
+    bool in_history; /* what it changes is in the vault's history: for `intend` */
+    bool always;     /* no list has to name it, and no scope */
+};
 /* The policy, the caller's level and the call's own wish, together: every way to do
  * something asks this one place. */
 struct permit {
@@ -153,8 +163,8 @@ struct permit {
     enum level level;         /* the lowest of all that were said */
     bool read_only;           /* nothing that writes is allowed, whatever it is called */
     struct policy_names wish; /* allowedAPIs of the call itself */
-    /* Records that `call` will change something, when all else allows it; or NULL. */
-    bool (*intend)(void *arg, const char *call, struct err *e);
+    /* Records that this will change something, when all else allows it; or NULL. */
+    bool (*intend)(void *arg, const struct permit_need *need, struct err *e);
     void *intend_arg;
 };
 #define PERMIT_WISH_MAX 256u /* names in one call's allowedAPIs */
@@ -163,16 +173,12 @@ struct permit {
 bool permit_open(struct permit *p, struct ward *w, const struct caller *who,
                  const struct json *allowed, struct err *e);
 void permit_close(struct permit *p); /* one of zeros is fine */
-/* May it call this? `least` is the least trusted level that may, `writes` whether the
- * call changes anything: then the audit trail must be there to tell of it (else ERR_IO,
- * unless the policy does not ask for that). Wants SCOPE_WRITE of a credential where it
- * writes, else SCOPE_READ. false and ERR_DENIED. */
-bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
-                 struct err *e);
-/* The scope that it takes; 0: none, it tells and does nothing (api.*, utils.*). */
-unsigned permit_scope(const char *call, bool writes);
+/* May it call this? Where that changes something, the audit trail must be there to tell of it
+ * (else ERR_IO, unless the policy does not ask for that). false and ERR_DENIED. */
+bool permit_call(const struct permit *p, const struct permit_need *need, struct err *e);
+unsigned permit_scope(const struct permit_need *need); /* that it takes; 0: none */
 /* Shall a person be asked before it calls this? Those at the terminal are one. */
-bool permit_asks(const struct permit *p, const char *call);
+bool permit_asks(const struct permit *p, const struct permit_need *need);
 struct permit_tool { /* a command-line tool, as far as this minds */
     const char *name;
     bool builtin, is_signed; /* by a key that the user trusts */
@@ -193,6 +199,7 @@ bool policy_asks_for_files(const struct policy *p, const struct permit_tool *too
 bool permit_machine(const struct permit *p, const char *call, enum permission *out,
                     struct err *e);
 bool policy_names_tool(const struct policy_names *list, const char *name);
+bool tool_name_fits(struct str name);               /* may a tool be called so? */
 uint32_t permit_timeout_ms(const struct permit *p); /* the ceilings of its level */
 uint32_t permit_memory_mb(const struct permit *p);
 

@@ -3,17 +3,12 @@
 
 #include "guard/policy.h"
 
-#define FUNCTIONS_PREFIX "customFunctions."
-#define FUNCTION_BYTES_MAX 256u
-
 /* ---- calls -------------------------------------------------------------- */
 
 bool call_pattern_fits(struct str pattern, const char *call)
 {
     if (str_is(pattern, call) || str_is(pattern, "*"))
         return true;
-    if (str_is(pattern, "notes.save"))
-        return !strcmp(call, "notes.create") || !strcmp(call, "notes.update");
     if (str_ends(pattern, ".*"))
         pattern.n -= 2;
     const char *dot = strchr(call, '.');
@@ -31,37 +26,12 @@ bool tool_name_fits(struct str name)
     return name.n > 0 && name.n <= 64;
 }
 
-/* Whatever may be installed: guard does not know which tools there are. */
-static bool names_tool(struct str pattern)
-{
-    size_t n = strlen(TOOLS_PREFIX);
-    return str_is(pattern, "tools") || str_is(pattern, TOOLS_PREFIX "*") ||
-           (str_starts(pattern, TOOLS_PREFIX) &&
-            tool_name_fits((struct str){pattern.at + n, pattern.n - n}));
-}
-
-/* Whatever may be registered: what code can call a function, and a little more. */
-static bool names_function(struct str pattern)
-{
-    size_t n = strlen(FUNCTIONS_PREFIX);
-    if (!str_starts(pattern, FUNCTIONS_PREFIX) || pattern.n == n ||
-        pattern.n > n + FUNCTION_BYTES_MAX)
-        return false;
-    struct str name = {pattern.at + n, pattern.n - n};
-    for (size_t i = 0; i < name.n; i++) {
-        unsigned char c = (unsigned char)name.at[i];
-        if (!isalnum(c) && c != '_' && c != '$' && c < 0x80)
-            return str_is(name, "*");
-    }
-    return true;
-}
-
 bool call_pattern_known(struct str pattern, const struct known_calls *calls)
 {
     for (size_t i = 0; i < calls->n; i++)
         if (call_pattern_fits(pattern, calls->at[i]))
             return true;
-    return names_tool(pattern) || names_function(pattern);
+    return calls->further && calls->further(pattern);
 }
 
 /* ---- hosts -------------------------------------------------------------- */

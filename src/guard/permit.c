@@ -67,79 +67,82 @@ void permit_close(struct permit *p)
     *p = (struct permit){0};
 }
 
-static bool is_named(const struct policy_names *list, const char *call)
+static bool is_named(const struct policy_names *list, const struct permit_need *need)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (call_pattern_fits(str_of(list->at[i]), call))
+    for (size_t i = 0; i < list->n; i++) {
+        struct str pattern = str_of(list->at[i]);
+        if (call_pattern_fits(pattern, need->name) ||
+            (need->alias && str_is(pattern, need->alias)))
             return true;
+    }
     return false;
 }
 
-static bool is_outside(const struct policy_names *list, const char *call)
+static bool is_outside(const struct policy_names *list, const struct permit_need *need)
 {
-    return list->given && !is_named(list, call);
+    return list->given && !is_named(list, need);
 }
 
-unsigned permit_scope(const char *call, bool writes)
+unsigned permit_scope(const struct permit_need *need)
 {
-    bool tells = !strncmp(call, "api.", 4) || !strncmp(call, "utils.", 6);
-    return writes ? SCOPE_WRITE : tells ? 0 : SCOPE_READ;
+    return need->writes ? SCOPE_WRITE : need->scopeless ? 0 : SCOPE_READ;
 }
 
 /* What will be changed is told first, and there is room for what comes of it. */
-static bool is_recorded(const struct permit *p, const char *call, struct err *e)
+static bool is_recorded(const struct permit *p, const struct permit_need *need,
+                        struct err *e)
 {
     struct err why = {0};
     bool ok = trail_ready(p->ward->trail, &why) &&
-              (!p->intend || p->intend(p->intend_arg, call, &why));
+              (!p->intend || p->intend(p->intend_arg, need, &why));
     return ok || !p->policy->audit.required ||
            err_set(e, why.code == ERR_BUSY ? ERR_BUSY : ERR_IO,
-                   "%s did nothing, because it could not be recorded: %s", call, why.msg);
+                   "%s did nothing, because it could not be recorded: %s", need->name,
+                   why.msg);
 }
 
-bool permit_call(const struct permit *p, const char *call, enum level least, bool writes,
-                 struct err *e)
+bool permit_call(const struct permit *p, const struct permit_need *need, struct err *e)
 {
     const struct policy *policy = p->policy;
-    if (p->level > least)
+    const char *call = need->name;
+    if (p->level > need->least)
         return err_set(e, ERR_DENIED, "%s is not allowed at the level '%s'", call,
                        level_name(p->level));
-    /* api.* only tells what there is: no list has to name it. */
-    if (!strncmp(call, "api.", 4) && !is_named(&policy->denied, call))
+    if (need->always && !is_named(&policy->denied, need))
         return true;
-    unsigned scope = permit_scope(call, writes);
+    unsigned scope = permit_scope(need);
     if (scope && !caller_may(p->who, scope, call, e))
         return false;
-    if (is_outside(&p->wish, call))
+    if (is_outside(&p->wish, need))
         return err_set(e, ERR_DENIED, "%s is not among this call's allowedAPIs", call);
-    if (is_outside(&policy->allowed[0], call) || is_outside(&policy->allowed[1], call))
+    if (is_outside(&policy->allowed[0], need) || is_outside(&policy->allowed[1], need))
         return err_set(
             e, ERR_DENIED,
             "%s is not among the allowedAPIs of the policy; a person may add it "
             "there ('cloche policy show')",
             call);
-    if (is_named(&policy->denied, call))
+    if (is_named(&policy->denied, need))
         return err_set(
             e, ERR_DENIED,
             "%s is among the deniedAPIs of the policy; a person may take it out "
             "('cloche policy show')",
             call);
-    if (writes && p->read_only)
+    if (need->writes && p->read_only)
         return err_set(
             e, ERR_DENIED,
             "%s would change something, and the policy is readOnly; nothing was "
             "changed",
             call);
-    if (writes && !alerts_allow(p->ward->guard->alerts, p->who->name, e))
+    if (need->writes && !alerts_allow(p->ward->guard->alerts, p->who->name, e))
         return false;
-    return !writes || (quota_allows_writes(p->ward, policy, p->who, call, e) &&
-                       is_recorded(p, call, e));
+    return !need->writes || (quota_allows_writes(p->ward, policy, p->who, call, e) &&
+                             is_recorded(p, need, e));
 }
 
-bool permit_asks(const struct permit *p, const char *call)
+bool permit_asks(const struct permit *p, const struct permit_need *need)
 {
     return p->policy->confirm.n && caller_way(p->who) != WAY_TERMINAL &&
-           is_named(&p->policy->confirm, call);
+           is_named(&p->policy->confirm, need);
 }
 
 /* ---- command-line tools -------------------------------------------------- */
@@ -212,7 +215,11 @@ bool permit_tool(const struct permit *p, const struct permit_tool *tool,
     struct err why = {0};
     char call[sizeof TOOLS_PREFIX + 64];
     (void)snprintf(call, sizeof call, TOOLS_PREFIX "%.64s", tool->name);
-    if (!permit_call(p, call, LEVEL_FULL, tool->writes && !p->read_only, &why)) {
+    const struct permit_need need = {.name = call,
+                                     .least = LEVEL_FULL,
+                                     .writes = tool->writes && !p->read_only,
+                                     .in_history = true};
+    if (!permit_call(p, &need, &why)) {
         err_set(e, why.code, "%s%s", why.code == ERR_DENIED ? "Permission denied: " : "",
                 why.msg);
         return false;
@@ -243,7 +250,7 @@ bool permit_machine(const struct permit *p, const char *call, enum permission *o
                     struct err *e)
 {
     struct err why = {0};
-    if (!permit_call(p, call, LEVEL_FULL, false, &why))
+    if (!permit_call(p, &(struct permit_need){.name = call, .least = LEVEL_FULL}, &why))
         return err_set(e, why.code, "%s%s",
                        why.code == ERR_DENIED ? "Permission denied: " : "", why.msg);
     const char *from;

@@ -87,6 +87,7 @@ struct policy_text {
 struct known_calls {
     const char *const *at;
     size_t n;
+    bool (*further)(struct str pattern); /* or NULL */
 };
 
 /* Fills in t->value from t->text; what is wrong goes to `p`. */
@@ -128,7 +129,6 @@ struct policy_state *policy_merge(const struct policy_text *user,
 /* ---- names (names.c) ---------------------------------------------------- */
 
 /* "tools.jq": which tools there are is not known here. */
-bool tool_name_fits(struct str name);
 #define TOOLS_PREFIX "tools."
 /* "notes.get", "notes", "notes.*" or "*"; notes.save is create and update. */
 bool call_pattern_fits(struct str pattern, const char *call);

@@ -43,6 +43,7 @@ struct route {
     const char *operation, *summary;
     route_fn *run;
     unsigned flags;
+    unsigned scope;            /* that a credential needs; 0: by its method and flags */
     int status;                /* when all is well; 0: 200 */
     const char *body, *answer; /* names in schemas.c; "Note[]": an array; NULL: none */
     const struct route_parameter *parameters; /* NULL: none */

@@ -146,8 +146,9 @@ const struct route routes[] = {
      .summary = "Makes a note, of Markdown or of its parts", .run = route_create_note,
      .flags = ROUTE_MARKDOWN_IN, .status = 201, .body = "NewNote", .answer = "Note"},
     {ROUTE("POST", WORKSPACE "/query"), .operation = "queryNotes",
-     .summary = "The notes that a filter describes", .run = route_query, .body = "Query",
-     .answer = "NoteRow[]", .parameters = query_parameters},
+     .summary = "The notes that a filter describes", .run = route_query,
+     .scope = SCOPE_READ, .body = "Query", .answer = "NoteRow[]",
+     .parameters = query_parameters},
     {ROUTE("GET", WORKSPACE "/search"), .operation = "searchNotes",
      .summary = "Full-text search, best first", .run = route_search,
      .answer = "SearchHit[]", .parameters = search_parameters},
@@ -169,7 +170,7 @@ const struct route routes[] = {
      .answer = "Evaluated"},
     {ROUTE("GET", WORKSPACE "/audit"), .operation = "listRecords",
      .summary = "What was done in the workspace, the newest first", .run = route_audit,
-     .answer = "Record[]", .parameters = audit_parameters},
+     .scope = SCOPE_AUDIT, .answer = "Record[]", .parameters = audit_parameters},
     {ROUTE("GET", FUNCTIONS), .operation = "listFunctions",
      .summary = "The custom functions", .run = route_list_functions,
      .flags = ROUTE_NO_WORK, .answer = "FunctionRow[]",
@@ -536,11 +537,10 @@ static bool answer(struct route_call *c, struct err *e)
 /* What a credential has to have for it. */
 static unsigned scope_of(const struct route *r)
 {
-    if (r->run == route_audit)
-        return SCOPE_AUDIT;
-    if (r->flags & ROUTE_OUTSIDE)
-        return SCOPE_EVALUATE;
-    return !strcmp(r->method, "GET") || r->run == route_query ? SCOPE_READ : SCOPE_WRITE;
+    return r->scope                    ? r->scope
+           : r->flags & ROUTE_OUTSIDE  ? SCOPE_EVALUATE
+           : !strcmp(r->method, "GET") ? SCOPE_READ
+                                       : SCOPE_WRITE;
 }
 
 /* Where the credential is not enough, it is told what would be. */
