@@ -88,11 +88,10 @@ static bool keep(const struct action_call *c, struct shelf *s, const struct func
 /* The checker's findings have codes of its own: TS2322. */
 static enum usage_trial trial_of(const struct judgement *j, bool passes)
 {
-    struct str errors = buf_view(&j->found.errors);
-    return passes                                                     ? USAGE_KEPT
-           : !j->found.error_count                                    ? USAGE_UNPROVEN
-           : memmem(errors.at, errors.n, "\"code\":\"TS", 11) != NULL ? USAGE_MISTYPED
-                                                                      : USAGE_INVALID;
+    return passes                  ? USAGE_KEPT
+           : !j->found.error_count ? USAGE_UNPROVEN
+           : j->found.type_errors  ? USAGE_MISTYPED
+                                   : USAGE_INVALID;
 }
 
 static bool judge_and_keep(const struct action_call *c, struct shelf *s,

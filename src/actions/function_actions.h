@@ -29,6 +29,7 @@ void function_changed(const struct action_call *c, const char *deed, struct str 
 /* What a change means for those that call the function. */
 struct breaking {
     bool is;                     /* what called it as it was need not fit any more */
+    char first[256];             /* reason; its beginning */
     struct buf reasons, callers; /* insides of JSON arrays: sentences; names */
     /* Callers with its new name in their code, which are to be kept with it. */
     const struct function **rewritten;

@@ -38,6 +38,9 @@ static void put_reason(struct breaking *b, const char *what, struct str name,
     buf_printf(&text, what, STR_ARGS(str_cut(name, 100)), STR_ARGS(str_cut(now, 200)),
                STR_ARGS(str_cut(was, 200)));
     put_text(&b->reasons, buf_view(&text));
+    if (!b->is)
+        (void)snprintf(b->first, sizeof b->first, "%.*s",
+                       STR_ARGS(str_cut(buf_view(&text), 250)));
     b->is = true;
 }
 
@@ -335,18 +338,14 @@ void breaking_write(const struct breaking *b, struct json_writer *w)
 bool breaking_passes(const struct action_call *c, const struct judgement *j,
                      struct answer *out)
 {
-    struct err why = {0}, none = {0};
+    struct err why = {0};
     if (!j->breaking.is || function_flag(c, "force", false) ||
         function_flag(c, "dryRun", false))
         return true;
-    char *list = arena_printf(c->arena, &none, "[%.*s]", (int)j->breaking.reasons.n,
-                              j->breaking.reasons.at);
-    const struct json *first =
-        list ? json_at(json_read(str_of(list), c->arena, &none), 0) : NULL;
     err_set(&why, ERR_CONFLICT,
-            "this is a breaking change: %.*s (reasons and callers tell all); nothing was "
+            "this is a breaking change: %s (reasons and callers tell all); nothing was "
             "changed: give force: true, or keep what its callers know",
-            STR_ARGS(str_cut(json_str(first), 250)));
+            j->breaking.first);
     function_refuse(&why, j, out);
     c->account->outcome = ERR_CONFLICT;
     return false;

@@ -234,13 +234,8 @@ static bool compare_types(const struct caller_of *x, const struct function *by,
         return false;
     if (after.error_count <= before.error_count)
         return true;
-    scoped_buf struct buf list;
-    buf_init(&list, after.errors.n + 16);
-    buf_printf(&list, "[%s]", buf_cz(&after.errors));
-    const struct json *first = json_at(json_read(buf_view(&list), x->c->arena, e), 0);
-    tell_broken(x, by, (uint32_t)json_int(json_get(first, "line"), 0),
-                (uint32_t)json_int(json_get(first, "column"), 0), "CALLER_BREAKS",
-                "does not fit any more", json_str(json_get(first, "message")));
+    tell_broken(x, by, after.first.line, after.first.column, "CALLER_BREAKS",
+                "does not fit any more", str_of(after.first.message));
     return true;
 }
 

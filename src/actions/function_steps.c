@@ -209,18 +209,13 @@ void function_refuse(const struct err *why, const struct judgement *j, struct an
 }
 
 /* Much of what calls us shows its reader this sentence alone: the first error is in it. */
-static void say_errors(const struct findings *f, struct arena *a, struct err *why)
+static void say_errors(const struct findings *f, struct err *why)
 {
-    struct err none = {0};
-    char *list = arena_printf(a, &none, "[%.*s]", (int)f->errors.n, f->errors.at);
-    const struct json *first =
-        list ? json_at(json_read(str_of(list), a, &none), 0) : NULL;
-    struct str field = json_str(json_get(first, "field"));
-    struct str message = json_str(json_get(first, "message"));
-    long long line = (long long)json_int(json_get(first, "line"), 0);
+    struct str field = str_of(f->first.field), message = str_of(f->first.message);
+    uint32_t line = f->first.line;
     char place[24] = "";
     if (line)
-        (void)snprintf(place, sizeof place, ", line %lld", line);
+        (void)snprintf(place, sizeof place, ", line %u", line);
     /* Of what cannot be read, the message begins with the field. */
     if (message.n >= field.n && !memcmp(message.at, field.at, field.n))
         field.n = 0;
@@ -228,9 +223,8 @@ static void say_errors(const struct findings *f, struct arena *a, struct err *wh
         message.n--;
     err_set(why, ERR_INVALID,
             "the definition has %u error%s: %.*s%s%s%.*s; nothing was changed",
-            f->error_count, f->error_count == 1 ? "" : "s, the first",
-            STR_ARGS(str_cut(field, 80)), place, field.n || line ? ": " : "",
-            STR_ARGS(str_cut(message, 220)));
+            f->error_count, f->error_count == 1 ? "" : "s, the first", STR_ARGS(field),
+            place, field.n || line ? ": " : "", STR_ARGS(str_cut(message, 220)));
 }
 
 bool function_passes(const struct action_call *c, const struct judgement *j,
@@ -241,7 +235,7 @@ bool function_passes(const struct action_call *c, const struct judgement *j,
     if (!errors && (!j->failed || function_flag(c, "force", false)))
         return true;
     if (errors)
-        say_errors(&j->found, c->arena, &why);
+        say_errors(&j->found, &why);
     else
         err_set(
             &why, ERR_INVALID,

@@ -1,4 +1,6 @@
 /* What is wrong with something, told by place. */
+#include <stdio.h>
+
 #include "functions/functions.h"
 
 #define FINDINGS_BYTES ((size_t)512 << 10) /* of each kind */
@@ -44,6 +46,15 @@ static void put_finding(struct buf *out, uint32_t *count, const struct finding *
 
 void findings_error(struct findings *f, const struct finding *what)
 {
+    if (!f->error_count) {
+        f->first.line = what->line;
+        f->first.column = what->column;
+        (void)snprintf(f->first.field, sizeof f->first.field, "%.*s",
+                       STR_ARGS(str_cut(what->field, 80)));
+        (void)snprintf(f->first.message, sizeof f->first.message, "%.*s",
+                       STR_ARGS(str_cut(what->message, MESSAGE_MAX)));
+    }
+    f->type_errors += !strncmp(what->code, "TS", 2);
     put_finding(&f->errors, &f->error_count, what);
 }
 

@@ -76,6 +76,11 @@ void function_signature(const struct function *fn, struct buf *out);
 struct findings {
     struct buf errors, warnings;
     uint32_t error_count, warning_count;
+    uint32_t type_errors; /* of the errors, the type checker's */
+    struct {
+        char field[81], message[1001]; /* their beginnings */
+        uint32_t line, column;
+    } first; /* error */
 };
 struct finding {
     struct str field;      /* "parameters.date.type", "code" */

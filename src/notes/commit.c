@@ -245,7 +245,9 @@ bool change_commit(struct change *c, struct err *e)
     }
     /* Where this fails, the next to write finds that all is done already. */
     (void)apply_done(c->v->history, c->db, &ignored);
-    if (c->v->view.outcome && last_revision(c, &ignored))
-        change_tell(c, c->last_revision);
+    struct err unread = {0};
+    if (c->v->view.outcome)
+        (void)last_revision(c, &unread);
+    change_tell(c, c->last_revision);
     return true;
 }

@@ -185,9 +185,9 @@ static void tell(struct change *c, struct entry *n, int64_t revision)
     e.before = str_of(sight_hides(c->v, SIGHT_NOTES) ? "" : n->old_hash);
     e.after = str_of(n->removed ? "" : n->new_hash);
     e.revision = revision;
-    const struct note *made = !e.dry && e.deed == EFFECT_MADE && c->count == 1
-                                  ? entry_parse(c, n, &full)
-                                  : NULL;
+    bool kept = c->v->view.outcome->arena && !e.dry;
+    const struct note *made =
+        kept && e.deed == EFFECT_MADE && c->count == 1 ? entry_parse(c, n, &full) : NULL;
     if (made && note_put_subnotes(made, &list))
         e.list = buf_view(&list);
     outcome_add(c->v->view.outcome, &e);
