@@ -535,7 +535,9 @@ def test_an_evaluation_sees_one_state(keep, run, stdio, vault):
     keep(function("which", "function which() { return 'new'; }", version=2),
          function("other", "function other() { return 'new'; }", version=2))
     path.write_text("# mark\n")
-    answer = structured(stdio.receive())
+    while "id" not in (message := stdio.receive()):
+        pass  # news of what was written
+    answer = structured(message)
     assert answer["result"] == ["old", "old", "old"]
     assert run("return customFunctions.other()")["result"] == "new"
 
