@@ -204,8 +204,6 @@ struct host_call {
     host_call_fn *call;  /* NULL: it is code of the guest's own */
     enum level level;    /* the least trusted level that may call it */
     const char *alias;   /* what lists of a policy may call it besides; NULL */
-    bool scopeless;      /* as permit_need has them */
-    bool always;
     /* A list's or search's options name types, tags and keys of notes; FILTER_OR_TYPE: a text
      * in their place is a type. */
     enum { FILTER_NONE, FILTER_OPTIONS, FILTER_OR_TYPE } filter;
@@ -246,9 +244,9 @@ struct host_call {
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
-    unsigned order;      /* among all groups, as lists show them */
-    bool in_history;     /* what they change stands in the vault's history */
-    bool names_notes;    /* who is not found is a note */
+    unsigned order;                     /* among all groups, as lists show them */
+    bool in_history, scopeless, always; /* as struct permit_need has them */
+    bool names_notes;                   /* who is not found is a note */
     const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
     /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be
      * this x? NULL: there are none. */
