@@ -120,9 +120,12 @@ static bool add_rows(struct actions *a, const struct actions_options *o, struct 
     a->schemas = arena_new((size_t)4 << 20);
     const struct action_group *g = action_group_after(0);
     for (; g; g = action_group_after(g->order))
-        for (size_t i = 0; i < g->count; i++)
-            if (!add_row(a, &g->rows[i], e))
+        for (size_t i = 0; i < g->count; i++) {
+            struct action_row row = g->rows[i];
+            row.resolve = g->resolve;
+            if (!add_row(a, &row, e))
                 return false;
+        }
     for (size_t i = 0; i < o->extra_count; i++) {
         struct action_row row = {
             .shown = o->extra[i].shown, .run = run_extra, .extra = &o->extra[i]};

@@ -179,13 +179,14 @@ const struct host_call_group *host_call_group_of(const struct host_call *c)
 
 struct permit_need host_call_need(const struct host_call *c)
 {
+    const struct host_call_group *g = host_call_group_of(c);
     return (struct permit_need){.name = c->row.name,
                                 .alias = c->alias,
                                 .least = c->level,
                                 .writes = c->row.writes,
-                                .in_history = host_call_group_of(c)->in_history,
-                                .scopeless = c->scopeless,
-                                .always = c->always};
+                                .in_history = g->in_history,
+                                .scopeless = g->scopeless,
+                                .always = g->always};
 }
 
 const struct host_call *host_call_of_right(enum right r)

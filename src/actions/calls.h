@@ -204,18 +204,15 @@ struct host_call {
     host_call_fn *call;  /* NULL: it is code of the guest's own */
     enum level level;    /* the least trusted level that may call it */
     const char *alias;   /* what lists of a policy may call it besides; NULL */
-    bool scopeless;      /* as permit_need has them */
-    bool always;
     /* A list's or search's options name types, tags and keys of notes; FILTER_OR_TYPE: a text
      * in their place is a type. */
     enum { FILTER_NONE, FILTER_OPTIONS, FILTER_OR_TYPE } filter;
     struct {
-        size_t
-            usual; /* rows that it answers where no limit is given; 0: it is not told */
+        size_t usual;     /* without a limit; 0: nobody is told */
         const char *most; /* that may be asked for */
-    } rows;
-    enum right right; /* that other ways to the same ask for; RIGHT_NONE: it is no such */
-    bool inner;       /* serves what another file tells of: not told of itself */
+    } rows;               /* of a list's or search's answer */
+    enum right right;     /* that other ways to the same ask for; RIGHT_NONE */
+    bool inner;           /* serves what another file tells of: not told of itself */
     /* Its answer depends on its arguments and the notes of the vault alone: `cache: true`
      * may give an evaluation of such calls the same answer again. */
     bool steady;
@@ -223,10 +220,9 @@ struct host_call {
     /* All that it writes is a change of own_vault(), and so can be told before it is made. */
     bool reviewed;
     bool never_dry;   /* what it does cannot be tried: refused in a dry run */
-    bool names_vault; /* and changes what the list of vaults says of it */
+    bool names_vault; /* it changes what the list of vaults says of the one it names */
     bool outward;     /* it leads out of the vault: not for custom functions */
-    bool
-        asks; /* asks for permission by itself, for what it is given; here it is allowed */
+    bool asks;        /* for permission by itself, for what it is given */
     /* Tells the account what was asked for where it was not allowed; NULL: its name will do. */
     void (*refused)(struct evaluation *v, const struct json *args, struct arena *arena,
                     enum err_code outcome);
@@ -248,9 +244,9 @@ struct host_call {
 struct host_call_group {
     const struct host_call *rows;
     size_t count;
-    unsigned order;      /* among all groups, as lists show them */
-    bool in_history;     /* what they change stands in the vault's history */
-    bool names_notes;    /* who is not found is a note */
+    unsigned order;                     /* among all groups, as lists show them */
+    bool in_history, scopeless, always; /* as struct permit_need has them */
+    bool names_notes;                   /* who is not found is a note */
     const char *subject; /* a word for what they are about, of whoever asks; NULL: none */
     /* There are names NAMESPACE.x besides the rows, called as the first row is: may there be
      * this x? NULL: there are none. */

@@ -117,8 +117,6 @@ static const struct host_call rows[] = {
      "finds methods by what they do, best first",
      call_search,
      LEVEL_ZERO,
-     .scopeless = true,
-     .always = true,
      STEADY_QUESTION,
      .details =
          "Looks at names, synonyms, parameters and summaries. limit is 8, at most 50.",
@@ -129,8 +127,6 @@ static const struct host_call rows[] = {
      "tells all about a method, a namespace or a type, by name",
      call_describe,
      LEVEL_ZERO,
-     .scopeless = true,
-     .always = true,
      STEADY_QUESTION,
      .details = "Without a name: all namespaces and types.",
      .errors = "NotFound: there is nothing of that name; the message says what is near.",
@@ -138,7 +134,7 @@ static const struct host_call rows[] = {
      .words = "help docs documentation signature usage man reference types schema"},
 };
 const struct host_call_group api_calls = {
-    .order = 110, .rows = rows, .count = LENGTH(rows)};
+    .order = 110, .scopeless = true, .always = true, .rows = rows, .count = LENGTH(rows)};
 
 static const char search_api_input[] =
     "{\"type\":\"object\",\"properties\":{"

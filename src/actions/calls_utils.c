@@ -41,7 +41,6 @@ static const struct host_call rows[] = {
      "a new random id",
      NULL,
      LEVEL_ZERO,
-     .scopeless = true,
      .details = "Ten characters, letters and digits.",
      .example = "const id = utils.generateId()",
      .words = "random unique uuid uid nanoid"},
@@ -50,7 +49,6 @@ static const struct host_call rows[] = {
      "what stands inside of each [[...]] in a text",
      NULL,
      LEVEL_ZERO,
-     .scopeless = true,
      .details =
          "As written: 'type/name|label' stays whole. links.getForNote answers resolved "
          "links, and knows code blocks.",
@@ -61,7 +59,6 @@ static const struct host_call rows[] = {
      "a date as ISO 8601, or by a pattern",
      NULL,
      LEVEL_ZERO,
-     .scopeless = true,
      .details = "The pattern knows YYYY MM DD HH mm ss SSS, in UTC. Without a date: now.",
      .errors = "RangeError: what is given is no date.",
      .example = "utils.formatDate(new Date(), 'YYYY-MM-DD HH:mm')",
@@ -71,7 +68,6 @@ static const struct host_call rows[] = {
      "a title with letters, digits, spaces and hyphens only",
      NULL,
      LEVEL_ZERO,
-     .scopeless = true,
      .example = "utils.sanitizeTitle('What now? (draft)')",
      .words = "clean slug filename safe escape"},
     {{.name = "utils.progress", .sync = true},
@@ -79,7 +75,6 @@ static const struct host_call rows[] = {
      "tells whoever waits for this evaluation how far it is",
      call_progress,
      LEVEL_ZERO,
-     .scopeless = true,
      .steady = true,
      .details = "Shown by clients that asked for progress; of several quick ones after "
                 "another some are left out. It should only grow.",
@@ -88,4 +83,4 @@ static const struct host_call rows[] = {
      .words = "status percent notify bar advance tell"},
 };
 const struct host_call_group utils_calls = {
-    .order = 50, .rows = rows, .count = LENGTH(rows)};
+    .order = 50, .scopeless = true, .rows = rows, .count = LENGTH(rows)};

@@ -7,6 +7,8 @@ struct action_group {
     const struct action_row *rows;
     size_t count;
     unsigned order; /* among all groups, as lists show them */
+    action_resolve_fn
+        *resolve; /* NULL: what a call would change is all that is asked for */
 };
 
 struct check_list;

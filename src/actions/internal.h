@@ -36,6 +36,10 @@ struct tool_outcome;
 struct consent;
 typedef bool action_fn(const struct action_call *c, struct answer *out, struct err *e);
 
+/* What a call names, before a person is asked. */
+typedef bool action_resolve_fn(const struct action_call *c, struct resolved *out,
+                               struct err *e);
+
 struct action_row {
     struct action shown;
     action_fn *run;
@@ -45,8 +49,7 @@ struct action_row {
     enum level least; /* the least trusted level that has it */
     /* Which permission a person is asked for, where that is not always `needs`. */
     struct permit_need (*confirmed)(const struct action_call *c, struct permit_need need);
-    /* What it names, before a person is asked; NULL: what it would change is all. */
-    bool (*resolve)(const struct action_call *c, struct resolved *out, struct err *e);
+    action_resolve_fn *resolve; /* of its group (capability.h) */
     bool writes;
     unsigned scope;      /* of SCOPE_*: what a credential must allow besides */
     const char *vault;   /* the argument that names its vault; NULL: the caller's own */
