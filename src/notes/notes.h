@@ -187,8 +187,8 @@ bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_wri
                    struct err *e);
 
 /* ---- links -------------------------------------------------------------- */
-/* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code. It
- * leads to the note that its target identifies: by id, path, uid, title or file name,
+/* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code
+ * and HTML. It leads to the note that its target identifies: by id, path, uid, title or file name,
  * with ".md" or without, and where none is spelt so, whatever the case of ASCII letters.
  * A Markdown target is first taken as a path from the note's own folder, percent signs
  * decoded. A name that several notes have leads nowhere: it is broken, "ambiguous".
