@@ -13,7 +13,9 @@
  * Words: an id is "type/stem" (the path without ".md"; "note/stem" at the root of the
  * vault; where root X.md and note/X.md both exist, the root one has the id "X.md"). A type is
  * the first folder of the path, "note" at the root. The uid is the frontmatter's `id`. An
- * identifier is an id, uid, path, or a title that only one note has (else ERR_CONFLICT).
+ * identifier is an id, uid, path, or a title or file name that only one note has (else
+ * ERR_CONFLICT); where none is spelt so, an id, title or file name whatever the case of
+ * ASCII letters, but for the history. See resolve.h.
  *
  * Threads: safe, except open and close. */
 #pragma once
