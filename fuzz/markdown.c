@@ -69,7 +69,7 @@ static void see(void *arg, const struct link *l)
     /* Targets follow each other, but for those in the label of another. */
     size_t line = 1;
     for (const char *at = s->text.at; at < l->target.at; at++)
-        line += *at == '\n';
+        line += *at == '\n' || (*at == '\r' && at[1] != '\n');
     holds(l->line >= s->line && l->line <= line);
     holds(l->kind != LINK_WIKI || l->line == line);
     holds(l->kind != LINK_WIKI || !memchr(l->target.at, ']', l->target.n));
@@ -89,6 +89,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     struct str title = markdown_title(s.text);
     holds(is_inside(title, s.text) && is_utf8_where(title, s.text));
-    holds(!memchr(title.at, '\n', title.n) && str_eq(title, str_trim(title)));
+    holds(str_eq(title, str_trim(title)));
     return 0;
 }

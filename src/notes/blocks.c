@@ -2,9 +2,7 @@
  * matched, then new blocks are looked for, then what is left is text. */
 #include "notes/blocks.h"
 
-#include <strings.h>
-
-enum leaf { LEAF_NONE, LEAF_PARAGRAPH, LEAF_FENCE, LEAF_HTML, LEAF_CODE };
+#include "notes/html.h"
 
 struct container {
     bool is_item;  /* else a quote */
@@ -15,20 +13,20 @@ struct container {
 struct parser {
     struct str text;
     size_t at, number;
+    size_t newline; /* the next one at or behind `at`, once that is beyond the last one */
     struct str line; /* without its end */
     size_t start;    /* of the line */
     /* Where we are in the line: a byte, its column, and columns of a tab not used yet. */
     size_t i, column, left;
     struct container open[BLOCKS_DEPTH_MAX];
-    size_t depth;
-    enum leaf leaf;
+    size_t depth, deep;
+    struct block leaf; /* the one that is open */
     char fence;
     size_t fence_size;
-    int html;                         /* kind, 1 to 7 */
-    size_t paragraph, paragraph_line; /* its first byte and line */
-    struct heading *headings;
-    size_t count, capacity;
-    struct arena *arena;
+    int html; /* kind, 1 to 7 */
+    block_fn *each;
+    void *arg;
+    bool ended; /* by `each` */
 };
 
 /* ---- moving along a line ------------------------------------------------- */
@@ -148,156 +146,49 @@ static size_t mark_of(struct str s, char *mark)
     return n == s.n || is_space(s.at[n]) ? n : 0;
 }
 
-static bool starts_name(struct str s, const char *name)
+/* ---- leaves ---------------------------------------------------------------- */
+
+/* Tells of the open leaf, which is whole. */
+static void end_leaf(struct parser *p)
 {
-    size_t n = strlen(name);
-    return s.n >= n && !strncasecmp(s.at, name, n);
+    enum block_kind kind = p->leaf.kind;
+    p->leaf.deep = p->deep;
+    if (kind != BLOCK_NONE && kind != BLOCK_INDENTED && !p->ended)
+        p->ended = !p->each(p->arg, &p->leaf);
+    p->leaf.kind = BLOCK_NONE;
 }
 
-static bool is_letter(char c)
+/* The line belongs to the open leaf. */
+static void grow_leaf(struct parser *p)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    p->leaf.end = p->at;
+    p->leaf.text.n = (size_t)(p->text.at + p->at - p->leaf.text.at);
 }
 
-/* Kind 1 and 6: a tag of the list, and what may follow its name. */
-static bool is_tag_of(struct str s, const char *const *names, bool may_close)
+static void close_to(struct parser *p, size_t depth)
 {
-    if (may_close && s.n && s.at[0] == '/')
-        s.at++, s.n--;
-    for (size_t i = 0; names[i]; i++) {
-        size_t n = strlen(names[i]);
-        if (!starts_name(s, names[i]))
-            continue;
-        if (s.n == n || is_space(s.at[n]) || s.at[n] == '>' ||
-            (may_close && s.n > n + 1 && s.at[n] == '/' && s.at[n + 1] == '>'))
-            return true;
-    }
-    return false;
+    if (p->depth > depth)
+        end_leaf(p);
+    p->depth = depth;
 }
 
-static size_t skip_white(struct str s, size_t i)
-{
-    while (i < s.n && is_space(s.at[i]))
-        i++;
-    return i;
-}
+/* `matched` containers go on; the others end with whatever begins here. */
+struct place {
+    size_t matched;
+    bool all; /* that were open */
+};
 
-/* ' name = "value"' at `i`; where it ends, or `i` itself where there is none. SIZE_MAX:
- * it is broken. */
-static size_t attribute(struct str s, size_t i)
+/* Of this line, behind its white space. */
+static void begin_leaf(struct parser *p, const struct place *at, enum block_kind kind)
 {
-    size_t k = skip_white(s, i);
-    if (k == i || k >= s.n || (!is_letter(s.at[k]) && s.at[k] != '_' && s.at[k] != ':'))
-        return i;
-    while (k < s.n && (is_letter(s.at[k]) || (s.at[k] >= '0' && s.at[k] <= '9') ||
-                       (strchr("_.:-", s.at[k]) && s.at[k])))
-        k++;
-    size_t v = skip_white(s, k);
-    if (v >= s.n || s.at[v] != '=')
-        return k;
-    v = skip_white(s, v + 1);
-    if (v >= s.n)
-        return SIZE_MAX;
-    if (s.at[v] == '"' || s.at[v] == '\'') {
-        const char *end = memchr(s.at + v + 1, s.at[v], s.n - v - 1);
-        return end ? (size_t)(end + 1 - s.at) : SIZE_MAX;
-    }
-    k = v;
-    while (k < s.n && !is_space(s.at[k]) && !(strchr("\"'=<>`", s.at[k]) && s.at[k]))
-        k++;
-    return k > v ? k : SIZE_MAX;
-}
-
-/* Kind 7: one whole tag, alone on its line. */
-static bool is_lone_tag(struct str s)
-{
-    size_t i = 1;
-    bool closing = s.n > 1 && s.at[1] == '/';
-    i += closing;
-    if (i >= s.n || !is_letter(s.at[i]))
-        return false;
-    while (i < s.n &&
-           (is_letter(s.at[i]) || (s.at[i] >= '0' && s.at[i] <= '9') || s.at[i] == '-'))
-        i++;
-    for (size_t next; !closing && (next = attribute(s, i)) != i; i = next)
-        if (next == SIZE_MAX)
-            return false;
-    i = skip_white(s, i);
-    if (!closing && i < s.n && s.at[i] == '/')
-        i++;
-    if (i >= s.n || s.at[i] != '>')
-        return false;
-    return skip_white(s, i + 1) == s.n;
-}
-
-static int html_of(struct str s, bool in_paragraph)
-{
-    static const char *const raw[] = {"script", "pre", "style", "textarea", NULL};
-    static const char *const blocks[] = {
-        "address",  "article",    "aside",   "base",     "basefont", "blockquote",
-        "body",     "caption",    "center",  "col",      "colgroup", "dd",
-        "details",  "dialog",     "dir",     "div",      "dl",       "dt",
-        "fieldset", "figcaption", "figure",  "footer",   "form",     "frame",
-        "frameset", "h1",         "h2",      "h3",       "h4",       "h5",
-        "h6",       "head",       "header",  "hr",       "html",     "iframe",
-        "legend",   "li",         "link",    "main",     "menu",     "menuitem",
-        "nav",      "noframes",   "ol",      "optgroup", "option",   "p",
-        "param",    "search",     "section", "summary",  "table",    "tbody",
-        "td",       "tfoot",      "th",      "thead",    "title",    "tr",
-        "track",    "ul",         NULL};
-    if (!s.n || s.at[0] != '<')
-        return 0;
-    struct str name = {s.at + 1, s.n - 1};
-    if (is_tag_of(name, raw, false))
-        return 1;
-    if (str_starts(s, "<!--"))
-        return 2;
-    if (str_starts(s, "<?"))
-        return 3;
-    if (str_starts(s, "<![CDATA["))
-        return 5;
-    if (str_starts(s, "<!") && s.n > 2 && is_letter(s.at[2]))
-        return 4;
-    if (is_tag_of(name, blocks, true))
-        return 6;
-    return !in_paragraph && is_lone_tag(s) ? 7 : 0;
-}
-
-/* Does an HTML block of this kind end with this line? */
-static bool html_ends(int kind, struct str s)
-{
-    static const char *const raw[] = {"</script>", "</pre>", "</style>", "</textarea>"};
-    static const char *const ends[] = {NULL, NULL, "-->", "?>", ">", "]]>"};
-    if (kind >= 6)
-        return false; /* by a blank line */
-    if (kind > 1)
-        return memmem(s.at, s.n, ends[kind], strlen(ends[kind])) != NULL;
-    for (const char *c = memchr(s.at, '<', s.n); c;
-         c = memchr(c + 1, '<', s.n - (size_t)(c + 1 - s.at)))
-        for (size_t i = 0; i < LENGTH(raw); i++)
-            if (starts_name((struct str){c, s.n - (size_t)(c - s.at)}, raw[i]))
-                return true;
-    return false;
-}
-
-/* ---- headings ------------------------------------------------------------ */
-
-static bool add_heading(struct parser *p, struct heading h, struct err *e)
-{
-    if (p->depth)
-        return true;
-    if (p->count == p->capacity) {
-        size_t more = p->capacity ? 2 * p->capacity : 64;
-        struct heading *grown = arena_get(p->arena, more * sizeof *grown, e);
-        if (!grown)
-            return false;
-        if (p->count)
-            memcpy(grown, p->headings, p->count * sizeof *grown);
-        p->headings = grown;
-        p->capacity = more;
-    }
-    p->headings[p->count++] = h;
-    return true;
+    close_to(p, at->matched);
+    end_leaf(p);
+    p->leaf = (struct block){.kind = kind,
+                             .depth = p->depth,
+                             .text = rest_of(p),
+                             .start = p->start,
+                             .line = p->number};
+    grow_leaf(p);
 }
 
 static struct str atx_text(struct str s, unsigned level)
@@ -310,10 +201,39 @@ static struct str atx_text(struct str s, unsigned level)
     return closed ? str_trim((struct str){t.at, n}) : t;
 }
 
-static bool add_atx(struct parser *p, struct str s, unsigned level, struct err *e)
+static void begin_heading(struct parser *p, const struct place *at, struct str s,
+                          unsigned level)
 {
-    return add_heading(
-        p, (struct heading){level, atx_text(s, level), p->start, p->at, p->number}, e);
+    begin_leaf(p, at, BLOCK_HEADING);
+    p->leaf.level = level;
+    p->leaf.text = atx_text(s, level);
+    end_leaf(p);
+}
+
+static void begin_fence(struct parser *p, const struct place *at, struct str s, size_t n)
+{
+    begin_leaf(p, at, BLOCK_FENCE);
+    p->leaf.open = true;
+    p->leaf.text = (struct str){p->text.at + p->at, 0};
+    p->fence = s.at[0];
+    p->fence_size = n;
+}
+
+static void end_fence(struct parser *p)
+{
+    p->leaf.open = false;
+    end_leaf(p);
+}
+
+static void begin_html(struct parser *p, const struct place *at, struct str s, int kind)
+{
+    begin_leaf(p, at, BLOCK_HTML);
+    p->leaf.open = kind < 6;
+    p->html = kind;
+    /* The end may stand on the same line; a comment's not in its "<!--". */
+    struct str tail = kind == 2 ? (struct str){s.at + 2, s.n - 2} : s;
+    if (html_block_ends(kind, tail))
+        end_fence(p);
 }
 
 /* A paragraph of link definitions alone is none, and cannot be underlined. */
@@ -324,16 +244,41 @@ static bool is_definitions(struct str text)
     return close && close > t.at + 1 && t.at[1] != '^' && !memchr(t.at, '\n', t.n);
 }
 
-static bool add_setext(struct parser *p, unsigned level, struct err *e)
+static bool underlines(const struct parser *p, const struct place *at, struct str s)
 {
-    struct str text = {p->text.at + p->paragraph, p->start - p->paragraph};
-    return add_heading(
-        p,
-        (struct heading){level, str_trim(text), p->paragraph, p->at, p->paragraph_line},
-        e);
+    return p->leaf.kind == BLOCK_PARAGRAPH && at->all && underline_of(s) &&
+           !is_definitions(p->leaf.text);
 }
 
-/* ---- one line ------------------------------------------------------------ */
+static void end_setext(struct parser *p, struct str s)
+{
+    p->leaf.kind = BLOCK_HEADING;
+    p->leaf.level = underline_of(s);
+    p->leaf.text = str_trim(p->leaf.text);
+    p->leaf.end = p->at;
+    end_leaf(p);
+}
+
+/* Does a leaf take the line as it is? */
+static bool go_on(struct parser *p)
+{
+    struct str s = rest_of(p);
+    bool fence = p->leaf.kind == BLOCK_FENCE;
+    if (!fence && p->leaf.kind != BLOCK_HTML)
+        return false;
+    size_t n = fence && indent_here(p) < 4 ? run_of(s, p->fence) : 0;
+    bool closes = n >= p->fence_size && str_trim((struct str){s.at + n, s.n - n}).n == 0;
+    if (fence && closes) {
+        end_fence(p);
+        return true;
+    }
+    grow_leaf(p);
+    if (!fence && html_block_ends(p->html, s))
+        end_fence(p);
+    return true;
+}
+
+/* ---- containers ------------------------------------------------------------ */
 
 /* How many of the open containers go on with this line. */
 static size_t match_containers(struct parser *p)
@@ -361,24 +306,6 @@ static size_t match_containers(struct parser *p)
     return p->depth;
 }
 
-static void close_to(struct parser *p, size_t depth)
-{
-    if (p->depth > depth)
-        p->leaf = LEAF_NONE;
-    p->depth = depth;
-}
-
-static bool open_container(struct parser *p, struct container c, struct err *e)
-{
-    if (p->depth == BLOCKS_DEPTH_MAX)
-        return err_set(e, ERR_LIMIT,
-                       "line %zu: quotes and lists stand in each other more than %u deep",
-                       p->number, BLOCKS_DEPTH_MAX);
-    p->leaf = LEAF_NONE;
-    p->open[p->depth++] = c;
-    return true;
-}
-
 /* May the mark begin a list item here? One that interrupts a paragraph must not be
  * empty, and a number must be 1. */
 static bool may_begin(struct str s, size_t n, char mark, bool in_paragraph)
@@ -390,8 +317,9 @@ static bool may_begin(struct str s, size_t n, char mark, bool in_paragraph)
     return !empty && (!number || (n == 2 && s.at[0] == '1'));
 }
 
-static bool open_item(struct parser *p, size_t indent, size_t n, struct err *e)
+static void begin_item(struct parser *p, size_t n)
 {
+    size_t indent = indent_here(p);
     skip_columns(p, indent);
     skip_bytes(p, n);
     size_t spaces = indent_here(p);
@@ -399,204 +327,176 @@ static bool open_item(struct parser *p, size_t indent, size_t n, struct err *e)
     size_t taken = empty || spaces > 4 || spaces < 1 ? 1 : spaces;
     if (!empty || spaces)
         skip_columns(p, empty ? spaces : taken);
-    return open_container(
-        p,
-        (struct container){.is_item = true, .indent = indent + n + taken, .empty = empty},
-        e);
+    p->open[p->depth++] =
+        (struct container){.is_item = true, .indent = indent + n + taken, .empty = empty};
 }
 
-/* Does a leaf take the line as it is? */
-static bool go_on(struct parser *p)
+static void begin_quote(struct parser *p)
 {
-    struct str s = rest_of(p);
-    size_t indent = indent_here(p);
-    if (p->leaf == LEAF_FENCE) {
-        size_t n = indent < 4 ? run_of(s, p->fence) : 0;
-        if (n >= p->fence_size && str_trim((struct str){s.at + n, s.n - n}).n == 0)
-            p->leaf = LEAF_NONE;
-        return true;
-    }
-    if (p->leaf == LEAF_HTML) {
-        if (p->html >= 6 ? s.n == 0 : html_ends(p->html, s))
-            p->leaf = LEAF_NONE;
-        return true;
-    }
-    return false;
-}
-
-/* What of a line's beginnings was found. */
-enum begun { BEGUN_NOTHING, BEGUN_CONTAINER, BEGUN_LEAF };
-
-/* `matched` containers go on; the others end with whatever begins here. */
-struct place {
-    size_t matched;
-    bool all; /* that were open */
-};
-
-static bool begin_leaf(struct parser *p, const struct place *at, enum leaf leaf)
-{
-    close_to(p, at->matched);
-    p->leaf = leaf;
-    return true;
-}
-
-static bool begin_html(struct parser *p, const struct place *at, struct str s, int kind)
-{
-    /* The end may stand on the same line; a comment's not in its "<!--". */
-    struct str tail = kind == 2 ? (struct str){s.at + 2, s.n - 2} : s;
-    p->html = kind;
-    return begin_leaf(p, at, html_ends(kind, tail) ? LEAF_NONE : LEAF_HTML);
-}
-
-static bool begin_heading(struct parser *p, const struct place *at, struct str s,
-                          unsigned level, struct err *e)
-{
-    (void)begin_leaf(p, at, LEAF_NONE);
-    return add_atx(p, s, level, e);
-}
-
-static bool begin_fence(struct parser *p, const struct place *at, struct str s, size_t n)
-{
-    p->fence = s.at[0];
-    p->fence_size = n;
-    return begin_leaf(p, at, LEAF_FENCE);
-}
-
-static bool underlines(const struct parser *p, const struct place *at, struct str s)
-{
-    struct str written = {p->text.at + p->paragraph, p->start - p->paragraph};
-    return p->leaf == LEAF_PARAGRAPH && at->all && underline_of(s) &&
-           !is_definitions(written);
-}
-
-static bool end_setext(struct parser *p, struct str s, struct err *e)
-{
-    p->leaf = LEAF_NONE;
-    return add_setext(p, underline_of(s), e);
-}
-
-static bool begin_quote(struct parser *p, const struct place *at, struct err *e)
-{
-    close_to(p, at->matched);
     skip_columns(p, indent_here(p));
     skip_bytes(p, 1);
     skip_columns(p, 1);
-    return open_container(p, (struct container){0}, e);
+    p->open[p->depth++] = (struct container){0};
 }
 
-static bool begin_item(struct parser *p, const struct place *at, size_t n, struct err *e)
+static bool begin_container(struct parser *p, struct place *at, struct str s)
 {
+    char mark;
+    size_t n = 0;
+    bool quote = s.at[0] == '>', paragraph = p->leaf.kind == BLOCK_PARAGRAPH && at->all;
+    if (!quote && (!(n = mark_of(s, &mark)) || !may_begin(s, n, mark, paragraph)))
+        return false;
+    if (at->matched == BLOCKS_DEPTH_MAX) {
+        p->deep = p->deep ? p->deep : p->number;
+        return false;
+    }
     close_to(p, at->matched);
-    return open_item(p, indent_here(p), n, e);
+    end_leaf(p);
+    if (quote)
+        begin_quote(p);
+    else
+        begin_item(p, n);
+    *at = (struct place){p->depth, true};
+    return true;
 }
 
-/* The next thing that begins in the line. */
-static bool begin(struct parser *p, const struct place *at, enum begun *begun,
-                  struct err *e)
+/* ---- one line -------------------------------------------------------------- */
+
+/* A leaf that begins in the line, which is not blank. */
+static bool begin(struct parser *p, const struct place *at)
 {
     struct str s = rest_of(p);
-    bool paragraph = p->leaf == LEAF_PARAGRAPH;
+    bool paragraph = p->leaf.kind == BLOCK_PARAGRAPH;
     size_t n;
     unsigned level;
     int html;
-    char mark;
-    *begun = BEGUN_LEAF;
     /* Four columns are code; in a paragraph they are nothing but text. */
-    if (s.n && indent_here(p) > 3 && !paragraph)
-        return begin_leaf(p, at, LEAF_CODE);
-    bool plain = !s.n || indent_here(p) > 3;
-    if (!plain && (level = atx_of(s)))
-        return begin_heading(p, at, s, level, e);
-    if (!plain && (n = fence_of(s)))
-        return begin_fence(p, at, s, n);
-    if (!plain && (html = html_of(s, paragraph)))
-        return begin_html(p, at, s, html);
-    if (!plain && underlines(p, at, s))
-        return end_setext(p, s, e);
-    if (!plain && is_break(s))
-        return begin_leaf(p, at, LEAF_NONE);
-    *begun = BEGUN_CONTAINER;
-    if (!plain && s.at[0] == '>')
-        return begin_quote(p, at, e);
-    if (!plain && (n = mark_of(s, &mark)) && may_begin(s, n, mark, paragraph && at->all))
-        return begin_item(p, at, n, e);
-    *begun = BEGUN_NOTHING;
+    if (indent_here(p) > 3) {
+        if (!paragraph)
+            begin_leaf(p, at, BLOCK_INDENTED);
+        return !paragraph;
+    }
+    if ((level = atx_of(s)))
+        begin_heading(p, at, s, level);
+    else if ((n = fence_of(s)))
+        begin_fence(p, at, s, n);
+    else if ((html = html_block_begins(s, paragraph)))
+        begin_html(p, at, s, html);
+    else if (underlines(p, at, s))
+        end_setext(p, s);
+    else if (is_break(s))
+        begin_leaf(p, at, BLOCK_NONE);
+    else
+        return false;
     return true;
 }
 
 static void take_blank(struct parser *p, const struct place *at)
 {
     close_to(p, at->matched);
-    if (p->leaf == LEAF_PARAGRAPH || p->leaf == LEAF_CODE)
-        p->leaf = LEAF_NONE;
+    if (p->leaf.kind == BLOCK_PARAGRAPH || p->leaf.kind == BLOCK_INDENTED)
+        end_leaf(p);
 }
 
 /* Where a container did not match, text belongs to its paragraph all the same. */
-static void take_text(struct parser *p)
+static void take_text(struct parser *p, const struct place *at)
 {
-    if (p->leaf == LEAF_PARAGRAPH)
-        return;
-    p->leaf = LEAF_PARAGRAPH;
-    p->paragraph = p->start;
-    p->paragraph_line = p->number;
+    if (p->leaf.kind == BLOCK_PARAGRAPH)
+        grow_leaf(p);
+    else
+        begin_leaf(p, at, BLOCK_PARAGRAPH);
 }
 
-static bool take_line(struct parser *p, struct err *e)
+static void take_line(struct parser *p)
 {
     struct place at = {.matched = match_containers(p)};
     at.all = at.matched == p->depth;
     if (at.all && go_on(p))
-        return true;
-    if (p->leaf != LEAF_PARAGRAPH)
+        return;
+    if (p->leaf.kind != BLOCK_PARAGRAPH)
         close_to(p, at.matched);
-    enum begun begun = BEGUN_CONTAINER;
-    while (begun == BEGUN_CONTAINER) {
-        if (!begin(p, &at, &begun, e))
-            return false;
-        if (begun == BEGUN_CONTAINER)
-            at = (struct place){p->depth, true};
-    }
-    bool blank = is_blank(p);
-    if (begun == BEGUN_NOTHING && blank)
+    bool begun = false;
+    while (!is_blank(p) && !(begun = begin(p, &at)) && indent_here(p) < 4 &&
+           begin_container(p, &at, rest_of(p)))
+        ;
+    if (is_blank(p) && !begun)
         take_blank(p, &at);
-    else if (begun == BEGUN_NOTHING)
-        take_text(p);
-    for (size_t d = 0; d < p->depth && !(begun == BEGUN_NOTHING && blank); d++)
+    else if (!begun)
+        take_text(p, &at);
+    for (size_t d = 0; d < p->depth && (begun || !is_blank(p)); d++)
         p->open[d].empty = false;
-    return true;
 }
 
 static bool next_line(struct parser *p)
 {
-    if (p->at >= p->text.n)
+    if (p->at >= p->text.n || p->ended)
         return false;
+    const char *from = p->text.at + p->at;
+    if (p->newline < p->at || !p->number) {
+        const char *nl = memchr(from, '\n', p->text.n - p->at);
+        p->newline = nl ? (size_t)(nl - p->text.at) : p->text.n;
+    }
+    const char *cr = memchr(from, '\r', p->newline - p->at);
+    size_t end = cr ? (size_t)(cr - p->text.at) : p->newline;
     p->start = p->at;
-    size_t i = p->at;
-    while (i < p->text.n && p->text.at[i] != '\n' && p->text.at[i] != '\r')
-        i++;
-    p->line = (struct str){p->text.at + p->start, i - p->start};
-    if (i < p->text.n)
-        i += p->text.at[i] == '\r' && i + 1 < p->text.n && p->text.at[i + 1] == '\n' ? 2
-                                                                                     : 1;
-    p->at = i;
+    p->line = (struct str){from, end - p->start};
+    bool both = end + 1 == p->newline; /* "\r\n" */
+    p->at = end + (end < p->text.n) + (cr && both && p->newline < p->text.n);
     p->number++;
     p->i = p->column = p->left = 0;
+    return true;
+}
+
+void blocks_scan(struct str text, block_fn *each, void *arg)
+{
+    struct parser *p = mem_new(sizeof *p);
+    p->text = text;
+    p->each = each;
+    p->arg = arg;
+    while (next_line(p))
+        take_line(p);
+    end_leaf(p);
+    free(p);
+}
+
+/* ---- headings ---------------------------------------------------------------- */
+
+struct headings {
+    struct heading *all;
+    size_t count, capacity;
+    struct arena *arena;
+    struct err *e;
+};
+
+static bool add_heading(void *arg, const struct block *b)
+{
+    struct headings *h = arg;
+    if (b->deep)
+        return err_set(h->e, ERR_LIMIT,
+                       "line %zu: quotes and lists stand in each other more than %u deep",
+                       b->deep, BLOCKS_DEPTH_MAX);
+    if (b->kind != BLOCK_HEADING || b->depth)
+        return true;
+    if (h->count == h->capacity) {
+        struct heading *grown =
+            arena_get(h->arena, 2 * h->capacity * sizeof *grown, h->e);
+        if (!grown)
+            return false;
+        memcpy(grown, h->all, h->count * sizeof *grown);
+        h->all = grown;
+        h->capacity *= 2;
+    }
+    h->all[h->count++] = (struct heading){b->level, b->text, b->start, b->end, b->line};
     return true;
 }
 
 struct heading *blocks_headings(struct str text, struct arena *a, size_t *count,
                                 struct err *e)
 {
-    struct parser *p = mem_new(sizeof *p);
-    p->text = text;
-    p->arena = a;
-    p->headings = arena_get(a, 64 * sizeof *p->headings, e);
-    p->capacity = 64;
-    bool ok = p->headings != NULL;
-    while (ok && next_line(p))
-        ok = take_line(p, e);
-    struct heading *all = ok ? p->headings : NULL;
-    *count = p->count;
-    free(p);
-    return all;
+    struct headings h = {.capacity = 64, .arena = a, .e = e};
+    h.all = arena_get(a, h.capacity * sizeof *h.all, e);
+    if (h.all)
+        blocks_scan(text, add_heading, &h);
+    *count = h.count;
+    return e->code ? NULL : h.all;
 }

@@ -83,6 +83,13 @@ bool frontmatter_read(struct str bytes, struct arena *a, struct frontmatter *out
     return out->yml.all != NULL;
 }
 
+struct str frontmatter_skip(struct str bytes)
+{
+    struct frontmatter f = {0};
+    (void)cut(&f, bytes);
+    return f.body;
+}
+
 bool frontmatter_is_crlf(struct str text)
 {
     bool any = false;

@@ -29,6 +29,9 @@ struct frontmatter {
 bool frontmatter_read(struct str bytes, struct arena *a, struct frontmatter *out,
                       struct err *e);
 
+/* The body alone. */
+struct str frontmatter_skip(struct str bytes);
+
 struct frontmatter_change {
     struct str key;
     const struct json *value; /* null removes the key */

@@ -94,6 +94,9 @@ static const char *const migrations[] = {
     "ALTER TABLE notes ADD COLUMN cut TEXT NOT NULL DEFAULT '[]';"        /* JSON */
     "CREATE INDEX notes_by_type_and_path ON notes(type, path);"
     "DELETE FROM texts; DELETE FROM notes; UPDATE state SET version = version + 1;",
+
+    /* Titles and links stand in CommonMark's blocks: see blocks.h. All notes are read again. */
+    "DELETE FROM texts; DELETE FROM notes; UPDATE state SET version = version + 1;",
 };
 static const struct db_options options = {
     .migrations = migrations, .migration_count = LENGTH(migrations), .large_pages = true};

@@ -24,13 +24,8 @@ enum which {
     DROP_SUBNOTES,
     DROP_MEANING,
     REOPEN_CYCLES,
-    BY_PATH,
-    BY_UID,
-    BY_TITLE,
-    BY_STEM,
-    BY_ID_ANYCASE,
-    BY_TITLE_ANYCASE,
-    BY_STEM_ANYCASE,
+    BY_NAME, /* of enum resolve_way */
+    BY_NAME_LAST = BY_NAME + RESOLVE_WAYS - 1,
     IS_USED,
     SET_NAME,
     REOPEN_SUBNOTES,
@@ -74,15 +69,13 @@ static const char *const texts[WHICH_COUNT] = {
     [DROP_SUBNOTES] = "DELETE FROM subnotes WHERE parent = ?1",
     [DROP_MEANING] = "UPDATE names SET note = NULL WHERE note = ?1",
     [REOPEN_CYCLES] = "UPDATE subnotes SET state = 0 WHERE state <> 1 AND state = 2",
-    [BY_PATH] = "SELECT key FROM notes WHERE path = ?1",
-    [BY_UID] = "SELECT key FROM notes WHERE uid = ?1 LIMIT 2",
-    [BY_TITLE] = "SELECT key FROM notes WHERE title = ?1 COLLATE NOCASE AND title = ?1"
-                 " LIMIT 2",
-    [BY_STEM] = "SELECT key FROM notes WHERE stem = ?1 COLLATE NOCASE AND stem = ?1"
-                " LIMIT 2",
-    [BY_ID_ANYCASE] = "SELECT key FROM notes WHERE id = ?1 COLLATE NOCASE LIMIT 2",
-    [BY_TITLE_ANYCASE] = "SELECT key FROM notes WHERE title = ?1 COLLATE NOCASE LIMIT 2",
-    [BY_STEM_ANYCASE] = "SELECT key FROM notes WHERE stem = ?1 COLLATE NOCASE LIMIT 2",
+    [BY_NAME + RESOLVE_PATH] = RESOLVE_SQL("key", PATH, "LIMIT 2"),
+    [BY_NAME + RESOLVE_UID] = RESOLVE_SQL("key", UID, "LIMIT 2"),
+    [BY_NAME + RESOLVE_TITLE] = RESOLVE_SQL("key", TITLE, "LIMIT 2"),
+    [BY_NAME + RESOLVE_STEM] = RESOLVE_SQL("key", STEM, "LIMIT 2"),
+    [BY_NAME + RESOLVE_ID_ANYCASE] = RESOLVE_SQL("key", ID_ANYCASE, "LIMIT 2"),
+    [BY_NAME + RESOLVE_TITLE_ANYCASE] = RESOLVE_SQL("key", TITLE_ANYCASE, "LIMIT 2"),
+    [BY_NAME + RESOLVE_STEM_ANYCASE] = RESOLVE_SQL("key", STEM_ANYCASE, "LIMIT 2"),
     [IS_USED] = "SELECT EXISTS(SELECT 1 FROM links WHERE name = ?1)"
                 " OR EXISTS(SELECT 1 FROM subnotes WHERE name = ?1)",
     [SET_NAME] = "UPDATE names SET note = ?2, outcome = ?3 WHERE key = ?1",
@@ -368,63 +361,37 @@ bool linker_touch(struct linker *l, struct str path, struct str uid, struct str 
 
 /* ---- what a name means -------------------------------------------------- */
 
-/* Looks in one way: none, one or several notes. */
-static enum name_outcome look(struct linker *l, enum which w, struct str name,
-                              int64_t *note, struct err *e)
+struct meaning {
+    struct linker *linker;
+    int64_t note;
+};
+
+static enum name_outcome look(void *arg, enum resolve_way way, struct str name,
+                              struct err *e)
 {
-    struct query *q = statement(l, w, e);
+    struct meaning *m = arg;
+    struct query *q = statement(m->linker, (enum which)(BY_NAME + way), e);
     if (!q)
         return NAME_MISSING;
     query_bind_str(q, 1, name);
     enum name_outcome found = NAME_MISSING;
     if (query_next(q, e)) {
-        *note = query_int(q, 0);
+        m->note = query_int(q, 0);
         found = query_next(q, e) ? NAME_SEVERAL : NAME_FOUND;
     }
     query_again(q);
     return found;
 }
 
-/* By the file itself: "type/stem", "stem.md", and "note/stem" at the root. */
-static enum name_outcome look_for_file(struct linker *l, struct str name, int64_t *note,
-                                       struct err *e)
-{
-    bool folder = memchr(name.at, '/', name.n);
-    char path[PATH_MAX];
-    if (!folder)
-        return str_ends(name, ".md") ? look(l, BY_PATH, name, note, e) : NAME_MISSING;
-    if (name.n + 4 > sizeof path)
-        return NAME_MISSING;
-    memcpy(path, name.at, name.n);
-    memcpy(path + name.n, ".md", 3);
-    struct str whole = {path, name.n + 3}, inner = {path + 5, whole.n - 5};
-    enum name_outcome found = look(l, BY_PATH, whole, note, e);
-    bool at_root = !found && str_starts(whole, "note/") && name_at_root(inner);
-    return at_root ? look(l, BY_PATH, inner, note, e) : found;
-}
-
 enum name_outcome linker_find(struct linker *l, struct str name, int64_t *note,
                               struct err *e)
 {
-    enum name_outcome found = look_for_file(l, name, note, e);
-    if (found || e->code)
-        return found;
-    bool folder = memchr(name.at, '/', name.n);
-    struct str stem = {name.at, name.n - (str_ends(name, ".md") ? 3 : 0)};
-    const struct {
-        enum which way;
-        struct str name; /* empty: cannot be found this way */
-    } ways[] = {
-        {BY_UID, name},
-        {BY_TITLE, name},
-        {BY_STEM, folder ? STR("") : stem},
-        {BY_ID_ANYCASE, folder ? name : STR("")},
-        {BY_TITLE_ANYCASE, name},
-        {BY_STEM_ANYCASE, folder ? STR("") : stem},
-    };
-    for (size_t i = 0; i < LENGTH(ways) && !found && !e->code; i++)
-        if (ways[i].name.n)
-            found = look(l, ways[i].way, ways[i].name, note, e);
+    struct meaning m = {l, 0};
+    enum name_outcome found = resolve_file(look, &m, name, e);
+    if (!found && !e->code)
+        found = resolve_name(look, &m, name, true, e);
+    if (found)
+        *note = m.note;
     return found;
 }
 

@@ -10,14 +10,8 @@
 #pragma once
 #include "db/db.h"
 #include "notes/markdown.h"
+#include "notes/resolve.h"
 #include "notes/vault.h"
-
-/* The column `outcome` of a name. */
-enum name_outcome {
-    NAME_MISSING, /* no note is called so */
-    NAME_FOUND,
-    NAME_SEVERAL, /* more than one is */
-};
 
 /* The column `state` of a subnote. */
 enum subnote_state {

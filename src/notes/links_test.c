@@ -245,6 +245,56 @@ static const char *everything(void)
     return arena_printf(arena, &e, "%s", buf_cz(&b));
 }
 
+/* The same note for each of the ways to name it, whoever asks. */
+static void a_name_means_the_same_to_links_and_calls(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(full("a"), 0755), 0);
+    put("a/Plan.md", "---\nid: U1\ntitle: The Plan\n---\nx\n");
+    put("Two.md", "x\n");
+    static const char *const rows[][2] = {
+        {"a/Plan", "a/Plan"},
+        {"a/Plan.md", "a/Plan"},
+        {"Plan.md", "a/Plan"},
+        {"U1", "a/Plan"},
+        {"The Plan", "a/Plan"},
+        {"Plan", "a/Plan"},
+        {"plan", "a/Plan"},
+        {"the plan", "a/Plan"},
+        {"A/plan", "a/Plan"},
+        {"A/plan.md", "a/Plan"},
+        {"plan.md", "a/Plan"},
+        {"note/Two", "note/Two"},
+        {"note/Two.md", "note/Two"},
+        {"Two.md", "note/Two"},
+        {"NOTE/two", "note/Two"},
+        {"u1", NULL},
+        {"a/Two", NULL},
+    };
+    struct err e = {0};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        put("Z.md", arena_printf(arena, &e, "[[%s]]", rows[i][0]));
+        const struct json *got = call(notes_get, "'%s'", rows[i][0]);
+        const struct json *link =
+            json_at(json_get(call(links_get_for_note, "'Z.md'"), "outgoing_internal"), 0);
+        const char *leads = text(link, "target_note_id"), *want = rows[i][1];
+        if (!want ? json_is(got, JSON_OBJECT) || leads[0]
+                  : strcmp(text(got, "id"), want) != 0 || strcmp(leads, want) != 0)
+            fail_msg("%s is \"%s\", and leads to \"%s\"", rows[i][0],
+                     want ? text(got, "id") : "", leads);
+        if (want)
+            (void)call(
+                notes_update,
+                "{'identifier': '%s', 'content': 'y', 'force': true, 'dry_run': true}",
+                rows[i][0]);
+    }
+    refused(ERR_NOT_FOUND, notes_history, "'A/plan'"); /* the past's names are as spelt */
+    put("b/PLAN.md", "x\n");
+    put("b/PLan.md", "x\n");
+    refused(ERR_CONFLICT, notes_delete, "{'identifier': 'plan', 'confirm': true}");
+    assert_string_equal(text(call(notes_get, "'PLAN'"), "id"), "b/PLAN");
+}
+
 static void no_order_of_events_makes_a_difference(void **state)
 {
     (void)state;
@@ -551,6 +601,7 @@ int main(void)
         T(a_name_of_several_notes_is_broken),
         T(links_follow_what_happens_to_notes),
         T(an_index_made_anew_says_the_same),
+        T(a_name_means_the_same_to_links_and_calls),
         T(no_order_of_events_makes_a_difference),
         T(files_that_are_no_notes_are_not_broken),
         T(unicode_and_crlf_make_no_difference),

@@ -1,40 +1,32 @@
 #include "notes/markdown.h"
 
+#include "notes/blocks.h"
+#include "notes/html.h"
+
 const char *link_kind_name(enum link_kind kind)
 {
     static const char *const names[] = {"wiki", "markdown", "external"};
     return names[kind];
 }
 
-/* ---- lines -------------------------------------------------------------- */
+/* ---- the title ---------------------------------------------------------- */
 
-#define LISTS_MAX 16
-
-/* Walks a text line by line and knows what is code. */
-struct scan {
-    struct str text;
-    size_t at;
-    size_t number; /* of the line, from 1 */
-    char fence;    /* '`' or '~' inside a fenced block, else 0 */
-    size_t fence_length, fence_quotes, fence_base;
-    size_t lists[LISTS_MAX]; /* where the contents of the open list items begin */
-    size_t list_count;
-    size_t quotes;
-    bool in_paragraph;
-    /* the line */
-    struct str line;    /* whole, without its end */
-    struct str content; /* behind quote marks, list marks and indentation */
-    bool blank, code, heading;
-    bool starts; /* begins a block of its own */
-};
-
-/* Steps over spaces and tabs; *column counts tabs as up to four. */
-static size_t skip_indent(struct str line, size_t i, size_t *column)
+static bool take_title(void *arg, const struct block *b)
 {
-    for (; i < line.n && (line.at[i] == ' ' || line.at[i] == '\t'); i++)
-        *column = line.at[i] == '\t' ? (*column / 4 + 1) * 4 : *column + 1;
-    return i;
+    struct str *title = arg;
+    if (b->kind == BLOCK_HEADING && b->level == 1 && !b->depth)
+        *title = b->text;
+    return !title->n;
 }
+
+struct str markdown_title(struct str text)
+{
+    struct str title = STR("");
+    blocks_scan(text, take_title, &title);
+    return title;
+}
+
+/* ---- links in a run of text --------------------------------------------- */
 
 static size_t run_of(struct str s, size_t i, char c)
 {
@@ -49,213 +41,6 @@ static struct str rest(struct str s, size_t i)
     return (struct str){s.at + i, s.n - i};
 }
 
-static bool is_blank(struct str s)
-{
-    return str_trim(s).n == 0;
-}
-
-/* Takes at most `max` quote marks from the head of the line. */
-static size_t take_quotes(struct str line, size_t max, size_t *column, size_t *count)
-{
-    size_t i = 0;
-    *count = 0;
-    while (*count < max) {
-        size_t c = *column;
-        size_t k = skip_indent(line, i, &c);
-        if (k >= line.n || line.at[k] != '>' || c - *column > 3)
-            break;
-        i = k + 1;
-        *column = c + 1;
-        if (i < line.n && line.at[i] == ' ') {
-            i++;
-            (*column)++;
-        }
-        ++*count;
-    }
-    return i;
-}
-
-/* Bytes of the list mark at `i`, 0 if there is none. */
-static size_t list_mark(struct str s, size_t i)
-{
-    size_t n = i;
-    while (n < s.n && n - i < 9 && s.at[n] >= '0' && s.at[n] <= '9')
-        n++;
-    if (n > i)
-        n += n < s.n && (s.at[n] == '.' || s.at[n] == ')') ? 1 : i - n;
-    else if (i < s.n && strchr("-*+", s.at[i]) && s.at[i])
-        n++;
-    if (n == i || (n < s.n && s.at[n] != ' ' && s.at[n] != '\t'))
-        return 0;
-    return n - i;
-}
-
-/* Length of the fence that opens at `i`, 0 if there is none. */
-static size_t fence_at(struct str s, size_t i)
-{
-    if (i >= s.n || (s.at[i] != '`' && s.at[i] != '~'))
-        return 0;
-    size_t n = run_of(s, i, s.at[i]);
-    bool tick = s.at[i] == '`';
-    return n >= 3 && !(tick && memchr(s.at + i + n, '`', s.n - i - n)) ? n : 0;
-}
-
-/* Inside a fenced block. false: the block's container ended, the line is new. */
-static bool fenced_line(struct scan *s)
-{
-    size_t column = 0, quotes;
-    size_t i = take_quotes(s->line, s->fence_quotes, &column, &quotes);
-    bool blank = is_blank(rest(s->line, i));
-    size_t start = column;
-    i = skip_indent(s->line, i, &column);
-    if (quotes < s->fence_quotes ||
-        (!blank && s->fence_base &&
-         column - (s->fence_quotes ? start : 0) < s->fence_base)) {
-        s->fence = 0;
-        return false;
-    }
-    size_t n = run_of(s->line, i, s->fence);
-    if (n >= s->fence_length && is_blank(rest(s->line, i + n)))
-        s->fence = 0;
-    s->code = true;
-    return true;
-}
-
-static void drop_lists(struct scan *s, size_t column)
-{
-    while (s->list_count && s->lists[s->list_count - 1] > column)
-        s->list_count--;
-}
-
-static size_t base_of(const struct scan *s)
-{
-    return s->list_count ? s->lists[s->list_count - 1] : 0;
-}
-
-/* Steps over the marks of list items, opening them. */
-static size_t take_lists(struct scan *s, size_t i, size_t *column)
-{
-    for (;;) {
-        size_t mark = list_mark(s->line, i);
-        if (!mark || *column - base_of(s) > 3 || s->list_count == LISTS_MAX)
-            return i;
-        size_t after = *column + mark, inner = after;
-        size_t k = skip_indent(s->line, i + mark, &inner);
-        /* Five spaces and more: the content is indented code. */
-        bool code = inner - after > 4 || k == s->line.n;
-        s->lists[s->list_count++] = code ? after + 1 : inner;
-        s->starts = true;
-        s->in_paragraph = false;
-        *column = inner;
-        i = k;
-        if (code)
-            return i;
-    }
-}
-
-static void open_line(struct scan *s)
-{
-    size_t column = 0, quotes;
-    size_t i = take_quotes(s->line, SIZE_MAX, &column, &quotes);
-    if (quotes != s->quotes) {
-        s->starts = true;
-        s->in_paragraph = s->in_paragraph && quotes < s->quotes; /* lazy */
-        s->list_count = 0;
-    }
-    s->quotes = quotes;
-    size_t outside = quotes ? column : 0;
-    i = skip_indent(s->line, i, &column);
-    column -= outside;
-    s->content = rest(s->line, i);
-    if (i == s->line.n) {
-        s->blank = true;
-        s->in_paragraph = false;
-        return;
-    }
-    bool item = list_mark(s->line, i) > 0;
-    if (!s->in_paragraph || item)
-        drop_lists(s, column);
-    if (column >= base_of(s) + 4 && !s->in_paragraph) {
-        s->code = true;
-        return;
-    }
-    i = take_lists(s, i, &column);
-    s->content = rest(s->line, i);
-    if (column >= base_of(s) + 4 && !s->in_paragraph) {
-        s->code = true;
-        return;
-    }
-    size_t fence = fence_at(s->line, i);
-    if (fence) {
-        s->fence = s->line.at[i];
-        s->fence_length = fence;
-        s->fence_quotes = quotes;
-        s->fence_base = base_of(s);
-        s->code = true;
-        s->in_paragraph = false;
-        return;
-    }
-    size_t marks = run_of(s->content, 0, '#');
-    s->heading = marks >= 1 && marks <= 6 &&
-                 (marks == s->content.n || s->content.at[marks] == ' ' ||
-                  s->content.at[marks] == '\t');
-    s->starts = s->starts || s->heading || !s->in_paragraph;
-    s->in_paragraph = !s->heading;
-}
-
-static bool next_line(struct scan *s)
-{
-    if (s->at >= s->text.n)
-        return false;
-    const char *start = s->text.at + s->at;
-    const char *nl = memchr(start, '\n', s->text.n - s->at);
-    size_t n = nl ? (size_t)(nl - start) : s->text.n - s->at;
-    s->at += n + (nl != NULL);
-    s->number++;
-    if (n && start[n - 1] == '\r')
-        n--;
-    s->line = (struct str){start, n};
-    s->blank = s->code = s->heading = s->starts = false;
-    s->content = s->line;
-    if (!s->fence || !fenced_line(s))
-        open_line(s);
-    return true;
-}
-
-/* ---- the title ---------------------------------------------------------- */
-
-/* "# Title ##" without its marks. */
-static struct str heading_text(struct str content)
-{
-    struct str t = str_trim(rest(content, 1));
-    size_t n = t.n;
-    while (n && t.at[n - 1] == '#')
-        n--;
-    bool closed = n == 0 || t.at[n - 1] == ' ' || t.at[n - 1] == '\t';
-    return closed ? str_trim((struct str){t.at, n}) : t;
-}
-
-struct str markdown_title(struct str text)
-{
-    struct scan s = {.text = text};
-    struct str paragraph = STR(""); /* of one line so far */
-    while (next_line(&s)) {
-        bool outer = !s.quotes && !s.list_count && !s.code && !s.blank;
-        if (outer && s.heading && run_of(s.content, 0, '#') == 1) {
-            struct str t = heading_text(s.content);
-            if (t.n)
-                return t;
-        }
-        struct str c = str_trim(s.content);
-        if (outer && paragraph.n && !s.starts && run_of(c, 0, '=') == c.n)
-            return paragraph;
-        paragraph = outer && s.starts && !s.heading ? c : STR("");
-    }
-    return STR("");
-}
-
-/* ---- links in a run of text --------------------------------------------- */
-
 #define WIKI_MAX 1000   /* bytes between [[ and ]] */
 #define LABEL_MAX 2000  /* bytes of a label */
 #define TARGET_MAX 2048 /* bytes of a target */
@@ -263,7 +48,8 @@ struct str markdown_title(struct str text)
 #define TICKS_MAX 64    /* longer runs of backticks never close */
 
 struct finder {
-    struct str s;   /* the run: a paragraph, a heading */
+    struct str s; /* the run: a paragraph, a heading */
+    bool heading;
     size_t line;    /* of its first byte */
     size_t counted; /* bytes of it that `line` has been moved over */
     size_t found, most;
@@ -272,6 +58,7 @@ struct finder {
     void (*each)(void *arg, const struct link *l);
     void *arg;
     size_t no_ticks[TICKS_MAX + 1]; /* from here on no run of this length, + 1 */
+    unsigned endless;               /* of html_inline() */
 };
 
 static struct str part(const struct finder *f, size_t from, size_t to)
@@ -285,8 +72,10 @@ static void found(struct finder *f, size_t at, struct str target, struct str lab
     if (f->found == f->most || target.n == 0)
         return;
     f->found++;
-    for (; f->counted < at; f->counted++)
-        f->line += f->s.at[f->counted] == '\n';
+    for (; f->counted < at; f->counted++) {
+        char c = f->s.at[f->counted];
+        f->line += c == '\n' || (c == '\r' && f->s.at[f->counted + 1] != '\n');
+    }
     struct link l = {target, str_trim(label), kind, f->line, f->image};
     f->each(f->arg, &l);
 }
@@ -344,7 +133,7 @@ static size_t wiki_link(struct finder *f, size_t i)
 {
     size_t from = i + 2, to = from;
     while (to < f->s.n && to - from < WIKI_MAX && f->s.at[to] != '\n' &&
-           f->s.at[to] != ']' && f->s.at[to] != '[')
+           f->s.at[to] != '\r' && f->s.at[to] != ']' && f->s.at[to] != '[')
         to++;
     if (to + 1 >= f->s.n || f->s.at[to] != ']' || f->s.at[to + 1] != ']')
         return 0;
@@ -363,15 +152,15 @@ static size_t wiki_link(struct finder *f, size_t i)
     return to + 2;
 }
 
-/* The ']' that belongs to the '[' at `i`. */
-static size_t closing_bracket(const struct finder *f, size_t i)
+/* The ']' that belongs to the '[' at `i`, in which at most `nested` stand in each other. */
+static size_t closing_bracket(const struct finder *f, size_t i, size_t nested)
 {
     size_t depth = 0;
     for (size_t k = i; k < f->s.n && k - i < LABEL_MAX; k++) {
         char c = f->s.at[k];
         if (c == '\\')
             k++;
-        else if (c == '[' && ++depth > NESTED_MAX)
+        else if (c == '[' && ++depth > nested)
             return 0;
         else if (c == ']' && --depth == 0)
             return k;
@@ -443,7 +232,7 @@ static void label_images(struct finder *f, size_t from, size_t to)
 /* [label](target "title"); `image` ones are told of where they are wanted. */
 static size_t inline_link(struct finder *f, size_t i, bool image)
 {
-    size_t close = closing_bracket(f, i);
+    size_t close = closing_bracket(f, i, NESTED_MAX);
     if (!close || close + 1 >= f->s.n || f->s.at[close + 1] != '(')
         return 0;
     struct str target;
@@ -469,7 +258,7 @@ static size_t inline_link(struct finder *f, size_t i, bool image)
 /* [label]: target, at the head of a run. */
 static size_t definition(struct finder *f, size_t i)
 {
-    size_t close = closing_bracket(f, i);
+    size_t close = closing_bracket(f, i, 1);
     if (!close || close + 1 >= f->s.n || f->s.at[close + 1] != ':' ||
         f->s.at[i + 1] == '^')
         return 0;
@@ -492,6 +281,12 @@ static size_t autolink(struct finder *f, size_t i)
         return 0;
     found(f, i, part(f, i + 1, k), part(f, i + 1, k), LINK_EXTERNAL);
     return k + 1;
+}
+
+static size_t html(struct finder *f, size_t i)
+{
+    size_t n = html_inline(part(f, i, f->s.n), &f->endless);
+    return n ? i + n : 0;
 }
 
 static size_t bare_address(struct finder *f, size_t i)
@@ -527,19 +322,25 @@ static size_t bracket(struct finder *f, size_t i)
         end = wiki_link(f, i);
     if (!end)
         end = inline_link(f, i, false);
-    bool heads_line = i == 0 || f->s.at[i - 1] == '\n';
-    return end || !heads_line ? end : definition(f, i);
+    bool heads_line = i == 0 || f->s.at[i - 1] == '\n' || f->s.at[i - 1] == '\r';
+    return end || f->heading || !heads_line ? end : definition(f, i);
 }
 
 /* With what something may begin that find_in() looks at. */
 static const bool begins[256] = {['\\'] = true, ['`'] = true, ['['] = true,
                                  ['!'] = true,  ['<'] = true, ['h'] = true};
 
-static void find_in(struct finder *f, struct str run, size_t line)
+static bool find_in(void *arg, const struct block *b)
 {
+    struct finder *f = arg;
+    struct str run = b->text;
+    if (b->kind != BLOCK_PARAGRAPH && b->kind != BLOCK_HEADING)
+        return true;
     f->s = run;
-    f->line = line;
+    f->heading = b->kind == BLOCK_HEADING;
+    f->line = b->line;
     f->counted = 0;
+    f->endless = 0;
     memset(f->no_ticks, 0, sizeof f->no_ticks);
     for (size_t i = 0; i < run.n && f->found < f->most;) {
         size_t end = 0, step = 1;
@@ -565,6 +366,7 @@ static void find_in(struct finder *f, struct str run, size_t line)
             break;
         case '<':
             end = autolink(f, i);
+            end = end ? end : html(f, i);
             break;
         case 'h':
             end = bare_address(f, i);
@@ -574,6 +376,7 @@ static void find_in(struct finder *f, struct str run, size_t line)
         }
         i = end ? end : i + step;
     }
+    return f->found < f->most;
 }
 
 /* ---- links of a text ---------------------------------------------------- */
@@ -581,31 +384,12 @@ static void find_in(struct finder *f, struct str run, size_t line)
 static void find_links(struct str text, size_t most, bool images,
                        void (*each)(void *arg, const struct link *l), void *arg)
 {
-    struct scan s = {.text = text};
     struct finder *f = mem_new(sizeof *f);
     f->each = each;
     f->arg = arg;
     f->most = most;
     f->images = images;
-    struct str run = STR("");
-    size_t run_line = 0;
-    bool more = true;
-    while (more && f->found < f->most) {
-        more = next_line(&s);
-        bool plain = more && !s.blank && !s.code;
-        if (run.n && (!plain || s.starts)) {
-            find_in(f, run, run_line);
-            run.n = 0;
-        }
-        if (!plain)
-            continue;
-        if (run.n == 0) {
-            run = s.content;
-            run_line = s.number;
-        } else {
-            run.n = (size_t)(s.line.at + s.line.n - run.at);
-        }
-    }
+    blocks_scan(text, find_in, f);
     free(f);
 }
 

@@ -1,8 +1,8 @@
 /* notes/markdown.h - what the index needs of Markdown: the title and the links.
  *
- * No renderer: knows enough of CommonMark 0.31 to pass over code (fenced, indented,
- * inline) and to find [[wiki]] links, [inline](links), <autolinks>, bare URLs and
- * [reference]: definitions. Linear in the text's length, whatever the text.
+ * No renderer: in the paragraphs and headings of CommonMark 0.31.2 (blocks.h) it finds
+ * [[wiki]] links, [inline](links), <autolinks>, bare URLs and [reference]: definitions, and
+ * passes over code and HTML. Linear in the text's length, whatever the text.
  * Threads: safe. Private to the room notes.
  */
 #pragma once
@@ -39,7 +39,8 @@ void markdown_links(struct str text, void (*each)(void *arg, const struct link *
 void markdown_targets(struct str text, void (*each)(void *arg, const struct link *l),
                       void *arg);
 
-/* The text of the first heading of level 1; empty if there is none. */
+/* The text of the first heading of level 1, which may have several lines; empty if there
+ * is none. */
 struct str markdown_title(struct str text);
 
 /* Appends the path that a LINK_MARKDOWN's target means, seen from the note `from`:

@@ -89,6 +89,39 @@ static void code_is_passed_over(void **state)
     assert_links("``` a`b\n[[x]]", "w2:x|x;");
 }
 
+/* Where blocks begin and end is told in section_test.c; here, that links and titles stand
+ * in the same ones. */
+static void blocks_are_those_of_commonmark(void **state)
+{
+    (void)state;
+    assert_links("<!--\n[[hidden]]\n-->\n[[seen]]", "w4:seen|seen;");
+    assert_links("<pre>\n\n[[h]]\n</pre>\n<script>\n\n[[h]]\n</script>", "");
+    assert_links("<div>\n[[h]]\n\n[[s]]", "w4:s|s;");
+    assert_links("para\n    ```\n[[x]]", "w3:x|x;");
+    assert_links("```\n    ```\n[[hidden]]\n```\n[[seen]]", "w5:seen|seen;");
+    assert_links("* * *\n    [[h]]", "");
+    assert_links("- a\n***\n      [[h]]", "");
+    assert_links("a\n---\n    [[h]]", "");
+    assert_links("- > ```\n  > [[h]]\n  > ```\n", "");
+    assert_links("para\n2.     [[x]]", "w2:x|x;");
+    assert_links(">\t[[s]]\n>\n>\t\t[[h]]", "w1:s|s;");
+    assert_links("a\r# [[b]]\r\r[[c\rd]] [[e]]", "w2:b|b;w5:e|e;");
+    assert_links("# [a]: b\n\n[a]: b", "m3:b|a;");
+}
+
+static void html_is_passed_over(void **state)
+{
+    (void)state;
+    assert_links("a <!-- [[h]] --> [[s]]", "w1:s|s;");
+    assert_links("a <!-- [[h]]\n[[h]] -- > --> [[s]]", "w2:s|s;");
+    assert_links("a <!--> [[s]] <!---> [[t]] -->", "w1:s|s;w1:t|t;");
+    assert_links("a <!-- [[s]]\n\nb --> [[t]]", "w1:s|s;w3:t|t;");
+    assert_links("a <? [[h]] ?> <!X [[h]]> <![CDATA[ [[h]]> ]]> [[s]]", "w1:s|s;");
+    assert_links("a <b c='[[h]]' d=\"http://h\" e=f g/> </b> [[s]]", "w1:s|s;");
+    assert_links("a <b c='[[s]]'d> < b c='[[t]]'>", "w1:s|s;w1:t|t;");
+    assert_links("a `<b c='` [[s]] '>", "w1:s|s;");
+}
+
 static void line_numbers_count_every_line(void **state)
 {
     (void)state;
@@ -116,6 +149,10 @@ static void the_title_is_the_first_heading_of_level_one(void **state)
         {"#\ttab\n", "tab"},
         {"", ""},
         {"   # three\n", "three"},
+        {"<!--\n# No\n-->\n\n# Yes", "Yes"},
+        {"Foo\nbar\n===", "Foo\nbar"},
+        {"a\r# b", "b"},
+        {"a\n    # no\n- b\n# yes", "yes"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct str t = markdown_title(str_of(rows[i].text));
@@ -155,11 +192,36 @@ static void targets_are_resolved_inside_the_vault(void **state)
 static void hostile_text_takes_no_longer(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"[",  "[[",  "[a](",    "`",       "``a`",
-                                        "<",  "<a:", "![",      "[a](b '", "> ",
-                                        "- ", "h",   "http://", "[a]:",    "\\",
-                                        "*",  "(",   "[a](<",   "`` ` ",   "\t",
-                                        "1. "};
+    static const char *const parts[] = {"[",
+                                        "[[",
+                                        "[a](",
+                                        "`",
+                                        "``a`",
+                                        "<",
+                                        "<a:",
+                                        "![",
+                                        "[a](b '",
+                                        "> ",
+                                        "- ",
+                                        "h",
+                                        "http://",
+                                        "[a]:",
+                                        "\\",
+                                        "*",
+                                        "(",
+                                        "[a](<",
+                                        "`` ` ",
+                                        "\t",
+                                        "1. ",
+                                        "a <!--",
+                                        "a <?",
+                                        "a <!a",
+                                        "a <![CDATA[",
+                                        "<a b=\"",
+                                        "<a b='\" c=\"",
+                                        "<a b='<a c=\"' d=\"",
+                                        "\r",
+                                        "- > "};
     for (size_t i = 0; i < LENGTH(parts); i++) {
         scoped_buf struct buf b, found;
         buf_init(&b, 8u << 20);
@@ -202,6 +264,8 @@ int main(void)
         cmocka_unit_test(markdown_links_are_found),
         cmocka_unit_test(an_endless_address_is_cut_between_characters),
         cmocka_unit_test(code_is_passed_over),
+        cmocka_unit_test(blocks_are_those_of_commonmark),
+        cmocka_unit_test(html_is_passed_over),
         cmocka_unit_test(line_numbers_count_every_line),
         cmocka_unit_test(the_title_is_the_first_heading_of_level_one),
         cmocka_unit_test(targets_are_resolved_inside_the_vault),

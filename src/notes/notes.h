@@ -13,7 +13,9 @@
  * Words: an id is "type/stem" (the path without ".md"; "note/stem" at the root of the
  * vault; where root X.md and note/X.md both exist, the root one has the id "X.md"). A type is
  * the first folder of the path, "note" at the root. The uid is the frontmatter's `id`. An
- * identifier is an id, uid, path, or a title that only one note has (else ERR_CONFLICT).
+ * identifier is an id, uid, path, or a title or file name that only one note has (else
+ * ERR_CONFLICT); where none is spelt so, an id, title or file name whatever the case of
+ * ASCII letters, but for the history. See resolve.h.
  *
  * Threads: safe, except open and close. */
 #pragma once
@@ -191,8 +193,8 @@ bool notes_nearest(struct vault *v, struct str name, size_t max, struct json_wri
                    struct err *e);
 
 /* ---- links -------------------------------------------------------------- */
-/* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code. It
- * leads to the note that its target identifies: by id, path, uid, title or file name,
+/* A link is a [[wiki link]] or a [Markdown](link) in a note's body, outside of code
+ * and HTML. It leads to the note that its target identifies: by id, path, uid, title or file name,
  * with ".md" or without, and where none is spelt so, whatever the case of ASCII letters.
  * A Markdown target is first taken as a path from the note's own folder, percent signs
  * decoded. A name that several notes have leads nowhere: it is broken, "ambiguous".

@@ -129,8 +129,9 @@ static struct db *open_past(struct vault *v, struct str identifier, int64_t *key
     char path[PATH_MAX];
     bool there;
     history_settle(v->history);
-    /* A title that two notes have is a conflict; none is the past's to know. */
-    if (!vault_resolve(v, identifier, path, &there, e))
+    /* A title that two notes have is a conflict; none is the past's to know, where a note may
+     * be whose name differs only in case from one that is there. */
+    if (!vault_find(v, NULL, identifier, false, path, &there, e))
         return NULL;
     struct db *db = history_read(v->history, none, e);
     *none = *none && there;
@@ -379,7 +380,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
     struct note now;
     scoped_buf struct buf bytes;
     buf_init(&bytes, NOTE_SIZE_MAX + 4096);
-    if (!write_find(c, v, r->identifier, path, &there, e) ||
+    if (!write_find(c, v, r->identifier, false, path, &there, e) ||
         !old_bytes(c, v, r, there, path, &bytes, e) ||
         (there && (!change_read(c, path, &now, &there, e) ||
                    !write_check_guard(v, &r->guard, &now, e))) ||

@@ -94,6 +94,10 @@ static void a_title_is_changed_where_it_stands(void **state)
     assert_string_equal(text(call(notes_get, "'New.md'"), "title"), "New?");
     rename_to("B.md", "Other");
     assert_string_equal(file("Other.md"), "Other\n===\n");
+    put("E.md", "Two\nlines\n===\nx\n");
+    assert_string_equal(text(call(notes_get, "'E.md'"), "title"), "Two lines");
+    rename_to("E.md", "One");
+    assert_string_equal(file("One.md"), "One\n===\nx\n");
     /* The heading cannot hold it: the closing marks would be cut off. */
     rename_to("C.md", "C #");
     assert_string_equal(text(call(notes_get, "'C.md'"), "title"), "C #");

@@ -246,6 +246,12 @@ static void a_description_that_a_person_wrote_is_read(void **state)
         "[]", true, NULL);
     assert_parts("## Metadata Schema\n```\n## Purpose\n```\n## Purpose\nP\n", "P", "[]",
                  false, NULL);
+    assert_parts("---\na: 1\n---\nWhat for.\n<!--\n## Purpose\nno\n-->\n",
+                 "What for.\n<!--\n## Purpose\nno\n-->", "[]", false, NULL);
+    assert_parts("Purpose\n---\nP\n\n ## Instructions ##\n````\n```\n## x\n````", "P",
+                 "\"````\\n```\\n## x\\n````\"", false, NULL);
+    assert_parts("## Schema\n~~~ json\n{\"properties\":{\"a\":{}}}\n```\n~~~~\n", "",
+                 "[]", false, "JSON");
     assert_parts("## Metadata Schema\n```json\n{\"properties\":\n```\n", "", "[]", false,
                  "JSON");
     assert_parts("## Metadata Schema\n{\"properties\":{\"a\":{\"type\":\"x\"}}}\n", "",
@@ -282,7 +288,10 @@ static void a_text_cannot_break_out_of_its_section(void **state)
                                       "\"```\\ncode\"",
                                       "[\"a\", 1]",
                                       "7",
-                                      "[\"ok\\n~~~\"]"};
+                                      "[\"ok\\n~~~\"]",
+                                      "\"````\\n```\"",
+                                      "\"Purpose\\n---\"",
+                                      "\"see <!--\\n\\n<!-- here\""};
     for (size_t i = 0; i < LENGTH(bad); i++) {
         struct err e = {0};
         scoped_buf struct buf out;

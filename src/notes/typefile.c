@@ -3,56 +3,18 @@
 
 #include <strings.h>
 
+#include "notes/blocks.h"
+#include "notes/frontmatter.h"
 #include "notes/schema.h"
-#include "notes/yml.h"
 
-/* ---- lines ---------------------------------------------------------------- */
-
-struct lines {
-    struct str left;
-    struct str line; /* the current one, without its end */
-    const char *at;  /* where it begins */
-    bool in_code;    /* also of the fence's own lines */
-    char fence;      /* 0: none is open */
-};
-
-static bool is_fence(struct str line, char *fence)
+static bool next_line(struct str *left, struct str *line)
 {
-    line = str_trim(line);
-    if (!str_starts(line, "```") && !str_starts(line, "~~~"))
-        return false;
-    *fence = line.at[0];
-    return true;
-}
-
-static bool next_line(struct lines *l)
-{
-    if (!l->left.n)
-        return false;
-    const char *nl = memchr(l->left.at, '\n', l->left.n);
-    size_t n = nl ? (size_t)(nl - l->left.at) : l->left.n;
-    l->at = l->left.at;
-    l->line = (struct str){l->left.at, n};
-    n += nl != NULL;
-    l->left = (struct str){l->left.at + n, l->left.n - n};
-    char fence = 0;
-    l->in_code = l->fence != 0;
-    if (is_fence(l->line, &fence) && (!l->fence || fence == l->fence)) {
-        l->fence = l->fence ? 0 : fence;
-        l->in_code = true;
-    }
-    return true;
-}
-
-/* The heading's level, 1 or 2, and its text; 0: it is none. */
-static int heading(const struct lines *l, struct str *text)
-{
-    struct str s = l->line;
-    int level = str_starts(s, "# ") ? 1 : str_starts(s, "## ") ? 2 : 0;
-    if (l->in_code || !level)
-        return 0;
-    *text = str_trim((struct str){s.at + level, s.n - (size_t)level});
-    return level;
+    const char *nl = left->n ? memchr(left->at, '\n', left->n) : NULL;
+    *line = (struct str){left->at, nl ? (size_t)(nl - left->at) : left->n};
+    size_t n = line->n + (nl != NULL);
+    bool any = left->n > 0;
+    *left = (struct str){left->at + n, left->n - n};
+    return any;
 }
 
 /* ---- sections --------------------------------------------------------------- */
@@ -72,64 +34,82 @@ static bool is_part(struct str text, enum typefile_part part)
     return false;
 }
 
-/* The section's heading line and what follows up to the next one; false: none. */
+/* Only headings of the document itself, of level 1 and 2, divide it. */
+static bool divides(const struct block *b)
+{
+    return b->kind == BLOCK_HEADING && b->level <= 2 && !b->depth;
+}
+
+struct search {
+    struct str text;
+    enum typefile_part part;
+    struct str whole, content; /* from the heading on, and what stands beneath it */
+    bool found;
+};
+
+static bool look_for_section(void *arg, const struct block *b)
+{
+    struct search *s = arg;
+    bool ends = divides(b);
+    if (s->found && ends) {
+        s->whole.n = b->start - (size_t)(s->whole.at - s->text.at);
+        s->content.n = b->start - (size_t)(s->content.at - s->text.at);
+    } else if (ends && b->level == 2 && is_part(b->text, s->part)) {
+        s->whole = (struct str){s->text.at + b->start, s->text.n - b->start};
+        s->content = (struct str){s->text.at + b->end, s->text.n - b->end};
+        s->found = true;
+        return true;
+    }
+    return !s->found || !ends;
+}
+
+/* The section's heading and what follows up to the next one; false: none. */
 static bool find_section(struct str text, enum typefile_part part, struct str *whole,
                          struct str *content)
 {
-    struct lines l = {.left = text};
-    bool inside = false;
-    while (next_line(&l)) {
-        struct str title;
-        int level = heading(&l, &title);
-        if (inside && level) {
-            whole->n = (size_t)(l.at - whole->at);
-            break;
-        }
-        if (!inside && level == 2 && is_part(title, part)) {
-            inside = true;
-            *whole = (struct str){l.at, (size_t)(text.at + text.n - l.at)};
-            *content = l.left;
-        }
-    }
-    if (inside)
-        content->n = (size_t)(whole->at + whole->n - content->at);
-    return inside;
+    struct search s = {.text = frontmatter_skip(text), .part = part};
+    blocks_scan(s.text, look_for_section, &s);
+    *whole = s.whole;
+    *content = s.content;
+    return s.found;
+}
+
+static bool look_for_preface(void *arg, const struct block *b)
+{
+    struct search *s = arg;
+    if (divides(b) && b->level == 1)
+        s->content = (struct str){s->text.at + b->end, s->text.n - b->end};
+    else if (divides(b))
+        s->content.n = b->start - (size_t)(s->content.at - s->text.at);
+    return !divides(b) || b->level == 1;
 }
 
 /* What stands between the first heading, if there is one, and the first section. */
 static struct str preface(struct str text)
 {
-    struct lines l = {.left = text};
-    struct str found = text;
-    while (next_line(&l)) {
-        struct str title;
-        int level = heading(&l, &title);
-        if (level == 2) {
-            found.n = (size_t)(l.at - found.at);
-            break;
-        }
-        if (level == 1)
-            found = l.left;
-    }
-    return str_trim(found);
+    struct search s = {.text = frontmatter_skip(text)};
+    s.content = s.text;
+    blocks_scan(s.text, look_for_preface, &s);
+    return str_trim(s.content);
 }
 
 /* ---- reading ---------------------------------------------------------------- */
 
+static bool take_code(void *arg, const struct block *b)
+{
+    struct str *code = arg;
+    bool found = b->kind == BLOCK_FENCE && !b->open;
+    if (found)
+        *code = b->text;
+    return !found;
+}
+
 /* What stands in the first code block, or all of it. */
 static struct str code_of(struct str section)
 {
-    struct lines l = {.left = section};
-    const char *from = NULL;
-    while (next_line(&l)) {
-        char fence;
-        if (!l.in_code || !is_fence(l.line, &fence))
-            continue;
-        if (from)
-            return (struct str){from, (size_t)(l.at - from)};
-        from = l.left.at;
-    }
-    return str_trim(section);
+    struct str code = str_trim(section);
+    blocks_scan(section, take_code, &code);
+    return code;
 }
 
 static void read_schema(struct str section, struct arena *a, struct typefile *out)
@@ -172,17 +152,23 @@ static bool is_item(struct str line)
     return str_starts(line, "- ") || str_starts(line, "* ");
 }
 
+static bool is_no_code(void *arg, const struct block *b)
+{
+    bool *code = arg;
+    *code = *code || b->kind == BLOCK_FENCE;
+    return !*code;
+}
+
 /* Each line begins an item or belongs to the one before. */
 static bool is_one_list(struct str text)
 {
-    struct lines l = {.left = text};
-    bool first = true;
-    while (next_line(&l)) {
-        if (l.in_code || (first && !is_item(l.line)) ||
-            (!is_item(l.line) && str_trim(l.line).n && !str_starts(l.line, "  ")))
+    struct str line;
+    bool code = false;
+    blocks_scan(text, is_no_code, &code);
+    for (bool first = true; next_line(&text, &line); first = false)
+        if (code || (first && !is_item(line)) ||
+            (!is_item(line) && str_trim(line).n && !str_starts(line, "  ")))
             return false;
-        first = false;
-    }
     return true;
 }
 
@@ -195,16 +181,16 @@ void typefile_put_instructions(const struct typefile *t, struct json_writer *w)
     json_open_array(w);
     scoped_buf struct buf item;
     buf_init(&item, TYPEFILE_MAX);
-    struct lines l = {.left = t->instructions};
-    while (next_line(&l)) {
-        bool begins = is_item(l.line);
+    struct str left = t->instructions, line;
+    while (next_line(&left, &line)) {
+        bool begins = is_item(line);
         if (begins && item.n)
             json_put_str(w, str_trim(buf_view(&item)));
         if (begins)
             buf_clear(&item);
-        size_t skip = l.line.n < 2 ? l.line.n : 2;
+        size_t skip = line.n < 2 ? line.n : 2;
         buf_cstr(&item, begins ? "" : "\n");
-        buf_str(&item, (struct str){l.line.at + skip, l.line.n - skip});
+        buf_str(&item, (struct str){line.at + skip, line.n - skip});
     }
     if (item.n)
         json_put_str(w, str_trim(buf_view(&item)));
@@ -244,29 +230,41 @@ void typefile_replace(struct str text, enum typefile_part part, struct str with,
         buf_char(out, '\n');
 }
 
-/* Would the text end its section, or take the next one into its code? */
+struct check {
+    struct str text;
+    const char *field;
+    struct err *e;
+};
+
+/* Would the text end its section, or take the next one into a block of its own? */
+static bool check_block(void *arg, const struct block *b)
+{
+    const struct check *c = arg;
+    const char *from = c->text.at + b->start;
+    struct str heading = {from, (size_t)(b->text.at + b->text.n - from)};
+    if (divides(b))
+        return err_set(c->e, ERR_INVALID,
+                       "%s may not hold a heading of level 1 or 2 (\"%.*s\"); from ### "
+                       "on they are accepted",
+                       c->field, STR_ARGS(str_cut(heading, 60)));
+    return !b->open ||
+           err_set(c->e, ERR_INVALID, "%s holds %s that does not end", c->field,
+                   b->kind == BLOCK_FENCE ? "a code block" : "HTML");
+}
+
 static bool check_text(struct str text, const char *field, struct err *e)
 {
-    struct lines l = {.left = text};
-    while (next_line(&l)) {
-        struct str title;
-        if (heading(&l, &title))
-            return err_set(
-                e, ERR_INVALID,
-                "%s may not hold a heading of level 1 or 2 (\"%.*s\"); from ### "
-                "on they are accepted",
-                field, STR_ARGS(str_cut(l.line, 60)));
-    }
-    return !l.fence ||
-           err_set(e, ERR_INVALID, "%s holds a code block that does not end", field);
+    struct check c = {text, field, e};
+    blocks_scan(text, check_block, &c);
+    return e->code == ERR_NONE;
 }
 
 static void put_item(struct str text, struct buf *out)
 {
-    struct lines l = {.left = str_trim(text)};
-    for (bool first = true; next_line(&l); first = false) {
+    struct str left = str_trim(text), line;
+    for (bool first = true; next_line(&left, &line); first = false) {
         buf_cstr(out, first ? (out->n ? "\n- " : "- ") : "\n  ");
-        buf_str(out, l.line);
+        buf_str(out, line);
     }
 }
 

@@ -85,14 +85,13 @@ bool vault_admits(const struct vault *v, size_t bytes, struct err *e);
 void vault_put_id(struct vault *v, struct str path, struct buf *out);
 /* Is this an identifier that needs no index: an id or a path of a note that is there? */
 bool vault_is_path(struct vault *v, struct str identifier);
-/* The path that an identifier means. *found false: none. ERR_CONFLICT: several. */
+/* The path that an identifier means (resolve.h), as the change, or where that is NULL the
+ * vault, has the notes. *found false: none. ERR_CONFLICT: several. */
+bool vault_find(struct vault *v, struct change *c, struct str identifier, bool any_case,
+                char path[static PATH_MAX], bool *found, struct err *e);
+/* The same in the vault, in any case of letters. */
 bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
                    bool *found, struct err *e);
-/* The same for what is no path: by uid, title or file name, as the change (or NULL) has
- * the notes. */
-bool vault_look_up(struct vault *v, struct change *c, struct str identifier,
-                   char path[static PATH_MAX], bool *found, struct err *e);
-
 /* As vault_resolve(); that there is none is ERR_NOT_FOUND. */
 bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
                 struct err *e);

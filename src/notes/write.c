@@ -153,31 +153,10 @@ bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
 
 /* ---- performing ---------------------------------------------------------- */
 
-/* `folder` and `name` and `ending` as a path, if the change has such a note. */
-static bool try_path(struct change *c, const char *folder, struct str name,
-                     const char *ending, char path[static PATH_MAX])
-{
-    int n = snprintf(path, PATH_MAX, "%s%.*s%s", folder, STR_ARGS(name), ending);
-    return n > 0 && n < PATH_MAX && name_is_path((struct str){path, (size_t)n}) &&
-           change_has(c, path);
-}
-
-bool write_find(struct change *c, struct vault *v, struct str identifier,
+bool write_find(struct change *c, struct vault *v, struct str identifier, bool any_case,
                 char path[static PATH_MAX], bool *found, struct err *e)
 {
-    *found = true;
-    if (identifier.n < PATH_MAX && !memchr(identifier.at, '\0', identifier.n)) {
-        struct str file = identifier;
-        bool folder = memchr(identifier.at, '/', identifier.n) != NULL;
-        if ((folder && try_path(c, "", identifier, ".md", path)) ||
-            try_path(c, "", identifier, "", path))
-            return change_name(c, path, e);
-        file.at += 5, file.n -= 5;
-        if (str_starts(identifier, "note/") && !memchr(file.at, '/', file.n) &&
-            try_path(c, "", file, ".md", path))
-            return change_name(c, path, e);
-    }
-    if (vault_look_up(v, c, identifier, path, found, e))
+    if (vault_find(v, c, identifier, any_case, path, found, e))
         return !*found || change_name(c, path, e);
     change_looks(c); /* it may list those that have the title */
     return false;
@@ -187,7 +166,7 @@ bool write_resolve(struct change *c, struct vault *v, struct str identifier,
                    char path[static PATH_MAX], struct err *e)
 {
     bool found;
-    return write_find(c, v, identifier, path, &found, e) &&
+    return write_find(c, v, identifier, true, path, &found, e) &&
            (found || write_no_such_note(identifier, e));
 }
 

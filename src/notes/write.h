@@ -31,7 +31,7 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
                       void *state, struct json_writer *out, struct err *e);
 
 /* The path that an identifier means within the change; *found false: none. */
-bool write_find(struct change *c, struct vault *v, struct str identifier,
+bool write_find(struct change *c, struct vault *v, struct str identifier, bool any_case,
                 char path[static PATH_MAX], bool *found, struct err *e);
 /* The same; that there is none is ERR_NOT_FOUND. */
 bool write_resolve(struct change *c, struct vault *v, struct str identifier,

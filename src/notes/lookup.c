@@ -1,0 +1,130 @@
+/* The note that a call's identifier means: by its file where that is enough, else by the
+ * index, or by both as a change has the notes. */
+#include <stdio.h>
+
+#include "notes/name.h"
+#include "notes/resolve.h"
+#include "notes/session.h"
+#include "notes/write.h"
+
+struct lookup {
+    struct vault *v;
+    struct change *c; /* or NULL */
+    struct db *db;    /* while the index is open */
+    struct str wanted;
+    bool any_case;
+    char *path;
+    bool found;
+};
+
+static bool take_path(struct lookup *l, struct str path)
+{
+    char name[PATH_MAX];
+    if (!name_is_path(path))
+        return false;
+    (void)snprintf(name, sizeof name, "%.*s", STR_ARGS(path));
+    if (l->c ? !change_has(l->c, name) : !vault_has(l->v, path))
+        return false;
+    memcpy(l->path, name, path.n + 1);
+    return true;
+}
+
+/* The notes that a query gives: none, one, or too many. */
+static enum name_outcome take_only(struct lookup *l, const char *sql, struct str name,
+                                   struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(l->db, sql, e);
+    if (!q)
+        return NAME_MISSING;
+    query_bind_str(q, 1, name);
+    scoped_buf struct buf ids;
+    buf_init(&ids, 300);
+    size_t count = 0;
+    while (query_next(q, e)) {
+        struct str path = query_str(q, 0);
+        if (!take_path(l, path))
+            continue;
+        buf_cstr(&ids, count ? ", " : "");
+        vault_put_id(l->v, path, &ids);
+        count++;
+    }
+    if (!e->code && count > 1)
+        err_set(e, ERR_CONFLICT,
+                "%zu notes are called \"%.*s\": %.*s%s; use one "
+                "of these ids",
+                count, STR_ARGS(str_cut(l->wanted, 60)),
+                STR_ARGS(str_cut(buf_view(&ids), 240)), ids.failed ? " ..." : "");
+    return e->code || !count ? NAME_MISSING : NAME_FOUND;
+}
+
+static enum name_outcome look(void *arg, enum resolve_way way, struct str name,
+                              struct err *e)
+{
+#define WAY(way) [RESOLVE_##way] = RESOLVE_SQL("path", way, "ORDER BY path LIMIT 20")
+    static const char *const ways[RESOLVE_WAYS] = {
+        WAY(UID),        WAY(TITLE),         WAY(STEM),
+        WAY(ID_ANYCASE), WAY(TITLE_ANYCASE), WAY(STEM_ANYCASE),
+    };
+#undef WAY
+    struct lookup *l = arg;
+    if (way != RESOLVE_PATH)
+        return take_only(l, ways[way], name, e);
+    return take_path(l, name) ? NAME_FOUND : NAME_MISSING;
+}
+
+/* "type/stem" for "type/stem.md"; empty where there is nothing to cut. */
+static struct str without_ending(struct str name)
+{
+    bool path = str_ends(name, ".md") && memchr(name.at, '/', name.n);
+    return path ? (struct str){name.at, name.n - 3} : STR("");
+}
+
+static bool look_up_file(struct lookup *l, struct err *e)
+{
+    return resolve_file(look, l, l->wanted, e) == NAME_FOUND ||
+           resolve_file(look, l, without_ending(l->wanted), e) == NAME_FOUND;
+}
+
+static bool look_up(struct db *db, void *arg, struct err *e)
+{
+    struct lookup *l = arg;
+    struct str id = without_ending(l->wanted);
+    l->db = db;
+    l->found = resolve_name(look, l, l->wanted, l->any_case, e) == NAME_FOUND ||
+               (!e->code && id.n && resolve_name(look, l, id, l->any_case, e));
+    return e->code == ERR_NONE;
+}
+
+bool vault_is_path(struct vault *v, struct str identifier)
+{
+    char path[PATH_MAX];
+    struct err none = {0};
+    struct lookup l = {.v = v, .wanted = identifier, .path = path};
+    return look_up_file(&l, &none);
+}
+
+bool vault_find(struct vault *v, struct change *c, struct str identifier, bool any_case,
+                char path[static PATH_MAX], bool *found, struct err *e)
+{
+    struct lookup l = {
+        .v = v, .c = c, .wanted = identifier, .any_case = any_case, .path = path};
+    l.found = look_up_file(&l, e);
+    bool ok =
+        l.found || (c ? session_use(v, c, look_up, &l, e) : index_use(v, look_up, &l, e));
+    *found = ok && l.found;
+    return ok;
+}
+
+bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
+                   bool *found, struct err *e)
+{
+    return vault_find(v, NULL, identifier, true, path, found, e);
+}
+
+bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
+                struct err *e)
+{
+    bool found;
+    return vault_resolve(v, identifier, path, &found, e) &&
+           (found || write_no_such_note(identifier, e));
+}

@@ -1,0 +1,45 @@
+#include "notes/resolve.h"
+
+#include <limits.h>
+
+#include "notes/name.h"
+
+enum name_outcome resolve_file(resolve_look *look, void *arg, struct str name,
+                               struct err *e)
+{
+    char path[PATH_MAX];
+    if (!name.n || name.n + sizeof ".md" > sizeof path || memchr(name.at, '\0', name.n))
+        return NAME_MISSING;
+    memcpy(path, name.at, name.n);
+    memcpy(path + name.n, ".md", 3);
+    struct str whole = {path, name.n + 3}, inner = {path + 5, whole.n - 5};
+    bool folder = memchr(name.at, '/', name.n);
+    enum name_outcome found = folder ? look(arg, RESOLVE_PATH, whole, e) : NAME_MISSING;
+    if (!folder && str_ends(name, ".md"))
+        found = look(arg, RESOLVE_PATH, name, e);
+    if (!found && !e->code && str_starts(whole, "note/") && name_at_root(inner))
+        found = look(arg, RESOLVE_PATH, inner, e);
+    return found;
+}
+
+enum name_outcome resolve_name(resolve_look *look, void *arg, struct str name,
+                               bool any_case, struct err *e)
+{
+    bool folder = name.n && memchr(name.at, '/', name.n);
+    struct str stem = {name.at, name.n - (str_ends(name, ".md") ? 3 : 0)};
+    const struct str names[RESOLVE_WAYS] = {
+        /* An empty one cannot be found this way. */
+        [RESOLVE_UID] = name,
+        [RESOLVE_TITLE] = name,
+        [RESOLVE_STEM] = folder ? STR("") : stem,
+        [RESOLVE_ID_ANYCASE] = folder ? name : STR(""),
+        [RESOLVE_TITLE_ANYCASE] = name,
+        [RESOLVE_STEM_ANYCASE] = folder ? STR("") : stem,
+    };
+    enum resolve_way end = any_case ? RESOLVE_WAYS : RESOLVE_ID_ANYCASE;
+    enum name_outcome found = NAME_MISSING;
+    for (enum resolve_way way = RESOLVE_UID; way < end && !found && !e->code; way++)
+        if (names[way].n)
+            found = look(arg, way, names[way], e);
+    return found;
+}
