@@ -54,7 +54,8 @@ static void help(void)
     for (size_t i = 0; i < LENGTH(commands); i++)
         printf("  %-9s %-42s %s\n", commands[i].name, commands[i].words,
                commands[i].help);
-    printf("\n  cloche help COMMAND    says more; cloche --version prints the version\n\n"
+    printf("\n  cloche help COMMAND    says more; cloche --version prints the version\n"
+           "  cloche --debug ...     logs more on stderr\n\n"
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }
 
@@ -96,6 +97,7 @@ void cli_put_line(struct str text)
 
 int cli_fail(const struct err *e)
 {
+    err_log(e, "command");
     fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e->msg)));
     return e->code == ERR_INVALID ? EXIT_WRONG : EXIT_FAILED;
 }
@@ -196,6 +198,11 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
      * library would soon keep them, in an arena for each thread. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
+    if (argc > 1 && !strcmp(argv[1], "--debug")) {
+        log_set_level(LOG_DEBUG);
+        argv[1] = argv[0];
+        argc--, argv++;
+    }
     const char *name = argc > 1 ? argv[1] : "help";
     bool asks = is_one_of(name, (const char *const[]){"--help", "-h", "help", NULL});
     if (asks && argc < 3) {

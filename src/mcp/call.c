@@ -225,6 +225,7 @@ static void put_error(const struct call *c, struct reply *r, int code, const cha
 
 static void put_failure(const struct call *c, struct reply *r, const struct err *e)
 {
+    err_log(e, "mcp");
     if (c->errand) {
         errand_put_failure(c, r, e);
         return;

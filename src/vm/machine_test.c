@@ -298,8 +298,9 @@ static void a_machine_that_computes_is_stopped_at_once(void **state)
     scoped(images_close) struct images *i = open_images();
     scoped(speaker_free) struct speaker *s = speaker_new(i);
     tell(s, "spin");
-    machine_stop(s->machine, &(struct err){ERR_DENIED, "as the test said"});
-    machine_stop(s->machine, &(struct err){ERR_BUSY, "too late"});
+    machine_stop(s->machine,
+                 &(struct err){.code = ERR_DENIED, .msg = "as the test said"});
+    machine_stop(s->machine, &(struct err){.code = ERR_BUSY, .msg = "too late"});
     assert_ends(s, ERR_DENIED, "as the test said");
     scoped(speaker_free) struct speaker *other = speaker_new(i);
     tell(other, "spin"); /* and is closed while it does */
