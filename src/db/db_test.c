@@ -11,10 +11,11 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "db/db.h"
 #include "os/os.h"
 
-static char root[64];
+static char root[HOME_SIZE];
 static int dir;
 
 static const char *const steps[] = {
@@ -28,9 +29,8 @@ static const struct db_options two_steps = {.migrations = steps, .migration_coun
 static int make_root(void **state)
 {
     (void)state;
-    strcpy(root, "/tmp/cloche-db-XXXXXX");
     struct err e = {0};
-    if (!mkdtemp(root) || (dir = os_dir_open(root, &e)) < 0)
+    if (!folder_make(root) || (dir = os_dir_open(root, &e)) < 0)
         return -1;
     return 0;
 }
@@ -39,9 +39,7 @@ static int remove_root(void **state)
 {
     (void)state;
     os_close(dir);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 static struct db *open_it(const struct db_options *o)

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 #include "vm/frames.h"
 #include "vm/image.h"
@@ -32,7 +33,7 @@ __sighandler_t signal(int number, __sighandler_t handler)
 /* ---- a folder with an image ---------------------------------------------------- */
 
 static struct engine *g;
-static char top[64];
+static char top[HOME_SIZE];
 
 static const char *in_top(const char *name)
 {
@@ -61,8 +62,7 @@ static int make_image(void **state)
     struct err e = {0};
     const char *guest = getenv("CLOCHE_GUEST");
     char *whole = realpath(guest ? guest : "build/guest", NULL);
-    strcpy(top, "/tmp/cloche-machine-XXXXXX");
-    assert_non_null(mkdtemp(top));
+    assert_true(folder_make(top));
     assert_true(whole && symlink(whole, in_top("guest")) == 0);
     free(whole);
     assert_int_equal(mkdir(in_top("vm"), 0755), 0);
@@ -81,10 +81,8 @@ static int make_image(void **state)
 static int remove_image(void **state)
 {
     (void)state;
-    char command[128];
     engine_close(g);
-    (void)snprintf(command, sizeof command, "rm -rf %s", top);
-    return system(command);
+    return folder_remove(top);
 }
 
 static struct images *open_images(void)
