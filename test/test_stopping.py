@@ -32,9 +32,10 @@ def alice_and_bob(cloche, large, tmp_path):
     tokens = [make_token(cloche, name) for name in ("alice", "bob")]
     with Server([cloche, "serve", "--vault", str(large), "--listen", "127.0.0.1:0"]) as s:
         alice, bob = (bearer(t) for t in tokens)
-        made = evaluate(s, 'await noteTypes.create({type_name: "z", description: "x"});'
-                           'return (await notes.list({limit: 3})).length', alice)
-        assert made["result"] == 3, made
+        until(lambda: evaluate(s, 'return (await notes.list({limit: 3})).length', alice)["result"] == 3,
+              "the vault is not indexed")
+        made = evaluate(s, 'await noteTypes.create({type_name: "z", description: "x"})', alice)
+        assert made["success"], made
         yield s, alice, bob
 
 
