@@ -15,7 +15,7 @@ fuzzed: $(FUZZ:%.c=$(OUT)/%)
 	@dev/unit $(OUT)/fuzz $(notdir $(FUZZ:.c=))
 check:                    ## everything that a commit must pass (./check)
 	@./check
-deep: all tools $(DEPS)/test.ok ## crashes at many more moments, long fuzzing of messages, 1,000 damaged inputs a tool (hours)
+deep: all tools tsan $(DEPS)/test.ok ## unit tests with threads watched, crashes at many more moments, long fuzzing of messages, 1,000 damaged inputs a tool (hours)
 	@CLOCHE_WASI=deep CLOCHE_DAMAGED=1000 CLOCHE_MATH=30000 $(DEPS)/venv-test/bin/python -m pytest -q \
 	    test/test_wasi.py test/test_tool_hostile.py test/test_math.py
 	@CLOCHE_KILLS=3000 CLOCHE_MOMENTS=5000 $(DEPS)/venv-test/bin/python -m pytest -q \
@@ -47,7 +47,10 @@ bench: $(DEPS)/bench.ok   ## measure against the peers (bench/README.md); ONLY="
 	@bench/run $(ONLY)
 benches: $(BENCH:%.c=$(OUT)/%)
 
-$(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o $(DEPS)/test.ok
+# What passed is kept by the contents of all that the compiler read of ours.
+$(OUT)/%.tidy: %.c .clang-tidy $(OUT)/%.o dev/kept $(DEPS)/test.ok
 	@echo "  tidy  $<"
-	@$(DEPS)/venv-test/bin/clang-tidy --quiet $< -- -std=gnu17 $(CPPFLAGS) $(PKG_CFLAGS)
-	@touch $@
+	@dev/kept $@ $< .clang-tidy deps/python-test.txt \
+	    $$(sed -nE 's,^((src|guest|include)/.*):$$,\1,p' $(@:.tidy=.d)) -- \
+	    sh -ec '$(DEPS)/venv-test/bin/clang-tidy --quiet $< -- -std=gnu17 $(subst ','\'',$(CPPFLAGS)) \
+	        $(PKG_CFLAGS); echo passed >$@'

@@ -52,6 +52,12 @@ struct arena;
 struct arena *arena_new(size_t ceiling);
 void arena_free(struct arena *a); /* NULL is fine */
 SCOPED(arena, arena_free);
+/* Ceilings of what has no limit of its own: a record or options, the arguments and answer of
+ * a call, a file of ours with what is read of it, a walk over a whole vault. */
+#define ARENA_SMALL ((size_t)1 << 20)
+#define ARENA_CALL ((size_t)16 << 20)
+#define ARENA_FILE ((size_t)64 << 20)
+#define ARENA_VAULT ((size_t)1 << 30)
 /* Zeroed, aligned to 16. NULL and ERR_LIMIT at the ceiling. Threads: one. */
 void *arena_get(struct arena *a, size_t size, struct err *e);
 /* A NUL-terminated copy of `n` bytes. NULL and ERR_LIMIT at the ceiling. */
@@ -121,6 +127,15 @@ struct buf {
     size_t ceiling; /* bytes */
     bool failed;
 };
+/* Ceilings of what has no limit of its own: a name or key, a line, a small object, the
+ * arguments of a call, a list, a file of ours, a whole answer. */
+#define BUF_NAME ((size_t)256)
+#define BUF_LINE ((size_t)1 << 10)
+#define BUF_PAGE ((size_t)16 << 10)
+#define BUF_TEXT ((size_t)64 << 10)
+#define BUF_LIST ((size_t)1 << 20)
+#define BUF_FILE ((size_t)16 << 20)
+#define BUF_ANSWER ((size_t)64 << 20)
 /* Allocates nothing yet. */
 void buf_init(struct buf *b, size_t ceiling);
 void buf_done(struct buf *b);
