@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from test_network import self_signed
-from wire import Server, call, initialize, request
+from wire import Server, call, initialize, request, until
 
 
 def make_token(cloche, name, *words):
@@ -248,12 +248,8 @@ def test_a_task_of_a_revoked_one_is_stopped(cloche, closed):
     assert answer["result"]["resultType"] == "task"
     revoke(cloche, "ci")
     calls = re.compile(r"^cloche_tool_calls_total\{.*\} 1$", re.M)
-    for _ in range(300):
-        ended = calls.search(closed.http.get("/metrics", headers=bearer(other)).text)
-        if ended:
-            break
-        time.sleep(0.1)
-    assert ended and 'outcome="cancelled"' in ended[0]
+    ended = until(lambda: calls.search(closed.http.get("/metrics", headers=bearer(other)).text))
+    assert 'outcome="cancelled"' in ended[0]
 
 
 def test_a_stream_of_a_revoked_one_ends(cloche, closed):

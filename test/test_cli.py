@@ -1,7 +1,9 @@
 """The command line, as scripts rely on it."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 
 import pytest
@@ -182,6 +184,55 @@ def test_doctor_reindex_version_and_help(cloche, vault):
     for words in (["--help"], ["eval", "--help"], ["mcp", "--help"], ["serve", "--help"], ["reindex", "--help"]):
         done = run(cloche, *words)
         assert done.returncode == 0 and "usage: cloche" in done.stdout
+
+
+@pytest.mark.parametrize("more", [-1, 1, 99])
+def test_an_index_of_another_version_is_made_again(cloche, vault, more):
+    def reindexed():
+        told = run(cloche, "reindex", "--vault", str(vault), "--json")
+        return json.loads(told.stdout)
+    notes = reindexed()["notes"]
+    with contextlib.closing(sqlite3.connect(vault / ".cloche" / "index.db")) as index, index:
+        [version] = index.execute("PRAGMA user_version").fetchone()
+        index.execute("DROP TABLE links")
+        index.execute(f"PRAGMA user_version = {version + more}")
+    told = reindexed()
+    assert told["notes"] == notes and told["index"] == "vault", told
+    with contextlib.closing(sqlite3.connect(vault / ".cloche" / "index.db")) as index:
+        assert index.execute("PRAGMA user_version").fetchone() == (version,)
+        assert index.execute("SELECT count(*) FROM notes").fetchone() == (notes,)
+        assert index.execute("SELECT count(*) FROM links").fetchone() != (0,)
+
+
+def test_a_newer_history_is_not_touched(cloche, vault):
+    write = "return (await notes.create({type: 'a', title: '%s', content: ''})).id"
+    assert run(cloche, "eval", "--vault", str(vault), "-e", write % "One").returncode == 0
+    history = vault / ".cloche" / "history" / "history.db"
+    with contextlib.closing(sqlite3.connect(history)) as file:
+        file.execute("PRAGMA user_version = 99")
+    before = history.read_bytes()
+    told = run(cloche, "eval", "--vault", str(vault), "-e", write % "Two")
+    assert "made by a newer version of this program (its version is 99" in json.loads(told.stdout)["error"]
+    assert not (vault / "a" / "Two.md").exists() and history.read_bytes() == before
+    read = run(cloche, "eval", "--vault", str(vault), "-e", "return (await notes.get('a/One')).id")
+    assert json.loads(read.stdout)["result"] == "a/One"
+
+
+def test_databases_are_their_owners_alone(cloche, vault):
+    def change(title):
+        code = f"await notes.create({{type: 'a', title: '{title}', content: ''}}); await notes.list()"
+        done = subprocess.run([cloche, "eval", "--vault", str(vault), "-e", code], umask=0,
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout
+        return {p: p.stat().st_mode & 0o777 for p in (vault / ".cloche").rglob("*.db*")
+                if not p.name.endswith(".lock")}
+    modes = change("One")
+    assert {p.name for p in modes} >= {"index.db", "history.db"}
+    assert set(modes.values()) == {0o600}, modes
+    for path in modes:
+        path.chmod(0o644)
+    modes = change("Two")
+    assert set(modes.values()) == {0o600}, modes
 
 
 def test_it_runs_where_there_is_no_home_and_no_cache(cloche, tmp_path):

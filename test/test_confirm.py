@@ -1,7 +1,6 @@
 """The policy's `confirm`: a person's word before a call, over stdio and HTTP."""
 import json
 import os
-import time
 from pathlib import Path
 
 import anyio
@@ -280,7 +279,10 @@ def test_code_does_not_run_out_of_time_while_a_person_thinks(stdio, policy, vaul
     stdio.send(message)
     question = heard(stdio)
     assert question["method"] == "elicitation/create"
-    time.sleep(1.6)  # longer than the whole may take
+    # Another that was begun later has run out of time.
+    stdio.send(call("evaluate_note_code", {"code": "await sleep(60000)"}, id=6))
+    late = heard(stdio)
+    assert late["id"] == 6 and late["result"]["isError"], late
     stdio.send(answer_to(question, "accept", decision="allow"))
     answer = heard(stdio)
     assert answer["id"] == 5 and not answer["result"]["isError"], answer

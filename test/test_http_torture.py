@@ -8,12 +8,11 @@ import resource
 import select
 import socket
 import struct
-import time
 
 import pytest
 
 import needs
-from wire import request
+from wire import request, until
 
 STREAMS = 10_000
 PING = json.dumps(request("ping")).encode()
@@ -79,12 +78,6 @@ def descriptors(server):
 
 def threads(server):
     return len(os.listdir(f"/proc/{server.process.pid}/task"))
-
-
-def until(condition):
-    """The end is the test's own: it has none but the harness's."""
-    while not condition():
-        time.sleep(0.01)
 
 
 def kilobytes(server, what="Pss_Anon"):
@@ -344,7 +337,7 @@ def test_hanging_up_at_every_moment_leaves_nothing_behind(server):
             elif i % 3 == 0:
                 connection.shutdown(socket.SHUT_WR)
             connection.close()
-    until(lambda: descriptors(server) <= before + 8)
+    until(lambda: descriptors(server) <= before + 8, within=1800)
     still_serves(server)
 
 
@@ -427,7 +420,7 @@ def test_ten_thousand_idle_streams_cost_little(server):
             stream.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     # Those of vaults and caches, opened meanwhile, stay; the streams' do not.
-    until(lambda: descriptors(server) <= before[0] + 100)
+    until(lambda: descriptors(server) <= before[0] + 100, within=1800)
     still_serves(server)
 
 

@@ -13,9 +13,15 @@ from mcp import Client, MCPError
 
 import needs
 from wire import (LEGACY, META, MODERN, WAIT_S, Server, call, initialize, notification,
-                  request, structured, validate)
+                  request, structured, until, validate)
 
 ENDLESS = "for(;;){}"
+
+
+def begun(vault, title="Begun"):
+    """Code that says that it runs, and how it is heard."""
+    return (f"await notes.create({{type: 'a', title: '{title}', content: ''}});",
+            (vault / "a" / f"{title}.md").exists)
 
 
 def evaluate(code, **how):
@@ -418,38 +424,36 @@ def busy(server):
 
 def await_idle(server):
     """Until the server uses no more processor time: what ran has ended."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
+    def rests():
         before = busy(server)
-        time.sleep(0.3)
-        if busy(server) - before <= 2:
-            return
-    pytest.fail("the server goes on working")
+        time.sleep(0.3)  # what is measured
+        return busy(server) - before <= 2
+    until(rests, "the server goes on working")
 
 
 @pytest.mark.parametrize("modern", [False, True])
-def test_hanging_up_stops_the_call(server, modern):
+def test_hanging_up_stops_the_call(server, vault, modern):
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call",
                "Mcp-Name": "evaluate_note_code"} if modern else {}
-    for _ in range(20):  # one after the other they would hold all workers
-        connection = server.send_post(evaluate(ENDLESS, timeout=30000, modern=modern), headers)
-        time.sleep(0.05)
+    for i in range(20):  # one after the other they would hold all workers
+        code, runs = begun(vault, f"Begun {i}")
+        connection = server.send_post(evaluate(code + ENDLESS, timeout=30000, modern=modern), headers)
+        until(runs)
         connection.close()
     answer = server.post(evaluate("return 'on'"))
     assert structured(answer.json())["result"] == "on"
     await_idle(server)
 
 
-def test_a_call_is_cancelled_within_its_session(server):
+def test_a_call_is_cancelled_within_its_session(server, vault):
     mine, other = server.session(), server.session()
-    connection = server.send_post(evaluate(ENDLESS, timeout=30000, id=5), mine)
-    time.sleep(0.2)
+    code, runs = begun(vault)
+    connection = server.send_post(evaluate(code + ENDLESS, timeout=30000, id=5), mine)
+    until(runs)
     assert server.post(notification("notifications/cancelled", {"requestId": 5}),
                        other).status_code == 202
-    time.sleep(0.2)
     before = busy(server)
-    time.sleep(0.3)
-    assert busy(server) > before + 5  # the other session's 5 is not ours
+    until(lambda: busy(server) > before + 20)  # the other session's 5 is not ours
     assert server.post(notification("notifications/cancelled", {"requestId": 5}),
                        mine).status_code == 202
     head, _, body = hear(connection).partition(b"\r\n\r\n")
@@ -460,9 +464,10 @@ def test_a_call_is_cancelled_within_its_session(server):
 
 def test_pings_and_cancellations_do_not_queue_behind_calls(server):
     mine = server.session()
+    before = busy(server)
     connections = [server.send_post(evaluate(ENDLESS, timeout=30000, id=i), mine)
                    for i in range(40)]
-    time.sleep(0.2)
+    until(lambda: busy(server) > before + 20)
     started = time.monotonic()
     assert server.post(request("ping"), mine).status_code == 200
     for i in range(40):
@@ -499,9 +504,10 @@ def test_it_ends_at_sigterm_when_idle(server):
     assert time.monotonic() - started < 5
 
 
-def test_at_sigterm_what_runs_is_finished_first(server):
-    connection = server.send_post(evaluate("await sleep(700); return 'done'"))
-    time.sleep(0.3)
+def test_at_sigterm_what_runs_is_finished_first(server, vault):
+    code, runs = begun(vault)
+    connection = server.send_post(evaluate(code + "await sleep(700); return 'done'"))
+    until(runs)
     server.process.terminate()
     heard = hear(connection)
     assert b'"result":"done"' in heard
@@ -509,10 +515,9 @@ def test_at_sigterm_what_runs_is_finished_first(server):
 
 
 def test_a_terminal_that_is_gone_ends_it_like_sigterm(server, vault):
-    connection = server.send_post(evaluate(
-        "await notes.create({type: 'a', title: 'Begun', content: ''}); await sleep(700); return 'done'"))
-    while not (vault / "a" / "Begun.md").exists():
-        assert server.process.poll() is None
+    code, runs = begun(vault)
+    connection = server.send_post(evaluate(code + "await sleep(700); return 'done'"))
+    until(runs)
     server.process.send_signal(signal.SIGHUP)
     assert b'"result":"done"' in hear(connection)
     assert server.process.wait(WAIT_S) == 0
@@ -528,7 +533,9 @@ def test_under_nohup_it_goes_on_without_its_terminal(cloche, vault):
 
 def test_an_idle_server_uses_no_time(server):
     server.post(evaluate("return 1"))
-    await_idle(server)
-    before = busy(server)
-    time.sleep(1)
-    assert busy(server) - before <= 2
+
+    def rests():
+        before = busy(server)
+        time.sleep(1)  # what is measured
+        return busy(server) - before <= 2
+    until(rests)

@@ -209,10 +209,12 @@ def await_task(client, id, *statuses):
     return task
 
 
-def test_code_that_runs_long_becomes_a_task(stdio):
-    code = "await sleep(3500); return (await notes.list()).length"
+def test_code_that_runs_long_becomes_a_task(stdio, vault):
+    code = "while (!(await notes.get('a/Go'))) await sleep(50); return (await notes.list()).length"
     task = stdio.ask(able(call("evaluate_note_code", {"code": code})))["result"]
     assert task["resultType"] == "task" and task["status"] == "working"
+    (vault / "a").mkdir()
+    (vault / "a" / "Go.md").write_text("go")
     done = await_task(stdio, task["taskId"], "completed", "failed")
     assert done["result"]["structuredContent"]["result"] > 0
     assert ask_task(stdio, task["taskId"])["result"] == done["result"]

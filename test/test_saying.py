@@ -158,15 +158,18 @@ def test_over_http_nothing_said_is_plain_json(server):
     assert answer.headers["Content-Type"] == "application/json"
 
 
-def test_what_a_lost_connection_missed_is_said_again(server):
+def test_what_a_lost_connection_missed_is_said_again(server, vault):
     mine = server.session()
     server.post(set_level("info"), mine)
-    code = "console.log('a'); await sleep(300); console.log('b'); return 'late'"
+    code = ("console.log('a'); while (!(await notes.get('a/Go'))) await sleep(20); "
+            "console.log('b'); return 'late'")
     connection = server.send_post(evaluation(code), mine)
     heard = b""
     while b'"data":"a"' not in heard:
         heard += connection.recv(65536)
     connection.close()
+    (vault / "a").mkdir()
+    (vault / "a" / "Go.md").write_text("go")
     last = [line[4:] for line in heard.decode().split("\n") if line.startswith("id: ")][-1]
     again = server.http.get("/mcp", headers=mine | {"Accept": "text/event-stream",
                                                     "Last-Event-ID": last.strip()})

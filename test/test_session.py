@@ -5,12 +5,11 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from wire import Stdio, call
+from wire import Stdio, call, until
 
 
 @pytest.fixture
@@ -214,10 +213,8 @@ def test_calls_at_once_take_turns(cloche, vault):
 def test_a_killed_process_leaves_it_as_it_was(cloche, vault, run):
     run("let n = 1")
     child = subprocess.Popen([cloche, "eval", "--vault", str(vault), "--session", "s", "-e",
-                              "n = 2; console.log('in'); await sleep(60000)"])
-    # It holds the session as soon as another's call is told that it waits; killed at any
-    # moment before or after, nothing of it is left.
-    time.sleep(0.2)
+                              "n = 2; await notes.create({type: 'a', title: 'In', content: ''}); await sleep(60000)"])
+    until((vault / "a" / "In.md").exists)
     child.send_signal(signal.SIGKILL)
     child.wait()
     assert run("n")["result"] == 1

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import policy_in
 from test_access import bearer, evaluate, make_token, revoke, serve
-from wire import call
+from wire import call, until
 
 # Without an end, without a step between which SQLite could be stopped.
 ENDLESS = "SELECT instr(zeroblob(19000000), CAST(zeroblob(9000000)||x'01' AS BLOB)) AS n"
@@ -44,13 +44,6 @@ def is_alive(pid):
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
-
-
-def wait_until(holds, seconds=20):
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def busy(server):
@@ -87,7 +80,7 @@ def test_queries_of_one_token_do_not_keep_anothers(cloche, vault):
     with serve(cloche, vault) as s:
         evaluate(s, f"return {search('SELECT 1')}", b)
         connections = [begin(s, twelve, a)]
-        wait_until(lambda: busy(s))
+        until(lambda: busy(s))
         for _ in range(3):
             found = evaluate(s, f"return ({search('SELECT count(*) AS n FROM notes')}).rows", b)
             assert found["result"][0]["n"] > 0
@@ -96,23 +89,23 @@ def test_queries_of_one_token_do_not_keep_anothers(cloche, vault):
         assert len(busy(s)) <= 5
         for connection in connections:
             connection.close()
-        wait_until(lambda: not busy(s))
+        until(lambda: not busy(s))
 
 
 def test_who_hangs_up_or_is_revoked_ends_his_query(cloche, vault):
     token = make_token(cloche, "ci")
     with serve(cloche, vault, "--require-token") as s:
         connection = begin(s, f"return {search(ENDLESS, 10000)}", bearer(token))
-        wait_until(lambda: busy(s))
+        until(lambda: busy(s))
         begun = time.monotonic()
         connection.close()
-        wait_until(lambda: not busy(s))
+        until(lambda: not busy(s))
         assert time.monotonic() - begun < GRACE_S
         connection = begin(s, f"return {search(ENDLESS, 10000)}", bearer(token))
-        wait_until(lambda: busy(s))
+        until(lambda: busy(s))
         begun = time.monotonic()
         revoke(cloche, "ci")
-        wait_until(lambda: not busy(s))
+        until(lambda: not busy(s))
         assert time.monotonic() - begun < GRACE_S
         connection.close()
 
@@ -124,7 +117,7 @@ def test_the_end_of_the_code_ends_its_queries(cloche, vault, tmp_path):
         answer = evaluate(s, f"return {search(ENDLESS, 10000)}")
         assert answer["success"] is False
         assert time.monotonic() - begun < 1 + GRACE_S
-        wait_until(lambda: not busy(s))
+        until(lambda: not busy(s))
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -132,12 +125,12 @@ def test_a_server_that_ends_leaves_no_query(cloche, vault, how):
     """SIGTERM waits six seconds for calls that run, whatever they do, and no longer."""
     with serve(cloche, vault) as s:
         connection = begin(s, f"return {search(ENDLESS, 10000)}")
-        wait_until(lambda: busy(s))
+        until(lambda: busy(s))
         left = workers(s)
         begun = time.monotonic()
         s.process.send_signal(how)
         s.process.wait(20)
-        wait_until(lambda: not any(map(is_alive, left)))
+        until(lambda: not any(map(is_alive, left)))
         assert time.monotonic() - begun < GRACE_S + (6 if how == signal.SIGTERM else 0)
         connection.close()
 
@@ -164,7 +157,7 @@ def test_a_process_that_is_killed_is_an_error_and_the_next_works(server):
     evaluate(server, f"return {search('SELECT 1')}")
     code = f"try {{ {search(ENDLESS, 10000)} }} catch (e) {{ return [e.code ?? e.name, e.message] }}"
     with begin(server, code) as connection:
-        wait_until(lambda: busy(server))
+        until(lambda: busy(server))
         for pid in busy(server):
             os.kill(pid, signal.SIGKILL)
         connection.settimeout(20)
@@ -172,7 +165,7 @@ def test_a_process_that_is_killed_is_an_error_and_the_next_works(server):
     assert evaluate(server, f"return ({search('SELECT 1 AS n')}).rows")["result"] == [{"n": 1}]
     for pid in workers(server):  # one that waits for a query
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not workers(server))
+    until(lambda: not workers(server))
     assert evaluate(server, f"return ({search('SELECT 2 AS n')}).rows")["result"] == [{"n": 2}]
 
 

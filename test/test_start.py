@@ -3,14 +3,13 @@ import json
 import os
 import re
 import subprocess
-import time
 import uuid
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from wire import Stdio, call, initialize, structured
+from wire import Stdio, call, initialize, structured, until
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -66,16 +65,6 @@ def test_a_library_that_cannot_be_loaded_is_named_when_it_is_needed(lazy, tmp_pa
 
 
 # ---- what a server holds ------------------------------------------------------------------
-
-WAIT_S = 60  # only a failing test waits so long
-
-
-def until(holds):
-    """Waits for something that comes by itself."""
-    end = time.monotonic() + WAIT_S
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def private_bytes(pid):

@@ -3,13 +3,12 @@ import fcntl
 import json
 import sqlite3
 import subprocess
-import time
 
 import pytest
 
 from conftest import policy_in
 from test_access import bearer, make_token, revoke
-from wire import WAIT_S, Server, call
+from wire import WAIT_S, Server, call, until
 
 NOTES, LINKS = 1500, 300
 MIGRATE = ('await noteTypes.delete({type_name: "z", action: "migrate", target_type: "zz"})')
@@ -58,16 +57,9 @@ def is_locked(place):
     return False
 
 
-def wait_until(said, what):
-    until = time.monotonic() + WAIT_S
-    while not what():
-        assert time.monotonic() < until, said
-        time.sleep(0.005)
-
-
 def is_as_before(server, place, who):
     """Another caller writes, nothing was moved, and no link was changed."""
-    wait_until("the vault stays locked", lambda: not is_locked(place))
+    until(lambda: not is_locked(place), "the vault stays locked")
     made = evaluate(server, 'return (await notes.create({type: "w", title: "w"})).id', who)
     assert made["result"] == "w/w", made
     assert not (place / "zz").exists()
@@ -81,10 +73,10 @@ def test_a_long_change_ends_with_its_caller(cloche, alice_and_bob, large, how):
     server, alice, bob = alice_and_bob
     message = call("evaluate_note_code", {"code": MIGRATE})
     with server.send_post(message, alice) as connection:
-        wait_until("the change does not begin", lambda: is_locked(large))
+        until(lambda: is_locked(large), "the change does not begin")
         if how == "is revoked":
             revoke(cloche, "alice")
-            wait_until("the vault stays locked", lambda: not is_locked(large))
+            until(lambda: not is_locked(large), "the vault stays locked")
         else:
             connection.close()
     is_as_before(server, large, bob)
@@ -93,8 +85,8 @@ def test_a_long_change_ends_with_its_caller(cloche, alice_and_bob, large, how):
 def test_a_long_change_ends_with_the_time_of_its_evaluation(cloche, large, tmp_path):
     policy_in(tmp_path, {"limits": {"total": 1200}})
     with Server([cloche, "serve", "--vault", str(large), "--listen", "127.0.0.1:0"]) as s:
-        wait_until("the vault is not indexed", lambda: evaluate(
-            s, 'return (await notes.list({limit: 3})).length', {})["success"])
+        until(lambda: evaluate(s, 'return (await notes.list({limit: 3})).length', {})["success"],
+              "the vault is not indexed")
         evaluate(s, 'await noteTypes.create({type_name: "z", description: "x"})', {})
         answer = evaluate(s, MIGRATE, {})
         assert answer["errorDetails"]["type"] == "Timeout", answer
@@ -106,9 +98,9 @@ def test_reading_ends_with_its_caller_and_goes_on_where_it_ended(cloche, large, 
     policy_in(tmp_path, {"limits": {"total": 700}})
     with Server([cloche, "serve", "--vault", str(large), "--listen", "127.0.0.1:0"]) as s:
         answers = []
-        wait_until("no answer", lambda: answers.append(evaluate(
+        until(lambda: answers.append(evaluate(
             s, f"return (await notes.list({{limit: {NOTES}}})).length", {})) or
-            answers[-1]["success"])
+            answers[-1]["success"], "no answer")
         assert answers[-1]["result"] == NOTES, answers
         assert all(a["errorDetails"]["type"] == "Timeout" for a in answers[:-1]), answers
 

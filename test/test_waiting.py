@@ -2,7 +2,6 @@
 import json
 import os
 import threading
-import time
 
 import pytest
 
@@ -10,7 +9,7 @@ from machine_doors import needs_image
 from test_access import bearer, evaluate, make_token, serve
 from test_network import policy, web  # noqa: F401 (fixtures)
 from test_permissions import host, program, run, wait_for  # noqa: F401 (fixtures)
-from wire import call
+from wire import call, until
 
 AT_ONCE = 12  # calls that answer much at once, of one evaluation
 SEARCH = "await notes.search({query: 'nothing like it'}); return 0"
@@ -58,13 +57,6 @@ def threads(server):
     return len(os.listdir(f"/proc/{server.process.pid}/task"))
 
 
-def wait_until(there, tries=600):
-    while not there():
-        tries -= 1
-        assert tries, "it did not come"
-        time.sleep(0.05)
-
-
 def test_slow_fetches_of_one_token_hold_up_no_other(cloche, vault, web, policy, tokens):
     go = threading.Event()
 
@@ -81,7 +73,7 @@ def test_slow_fetches_of_one_token_hold_up_no_other(cloche, vault, web, policy, 
         before = threads(server)
         slow = [begin(server, code, busy, enableNetwork=True) for _ in range(6)]
         try:
-            wait_until(lambda: len(site.requests) == 6 * AT_ONCE)
+            until(lambda: len(site.requests) == 6 * AT_ONCE)
             # At most half of the threads for calls, a few besides, and not one for each.
             assert threads(server) - before < 24
             answers(server, other)
@@ -109,7 +101,7 @@ def test_long_queries_of_one_token_hold_up_no_other(cloche, vault, tokens):
         before = threads(server)
         slow = [begin(server, code, busy) for _ in range(6)]
         try:
-            wait_until(lambda: threads(server) > before)
+            until(lambda: threads(server) > before)
             answers(server, other)
             assert all(is_silent(c) for c in slow)
         finally:
@@ -142,7 +134,7 @@ def test_long_commands_of_one_token_hold_up_no_other(cloche, vault, policy, toke
         before = threads(server)
         slow = begin(server, code, busy)
         try:
-            wait_until(lambda: any(m["commands"] == 24 for m in
+            until(lambda: any(m["commands"] == 24 for m in
                                    server.http.get("/vm", headers=busy).json()))
             assert threads(server) - before < 24
             answers(server, other)

@@ -5,6 +5,7 @@ import queue
 import socket
 import subprocess
 import threading
+import time
 
 import httpx
 
@@ -16,6 +17,15 @@ META = {
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
 WAIT_S = 60  # for what should come at once; only a failing test waits so long
+
+
+def until(holds, said="it never came", within=WAIT_S):
+    """What `holds` answers as soon as that is true."""
+    end = time.monotonic() + within
+    while not (answer := holds()):
+        assert time.monotonic() < end, said() if callable(said) else said
+        time.sleep(0.01)
+    return answer
 
 
 def request(method, params=None, *, id=1, modern=False):

@@ -12,26 +12,21 @@
 #include <unistd.h>
 
 #include "access/internal.h"
+#include "base/home_test.h"
 #include "caller/caller.h"
 
-static char home[64];
+static char home[HOME_SIZE];
 
 static int begin(void **state)
 {
     (void)state;
-    strcpy(home, "/tmp/cloche-access-XXXXXX");
-    return mkdtemp(home) && setenv("XDG_CONFIG_HOME", home, 1) == 0 &&
-                   setenv("XDG_STATE_HOME", home, 1) == 0
-               ? 0
-               : -1;
+    return home_make(home) ? 0 : -1;
 }
 
 static int end(void **state)
 {
     (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return folder_remove(home);
 }
 
 static struct token_wish wish(const char *name)

@@ -382,7 +382,7 @@ static void put_used(int state, struct str id, struct json_writer *w)
     struct err none = {0};
     char name[sizeof USED_DIR + 1 + TOKEN_ID + 1];
     scoped_buf struct buf text;
-    buf_init(&text, 64);
+    buf_init(&text, BUF_NAME);
     (void)snprintf(name, sizeof name, USED_DIR "/%.*s", STR_ARGS(id));
     bool there =
         state >= 0 && os_read_file(state, name, &text, NULL, &none) && text.n == 24;

@@ -175,9 +175,9 @@ static bool refresh(struct oauth *o)
     o->fetching = false;
     pthread_mutex_unlock(&o->lock);
     if (failed && !was && !silent)
-        log_line(LOG_WARN, "the keys of %s cannot be fetched%s: %s", o->o.issuer,
+        log_line(LOG_WARN, "the keys of %s cannot be fetched%s: %s%s", o->o.issuer,
                  none ? ", so its tokens let nobody in yet" : "; the old ones are kept",
-                 why.msg);
+                 why.msg, ERR_ORIGIN(&why));
     else if (!failed && was)
         log_line(LOG_WARN, "the keys of %s are there now", o->o.issuer);
     return !failed;

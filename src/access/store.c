@@ -107,7 +107,7 @@ static struct state *store_state(struct store *s)
     struct state *now = state_hold(s->now);
     pthread_mutex_unlock(&s->lock);
     if (why.code)
-        log_line(LOG_ERROR, "%s", why.msg);
+        log_line(LOG_ERROR, "%s%s", why.msg, ERR_ORIGIN(&why));
     return now;
 }
 
@@ -179,7 +179,7 @@ struct store *store_open(void)
     s->config = os_config_dir(NULL, &why);
     s->state_dir = os_state_dir(NULL, &none);
     if (s->config < 0)
-        log_line(LOG_WARN, "no token lets anybody in: %s", why.msg);
+        log_line(LOG_WARN, "no token lets anybody in: %s%s", why.msg, ERR_ORIGIN(&why));
     return s;
 }
 

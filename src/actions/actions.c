@@ -696,6 +696,7 @@ bool actions_call(struct actions *a, const struct action *which,
                    os_mono_ns() - account.begun_ns);
     if (ok || !row->refuse)
         return ok;
+    err_log(e, row->shown.name);
     row->refuse(e, out);
     *e = (struct err){0};
     return true;

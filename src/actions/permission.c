@@ -268,8 +268,8 @@ static void allow_always(const struct question *q)
         if (q->asked[i] &&
             !ward_set(q->by->place->ward, false, q->wish->machine ? "vm.permission" : key,
                       &always, 1, "client", &e))
-            log_line(LOG_WARN, "the permission of %s was not kept: %s",
-                     q->wish->tools[i]->name, e.msg);
+            log_line(LOG_WARN, "the permission of %s was not kept: %s%s",
+                     q->wish->tools[i]->name, e.msg, ERR_ORIGIN(&e));
     }
 }
 

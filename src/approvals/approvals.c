@@ -142,7 +142,7 @@ static void warn_bad(struct approvals *a, struct str name, const char *why)
     if (known)
         return;
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, BUF_PAGE);
     str_spell(str_cut(name, 100), &text);
     log_line(LOG_WARN, "approvals: the file %s is passed over: %s", buf_cz(&text), why);
 }
@@ -564,7 +564,7 @@ bool approvals_list(struct approvals *a, struct buf *out, struct err *e)
 static bool no_such(struct str id, struct err *e)
 {
     scoped_buf struct buf text;
-    buf_init(&text, 256);
+    buf_init(&text, BUF_NAME);
     str_spell(str_cut(id, 40), &text);
     return err_set(e, ERR_NOT_FOUND,
                    "nothing named '%s' waits for a person's word: it is decided, or its "

@@ -14,9 +14,10 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 
-static char home[] = "/tmp/cloche-approvals-XXXXXX";
+static char home[HOME_SIZE];
 static struct approvals *store;
 static struct arena *arena;
 
@@ -38,7 +39,7 @@ static int begin(void **state)
     (void)state;
     struct err e = {0};
     arena = arena_new((size_t)64 << 20);
-    store = approvals_open(&e);
+    store = home_make(home) ? approvals_open(&e) : NULL;
     return store ? 0 : -1;
 }
 
@@ -47,9 +48,7 @@ static int end(void **state)
     (void)state;
     approvals_close(store);
     arena_free(arena);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s/cloche", home);
-    return system(command);
+    return folder_remove(home);
 }
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
@@ -434,8 +433,6 @@ static void nothing_that_an_agent_wrote_leaves_its_line(void **state)
 
 int main(void)
 {
-    if (!mkdtemp(home) || setenv("XDG_STATE_HOME", home, 1) != 0)
-        return 1;
     log_set_level(LOG_ERROR);
     const struct CMUnitTest tests[] = {
         test(a_word_is_good_for_one_request_of_the_same_asker),
@@ -457,7 +454,5 @@ int main(void)
         test(nothing_that_an_agent_wrote_leaves_its_line),
         test(nothing_that_an_agent_wrote_looks_like_a_line_of_ours),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)rmdir(home);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,12 @@
 #include <cmocka.h>
 
 #include "audit/audit.h"
+#include "base/home_test.h"
 #include "os/os.h"
 
 #define LONG_LINE ((size_t)100000)
 
-static char place[64], vault[100];
+static char place[HOME_SIZE], vault[100];
 static struct audit *audit;
 static struct trail *trail;
 static struct buf heard;
@@ -22,10 +23,8 @@ static int begin(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(place, "/tmp/cloche-audit-XXXXXX");
-    if (!mkdtemp(place))
+    if (!home_make(place))
         return -1;
-    (void)setenv("XDG_STATE_HOME", place, 1);
     (void)snprintf(vault, sizeof vault, "%s/vault", place);
     scoped_fd int dir = os_dir_make(vault, 0700, &e);
     audit = audit_open();
@@ -39,9 +38,7 @@ static int end(void **state)
     (void)state;
     audit_close(audit);
     buf_done(&heard);
-    char command[160];
-    (void)snprintf(command, sizeof command, "rm -rf %s", place);
-    return system(command);
+    return folder_remove(place);
 }
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
 

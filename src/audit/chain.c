@@ -420,8 +420,8 @@ static bool begin_file(struct chain *c, const char *why, uint64_t found, struct 
     h.first = h.first ? h.first : h.file;
     chain_file_name(c, h.file, name);
     scoped_buf struct buf members, text;
-    buf_init(&members, 1024);
-    buf_init(&text, 2048);
+    buf_init(&members, BUF_LINE);
+    buf_init(&text, BUF_PAGE);
     os_format_utc(os_real_ms(), now);
     buf_printf(&members,
                "\"time\":\"%s\",\"event\":\"file\",\"file\":%" PRIu32 ",\"why\":\"%s\","

@@ -21,7 +21,7 @@ bool chain_read_base(const struct chain *c, struct base *out, struct err *e)
     char name[64];
     struct err why = {0};
     scoped_buf struct buf text;
-    buf_init(&text, 256);
+    buf_init(&text, BUF_NAME);
     *out = (struct base){0};
     base_name(c, name);
     if (c->heads < 0)
@@ -68,7 +68,7 @@ static bool put_sealed(const struct chain *c, struct exporting *x, struct str me
 {
     char mac[MAC_HEX], first[MAC_HEX];
     scoped_buf struct buf line;
-    buf_init(&line, 4096);
+    buf_init(&line, BUF_PAGE);
     chain_first_mac(first);
     buf_printf(&line, "{%.*s", STR_ARGS(members));
     chain_mac(c, first, buf_view(&line), mac);
@@ -305,7 +305,7 @@ static void check_line(struct checking *k, struct str line)
         check_record(k, line);
         return;
     }
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     const struct json *v = ours ? json_read(line, a, &broken) : NULL;
     if (json_get(v, "cloche_audit"))
         open_section(k, v, line);

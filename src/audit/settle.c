@@ -56,7 +56,7 @@ static bool take_line(void *arg, struct str line, struct err *e)
     (void)e;
     if (kind == TRAIL_PLAIN)
         return true;
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     struct str id = json_str(json_get(json_read(line, a, &broken), "intent"));
     if (!id.n)
         return true;
@@ -84,7 +84,7 @@ static bool end_one(struct chain *c, const struct opened *o, const char *vault,
 {
     struct err broken = {0};
     char now[25], state[STATE_MAX + 1];
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     scoped_buf struct buf text;
     buf_init(&text, AUDIT_RECORD_MAX);
     const struct json *intent = json_read(buf_view(&o->line), a, &broken);

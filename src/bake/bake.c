@@ -473,7 +473,7 @@ static bool bake_world(struct baking *b, struct world *w, struct bake_result *ou
 bool bake_module(struct engine *g, struct str wasm, const struct bake_options *o,
                  struct bake_result *out, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     struct baking *b = arena_get(a, sizeof *b, e);
     if (!b)
         return false;

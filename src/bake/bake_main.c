@@ -53,7 +53,7 @@ static bool write_id(const char *out, const struct bake_result *r, struct err *e
     crypto_hash_hex(buf_view(&r->bare), module);
     crypto_hash_hex(buf_view(&r->image), image);
     scoped_buf struct buf id;
-    buf_init(&id, 1024);
+    buf_init(&id, BUF_LINE);
     buf_printf(&id, "%s\n%s\n", module, image);
     return write_beside(out, ".id", &id, e);
 }

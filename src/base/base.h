@@ -1,7 +1,7 @@
 /* base/base.h - the words every room speaks: errors, strings, buffers, arenas,
  * cancellation, scoped cleanup, the log.
  *
- * Knows nothing about the product and includes nothing of ours.
+ * Knows nothing about the product and includes nothing of another room.
  */
 #pragma once
 #include <stdarg.h>
@@ -12,72 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ------------------------------------------------------------- */
-
-/* Each code is a reaction, not a cause; err_kind() maps them to the outside. */
-enum err_code {
-    ERR_NONE = 0,
-    ERR_INVALID,    /* the caller sent something malformed */
-    ERR_NOT_FOUND,  /* what was named does not exist */
-    ERR_CONFLICT,   /* it changed, or exists, under the caller's feet */
-    ERR_DENIED,     /* policy says no */
-    ERR_NO_VAULT,   /* no vault is open */
-    ERR_BUSY,       /* try again later */
-    ERR_CANCELLED,  /* the caller, or the server's end, stopped it */
-    ERR_TIMEOUT,    /* a deadline passed */
-    ERR_FUEL,       /* metered guest used its fuel up */
-    ERR_MEMORY,     /* guest asked for more memory than it may have */
-    ERR_STACK,      /* guest recursed too deeply */
-    ERR_OUTPUT,     /* a result is larger than it may be */
-    ERR_HOST_CALLS, /* guest made more host calls than it may */
-    ERR_SYNTAX,     /* guest code does not parse */
-    ERR_GUEST,      /* guest code failed by itself */
-    ERR_HOST_CALL,  /* a host call failed, with nothing more exact to say */
-    ERR_INPUT,      /* the client has to answer something first (client/client.h) */
-    ERR_CAPABILITY, /* needs what the client did not declare that it can */
-    ERR_LIMIT,      /* any other size, count or quota would be exceeded */
-    ERR_IO,         /* the system refused: disk, descriptor, network */
-    ERR_BUG,        /* our own mistake */
-};
-
-/* One row a code: how the outside sees it. */
-struct err_kind {
-    const char *name; /* "NotFound": errorDetails.type, and error.name in code */
-    const char *code; /* "NOT_FOUND": errorDetails.code */
-    int http;         /* status of REST and of refusals over HTTP */
-    int jsonrpc;      /* code of a JSON-RPC error object */
-    bool retry;       /* may the same call succeed later, unchanged? */
-};
-
-/* Never NULL; an unknown code reads as ERR_BUG. */
-const struct err_kind *err_kind(enum err_code code);
-/* The code whose name or code this is ("NotFound", "NOT_FOUND"), or ERR_NONE. */
-enum err_code err_code_named(const char *name);
-
-/* One failure, on the stack of whoever started the work. Never allocates. */
-struct err {
-    enum err_code code;
-    char msg[400]; /* English, one line, NUL-terminated, valid UTF-8 */
-};
-
-/* Records a failure and returns false. The first failure wins: a call on an
- * err that is already set changes nothing. `%m` works. */
-bool err_set(struct err *e, enum err_code code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* Puts "CONTEXT: " before the message of an err that is set; returns false. */
-bool err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Both always answer false; said so that the compiler sees it, too. */
-static inline bool err_false(void)
-{
-    return false;
-}
-#define err_set(e, ...) (err_set((e), __VA_ARGS__), err_false())
-#define err_wrap(e, ...) (err_wrap((e), __VA_ARGS__), err_false())
-
-/* Ends the program with the place: for our own bugs only. Nothing from the
- * network, a guest, a disk or a user may reach a must() that fails. */
-#define must(x) ((x) ? (void)0 : must_failed(#x, __FILE__, __LINE__))
-_Noreturn void must_failed(const char *what, const char *file, int line);
+#include "base/err.h"
 
 /* ---- memory ------------------------------------------------------------- */
 
@@ -117,6 +52,12 @@ struct arena;
 struct arena *arena_new(size_t ceiling);
 void arena_free(struct arena *a); /* NULL is fine */
 SCOPED(arena, arena_free);
+/* Ceilings of what has no limit of its own: a record or options, the arguments and answer of
+ * a call, a file of ours with what is read of it, a walk over a whole vault. */
+#define ARENA_SMALL ((size_t)1 << 20)
+#define ARENA_CALL ((size_t)16 << 20)
+#define ARENA_FILE ((size_t)64 << 20)
+#define ARENA_VAULT ((size_t)1 << 30)
 /* Zeroed, aligned to 16. NULL and ERR_LIMIT at the ceiling. Threads: one. */
 void *arena_get(struct arena *a, size_t size, struct err *e);
 /* A NUL-terminated copy of `n` bytes. NULL and ERR_LIMIT at the ceiling. */
@@ -190,6 +131,15 @@ struct buf {
     size_t ceiling; /* bytes */
     bool failed;
 };
+/* Ceilings of what has no limit of its own: a name or key, a line, a small object, the
+ * arguments of a call, a list, a file of ours, a whole answer. */
+#define BUF_NAME ((size_t)256)
+#define BUF_LINE ((size_t)1 << 10)
+#define BUF_PAGE ((size_t)16 << 10)
+#define BUF_TEXT ((size_t)64 << 10)
+#define BUF_LIST ((size_t)1 << 20)
+#define BUF_FILE ((size_t)16 << 20)
+#define BUF_ANSWER ((size_t)64 << 20)
 /* Allocates nothing yet. */
 void buf_init(struct buf *b, size_t ceiling);
 void buf_done(struct buf *b);

@@ -234,7 +234,7 @@ static bool put_hunks(const struct diff *d, size_t max, struct buf *out)
 
 bool diff_put(struct str old, struct str now, size_t max, struct buf *out)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)128 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     struct diff d = {.arena = a};
     return split(old, a, &d.old) && split(now, a, &d.now) && compare(&d) &&
            put_hunks(&d, max, out);

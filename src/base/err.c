@@ -90,6 +90,34 @@ bool(err_wrap)(struct err *e, const char *fmt, ...)
     return false;
 }
 
+#ifndef NDEBUG
+void err_at(struct err *e, bool wraps, const char *file, int line)
+{
+    if (!wraps && e->code != ERR_NONE)
+        return;
+    if (!wraps)
+        e->place_count = 0;
+    if (e->place_count < LENGTH(e->places))
+        e->places[e->place_count++] = (struct err_place){file, line};
+}
+
+const char *err_origin(const struct err *e, char *text, size_t size)
+{
+    scoped_buf struct buf all;
+    buf_init(&all, size - 1);
+    for (unsigned i = 0; i < e->place_count; i++)
+        buf_printf(&all, "%s%s:%d%s", i ? ", " : " [", e->places[i].file,
+                   e->places[i].line, i + 1 == e->place_count ? "]" : "");
+    (void)snprintf(text, size, "%s", buf_cz(&all));
+    return text;
+}
+
+void err_log(const struct err *e, const char *where)
+{
+    log_line(LOG_DEBUG, "%s: %s%s", where, e->msg, ERR_ORIGIN(e));
+}
+#endif
+
 _Noreturn void must_failed(const char *what, const char *file, int line)
 {
     fprintf(stderr, "cloche: broken assumption: %s (%s:%d)\n", what, file, line);

@@ -81,6 +81,38 @@ static void context_longer_than_a_message_is_cut_too(void **state)
     assert_int_equal(e.msg[0], 'c');
 }
 
+static void a_debug_build_knows_where_an_error_comes_from(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    assert_string_equal(ERR_ORIGIN(&e), "");
+    int line = __LINE__ + 1;
+    err_set(&e, ERR_INVALID, "inner");
+    err_set(&e, ERR_IO, "a later one");
+    err_wrap(&e, "outer");
+    char expected[100];
+    (void)snprintf(expected, sizeof expected, " [%s:%d, %s:%d]", __FILE__, line, __FILE__,
+                   line + 2);
+#ifdef NDEBUG
+    assert_string_equal(ERR_ORIGIN(&e), "");
+    assert_int_equal(sizeof e, sizeof e.code + sizeof e.msg);
+#else
+    assert_string_equal(ERR_ORIGIN(&e), expected);
+#endif
+    /* One that is used again begins anew; the message never says it. */
+    e.code = ERR_NONE;
+    line = __LINE__ + 1;
+    err_set(&e, ERR_INVALID, "another");
+    (void)snprintf(expected, sizeof expected, " [%s:%d]", __FILE__, line);
+#ifndef NDEBUG
+    assert_string_equal(ERR_ORIGIN(&e), expected);
+#endif
+    assert_string_equal(e.msg, "another");
+    for (int i = 0; i < 100; i++)
+        err_wrap(&e, "%d", i);
+    assert_true(strlen(ERR_ORIGIN(&e)) < 400);
+}
+
 static void line_ends_and_escapes_from_outside_become_spaces(void **state)
 {
     (void)state;
@@ -173,6 +205,29 @@ static void a_log_entry_is_one_line_whatever_is_in_it(void **state)
                               "cloche: debug: shown\n");
 }
 
+static void log_an_error(void)
+{
+    struct err e = {0};
+    err_set(&e, ERR_IO, "the disk is full");
+    err_log(&e, "not shown");
+    log_set_level(LOG_DEBUG);
+    err_log(&e, "rest");
+}
+
+static void a_debug_build_logs_an_error_with_its_origin(void **state)
+{
+    (void)state;
+    char text[2000];
+    assert_int_equal(watch_child(log_an_error, text, sizeof text), 0);
+#ifdef NDEBUG
+    assert_string_equal(text, "");
+#else
+    assert_ptr_equal(
+        strstr(text, "cloche: debug: rest: the disk is full [src/base/err_test.c:"),
+        text);
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,11 +236,13 @@ int main(void)
         cmocka_unit_test(context_stands_before_the_message),
         cmocka_unit_test(a_message_that_is_cut_ends_in_a_whole_character),
         cmocka_unit_test(context_longer_than_a_message_is_cut_too),
+        cmocka_unit_test(a_debug_build_knows_where_an_error_comes_from),
         cmocka_unit_test(line_ends_and_escapes_from_outside_become_spaces),
         cmocka_unit_test(bytes_that_are_no_utf8_do_not_reach_the_message),
         cmocka_unit_test(every_code_has_a_row_of_its_own),
         cmocka_unit_test(a_broken_assumption_ends_the_program_and_names_the_place),
         cmocka_unit_test(a_log_entry_is_one_line_whatever_is_in_it),
+        cmocka_unit_test(a_debug_build_logs_an_error_with_its_origin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "cache/stash.h"
 #include "os/os.h"
 
-static char root[] = "/tmp/stash-XXXXXX";
+static char root[HOME_SIZE];
 
 static struct stash *open_at(struct stash_limits limits)
 {
@@ -131,9 +132,7 @@ int main(void)
         cmocka_unit_test_teardown(the_oldest_go_when_it_is_too_much, empty),
         cmocka_unit_test_teardown(without_a_folder_nothing_is_kept, empty),
     };
-    if (!mkdtemp(root))
+    if (!folder_make(root))
         return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)rmdir(root);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL) + folder_remove(root);
 }

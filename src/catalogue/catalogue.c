@@ -99,7 +99,7 @@ struct entry *snapshot_add(struct snapshot *s, struct err *e)
 void snapshot_problem(struct snapshot *s, const char *what, const struct err *why)
 {
     scoped_buf struct buf line;
-    buf_init(&line, 1000);
+    buf_init(&line, BUF_LINE);
     buf_printf(&line, "%s: %s", what, why->msg);
     if (s->problems.n + line.n + 1 < s->problems.ceiling) {
         plain_put(buf_view(&line), line.n, &s->problems);

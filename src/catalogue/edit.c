@@ -32,8 +32,8 @@ static bool collect(void *arg, const char *name, const struct os_stat *st, struc
     struct edit *ed = ((void **)arg)[0];
     struct buf *named = ((void **)arg)[1];
     scoped_buf struct buf text;
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
-    buf_init(&text, (size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
+    buf_init(&text, BUF_LIST);
     struct err why = {0};
     if (!st->is_file)
         return true;
@@ -91,7 +91,7 @@ static void sweep(struct edit *ed)
         sweep_drafts(ed->dir, folders[i]);
     struct err none = {0};
     scoped_buf struct buf named;
-    buf_init(&named, (size_t)1 << 20);
+    buf_init(&named, BUF_LIST);
     void *arg[] = {ed, &named};
     if (os_walk_from(ed->dir, "records", collect, arg, &none) && !named.failed)
         (void)os_walk_from(ed->dir, "modules", sweep_module, arg, &none);
@@ -127,7 +127,7 @@ bool record_write(struct edit *ed, const struct record *r, struct err *e)
 {
     char name[160];
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)1 << 20);
+    buf_init(&text, BUF_LIST);
     struct json_writer w = json_writer(&text);
     json_open_object(&w);
     json_pair_cstr(&w, "id", r->id);

@@ -302,7 +302,7 @@ bool tool_remove(struct catalogue *c, const char *name, const char *vault, struc
 {
     struct entry n;
     struct edit ed;
-    scoped(arena_free) struct arena *a = arena_new(4096);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     bool ok = (!vault || vault_id_check(vault, e)) && edit_begin(c, &ed, e);
     if (!ok)
         return false;
@@ -356,7 +356,7 @@ bool tool_switch(struct catalogue *c, const char *name, const char *vault, bool 
 {
     struct entry n;
     struct edit ed;
-    scoped(arena_free) struct arena *a = arena_new(4096);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     bool ok = (!vault || vault_id_check(vault, e)) && edit_begin(c, &ed, e);
     if (!ok)
         return false;

@@ -43,7 +43,7 @@ static bool damaged(struct err *e, const char *why)
 static bool refuse(const struct layout_entry *n, struct err *e, const char *why)
 {
     scoped_buf struct buf name;
-    buf_init(&name, 600);
+    buf_init(&name, BUF_LINE);
     if (str_is_utf8(n->name))
         plain_put(n->name, 120, &name);
     return err_set(e, ERR_INVALID, "the ZIP's entry '%s' %s", buf_cz(&name), why);
@@ -112,7 +112,7 @@ static bool is_bad_path(struct str name)
 static bool check_path(const struct layout_entry *n, struct err *e)
 {
     scoped_buf struct buf name;
-    buf_init(&name, 1200);
+    buf_init(&name, BUF_PAGE);
     if (!is_bad_path(n->name))
         return true;
     plain_put(str_is_utf8(n->name) ? n->name : STR("?"), 240, &name);

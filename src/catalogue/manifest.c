@@ -369,7 +369,7 @@ static bool choice_fits(struct str type, const struct json *choice)
     if (str_is(type, "string"))
         return json_is(choice, JSON_STRING);
     struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new(4096);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     return json_is(choice, JSON_NUMBER) ||
            json_is(json_read(json_str(choice), a, &none), JSON_NUMBER);
 }
@@ -377,7 +377,7 @@ static bool choice_fits(struct str type, const struct json *choice)
 static bool is_choice(const struct json *choices, const struct json *v)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new(65536);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     struct json_iter it = json_iter(json_is(v, JSON_NUMBER) ? choices : NULL);
     while (json_next(&it))
         if (json_is(it.value, JSON_STRING) &&

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "crypto/crypto.h"
 
 #define ID "01234567-89ab-8def-8123-456789abcdef"
@@ -24,7 +25,7 @@
     "\"type\":\"string\",\"description\":\"r\"},\"execution\":{\"argStyle\":\"cli\"," \
     "\"fileAccess\":\"none\"}}"
 
-static char home[64], sha256[CRYPTO_SHA256_HEX];
+static char home[HOME_SIZE], sha256[CRYPTO_SHA256_HEX];
 static struct catalogue *c;
 static struct edit ed;
 static struct err e;
@@ -32,14 +33,9 @@ static struct err e;
 static int begin(void **state)
 {
     (void)state;
-    const char *places[] = {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-                            "XDG_STATE_HOME"};
     e = (struct err){0};
-    strcpy(home, "/tmp/cloche-records-XXXXXX");
-    if (!mkdtemp(home))
+    if (!home_make(home))
         return -1;
-    for (size_t i = 0; i < LENGTH(places); i++)
-        (void)setenv(places[i], home, 1);
     crypto_sha256_hex(STR("module"), sha256);
     c = catalogue_open(&(struct catalogue_options){.guest_dir = home});
     return edit_begin(c, &ed, &e) ? 0 : -1;
@@ -48,11 +44,9 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    char command[128];
     edit_end(&ed);
     catalogue_close(c);
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return folder_remove(home);
 }
 
 static struct record record(const char *id, const char *vault)

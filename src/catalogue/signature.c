@@ -14,7 +14,7 @@ bool signature_key_read(struct str text, unsigned char *key, struct err *e)
 {
     struct err none = {0};
     scoped_buf struct buf bytes;
-    buf_init(&bytes, 64);
+    buf_init(&bytes, BUF_NAME);
     size_t prefix = strlen(KEY_PREFIX);
     bool ok = text.n == TOOL_KEY_TEXT - 1 && str_starts(text, KEY_PREFIX) &&
               crypto_base64url_read((struct str){text.at + prefix, text.n - prefix},
@@ -79,7 +79,7 @@ static bool unreadable(const char *why, struct err *e)
 static bool changed(struct str name, struct str said, const char *is, struct err *e)
 {
     scoped_buf struct buf shown;
-    buf_init(&shown, 400);
+    buf_init(&shown, BUF_LINE);
     plain_put(str_is_utf8(name) ? name : STR("?"), 60, &shown);
     return err_set(e, ERR_DENIED,
                    "the package was changed after it was signed: the SHA-256 of '%s' is "
@@ -167,7 +167,7 @@ bool signature_make(const struct package *p, const unsigned char *secret, struct
     scoped(free) struct package_file *files = sorted(p, &count);
     scoped_buf struct buf text, shown;
     buf_init(&text, TEXT_MAX);
-    buf_init(&shown, 128);
+    buf_init(&shown, BUF_NAME);
     put_text(files, count, &text);
     crypto_sign_public(secret, public);
     crypto_sign_text(secret, buf_view(&text), made);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "checker/internal.h"
 #include "json/json.h"
 
@@ -21,7 +22,7 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-static char root[64];
+static char root[HOME_SIZE];
 static struct engine *g;
 static struct checker *c;
 static struct arena *arena;
@@ -46,8 +47,7 @@ static int open_all(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(root, "/tmp/cloche-check-XXXXXX");
-    if (!mkdtemp(root) || setenv("XDG_CACHE_HOME", root, 1) != 0)
+    if (!home_make(root))
         return -1;
     g = engine_open(&(struct engine_options){.ahead = "build/guest/ahead"}, &e);
     c = new_checker();
@@ -57,11 +57,9 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    char command[100];
     checker_free(c);
     engine_close(g);
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 static int begin(void **state)

@@ -52,7 +52,8 @@ static void help(void)
     for (size_t i = 0; i < LENGTH(commands); i++)
         printf("  %-9s %-42s %s\n", commands[i].name, commands[i].words,
                commands[i].help);
-    printf("\n  cloche help COMMAND    says more; cloche --version prints the version\n\n"
+    printf("\n  cloche help COMMAND    says more; cloche --version prints the version\n"
+           "  cloche --debug ...     logs more on stderr\n\n"
            "Exit codes: 0 done, 1 the work failed, 2 the call was wrong.\n");
 }
 
@@ -105,6 +106,11 @@ int cli_run(int argc, char **argv, const struct cli_extras *extras)
      * library would soon keep them, in an arena for each thread. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)mallopt(M_ARENA_MAX, 4);
+    if (argc > 1 && !strcmp(argv[1], "--debug")) {
+        log_set_level(LOG_DEBUG);
+        argv[1] = argv[0];
+        argc--, argv++;
+    }
     const char *name = argc > 1 ? argv[1] : "help";
     bool asks =
         str_is_one_of(str_of(name), (const char *const[]){"--help", "-h", "help", NULL});

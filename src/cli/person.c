@@ -23,7 +23,7 @@ void person_open(struct person *p)
     if (p->catalogue)
         p->desk = desk_open(&desk, &e);
     if (!p->desk)
-        log_line(LOG_WARN, "there is no page for approvals: %s", e.msg);
+        log_line(LOG_WARN, "there is no page for approvals: %s%s", e.msg, ERR_ORIGIN(&e));
 }
 
 void person_close(struct person *p)
@@ -53,7 +53,7 @@ void person_greet(struct person *p, const char *url)
                 link, is_socket ? "with the port of what forwards to the socket; " : "",
                 DESK_LINK_S / 60);
     else
-        log_line(LOG_WARN, "no link to the page: %s", e.msg);
+        log_line(LOG_WARN, "no link to the page: %s%s", e.msg, ERR_ORIGIN(&e));
 }
 
 bool person_link(const char *url, struct err *e)

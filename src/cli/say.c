@@ -45,6 +45,7 @@ void cli_put_line(struct str text)
 
 int cli_fail(const struct err *e)
 {
+    err_log(e, "command");
     fprintf(stderr, "cloche: %.*s\n", SPELT_ARGS(str_of(e->msg)));
     return e->code == ERR_INVALID ? EXIT_WRONG : EXIT_FAILED;
 }

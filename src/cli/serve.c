@@ -278,8 +278,8 @@ static void warn_of_accounts(const struct service *s, const char *url)
         !http_tells_accounts(&e))
         log_line(LOG_WARN,
                  "%s: programs of this machine need a token, or a socket "
-                 "(--listen unix:/PATH)",
-                 e.msg);
+                 "(--listen unix:/PATH)%s",
+                 e.msg, ERR_ORIGIN(&e));
 }
 
 static bool serve(struct service *s, struct err *e)

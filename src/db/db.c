@@ -1,5 +1,6 @@
 #include "db/db.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -152,6 +153,38 @@ static bool user_version(struct db *d, int64_t *out, struct err *e)
     return true;
 }
 
+static bool set_version(struct db *d, unsigned version, struct err *e)
+{
+    char sql[64];
+    (void)snprintf(sql, sizeof sql, "PRAGMA user_version = %u", version);
+    return db_exec(d, sql, e);
+}
+
+static bool is_empty(struct db *d, struct err *e)
+{
+    scoped(query_end) struct query *q = db_query(d, "SELECT 1 FROM sqlite_schema", e);
+    return q && !query_next(q, e) && !e->code;
+}
+
+/* `*stale`: what is there is to be made again. */
+static bool make_schema(struct db *d, const struct db_options *o, bool *stale,
+                        struct err *e)
+{
+    int64_t have;
+    scoped_transaction struct transaction t = {0};
+    if (!user_version(d, &have, e))
+        return false;
+    if (have == o->version)
+        return true;
+    if (!db_begin(&t, d, e))
+        return false;
+    *stale = have != 0 || !is_empty(d, e);
+    if (*stale)
+        return err_set(e, ERR_CONFLICT, "the database is of version %lld, not %u",
+                       (long long)have, o->version);
+    return db_exec(d, o->schema, e) && set_version(d, o->version, e) && db_commit(&t, e);
+}
+
 static bool migrate(struct db *d, const struct db_options *o, struct err *e)
 {
     int64_t have;
@@ -172,13 +205,11 @@ static bool migrate(struct db *d, const struct db_options *o, struct err *e)
     for (unsigned i = (unsigned)have; i < o->migration_count; i++)
         if (!db_exec(d, o->migrations[i], e))
             return false;
-    char sql[64];
-    (void)snprintf(sql, sizeof sql, "PRAGMA user_version = %u", o->migration_count);
-    return db_exec(d, sql, e) && db_commit(&t, e);
+    return set_version(d, o->migration_count, e) && db_commit(&t, e);
 }
 
 static struct db *open_path(const char *path, const struct db_options *o, bool *damaged,
-                            struct err *e)
+                            bool *stale, struct err *e)
 {
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
@@ -198,9 +229,9 @@ static struct db *open_path(const char *path, const struct db_options *o, bool *
                                      : "PRAGMA synchronous = NORMAL";
     bool ok = (!o->large_pages || db_exec(d, "PRAGMA page_size = 8192", e)) &&
               db_exec(d, mode, e) && db_exec(d, sync, e) &&
-              db_exec(d, "PRAGMA temp_store = MEMORY", e) && migrate(d, o, e);
-    if (damaged)
-        *damaged = d->damaged;
+              db_exec(d, "PRAGMA temp_store = MEMORY", e) &&
+              (o->schema ? make_schema(d, o, stale, e) : migrate(d, o, e));
+    *damaged = d->damaged;
     return ok ? take(d) : NULL;
 }
 
@@ -224,10 +255,11 @@ static int lock_of(int dir, const char *name, unsigned wait_ms, struct err *e)
     return os_lock(dir, lock_name, 0, wait_ms, e);
 }
 
+static const char *const tails[] = {"-wal", "-shm", "-journal", ""};
+
 /* `count` of the companions; with all four also the file itself, last. */
 static bool remove_files(int dir, const char *name, size_t count, struct err *e)
 {
-    static const char *const tails[] = {"-wal", "-shm", "-journal", ""};
     for (size_t i = 0; i < count; i++) {
         char full[NAME_MAX + 1];
         (void)snprintf(full, sizeof full, "%.200s%s", name, tails[i]);
@@ -240,11 +272,30 @@ static bool remove_files(int dir, const char *name, size_t count, struct err *e)
     return true;
 }
 
+/* What nobody else has ever opened: SQLite makes the companions with the mode of the file,
+ * which it takes from the umask. */
+static void make_private(int dir, const char *name)
+{
+    struct err none = {0};
+    os_close(
+        os_open_beneath(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &none));
+}
+
+static void keep_private(int dir, const char *name)
+{
+    for (size_t i = 0; i < LENGTH(tails); i++) {
+        char full[NAME_MAX + 1];
+        (void)snprintf(full, sizeof full, "%.200s%s", name, tails[i]);
+        os_keep_private(dir, full);
+    }
+}
+
 struct db *db_open(int dir, const char *name, const struct db_options *o, bool *damaged,
                    struct err *e)
 {
-    if (damaged)
-        *damaged = false;
+    bool unused, stale = false;
+    damaged = damaged ? damaged : &unused;
+    *damaged = false;
     char path[PATH_MAX];
     if (!db_path_of(dir, name, path, e))
         return NULL;
@@ -258,13 +309,27 @@ struct db *db_open(int dir, const char *name, const struct db_options *o, bool *
             err_set(e, ERR_DENIED, "the database \"%.100s\" is no regular file", name);
             return NULL;
         }
+        keep_private(dir, name);
     } else if (why.code != ERR_NOT_FOUND) {
         *e = e->code ? *e : why;
         return NULL;
     } else if (!remove_files(dir, name, 3, e)) {
         return NULL; /* companions of a file that was deleted would spoil a new one */
+    } else {
+        make_private(dir, name);
     }
-    return open_path(path, o, damaged, e);
+    why = (struct err){0};
+    struct db *d = open_path(path, o, damaged, &stale, &why);
+    if (!d && (stale || (*damaged && o->schema))) {
+        why = (struct err){0};
+        if (remove_files(dir, name, LENGTH(tails), &why)) {
+            make_private(dir, name);
+            d = open_path(path, o, damaged, &stale, &why);
+        }
+    }
+    if (!d)
+        *e = e->code ? *e : why;
+    return d;
 }
 
 bool db_is_file(int dir, const char *name, struct err *e)
@@ -278,12 +343,12 @@ bool db_is_file(int dir, const char *name, struct err *e)
 
 static bool has_companion(int dir, const char *name)
 {
-    static const char *const tails[] = {"-wal", "-journal"};
-    for (size_t i = 0; i < LENGTH(tails); i++) {
+    static const char *const kinds[] = {"-wal", "-journal"};
+    for (size_t i = 0; i < LENGTH(kinds); i++) {
         char full[NAME_MAX + 1];
         struct os_stat st;
         struct err none = {0};
-        (void)snprintf(full, sizeof full, "%.200s%s", name, tails[i]);
+        (void)snprintf(full, sizeof full, "%.200s%s", name, kinds[i]);
         if (os_stat_beneath(dir, full, &st, &none) && st.size > 0)
             return true;
     }
@@ -345,7 +410,8 @@ struct db *db_open_frozen(int dir, const char *name, const struct db_options *o,
 
 struct db *db_open_memory(const struct db_options *o, struct err *e)
 {
-    return open_path(":memory:", o, NULL, e);
+    bool damaged, stale;
+    return open_path(":memory:", o, &damaged, &stale, e);
 }
 
 void db_close(struct db *d)

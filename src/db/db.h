@@ -1,8 +1,9 @@
 /* db/db.h - SQLite: open, migrate, prepare, bind, step, transactions.
  *
  * A database is one file beneath a directory handle, in WAL mode, so that any
- * number of processes read and one writes; who must wait, waits up to 30 s. It
- * may come from a stranger: triggers, views, ATTACH and functions with side
+ * number of processes read and one writes; who must wait, waits up to 30 s. The file and
+ * its companions are its owner's alone (0600), also one that had another mode. It may come
+ * from a stranger: triggers, views, ATTACH and functions with side
  * effects are off, lengths are bounded.
  *
  * Threads: a struct db and its queries belong to one thread at a time. Any
@@ -17,6 +18,11 @@ struct db_options {
     /* Applied in order; the file remembers how many it has (user_version). */
     const char *const *migrations;
     unsigned migration_count;
+    /* Instead of them, of what can be made again: all its tables, and their version (from 1
+     * on). A file of another version, older or newer, or a damaged one is removed, and made
+     * anew, and who has it open goes on with what was removed. */
+    const char *schema;
+    unsigned version;
     /* Every commit outlasts a power failure; otherwise the last few may not. A
      * crash of the program loses nothing in both. */
     bool durable;
@@ -35,7 +41,7 @@ struct db_options {
 /* Opens, or makes, the file `name` beneath `dir` and brings it to the newest
  * migration. `dir` may be closed afterwards. NULL and *e:
  * ERR_DENIED    may not be written (or made) there, or is a symbolic link
- * ERR_CONFLICT  made by a newer version of this program
+ * ERR_CONFLICT  made by a newer version of this program, and not to be made again
  * ERR_BUSY, ERR_LIMIT, ERR_IO
  * `*damaged` (if not NULL) tells that the file is there but is no sound
  * database: with ERR_IO; whoever can make it anew may delete it. */

@@ -11,10 +11,11 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "db/db.h"
 #include "os/os.h"
 
-static char root[64];
+static char root[HOME_SIZE];
 static int dir;
 
 static const char *const steps[] = {
@@ -28,9 +29,8 @@ static const struct db_options two_steps = {.migrations = steps, .migration_coun
 static int make_root(void **state)
 {
     (void)state;
-    strcpy(root, "/tmp/cloche-db-XXXXXX");
     struct err e = {0};
-    if (!mkdtemp(root) || (dir = os_dir_open(root, &e)) < 0)
+    if (!folder_make(root) || (dir = os_dir_open(root, &e)) < 0)
         return -1;
     return 0;
 }
@@ -39,9 +39,7 @@ static int remove_root(void **state)
 {
     (void)state;
     os_close(dir);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 static struct db *open_it(const struct db_options *o)
@@ -151,6 +149,78 @@ static void a_newer_database_is_refused_and_kept(void **state)
     assert_false(damaged);
     scoped(db_close) struct db *d = open_it(&two_steps);
     assert_int_equal(ask(d, "SELECT n FROM a"), 5);
+}
+
+static void what_can_be_made_again_is_of_this_version(void **state)
+{
+    (void)state;
+    struct db_options made[] = {{.schema = "CREATE TABLE a(n);", .version = 4},
+                                {.schema = "CREATE TABLE b(n);", .version = 7},
+                                {.schema = "CREATE TABLE a(n);", .version = 1}};
+    for (size_t i = 0; i < LENGTH(made); i++) {
+        scoped(db_close) struct db *open = open_it(&made[i]);
+        run(open, i == 1 ? "INSERT INTO b VALUES(1)" : "INSERT INTO a VALUES(1)");
+        scoped(db_close) struct db *same = open_it(&made[i]);
+        assert_int_equal(ask(same, i == 1 ? "SELECT n FROM b" : "SELECT n FROM a"), 1);
+        assert_int_equal(ask(same, "PRAGMA user_version"), made[i].version);
+        const struct db_options *other = &made[(i + 1) % LENGTH(made)];
+        scoped(db_close) struct db *d = open_it(other);
+        assert_int_equal(ask(d, "PRAGMA user_version"), other->version);
+        assert_int_equal(ask(d, "SELECT count(*) FROM sqlite_schema"), 1);
+        /* Who had it open goes on with what was removed. */
+        assert_int_equal(ask(same, "SELECT count(*) FROM sqlite_schema"), 1);
+        assert_int_equal(ask(same, "PRAGMA user_version"), made[i].version);
+        struct err e = {0};
+        assert_true(db_remove(dir, "x.db", &e));
+    }
+    /* Tables without a version, and what is no database at all. */
+    {
+        scoped(db_close) struct db *d = open_it(&two_steps);
+        run(d, "PRAGMA user_version = 0");
+    }
+    {
+        scoped(db_close) struct db *d = open_it(&made[0]);
+        assert_int_equal(ask(d, "SELECT count(*) FROM a"), 0);
+    }
+    scoped_fd int fd = openat(dir, "x.db", O_WRONLY | O_TRUNC);
+    assert_int_equal(write(fd, "no database at all, but long enough to be read", 46), 46);
+    scoped(db_close) struct db *d = open_it(&made[0]);
+    assert_int_equal(ask(d, "SELECT count(*) FROM a"), 0);
+}
+
+static void assert_private(void)
+{
+    static const char *const names[] = {"x.db", "x.db-wal", "x.db-shm"};
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        struct stat st;
+        assert_int_equal(fstatat(dir, names[i], &st, 0), 0);
+        assert_int_equal(st.st_mode & 07777, 0600);
+    }
+}
+
+static void a_database_is_its_owners_alone(void **state)
+{
+    (void)state;
+    mode_t old = umask(0);
+    scoped(db_close) struct db *d = open_it(&one_step);
+    (void)umask(old);
+    run(d, "INSERT INTO a(n) VALUES(5)");
+    assert_private();
+    assert_int_equal(fchmodat(dir, "x.db", 0644, 0), 0);
+    assert_int_equal(fchmodat(dir, "x.db-wal", 0666, 0), 0);
+    assert_int_equal(fchmodat(dir, "x.db-shm", 0640, 0), 0);
+    struct err e = {0};
+    scoped_transaction struct transaction t = {0};
+    assert_true(db_begin(&t, d, &e)); /* and what it holds stays held */
+    scoped(db_close) struct db *again = open_it(&one_step);
+    assert_private();
+    struct transaction other = {0};
+    struct cancel fired;
+    cancel_init(&fired);
+    cancel_fire(&fired);
+    db_set_cancels(again, &fired, NULL);
+    assert_false(db_begin(&other, again, &e));
+    assert_int_equal(e.code, ERR_CANCELLED);
 }
 
 static void a_failed_migration_changes_nothing(void **state)
@@ -444,6 +514,8 @@ int main(void)
         T(migrations_run_once_and_in_order),
         T(pages_are_as_large_as_when_the_file_was_made),
         T(a_newer_database_is_refused_and_kept),
+        T(what_can_be_made_again_is_of_this_version),
+        T(a_database_is_its_owners_alone),
         T(a_failed_migration_changes_nothing),
         T(a_transaction_ends_with_its_scope),
         T(what_the_schema_forbids_is_a_conflict),

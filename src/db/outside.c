@@ -27,7 +27,7 @@ static struct db *wrap(sqlite3 *raw, int rc, struct err *e)
 {
     scoped(db_close) struct db *d = mem_new(sizeof *d);
     d->raw = raw;
-    buf_init(&d->tables, 1 << 20);
+    buf_init(&d->tables, BUF_LIST);
     if (rc != SQLITE_OK) {
         db_failed(d, rc, "open", e);
         return NULL;

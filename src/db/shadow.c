@@ -81,7 +81,7 @@ bool db_shadow_open(struct db *d, const struct db_outside *o, struct err *e)
 {
     struct visible *v = d->visible = d->visible ? d->visible : mem_new(sizeof *v);
     scoped_buf struct buf sql;
-    buf_init(&sql, 64 * 1024);
+    buf_init(&sql, BUF_TEXT);
     buf_cstr(&sql, "PRAGMA temp_store = MEMORY;");
     for (size_t i = 0; o->names[i]; i++)
         if (!put_table(d, o->names[i], &sql, e))

@@ -11,12 +11,13 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 #include "json/json.h"
 
 #define URL "http://127.0.0.1:7070"
 
-static char home[64];
+static char home[HOME_SIZE];
 static struct guard *guard;
 static struct approvals *approvals;
 static struct arena *arena;
@@ -26,14 +27,9 @@ static struct err e;
 static int begin(void **state)
 {
     (void)state;
-    const char *places[] = {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-                            "XDG_STATE_HOME"};
     e = (struct err){0};
-    strcpy(home, "/tmp/cloche-desk-XXXXXX");
-    if (!mkdtemp(home))
+    if (!home_make(home))
         return -1;
-    for (size_t i = 0; i < LENGTH(places); i++)
-        (void)setenv(places[i], home, 1);
     guard = guard_open(&(struct guard_options){0});
     approvals = approvals_open(&e);
     arena = arena_new((size_t)64 << 20);
@@ -44,13 +40,11 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    char command[128];
     os_close(links);
     arena_free(arena);
     approvals_close(approvals);
     guard_close(guard);
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return folder_remove(home);
 }
 
 /* ---- links ------------------------------------------------------------------ */

@@ -11,7 +11,7 @@ bool desk_record_tool(struct ward *w, const char *event, const struct tool *t,
 {
     char now[25];
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 10);
+    buf_init(&text, BUF_TEXT);
     struct json_writer out = json_writer(&text);
     os_format_utc(os_real_ms(), now);
     json_open_object(&out);

@@ -181,7 +181,7 @@ static struct cloche_call begin(const struct added *x, const struct caller *who,
                                 struct buf *out)
 {
     struct cloche_call c = {.who = who, .kind = x->kind, .out = out};
-    buf_init(&c.arguments, (size_t)64 << 20);
+    buf_init(&c.arguments, BUF_ANSWER);
     return c;
 }
 

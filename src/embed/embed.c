@@ -225,7 +225,7 @@ static void *call_action(void *arg)
 {
     struct job *j = arg;
     const struct action *action = action_named(j->c->actions, j->name);
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 30);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_VAULT);
     const struct json *arguments = action ? json_read(j->arguments, a, j->e) : NULL;
     if (!action)
         err_set(j->e, ERR_NOT_FOUND, "there is no tool %.*s; cloche_tools() tells of all",
@@ -277,7 +277,7 @@ enum cloche_code cloche_evaluate(struct cloche *c, struct cloche_caller *who,
 {
     struct err why = {0};
     scoped_buf struct buf arguments;
-    buf_init(&arguments, (size_t)64 << 20);
+    buf_init(&arguments, BUF_ANSWER);
     struct json_writer w = json_writer(&arguments);
     json_open_object(&w);
     json_pair_cstr(&w, "code", code);
@@ -304,7 +304,7 @@ static enum cloche_code hand_out(struct cloche_text *out, struct err *why,
 static void put_schema(struct json_writer *w, const char *key, const char *text)
 {
     struct err none = {0};
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     const struct json *schema = text ? json_read(str_of(text), a, &none) : NULL;
     if (schema)
         json_pair(w, key, schema);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/home_test.h"
 
 /* cmocka puts its own handlers before each test, in the place of wasmtime's, which
  * turn a guest's bad access into a trap. */
@@ -21,7 +22,7 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-static char home[64], folder[80];
+static char home[HOME_SIZE], folder[80];
 static struct cloche *c;
 static struct cloche_error *e;
 static struct cloche_text *text;
@@ -103,10 +104,7 @@ static struct cloche_options *usual_options(void)
 static int begin(void **state)
 {
     (void)state;
-    strcpy(home, "/tmp/cloche-embed-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+    if (!home_make(home))
         return -1;
     (void)snprintf(folder, sizeof folder, "%s/notes", home);
     if (mkdir(folder, 0700) != 0)
@@ -125,9 +123,7 @@ static int end(void **state)
     cloche_close(c);
     cloche_text_free(text);
     cloche_error_free(e);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return folder_remove(home);
 }
 
 static enum cloche_code call(const char *name, const char *arguments)

@@ -48,6 +48,8 @@ enum cloche_code told(struct cloche_error *e, const struct err *why)
 {
     if (e)
         e->err = *why;
+    if (why->code)
+        err_log(why, "library");
     return code_of(why->code);
 }
 

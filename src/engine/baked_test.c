@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/home_test.h"
 #include "crypto/crypto.h"
 
 #define SIZE (2 * WASM_PAGE)
@@ -17,7 +18,7 @@ static const char text_of_guest[] =
     " (func (export \"put\") (param i32) (result i32)"
     "  (i32.store8 (i32.const 9000) (local.get 0)) (i32.const 0)))";
 
-static char folder[64], ahead[80];
+static char folder[HOME_SIZE], ahead[80];
 static int prepared; /* how often a first world was */
 
 static void write_part(const char *ending, const void *at, size_t n)
@@ -49,8 +50,7 @@ static void write_guest(char mark, bool with_id)
 static int begin(void **state)
 {
     (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/cloche-baked-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_true(folder_make(folder));
     (void)snprintf(ahead, sizeof ahead, "%s/ahead", folder);
     struct err e = {0};
     int fd = os_dir_make(ahead, 0755, &e);
@@ -64,11 +64,9 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -r %s", folder);
     engine_close(g);
     g = NULL;
-    return system(command);
+    return folder_remove(folder);
 }
 
 static void open_with(bool make_ready, uint64_t idle_ms)

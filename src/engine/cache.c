@@ -49,7 +49,7 @@ static void key_of(const struct engine *g, enum engine_kind kind, struct str was
     if (!hash)
         crypto_hash_hex(wasm, content);
     scoped_buf struct buf all;
-    buf_init(&all, 4096);
+    buf_init(&all, BUF_PAGE);
     buf_printf(&all, "%.64s %d %d %s 4 ", hash ? hash : content, (int)kind,
                (int)g->memory, engine_version());
     cpu_features(&all);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/home_test.h"
 #include "crypto/crypto.h"
 #include "engine/fixture_test.h"
 
@@ -15,14 +16,13 @@ extern char **environ;
 static const char seven[] = "(module (func (export \"n\") (result i32) (i32.const 7)))";
 static const char eight[] = "(module (func (export \"n\") (result i32) (i32.const 8)))";
 
-static char root[64];
+static char root[HOME_SIZE];
 static char folder[128]; /* of the cached modules */
 
 static int make_root(void **state)
 {
     (void)state;
-    strcpy(root, "/tmp/cloche-cache-XXXXXX");
-    if (!mkdtemp(root) || setenv("XDG_CACHE_HOME", root, 1) != 0)
+    if (!home_make(root))
         return -1;
     (void)snprintf(folder, sizeof folder, "%s/cloche/modules", root);
     struct err e = {0};
@@ -34,9 +34,7 @@ static int make_root(void **state)
 static int remove_root(void **state)
 {
     (void)close_engine(state);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 /* Opens the module and asks it. */

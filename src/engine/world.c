@@ -297,6 +297,16 @@ static bool instantiate(struct world *w, void *arg, struct err *e)
     return err_set(e, too_large ? ERR_MEMORY : own.code, "%s", own.msg);
 }
 
+/* Where memory is wasmtime's own, the next world may get that of one that another thread
+ * closed. The thread sanitizer does not see how wasmtime hands it over. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *at);
+void __tsan_release(void *at);
+#else
+#define __tsan_acquire(at) ((void)(at))
+#define __tsan_release(at) ((void)(at))
+#endif
+
 struct world *world_open(struct module *m, const struct world_limits *limits, void *data,
                          struct err *e)
 {
@@ -312,6 +322,7 @@ struct world *world_open(struct module *m, const struct world_limits *limits, vo
         return NULL;
     world_find_slot(w);
     atomic_fetch_add_explicit(&m->worlds, 1, memory_order_relaxed);
+    __tsan_acquire(m->engine);
     if (!w->slot && world_find_memory(w) && m->image) {
         w->memory_peak = wasmtime_memory_data_size(w->context, &w->memory);
         if (!image_copy(m->image, wasmtime_memory_data(w->context, &w->memory), e))
@@ -324,6 +335,7 @@ void world_close(struct world *w)
 {
     if (!w)
         return;
+    __tsan_release(w->module->engine);
     if (w->store)
         wasmtime_store_delete(w->store); /* gives the slot back */
     if (w->loadable)

@@ -243,9 +243,9 @@ static bool put_back(struct functions *f, struct function_set *s,
 
 static void told_init(struct versions_told *t)
 {
-    buf_init(&t->created, (size_t)1 << 20);
-    buf_init(&t->changed, (size_t)1 << 20);
-    buf_init(&t->removed, (size_t)1 << 20);
+    buf_init(&t->created, BUF_LIST);
+    buf_init(&t->changed, BUF_LIST);
+    buf_init(&t->removed, BUF_LIST);
 }
 
 static void told_done(struct versions_told *t)

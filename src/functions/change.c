@@ -324,7 +324,7 @@ bool functions_change(struct functions *f, struct function_change *changes, size
     {
         scoped_store(f);
         __attribute__((cleanup(work_done))) struct work w = {
-            .f = f, .who = who, .arena = arena_new((size_t)16 << 20)};
+            .f = f, .who = who, .arena = arena_new(ARENA_CALL)};
         if (!begin(&w, count, e))
             return false;
         for (size_t i = 0; i < count; i++)
@@ -359,8 +359,8 @@ bool functions_checked(struct functions *f, const struct str *names, size_t coun
                        struct str api_version, struct err *e)
 {
     scoped_store(f);
-    __attribute__((cleanup(work_done))) struct work w = {
-        .f = f, .arena = arena_new((size_t)16 << 20)};
+    __attribute__((cleanup(work_done))) struct work w = {.f = f,
+                                                         .arena = arena_new(ARENA_CALL)};
     if (!begin(&w, count, e))
         return false;
     for (size_t i = 0; i < count; i++)

@@ -1,12 +1,12 @@
 /* functions/fixture_test.h - a vault of its own for every test of this room. */
 #pragma once
-#include <ftw.h>
 
+#include "base/home_test.h"
 #include "functions/functions.h"
 #include "os/os.h"
 
 struct fixture {
-    char path[64];
+    char path[HOME_SIZE];
     struct functions *f;
     struct arena *arena;
     struct err e;
@@ -38,8 +38,7 @@ static inline struct functions *open_again(struct fixture *x)
 static inline int fixture_make(void **state)
 {
     struct fixture *x = mem_new(sizeof *x);
-    strcpy(x->path, "/tmp/cloche-functions-XXXXXX");
-    if (!mkdtemp(x->path))
+    if (!folder_make(x->path))
         return -1;
     x->arena = arena_new((size_t)256 << 20);
     x->f = open_again(x);
@@ -47,21 +46,14 @@ static inline int fixture_make(void **state)
     return 0;
 }
 
-static inline int fixture_drop(const char *path, const struct stat *st, int kind,
-                               struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-
 static inline int fixture_remove(void **state)
 {
     struct fixture *x = *state;
     functions_close(x->f);
     arena_free(x->arena);
-    (void)nftw(x->path, fixture_drop, 20, FTW_DEPTH | FTW_PHYS);
+    int failed = folder_remove(x->path);
     free(x);
-    return 0;
+    return failed;
 }
 #define T(f) cmocka_unit_test_setup_teardown(f, fixture_make, fixture_remove)
 

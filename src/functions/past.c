@@ -195,7 +195,7 @@ bool functions_versions(struct functions *f, struct str name, struct json_writer
                         struct err *e)
 {
     scoped_store(f);
-    scoped(arena_free) struct arena *a = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_SMALL);
     struct subject s;
     if (!find_subject(f, name, a, &s, e))
         return false;
@@ -294,7 +294,7 @@ bool functions_diff(struct functions *f, struct str name, uint32_t from, uint32_
                     struct json_writer *out, struct err *e)
 {
     scoped_store(f);
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct subject s;
     struct function old, new;
     if (!find_subject(f, name, a, &s, e) || !read_version(&s, to, a, &new, e))
@@ -321,7 +321,7 @@ bool functions_rollback(struct functions *f, struct str name, uint32_t version,
                         uint32_t expected_version, const struct function_author *who,
                         const struct function_set **now, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)32 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_FILE);
     struct function old;
     bool exists;
     if (!functions_version(f, name, version, a, &old, e))

@@ -123,9 +123,9 @@ bool store_text(struct functions *f, struct buf *out, struct os_stat *st, struct
 /* The first of what is wrong, in a few words. */
 static bool damaged(const struct findings *found, const char *file, struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     scoped_buf struct buf list;
-    buf_init(&list, (size_t)1 << 20);
+    buf_init(&list, BUF_LIST);
     struct err none = {0};
     buf_printf(&list, "[%.*s]", STR_ARGS(buf_view(&found->errors)));
     const struct json *first = json_at(json_read(buf_view(&list), a, &none), 0);

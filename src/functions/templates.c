@@ -42,7 +42,7 @@ void function_templates(struct json_writer *out)
 static bool no_template(const struct function_set *s, struct str which, struct err *e)
 {
     scoped_buf struct buf names;
-    buf_init(&names, 1000);
+    buf_init(&names, BUF_LINE);
     for (size_t i = 0; i < s->count; i++)
         buf_printf(&names, "%s%.*s", i ? ", " : "", STR_ARGS(s->all[i].name));
     return err_set(e, ERR_NOT_FOUND, "no template is called '%.*s'; there are %s",

@@ -66,7 +66,7 @@ bool functions_export(struct functions *f, const struct json *names, struct str 
                       struct buf *out, struct err *e)
 {
     scoped_set const struct function_set *set = functions_now(f, e);
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     if (!set)
         return false;
     if (json_length(names) > FUNCTIONS_MAX)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "guard/guard.h"
 #include "os/os.h"
 #include "json/json.h"
@@ -16,7 +17,7 @@ static const char *const calls[] = {
     "notes.get",    "notes.list",         "notes.create",    "notes.update",
     "notes.delete", "links.getBacklinks", "utils.generateId"};
 
-static char place[64], config[100], vault[100];
+static char place[HOME_SIZE], config[100], vault[100];
 static struct guard *guard;
 static struct ward *ward;
 static struct arena *arena;
@@ -31,13 +32,10 @@ static int begin(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(place, "/tmp/cloche-guard-XXXXXX");
-    if (!mkdtemp(place))
+    if (!home_make(place))
         return -1;
     (void)snprintf(config, sizeof config, "%s/cloche", place);
     (void)snprintf(vault, sizeof vault, "%s/vault", place);
-    (void)setenv("XDG_CONFIG_HOME", place, 1);
-    (void)setenv("XDG_STATE_HOME", place, 1);
     scoped_fd int dir = os_dir_make(vault, 0700, &e);
     arena = arena_new((size_t)16 << 20);
     guard = guard_open(&(struct guard_options){
@@ -51,9 +49,7 @@ static int end(void **state)
     (void)state;
     guard_close(guard);
     arena_free(arena);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", place);
-    return system(command);
+    return folder_remove(place);
 }
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
 

@@ -13,9 +13,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/home_test.h"
 #include "http/local.h"
 
-static char folder[] = "/tmp/cloche-local-XXXXXX";
+static char folder[HOME_SIZE];
 static char path[64];
 
 static int new_socket(void)
@@ -149,7 +150,7 @@ static void a_path_that_does_not_fit_is_told(void **state)
 static int begin(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
+    if (!folder_make(folder))
         return -1;
     (void)snprintf(path, sizeof path, "%s/s", folder);
     return 0;

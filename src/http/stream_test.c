@@ -1,9 +1,10 @@
 /* Streams, once as they take their socket along, and once more as TLS carries them. */
+#include "base/home_test.h"
 #include "http/client_test.h"
 #include "http/tls_test.h"
 
 static bool over_tls;
-static char folder[] = "/tmp/cloche-stream-XXXXXX";
+static char folder[HOME_SIZE];
 
 /* ---- streams as their owners see them ------------------------------------ */
 
@@ -369,8 +370,7 @@ static void closing_tells_all_owners(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    remove_certificates(folder);
-    return 0;
+    return folder_remove(folder);
 }
 
 #define test(f) cmocka_unit_test_setup_teardown(f, opened, closed)
@@ -391,7 +391,7 @@ int main(void)
         test(more_streams_than_allowed_are_refused),
         test(closing_tells_all_owners),
     };
-    must(mkdtemp(folder) != NULL);
+    must(folder_make(folder));
     make_certificate(folder, "one", 1);
     int failed = cmocka_run_group_tests_name("plain", tests, NULL, NULL);
     over_tls = true;

@@ -162,7 +162,7 @@ static void look_again(struct tls *t)
     struct err e = {0};
     struct pair_of_files *p = pair_read(t, &e);
     if (!p) {
-        log_line(LOG_WARN, "the certificate in use stays: %s", e.msg);
+        log_line(LOG_WARN, "the certificate in use stays: %s%s", e.msg, ERR_ORIGIN(&e));
         return;
     }
     p->older = t->now;

@@ -1,7 +1,8 @@
 #include "http/tls_test.h"
+#include "base/home_test.h"
 #include "http/client_test.h"
 
-static char folder[] = "/tmp/cloche-tls-XXXXXX";
+static char folder[HOME_SIZE];
 static char path_text[8][64];
 
 /* FOLDER/NAME, in one of a few places. */
@@ -134,7 +135,7 @@ static void a_new_certificate_is_taken_up(void **state)
 static int make_folder(void **state)
 {
     (void)state;
-    must(mkdtemp(folder) != NULL);
+    must(folder_make(folder));
     make_certificate(folder, "one", 1);
     make_certificate(folder, "two", 2);
     return 0;
@@ -143,8 +144,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    remove_certificates(folder);
-    return 0;
+    return folder_remove(folder);
 }
 
 int main(void)

@@ -2,7 +2,6 @@
  * that write and read plain bytes.
  */
 #pragma once
-#include <dirent.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
@@ -51,17 +50,6 @@ static inline void make_certificate(const char *dir, const char *name, unsigned 
     put_file(path, &text);
     gnutls_x509_crt_deinit(crt);
     gnutls_x509_privkey_deinit(key);
-}
-
-/* The folder with all that is in it. */
-static inline void remove_certificates(const char *dir)
-{
-    DIR *d = opendir(dir);
-    must(d != NULL);
-    for (struct dirent *ent; (ent = readdir(d));)
-        (void)unlinkat(dirfd(d), ent->d_name, 0);
-    closedir(d);
-    must(rmdir(dir) == 0);
 }
 
 /* ---- a client ----------------------------------------------------------- */

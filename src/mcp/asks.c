@@ -187,7 +187,7 @@ static bool send(struct talk *t, const struct ask *q, const struct client_questi
 static void take_back(struct talk *t, const struct ask *q, const char *why)
 {
     scoped_buf struct buf line;
-    buf_init(&line, 1024);
+    buf_init(&line, BUF_LINE);
     struct json_writer w = json_writer(&line);
     json_open_object(&w);
     json_pair_raw(&w, "jsonrpc", STR("\"2.0\""));

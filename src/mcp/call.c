@@ -202,6 +202,7 @@ static void put_error(const struct call *c, struct reply *r, int code, const cha
 
 static void put_failure(const struct call *c, struct reply *r, const struct err *e)
 {
+    err_log(e, "mcp");
     if (c->errand) {
         errand_put_failure(c, r, e);
         return;
@@ -227,7 +228,7 @@ static void put_part(struct json_writer *w, const struct call *c, const struct a
     const char *version = c->session.version;
     bool links = !version || !str_is(str_of(version), VERSION_BATCHES);
     scoped_buf struct buf note;
-    buf_init(&note, 600);
+    buf_init(&note, BUF_LINE);
     buf_printf(&note,
                a->whole[0]
                    ? "(This is a part of the answer. The whole, %zu bytes of JSON, "

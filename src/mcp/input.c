@@ -118,7 +118,7 @@ static bool put_state(const struct input *in, struct buf *out, struct err *e)
     scoped_buf struct buf id;
     scoped_buf struct buf plain;
     scoped_buf struct buf sealed;
-    buf_init(&id, 64);
+    buf_init(&id, BUF_NAME);
     buf_init(&plain, INPUT_STATE_MAX);
     buf_init(&sealed, INPUT_STATE_MAX + CRYPTO_SEAL_EXTRA);
     os_random(bytes, sizeof bytes);

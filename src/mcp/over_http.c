@@ -391,7 +391,7 @@ static void refused(void *arg, const struct http_request *rq, const char *why,
     (void)arg;
     if (!str_is(http_method(rq), "POST") || (rs->status != 503 && rs->status != 413))
         return;
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     int code = rs->status == 503 ? err_kind(ERR_BUSY)->jsonrpc : RPC_REQUEST;
     buf_clear(&rs->body);
     struct json_writer w = error_open(&rs->body, id_of(rq, arena), code);

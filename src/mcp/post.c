@@ -97,7 +97,7 @@ void post_begin(struct post *p, const struct call *call, struct http_request *rq
                                   .rest = rest,
                                   .resume = resume,
                                   .arg = p}};
-    buf_init(&p->excuse, 4096);
+    buf_init(&p->excuse, BUF_PAGE);
     pthread_mutex_init(&p->lock, NULL);
 }
 

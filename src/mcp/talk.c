@@ -171,7 +171,7 @@ static void put_lost(struct talk *t)
     (void)snprintf(text, sizeof text, "\"%u log messages were left out: too many\"",
                    t->lost);
     scoped_buf struct buf line;
-    buf_init(&line, 1024);
+    buf_init(&line, BUF_LINE);
     put_log(&line, CLIENT_WARNING, "cloche", str_of(text));
     t->lost = 0;
     (void)say(t, &line, OUTLET_LIGHT);

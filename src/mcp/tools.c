@@ -15,7 +15,7 @@ struct tools_page {
 static bool put_schema(struct json_writer *w, const char *key, const char *text,
                        const struct action *of, struct mirrors *mirrors, struct err *e)
 {
-    scoped(arena_free) struct arena *arena = arena_new((size_t)4 * 1024 * 1024);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_CALL);
     struct err why = {0};
     const struct json *schema = json_read(str_of(text), arena, &why);
     if (!json_is(schema, JSON_OBJECT))

@@ -536,7 +536,7 @@ static void the_history_may_be_deleted_at_any_time(void **state)
 {
     (void)state;
     call(notes_create, "{'title': 'A', 'content': 'one'}");
-    remove_tree(full(".cloche"));
+    assert_int_equal(folder_remove(full(".cloche")), 0);
     call(notes_update, "{'identifier': 'note/A', 'content': 'two', 'force': true}");
     assert_string_equal(history_of("note/A"), "unknown:update external:external");
 }

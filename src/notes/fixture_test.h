@@ -14,11 +14,12 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "notes/notes.h"
 #include "os/os.h"
 #include "pattern/pattern.h"
 
-static char root[64], cache[64];
+static char root[HOME_SIZE], cache[HOME_SIZE];
 static struct arena *arena;
 static struct vault *vault;
 static struct patterns *patterns; /* made once, and freed by the process's end */
@@ -32,20 +33,11 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-static inline void remove_tree(const char *path)
-{
-    char command[400];
-    (void)snprintf(command, sizeof command, "chmod -R u+w %s; rm -rf %s", path, path);
-    assert_int_equal(system(command), 0);
-}
-
 static inline int set_up(void **state)
 {
     (void)state;
-    strcpy(root, "/tmp/cloche-notes-XXXXXX");
-    strcpy(cache, "/tmp/cloche-cache-XXXXXX");
     struct err e = {0};
-    if (!mkdtemp(root) || !mkdtemp(cache) || setenv("XDG_CACHE_HOME", cache, 1))
+    if (!folder_make(root) || !folder_make(cache) || setenv("XDG_CACHE_HOME", cache, 1))
         return -1;
     arena = arena_new((size_t)256 << 20);
     vault = vault_open(root, &e);
@@ -61,9 +53,7 @@ static inline int tear_down(void **state)
     vault_close(vault);
     vault = NULL;
     arena_free(arena);
-    remove_tree(root);
-    remove_tree(cache);
-    return 0;
+    return folder_remove(root) + folder_remove(cache);
 }
 
 static inline void reopen(void)

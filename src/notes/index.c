@@ -11,7 +11,8 @@
 #include "crypto/crypto.h"
 #include "notes/history.h"
 
-static const char *const migrations[] = {
+/* What links mean: see linkindex.h; sections as properties: see outline.h. */
+static const char schema[] =
     "CREATE TABLE notes("
     " key INTEGER PRIMARY KEY,"
     " path TEXT NOT NULL UNIQUE,"
@@ -28,25 +29,19 @@ static const char *const migrations[] = {
     " racy INTEGER NOT NULL," /* changed so shortly before that a change may hide */
     " state INTEGER NOT NULL,"
     " hash TEXT NOT NULL,"
-    " tags TEXT NOT NULL,"      /* JSON */
-    " metadata TEXT NOT NULL);" /* JSON */
+    " tags TEXT NOT NULL,"                    /* JSON */
+    " metadata TEXT NOT NULL,"                /* JSON */
+    " properties TEXT NOT NULL DEFAULT '{}'," /* JSON */
+    " cut TEXT NOT NULL DEFAULT '[]');"       /* JSON */
+    "CREATE INDEX notes_by_id ON notes(id COLLATE NOCASE);"
     "CREATE INDEX notes_by_uid ON notes(uid) WHERE uid IS NOT NULL;"
     "CREATE INDEX notes_by_title ON notes(title COLLATE NOCASE);"
     "CREATE INDEX notes_by_stem ON notes(stem COLLATE NOCASE);"
     "CREATE INDEX notes_by_date ON notes(updated DESC, id);"
     "CREATE INDEX notes_by_type ON notes(type, updated DESC, id);"
-    "CREATE TABLE links("
-    " source INTEGER NOT NULL REFERENCES notes(key) ON DELETE CASCADE,"
-    " target TEXT NOT NULL COLLATE NOCASE,"
-    " line INTEGER NOT NULL);"
-    "CREATE INDEX links_by_source ON links(source);"
-    "CREATE INDEX links_by_target ON links(target);"
+    "CREATE INDEX notes_by_type_and_path ON notes(type, path);"
     "CREATE VIRTUAL TABLE texts USING fts5(title, body, tags,"
-    " tokenize = 'unicode61 remove_diacritics 2');",
-
-    /* What links mean: see linkindex.h. All notes are read again. */
-    "DROP TABLE links; DELETE FROM texts; DELETE FROM notes;"
-    "CREATE INDEX notes_by_id ON notes(id COLLATE NOCASE);"
+    " tokenize = 'unicode61 remove_diacritics 2');"
     "CREATE TABLE state("
     " epoch TEXT NOT NULL," /* of this file; random */
     " version INTEGER NOT NULL,"
@@ -87,19 +82,9 @@ static const char *const migrations[] = {
     "CREATE TABLE tags("
     " tag TEXT NOT NULL COLLATE NOCASE,"
     " note INTEGER NOT NULL,"
-    " PRIMARY KEY(tag, note)) WITHOUT ROWID;",
-
-    /* Sections as properties: see outline.h. All notes are read again. */
-    "ALTER TABLE notes ADD COLUMN properties TEXT NOT NULL DEFAULT '{}';" /* JSON */
-    "ALTER TABLE notes ADD COLUMN cut TEXT NOT NULL DEFAULT '[]';"        /* JSON */
-    "CREATE INDEX notes_by_type_and_path ON notes(type, path);"
-    "DELETE FROM texts; DELETE FROM notes; UPDATE state SET version = version + 1;",
-
-    /* Titles and links stand in CommonMark's blocks: see blocks.h. All notes are read again. */
-    "DELETE FROM texts; DELETE FROM notes; UPDATE state SET version = version + 1;",
-};
+    " PRIMARY KEY(tag, note)) WITHOUT ROWID;";
 static const struct db_options options = {
-    .migrations = migrations, .migration_count = LENGTH(migrations), .large_pages = true};
+    .schema = schema, .version = 4, .large_pages = true};
 
 enum place { PLACE_VAULT, PLACE_CACHE, PLACE_MEMORY };
 
@@ -231,14 +216,8 @@ static uint64_t inode_now(const struct index *x)
 
 static struct db *open_db(struct index *x, struct err *e)
 {
-    bool damaged;
     struct err why = {0};
-    struct db *db = db_open(x->folder, x->name, &options, &damaged, &why);
-    if (!db && damaged) {
-        why = (struct err){0};
-        if (db_remove(x->folder, x->name, &why))
-            db = db_open(x->folder, x->name, &options, &damaged, &why);
-    }
+    struct db *db = db_open(x->folder, x->name, &options, NULL, &why);
     if (db && db_add_rank(db, &why))
         return db;
     db_close(db);

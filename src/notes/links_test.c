@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/kill_test.h"
 #include "notes/fixture_test.h"
 
 /* "source>target" of each row, joined. */
@@ -459,7 +460,7 @@ static void processes_that_index_at_once_lose_no_link(void **state)
     for (int round = 0; round < 5; round++) {
         vault_close(vault);
         vault = NULL;
-        remove_tree(full(".cloche"));
+        assert_int_equal(folder_remove(full(".cloche")), 0);
         pid_t all[PROCESSES];
         for (int p = 0; p < PROCESSES; p++) {
             all[p] = fork();
@@ -496,8 +497,8 @@ static void an_index_that_was_killed_is_finished_by_the_next(void **state)
         put(path, body);
     }
     put_bytes("a/Hub.md", "", 0);
-    random_state = 5;
-    for (int round = 0; round < 12; round++) {
+    unsigned killed = 0;
+    for (unsigned round = 0; round < 12; round++) {
         vault_close(vault);
         vault = NULL;
         (void)unlink(full(".cloche/index.db"));
@@ -511,14 +512,13 @@ static void an_index_that_was_killed_is_finished_by_the_next(void **state)
             struct json_writer w = json_writer(&b);
             _exit(own && links_find_broken(own, NULL, &w, &e) ? 0 : 1);
         }
-        (void)usleep(1000 * (1 + roll(120)));
-        (void)kill(child, SIGKILL);
-        assert_int_equal(waitpid(child, NULL, 0), child);
+        killed += kill_at_stop(child, 1 + 50 * round * round);
         reopen();
         assert_int_equal(json_length(call(links_get_backlinks, "'Hub'")), NOTES);
         assert_int_equal(json_length(call(links_get_backlinks, "'a/7'")), 1);
         assert_int_equal(json_length(call(links_find_broken, "null")), NOTES);
     }
+    assert_true(killed > 0);
 }
 
 static void long_lists_of_criteria_and_errors_are_cut(void **state)

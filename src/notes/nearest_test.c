@@ -8,9 +8,10 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "notes/notes.h"
 
-static char root[64];
+static char root[HOME_SIZE];
 static struct vault *vault;
 
 static void put(const char *path, const char *text)
@@ -27,8 +28,7 @@ static int open_vault(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(root, "/tmp/cloche-nearest-XXXXXX");
-    if (!mkdtemp(root))
+    if (!folder_make(root))
         return -1;
     static const char *const folders[] = {"meeting", "project", "person"};
     for (size_t i = 0; i < LENGTH(folders); i++) {
@@ -49,9 +49,7 @@ static int close_vault(void **state)
 {
     (void)state;
     vault_close(vault);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 static void expect(const char *name, const char *want)

@@ -154,7 +154,7 @@ bool notes_history(struct vault *v, const struct json *options, struct json_writ
 {
     struct asked a;
     int64_t key = 0;
-    bool none;
+    bool none = false;
     if (!read_asked(options, &a, e))
         return false;
     scoped_buf struct buf text;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -253,6 +254,18 @@ bool os_stat_beneath(int dir, const char *name, struct os_stat *out, struct err 
 {
     scoped_fd int fd = os_open_beneath(dir, name, O_PATH | O_NOFOLLOW, 0, e);
     return fd >= 0 && os_stat_fd(fd, out, e);
+}
+
+void os_keep_private(int dir, const char *name)
+{
+    struct err none = {0};
+    struct stat st;
+    scoped_fd int fd = os_open_beneath(dir, name, O_PATH | O_NOFOLLOW, 0, &none);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 077))
+        return;
+    char path[40];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    (void)chmod(path, st.st_mode & 0700);
 }
 
 struct os_stamp os_stamp(int dir, const char *name)

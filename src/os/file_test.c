@@ -11,18 +11,18 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "base/skip_test.h"
 #include "os/beneath.h"
 
-static char root[64];
+static char root[HOME_SIZE];
 static int dir;
 
 static int make_root(void **state)
 {
     (void)state;
-    strcpy(root, "/tmp/cloche-os-XXXXXX");
     struct err e = {0};
-    if (!mkdtemp(root) || (dir = os_dir_open(root, &e)) < 0)
+    if (!folder_make(root) || (dir = os_dir_open(root, &e)) < 0)
         return -1;
     return 0;
 }
@@ -31,9 +31,7 @@ static int remove_root(void **state)
 {
     (void)state;
     os_close(dir);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 static void put(const char *name, const char *text)

@@ -67,6 +67,9 @@ int os_open_beneath(int dir, const char *name, int flags, unsigned mode, struct 
 /* Of the file itself: symbolic links are ERR_DENIED. */
 bool os_stat_beneath(int dir, const char *name, struct os_stat *out, struct err *e);
 bool os_stat_fd(int fd, struct os_stat *out, struct err *e);
+/* Takes all rights to the file from others than its owner, where we may; no lock that this
+ * process has on it is lost, as when it is opened and closed. */
+void os_keep_private(int dir, const char *name);
 /* Enough of a file to see that it is another, or was changed. */
 struct os_stamp {
     uint64_t inode, size;

@@ -11,17 +11,17 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 
-static char root[64];
+static char root[HOME_SIZE];
 static int dir;
 
 static int make_root(void **state)
 {
     (void)state;
-    strcpy(root, "/tmp/cloche-os-XXXXXX");
     struct err e = {0};
-    if (!mkdtemp(root) || (dir = os_dir_open(root, &e)) < 0)
+    if (!folder_make(root) || (dir = os_dir_open(root, &e)) < 0)
         return -1;
     return 0;
 }
@@ -30,9 +30,7 @@ static int remove_root(void **state)
 {
     (void)state;
     os_close(dir);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 /* ---- clocks ------------------------------------------------------------- */
@@ -244,8 +242,8 @@ static void a_folder_moved_out_is_no_longer_told_of(void **state)
 {
     (void)state;
     struct err e = {0};
-    char elsewhere[] = "/tmp/cloche-os-XXXXXX", target[64];
-    assert_non_null(mkdtemp(elsewhere));
+    char elsewhere[HOME_SIZE], target[64];
+    assert_true(folder_make(elsewhere));
     (void)snprintf(target, sizeof target, "%s/x", elsewhere);
     assert_true(os_make_dirs(dir, "x/y", &e));
     scoped(os_watch_close) struct os_watch *w = os_watch_open(dir, root, &e);
@@ -257,9 +255,7 @@ static void a_folder_moved_out_is_no_longer_told_of(void **state)
     buf_init(&b, 1000);
     assert_true(os_watch_drain(w, gather, &b));
     assert_string_equal(buf_cz(&b), "");
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", elsewhere);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(folder_remove(elsewhere), 0);
 }
 
 static void lost_notices_are_owned_up_to(void **state)

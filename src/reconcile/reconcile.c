@@ -19,10 +19,10 @@ struct history {
 static bool read_page(struct vault *v, struct str call, int64_t *after, struct history *h,
                       struct err *e)
 {
-    scoped(arena_free) struct arena *arena = arena_new((size_t)256 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_VAULT);
     scoped_buf struct buf options, out;
-    buf_init(&options, 400);
-    buf_init(&out, (size_t)64 << 20);
+    buf_init(&options, BUF_LINE);
+    buf_init(&out, BUF_ANSWER);
     struct json_writer o = json_writer(&options), w = json_writer(&out);
     json_open_object(&o);
     json_pair_str(&o, "call", call);
@@ -158,7 +158,7 @@ struct comparison {
 static void take_export(struct comparison *c, struct str line)
 {
     struct err broken = {0};
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     const struct json *r = json_read(line, arena, &broken);
     struct str until = json_str(json_get(r, "until"));
     if (str_is(json_str(json_get(r, "event")), "export") &&
@@ -178,7 +178,7 @@ static bool take_record(void *arg, struct str line, struct err *e)
         take_export(c, line);
     if (!memmem(line.at, line.n, "\"intent\":\"", sizeof "\"intent\":\"" - 1))
         return true;
-    scoped(arena_free) struct arena *arena = arena_new((size_t)1 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_SMALL);
     const struct json *r = json_read(line, arena, &broken);
     struct str call = json_str(json_get(r, "intent"));
     int64_t revision = json_int(json_get(r, "revision"), 0);
@@ -214,7 +214,7 @@ bool reconcile_verify(struct trail *t, const char *vault, struct json_writer *ou
     json_open_object(out);
     if (ok) {
         scoped_buf struct buf strange;
-        buf_init(&strange, (size_t)1 << 20);
+        buf_init(&strange, BUF_LIST);
         struct json_writer w = json_writer(&strange);
         /* An odd file is trail_verify()'s to tell. */
         struct err odd = {0};

@@ -42,6 +42,7 @@ void call_failure(const struct err *why, struct buf *out)
 {
     const struct err_kind *kind = err_kind(why->code);
     struct json_writer w = json_writer(out);
+    err_log(why, "host call");
     json_open_object(&w);
     json_pair_cstr(&w, "name", kind->name);
     json_pair_cstr(&w, "code", kind->code);

@@ -48,7 +48,7 @@ static bool read_secret(struct sessions *s, bool again, struct err *e)
 {
     scoped_buf struct buf bytes;
     struct err none = {0};
-    buf_init(&bytes, 64);
+    buf_init(&bytes, BUF_NAME);
     if (os_read_file(s->dir, SECRET_FILE, &bytes, NULL, &none) && bytes.n == 32) {
         crypto_hash_hex(buf_view(&bytes), s->secret);
         return true;
@@ -119,7 +119,7 @@ static void make_handle(const struct sessions *s, const struct session_owner *ow
     scoped_buf struct buf handle;
     unsigned char hash[CRYPTO_BLAKE2B];
     buf_init(&text, OWNER_MAX);
-    buf_init(&handle, 256);
+    buf_init(&handle, BUF_NAME);
     buf_printf(&text, "%s %zu %s %zu %s %.*s", s->secret, strlen(owner->caller),
                owner->caller, strlen(owner->vault), owner->vault, STR_ARGS(name));
     crypto_blake2b(buf_view(&text), hash);

@@ -12,9 +12,10 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 
-static char home[] = "/tmp/cloche-session-XXXXXX";
+static char home[HOME_SIZE];
 static struct sessions *store;
 static const struct session_owner ada = {"stdio", "work"},
                                   bob = {"http 127.0.0.1", "work"},
@@ -24,6 +25,8 @@ static struct session_limits limits;
 static int begin(void **state)
 {
     (void)state;
+    if (!home_make(home))
+        return -1;
     limits = (struct session_limits){
         .idle_ms = 60000, .bytes = 1 << 20, .one_bytes = 1 << 19, .max = 4, .wait_ms = 0};
     struct err e = {0};
@@ -35,16 +38,8 @@ static int begin(void **state)
 static int clean(void **state)
 {
     (void)state;
-    scoped(arena_free) struct arena *a = arena_new((size_t)8 << 20);
-    struct session_info *all;
-    size_t n;
-    struct err e = {0};
-    assert_true(sessions_list(
-        store, NULL, &(struct session_limits){.idle_ms = UINT64_MAX}, a, &all, &n, &e));
-    for (size_t i = 0; i < n; i++)
-        assert_true(sessions_end(store, NULL, &limits, all[i].handle, &e));
     sessions_close(store);
-    return 0;
+    return folder_remove(home);
 }
 
 static struct session *must_take(const struct session_owner *o, const char *name)
@@ -405,9 +400,6 @@ static void others_cannot_read_them(void **state)
 
 int main(void)
 {
-    if (!mkdtemp(home))
-        return 1;
-    setenv("XDG_STATE_HOME", home, 1);
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, clean)
     const struct CMUnitTest tests[] = {
         test(a_session_is_what_its_last_call_kept),

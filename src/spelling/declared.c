@@ -154,8 +154,8 @@ static bool read_declaration(struct reading *r, enum kind kind, struct own_types
     if (p.name.kind != TOKEN_WORD)
         return false;
     go_on(r);
-    buf_init(&p.parameters, 4096);
-    buf_init(&p.body, (size_t)64 << 10);
+    buf_init(&p.parameters, BUF_PAGE);
+    buf_init(&p.body, BUF_TEXT);
     read_parameters(r, &p);
     bool is = kind != KIND_ALIAS || lexer_is(r->at, "=");
     if (is && kind == KIND_ALIAS) {

@@ -244,7 +244,7 @@ bool sql_try(struct sql_pool *p, struct err *e)
     static const struct db_options options = {.migrations = tables, .migration_count = 1};
     const struct sql_caller by = {.pool = p};
     scoped_buf struct buf out;
-    buf_init(&out, 4096);
+    buf_init(&out, BUF_PAGE);
     scoped(db_close) struct db *db = db_open_memory(&options, e);
     scoped_fd int copy = memfd_create("cloche-sql", MFD_CLOEXEC);
     struct sql_source source = {.copy = copy, .views = &view, .view_count = 1};

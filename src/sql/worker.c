@@ -326,7 +326,7 @@ struct question {
 static bool put_rows(const struct question *s, struct query *q, struct buf *out,
                      struct err *e)
 {
-    scoped(arena_free) struct arena *a = arena_new((size_t)4 << 20);
+    scoped(arena_free) struct arena *a = arena_new(ARENA_CALL);
     int columns = query_columns(q);
     struct str *names = arena_get(a, (size_t)columns * sizeof *names, e);
     if (!names || !name_columns(q, names, a, e))

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 #include "tools/internal.h"
 
@@ -22,7 +23,7 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-static char home[64];
+static char home[HOME_SIZE];
 static struct engine *engine;
 static struct catalogue *tools;
 static struct arena *scratch;
@@ -31,13 +32,8 @@ static inline int open_tools(void **state)
 {
     (void)state;
     struct err e = {0};
-    const char *places[] = {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-                            "XDG_STATE_HOME"};
-    strcpy(home, "/tmp/cloche-tools-XXXXXX");
-    if (!mkdtemp(home))
+    if (!home_make(home))
         return -1;
-    for (size_t i = 0; i < LENGTH(places); i++)
-        (void)setenv(places[i], home, 1);
     engine = engine_open(&(struct engine_options){0}, &e);
     if (!engine)
         return -1;
@@ -50,12 +46,10 @@ static inline int open_tools(void **state)
 static inline int close_tools(void **state)
 {
     (void)state;
-    char command[128];
     catalogue_close(tools);
     engine_close(engine);
     arena_free(scratch);
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return folder_remove(home);
 }
 
 static inline const struct tool *tool_named(const char *name)

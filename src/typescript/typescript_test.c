@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "typescript/internal.h"
 
 /* cmocka puts its own handlers in the place of wasmtime's. */
@@ -18,7 +19,7 @@ __sighandler_t signal(int number, __sighandler_t handler)
     return SIG_DFL;
 }
 
-static char root[64];
+static char root[HOME_SIZE];
 static struct engine *g;
 static struct typescript *t;
 
@@ -26,8 +27,7 @@ static int open_all(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(root, "/tmp/cloche-ts-XXXXXX");
-    if (!mkdtemp(root) || setenv("XDG_CACHE_HOME", root, 1) != 0)
+    if (!home_make(root))
         return -1;
     g = engine_open(&(struct engine_options){.ahead = "build/guest/ahead"}, &e);
     t = typescript_new(g, "build/guest");
@@ -37,11 +37,9 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     (void)state;
-    char command[100];
     typescript_free(t);
     engine_close(g);
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 /* ---- source maps -------------------------------------------------------- */

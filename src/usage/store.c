@@ -146,8 +146,8 @@ void usage_weigh(int vault, struct usage_file *out)
 {
     struct err none = {0};
     scoped_buf struct buf text;
-    buf_init(&text, (size_t)64 << 20);
-    scoped(arena_free) struct arena *arena = arena_new((size_t)512 << 20);
+    buf_init(&text, BUF_ANSWER);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_VAULT);
     scoped_fd int dir = own_dir(vault, &none);
     uint64_t begun = os_mono_ns();
     if (dir < 0 || !os_read_file(dir, FILE_NAME, &text, NULL, &none))

@@ -280,7 +280,7 @@ static void put_functions(const struct reading *r, struct json_writer *w)
 bool usage_stats(struct usage *u, const struct usage_function *all, size_t count,
                  struct json_writer *out, struct err *e)
 {
-    scoped(arena_free) struct arena *arena = arena_new((size_t)64 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_FILE);
     struct reading r = {.all = all,
                         .count = count,
                         .arena = arena,
@@ -308,7 +308,7 @@ bool usage_stats(struct usage *u, const struct usage_function *all, size_t count
 bool usage_stats_of(struct usage *u, const struct usage_function *one,
                     struct json_writer *out, struct err *e)
 {
-    scoped(arena_free) struct arena *arena = arena_new((size_t)64 << 20);
+    scoped(arena_free) struct arena *arena = arena_new(ARENA_FILE);
     struct reading r = {.all = one,
                         .count = 1,
                         .arena = arena,

@@ -12,11 +12,12 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 #include "usage/inner.h"
 #include "usage/shape.h"
 
-static char folder[64];
+static char folder[HOME_SIZE];
 
 static void write_file(const char *name, const char *text)
 {
@@ -41,9 +42,8 @@ static const struct usage_function beta = {
 static int make_folder(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/cloche-usage-XXXXXX");
     char own[96];
-    if (!mkdtemp(folder))
+    if (!folder_make(folder))
         return -1;
     (void)snprintf(own, sizeof own, "%s/.cloche", folder);
     if (mkdir(own, 0700) != 0)
@@ -55,9 +55,7 @@ static int make_folder(void **state)
 static int drop_folder(void **state)
 {
     (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return folder_remove(folder);
 }
 
 static int open_folder(void)

@@ -45,8 +45,8 @@ void function_missing(const struct function *fn, const struct function_uses *use
         if (str_eq(u->name, fn->name) || function_found(among, u->name))
             continue;
         scoped_buf struct buf near, text;
-        buf_init(&near, 1024);
-        buf_init(&text, 512);
+        buf_init(&near, BUF_LINE);
+        buf_init(&text, BUF_LINE);
         if (missing++ < GUESSES_MAX)
             put_nearest(among, u->name, &near);
         buf_printf(&text, "there is no function customFunctions.%.*s",
@@ -92,7 +92,7 @@ static bool was_seen(const struct way *w, const struct function *fn)
 static void put_circle(const struct way *w, struct str first, struct findings *out)
 {
     scoped_buf struct buf text;
-    buf_init(&text, 4096);
+    buf_init(&text, BUF_PAGE);
     buf_cstr(&text, "calls go in a circle: ");
     for (size_t i = 0; i < w->count; i++)
         buf_printf(&text, "%.*s -> ", STR_ARGS(w->steps[i].fn->name));

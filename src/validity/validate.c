@@ -272,7 +272,7 @@ static void check_named(struct validation *v, const char *field, const struct js
 {
     const struct function *fn = v->fn;
     scoped_buf struct buf known;
-    buf_init(&known, 4096);
+    buf_init(&known, BUF_PAGE);
     put_parameters(fn, &known);
     struct json_iter it = json_iter(args);
     while (json_next(&it))

@@ -8,12 +8,13 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "validity/validity.h"
 #include "json/json.h"
 
 /* A vault with nothing but functions. */
 struct fixture {
-    char path[64];
+    char path[HOME_SIZE];
     struct functions *f;
     struct arena *arena;
     struct err e;
@@ -30,9 +31,8 @@ static const struct function_author tester = {.by = {"tester", 6}};
 static int set_up(void **state)
 {
     struct fixture *x = mem_new(sizeof *x);
-    strcpy(x->path, "/tmp/cloche-validity-XXXXXX");
     x->arena = arena_new((size_t)64 << 20);
-    x->f = mkdtemp(x->path) ? functions_open(x->path, &x->e) : NULL;
+    x->f = folder_make(x->path) ? functions_open(x->path, &x->e) : NULL;
     *state = x;
     return x->f ? 0 : -1;
 }
@@ -40,12 +40,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *x = *state;
-    char command[100];
     functions_close(x->f);
     arena_free(x->arena);
-    (void)snprintf(command, sizeof command, "rm -rf %s", x->path);
+    int failed = folder_remove(x->path);
     free(x);
-    return system(command);
+    return failed;
 }
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 

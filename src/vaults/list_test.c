@@ -10,18 +10,17 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "vaults/vaults.h"
 
-static char base[64];
+static char base[HOME_SIZE];
 static struct arena *arena;
 static struct vaults list;
 
 static int begin_test(void **state)
 {
     (void)state;
-    strcpy(base, "/tmp/cloche-vaults-XXXXXX");
-    if (!mkdtemp(base) || setenv("XDG_CONFIG_HOME", base, 1) != 0 ||
-        setenv("XDG_DATA_HOME", base, 1) != 0)
+    if (!home_make(base))
         return -1;
     arena = arena_new((size_t)64 << 20);
     return 0;
@@ -31,9 +30,7 @@ static int end_test(void **state)
 {
     (void)state;
     arena_free(arena);
-    char command[100];
-    (void)snprintf(command, sizeof command, "rm -rf %s", base);
-    return system(command);
+    return folder_remove(base);
 }
 
 static void put_file(const char *text)

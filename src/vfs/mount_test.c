@@ -13,10 +13,11 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 #include "vfs/tree_test.h"
 
-static char root[64];
+static char root[HOME_SIZE];
 static int inside;
 
 static void host(const char *format, const char *name)
@@ -31,8 +32,7 @@ static int make(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(root, "/tmp/cloche-vfs-XXXXXX");
-    if (!mkdtemp(root))
+    if (!folder_make(root))
         return -1;
     host("mkdir in in/%s && echo -n secret > out", "sub");
     host("echo -n text > in/%s", "f");
@@ -54,9 +54,7 @@ static int end(void **state)
     (void)state;
     vfs_free(v);
     os_close(inside);
-    char command[80];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 static int look(const char *path)

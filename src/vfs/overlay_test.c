@@ -10,10 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 #include "vfs/tree_test.h"
 
-static char root[64];
+static char root[HOME_SIZE];
 static int inside;
 
 static void host(const char *command)
@@ -37,8 +38,7 @@ static int make(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(root, "/tmp/cloche-overlay-XXXXXX");
-    if (!mkdtemp(root))
+    if (!folder_make(root))
         return -1;
     host("mkdir -p a/deep b .git .cloche; printf one >f; printf two >a/g; "
          "printf three >a/deep/h; printf x >.git/x; printf y >a/.hidden; ln -s a/g link");
@@ -53,9 +53,7 @@ static int end(void **state)
     assert_int_equal(vfs_usage(v).open, 0);
     vfs_free(v);
     os_close(inside);
-    char command[80];
-    (void)snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
+    return folder_remove(root);
 }
 
 static const char *names(const char *path)

@@ -78,7 +78,7 @@ static bool make_key(struct images *i, struct err *e)
 {
     scoped_buf struct buf all, wasm;
     buf_init(&all, (SAMPLES * 3 + 1) * IMAGE_PAGE);
-    buf_init(&wasm, (size_t)64 << 20);
+    buf_init(&wasm, BUF_ANSWER);
     uint64_t kernel_bytes;
     scoped_fd int kernel = open_part(i->folder, KERNEL, &kernel_bytes, e);
     if (kernel < 0 || !os_read_file(i->guest, EMULATOR, &wasm, NULL, e))
@@ -368,7 +368,7 @@ static bool write_memory_file(const struct images *i, uint32_t ram_mb, struct co
                               struct disk *d, int fd, struct err *e)
 {
     scoped_buf struct buf numbers;
-    buf_init(&numbers, (size_t)64 << 20);
+    buf_init(&numbers, BUF_ANSWER);
     disk_changed(d, &numbers);
     if (!buf_check(&numbers, "the machine's disk", e))
         return false;

@@ -214,9 +214,9 @@ void machine_send(struct machine *m, struct str bytes)
     pthread_cond_signal(&m->wake);
     pthread_mutex_unlock(&m->lock);
     if (lost)
-        machine_stop(m,
-                     &(struct err){ERR_LIMIT, "the machine takes nothing of what it is "
-                                              "sent, and was stopped"});
+        machine_stop(m, &(struct err){.code = ERR_LIMIT,
+                                      .msg = "the machine takes nothing of what it is "
+                                             "sent, and was stopped"});
 }
 
 void machine_stop(struct machine *m, const struct err *why)
@@ -237,7 +237,8 @@ void machine_close(struct machine *m)
 {
     if (!m)
         return;
-    machine_stop(m, &(struct err){ERR_CANCELLED, "the machine was stopped"});
+    machine_stop(m,
+                 &(struct err){.code = ERR_CANCELLED, .msg = "the machine was stopped"});
     pthread_join(m->thread, NULL);
     machine_free(m);
 }

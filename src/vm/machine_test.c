@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "os/os.h"
 #include "vm/frames.h"
 #include "vm/image.h"
@@ -32,7 +33,7 @@ __sighandler_t signal(int number, __sighandler_t handler)
 /* ---- a folder with an image ---------------------------------------------------- */
 
 static struct engine *g;
-static char top[64];
+static char top[HOME_SIZE];
 
 static const char *in_top(const char *name)
 {
@@ -61,8 +62,7 @@ static int make_image(void **state)
     struct err e = {0};
     const char *guest = getenv("CLOCHE_GUEST");
     char *whole = realpath(guest ? guest : "build/guest", NULL);
-    strcpy(top, "/tmp/cloche-machine-XXXXXX");
-    assert_non_null(mkdtemp(top));
+    assert_true(folder_make(top));
     assert_true(whole && symlink(whole, in_top("guest")) == 0);
     free(whole);
     assert_int_equal(mkdir(in_top("vm"), 0755), 0);
@@ -81,10 +81,8 @@ static int make_image(void **state)
 static int remove_image(void **state)
 {
     (void)state;
-    char command[128];
     engine_close(g);
-    (void)snprintf(command, sizeof command, "rm -rf %s", top);
-    return system(command);
+    return folder_remove(top);
 }
 
 static struct images *open_images(void)
@@ -298,8 +296,9 @@ static void a_machine_that_computes_is_stopped_at_once(void **state)
     scoped(images_close) struct images *i = open_images();
     scoped(speaker_free) struct speaker *s = speaker_new(i);
     tell(s, "spin");
-    machine_stop(s->machine, &(struct err){ERR_DENIED, "as the test said"});
-    machine_stop(s->machine, &(struct err){ERR_BUSY, "too late"});
+    machine_stop(s->machine,
+                 &(struct err){.code = ERR_DENIED, .msg = "as the test said"});
+    machine_stop(s->machine, &(struct err){.code = ERR_BUSY, .msg = "too late"});
     assert_ends(s, ERR_DENIED, "as the test said");
     scoped(speaker_free) struct speaker *other = speaker_new(i);
     tell(other, "spin"); /* and is closed while it does */

@@ -12,15 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/home_test.h"
 #include "vm/tidy.h"
 
-static char top[] = "/tmp/tidy-XXXXXX";
+static char top[HOME_SIZE];
 static int folder;
 
 static int open_folder(void **state)
 {
     (void)state;
-    folder = mkdtemp(top) ? open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    folder = folder_make(top) ? open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     return folder < 0;
 }
 
@@ -28,7 +29,7 @@ static int remove_folder(void **state)
 {
     (void)state;
     close(folder);
-    return rmdir(top);
+    return rmdir(top); /* nothing is left */
 }
 
 static void put(const char *name, long used)

@@ -9,9 +9,10 @@
 
 #include <cmocka.h>
 
+#include "base/home_test.h"
 #include "workspaces/workspaces.h"
 
-static char home[64], vault[80];
+static char home[HOME_SIZE], vault[80];
 static struct actions *actions;
 static struct workspaces *workspaces;
 static const struct caller person = {.name = "test", .level = LEVEL_FULL};
@@ -22,10 +23,7 @@ static inline int begin(void **state)
 {
     (void)state;
     struct err e = {0};
-    strcpy(home, "/tmp/cloche-routes-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+    if (!home_make(home))
         return -1;
     (void)snprintf(vault, sizeof vault, "%s/work", home);
     if (mkdir(vault, 0700) != 0)
@@ -48,9 +46,7 @@ static inline int end(void **state)
     arena_free(arena);
     workspaces_close(workspaces);
     actions_close(actions);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return folder_remove(home);
 }
 
 /* ---- asking ------------------------------------------------------------------ */

@@ -53,6 +53,7 @@ void workspaces_problem(struct route_answer *out, int status, const struct err *
     const char *query = memchr(target.at, '?', target.n);
     if (query)
         target.n = (size_t)(query - target.at);
+    err_log(why, "rest");
     buf_clear(&out->body);
     out->body.failed = false;
     out->status = status;

@@ -11,9 +11,10 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
+#include "base/home_test.h"
 #include "workspaces/views.h"
 
-static char home[64];
+static char home[HOME_SIZE];
 static struct actions *actions;
 static struct workspaces *workspaces;
 static const struct caller person = {.name = "test", .level = LEVEL_FULL};
@@ -44,10 +45,7 @@ static inline bool world_begin(const char *first, const char *second, void (*fil
                                const struct workspaces_options *o)
 {
     struct err e = {0};
-    strcpy(home, "/tmp/cloche-world-XXXXXX");
-    if (!mkdtemp(home) || setenv("XDG_CACHE_HOME", home, 1) != 0 ||
-        setenv("XDG_CONFIG_HOME", home, 1) != 0 ||
-        setenv("XDG_DATA_HOME", home, 1) != 0 || setenv("XDG_STATE_HOME", home, 1) != 0)
+    if (!home_make(home))
         return false;
     static char paths[2][200];
     const char *names[] = {first, second}, *vaults[3] = {0};
@@ -67,7 +65,5 @@ static inline int world_end(void)
 {
     workspaces_close(workspaces);
     actions_close(actions);
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
+    return folder_remove(home);
 }

@@ -144,8 +144,10 @@ await step("log", async () => {
   if (!modern) await client.setLoggingLevel("info");
   const meta = modern ? { "io.modelcontextprotocol/logLevel": "info" } : undefined;
   await call("test_tool_with_logging", {}, {}, meta);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  return logged.filter((m) => m.logger === "conformance").map((m) => [m.level, m.data]);
+  const said = () => logged.filter((m) => m.logger === "conformance");
+  for (const end = Date.now() + 60000; said().length < 3 && Date.now() < end; ) // behind its answer
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  return said().map((m) => [m.level, m.data]);
 });
 
 await step("resources", async () => {

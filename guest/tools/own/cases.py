@@ -1,5 +1,8 @@
 """csvtool, compared with Debian's; jwt, toml2json and uuid, which nobody else has like this:
 tokens signed with openssl, keys made for these cases alone, and examples of the standards."""
+import base64
+import hashlib
+import hmac
 import json
 import re
 
@@ -91,6 +94,12 @@ MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEX9mj05v5JRPdc5qJDP8UevATpOBb
 xmUcsYp4/8JZiVid/7Ni9WrmDUNLf++arIF6DRBgqeYR1RHPc9NbGAMRIg==
 -----END PUBLIC KEY-----
 """
+EC384 = """-----BEGIN PUBLIC KEY-----
+MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEl2rNXxLI+Wuei7XQBXtJG1lENt3+bmdg
+0bpwVS5zOMEqDGMv42CtDCvspv6yjGNfD4m9wZscjeXvCHAVybm+Jkz2rKx62G6l
+PbRYbC5F/zZ2zVFIlkDU0rkX+edqaLFu
+-----END PUBLIC KEY-----
+"""
 ED = """-----BEGIN PUBLIC KEY-----
 MCowBQYDK2VwAyEAxguN2CRGnA/WD5lmqIW5BurwM2WPRgCXP3rAEU2jYMo=
 -----END PUBLIC KEY-----
@@ -107,7 +116,15 @@ EDDSA = "eyJhbGciOiJFZERTQSIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxIiwiZXhwIjoyMDAwMDAwMD
 HS256 = ("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ."
          "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c")
 NONE = "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."
-KEYS = {"rsa.pem": RSA, "rsa.key": RSA_PRIVATE, "ec.pem": EC, "ed.pem": ED, "ed.key": ED_PRIVATE}
+KEYS = {"rsa.pem": RSA, "rsa.key": RSA_PRIVATE, "ec.pem": EC, "ec384.pem": EC384, "ed.pem": ED, "ed.key": ED_PRIVATE}
+
+
+def keyed(header, payload):
+    """A token of HS256 with the secret "x"."""
+    def part(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    signed = part(json.dumps({"alg": "HS256"} | header).encode()) + "." + part(payload.encode())
+    return signed + "." + part(hmac.digest(b"x", signed.encode(), hashlib.sha256))
 
 
 def says(payload):
@@ -137,6 +154,14 @@ JWT_CASES = [
     jwt("verify", "--key", "ed.pem", EDDSA, check=says(CLAIMS)),
     jwt("verify", "--key", "ed.pem", EDDSA[:-3] + "AAA", check=refused("signature")),
     jwt("verify", "--key", "rsa.pem", ES256, check=refused("does not fit")),
+    jwt("verify", "--key", "ec384.pem", ES256, check=refused("does not fit")),
+    jwt("verify", "--key", "ec.pem", EDDSA, check=refused("does not fit")),
+    jwt("verify", "--secret", "x", keyed({}, '{"sub": 1}'), check=says({"sub": 1})),
+    jwt("verify", "--secret", "x", keyed({"crit": ["b64"]}, "{}"), check=refused("crit")),
+    jwt("verify", "--secret", "x", "--at", 1, keyed({}, '{"nbf": 2000000000}'), check=refused("before 2033")),
+    jwt("verify", "--secret", "x", keyed({}, '{"exp": "2033"}'), check=refused("exp")),
+    jwt("verify", "--secret", "x", keyed({}, "{} {}"), check=refused("more than one JSON")),
+    jwt("verify", "--secret", "x", "--issuer", "me", keyed({}, "{}"), check=refused("iss")),
     jwt("verify", "--key", "rsa.pem", "--alg", "ES256", RS256, check=refused("only ES256")),
     jwt("verify", "--key", "rsa.pem", HS256, check=refused("PEM key is no secret")),
     jwt("verify", "--secret", "x", NONE, check=refused("none")),
@@ -230,6 +255,9 @@ UUID_CASES = [
          check=text("uuid: 1ec9414c-232a-6b00-b3c8-9f6bdeced846\nvariant: RFC 9562\nversion: 6\ntime: 2022-02-22T19:22:22.000Z\n")),
     case("--parse", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
          check=text("uuid: 017f22e2-79b0-7cc3-98c4-dc0c0c07398f\nvariant: RFC 9562\nversion: 7\ntime: 2022-02-22T19:22:22.000Z\n")),
+    case("--parse", "{017F22E2-79B0-7CC3-98C4-DC0C0C07398F}", check=lambda r: b"version: 7" in r.stdout),
+    case("--parse", "x017F22E2-79B0-7CC3-98C4-DC0C0C07398Fx", check=lambda r: r.exit == 1),
+    case("--parse", "00000000000000000000000000000000", check=lambda r: r.stdout.endswith(b"\nnil\n")),
     case("--parse", "no uuid", check=lambda r: r.exit == 1), case("-v", 3, check=lambda r: r.exit == 2),
     case("-n", 10001, check=lambda r: r.exit == 2), case("-v", 5, "--name", "x", check=lambda r: r.exit == 2),
     case("--wrong", check=lambda r: r.exit == 2),

@@ -5,12 +5,7 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
-	"crypto/hmac"
-	"crypto/rand"
 	"crypto/rsa"
-	_ "crypto/sha256"
-	_ "crypto/sha512"
-	"crypto/subtle"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -19,42 +14,39 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/big"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 )
 
 const jwtUsage = "%w; jwt decode [TOKEN] | jwt verify --alg ALG --secret S|--key FILE [--issuer I] " +
 	"[--audience A] [--leeway S] [--at T] [TOKEN] | jwt sign [--alg ALG] --secret S|--key FILE [--header JSON] " +
 	"[--expires S] [PAYLOAD]"
 
-// RFC 7518, section 3.1, and RFC 8037.
-type algorithm struct {
-	kind byte // H, R, P, E or D
-	hash crypto.Hash
-	bits int // of an elliptic curve
-}
+// Of the package, without "none" (RFC 7518, section 3.1, and RFC 8037). It takes a salt of any
+// length for PS*, where the standard has one.
+var algorithms = func() (names []string) {
+	for _, m := range []*jwt.SigningMethodRSAPSS{jwt.SigningMethodPS256, jwt.SigningMethodPS384, jwt.SigningMethodPS512} {
+		m.VerifyOptions = m.Options
+	}
+	for _, name := range jwt.GetAlgorithms() {
+		if name != jwt.SigningMethodNone.Alg() {
+			names = append(names, name)
+		}
+	}
+	return names
+}()
 
-var algorithms = map[string]algorithm{
-	"HS256": {'H', crypto.SHA256, 0}, "HS384": {'H', crypto.SHA384, 0}, "HS512": {'H', crypto.SHA512, 0},
-	"RS256": {'R', crypto.SHA256, 0}, "RS384": {'R', crypto.SHA384, 0}, "RS512": {'R', crypto.SHA512, 0},
-	"PS256": {'P', crypto.SHA256, 0}, "PS384": {'P', crypto.SHA384, 0}, "PS512": {'P', crypto.SHA512, 0},
-	"ES256": {'E', crypto.SHA256, 256}, "ES384": {'E', crypto.SHA384, 384}, "ES512": {'E', crypto.SHA512, 521},
-	"EdDSA": {'D', 0, 0},
-}
-
-var (
-	b64        = base64.RawURLEncoding.Strict()
-	pssOptions = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash}
-)
+var b64 = base64.RawURLEncoding.Strict()
 
 // The parts of a token, decoded.
 type token struct {
-	signed             string // what the signature is over
 	header, payload    map[string]any
 	rawHeader, rawBody []byte
-	signature          []byte
 }
 
 func object(text []byte, what string) (map[string]any, error) {
@@ -70,13 +62,14 @@ func object(text []byte, what string) (map[string]any, error) {
 	return v, nil
 }
 
+// Whatever it is signed with.
 func parseToken(text string) (*token, error) {
-	parts := strings.Split(strings.TrimSpace(text), ".")
+	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
 		return nil, fmt.Errorf("a token has three parts between dots, this has %d", len(parts))
 	}
-	t := &token{signed: parts[0] + "." + parts[1]}
-	for i, to := range []*[]byte{&t.rawHeader, &t.rawBody, &t.signature} {
+	t := &token{}
+	for i, to := range []*[]byte{&t.rawHeader, &t.rawBody, new([]byte)} {
 		var err error
 		if *to, err = b64.DecodeString(parts[i]); err != nil {
 			return nil, fmt.Errorf("part %d of the token is not base64url", i+1)
@@ -119,7 +112,7 @@ func parseKey(text []byte) (any, error) {
 
 // What HS* is keyed with must not be what others verify with: that is how a public key is
 // passed off as a secret.
-func keyFor(a algorithm, secret, file string) (any, error) {
+func keyFor(method jwt.SigningMethod, secret, file string) (any, error) {
 	if file == "" && secret == "" {
 		return nil, errors.New("a key is needed: --secret for HS*, or --key FILE")
 	}
@@ -130,7 +123,7 @@ func keyFor(a algorithm, secret, file string) (any, error) {
 			return nil, err
 		}
 	}
-	if a.kind != 'H' {
+	if _, mac := method.(*jwt.SigningMethodHMAC); !mac {
 		if file == "" {
 			return nil, errors.New("this algorithm takes a key from a PEM file: --key FILE")
 		}
@@ -152,138 +145,24 @@ func publicOf(key any) any {
 	return key
 }
 
-// ---- signatures --------------------------------------------------------------
-
-func digest(a algorithm, text string) []byte {
-	h := a.hash.New()
-	io.WriteString(h, text)
-	return h.Sum(nil)
-}
-
-func mac(a algorithm, key []byte, text string) []byte {
-	h := hmac.New(a.hash.New, key)
-	io.WriteString(h, text)
-	return h.Sum(nil)
-}
-
-func wrongKey(a algorithm) error {
-	return fmt.Errorf("the key does not fit the algorithm, which takes %s", map[byte]string{
-		'R': "an RSA key", 'P': "an RSA key", 'D': "an Ed25519 key",
-		'E': fmt.Sprintf("an EC key of the curve P-%d", a.bits)}[a.kind])
-}
-
-func sign(a algorithm, key any, text string) ([]byte, error) {
-	switch k := key.(type) {
-	case []byte:
-		return mac(a, k, text), nil
-	case *rsa.PrivateKey:
-		if a.kind == 'R' {
-			return rsa.SignPKCS1v15(rand.Reader, k, a.hash, digest(a, text))
-		}
-		if a.kind == 'P' {
-			return rsa.SignPSS(rand.Reader, k, a.hash, digest(a, text), pssOptions)
-		}
-	case *ecdsa.PrivateKey:
-		if a.kind == 'E' && k.Curve.Params().BitSize == a.bits {
-			r, s, err := ecdsa.Sign(rand.Reader, k, digest(a, text))
-			if err != nil {
-				return nil, err
-			}
-			size := (a.bits + 7) / 8
-			both := make([]byte, 2*size)
-			r.FillBytes(both[:size])
-			s.FillBytes(both[size:])
-			return both, nil
-		}
-	case ed25519.PrivateKey:
-		if a.kind == 'D' {
-			return ed25519.Sign(k, []byte(text)), nil
-		}
-	case *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey:
-		return nil, errors.New("the key is public: a token is signed with the private one")
-	}
-	return nil, wrongKey(a)
-}
-
-func verify(a algorithm, key any, text string, signature []byte) (bool, error) {
-	switch k := publicOf(key).(type) {
-	case []byte:
-		return subtle.ConstantTimeCompare(mac(a, k, text), signature) == 1, nil
-	case *rsa.PublicKey:
-		if a.kind == 'R' {
-			return rsa.VerifyPKCS1v15(k, a.hash, digest(a, text), signature) == nil, nil
-		}
-		if a.kind == 'P' {
-			return rsa.VerifyPSS(k, a.hash, digest(a, text), signature, pssOptions) == nil, nil
-		}
-	case *ecdsa.PublicKey:
-		if size := (a.bits + 7) / 8; a.kind == 'E' && k.Curve.Params().BitSize == a.bits {
-			if len(signature) != 2*size {
-				return false, nil
-			}
-			r, s := new(big.Int).SetBytes(signature[:size]), new(big.Int).SetBytes(signature[size:])
-			return ecdsa.Verify(k, digest(a, text), r, s), nil
-		}
-	case ed25519.PublicKey:
-		if a.kind == 'D' {
-			return ed25519.Verify(k, []byte(text), signature), nil
-		}
-	}
-	return false, wrongKey(a)
-}
-
-// ---- claims ------------------------------------------------------------------
-
-type expected struct {
-	issuer, audience string
-	now, leeway      float64
-}
-
-func seconds(payload map[string]any, name string) (float64, bool, error) {
-	v, there := payload[name]
-	if !there {
-		return 0, false, nil
-	}
-	n, ok := v.(json.Number)
-	f, err := n.Float64()
-	if !ok || err != nil {
-		return 0, false, fmt.Errorf("the claim %s is no number", name)
-	}
-	return f, true, nil
-}
-
-func hasAudience(claim any, wanted string) bool {
-	if all, ok := claim.([]any); ok {
-		for _, one := range all {
-			if one == any(wanted) {
-				return true
-			}
-		}
-		return false
-	}
-	return claim == any(wanted)
-}
-
-// RFC 7519, section 4.1.
-func checkClaims(payload map[string]any, x expected) error {
-	when := func(t float64) string { return time.Unix(int64(t), 0).UTC().Format(time.RFC3339) }
-	if t, there, err := seconds(payload, "exp"); err != nil {
-		return err
-	} else if there && x.now >= t+x.leeway {
-		return fmt.Errorf("the token expired at %s", when(t))
-	}
-	if t, there, err := seconds(payload, "nbf"); err != nil {
-		return err
-	} else if there && x.now < t-x.leeway {
-		return fmt.Errorf("the token is not valid before %s", when(t))
-	}
-	if x.issuer != "" && payload["iss"] != any(x.issuer) {
-		return fmt.Errorf("the token is not from the issuer '%s'", x.issuer)
-	}
-	if x.audience != "" && !hasAudience(payload["aud"], x.audience) {
-		return fmt.Errorf("the token is not for the audience '%s'", x.audience)
+// What the package does not look at by itself: a key of another curve than the algorithm's.
+func fits(method jwt.SigningMethod, public any) error {
+	m, curve := method.(*jwt.SigningMethodECDSA)
+	if k, ok := public.(*ecdsa.PublicKey); curve && ok && k.Curve.Params().BitSize != m.CurveBits {
+		return jwt.ErrInvalidKey
 	}
 	return nil
+}
+
+func wrongKey(method jwt.SigningMethod) error {
+	takes := "an RSA key"
+	switch m := method.(type) {
+	case *jwt.SigningMethodECDSA:
+		takes = fmt.Sprintf("an EC key of the curve P-%d", m.CurveBits)
+	case *jwt.SigningMethodEd25519:
+		takes = "an Ed25519 key"
+	}
+	return fmt.Errorf("the key does not fit the algorithm, which takes %s", takes)
 }
 
 // ---- commands ----------------------------------------------------------------
@@ -299,19 +178,51 @@ func printToken(t *token, out io.Writer) error {
 }
 
 type jwtCall struct {
-	alg, secret, key, header string
-	expires                  int64
-	expected
+	alg, secret, key, header, issuer, audience string
+	expires                                    int64
+	now, leeway                                float64
+}
+
+func (c *jwtCall) parser() *jwt.Parser {
+	whole, part := math.Modf(c.now)
+	options := []jwt.ParserOption{
+		jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(), jwt.WithJSONNumber(),
+		jwt.WithLeeway(time.Duration(c.leeway * float64(time.Second))),
+		jwt.WithTimeFunc(func() time.Time { return time.Unix(int64(whole), int64(part*1e9)) }),
+	}
+	if c.issuer != "" {
+		options = append(options, jwt.WithIssuer(c.issuer))
+	}
+	if c.audience != "" {
+		options = append(options, jwt.WithAudience(c.audience))
+	}
+	return jwt.NewParser(options...)
+}
+
+// What the package says of a token, in more words where it has few.
+func explained(err error, t *jwt.Token, method jwt.SigningMethod) error {
+	when := func(at *jwt.NumericDate, _ error) string { return at.UTC().Format(time.RFC3339) }
+	switch {
+	case errors.Is(err, jwt.ErrInvalidKeyType) || errors.Is(err, jwt.ErrInvalidKey):
+		return wrongKey(method)
+	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return errors.New("the signature is wrong")
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return fmt.Errorf("the token expired at %s", when(t.Claims.GetExpirationTime()))
+	case errors.Is(err, jwt.ErrTokenNotValidYet):
+		return fmt.Errorf("the token is not valid before %s", when(t.Claims.GetNotBefore()))
+	}
+	return err
 }
 
 func (c *jwtCall) verify(text string, out io.Writer) (int, error) {
+	text = strings.TrimSpace(text)
 	t, err := parseToken(text)
 	if err != nil {
 		return 1, err
 	}
 	name, _ := t.header["alg"].(string)
-	a, known := algorithms[name]
-	if !known {
+	if !slices.Contains(algorithms, name) {
 		return 1, fmt.Errorf("the token's algorithm '%s' is none that is verified here", name)
 	}
 	if c.alg != "" && c.alg != name {
@@ -320,19 +231,15 @@ func (c *jwtCall) verify(text string, out io.Writer) (int, error) {
 	if _, critical := t.header["crit"]; critical {
 		return 1, errors.New("the token's header says crit: extensions that are not known here must be understood")
 	}
-	key, err := keyFor(a, c.secret, c.key)
+	method := jwt.GetSigningMethod(name)
+	key, err := keyFor(method, c.secret, c.key)
 	if err != nil {
 		return 1, err
 	}
-	ok, err := verify(a, key, t.signed, t.signature)
-	if err == nil && !ok {
-		err = errors.New("the signature is wrong")
-	}
-	if err == nil {
-		err = checkClaims(t.payload, c.expected)
-	}
+	public := publicOf(key)
+	parsed, err := c.parser().Parse(text, func(*jwt.Token) (any, error) { return public, fits(method, public) })
 	if err != nil {
-		return 1, err
+		return 1, explained(err, parsed, method)
 	}
 	return 0, printToken(t, out)
 }
@@ -341,8 +248,7 @@ func (c *jwtCall) sign(text string, out io.Writer) (int, error) {
 	if c.alg == "" {
 		c.alg = "HS256"
 	}
-	a, known := algorithms[c.alg]
-	if !known {
+	if !slices.Contains(algorithms, c.alg) {
 		return 2, fmt.Errorf("there is no algorithm '%s'; there are HS, RS, PS, ES with 256, 384 and 512, and EdDSA", c.alg)
 	}
 	payload := []byte(strings.TrimSpace(text))
@@ -371,24 +277,29 @@ func (c *jwtCall) sign(text string, out io.Writer) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	key, err := keyFor(a, c.secret, c.key)
+	method := jwt.GetSigningMethod(c.alg)
+	key, err := keyFor(method, c.secret, c.key)
 	if err != nil {
 		return 1, err
+	}
+	switch key.(type) {
+	case *rsa.PublicKey, *ecdsa.PublicKey, ed25519.PublicKey:
+		return 1, errors.New("the key is public: a token is signed with the private one")
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, payload); err != nil {
 		return 1, err
 	}
 	signed := b64.EncodeToString(head) + "." + b64.EncodeToString(compact.Bytes())
-	signature, err := sign(a, key, signed)
+	signature, err := method.Sign(signed, key)
 	if err != nil {
-		return 1, err
+		return 1, explained(err, nil, method)
 	}
 	fmt.Fprintln(out, signed+"."+b64.EncodeToString(signature))
 	return 0, nil
 }
 
-func jwt(args []string, in io.Reader, out io.Writer) (int, error) {
+func jwtTool(args []string, in io.Reader, out io.Writer) (int, error) {
 	// The command stands before the options, or behind them.
 	command := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -428,7 +339,7 @@ func jwt(args []string, in io.Reader, out io.Writer) (int, error) {
 	}
 	switch command {
 	case "decode":
-		t, err := parseToken(text)
+		t, err := parseToken(strings.TrimSpace(text))
 		if err != nil {
 			return 1, err
 		}

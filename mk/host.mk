@@ -1,0 +1,168 @@
+# The host program and the library: what is compiled for this computer, linked, installed.
+LIBS := libmicrohttpd gnutls sqlite3 yaml-0.1 libpcre2-8 libsodium libutf8proc libzip
+FLAGS_release := -O2 -g -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIC
+FLAGS_debug   := -O1 -g
+FLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+                 -fno-sanitize-recover=undefined
+FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+# For fuzz/ alone, with CC=clang.
+FLAGS_libfuzzer := -O1 -g -w -DLIBFUZZER -D__SANITIZE_ADDRESS__ \
+                   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+LDFLAGS_libfuzzer := -fsanitize=fuzzer
+CPPFLAGS := -D_GNU_SOURCE -DCLOCHE_VERSION='"$(VERSION)"' -Isrc -Iguest -Iinclude \
+            -isystem $(DEPS)/wasmtime/include -isystem $(DEPS)/yyjson
+CFLAGS   := -std=gnu17 $(WARN) -pthread -fvisibility=hidden $(FLAGS_$(MODE))
+# libwasmtime is found beside the program that runs, wherever build/ was moved.
+LDFLAGS_release := -pie -Wl,-z,relro,-z,now
+WASMTIME_IN := $$ORIGIN/lib $$ORIGIN/../lib $$ORIGIN/../lib/cloche
+LDFLAGS := -Lbuild/lib -Wl,-rpath,'$(subst $(subst ,, ),:,$(WASMTIME_IN))' $(LDFLAGS_$(MODE))
+LDLIBS   = -l:_libwasmtime.so $(PKG_LIBS) -pthread -lm
+# What users run loads its libraries when it calls them (src/lazy), where dev/lazy knows how.
+LAZY := $(and $(filter release,$(MODE)),$(filter x86_64,$(shell uname -m)))
+
+MAINS := $(wildcard src/*/*_main.c)
+TESTS := $(wildcard src/*/*_test.c guest/vm/*_test.c)
+SRC   := $(filter-out $(MAINS) $(TESTS),$(wildcard src/*/*.c))
+OBJ   := $(SRC:%.c=$(OUT)/%.o) $(OUT)/yyjson.o
+BENCH := $(wildcard bench/*.c)
+FUZZ  := $(wildcard fuzz/*.c)
+# The bake is made before any guest, from the lower rooms alone.
+BAKE_OBJ   := $(foreach r,base os json crypto vfs engine wasi bake,$(filter $(OUT)/src/$r/%,$(OBJ))) \
+              $(OUT)/yyjson.o
+
+# Asked once, and only when something is compiled.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(LIBS)))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(shell pkg-config --libs $(LIBS)))$(PKG_LIBS)
+
+# --- the host program -----------------------------------------------------------------
+$(OUT)/%.o: %.c Makefile mk/host.mk $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  cc    $(MODE) $<"
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+
+# Tests put functions of theirs in the place of the C library's.
+$(TESTS:%.c=$(OUT)/%.o): CFLAGS += -fvisibility=default
+
+# What sources take in by EMBED(name, "path"), of which the compiler tells nothing.
+EMBEDDED := $(shell grep -HoE '^EMBED\(\w+, "[^"]+"\)' $(filter %.c,$(SRC)) /dev/null | \
+    sed -E 's|^(.*)\.c:.*"(.*)".*|$(OUT)/\1.o:\2|')
+$(foreach rule,$(EMBEDDED),$(eval $(subst :,: ,$(rule))))
+
+# Another's code: its warnings are not ours.
+$(OUT)/yyjson.o: Makefile mk/host.mk $(DEPS)/build.ok
+	@mkdir -p $(@D)
+	@echo "  cc    $(MODE) yyjson.c"
+	@$(CC) -std=gnu17 -w $(FLAGS_$(MODE)) -c $(DEPS)/yyjson/yyjson.c -o $@
+
+# From an archive, a test takes only what it calls.
+$(OUT)/cloche.a: $(OBJ)
+	@rm -f $@ && ar rcs $@ $^
+
+link = @echo "  link  $@" && $(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS) $1 $(LDLIBS)
+# The program; and the same with the fixtures of the conformance suite.
+$(OUT)/cloche: $(OUT)/src/cli/cloche_main.o
+$(OUT)/cloche-conformance: $(OUT)/src/conformance/conformance_main.o
+ifdef LAZY
+$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a $(OUT)/lazy.o
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDFLAGS_$(MODE)) -pthread -lm
+$(OUT)/lazy.o: dev/lazy $(OUT)/src/cli/cloche_main.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	@echo "  stubs $@"
+	@nm -u $(filter %_main.o %.a,$^) | awk 'NF == 2 {print $$2}' >$(@:.o=.needed)
+	@CC=$(CC) dev/lazy $(@:.o=.needed) 'build/lib/_libwasmtime.so=$(subst $(subst ,, ),:,$(WASMTIME_IN:=/_libwasmtime.so))' \
+	    $(filter -l%,$(PKG_LIBS)) >$(@:.o=.S) && $(CC) -c $(@:.o=.S) -o $@
+else
+$(OUT)/cloche $(OUT)/cloche-conformance: $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link)
+endif
+$(OUT)/cloche-bake: $(OUT)/src/bake/bake_main.o $(BAKE_OBJ) build/lib/_libwasmtime.so
+	$(call link)
+# Begun for queries: with few libraries, so that it starts at once.
+$(OUT)/cloche-sql: $(OUT)/src/sql/sql_main.o $(OUT)/cloche.a
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS_$(MODE)) $(shell pkg-config --libs sqlite3) -pthread -lm
+$(OUT)/cloche-vm-bake $(OUT)/cloche-vm-core: $(OUT)/cloche-vm-%: $(OUT)/src/vm/%_main.o \
+        $(foreach r,base os json crypto engine vm,$(filter $(OUT)/src/$r/%,$(OBJ))) \
+        $(OUT)/yyjson.o build/lib/_libwasmtime.so
+	$(call link)
+# Never shipped, and deep in build/: these know where the library is.
+$(filter $(OUT)/src/%,$(TESTS:%.c=$(OUT)/%)): $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib -lcmocka)
+$(OUT)/src/tools/tools_test $(OUT)/src/tools/arguments_test: | build/probe/tools/catalogue.json
+$(OUT)/src/vm/machine_test: | build/probe/machine.Image
+$(BENCH:%.c=$(OUT)/%) $(FUZZ:%.c=$(OUT)/%): \
+        $(OUT)/%: $(OUT)/%.o $(OUT)/cloche.a build/lib/_libwasmtime.so
+	$(call link,-Wl$(,)-rpath$(,)$(CURDIR)/build/lib)
+, := ,
+
+ifeq ($(MODE),release)
+program: build/cloche build/cloche-sql     ## the program of this MODE
+conformance: build/cloche-conformance build/cloche-vm-core build/probe/tools/catalogue.json  ## the same with the fixtures that tests need
+
+build/cloche build/cloche-sql build/cloche-bake build/cloche-vm-bake build/cloche-vm-core build/cloche-conformance: build/%: $(OUT)/%
+	@ln -f $< $@
+else
+program: $(OUT)/cloche
+conformance: $(OUT)/cloche-conformance
+endif
+
+# The page of `cloche serve`: one script, by the same esbuild on this machine.
+build/web/esbuild: guest/typescript/go.mod guest/typescript/go.sum dev/kept $(DEPS)/build.ok
+	@echo "  go    $@"
+	@mkdir -p $(@D)
+	@GOCACHE=$(CACHE)/go GOMODCACHE=$(CURDIR)/$(DEPS)/go-modules dev/kept $@ \
+	    $(filter guest/%,$^) deps/python-go.txt -- env -C guest/typescript \
+	    CGO_ENABLED=0 GOTOOLCHAIN=local GOSUMDB=off GOPROXY=off GOFLAGS=-modcacherw \
+	    ../../$(DEPS)/go build -mod=readonly -trimpath -buildvcs=false -ldflags='-s -w' \
+	    -o ../../$@ github.com/evanw/esbuild/cmd/esbuild
+build/web/page.js: web/page.ts web/tsconfig.json build/web/esbuild
+	@echo "  web   $@"
+	@build/web/esbuild $< --bundle --minify --format=esm --target=es2022 --outfile=$@ \
+	    --log-level=warning
+
+# --- the library ------------------------------------------------------------------------
+# Its SONAME changes with what a program that was linked to it must not meet: the major
+# version, before 1.0 the minor one (include/cloche.h).
+SOVERSION := $(basename $(VERSION))
+LIBRARY   := build/lib/libcloche.so.$(VERSION)
+LIB_OBJ   := $(filter-out $(foreach r,cli conformance bake lazy,$(OUT)/src/$r/%),$(OBJ))
+PC = sed 's|@PREFIX@|$1|; s|@INCLUDE@|$2|; s|@LIB@|$3|; s|@VERSION@|$(VERSION)|' include/cloche.pc.in
+ifeq ($(MODE),release)
+library: $(LIBRARY) build/lib/pkgconfig/cloche.pc  ## build/lib/libcloche.so and its pkg-config file
+$(LIBRARY): $(LIB_OBJ) include/cloche.map build/lib/_libwasmtime.so
+	@echo "  link  $@"
+	@$(CC) $(CFLAGS) -shared $(LIB_OBJ) -o $@ -Wl,-soname,libcloche.so.$(SOVERSION) -Lbuild/lib \
+	    -Wl,-rpath,'$$ORIGIN:$$ORIGIN/cloche' -Wl,-z,relro,-z,now,-z,defs \
+	    -Wl,--version-script=include/cloche.map $(LDLIBS)
+	@ln -sf $(@F) build/lib/libcloche.so.$(SOVERSION) && ln -sf $(@F) build/lib/libcloche.so
+build/lib/pkgconfig/cloche.pc: include/cloche.pc.in Makefile mk/host.mk
+	@mkdir -p $(@D)
+	@$(call PC,$(CURDIR)/build,$(CURDIR)/include,$(CURDIR)/build/lib) > $@
+else
+library:
+	$(again) MODE=release library
+endif
+
+PREFIX ?= /usr/local
+INTO = $(DESTDIR)$(PREFIX)
+# An image that is there is brought up to date first.
+INSTALLED_VM := $(wildcard build/vm/machine-512.mem)
+install: all $(INSTALLED_VM) ## program, library and what they need beneath PREFIX (and DESTDIR)
+	@install -d $(addprefix $(INTO)/,bin include lib/pkgconfig lib/cloche/guest/ahead)
+	@install -m 755 build/cloche $(INTO)/bin/
+	@install -m 644 include/cloche.h $(INTO)/include/
+	@install -m 755 $(LIBRARY) $(INTO)/lib/
+	@install -m 755 build/lib/_libwasmtime.so build/cloche-sql $(INTO)/lib/cloche/
+	@cd $(INTO)/lib && ln -sf $(notdir $(LIBRARY)) libcloche.so.$(SOVERSION) && \
+	    ln -sf libcloche.so.$(SOVERSION) libcloche.so
+	@$(call PC,$(PREFIX),$(PREFIX)/include,$(PREFIX)/lib) > $(INTO)/lib/pkgconfig/cloche.pc
+	@install -m 644 build/guest/*.bare.wasm build/guest/*.img build/guest/*.id $(INTO)/lib/cloche/guest/
+	@install -m 644 build/guest/ahead/* $(INTO)/lib/cloche/guest/ahead/
+	@[ ! -d build/guest/tools ] || cp -R build/guest/tools $(INTO)/lib/cloche/guest/
+	@[ -z "$(INSTALLED_VM)" ] || { install -d $(INTO)/lib/cloche/vm && cd build/vm && \
+	    install -m 644 Image root.erofs $(INTO)/lib/cloche/vm/ && \
+	    cp --sparse=always --remove-destination disk.ext4 machine-512.mem $(INTO)/lib/cloche/vm/ && \
+	    chmod 644 $(INTO)/lib/cloche/vm/*; }
+
+-include $(OBJ:.o=.d) $(TESTS:%.c=$(OUT)/%.d) $(MAINS:%.c=$(OUT)/%.d) $(BENCH:%.c=$(OUT)/%.d) \
+         $(FUZZ:%.c=$(OUT)/%.d)
