@@ -230,7 +230,7 @@ static bool wait_for(struct watching *w, bool ready[static WATCHED_MAX])
 static void *watch_all(void *arg)
 {
     struct watching *w = arg;
-    bool ready[WATCHED_MAX];
+    bool ready[WATCHED_MAX] = {0};
     w->rested_ms = os_mono_ms();
     size_t count = 0;
     open_tools(w);
