@@ -2,6 +2,7 @@
  * spelt again it is the same, and fits no pattern in two ways. */
 #include "workspaces/locator.h"
 #include "driver.h"
+#include "uri/uri.h"
 #include "workspaces/internal.h"
 
 static const char *const patterns[] = {

@@ -15,15 +15,15 @@ enum { EVENT_CLOCK, EVENT_READ, EVENT_WRITE, EVENTS };
 
 struct subscription {
     uint64_t userdata;
-    uint8_t type;
-    uint32_t id; /* of the clock, or the file's number */
     uint64_t timeout_ns;
-    uint16_t flags;
     uint64_t due_ns; /* os_mono_ns() */
     uint64_t bytes;  /* that can be read */
-    bool waits;      /* for standard input */
-    bool ended;
+    uint32_t id;     /* of the clock, or the file's number */
     int failed;
+    uint16_t flags;
+    uint8_t type;
+    bool waits; /* for standard input */
+    bool ended;
 };
 
 /* What can be read from a file that is not standard input, or comes from no one. */
