@@ -125,7 +125,7 @@ def test_an_evaluation_in_64_vaults_is_recorded_in_each(run, vault, tmp_path):
     for place in places:
         place.mkdir(exist_ok=True)
         assert run("vault", "add", place).returncode == 0
-    done = run("eval", "-e", """
+    done = run("eval", "--timeout", "30000", "-e", """
         for (const v of await vaults.list()) {
             await vaults.switch(v.id);
             await notes.create({type: 'a', title: 'In ' + v.id, content: ''});
