@@ -210,6 +210,7 @@ void cancel_off(struct cancel *c, struct cancel_stop *s);
 void cancel_fire(struct cancel *c);
 bool cancel_fired(const struct cancel *c);
 
+#include "base/map.h"
 #include "base/once.h"
 
 /* ---- shares ------------------------------------------------------------- */

@@ -19,14 +19,6 @@ void spent_done(struct spent *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 static void forget_old(struct spent *s, int64_t now_ms)
 {
     size_t kept = 0;
@@ -68,7 +60,8 @@ static bool take_locked(struct spent *s, const struct spent_one *one, int64_t no
 bool spent_take(struct spent *s, const unsigned char id[static SPENT_ID],
                 const char *principal, int64_t now_ms, int64_t until_ms, struct err *e)
 {
-    struct spent_one one = {.principal = hash_of(principal), .until_ms = until_ms};
+    struct spent_one one = {.principal = hash_fnv(HASH_FNV, str_of(principal)),
+                            .until_ms = until_ms};
     memcpy(one.id, id, SPENT_ID);
     pthread_mutex_lock(&s->lock);
     bool fresh = take_locked(s, &one, now_ms, e);

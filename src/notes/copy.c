@@ -18,7 +18,6 @@
 
 #include "notes/history.h"
 #include "notes/index.h"
-#include "notes/keymap.h"
 #include "notes/name.h"
 #include "notes/trash.h"
 #include "notes/types.h"
@@ -426,7 +425,7 @@ struct comparing {
     struct arena *arena;
     struct now *all;
     size_t count, capacity;
-    struct keymap inodes;
+    struct map inodes;
     size_t *first; /* by an inode's number: the first file of `all` that is it */
     struct json_writer *out;
     size_t told;
@@ -469,8 +468,8 @@ static struct now *find_now(struct comparing *x, const char *path)
 /* The file that took another name; what a program writes anew is another one. */
 static struct now *find_moved(const struct comparing *x, const struct copied *f)
 {
-    size_t number = keymap_find(&x->inodes, (int64_t)f->inode);
-    struct now *now = number == KEYMAP_NONE ? NULL : &x->all[x->first[number]];
+    size_t number = map_find_int(&x->inodes, (int64_t)f->inode);
+    struct now *now = number == MAP_NONE ? NULL : &x->all[x->first[number]];
     return now && !now->matched && now->st.mtime_ns == f->st.mtime_ns ? now : NULL;
 }
 
@@ -534,8 +533,8 @@ static bool index_inodes(struct comparing *x, struct err *e)
         return err_set(e, ERR_LIMIT, "no memory for a list of %zu files", x->count);
     for (size_t i = 0; i < x->count; i++) {
         size_t before = x->inodes.count;
-        size_t number = keymap_add(&x->inodes, (int64_t)x->all[i].st.inode, e);
-        if (number == KEYMAP_NONE)
+        size_t number = map_add_int(&x->inodes, (int64_t)x->all[i].st.inode, e);
+        if (number == MAP_NONE)
             return false;
         if (number == before)
             x->first[number] = i;
@@ -562,7 +561,7 @@ bool vault_copy_changes(struct vault_copy *c, size_t *count, struct json_writer 
         json_close(out);
         *count = x.told;
     }
-    keymap_done(&x.inodes);
+    map_done(&x.inodes);
     free(x.first);
     arena_free(x.arena);
     free(x.all);

@@ -7,8 +7,8 @@
 
 static struct place *known_place(const struct change *c, const char *path)
 {
-    size_t number = strmap_find(&c->paths, str_of(path));
-    return number == STRMAP_NONE ? NULL : &c->places[number];
+    size_t number = map_find(&c->paths, str_of(path));
+    return number == MAP_NONE ? NULL : &c->places[number];
 }
 
 static bool make_room(struct change *c, struct err *e)
@@ -27,11 +27,11 @@ static bool make_room(struct change *c, struct err *e)
 struct place *entry_place(struct change *c, const char *path, size_t *number,
                           struct err *e)
 {
-    size_t at = strmap_find(&c->paths, str_of(path));
-    if (at == STRMAP_NONE) {
+    size_t at = map_find(&c->paths, str_of(path));
+    if (at == MAP_NONE) {
         const char *copy = arena_copy(c->arena, path, strlen(path), e);
         if (!copy || !make_room(c, e) ||
-            (at = strmap_add(&c->paths, str_of(copy), e)) == STRMAP_NONE)
+            (at = map_add(&c->paths, str_of(copy), e)) == MAP_NONE)
             return NULL;
         c->places[at] = (struct place){0};
     }
@@ -62,7 +62,7 @@ bool entry_move(struct change *c, struct entry *n, const char *to, bool removed,
     if (n->to && c->places[n->to_at].here == n)
         c->places[n->to_at].here = NULL;
     linktext_close(n->links); /* what its links call others hangs on the path */
-    n->to = c->paths.keys[number].at;
+    n->to = c->paths.texts[number].at;
     n->to_at = number;
     n->removed = removed;
     if (!removed)
@@ -94,7 +94,7 @@ struct entry *entry_add(struct change *c, const char *from, const char *to, stru
     struct place *p = n ? entry_place(c, from, &n->from_at, e) : NULL;
     if (!p || !list_entry(c, n, e))
         return NULL;
-    n->from = c->paths.keys[n->from_at].at;
+    n->from = c->paths.texts[n->from_at].at;
     if (*from)
         p->came = n;
     n->known = name_is_path(str_of(from)) ? n->from : NULL;

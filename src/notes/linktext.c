@@ -13,7 +13,7 @@ struct linktexts {
     struct change *c;
     bool keeps;
     struct arena *arena; /* of the names */
-    struct strmap names;
+    struct map names;
     struct linkslot **first; /* by the number of a name */
     size_t first_capacity;
     size_t slot_count; /* of all notes */
@@ -41,7 +41,7 @@ void linktexts_free(struct linktexts *x)
     while (x->all)
         linktext_close(x->all);
     arena_free(x->arena);
-    strmap_done(&x->names);
+    map_done(&x->names);
     free(x->first);
     buf_done(&x->text);
     buf_done(&x->other);
@@ -89,14 +89,14 @@ static bool number_of(struct linktexts *x, size_t *out, struct err *e)
     buf_clear(&x->key);
     (void)linktexts_key(buf_view(&x->text), buf_view(&x->other), &x->key);
     struct str key = buf_view(&x->key);
-    *out = strmap_find(&x->names, key);
-    if (*out != STRMAP_NONE)
+    *out = map_find(&x->names, key);
+    if (*out != MAP_NONE)
         return true;
     const char *copy = arena_copy(x->arena, key.at, key.n, e);
     if (!copy || !make_room(x, e))
         return false;
-    *out = strmap_add(&x->names, (struct str){copy, key.n}, e);
-    if (*out == STRMAP_NONE)
+    *out = map_add(&x->names, (struct str){copy, key.n}, e);
+    if (*out == MAP_NONE)
         return false;
     x->first[*out] = NULL;
     return true;
@@ -125,8 +125,8 @@ static bool enlist(struct linkslot *s, struct err *e)
 
 struct linkslot *linktexts_named(const struct linktexts *x, struct str key)
 {
-    size_t number = strmap_find(&x->names, key);
-    return number == STRMAP_NONE ? NULL : x->first[number];
+    size_t number = map_find(&x->names, key);
+    return number == MAP_NONE ? NULL : x->first[number];
 }
 
 struct link linkslot_link(const struct linkslot *s)

@@ -8,7 +8,6 @@
 #include "notes/history.h"
 #include "notes/name.h"
 #include "notes/outline.h"
-#include "notes/strmap.h"
 #include "notes/types.h"
 #include "notes/write.h"
 
@@ -33,15 +32,15 @@ static void put_section(const struct outline *o, const struct section *s,
 static bool put_sections(struct vault *v, const struct outline *o, struct arena *a,
                          struct json_writer *w, struct err *e)
 {
-    scoped_strmap struct strmap headings = {0};
+    scoped_map struct map headings = {0};
     uint32_t *seen = arena_get(a, (o->count + 1) * sizeof *seen, e);
     if (!seen)
         return false;
     json_open_array(w);
     for (size_t i = 0; i < o->count; i++) {
         const struct section *s = &o->sections[i];
-        size_t number = strmap_add(&headings, s->heading->text, e);
-        if (number == STRMAP_NONE || !vault_goes_on(v, e))
+        size_t number = map_add(&headings, s->heading->text, e);
+        if (number == MAP_NONE || !vault_goes_on(v, e))
             return false;
         put_section(o, s, ++seen[number], w);
     }

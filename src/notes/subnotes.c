@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "notes/index.h"
-#include "notes/keymap.h"
 #include "notes/linked.h"
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
@@ -46,17 +45,17 @@ static void family_done(struct family *f)
 /* Marks the entries that count. */
 static bool find_items(struct family *f, struct linker *l, struct err *e)
 {
-    scoped_keymap struct keymap met = {0};
+    scoped_map struct map met = {0};
     scoped(query_end) struct query *closing =
         db_query(l->db,
                  "SELECT m.note FROM subnotes s JOIN names m ON m.key = s.name"
                  " WHERE s.parent = ? AND s.state = 2 AND m.note IS NOT NULL",
                  e);
-    if (!closing || keymap_add(&met, f->parent_key, e) == KEYMAP_NONE)
+    if (!closing || map_add_int(&met, f->parent_key, e) == MAP_NONE)
         return false;
     query_bind_int(closing, 1, f->parent_key);
     while (query_next(closing, e))
-        if (keymap_add(&met, query_int(closing, 0), e) == KEYMAP_NONE)
+        if (map_add_int(&met, query_int(closing, 0), e) == MAP_NONE)
             return false;
     scoped_buf struct buf name;
     buf_init(&name, PATH_MAX);
@@ -71,7 +70,7 @@ static bool find_items(struct family *f, struct linker *l, struct err *e)
             continue;
         }
         size_t before = met.count;
-        if (keymap_add(&met, it->note, e) == KEYMAP_NONE)
+        if (map_add_int(&met, it->note, e) == MAP_NONE)
             return false;
         it->counts = met.count > before;
     }
@@ -99,7 +98,7 @@ static bool find_entry(struct family *f, struct linker *l, struct err *e)
 /* Looks for the child above the parent: whoever is there would be beneath itself. */
 static bool find_way(struct family *f, struct db *db, struct err *e)
 {
-    scoped_keymap struct keymap met = {0};
+    scoped_map struct map met = {0};
     scoped(query_end) struct query *q =
         db_query(db,
                  "SELECT s.parent FROM names m JOIN subnotes s ON s.name = m.key"
@@ -109,14 +108,14 @@ static bool find_way(struct family *f, struct db *db, struct err *e)
     scoped(free) uint32_t *below = NULL; /* the number of the note that led here */
     size_t room = 0;
     buf_clear(&f->way);
-    if (!q || keymap_add(&met, f->parent_key, e) == KEYMAP_NONE)
+    if (!q || map_add_int(&met, f->parent_key, e) == MAP_NONE)
         return false;
-    for (size_t i = 0; i < met.count && met.keys[i] != f->child_key; i++) {
+    for (size_t i = 0; i < met.count && met.ints[i] != f->child_key; i++) {
         query_again(q);
-        query_bind_int(q, 1, met.keys[i]);
+        query_bind_int(q, 1, met.ints[i]);
         while (query_next(q, e)) {
-            size_t before = met.count, at = keymap_add(&met, query_int(q, 0), e);
-            if (at == KEYMAP_NONE)
+            size_t before = met.count, at = map_add_int(&met, query_int(q, 0), e);
+            if (at == MAP_NONE)
                 return false;
             if (at >= room) {
                 room = 2 * at + 64;
@@ -131,14 +130,14 @@ static bool find_way(struct family *f, struct db *db, struct err *e)
         if (e->code)
             return false;
     }
-    size_t at = keymap_find(&met, f->child_key);
-    if (at == KEYMAP_NONE)
+    size_t at = map_find_int(&met, f->child_key);
+    if (at == MAP_NONE)
         return true;
     scoped_graph struct graph g = {.db = db};
     for (size_t n = 0;; at = below[at]) {
         struct json_writer w = json_writer(&f->way);
         buf_cstr(&f->way, n++ ? " > " : "");
-        if (!graph_put_id(&g, met.keys[at], &w, e))
+        if (!graph_put_id(&g, met.ints[at], &w, e))
             return false;
         if (!at)
             return true;
@@ -482,13 +481,13 @@ struct order {
     struct buf extra; /* ids that are none of its children, or come twice */
 };
 
-/* The entry that counts for the note; KEYMAP_NONE: it is no child. */
+/* The entry that counts for the note; MAP_NONE: it is no child. */
 static size_t item_of(const struct family *f, int64_t note)
 {
     for (size_t i = 0; i < f->count; i++)
         if (f->items[i].counts && f->items[i].note == note)
             return i;
-    return KEYMAP_NONE;
+    return MAP_NONE;
 }
 
 static void name_one(struct buf *list, struct str id)
@@ -551,10 +550,10 @@ static bool check_order(struct order *o, const struct json *ids, const struct lo
     struct json_iter it = json_iter(ids);
     for (size_t i = 0; json_next(&it); i++) {
         size_t at = item_of(o->family, l->notes[i]);
-        for (size_t k = 0; k < o->count && at != KEYMAP_NONE; k++)
+        for (size_t k = 0; k < o->count && at != MAP_NONE; k++)
             if (o->items[k] == at)
-                at = KEYMAP_NONE;
-        if (at == KEYMAP_NONE)
+                at = MAP_NONE;
+        if (at == MAP_NONE)
             name_one(&o->extra, json_str(it.value));
         else
             o->items[o->count++] = at;

@@ -13,8 +13,8 @@ struct twin {
 
 void twins_done(struct twins *t)
 {
-    strmap_done(&t->folds);
-    strmap_done(&t->listed);
+    map_done(&t->folds);
+    map_done(&t->listed);
     free(t->all);
     free(t->newest);
 }
@@ -56,8 +56,8 @@ static bool add(struct change *c, const char *path, bool is_folder, struct err *
     const char *fold = folded(c, str_of(path), e);
     if (!fold || !make_room(t, e))
         return false;
-    size_t number = strmap_add(&t->folds, str_of(fold), e);
-    if (number == STRMAP_NONE)
+    size_t number = map_add(&t->folds, str_of(fold), e);
+    if (number == MAP_NONE)
         return false;
     if (number == known)
         t->newest[number] = 0;
@@ -68,8 +68,8 @@ static bool add(struct change *c, const char *path, bool is_folder, struct err *
 
 static size_t newest_of(const struct twins *t, const char *fold, size_t n)
 {
-    size_t number = strmap_find(&t->folds, (struct str){fold, n});
-    return number == STRMAP_NONE ? 0 : t->newest[number];
+    size_t number = map_find(&t->folds, (struct str){fold, n});
+    return number == MAP_NONE ? 0 : t->newest[number];
 }
 
 /* ---- folders ------------------------------------------------------------- */
@@ -100,7 +100,7 @@ static bool list_folders(struct change *c, const char *fold, size_t n, struct er
 {
     struct twins *t = &c->twins;
     size_t known = t->listed.count;
-    if (strmap_add(&t->listed, (struct str){fold, n}, e) == STRMAP_NONE)
+    if (map_add(&t->listed, (struct str){fold, n}, e) == MAP_NONE)
         return false;
     if (t->listed.count == known)
         return true;
@@ -186,7 +186,7 @@ static bool look_through(struct change *c, const char *fold, struct err *e)
 static bool add_own(struct change *c, struct err *e)
 {
     for (; c->twins.own < c->paths.count; c->twins.own++) {
-        struct str path = c->paths.keys[c->twins.own];
+        struct str path = c->paths.texts[c->twins.own];
         if (name_is_path(path) && !add(c, path.at, false, e))
             return false;
     }
