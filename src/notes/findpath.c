@@ -189,6 +189,6 @@ bool relationships_find_path(struct vault *v, const struct json *options,
         return err_set(e, ERR_INVALID,
                        "relationships.findPath needs start_note_id and end_note_id, the "
                        "ids of two notes (\"type/name\")");
-    return vault_need(v, end, route.end, e) &&
+    return vault_need(v, NULL, end, route.end, e) &&
            question_ask(v, start, answer_way, &route, out, e);
 }

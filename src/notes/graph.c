@@ -19,7 +19,7 @@ bool question_ask(struct vault *v, struct str identifier, question_fn *answer, v
                   struct json_writer *out, struct err *e)
 {
     struct question q = {.answer = answer, .arg = arg};
-    if (!vault_need(v, identifier, q.path, e))
+    if (!vault_need(v, NULL, identifier, q.path, e))
         return false;
     buf_init(&q.rows, FIND_ANSWER_MAX);
     bool ok = find_use(v, question_work, &q, &q.rows, out, e);

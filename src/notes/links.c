@@ -332,7 +332,7 @@ static bool add_path(void *arg, struct str identifier, struct err *e)
 {
     struct paths *p = arg;
     char path[PATH_MAX];
-    if (!vault_need(p->v, identifier, path, e))
+    if (!vault_need(p->v, NULL, identifier, path, e))
         return false;
     put_item(p->out, str_of(path));
     return true;

@@ -4,7 +4,6 @@
 
 #include "notes/linkindex.h"
 #include "notes/linkname.h"
-#include "notes/write.h"
 #include "json/json.h"
 
 #define NAMES_BYTES ((size_t)512 << 20)
@@ -307,7 +306,7 @@ static bool keep_target(struct linktexts *x, char sign, struct str target,
 static bool replace_subnote(struct linkslot *s, struct str fresh, struct err *e)
 {
     struct linktexts *x = s->text->set;
-    const struct json *entry = write_json_text(fresh, x->c->arena, e);
+    const struct json *entry = frontmatter_text(fresh, x->c->arena, e);
     buf_clear(&x->text);
     if (!entry)
         return false;

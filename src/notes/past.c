@@ -137,7 +137,7 @@ static struct db *open_past(struct vault *v, struct str identifier, int64_t *key
     *none = *none && there;
     if (!db) {
         if (!e->code && !there)
-            write_no_such_note(identifier, e);
+            vault_no_such_note(identifier, e);
         return NULL;
     }
     bool ok = note_key(v, db, identifier, there, path, key, e);
@@ -145,7 +145,7 @@ static struct db *open_past(struct vault *v, struct str identifier, int64_t *key
         return db;
     history_read_end(v->history);
     if (ok)
-        write_no_such_note(identifier, e);
+        vault_no_such_note(identifier, e);
     return NULL;
 }
 
@@ -361,7 +361,7 @@ static bool old_bytes(struct change *c, struct vault *v, const struct restoring 
         return none ? no_such_revision(r->revision, e) : false;
     bool ok = note_key(v, db, r->identifier, there, path, &key, e) &&
               (key || (there ? no_such_revision(r->revision, e)
-                             : write_no_such_note(r->identifier, e))) &&
+                             : vault_no_such_note(r->identifier, e))) &&
               read_revision_bytes(db, key, r->revision, NULL, bytes, e) &&
               (there || path_of_key(db, key, path, e));
     if (read)
@@ -380,7 +380,7 @@ static bool run_restoring(struct change *c, struct vault *v, void *state,
     struct note now;
     scoped_buf struct buf bytes;
     buf_init(&bytes, NOTE_SIZE_MAX + 4096);
-    if (!write_find(c, v, r->identifier, false, path, &there, e) ||
+    if (!vault_find(v, c, r->identifier, false, path, &there, e) ||
         !old_bytes(c, v, r, there, path, &bytes, e) ||
         (there && (!change_read(c, path, &now, &there, e) ||
                    !write_check_guard(v, &r->guard, &now, e))) ||

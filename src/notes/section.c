@@ -67,7 +67,7 @@ bool notes_get_sections(struct vault *v, const struct json *identifier,
         (found && !vault_read(v, path, &bytes, &st, &found, e)))
         return false;
     if (!found)
-        return write_no_such_note(wanted, e);
+        return vault_no_such_note(wanted, e);
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     struct note n;
     struct outline o;
@@ -415,12 +415,8 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     struct edit *d = state;
     char path[PATH_MAX], hash[HASH_SIZE], summary[300];
     struct note n;
-    bool found;
-    if (!write_resolve(c, v, d->identifier, path, e) ||
-        !change_read(c, path, &n, &found, e))
+    if (!vault_need_note(v, c, d->identifier, path, &n, e))
         return false;
-    if (!found)
-        return write_no_such_note(d->identifier, e);
     scoped(arena_free) struct arena *a = arena_new(2 * WRITE_PARSE_MAX);
     scoped_buf struct buf fresh;
     buf_init(&fresh, NOTE_SIZE_MAX);

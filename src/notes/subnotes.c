@@ -187,17 +187,13 @@ static bool read_items(struct family *f, struct err *e)
 static bool family_read(struct family *f, struct change *c, struct vault *v,
                         struct str parent, struct str child, bool lenient, struct err *e)
 {
-    bool found;
     *f = (struct family){.v = v, .child_name = child, .arena = arena_new(64u << 20)};
     buf_init(&f->entry, PATH_MAX + 8);
     buf_init(&f->way, 1u << 20);
-    if (!write_resolve(c, v, parent, f->parent_path, e) ||
-        !change_read(c, f->parent_path, &f->parent, &found, e))
+    if (!vault_need_note(v, c, parent, f->parent_path, &f->parent, e))
         return false;
-    if (!found)
-        return write_no_such_note(parent, e);
     struct err why = {0};
-    if (child.n && !write_resolve(c, v, child, f->child_path, &why)) {
+    if (child.n && !vault_need(v, c, child, f->child_path, &why)) {
         if (!lenient || why.code != ERR_NOT_FOUND)
             return err_set(e, why.code, "%s", why.msg);
         f->child_path[0] = '\0';
@@ -374,7 +370,7 @@ static bool run_adding(struct change *c, struct vault *v, void *state,
     scoped_family struct family f;
     if (!family_read(&f, c, v, p->parent, p->child, false, e) || !check_adding(&f, e))
         return false;
-    const struct json *entry = write_json_text(buf_view(&f.entry), f.arena, e);
+    const struct json *entry = frontmatter_text(buf_view(&f.entry), f.arena, e);
     if (!entry)
         return false;
     bool there = false;
@@ -537,7 +533,7 @@ static bool find_notes(struct change *c, struct family *f, const struct json *id
         return false;
     struct json_iter it = json_iter(ids);
     while (json_next(&it)) {
-        if (!write_resolve(c, f->v, json_str(it.value), path, e) ||
+        if (!vault_need(f->v, c, json_str(it.value), path, e) ||
             !(l->paths[l->count++] = arena_copy(f->arena, path, strlen(path), e)))
             return false;
     }

@@ -1,31 +1,11 @@
-/* Opening a vault; its files; the checks of option objects. */
-#include <errno.h>
+/* What a call does with its vault: waits, reads notes, checks option objects. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "crypto/crypto.h"
-#include "notes/history.h"
-#include "notes/index.h"
 #include "notes/linkname.h"
 #include "notes/name.h"
-#include "notes/session.h"
-#include "notes/write.h"
-
-/* ---- opening ------------------------------------------------------------ */
-
-struct vault *vault_open(const char *path, struct err *e)
-{
-    scoped(vault_close) struct vault *v = mem_new(sizeof *v);
-    v->path = mem_strdup(path);
-    v->view.notes = v->view.types = true;
-    v->dir = os_dir_open(path, e);
-    if (v->dir < 0)
-        return NULL;
-    v->index = index_new(v);
-    v->history = history_new(v);
-    return take(v);
-}
+#include "notes/vault.h"
 
 void vault_set_patterns(struct vault *v, struct patterns *p)
 {
@@ -82,28 +62,6 @@ void vault_set_clock(struct vault *v, int64_t now_ms)
 int64_t vault_now(const struct vault *v)
 {
     return v->now_ms ? v->now_ms : os_real_ms();
-}
-
-struct vault *vault_as(struct vault *v, const struct vault_view *how)
-{
-    struct vault *view = mem_new(sizeof *view);
-    *view = *v;
-    view->view = *how;
-    view->is_a_view = true;
-    return view;
-}
-
-void vault_close(struct vault *v)
-{
-    if (!v)
-        return;
-    if (!v->is_a_view) {
-        index_free(v->index);
-        history_free(v->history);
-        os_close(v->dir);
-        free(v->path);
-    }
-    free(v);
 }
 
 bool vault_is_gone(const struct vault *v)

@@ -86,15 +86,20 @@ void vault_put_id(struct vault *v, struct str path, struct buf *out);
 /* Is this an identifier that needs no index: an id or a path of a note that is there? */
 bool vault_is_path(struct vault *v, struct str identifier);
 /* The path that an identifier means (resolve.h), as the change, or where that is NULL the
- * vault, has the notes. *found false: none. ERR_CONFLICT: several. */
+ * vault, has the notes; the change knows then that the caller named it. *found false: none.
+ * ERR_CONFLICT: several. */
 bool vault_find(struct vault *v, struct change *c, struct str identifier, bool any_case,
                 char path[static PATH_MAX], bool *found, struct err *e);
 /* The same in the vault, in any case of letters. */
 bool vault_resolve(struct vault *v, struct str identifier, char path[static PATH_MAX],
                    bool *found, struct err *e);
-/* As vault_resolve(); that there is none is ERR_NOT_FOUND. */
-bool vault_need(struct vault *v, struct str identifier, char path[static PATH_MAX],
-                struct err *e);
+/* As vault_find(), in any case of letters; that there is none is ERR_NOT_FOUND. */
+bool vault_need(struct vault *v, struct change *c, struct str identifier,
+                char path[static PATH_MAX], struct err *e);
+/* The same, and reads it within the change. */
+bool vault_need_note(struct vault *v, struct change *c, struct str identifier,
+                     char path[static PATH_MAX], struct note *out, struct err *e);
+bool vault_no_such_note(struct str identifier, struct err *e);
 
 /* ---- patterns ----------------------------------------------------------- */
 
