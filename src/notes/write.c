@@ -136,13 +136,6 @@ bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
 
 /* ---- performing ---------------------------------------------------------- */
 
-/* The index may take long, the first time: not under the lock. */
-static bool no_work(struct db *db, void *arg, struct err *e)
-{
-    (void)db, (void)arg, (void)e;
-    return true;
-}
-
 static bool needs_index(struct vault *v, const struct json *o)
 {
     struct str identifier;
@@ -224,7 +217,8 @@ bool write_perform_in(struct vault *v, const struct operation *op, const struct 
     memcpy(begun, state, op->state_size);
     if (!op->read(o, state, e) ||
         (json_is(o, JSON_OBJECT) && !options_bool(o, "dry_run", &p.options.dry_run, e)) ||
-        (needs_index(v, o) && !index_use(v, no_work, NULL, e)))
+        /* It may take long, the first time: not under the lock. */
+        (needs_index(v, o) && !index_use(v, NULL, NULL, e)))
         return false;
     if (!verdicts_settle(v, perform_once, &p, e))
         return p.looked && sight_refuse(v, SIGHT_NOTES, op->name, e);
