@@ -59,14 +59,8 @@ static bool add_file(struct vault_copy *c, const char *name, const struct os_sta
             e, ERR_LIMIT,
             "the vault has more than %u files: too many to try changes on a copy",
             FILES_MAX);
-    if (c->count == c->capacity) {
-        size_t more = c->capacity ? 2 * c->capacity : 1024;
-        struct copied *grown = reallocarray(c->files, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a list of %zu files", more);
-        c->files = grown;
-        c->capacity = more;
-    }
+    if (!array_fit(c->files, c->capacity, c->count, e))
+        return false;
     const char *copy = arena_copy(c->arena, name, strlen(name), e);
     c->files[c->count++] = (struct copied){.path = copy, .st = *st, .is_note = is_note};
     *(is_note ? &c->note_bytes : &c->other_bytes) += st->size;
@@ -436,14 +430,8 @@ static bool add_now(void *arg, const char *name, const struct os_stat *st, struc
     struct comparing *x = arg;
     if (!st->is_file)
         return true;
-    if (x->count == x->capacity) {
-        x->capacity = x->capacity ? 2 * x->capacity : 1024;
-        struct now *grown = reallocarray(x->all, x->capacity, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a list of %zu files",
-                           x->capacity);
-        x->all = grown;
-    }
+    if (!array_fit(x->all, x->capacity, x->count, e))
+        return false;
     const char *copy = arena_copy(x->arena, name, strlen(name), e);
     x->all[x->count++] = (struct now){.path = copy, .st = *st};
     return copy != NULL;

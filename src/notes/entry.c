@@ -11,26 +11,13 @@ static struct place *known_place(const struct change *c, const char *path)
     return number == MAP_NONE ? NULL : &c->places[number];
 }
 
-static bool make_room(struct change *c, struct err *e)
-{
-    if (c->paths.count < c->place_capacity)
-        return true;
-    size_t more = c->place_capacity ? 2 * c->place_capacity : 64;
-    struct place *grown = reallocarray(c->places, more, sizeof *grown);
-    if (!grown)
-        return err_set(e, ERR_LIMIT, "no memory for a change of %zu notes", more);
-    c->places = grown;
-    c->place_capacity = more;
-    return true;
-}
-
 struct place *entry_place(struct change *c, const char *path, size_t *number,
                           struct err *e)
 {
     size_t at = map_find(&c->paths, str_of(path));
     if (at == MAP_NONE) {
         const char *copy = arena_copy(c->arena, path, strlen(path), e);
-        if (!copy || !make_room(c, e) ||
+        if (!copy || !array_fit(c->places, c->place_capacity, c->paths.count, e) ||
             (at = map_add(&c->paths, str_of(copy), e)) == MAP_NONE)
             return NULL;
         c->places[at] = (struct place){0};
@@ -76,14 +63,8 @@ static bool list_entry(struct change *c, struct entry *n, struct err *e)
         return err_set(e, ERR_LIMIT,
                        "one change may touch at most %u notes; nothing was written",
                        CHANGE_NOTES_MAX);
-    if (c->count == c->capacity) {
-        size_t more = c->capacity ? 2 * c->capacity : 16;
-        struct entry **grown = reallocarray(c->entries, more, sizeof(struct entry *));
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a change of %zu notes", more);
-        c->entries = grown;
-        c->capacity = more;
-    }
+    if (!array_fit(c->entries, c->capacity, c->count, e))
+        return false;
     c->entries[c->count++] = n;
     return true;
 }

@@ -91,13 +91,8 @@ static bool find_way(struct family *f, struct db *db, struct err *e)
             size_t before = met.count, at = map_add_int(&met, query_int(q, 0), e);
             if (at == MAP_NONE)
                 return false;
-            if (at >= room) {
-                room = 2 * at + 64;
-                uint32_t *grown = reallocarray(below, room, sizeof *grown);
-                if (!grown)
-                    return err_set(e, ERR_LIMIT, "no memory for %zu notes", room);
-                below = grown;
-            }
+            if (!array_fit(below, room, at, e))
+                return false;
             if (met.count > before)
                 below[at] = (uint32_t)i;
         }

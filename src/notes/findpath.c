@@ -28,14 +28,8 @@ static bool reach(struct search *s, int64_t note, size_t before, struct err *e)
     size_t count = s->met.count, at = map_add_int(&s->met, note, e);
     if (at == MAP_NONE || at < count)
         return at != MAP_NONE;
-    if (at >= s->capacity) {
-        size_t more = s->capacity ? 2 * s->capacity : 256;
-        uint32_t *grown = reallocarray(s->before, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a search of %zu notes", more);
-        s->before = grown;
-        s->capacity = more;
-    }
+    if (!array_fit(s->before, s->capacity, at, e))
+        return false;
     s->before[at] = (uint32_t)before;
     return true;
 }

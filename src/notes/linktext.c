@@ -69,19 +69,6 @@ static void unlist(struct linkslot *s)
     s->name = LINKSLOT_NONE;
 }
 
-static bool make_room(struct linktexts *x, struct err *e)
-{
-    if (x->names.count < x->first_capacity)
-        return true;
-    size_t more = x->first_capacity ? 2 * x->first_capacity : 256;
-    struct linkslot **grown = reallocarray(x->first, more, sizeof *grown);
-    if (!grown)
-        return err_set(e, ERR_LIMIT, "no memory for a table of %zu names", more);
-    x->first = grown;
-    x->first_capacity = more;
-    return true;
-}
-
 /* The number of the name that stands in x->text and x->other. */
 static bool number_of(struct linktexts *x, size_t *out, struct err *e)
 {
@@ -92,7 +79,7 @@ static bool number_of(struct linktexts *x, size_t *out, struct err *e)
     if (*out != MAP_NONE)
         return true;
     const char *copy = arena_copy(x->arena, key.at, key.n, e);
-    if (!copy || !make_room(x, e))
+    if (!copy || !array_fit(x->first, x->first_capacity, x->names.count, e))
         return false;
     *out = map_add(&x->names, (struct str){copy, key.n}, e);
     if (*out == MAP_NONE)
@@ -165,16 +152,8 @@ static struct linkslot *add_slot(struct linktext *t, struct err *e)
                 LINKSLOTS_MAX);
         return NULL;
     }
-    if (t->count == t->capacity) {
-        size_t more = t->capacity ? 2 * t->capacity : 16;
-        struct linkslot *grown = reallocarray(t->slots, more, sizeof *grown);
-        if (!grown) {
-            err_set(e, ERR_LIMIT, "no memory for %zu links of a note", more);
-            return NULL;
-        }
-        t->slots = grown;
-        t->capacity = more;
-    }
+    if (!array_fit(t->slots, t->capacity, t->count, e))
+        return NULL;
     x->slot_count++;
     struct linkslot *s = &t->slots[t->count++];
     *s = (struct linkslot){.text = t, .name = LINKSLOT_NONE, .number = LINKSLOT_NONE};

@@ -89,14 +89,8 @@ static bool relate(struct relating *r, int64_t note, unsigned reason, struct err
     size_t count = r->met.count, at = map_add_int(&r->met, note, e);
     if (at == MAP_NONE)
         return false;
-    if (at >= r->capacity) {
-        size_t more = r->capacity ? 2 * r->capacity : 256;
-        struct related *grown = reallocarray(r->all, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for %zu related notes", more);
-        r->all = grown;
-        r->capacity = more;
-    }
+    if (!array_fit(r->all, r->capacity, at, e))
+        return false;
     if (at == count)
         r->all[at] = (struct related){.note = note};
     uint8_t *times = &r->all[at].times[reason];

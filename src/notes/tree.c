@@ -37,14 +37,8 @@ struct entries {
 
 static bool add_entry(struct entries *list, struct entry entry, struct err *e)
 {
-    if (list->count == list->capacity) {
-        size_t more = list->capacity ? 2 * list->capacity : 256;
-        struct entry *grown = reallocarray(list->all, more, sizeof *grown);
-        if (!grown)
-            return err_set(e, ERR_LIMIT, "no memory for a list of %zu subnotes", more);
-        list->all = grown;
-        list->capacity = more;
-    }
+    if (!array_fit(list->all, list->capacity, list->count, e))
+        return false;
     list->all[list->count++] = entry;
     return true;
 }

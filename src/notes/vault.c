@@ -177,11 +177,8 @@ bool note_parse(struct str path, struct str bytes, const struct os_stat *st,
 
 bool note_is_own_key(struct str key)
 {
-    static const char *const own[] = {"id", "type", "title", "created", "updated"};
-    for (size_t i = 0; i < LENGTH(own); i++)
-        if (str_is(key, own[i]))
-            return true;
-    return false;
+    static const char *const own[] = {"id", "type", "title", "created", "updated", NULL};
+    return str_is_one_of(key, own);
 }
 
 void note_put_metadata(const struct note *n, struct json_writer *w)
@@ -289,10 +286,7 @@ bool options_check(const struct json *o, const char *what, const char *const *ke
                        what, buf_cz(&names), json_type_name(json_type(o)));
     struct json_iter it = json_iter(o);
     while (json_next(&it)) {
-        size_t i = 0;
-        while (keys[i] && !str_is(it.key, keys[i]))
-            i++;
-        if (!keys[i])
+        if (!str_is_one_of(it.key, keys))
             return err_set(e, ERR_INVALID, "%s knows no field \"%.*s\"; it takes %s",
                            what, STR_ARGS(str_cut(it.key, 60)), buf_cz(&names));
     }

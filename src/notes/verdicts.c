@@ -63,14 +63,8 @@ static bool add(struct verdicts *s, struct question q, struct str key, struct er
         !keep(s, q.type, &q.type, e) || !keep(s, q.place, &q.place, e) ||
         !keep(s, key, &key, e))
         return false;
-    if (s->count == s->capacity) {
-        size_t more = s->capacity ? 2 * s->capacity : 32;
-        struct question *all = reallocarray(s->all, more, sizeof *all);
-        if (!all)
-            return err_set(e, ERR_LIMIT, "no memory for %zu texts", more);
-        s->all = all;
-        s->capacity = more;
-    }
+    if (!array_fit(s->all, s->capacity, s->count, e))
+        return false;
     if (map_add(&s->keys, key, e) == MAP_NONE)
         return false;
     s->all[s->count++] = q;

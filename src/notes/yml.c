@@ -6,14 +6,6 @@
 
 /* ---- scalars by the core schema ----------------------------------------- */
 
-static bool is_one_of(struct str s, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_is(s, words[i]))
-            return true;
-    return false;
-}
-
 static size_t digits(struct str s, size_t from, const char *accepted)
 {
     size_t n = 0;
@@ -75,18 +67,18 @@ static bool number_value(struct str s, double *out)
     return isfinite(*out) && (!whole || fabs(*out) < YML_WHOLE_MAX);
 }
 
-static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
-static const char *const trues[] = {"true", "True", "TRUE"};
-static const char *const falses[] = {"false", "False", "FALSE"};
+static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+static const char *const trues[] = {"true", "True", "TRUE", NULL};
+static const char *const falses[] = {"false", "False", "FALSE", NULL};
 
 static void put_plain(struct json_writer *w, struct str s)
 {
     double number;
-    if (is_one_of(s, nulls, LENGTH(nulls)))
+    if (str_is_one_of(s, nulls))
         json_put_null(w);
-    else if (is_one_of(s, trues, LENGTH(trues)))
+    else if (str_is_one_of(s, trues))
         json_put_bool(w, true);
-    else if (is_one_of(s, falses, LENGTH(falses)))
+    else if (str_is_one_of(s, falses))
         json_put_bool(w, false);
     else if (number_value(s, &number))
         json_put_number(w, number);
@@ -307,7 +299,7 @@ static bool put_root(struct reader *r, const yaml_event_t *ev)
     if (ev->type == YAML_MAPPING_START_EVENT)
         return put_node(r, ev);
     struct str s = {(const char *)ev->data.scalar.value, ev->data.scalar.length};
-    if (ev->type == YAML_SCALAR_EVENT && is_one_of(s, nulls, LENGTH(nulls)) &&
+    if (ev->type == YAML_SCALAR_EVENT && str_is_one_of(s, nulls) &&
         ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
         r->out->by_lines = s.n == 0; /* a "~" is in the way of keys */
         return true;
