@@ -28,19 +28,6 @@ static void forget_old(struct spent *s, int64_t now_ms)
     s->count = kept;
 }
 
-static bool grow(struct spent *s)
-{
-    if (s->count < s->capacity)
-        return true;
-    size_t more = s->capacity ? 2 * s->capacity : 64;
-    struct spent_one *grown = reallocarray(s->at, more, sizeof *grown);
-    if (!grown)
-        return false;
-    s->at = grown;
-    s->capacity = more;
-    return true;
-}
-
 static bool take_locked(struct spent *s, const struct spent_one *one, int64_t now_ms,
                         struct err *e)
 {
@@ -51,7 +38,9 @@ static bool take_locked(struct spent *s, const struct spent_one *one, int64_t no
             return err_set(e, ERR_INVALID, "was used already");
         mine += s->at[i].principal == one->principal;
     }
-    if (!share_fits(mine, s->count, SPENT_MAX) || !grow(s))
+    struct err full = {0};
+    if (!share_fits(mine, s->count, SPENT_MAX) ||
+        !array_fit(s->at, s->capacity, s->count, &full))
         return err_set(e, ERR_BUSY, "is one of too many within ten minutes");
     s->at[s->count++] = *one;
     return true;

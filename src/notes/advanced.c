@@ -430,9 +430,9 @@ static void put_row(struct advanced *s, struct query *q, struct json_writer *w)
     if (wants(s, TYPE))
         json_pair_str(w, "type", query_str(q, 2));
     if (wants(s, CREATED))
-        find_put_time(w, "created", query_int(q, 3));
+        note_pair_time(w, "created", query_int(q, 3));
     if (wants(s, UPDATED))
-        find_put_time(w, "updated", query_int(q, 4));
+        note_pair_time(w, "updated", query_int(q, 4));
     if (wants(s, SIZE))
         json_pair_int(w, "size", query_int(q, 5));
     if (wants(s, TAGS))

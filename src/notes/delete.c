@@ -123,7 +123,7 @@ static bool run_deletion(struct change *c, struct vault *v, void *state,
         json_open_object(out);
         write_pair_id(v, out, "id", str_of(path));
         json_pair_bool(out, "deleted", !refused);
-        write_pair_time(out, "timestamp", vault_now(v));
+        note_pair_time(out, "timestamp", vault_now(v));
         if (refused)
             json_pair_raw(out, "warnings", buf_view(&r.warnings));
         else

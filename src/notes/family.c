@@ -251,7 +251,7 @@ bool rewrite_end(struct rewrite *r, struct change *c, struct json_writer *out,
     else if (f->child_name.n)
         json_pair_str(out, "childId", f->child_name);
     json_pair_cstr(out, "operation", r->operation);
-    write_pair_time(out, "timestamp", vault_now(f->v));
+    note_pair_time(out, "timestamp", vault_now(f->v));
     json_pair_bool(out, "hierarchyUpdated", !same);
     json_pair_cstr(out, "content_hash", same ? f->parent.hash : hash);
     if (!sight_hides(f->v, SIGHT_NOTES))

@@ -68,7 +68,7 @@ static bool note_key(struct vault *v, struct db *db, struct str identifier, bool
 static void put_revision(struct query *q, struct json_writer *w)
 {
     json_pair_int(w, "revision", query_int(q, 0));
-    write_pair_time(w, "updated_at", query_int(q, 1));
+    note_pair_time(w, "updated_at", query_int(q, 1));
     json_pair_str(w, "author", query_str(q, 2));
     json_pair_str(w, "content_hash", query_str(q, 6));
     json_pair_str(w, "summary", query_str(q, 4));
@@ -303,7 +303,7 @@ static bool put_restored(struct change *c, struct vault *v, const struct restori
         json_pair_int(out, "revision", r->revision);
     else
         json_pair_str(out, "backup_path", r->backup);
-    write_pair_time(out, "timestamp", os_real_ms());
+    note_pair_time(out, "timestamp", os_real_ms());
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;
@@ -453,7 +453,7 @@ static void put_trashed(const struct trashed *t, struct json_writer *w)
     json_pair_str(w, "path", original);
     json_pair_str(w, "type", name_type(original));
     if (t->time_ms)
-        write_pair_time(w, "deleted_at", t->time_ms);
+        note_pair_time(w, "deleted_at", t->time_ms);
     json_pair_int(w, "size", (int64_t)t->size);
     json_close(w);
 }

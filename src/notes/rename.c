@@ -288,7 +288,7 @@ static bool run_move(struct change *c, struct vault *v, void *state,
     json_pair_str(out, "filename", name_file(str_of(n.path)));
     if (!sight_hides(v, SIGHT_NOTES))
         json_pair_str(out, "title", n.title[0] ? str_of(n.title) : n.old.title);
-    write_pair_time(out, "timestamp", vault_now(v));
+    note_pair_time(out, "timestamp", vault_now(v));
     json_pair_int(out, "links_updated", (int64_t)n.links);
     json_pair_int(out, "notes_with_updated_links", (int64_t)n.notes);
     json_pair_cstr(out, "path", n.path);

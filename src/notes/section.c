@@ -431,7 +431,7 @@ static bool run_edit(struct change *c, struct vault *v, void *state,
     write_pair_id(v, out, "id", str_of(path));
     json_pair_bool(out, "updated", true);
     json_pair_str(out, "heading", d->heading);
-    write_pair_time(out, "timestamp", vault_now(v));
+    note_pair_time(out, "timestamp", vault_now(v));
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;

@@ -130,7 +130,7 @@ static bool run_revision(struct change *c, struct vault *v, void *state,
     json_open_object(out);
     write_pair_id(v, out, "id", str_of(path));
     json_pair_bool(out, "updated", true);
-    write_pair_time(out, "timestamp", now);
+    note_pair_time(out, "timestamp", now);
     json_pair_cstr(out, "content_hash", hash);
     json_close(out);
     return true;

@@ -234,6 +234,13 @@ void note_put_tags(const struct note *n, struct json_writer *w)
     json_close(w);
 }
 
+void note_pair_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    char text[25];
+    os_format_utc(ms, text);
+    json_pair_cstr(w, key, text);
+}
+
 /* ---- finding ------------------------------------------------------------ */
 
 bool vault_admits(const struct vault *v, size_t bytes, struct err *e)

@@ -72,6 +72,7 @@ void note_put_metadata(const struct note *n, struct json_writer *w);
 void note_put_tags(const struct note *n, struct json_writer *w);
 /* Appends its list of subnotes as it stands there, "null" where there is none. */
 bool note_put_subnotes(const struct note *n, struct buf *out);
+void note_pair_time(struct json_writer *w, const char *key, int64_t ms);
 /* The call has read it, and answers its hash; `subnotes`: its metadata, too. */
 void note_tell(struct vault *v, const struct note *n, bool subnotes);
 

@@ -10,13 +10,6 @@
 
 #define ANSWER_MAX ((size_t)64 << 20) /* bytes */
 
-void write_pair_time(struct json_writer *w, const char *key, int64_t ms)
-{
-    char text[25];
-    os_format_utc(ms, text);
-    json_pair_cstr(w, key, text);
-}
-
 void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
                    struct str path)
 {

@@ -64,6 +64,5 @@ bool write_parse_whole(const struct json *o, struct str path, struct arena *a,
  * `refused` ends with NULL. */
 bool write_check_metadata(const struct json *metadata, const char *const *refused,
                           struct err *e);
-void write_pair_time(struct json_writer *w, const char *key, int64_t ms);
 void write_pair_id(struct vault *v, struct json_writer *w, const char *key,
                    struct str path);
