@@ -15,37 +15,44 @@ static uint64_t rotate(uint64_t x, unsigned bits)
     return x << bits | x >> (64 - bits);
 }
 
-static void mix(uint64_t v[static 4], unsigned rounds)
+static inline __attribute__((always_inline)) void mix(uint64_t v[static 4])
 {
-    while (rounds--) {
-        v[0] += v[1], v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32) + v[3];
-        v[2] += v[1];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[2] = rotate(v[2], 32);
-    }
+    v[0] += v[1], v[2] += v[3];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] = rotate(v[0], 32) + v[3];
+    v[2] += v[1];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] = rotate(v[2], 32);
+}
+
+static inline __attribute__((always_inline)) void take_word(uint64_t v[static 4],
+                                                            uint64_t word)
+{
+    v[3] ^= word;
+    mix(v);
+    mix(v);
+    v[0] ^= word;
 }
 
 uint64_t hash_keyed(const uint64_t key[static 2], struct str bytes)
 {
     uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
                      key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u};
-    for (size_t at = 0;; at += 8) {
-        bool last = bytes.n - at < 8;
-        uint64_t word = last ? (uint64_t)bytes.n << 56 : 0;
-        if (bytes.n > at)
-            memcpy(&word, bytes.at + at, last ? bytes.n - at : 8);
-        v[3] ^= word;
-        mix(v, 2);
-        v[0] ^= word;
-        if (last)
-            break;
+    uint64_t word, last = 0;
+    size_t at = 0;
+    for (; bytes.n - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, bytes.at + at, sizeof word);
+        take_word(v, word);
     }
+    if (at < bytes.n)
+        memcpy(&last, bytes.at + at, bytes.n - at);
+    last |= (uint64_t)bytes.n << 56;
+    take_word(v, last);
     v[2] ^= 0xff;
-    mix(v, 4);
+    for (int i = 0; i < 4; i++)
+        mix(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
